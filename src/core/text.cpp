@@ -1,0 +1,112 @@
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace dockdist {
+namespace {
+
+bool needs_no_quotes(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+            diagonal = above;
+        }
+    }
+    return row.back();
+}
+
+} // namespace
+
+std::string shell_quote(std::string_view text) {
+    if (!text.empty() && std::ranges::all_of(text, needs_no_quotes)) {
+        return std::string(text);
+    }
+    std::string quoted = "'";
+    for (const char c : text) {
+        if (c == '\'') {
+            quoted += "'\\''";
+        } else {
+            quoted += c;
+        }
+    }
+    return quoted + "'";
+}
+
+std::string shell_join(std::span<const std::string> words) {
+    std::string line;
+    for (const auto& word : words) {
+        if (!line.empty()) {
+            line += ' ';
+        }
+        line += shell_quote(word);
+    }
+    return line;
+}
+
+bool is_plain_name(std::string_view text) {
+    const auto alnum = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    if (text.empty() || text.size() > 63 || !alnum(text.front()) || !alnum(text.back())) {
+        return false;
+    }
+    return std::ranges::all_of(text, [&](char c) { return alnum(c) || c == '-' || c == '.'; }) &&
+           text.find("..") == std::string_view::npos;
+}
+
+std::string nearest(std::string_view word, std::span<const std::string_view> candidates) {
+    std::string_view best;
+    std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+    for (const auto candidate : candidates) {
+        const auto distance = edit_distance(word, candidate);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = candidate;
+        }
+    }
+    return std::string(best);
+}
+
+std::string printable(std::string_view text) {
+    static constexpr std::string_view hex = "0123456789abcdef";
+    std::string result;
+    result.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const bool c1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0x80 &&
+                        static_cast<unsigned char>(text[i + 1]) < 0xA0;
+        if ((byte < 0x20 && byte != '\t') || byte == 0x7F || c1) {
+            const auto shown = c1 ? static_cast<unsigned char>(text[++i]) : byte;
+            result += "\\x";
+            result += hex[shown >> 4U];
+            result += hex[shown & 0xFU];
+        } else {
+            result += text[i];
+        }
+    }
+    return result;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    std::size_t begin = 0;
+    while (true) {
+        const auto end = text.find(separator, begin);
+        parts.emplace_back(text.substr(begin, end - begin));
+        if (end == std::string_view::npos) {
+            return parts;
+        }
+        begin = end + 1;
+    }
+}
+
+} // namespace dockdist

@@ -1,0 +1,128 @@
+#include "core/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace dockdist {
+namespace {
+
+// Reads "12" or "12.5" from the front of `text`, which it shortens; empty when no digit stands there.
+std::optional<double> take_number(std::string_view& text) {
+    if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) == 0) {
+        return std::nullopt;
+    }
+    double value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    if (error != std::errc{} || !std::isfinite(value)) {
+        return std::nullopt;
+    }
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return value;
+}
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+}
+
+} // namespace
+
+std::optional<Bytes> parse_size(std::string_view text) {
+    const auto number = take_number(text);
+    if (!number) {
+        return std::nullopt;
+    }
+    while (!text.empty() && text.front() == ' ') {
+        text.remove_prefix(1);
+    }
+    std::string unit = lower(text);
+    if (unit.size() > 1 && unit.ends_with('b')) {
+        unit.pop_back();
+    }
+    if (unit.size() > 1 && unit.ends_with('i')) {
+        unit.pop_back();
+    }
+    int power = 0;
+    if (!unit.empty() && unit != "b") {
+        const auto index = std::string_view("kmgtp").find(unit);
+        if (unit.size() != 1 || index == std::string_view::npos) {
+            return std::nullopt;
+        }
+        power = static_cast<int>(index) + 1;
+    }
+    const double bytes = *number * std::pow(1024.0, power);
+    if (bytes >= static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
+        return std::nullopt;
+    }
+    return Bytes{static_cast<std::uint64_t>(std::llround(bytes))};
+}
+
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
+    double total_ms = 0;
+    bool any = false;
+    while (!text.empty()) {
+        const auto number = take_number(text);
+        if (!number) {
+            return std::nullopt;
+        }
+        double factor = 1000;
+        if (text.starts_with("ms")) {
+            factor = 1;
+            text.remove_prefix(2);
+        } else if (text.starts_with('s')) {
+            text.remove_prefix(1);
+        } else if (text.starts_with('m')) {
+            factor = 60e3;
+            text.remove_prefix(1);
+        } else if (text.starts_with('h')) {
+            factor = 3600e3;
+            text.remove_prefix(1);
+        } else if (text.starts_with('d')) {
+            factor = 24 * 3600e3;
+            text.remove_prefix(1);
+        } else if (any || !text.empty()) {
+            return std::nullopt; // a bare number counts as seconds only when it stands alone
+        }
+        total_ms += *number * factor;
+        any = true;
+    }
+    if (!any || total_ms > 1e15) {
+        return std::nullopt;
+    }
+    return std::chrono::milliseconds(std::llround(total_ms));
+}
+
+std::string format_size(Bytes size) {
+    static constexpr std::array<const char*, 6> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    auto value = static_cast<double>(size.count);
+    std::size_t unit = 0;
+    while (value >= 1024 && unit + 1 < units.size()) {
+        value /= 1024;
+        ++unit;
+    }
+    return unit == 0 ? fmt::format("{} B", size.count) : fmt::format("{:.1f} {}", value, units.at(unit));
+}
+
+std::string format_duration(std::chrono::milliseconds duration) {
+    const double seconds = static_cast<double>(duration.count()) / 1000;
+    if (seconds < 10) {
+        return fmt::format("{:.2f} s", seconds);
+    }
+    if (seconds < 60) {
+        return fmt::format("{:.0f} s", seconds);
+    }
+    const auto whole = duration.count() / 1000;
+    if (whole < 3600) {
+        return fmt::format("{} min {} s", whole / 60, whole % 60);
+    }
+    return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+} // namespace dockdist

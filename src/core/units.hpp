@@ -1,0 +1,25 @@
+// Sizes and durations as people write them.
+#pragma once
+
+#include "core/names.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dockdist {
+
+// "64g", "512MiB", "1.5G", "4096" (bytes): powers of 1024, as Docker reads them. Empty when it is not a size.
+std::optional<Bytes> parse_size(std::string_view text);
+
+// "30s", "5m", "1h30m", "250ms", "10" (seconds). Empty when it is not a duration.
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+
+// "1.5 GiB", "64.0 MiB", "512 B".
+std::string format_size(Bytes size);
+
+// "0.42 s", "12 s", "3 min 20 s".
+std::string format_duration(std::chrono::milliseconds duration);
+
+} // namespace dockdist

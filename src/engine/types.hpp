@@ -1,0 +1,183 @@
+// What an engine is told and what it answers, as plain values. Field names follow the Engine API's where one exists;
+// units are in the types. The wire JSON of these is made and read in engine/json_*.cpp and nowhere else.
+#pragma once
+
+#include "core/engine_address.hpp"
+#include "core/names.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+using Labels = std::map<std::string, std::string>;
+
+// --- GET /_ping, GET /version, GET /info -------------------------------------------------------------------
+
+struct ApiVersion {
+    int major = 1;
+    int minor = 0;
+    auto operator<=>(const ApiVersion&) const = default;
+};
+
+struct EngineInfo {
+    ApiVersion api{};                   // negotiated: min(ours, the server's)
+    std::string version{};              // of the engine: "20.10.24"
+    std::string name{};                 // the machine's own name
+    std::string operating_system{};     // "Debian GNU/Linux 12 (bookworm)"
+    std::string kernel{};               //
+    std::string architecture{};         // "x86_64", "aarch64"
+    std::string os_type{};              // "linux"
+    std::vector<std::string> runtimes{};// names, sorted
+    std::string system_time{};          // RFC 3339, as the engine gave it; empty before API 1.40
+    std::uint64_t cpus = 0;
+    Bytes memory{};
+    bool podman = false;
+    bool rootless = false;
+    std::vector<std::string> cdi_devices{}; // DiscoveredDevices (API 1.50), "nvidia.com/gpu=0"; else empty
+};
+
+// --- containers --------------------------------------------------------------------------------------------
+
+struct Mount {
+    enum class Type { bind, volume, tmpfs };
+    Type type = Type::bind;
+    std::string source{}; // host path or volume name; empty for tmpfs
+    std::string target{};
+    bool read_only = false;
+    Labels volume_labels{};           // volume only: given to the volume when it is made
+    std::string tmpfs_options{};      // tmpfs only: "mode=0755,size=64m" (sent as HostConfig.Tmpfs)
+    bool operator==(const Mount&) const = default;
+};
+
+struct Ulimit {
+    std::string name{};
+    std::int64_t soft = 0; // -1: unlimited
+    std::int64_t hard = 0;
+    bool operator==(const Ulimit&) const = default;
+};
+
+// HostConfig.DeviceRequests. `count` -1 asks for all; count and device_ids exclude each other. Capabilities is always [["gpu"]].
+struct DeviceRequest {
+    std::string driver{}; // "" for NVIDIA's hook, "cdi" for CDI names
+    int count = 0;
+    std::vector<std::string> device_ids{};
+    bool operator==(const DeviceRequest&) const = default;
+};
+
+// POST /containers/create. Defaults here are the engine's own; what dockdist wants is decided in plan/.
+struct ContainerConfig {
+    ImageRef image{};
+    std::string hostname{};
+    std::string user{};
+    std::string working_dir{};
+    std::vector<std::string> entrypoint{};
+    std::vector<std::string> command{};
+    std::vector<std::string> env{}; // "NAME=value"
+    Labels labels{};
+    std::vector<Mount> mounts{};
+    std::string network_mode{}; // "host"
+    std::string ipc_mode{};     // "host", "private", …
+    std::string pid_mode{};
+    std::string runtime{};
+    std::optional<Bytes> shm_size{};
+    std::vector<Ulimit> ulimits{};
+    std::vector<std::string> devices{}; // "/dev/infiniband": same path inside, rwm
+    std::vector<DeviceRequest> device_requests{};
+    std::vector<std::string> cap_add{};
+    std::optional<std::int64_t> pids_limit{};
+    bool privileged = false;
+    std::string restart_policy{}; // "" (no), "unless-stopped", …
+    std::optional<std::chrono::seconds> stop_timeout{};
+    bool disable_healthcheck = false; // an image's own HEALTHCHECK does not describe a node
+    std::string log_driver{};         // "json-file"; "" leaves the daemon's default
+    std::map<std::string, std::string> log_options{};
+    bool operator==(const ContainerConfig&) const = default;
+};
+
+enum class ContainerState { created, running, paused, restarting, removing, exited, dead };
+
+// One row of GET /containers/json.
+struct ContainerSummary {
+    ContainerId id{};
+    std::string name{}; // without the leading '/'
+    ImageRef image{};   // as it was named at create
+    std::string image_id{};
+    ContainerState state = ContainerState::created;
+    Labels labels{};
+};
+
+// GET /containers/{id}/json.
+struct ContainerDetails {
+    ContainerId id{};
+    std::string name{};
+    std::string image_id{};
+    ContainerState state = ContainerState::created;
+    int exit_code = 0;
+    bool oom_killed = false;
+    std::string error{};      // the engine's word on a failed start
+    std::string started_at{}; // RFC 3339
+    Labels labels{};
+};
+
+// --- exec --------------------------------------------------------------------------------------------------
+
+struct ExecConfig {
+    std::vector<std::string> command{};
+    std::vector<std::string> env{};
+    std::string user{};
+    std::string working_dir{};
+    bool stdin_open = true;
+    bool tty = false;
+    bool privileged = false;
+};
+
+struct ExecState {
+    bool running = false;
+    std::optional<int> exit_code{}; // 126 with pid 0: the command could not be started
+    int pid = 0;
+};
+
+// --- images, volumes, events -------------------------------------------------------------------------------
+
+struct ImageDetails {
+    std::string id{}; // "sha256:…"; not comparable between image stores
+    std::vector<std::string> repo_tags{}, repo_digests{};
+    std::vector<std::string> layers{}; // RootFS.Layers: comparable between hosts
+    std::string architecture{}, os{};
+    std::vector<std::string> env{};
+    std::vector<std::string> entrypoint{}, command{};
+    std::string user{}, working_dir{};
+    Bytes size{};
+};
+
+// One message of a pull or load: {"status":…,"id":…,"progressDetail":{current,total}}.
+struct PullProgress {
+    std::string layer{};
+    std::string status{};
+    std::optional<std::uint64_t> current{}, total{}; // bytes
+};
+
+struct VolumeDetails {
+    std::string name{};
+    Labels labels{};
+};
+
+struct EngineEvent {
+    std::string type{};   // "container"
+    std::string action{}; // "die", "oom", "exec_die", "destroy", …
+    std::string id{};     // of the actor
+    std::map<std::string, std::string> attributes{};
+    std::int64_t time_ns = 0;
+};
+
+struct EventFilter {
+    std::vector<std::string> types{}, actions{}, labels{}; // labels as "name=value" or "name"
+};
+
+} // namespace dockdist

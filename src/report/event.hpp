@@ -1,0 +1,45 @@
+// What happens while a command works, as values. Producers emit; a Reporter shows. No text of an event holds a secret.
+#pragma once
+
+#include "core/error.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace dockdist {
+
+struct Event {
+    enum class Kind {
+        phase_started,  // phase
+        phase_finished, // phase, elapsed
+        step_started,   // phase, subject, text: "create container"
+        step_progress,  // as above, with current/total in bytes where known
+        step_finished,  // phase, subject, text: "created", elapsed
+        step_failed,    // phase, subject, text; the error itself comes at the end through Reporter::error
+        note,           // subject may be empty
+        warning,
+    };
+    Kind kind = Kind::note;
+    std::string phase{};   // "observe", "image", "create", "start", "join", "ready", "remove", …
+    std::string subject{}; // a host or node name
+    std::string text{};
+    std::optional<std::uint64_t> current{}, total{}; // bytes
+    std::chrono::milliseconds elapsed{0};
+};
+
+class Reporter {
+public:
+    Reporter() = default;
+    Reporter(const Reporter&) = delete;
+    Reporter& operator=(const Reporter&) = delete;
+    virtual ~Reporter() = default;
+
+    virtual void on(const Event& event) = 0;
+    virtual void error(const Error& error) = 0;
+    // Ends live display; what is printed afterwards stands below it. Called once, before the program prints results.
+    virtual void finish() = 0;
+};
+
+} // namespace dockdist

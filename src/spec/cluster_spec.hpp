@@ -1,0 +1,114 @@
+// What cluster.yaml says, with every default filled in. Made by load_spec; nothing here is read from a host.
+#pragma once
+
+#include "core/engine_address.hpp"
+#include "core/names.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+struct ImageSpec {
+    enum class Pull { missing, always, never };
+    ImageRef ref{};
+    Pull pull = Pull::missing;
+    std::string platform{}; // "linux/arm64"; empty: the host's own
+};
+
+// Which GPUs of a host the cluster uses.
+struct GpuSpec {
+    enum class Kind { all, none, count, devices };
+    Kind kind = Kind::all;
+    int count = 0;                      // Kind::count
+    std::vector<std::string> devices{}; // Kind::devices: indices or UUIDs, or CDI names with cdi
+    bool operator==(const GpuSpec&) const = default;
+};
+
+struct HostSpec {
+    HostName name{};        // default: node-<position>, from 0
+    EngineAddress docker{}; // default port filled in
+    std::string context{};  // set instead of docker when the file says `context:`
+    std::optional<TlsFiles> tls{};
+    bool insecure = false;   // plain tcp:// beyond loopback was asked for by name
+    std::string address{};   // IP or name that peers use; empty for a unix:// host that names none: the node finds its own
+    GpuSpec gpus{};
+    bool cdi = false;        // ask for GPUs by CDI names instead of NVIDIA's hook
+    std::optional<int> slots{}; // process places a node; default: its GPUs, or 1 without any
+    int nodes = 1;
+    std::map<std::string, std::string> env{};
+    std::string interface{}; // network interface; empty: the one that holds the address
+    int line = 0;            // in cluster.yaml, for messages
+};
+
+struct UlimitSpec {
+    std::int64_t soft = 0, hard = 0; // bytes or counts, as the limit has it; -1: unlimited
+    bool operator==(const UlimitSpec&) const = default;
+};
+
+struct MountSpec {
+    std::string source{}; // absolute path on the host, or a volume's name
+    std::string target{}; // absolute path in the container
+    bool read_only = false;
+    bool operator==(const MountSpec&) const = default;
+};
+
+struct SecretSpec {
+    std::string name{};
+    std::string value{}; // never printed: no renderer, error or event may hold it
+};
+
+struct ContainerSpec {
+    Bytes shm_size{64ULL << 30U};
+    std::string ipc = "host";
+    std::map<std::string, UlimitSpec> ulimits{{"memlock", {-1, -1}}, {"stack", {64 << 20, 64 << 20}}};
+    std::vector<MountSpec> mounts{};
+    std::map<std::string, std::string> env{};
+    std::vector<SecretSpec> secrets{};
+    bool devices_auto = true;             // RDMA devices where the host has them
+    std::vector<std::string> devices{};   // explicit device paths
+    std::string user{};                   // empty: root
+    std::string workdir{};                // empty: the image's own
+    bool privileged = false;
+    std::int64_t pids_limit = 65536;
+    std::vector<std::string> cap_add{};   // beside IPC_LOCK, which comes with RDMA devices
+    std::string runtime{};
+    enum class Entrypoint { dockdist, image };
+    Entrypoint entrypoint = Entrypoint::dockdist; // image: wrap each job in the image's own entrypoint
+};
+
+struct SshSpec {
+    std::optional<Port> port{}; // empty: auto, the first free one from 2222
+};
+
+struct SyncSpec {
+    std::string source{}, target{};
+};
+
+struct ClusterSpec {
+    ClusterName name{}; // default: the folder's name
+    ImageSpec image{};
+    std::vector<HostSpec> hosts{};
+    ContainerSpec container{};
+    SshSpec ssh{};
+    std::vector<SyncSpec> sync{};
+    std::string launcher{}; // default of `run`; empty: plain
+    std::filesystem::path file{};
+};
+
+// One container that the cluster wants, in rank order (hosts in the file's order, then the nodes of each).
+struct NodeSpec {
+    NodeName name{};   // the host's name; with several nodes on the host: <host>-<i>
+    int rank = 0;      // of the node, 0 … n-1
+    std::size_t host = 0; // index into ClusterSpec::hosts
+    GpuSpec gpus{};    // this node's share of the host's GPUs
+    std::optional<int> slots{};
+};
+
+std::vector<NodeSpec> expand_nodes(const ClusterSpec& spec);
+
+} // namespace dockdist

@@ -1,0 +1,53 @@
+// The frames in which a node speaks to the client during a job, inside the stdout of one exec, and in which a job's
+// output is kept on disk: 24 bytes of header, little-endian, then `length` bytes.
+//
+//   0  u8   kind      'O' output, 'C' control (JSON), 'P' pong
+//   1  u8   stream    1 stdout, 2 stderr; 0 for control
+//   2  u16  zero
+//   4  i32  rank      the global rank that wrote it; -1: the launcher itself
+//   8  u32  length    at most max_payload
+//  12  u32  zero
+//  16  u64  position  of this frame in the job's log, in bytes from its start: what `follow` resumes at.
+//                     For control frames that are not in the log: 0
+//
+// An output frame holds whole bytes as they were read, not whole lines: lines are put together by the client, per rank
+// and stream.
+#pragma once
+
+#include "core/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dockdist::wire {
+
+inline constexpr std::size_t frame_header_size = 24;
+inline constexpr std::uint32_t max_payload = 1U << 20U;
+
+struct Frame {
+    enum class Kind : std::uint8_t { output = 'O', control = 'C', pong = 'P' };
+    Kind kind = Kind::control;
+    std::uint8_t stream = 0;
+    std::int32_t rank = -1;
+    std::uint64_t position = 0;
+    std::string payload{};
+};
+
+std::string encode(const Frame& frame);
+
+// Feed bytes in pieces of any size, take whole frames out. An error (a kind or length that is not of the protocol) is
+// final. Never holds more than one frame and what was fed.
+class FrameDecoder {
+public:
+    void feed(std::string_view bytes);
+    // The next whole frame, nothing when more bytes are needed, or ErrorKind::protocol.
+    Result<std::optional<Frame>> next();
+
+private:
+    std::string buffer_{};
+    std::size_t begin_ = 0;
+};
+
+} // namespace dockdist::wire
