@@ -1,5 +1,7 @@
 #include "core/text.hpp"
 
+#include "core/utf8.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -8,7 +10,8 @@ namespace dockdist {
 namespace {
 
 bool needs_no_quotes(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -24,6 +27,19 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
         }
     }
     return row.back();
+}
+
+// Bidirectional controls, and the line and paragraph separators.
+bool reorders_or_breaks_lines(char32_t code_point) {
+    return (code_point >= 0x2028 && code_point <= 0x202E) || (code_point >= 0x2066 && code_point <= 0x2069);
+}
+
+void append_escape(std::string& text, char letter, char32_t value, unsigned digits) {
+    text += '\\';
+    text += letter;
+    while (digits-- > 0) {
+        text += "0123456789abcdef"[(value >> (4 * digits)) & 0xFU];
+    }
 }
 
 } // namespace
@@ -76,22 +92,47 @@ std::string nearest(std::string_view word, std::span<const std::string_view> can
     return std::string(best);
 }
 
+bool is_printable(std::string_view text) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const auto byte = static_cast<unsigned char>(text[at]);
+        if (byte < 0x80) {
+            if ((byte < 0x20 && byte != '\t') || byte == 0x7F) {
+                return false;
+            }
+            ++at;
+            continue;
+        }
+        const auto [code_point, size] = decode_utf8(text.substr(at));
+        if (size == 0 || code_point < 0xA0 || reorders_or_breaks_lines(code_point)) {
+            return false;
+        }
+        at += size;
+    }
+    return true;
+}
+
 std::string printable(std::string_view text) {
-    static constexpr std::string_view hex = "0123456789abcdef";
+    if (is_printable(text)) {
+        return std::string(text);
+    }
     std::string result;
     result.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const bool c1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0x80 &&
-                        static_cast<unsigned char>(text[i + 1]) < 0xA0;
-        if ((byte < 0x20 && byte != '\t') || byte == 0x7F || c1) {
-            const auto shown = c1 ? static_cast<unsigned char>(text[++i]) : byte;
-            result += "\\x";
-            result += hex[shown >> 4U];
-            result += hex[shown & 0xFU];
-        } else {
-            result += text[i];
+    while (!text.empty()) {
+        const auto [code_point, size] = decode_utf8(text);
+        if (size == 0) {
+            append_escape(result, 'x', static_cast<unsigned char>(text.front()), 2);
+            text.remove_prefix(1);
+            continue;
         }
+        if ((code_point < 0x20 && code_point != '\t') || (code_point >= 0x7F && code_point < 0xA0)) {
+            append_escape(result, 'x', code_point, 2);
+        } else if (reorders_or_breaks_lines(code_point)) {
+            append_escape(result, 'u', code_point, 4);
+        } else {
+            result += text.substr(0, size);
+        }
+        text.remove_prefix(size);
     }
     return result;
 }

@@ -19,9 +19,13 @@ bool is_plain_name(std::string_view text);
 // The one of `candidates` that was most likely meant by `word`; empty when none is near.
 std::string nearest(std::string_view word, std::span<const std::string_view> candidates);
 
-// Control bytes (C0, DEL and the C1 range in UTF-8) made visible as \xHH, so that text from elsewhere
-// cannot move the cursor or forge a line. Tabs stay.
+// Control characters (C0, DEL, C1) and bytes that are not UTF-8 made visible as \xHH, line separators and
+// bidirectional controls as \uHHHH, so that text from elsewhere cannot move the cursor or forge a line. Tabs
+// stay.
 std::string printable(std::string_view text);
+
+// Whether printable() would leave `text` as it is.
+bool is_printable(std::string_view text);
 
 std::vector<std::string> split(std::string_view text, char separator);
 

@@ -1,4 +1,5 @@
-// What happens while a command works, as values. Producers emit; a Reporter shows. No text of an event holds a secret.
+// What happens while a command works, as values. Producers emit; a Reporter shows. No text of an event holds
+// a secret.
 #pragma once
 
 #include "core/error.hpp"
@@ -38,7 +39,10 @@ public:
 
     virtual void on(const Event& event) = 0;
     virtual void error(const Error& error) = 0;
-    // Ends live display; what is printed afterwards stands below it. Called once, before the program prints results.
+    // Moves what moves by itself (spinners, elapsed times). Call it about ten times a second while waiting.
+    virtual void tick() {}
+    // Ends live display; what is printed afterwards stands below it. Called once, before the program prints
+    // results.
     virtual void finish() = 0;
 };
 

@@ -1,0 +1,127 @@
+#include "cli/context.hpp"
+
+#include "core/text.hpp"
+#include "engine/docker_engine.hpp"
+#include "cluster/lock.hpp"
+#include "spec/load_spec.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+namespace dockdist {
+namespace {
+
+std::optional<std::string> client_environment(const std::string& name) {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+} // namespace
+
+void Context::print(std::string_view text) const {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+}
+
+void Context::print_json(const nlohmann::json& value) const {
+    print(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+int Context::fail(const Errors& errors) const {
+    bool wrong_input = false;
+    for (const auto& error : errors) {
+        reporter->error(error);
+        wrong_input = wrong_input || error.kind == ErrorKind::usage || error.kind == ErrorKind::config;
+    }
+    return wrong_input ? 2 : 1;
+}
+
+int Context::fail(const Error& error) const {
+    return fail(Errors{error});
+}
+
+Loaded load(const Context& context) {
+    std::filesystem::path file = context.options.file;
+    if (file.empty()) {
+        if (const auto named = client_environment("DOCKDIST_FILE"); named && !named->empty()) {
+            file = *named;
+        } else {
+            auto found = find_spec_file(std::filesystem::current_path());
+            if (!found) {
+                return {.errors = {found.error()}};
+            }
+            file = std::move(*found);
+        }
+    }
+    auto loaded = load_spec_file(file, client_environment);
+    for (const auto& warning : loaded.warnings) {
+        context.reporter->on({.kind = Event::Kind::warning,
+                              .subject = warning.where,
+                              .text = warning.message + (warning.hint.empty() ? "" : " (" + warning.hint + ")")});
+    }
+    return {.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
+}
+
+std::string origin_of(const ClusterSpec& spec) {
+    const auto us = this_process();
+    std::error_code ignored;
+    const auto file = std::filesystem::weakly_canonical(spec.file, ignored);
+    return us.user + "@" + us.machine + ":" + file.string();
+}
+
+std::string unique_id() {
+    std::random_device random;
+    return fmt::format("{:08x}", random());
+}
+
+Connected connect(const Context& context) {
+    auto loaded = load(context);
+    Connected connected{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
+    if (!connected.errors.empty()) {
+        return connected;
+    }
+    for (const auto& host : connected.spec.hosts) {
+        auto engine = make_docker_engine(
+            context.executor,
+            {.host = host.name, .address = host.docker, .tls = host.tls, .insecure = host.insecure});
+        connected.engines.push_back(std::move(engine));
+    }
+    return connected;
+}
+
+Task<Attached> attach_to_cluster(Context& context) {
+    auto connected = connect(context);
+    Attached attached{
+        .spec = std::move(connected.spec), .engines = std::move(connected.engines), .errors = std::move(connected.errors)};
+    if (!attached.errors.empty()) {
+        co_return attached;
+    }
+    auto observation = co_await observe(attached.spec, attached.engines, "", *context.reporter);
+    attached.errors = std::move(observation.errors);
+    if (attached.errors.empty()) {
+        auto ready = ready_nodes(attached.spec, observation.cluster);
+        attached.nodes = std::move(ready.nodes);
+        attached.errors = std::move(ready.errors);
+    }
+    co_return attached;
+}
+
+Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::string& name) {
+    std::vector<std::string_view> names;
+    for (const auto& node : nodes) {
+        if (node.name.str() == name || std::to_string(node.record.rank) == name) {
+            return node;
+        }
+        names.push_back(node.name.str());
+    }
+    const auto meant = nearest(name, names);
+    return Error{ErrorKind::usage, "", "there is no node `" + printable(name) + "`",
+                 meant.empty() ? fmt::format("nodes: {}", fmt::join(names, ", ")) : "did you mean `" + meant + "`?"};
+}
+
+} // namespace dockdist

@@ -1,0 +1,99 @@
+// What every command is given, and how commands are entered into the program.
+#pragma once
+
+#include "async/interrupts.hpp"
+#include "async/task.hpp"
+#include "core/result.hpp"
+#include "observe/observe.hpp"
+#include "report/reporter.hpp"
+#include "spec/cluster_spec.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace dockdist {
+
+struct GlobalOptions {
+    std::string file{}; // -f; empty: DOCKDIST_FILE, or cluster.yaml here or above
+    OutputFormat output = OutputFormat::text;
+    bool timings = false;
+};
+
+struct Context {
+    boost::asio::any_io_executor executor{};
+    GlobalOptions options{};
+    Reporter* reporter = nullptr;
+    Interrupts* interrupts = nullptr;
+
+    // Data for people or programs: stdout.
+    void print(std::string_view text) const;
+    void print_json(const nlohmann::json& json) const;
+    bool json() const { return options.output == OutputFormat::json; }
+    // Tells every error; the exit code that they mean: 2 for a wrong file or command line, else 1.
+    int fail(const Errors& errors) const;
+    int fail(const Error& error) const;
+};
+
+// A command's work; the exit code is its result.
+using Work = std::function<Task<int>(Context&)>;
+
+// Where a parsed command leaves its work.
+struct Program {
+    GlobalOptions options{};
+    Work work{};
+};
+
+// Loads the file that the options name. Prints its warnings; the errors are all of it.
+struct Loaded {
+    ClusterSpec spec{};
+    Errors errors{};
+};
+Loaded load(const Context& context);
+std::string origin_of(const ClusterSpec& spec); // USER@MACHINE:FILE
+std::string unique_id();                        // 8 hex digits
+
+struct Connected {
+    ClusterSpec spec{};
+    Engines engines{};
+    Errors errors{};
+};
+// load() and an engine a host, not yet connected.
+Connected connect(const Context& context);
+
+// The nodes that are ready, of all that the file names.
+struct Attached {
+    ClusterSpec spec{};
+    Engines engines{};
+    std::vector<ReadyNode> nodes{};
+    Errors errors{};
+};
+Task<Attached> attach_to_cluster(Context& context);
+// The one of `nodes` that `name` means: a node's name or its rank.
+Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::string& name);
+
+// One function a command, each in a file of its name; all are entered in main's table.
+void add_init(CLI::App& app, Program& program);
+void add_validate(CLI::App& app, Program& program);
+void add_plan(CLI::App& app, Program& program);
+void add_up(CLI::App& app, Program& program);
+void add_down(CLI::App& app, Program& program);
+void add_status(CLI::App& app, Program& program);
+void add_check(CLI::App& app, Program& program);
+void add_run(CLI::App& app, Program& program);
+void add_logs(CLI::App& app, Program& program);
+void add_exec(CLI::App& app, Program& program);
+void add_ssh(CLI::App& app, Program& program);
+void add_hostfile(CLI::App& app, Program& program);
+void add_version(CLI::App& app, Program& program);
+
+} // namespace dockdist

@@ -1,0 +1,95 @@
+// exec: a command in one node, with this process's stdin and stdout. ssh: the same with a shell when none is named.
+#include "cli/context.hpp"
+#include "cli/terminal.hpp"
+#include "wire/layout.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace dockdist {
+namespace {
+
+constexpr int own_failure = 125;
+
+struct Options {
+    std::string node{};
+    std::vector<std::string> command{};
+    std::string user{};
+    std::string workdir{};
+    bool no_tty = false;
+};
+
+// The environment that jobs and ssh sessions have, and the user they run as.
+std::vector<std::string> in_node(const Options& options, const ClusterSpec& spec, std::vector<std::string> command) {
+    std::vector<std::string> words{layout::init, "with-environment"};
+    const auto user = options.user.empty() ? spec.container.user : options.user;
+    const auto workdir = options.workdir.empty() ? spec.container.workdir : options.workdir;
+    if (!user.empty()) {
+        words.insert(words.end(), {"--user", user});
+    }
+    if (!workdir.empty()) {
+        words.insert(words.end(), {"--workdir", workdir});
+    }
+    words.emplace_back("--");
+    words.insert(words.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));
+    return words;
+}
+
+Task<int> run_exec(Context& context, Options options, std::vector<std::string> fallback) {
+    auto cluster = co_await attach_to_cluster(context);
+    context.reporter->finish();
+    // One node that is not ready does not keep us from another.
+    const auto node = find_node(cluster.nodes, options.node);
+    if (!node) {
+        const int code = context.fail(cluster.errors.empty() ? Errors{node.error()} : cluster.errors);
+        co_return code == 2 ? 2 : own_failure;
+    }
+    const auto command = options.command.empty() ? std::move(fallback) : options.command;
+    ExecConfig config;
+    config.command = in_node(options, cluster.spec, command);
+    config.user = "0:0";
+    config.tty = is_interactive() && !options.no_tty;
+    if (const char* term = std::getenv("TERM"); config.tty && term != nullptr) {
+        config.env.push_back(std::string("TERM=") + term);
+    }
+    const auto code = co_await exec_with_stdio(*cluster.engines[node->host], node->id, config);
+    if (!code) {
+        context.fail(code.error());
+        co_return own_failure;
+    }
+    co_return *code;
+}
+
+void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
+    command.add_option("NODE", options->node, "A node's name or rank")->required();
+    command.add_option("--user", options->user, "Run as this user (default: container.user of the file)");
+    command.add_option("--workdir", options->workdir, "Run in this folder (default: container.workdir of the file)");
+    command.add_flag("--no-tty", options->no_tty, "No pty, even on a terminal");
+    command.add_option("COMMAND", options->command, "The command and its arguments, after --");
+}
+
+} // namespace
+
+void add_exec(CLI::App& app, Program& program) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("exec", "Run a command in one node: dockdist exec NODE -- COMMAND…");
+    add_options(*command, options);
+    command->callback([options, &program] {
+        if (options->command.empty()) {
+            throw CLI::RequiredError("COMMAND");
+        }
+        program.work = [options](Context& context) { return run_exec(context, *options, {}); };
+    });
+}
+
+void add_ssh(CLI::App& app, Program& program) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("ssh", "Open a shell in a node: dockdist ssh NODE [-- COMMAND…]");
+    add_options(*command, options);
+    command->callback([options, &program] {
+        program.work = [options](Context& context) {
+            return run_exec(context, *options, {"/bin/sh", "-c", "exec \"${SHELL:-/bin/sh}\""});
+        };
+    });
+}
+
+} // namespace dockdist

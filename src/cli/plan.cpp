@@ -1,0 +1,74 @@
+#include "plan/plan.hpp"
+
+#include "cli/context.hpp"
+#include "toolkit/toolkit.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace dockdist {
+namespace {
+
+nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
+    auto json = nlohmann::json::array();
+    const auto add = [&](const char* operation, std::size_t host, nlohmann::json more) {
+        more["operation"] = operation;
+        more["host"] = spec.hosts[host].name.str();
+        json.push_back(std::move(more));
+    };
+    for (const auto& pull : plan.pulls) {
+        add("pull_image", pull.host, {{"image", pull.image.str()}, {"cause", pull.cause}});
+    }
+    for (const auto& upload : plan.uploads) {
+        add("upload_toolkit", upload.host, nlohmann::json::object());
+    }
+    for (const auto& removal : plan.removals) {
+        add("remove_container", removal.host, {{"container", removal.name}, {"cause", removal.cause}});
+    }
+    for (const auto& create : plan.creates) {
+        add("create_container", create.host,
+            {{"container", create.container_name}, {"node", create.node.name.str()}, {"cause", create.cause}});
+    }
+    for (const auto& start : plan.starts) {
+        add("start_node", start.host, {{"node", start.node.str()}, {"cause", start.cause}});
+    }
+    for (const auto& join : plan.joins) {
+        add("join_node", join.host, {{"node", join.node.name.str()}, {"rank", join.node.rank}});
+    }
+    return json;
+}
+
+Task<int> run_plan(Context& context) {
+    auto cluster = connect(context);
+    if (!cluster.errors.empty()) {
+        co_return context.fail(cluster.errors);
+    }
+    const std::string version(toolkit_version());
+    const auto observation = co_await observe(cluster.spec, cluster.engines, version, *context.reporter);
+    context.reporter->finish();
+    if (!observation.errors.empty()) {
+        co_return context.fail(observation.errors);
+    }
+    const auto planned = make_plan(
+        cluster.spec, observation.cluster,
+        {.toolkit_version = version, .origin = origin_of(cluster.spec), .attempt = unique_id(), .take_over = true});
+    if (!planned.errors.empty()) {
+        co_return context.fail(planned.errors);
+    }
+    if (context.json()) {
+        context.print_json({{"cluster", cluster.spec.name.str()}, {"operations", to_json(planned.plan, cluster.spec)}});
+    } else {
+        context.print(to_text(planned.plan, cluster.spec));
+    }
+    co_return 0;
+}
+
+} // namespace
+
+void add_plan(CLI::App& app, Program& program) {
+    auto* command = app.add_subcommand("plan", "Show what `up` would do, and why; changes nothing");
+    command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
+    command->callback([&program] { program.work = run_plan; });
+}
+
+} // namespace dockdist

@@ -1,0 +1,115 @@
+#include "cluster/up.hpp"
+
+#include "cli/context.hpp"
+#include "cli/node_json.hpp"
+#include "core/units.hpp"
+#include "toolkit/toolkit.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace dockdist {
+namespace {
+
+struct Options {
+    UpOptions up{};
+    std::string ready_timeout = "60s";
+};
+
+nlohmann::json timings_json(const UpResult& result, const Connected& cluster) {
+    nlohmann::json json{{"phases", nlohmann::json::array()}, {"round_trips", nlohmann::json::object()}};
+    for (const auto& phase : result.timings) {
+        json["phases"].push_back({{"phase", phase.phase},
+                                  {"ms", phase.elapsed.count()},
+                                  {"slowest", phase.slowest},
+                                  {"slowest_ms", phase.slowest_elapsed.count()}});
+    }
+    for (const auto& engine : cluster.engines) {
+        json["round_trips"][engine->host().str()] = engine->round_trips();
+    }
+    return json;
+}
+
+std::string timings_text(const UpResult& result, const Connected& cluster) {
+    std::string text;
+    for (const auto& phase : result.timings) {
+        text += fmt::format("{:<8} {:>8}{}\n", phase.phase, format_duration(phase.elapsed),
+                            phase.slowest.empty() ? ""
+                                                  : fmt::format("   slowest {} {}", phase.slowest,
+                                                                format_duration(phase.slowest_elapsed)));
+    }
+    for (const auto& engine : cluster.engines) {
+        text += fmt::format("{:<8} {:>4} round trips\n", engine->host().str(), engine->round_trips());
+    }
+    return text;
+}
+
+void print_result(const Context& context, const UpResult& result, const Connected& cluster) {
+    if (context.json()) {
+        nlohmann::json json{{"type", "result"}, {"cluster", cluster.spec.name.str()}, {"changed", result.changed},
+                            {"nodes", nlohmann::json::array()}};
+        for (const auto& node : result.nodes) {
+            json["nodes"].push_back(node_json(node, cluster.spec));
+        }
+        if (context.options.timings) {
+            json["timings"] = timings_json(result, cluster);
+        }
+        context.print_json(json);
+        return;
+    }
+    int slots = 0;
+    for (const auto& node : result.nodes) {
+        slots += node.record.slots;
+    }
+    context.print(fmt::format("{} {}: {} node{}, {} slot{}\n", cluster.spec.name.str(),
+                              result.changed ? "is up" : "is up already", result.nodes.size(),
+                              result.nodes.size() == 1 ? "" : "s", slots, slots == 1 ? "" : "s"));
+    if (context.options.timings) {
+        context.print(timings_text(result, cluster));
+    }
+}
+
+Task<int> run_up(Context& context, Options options) {
+    auto cluster = connect(context);
+    if (!cluster.errors.empty()) {
+        co_return context.fail(cluster.errors);
+    }
+    const auto timeout = parse_duration(options.ready_timeout);
+    if (!timeout) {
+        co_return context.fail(Error{ErrorKind::usage, "--ready-timeout", "`" + options.ready_timeout + "` is not a duration",
+                                     "write it like 60s or 2m"});
+    }
+    options.up.ready_timeout = *timeout;
+    options.up.origin = origin_of(cluster.spec);
+    options.up.attempt = unique_id();
+    const Toolkit toolkit{.tar = toolkit_tar(), .version = std::string(toolkit_version())};
+    const auto result = co_await up(cluster.spec, cluster.engines, toolkit, options.up, *context.reporter);
+    context.reporter->finish();
+    if (!result.errors.empty()) {
+        co_return context.fail(result.errors);
+    }
+    print_result(context, result, cluster);
+    co_return 0;
+}
+
+} // namespace
+
+void add_up(CLI::App& app, Program& program) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("up", "Make the hosts one cluster: create, start and join every node");
+    command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
+    command->add_flag("--keep", options->up.keep, "Leave what was made when something fails, to look at it");
+    command->add_flag("--take-over", options->up.take_over, "Change a cluster of this name that was made from another file");
+    command->add_flag("--break-lock", options->up.break_lock, "Go on although somebody else is changing the cluster");
+    command->add_option("--ready-timeout", options->ready_timeout, "How long nodes may take to meet each other")
+        ->capture_default_str();
+    command->add_flag("--timings", program.options.timings, "Show the time of each phase and the round trips to each host");
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_up(context, *options); };
+    });
+}
+
+} // namespace dockdist

@@ -1,0 +1,41 @@
+#include "cli/context.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dockdist {
+namespace {
+
+nlohmann::json to_json(const Errors& errors) {
+    auto json = nlohmann::json::array();
+    for (const auto& error : errors) {
+        json.push_back({{"where", error.where}, {"message", error.message}, {"hint", error.hint}});
+    }
+    return json;
+}
+
+Task<int> run_validate(Context& context) {
+    const auto loaded = load(context);
+    if (context.json()) {
+        context.print_json({{"valid", loaded.errors.empty()}, {"errors", to_json(loaded.errors)}});
+        co_return loaded.errors.empty() ? 0 : 2;
+    }
+    if (!loaded.errors.empty()) {
+        co_return context.fail(loaded.errors);
+    }
+    const auto nodes = expand_nodes(loaded.spec).size();
+    context.print(fmt::format("{}: valid, {} host{}, {} node{}\n", loaded.spec.file.string(), loaded.spec.hosts.size(),
+                              loaded.spec.hosts.size() == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s"));
+    co_return 0;
+}
+
+} // namespace
+
+void add_validate(CLI::App& app, Program& program) {
+    auto* command = app.add_subcommand("validate", "Say whether cluster.yaml is right, with every mistake at once; touches no host");
+    command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
+    command->callback([&program] { program.work = run_validate; });
+}
+
+} // namespace dockdist

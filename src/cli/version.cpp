@@ -1,0 +1,27 @@
+#include "cli/context.hpp"
+#include "toolkit/toolkit.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dockdist {
+namespace {
+
+Task<int> run_version(Context& context) {
+    if (context.json()) {
+        context.print_json({{"version", DOCKDIST_VERSION}, {"toolkit", toolkit_version()}});
+    } else {
+        context.print(fmt::format("dockdist {} (toolkit {})\n", DOCKDIST_VERSION, toolkit_version()));
+    }
+    co_return 0;
+}
+
+} // namespace
+
+void add_version(CLI::App& app, Program& program) {
+    auto* command = app.add_subcommand("version", "Print the version of the program and of the toolkit that it carries");
+    command->callback([&program] { program.work = run_version; });
+}
+
+} // namespace dockdist

@@ -1,0 +1,24 @@
+// down: removes what bears the cluster's labels, and nothing else. Safe to run twice, and beside an `up` that died.
+#pragma once
+
+#include "observe/observe.hpp"
+
+namespace dockdist {
+
+struct DownOptions {
+    bool purge = false;      // the toolkit's volume too, where no other cluster uses it
+    bool break_lock = false; // although somebody is changing the cluster
+    std::string toolkit_version{};
+};
+
+struct DownResult {
+    int removed = 0; // containers
+    Errors errors{};
+};
+
+Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options, Reporter& reporter);
+
+// Removes the containers of one `up` on every host that answers: what a failed one takes back.
+Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const std::string& attempt, Reporter& reporter);
+
+} // namespace dockdist

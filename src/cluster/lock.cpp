@@ -1,0 +1,156 @@
+#include "cluster/lock.hpp"
+
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "plan/labels.hpp"
+#include "plan/plan.hpp"
+#include "wire/layout.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <ctime>
+#include <fstream>
+#include <pwd.h>
+#include <unistd.h>
+
+namespace dockdist {
+namespace {
+
+std::string first_line(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+// Field 22 of /proc/PID/stat, counted behind the program's name, which may hold blanks and parentheses.
+std::string process_start_of(int pid) {
+    const auto stat = first_line(fmt::format("/proc/{}/stat", pid));
+    const auto end_of_name = stat.rfind(')');
+    if (end_of_name == std::string::npos) {
+        return "";
+    }
+    const auto fields = split(std::string_view(stat).substr(end_of_name + 1), ' ');
+    return fields.size() > 20 ? fields[20] : "";
+}
+
+} // namespace
+
+LockHolder this_process() {
+    std::array<char, 256> machine{};
+    gethostname(machine.data(), machine.size() - 1);
+    const auto* account = getpwuid(geteuid());
+    return {.user = account != nullptr ? account->pw_name : std::to_string(geteuid()),
+            .machine = machine.data(),
+            .boot = first_line("/proc/sys/kernel/random/boot_id"),
+            .pid = getpid(),
+            .process_start = process_start_of(getpid())};
+}
+
+std::string to_label(const LockHolder& holder) {
+    return nlohmann::json{{"user", holder.user},
+                          {"machine", holder.machine},
+                          {"boot", holder.boot},
+                          {"pid", holder.pid},
+                          {"process_start", holder.process_start}}
+        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::optional<LockHolder> parse_holder(const std::string& label) {
+    const auto json = nlohmann::json::parse(label, nullptr, false);
+    if (!json.is_object()) {
+        return std::nullopt;
+    }
+    const auto text = [&](const char* key) {
+        const auto found = json.find(key);
+        return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+    };
+    const auto pid = json.find("pid");
+    return LockHolder{.user = text("user"),
+                      .machine = text("machine"),
+                      .boot = text("boot"),
+                      .pid = pid != json.end() && pid->is_number_integer() ? pid->get<int>() : 0,
+                      .process_start = text("process_start")};
+}
+
+bool may_be_alive(const LockHolder& holder, const LockHolder& us) {
+    if (holder.machine != us.machine || holder.boot.empty()) {
+        return true;
+    }
+    return holder.boot == us.boot && process_start_of(holder.pid) == holder.process_start;
+}
+
+std::chrono::seconds age_of(const ContainerSummary& container, const std::string& system_time) {
+    std::tm time{};
+    if (container.created_s == 0 || strptime(system_time.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) {
+        return std::chrono::seconds(0);
+    }
+    // The engine tells its time in its own zone: "…T12:00:00.123+02:00" or "…Z".
+    auto now = static_cast<std::int64_t>(timegm(&time));
+    const auto zone = system_time.find_last_of("+-");
+    if (zone != std::string::npos && zone > 18) {
+        int hours = 0;
+        int minutes = 0;
+        if (std::sscanf(system_time.c_str() + zone + 1, "%d:%d", &hours, &minutes) == 2) {
+            const auto offset = hours * 3600 + minutes * 60;
+            now += system_time[zone] == '+' ? -offset : offset;
+        }
+    }
+    return std::chrono::seconds(std::max<std::int64_t>(0, now - container.created_s));
+}
+
+std::optional<Error> locked_by(const ContainerSummary& lock, const std::string& host, std::chrono::seconds age) {
+    const auto label = lock.labels.find(labels::holder);
+    const auto holder = label == lock.labels.end() ? std::nullopt : parse_holder(label->second);
+    if (!holder || age > lock_lifetime || !may_be_alive(*holder, this_process())) {
+        return std::nullopt;
+    }
+    return Error{ErrorKind::locked, host,
+                 fmt::format("{}@{} (pid {}) has been changing this cluster for {}", printable(holder->user),
+                             printable(holder->machine), holder->pid, format_duration(age)),
+                 "wait until that is done; if that process is gone, add --break-lock"};
+}
+
+Task<Result<ContainerId>> take_lock(ContainerEngine& engine, LockRequest request) {
+    ContainerConfig config;
+    config.image = request.image;
+    config.entrypoint = {layout::init};
+    config.network_mode = "none";
+    config.labels = {{labels::cluster, request.cluster.str()},
+                     {labels::role, "lock"},
+                     {labels::attempt, request.attempt},
+                     {labels::origin, request.origin},
+                     {labels::holder, to_label(this_process())}};
+    const auto name = container_name(request.cluster, NodeName("lock"));
+    for (int attempt = 0;; ++attempt) {
+        auto id = co_await engine.create_container(name, config);
+        if (id || id.error().kind != ErrorKind::conflict || attempt == 3) {
+            co_return id;
+        }
+        const auto containers = co_await engine.list_containers(
+            {.labels = {std::string(labels::cluster) + "=" + request.cluster.str(), std::string(labels::role) + "=lock"}});
+        if (!containers) {
+            co_return containers.error();
+        }
+        if (containers->empty()) {
+            continue; // released in between, or a container without our labels has the name: the next create tells
+        }
+        const auto info = co_await engine.info();
+        if (!info) {
+            co_return info.error();
+        }
+        const auto& lock = containers->front();
+        if (!request.break_lock) {
+            if (auto error = locked_by(lock, request.where, age_of(lock, info->system_time))) {
+                co_return *error;
+            }
+        }
+        if (const auto removed = co_await engine.remove_container(lock.id); !removed) {
+            co_return removed.error();
+        }
+    }
+}
+
+} // namespace dockdist

@@ -1,0 +1,271 @@
+#include "cluster/plan_executor.hpp"
+
+#include "async/run_all.hpp"
+#include "plan/node_config.hpp"
+#include "report/step.hpp"
+#include "wire/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace dockdist {
+namespace {
+
+std::chrono::milliseconds since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+}
+
+template <class Operation>
+void add_hosts(const std::vector<Operation>& operations, std::set<std::size_t>& hosts) {
+    for (const auto& operation : operations) {
+        hosts.insert(operation.host);
+    }
+}
+
+std::vector<std::size_t> as_vector(const std::set<std::size_t>& hosts) {
+    return {hosts.begin(), hosts.end()};
+}
+
+bool lacks_infiniband(const Error& error) {
+    return error.kind != ErrorKind::conflict && error.message.find("/dev/infiniband") != std::string::npos;
+}
+
+// The toolkit's volume is there but its last entry is not: an upload was cut off.
+bool lacks_toolkit(const Error& error) {
+    return error.message.find(layout::init) != std::string::npos &&
+           error.message.find("no such file") != std::string::npos;
+}
+
+} // namespace
+
+PlanExecutor::PlanExecutor(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, Reporter& reporter)
+    : spec_(spec), engines_(engines), toolkit_(toolkit), reporter_(reporter) {}
+
+template <class Work>
+Task<Errors> PlanExecutor::on_hosts(std::string phase, std::vector<std::size_t> hosts, Work work) {
+    const auto begin = std::chrono::steady_clock::now();
+    PhaseTiming timing{.phase = phase};
+    reporter_.on({.kind = Event::Kind::phase_started, .phase = phase});
+    const auto on_host = [&](std::size_t host) -> Task<Status> {
+        auto status = co_await work(host);
+        if (const auto elapsed = since(begin); elapsed >= timing.slowest_elapsed) {
+            timing.slowest = spec_.hosts[host].name.str();
+            timing.slowest_elapsed = elapsed;
+        }
+        if (!status) {
+            auto error = status.error();
+            error.where = host_label(spec_.hosts[host]);
+            co_return error;
+        }
+        co_return ok;
+    };
+    std::vector<Task<Status>> tasks;
+    for (const auto host : hosts) {
+        tasks.push_back(on_host(host));
+    }
+    Errors errors;
+    for (auto& result : co_await run_all(std::move(tasks))) {
+        if (!result) {
+            errors.push_back(result.error());
+        }
+    }
+    timing.elapsed = since(begin);
+    reporter_.on({.kind = Event::Kind::phase_finished, .phase = phase, .elapsed = timing.elapsed});
+    timings_.push_back(std::move(timing));
+    co_return errors;
+}
+
+Task<Observation> PlanExecutor::observe() {
+    Observation observation;
+    const auto begin = std::chrono::steady_clock::now();
+    observation = co_await dockdist::observe(spec_, engines_, toolkit_.version, reporter_);
+    timings_.push_back({.phase = "observe", .elapsed = since(begin)});
+    co_return observation;
+}
+
+Task<Errors> PlanExecutor::pull(const Plan& plan) {
+    std::set<std::size_t> hosts;
+    add_hosts(plan.pulls, hosts);
+    return on_hosts("image", as_vector(hosts), [this, &plan](std::size_t host) { return pull_on(host, plan); });
+}
+
+Task<Status> PlanExecutor::pull_on(std::size_t host, const Plan& plan) {
+    for (const auto& pull : plan.pulls) {
+        if (pull.host != host) {
+            continue;
+        }
+        Step step(reporter_, "image", spec_.hosts[host].name.str(), "pull " + pull.image.str());
+        std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> layers;
+        const auto on_progress = [&](const PullProgress& progress) {
+            if (progress.current && progress.total) {
+                layers[progress.layer] = {*progress.current, *progress.total};
+            }
+            std::uint64_t current = 0;
+            std::uint64_t total = 0;
+            for (const auto& [layer, bytes] : layers) {
+                current += bytes.first;
+                total += bytes.second;
+            }
+            step.progress(progress.status, current, total);
+        };
+        const auto pulled = co_await engines_[host]->pull_image(pull.image, spec_.image.platform, "", on_progress);
+        if (!pulled) {
+            step.failed(pulled.error().message);
+            co_return pulled.error();
+        }
+        step.finished("pulled");
+    }
+    co_return ok;
+}
+
+Task<Errors> PlanExecutor::create(const Plan& plan) {
+    std::set<std::size_t> hosts;
+    add_hosts(plan.uploads, hosts);
+    add_hosts(plan.removals, hosts);
+    add_hosts(plan.creates, hosts);
+    return on_hosts("create", as_vector(hosts), [this, &plan](std::size_t host) { return create_on(host, plan); });
+}
+
+Task<Status> PlanExecutor::create_on(std::size_t host, const Plan& plan) {
+    for (const auto& operation : plan.uploads) {
+        if (operation.host == host) {
+            if (auto status = co_await upload(host, operation.container_name, operation.config); !status) {
+                co_return status;
+            }
+        }
+    }
+    for (const auto& operation : plan.removals) {
+        if (operation.host == host) {
+            Step step(reporter_, "create", spec_.hosts[host].name.str(), "remove " + operation.name);
+            if (auto status = co_await engines_[host]->remove_container(operation.id); !status) {
+                step.failed(status.error().message);
+                co_return status;
+            }
+            step.finished("removed " + operation.name);
+        }
+    }
+    for (const auto& operation : plan.creates) {
+        if (operation.host == host) {
+            if (auto status = co_await create_node(operation); !status) {
+                co_return status;
+            }
+        }
+    }
+    co_return ok;
+}
+
+Task<Status> PlanExecutor::upload(std::size_t host, std::string container_name, ContainerConfig config) {
+    auto& engine = *engines_[host];
+    Step step(reporter_, "create", spec_.hosts[host].name.str(), "upload toolkit");
+    const auto id = co_await engine.create_container(std::move(container_name), std::move(config));
+    if (!id) {
+        step.failed(id.error().message);
+        co_return id.error();
+    }
+    step.progress("upload toolkit", std::nullopt, toolkit_.tar.size());
+    auto status = co_await engine.put_archive(*id, layout::toolkit, toolkit_.tar);
+    const auto removed = co_await engine.remove_container(*id);
+    if (status && !removed) {
+        status = removed.error();
+    }
+    if (!status) {
+        step.failed(status.error().message);
+        co_return status;
+    }
+    step.finished("toolkit uploaded");
+    co_return ok;
+}
+
+Task<Status> PlanExecutor::create_node(const CreateNode& create) {
+    auto& engine = *engines_[create.host];
+    Step step(reporter_, "create", create.node.name.str(), "create container");
+    auto id = co_await engine.create_container(create.container_name, create.config);
+    if (!id && create.without_rdma && lacks_infiniband(id.error())) {
+        id = co_await engine.create_container(create.container_name, *create.without_rdma);
+    }
+    if (!id) {
+        auto error = id.error();
+        if (error.kind == ErrorKind::conflict) {
+            error.message = "a container named " + create.container_name + " exists that is not of this cluster, or was made "
+                            "just now by somebody else";
+            error.hint = "run the command again; if it stays, remove or rename that container, or give the cluster another "
+                         "`name:`";
+        }
+        step.failed(error.message);
+        co_return error;
+    }
+    created_[create.node.name] = *id;
+    step.finished("created");
+    co_return ok;
+}
+
+ContainerId PlanExecutor::container_of(const NodeName& node, const ContainerId& id) const {
+    if (!id.empty()) {
+        return id;
+    }
+    const auto found = created_.find(node);
+    return found == created_.end() ? ContainerId() : found->second;
+}
+
+Task<Errors> PlanExecutor::start(const Plan& plan) {
+    std::set<std::size_t> hosts;
+    add_hosts(plan.starts, hosts);
+    return on_hosts("start", as_vector(hosts), [this, &plan](std::size_t host) { return start_on(host, plan); });
+}
+
+Task<Status> PlanExecutor::start_on(std::size_t host, const Plan& plan) {
+    for (const auto& operation : plan.starts) {
+        if (operation.host == host) {
+            if (auto status = co_await start_node(operation); !status) {
+                co_return status;
+            }
+        }
+    }
+    co_return ok;
+}
+
+Task<Status> PlanExecutor::start_node(const StartNode& start) {
+    auto& engine = *engines_[start.host];
+    Step step(reporter_, "start", start.node.str(), "start container");
+    const auto id = container_of(start.node, start.id);
+    auto status = co_await engine.start_container(id);
+    if (!status && lacks_toolkit(status.error())) {
+        auto config = toolkit_upload_config(spec_.image.ref, toolkit_.version);
+        status = co_await upload(start.host, container_name(spec_.name, NodeName("upload." + start.node.str())), config);
+        if (status) {
+            status = co_await engine.start_container(id);
+        }
+    }
+    if (!status) {
+        step.failed(status.error().message);
+        co_return status;
+    }
+    step.finished("started");
+    co_return ok;
+}
+
+Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds ready_timeout) {
+    const auto begin = std::chrono::steady_clock::now();
+    reporter_.on({.kind = Event::Kind::phase_started, .phase = "join"});
+    std::vector<JoinTarget> targets;
+    for (const auto& join : plan.joins) {
+        auto request = join.request;
+        request.ready_timeout_ms = static_cast<int>(ready_timeout.count());
+        targets.push_back({.engine = engines_[join.host].get(),
+                           .id = container_of(join.node.name, join.id),
+                           .request = std::move(request),
+                           .where = join.node.name.str() + " on " + host_label(spec_.hosts[join.host])});
+    }
+    constexpr std::chrono::seconds hello_timeout{30};
+    constexpr std::chrono::seconds margin{10}; // the node's own deadline names its unreached peers: let it speak first
+    auto result =
+        co_await join_nodes(std::move(targets), spec_.name.str(), hello_timeout, ready_timeout + margin, reporter_);
+    PhaseTiming timing{.phase = "join", .elapsed = since(begin)};
+    reporter_.on({.kind = Event::Kind::phase_finished, .phase = "join", .elapsed = timing.elapsed});
+    timings_.push_back(std::move(timing));
+    co_return result;
+}
+
+} // namespace dockdist

@@ -1,0 +1,140 @@
+#include "cluster/up.hpp"
+
+#include "async/cleanup.hpp"
+#include "cluster/down.hpp"
+#include "cluster/join.hpp"
+#include "cluster/lock.hpp"
+#include "cluster/plan_executor.hpp"
+#include "plan/plan.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+
+namespace dockdist {
+namespace {
+
+class Up {
+public:
+    Up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, const UpOptions& options, Reporter& reporter)
+        : spec_(spec), engines_(engines), options_(options), reporter_(reporter),
+          executor_(spec, engines, toolkit, reporter) {}
+
+    Task<UpResult> run() {
+        UpResult result;
+        // co_await is not allowed in a catch block, so what was thrown (a cancellation) waits here.
+        std::exception_ptr thrown;
+        try {
+            result.errors = co_await phases(result);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        if (thrown) {
+            co_await uncancellable();
+        }
+        if (wrote_ && (thrown || !result.errors.empty()) && !options_.keep) {
+            const auto left = co_await take_back(spec_, engines_, options_.attempt, reporter_);
+            result.errors.insert(result.errors.end(), left.begin(), left.end());
+        } else if (lock_) {
+            co_await engines_.front()->remove_container(*lock_);
+        }
+        if (thrown) {
+            std::rethrow_exception(thrown);
+        }
+        result.timings = executor_.timings();
+        co_return result;
+    }
+
+private:
+    Task<Errors> phases(UpResult& result) {
+        auto planned = co_await look_and_plan();
+        if (planned.errors.empty() && !planned.plan.pulls.empty()) {
+            if (auto errors = co_await executor_.pull(planned.plan); !errors.empty()) {
+                co_return errors;
+            }
+            planned = co_await look_and_plan(); // the image's own PATH is part of the configuration
+            planned.plan.pulls.clear();
+        }
+        if (!planned.errors.empty()) {
+            co_return planned.errors;
+        }
+        const auto& plan = planned.plan;
+        if (plan.empty()) {
+            result.nodes = ready_nodes(spec_, observed_).nodes;
+            co_return Errors{};
+        }
+        result.changed = true;
+        if (auto error = co_await lock()) {
+            co_return Errors{*error};
+        }
+        wrote_ = true;
+        if (auto errors = co_await executor_.create(plan); !errors.empty()) {
+            co_return errors;
+        }
+        if (auto errors = co_await executor_.start(plan); !errors.empty()) {
+            co_return errors;
+        }
+        co_return co_await join(plan, result);
+    }
+
+    Task<PlanResult> look_and_plan() {
+        auto observation = co_await executor_.observe();
+        if (!observation.errors.empty()) {
+            co_return PlanResult{.errors = std::move(observation.errors)};
+        }
+        observed_ = std::move(observation.cluster);
+        co_return make_plan(spec_, observed_,
+                            {.toolkit_version = executor_.toolkit_version(),
+                             .origin = options_.origin,
+                             .attempt = options_.attempt,
+                             .take_over = options_.take_over});
+    }
+
+    Task<std::optional<Error>> lock() {
+        const auto taken = co_await take_lock(*engines_.front(), {.cluster = spec_.name,
+                                                                  .image = spec_.image.ref,
+                                                                  .attempt = options_.attempt,
+                                                                  .origin = options_.origin,
+                                                                  .where = host_label(spec_.hosts.front()),
+                                                                  .break_lock = options_.break_lock});
+        if (!taken) {
+            auto error = taken.error();
+            error.where = host_label(spec_.hosts.front());
+            co_return error;
+        }
+        lock_ = *taken;
+        co_return std::nullopt;
+    }
+
+    Task<Errors> join(const Plan& plan, UpResult& result) {
+        auto joined = co_await executor_.join(plan, options_.ready_timeout);
+        if (!joined.errors.empty()) {
+            co_return joined.errors;
+        }
+        for (std::size_t i = 0; i < plan.joins.size(); ++i) {
+            const auto& join = plan.joins[i];
+            result.nodes.push_back({join.node.name, executor_.container_of(join.node.name, join.id), join.host,
+                                    std::move(joined.records[i])});
+        }
+        co_return Errors{};
+    }
+
+    const ClusterSpec& spec_;
+    const Engines& engines_;
+    const UpOptions& options_;
+    Reporter& reporter_;
+    PlanExecutor executor_;
+    ObservedCluster observed_{};
+    std::optional<ContainerId> lock_{};
+    bool wrote_ = false;
+};
+
+} // namespace
+
+Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, const UpOptions& options,
+                  Reporter& reporter) {
+    Up command(spec, engines, toolkit, options, reporter);
+    co_return co_await command.run();
+}
+
+} // namespace dockdist

@@ -1,0 +1,47 @@
+// up: from what stands on the hosts to what the file says, or back to what stood before.
+#pragma once
+
+#include "observe/observe.hpp"
+#include "report/event.hpp"
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+struct Toolkit {
+    std::span<const char> tar{}; // uncompressed; relative to /opt/dockdist
+    std::string version{};
+};
+
+struct UpOptions {
+    bool keep = false;       // leave what was made when something fails
+    bool take_over = false;  // change a cluster of this name that somebody else made
+    bool break_lock = false; // take the lock from whoever holds it
+    std::string origin{};    // USER@MACHINE:FILE
+    std::string attempt{};   // unique to this call
+    std::chrono::milliseconds ready_timeout{60000}; // how long nodes try to meet each other
+};
+
+struct PhaseTiming {
+    std::string phase{};
+    std::chrono::milliseconds elapsed{0};
+    std::string slowest{}; // host or node
+    std::chrono::milliseconds slowest_elapsed{0};
+};
+
+struct UpResult {
+    bool changed = false;
+    std::vector<ReadyNode> nodes{};
+    Errors errors{}; // empty: every node is ready
+    std::vector<PhaseTiming> timings{};
+};
+
+// Phases with barriers: all hosts run side by side in a phase, all finish it, and every failure is told. On failure or
+// cancellation what this call created is taken back (unless keep), and the error or the cancellation goes on.
+Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, const UpOptions& options,
+                  Reporter& reporter);
+
+} // namespace dockdist

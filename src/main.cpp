@@ -1,0 +1,118 @@
+// Builds the objects, runs the one io_context, returns the exit code.
+#include "cli/context.hpp"
+#include "report/output.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+namespace {
+
+using namespace dockdist;
+
+constexpr int interrupted_code = 130;
+
+void add_commands(CLI::App& app, Program& program) {
+    for (const auto add : {add_init, add_validate, add_plan, add_up, add_down, add_status, add_check, add_run, add_logs,
+                           add_exec, add_ssh, add_hostfile, add_version}) {
+        add(app, program);
+    }
+    for (auto* command : app.get_subcommands({})) {
+        command->fallthrough(); // -f and -o may stand behind the command's name
+    }
+}
+
+void wait_for_interrupts(boost::asio::signal_set& signals, Interrupts& interrupts) {
+    signals.async_wait([&](boost::system::error_code error, int) {
+        if (!error) {
+            interrupts.interrupt();
+            wait_for_interrupts(signals, interrupts);
+        }
+    });
+}
+
+void keep_ticking(boost::asio::steady_timer& timer, Reporter& reporter) {
+    timer.expires_after(std::chrono::milliseconds(100));
+    timer.async_wait([&](boost::system::error_code error) {
+        if (!error) {
+            reporter.tick();
+            keep_ticking(timer, reporter);
+        }
+    });
+}
+
+int run(const Program& program, Reporter& reporter) {
+    boost::asio::io_context io(1);
+    Interrupts interrupts;
+    boost::asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
+    boost::asio::steady_timer ticker(io);
+    boost::asio::cancellation_signal cancel;
+    interrupts.handle_with([&] { cancel.emit(boost::asio::cancellation_type::terminal); });
+    wait_for_interrupts(signals, interrupts);
+    keep_ticking(ticker, reporter);
+
+    Context context{.executor = io.get_executor(), .options = program.options, .reporter = &reporter, .interrupts = &interrupts};
+    int code = 1;
+    std::exception_ptr thrown;
+    boost::asio::co_spawn(io, program.work(context),
+                          boost::asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr exception, int result) {
+                              thrown = exception;
+                              code = result;
+                              signals.cancel();
+                              ticker.cancel();
+                          }));
+    io.run();
+    if (!thrown) {
+        return code;
+    }
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const boost::system::system_error& error) {
+        if (interrupts.count() == 0) {
+            throw;
+        }
+    }
+    reporter.error({.kind = ErrorKind::interrupted, .message = "interrupted"});
+    return interrupted_code;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    std::signal(SIGPIPE, SIG_IGN); // a reader that goes is an error of the write
+    CLI::App app{"Multi-node training on plain Docker hosts", "dockdist"};
+    Program program;
+    app.add_option("-f,--file", program.options.file, "cluster.yaml (default: here or in a parent folder; $DOCKDIST_FILE)");
+    app.add_option("-o,--output", program.options.output, "text or json")
+        ->transform(CLI::CheckedTransformer(
+            std::map<std::string, OutputFormat>{{"text", OutputFormat::text}, {"json", OutputFormat::json}}));
+    app.set_version_flag("--version", "dockdist " DOCKDIST_VERSION);
+    app.require_subcommand(1);
+    add_commands(app, program);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    FdSink sink;
+    const auto reporter = make_reporter({.format = program.options.output}, sink);
+    try {
+        const int code = run(program, *reporter);
+        reporter->finish();
+        return code;
+    } catch (const std::exception& error) {
+        reporter->error({.kind = ErrorKind::internal, .message = error.what(), .hint = "this is a bug of dockdist: please report it"});
+        reporter->finish();
+        return 1;
+    }
+}

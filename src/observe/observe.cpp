@@ -1,0 +1,204 @@
+#include "observe/observe.hpp"
+
+#include "async/run_all.hpp"
+#include "plan/labels.hpp"
+#include "plan/plan.hpp"
+#include "report/step.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace dockdist {
+namespace {
+
+int to_int(const std::string& text) {
+    int value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+std::string label_of(const Labels& labels, const char* name) {
+    const auto found = labels.find(name);
+    return found == labels.end() ? std::string() : found->second;
+}
+
+ObservedNode to_node(const ContainerSummary& container) {
+    return {.id = container.id,
+            .container_name = container.name,
+            .node = NodeName(label_of(container.labels, labels::node)),
+            .rank = to_int(label_of(container.labels, labels::rank)),
+            .state = container.state,
+            .image_id = container.image_id,
+            .labels = container.labels};
+}
+
+class HostObserver {
+public:
+    HostObserver(const ClusterSpec& spec, ContainerEngine& engine, const std::string& toolkit_version)
+        : spec_(spec), engine_(engine), toolkit_version_(toolkit_version) {}
+
+    // Ends at the first error that leaves the host unknown.
+    Task<Result<ObservedHost>> run() {
+        const auto version = co_await engine_.ping();
+        if (!version) {
+            co_return version.error();
+        }
+        std::vector<Task<Status>> reads;
+        reads.push_back(read_containers());
+        if (!toolkit_version_.empty()) {
+            reads.push_back(read_info());
+            reads.push_back(read_image());
+            reads.push_back(read_volume());
+        }
+        if (auto error = first_error(co_await run_all(std::move(reads)))) {
+            co_return *error;
+        }
+        std::vector<Task<Status>> records;
+        for (auto& node : host_.nodes) {
+            if (node.state == ContainerState::running) {
+                records.push_back(read_record(node));
+            }
+        }
+        if (auto error = first_error(co_await run_all(std::move(records)))) {
+            co_return *error;
+        }
+        co_return std::move(host_);
+    }
+
+private:
+    static std::optional<Error> first_error(const std::vector<Status>& results) {
+        for (const auto& result : results) {
+            if (!result) {
+                return result.error();
+            }
+        }
+        return std::nullopt;
+    }
+
+    Task<Status> read_info() {
+        auto info = co_await engine_.info();
+        if (!info) {
+            co_return info.error();
+        }
+        host_.engine = std::move(*info);
+        co_return ok;
+    }
+
+    Task<Status> read_image() {
+        auto image = co_await engine_.inspect_image(spec_.image.ref);
+        if (image) {
+            host_.image = std::move(*image);
+        } else if (image.error().kind != ErrorKind::not_found) {
+            co_return image.error();
+        }
+        co_return ok;
+    }
+
+    Task<Status> read_volume() {
+        const auto volume = co_await engine_.inspect_volume(labels::toolkit_volume_prefix + toolkit_version_);
+        if (!volume && volume.error().kind != ErrorKind::not_found) {
+            co_return volume.error();
+        }
+        host_.toolkit_there = volume.has_value();
+        co_return ok;
+    }
+
+    Task<Status> read_containers() {
+        auto containers =
+            co_await engine_.list_containers({.labels = {std::string(labels::cluster) + "=" + spec_.name.str()}});
+        if (!containers) {
+            co_return containers.error();
+        }
+        for (auto& container : *containers) {
+            const auto role = label_of(container.labels, labels::role);
+            if (role == "node") {
+                host_.nodes.push_back(to_node(container));
+            } else if (role == "lock") {
+                host_.lock = std::move(container);
+            } else {
+                host_.others.push_back(std::move(container));
+            }
+        }
+        std::ranges::sort(host_.nodes, {}, &ObservedNode::rank);
+        co_return ok;
+    }
+
+    // The node's record is the last line of its log, as long as it is ready.
+    Task<Status> read_record(ObservedNode& node) {
+        const auto tail = co_await engine_.container_log_tail(node.id, 1);
+        if (!tail) {
+            // A container that goes while it is looked at is one that is not ready.
+            co_return tail.error().kind == ErrorKind::not_found ? Status(ok) : Status(tail.error());
+        }
+        std::string_view line = *tail;
+        while (line.ends_with('\n') || line.ends_with('\r')) {
+            line.remove_suffix(1);
+        }
+        auto message = wire::parse_join_message(line);
+        if (message && message->type == wire::JoinMessage::Type::ready) {
+            node.record = std::move(message->record);
+            node.members_hash = std::move(message->members_hash);
+        }
+        co_return ok;
+    }
+
+    const ClusterSpec& spec_;
+    ContainerEngine& engine_;
+    const std::string& toolkit_version_;
+    ObservedHost host_{};
+};
+
+Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine& engine, const std::string& toolkit_version,
+                                        const HostSpec& host, Reporter& reporter) {
+    Step step(reporter, "observe", host.name.str(), "connect");
+    HostObserver observer(spec, engine, toolkit_version);
+    auto result = co_await observer.run();
+    if (!result) {
+        step.failed(result.error().message);
+        auto error = result.error();
+        error.where = host_label(host);
+        co_return error;
+    }
+    step.finished(result->engine.version.empty() ? "reached" : "reached, Engine " + result->engine.version);
+    co_return result;
+}
+
+} // namespace
+
+Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version, Reporter& reporter) {
+    std::vector<Task<Result<ObservedHost>>> tasks;
+    for (std::size_t i = 0; i < engines.size(); ++i) {
+        tasks.push_back(observe_host(spec, *engines[i], toolkit_version, spec.hosts[i], reporter));
+    }
+    auto results = co_await run_all(std::move(tasks));
+    Observation observation;
+    for (auto& result : results) {
+        observation.reached.push_back(result.has_value());
+        if (result) {
+            observation.cluster.hosts.push_back(std::move(*result));
+        } else {
+            observation.cluster.hosts.emplace_back();
+            observation.errors.push_back(result.error());
+        }
+    }
+    co_return observation;
+}
+
+ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster) {
+    ReadyNodes result;
+    for (const auto& node : expand_nodes(spec)) {
+        const auto& there = cluster.hosts[node.host].nodes;
+        const auto found = std::ranges::find(there, node.name, &ObservedNode::node);
+        const auto where = node.name.str() + " on " + host_label(spec.hosts[node.host]);
+        if (found == there.end()) {
+            result.errors.push_back({ErrorKind::node, where, "the node is not up", "run `dockdist up`"});
+        } else if (found->state != ContainerState::running || !found->record) {
+            result.errors.push_back({ErrorKind::node, where, "the node is not ready", "run `dockdist up` to bring it back"});
+        } else {
+            result.nodes.push_back({node.name, found->id, node.host, *found->record});
+        }
+    }
+    return result;
+}
+
+} // namespace dockdist

@@ -1,0 +1,43 @@
+// What stands on the hosts: read, never written.
+#pragma once
+
+#include "engine/container_engine.hpp"
+#include "plan/observed.hpp"
+#include "report/event.hpp"
+#include "spec/cluster_spec.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+// One engine a host, in the order of ClusterSpec::hosts. Owned by the command.
+using Engines = std::vector<std::unique_ptr<ContainerEngine>>;
+
+struct Observation {
+    ObservedCluster cluster{}; // as many hosts as the spec; one that failed stays empty
+    Errors errors{};           // one a host that failed, in the hosts' order, where = host_label
+    std::vector<bool> reached{};
+};
+
+// All hosts side by side, each three round trips in sequence: ping, what is there, the running nodes' records.
+// `toolkit_version` empty: only the containers are looked at (down, status, run).
+Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version, Reporter& reporter);
+
+// One node that is ready, and the door to it.
+struct ReadyNode {
+    NodeName name{};
+    ContainerId id{};
+    std::size_t host = 0;
+    wire::NodeRecord record{};
+};
+
+// The ready nodes in rank order. Errors name each node of the file that is missing or not ready, and what to do.
+struct ReadyNodes {
+    std::vector<ReadyNode> nodes{};
+    Errors errors{};
+};
+ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster);
+
+} // namespace dockdist

@@ -1,0 +1,27 @@
+// The container of one node: what the engine is asked to create.
+#pragma once
+
+#include "engine/types.hpp"
+#include "spec/cluster_spec.hpp"
+
+#include <string>
+
+namespace dockdist {
+
+struct NodeConfigInput {
+    const ClusterSpec& spec;
+    const NodeSpec& node;
+    const ImageDetails* image = nullptr; // null while the image is not there yet
+    std::string toolkit_version{};
+};
+
+// Without labels. `rdma`: ask for /dev/infiniband, which the engine refuses at create where the host has none.
+ContainerConfig node_config(const NodeConfigInput& input, bool rdma);
+
+// A container that is never started: it holds the toolkit's volume writable while the tar is put there.
+ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& toolkit_version);
+
+// A hash (16 hex digits) of everything in `config` but the labels: equal means that nothing has to be made anew.
+std::string fingerprint(const ContainerConfig& config);
+
+} // namespace dockdist

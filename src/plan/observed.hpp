@@ -1,0 +1,39 @@
+// What stands on the hosts, as values. Made by observe/, read by make_plan.
+#pragma once
+
+#include "engine/types.hpp"
+#include "wire/join.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace dockdist {
+
+struct ObservedNode {
+    ContainerId id{};
+    std::string container_name{};
+    NodeName node{};
+    int rank = 0;
+    ContainerState state = ContainerState::created;
+    std::string image_id{};
+    Labels labels{};
+    // From the container's log; present only while the node is ready.
+    std::optional<wire::NodeRecord> record{};
+    std::string members_hash{};
+};
+
+struct ObservedHost {
+    EngineInfo engine{};
+    std::optional<ImageDetails> image{}; // the cluster's image, when the host has it
+    bool toolkit_there = false;          // the volume of this toolkit version exists
+    std::vector<ObservedNode> nodes{};   // containers with this cluster's label and role node
+    std::optional<ContainerSummary> lock{};
+    std::vector<ContainerSummary> others{}; // with this cluster's label and neither role: an upload that was cut off
+};
+
+// In the order of ClusterSpec::hosts.
+struct ObservedCluster {
+    std::vector<ObservedHost> hosts{};
+};
+
+} // namespace dockdist

@@ -1,0 +1,264 @@
+#include "plan/plan.hpp"
+
+#include "plan/labels.hpp"
+#include "plan/node_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace dockdist {
+namespace {
+
+class Planner {
+public:
+    Planner(const ClusterSpec& spec, const ObservedCluster& observed, const PlanContext& context)
+        : spec_(spec), observed_(observed), context_(context) {}
+
+    PlanResult make() {
+        for (std::size_t host = 0; host < spec_.hosts.size(); ++host) {
+            check_host(host);
+        }
+        const auto nodes = expand_nodes(spec_);
+        for (const auto& node : nodes) {
+            plan_node(node);
+        }
+        for (std::size_t host = 0; host < spec_.hosts.size(); ++host) {
+            remove_leftovers(host, nodes);
+        }
+        plan_hosts();
+        if (!result_.errors.empty()) {
+            result_.plan = {};
+            return std::move(result_);
+        }
+        plan_joins(nodes);
+        return std::move(result_);
+    }
+
+private:
+    const ObservedHost& seen(std::size_t host) const { return observed_.hosts[host]; }
+
+    void fail(std::size_t host, ErrorKind kind, std::string message, std::string hint) {
+        result_.errors.push_back({kind, host_label(spec_.hosts[host]), std::move(message), std::move(hint)});
+    }
+
+    void check_host(std::size_t host) {
+        const auto& engine = seen(host).engine;
+        const auto& asked = spec_.hosts[host];
+        if (!engine.os_type.empty() && engine.os_type != "linux") {
+            fail(host, ErrorKind::config, "the engine runs " + engine.os_type + " containers",
+                 "dockdist needs a Linux engine on every host");
+        }
+        const bool wants_gpus = asked.gpus.kind != GpuSpec::Kind::none &&
+                                !(asked.gpus.kind == GpuSpec::Kind::count && asked.gpus.count == 0);
+        if (engine.podman && wants_gpus && !asked.cdi) {
+            fail(host, ErrorKind::config, "Podman ignores GPU requests that are not CDI names",
+                 "set `cdi: true` for this host, or `gpus: none`");
+        }
+        const auto& image = seen(host).image;
+        if (image && spec_.image.platform.empty() && !image->architecture.empty() && !same_architecture(*image, engine)) {
+            fail(host, ErrorKind::config,
+                 "the image is for " + image->architecture + ", the host is " + engine.architecture,
+                 "pull an image of the host's architecture, or name `image.platform`");
+        }
+    }
+
+    static bool same_architecture(const ImageDetails& image, const EngineInfo& engine) {
+        if (engine.architecture == "x86_64") {
+            return image.architecture == "amd64";
+        }
+        if (engine.architecture == "aarch64") {
+            return image.architecture == "arm64";
+        }
+        return true;
+    }
+
+    ContainerConfig labelled(ContainerConfig config, const NodeSpec& node, const std::string& print) const {
+        config.labels = {{labels::cluster, spec_.name.str()},
+                         {labels::role, "node"},
+                         {labels::node, node.name.str()},
+                         {labels::rank, std::to_string(node.rank)},
+                         {labels::spec, print},
+                         {labels::version, context_.toolkit_version},
+                         {labels::origin, context_.origin},
+                         {labels::attempt, context_.attempt}};
+        return config;
+    }
+
+    void plan_node(const NodeSpec& node) {
+        const auto& host = seen(node.host);
+        const bool rdma = spec_.container.devices_auto;
+        const NodeConfigInput input{spec_, node, host.image ? &*host.image : nullptr, context_.toolkit_version};
+        const auto config = node_config(input, rdma);
+        const auto print = fingerprint(config);
+        const auto there = std::ranges::find(host.nodes, node.name, &ObservedNode::node);
+        if (there == host.nodes.end()) {
+            create(node, config, print, "not there");
+            return;
+        }
+        const auto cause = reason_to_replace(*there, node, print);
+        if (!cause.empty()) {
+            if (!may_change(node.host, *there)) {
+                return;
+            }
+            result_.plan.removals.push_back({node.host, there->id, there->container_name, cause});
+            create(node, config, print, cause);
+        } else if (there->state == ContainerState::running) {
+            if (!there->record) {
+                rejoin_ = true;
+            }
+            ids_[node.name] = there->id;
+        } else {
+            result_.plan.starts.push_back({node.host, node.name, there->id, "not running"});
+            ids_[node.name] = there->id;
+            rejoin_ = true;
+        }
+    }
+
+    std::string reason_to_replace(const ObservedNode& there, const NodeSpec& node, const std::string& print) const {
+        const auto label = [&](const char* name) {
+            const auto found = there.labels.find(name);
+            return found == there.labels.end() ? std::string() : found->second;
+        };
+        const auto& image = seen(node.host).image;
+        if (label(labels::version) != context_.toolkit_version) {
+            return "another version of dockdist made it";
+        }
+        if (label(labels::spec) != print) {
+            return "its configuration changed";
+        }
+        if (image && image->id != there.image_id) {
+            return "the image changed";
+        }
+        if (there.rank != node.rank) {
+            return "its rank changed";
+        }
+        if (there.state == ContainerState::paused || there.state == ContainerState::dead ||
+            there.state == ContainerState::removing || there.state == ContainerState::restarting) {
+            return "it is neither running nor startable";
+        }
+        return "";
+    }
+
+    // Whoever changes a cluster must be the one who made it, or say so: two people may have chosen one name.
+    bool may_change(std::size_t host, const ObservedNode& node) {
+        const auto origin = node.labels.find(labels::origin);
+        if (context_.take_over || origin == node.labels.end() || origin->second == context_.origin) {
+            return true;
+        }
+        fail(host, ErrorKind::conflict,
+             fmt::format("a cluster named {} is there already, made by {}, and differs from this file", spec_.name.str(),
+                         origin->second),
+             "give this cluster another `name:`, or take the other one over with `dockdist up --take-over`");
+        return false;
+    }
+
+    void create(const NodeSpec& node, const ContainerConfig& config, const std::string& print, std::string cause) {
+        CreateNode operation{.host = node.host,
+                             .node = node,
+                             .container_name = container_name(spec_.name, node.name),
+                             .config = labelled(config, node, print),
+                             .cause = std::move(cause)};
+        if (spec_.container.devices_auto) {
+            const NodeConfigInput input{spec_, node, seen(node.host).image ? &*seen(node.host).image : nullptr,
+                                        context_.toolkit_version};
+            operation.without_rdma = labelled(node_config(input, false), node, print);
+        }
+        result_.plan.creates.push_back(std::move(operation));
+        result_.plan.starts.push_back({node.host, node.name, {}, ""});
+        rejoin_ = true;
+    }
+
+    // Nodes that bear the cluster's labels and that the file no longer names.
+    void remove_leftovers(std::size_t host, const std::vector<NodeSpec>& nodes) {
+        for (const auto& node : seen(host).nodes) {
+            const bool wanted =
+                std::ranges::any_of(nodes, [&](const NodeSpec& n) { return n.host == host && n.name == node.node; });
+            if (!wanted && may_change(host, node)) {
+                result_.plan.removals.push_back({host, node.id, node.container_name, "the file does not name it"});
+                rejoin_ = true;
+            }
+        }
+    }
+
+    void plan_hosts() {
+        std::set<std::size_t> creating;
+        for (const auto& create : result_.plan.creates) {
+            creating.insert(create.host);
+        }
+        for (const auto host : creating) {
+            const bool always = spec_.image.pull == ImageSpec::Pull::always;
+            if (!seen(host).image && spec_.image.pull == ImageSpec::Pull::never) {
+                fail(host, ErrorKind::not_found, "the image " + spec_.image.ref.str() + " is not there",
+                     "bring it there with docker pull or docker load, or drop `pull: never`");
+            } else if (!seen(host).image || always) {
+                result_.plan.pulls.push_back({host, spec_.image.ref, always ? "pull: always" : "the host lacks it"});
+            }
+            if (!seen(host).toolkit_there) {
+                auto config = toolkit_upload_config(spec_.image.ref, context_.toolkit_version);
+                config.labels = {{labels::cluster, spec_.name.str()}, {labels::role, "upload"},
+                                 {labels::attempt, context_.attempt}, {labels::origin, context_.origin}};
+                result_.plan.uploads.push_back(
+                    {host, container_name(spec_.name, NodeName("upload." + context_.attempt)), std::move(config)});
+            }
+        }
+    }
+
+    void plan_joins(const std::vector<NodeSpec>& nodes) {
+        if (!rejoin_ && !members_differ(nodes)) {
+            return;
+        }
+        for (const auto& node : nodes) {
+            const auto& host = spec_.hosts[node.host];
+            wire::JoinRequest request;
+            request.cluster = spec_.name.str();
+            request.node = node.name.str();
+            request.rank = node.rank;
+            request.address = host.address;
+            request.interface = host.interface;
+            request.ssh_port = spec_.ssh.port ? spec_.ssh.port->number : 0;
+            request.slots = node.slots.value_or(0);
+            request.user = spec_.container.user;
+            result_.plan.joins.push_back({node.host, node, ids_[node.name], request});
+        }
+    }
+
+    // Whether the nodes that stand know another set of members than themselves, or were told another slot count.
+    bool members_differ(const std::vector<NodeSpec>& nodes) const {
+        wire::Members members{.cluster = spec_.name.str()};
+        std::set<std::string> hashes;
+        for (const auto& node : nodes) {
+            const auto& there = *std::ranges::find(seen(node.host).nodes, node.name, &ObservedNode::node);
+            if (node.slots && *node.slots != there.record->slots) {
+                return true;
+            }
+            members.nodes.push_back(*there.record);
+            hashes.insert(there.members_hash);
+        }
+        return hashes.size() != 1 || *hashes.begin() != wire::members_hash(members);
+    }
+
+    const ClusterSpec& spec_;
+    const ObservedCluster& observed_;
+    const PlanContext& context_;
+    PlanResult result_{};
+    std::map<NodeName, ContainerId> ids_{}; // containers that stay
+    bool rejoin_ = false;
+};
+
+} // namespace
+
+PlanResult make_plan(const ClusterSpec& spec, const ObservedCluster& observed, const PlanContext& context) {
+    return Planner(spec, observed, context).make();
+}
+
+std::string container_name(const ClusterName& cluster, const NodeName& node) {
+    return "dockdist-" + cluster.str() + "-" + node.str();
+}
+
+std::string host_label(const HostSpec& host) {
+    return host.docker.url.empty() ? host.name.str() : fmt::format("{} ({})", host.name.str(), host.docker.url);
+}
+
+} // namespace dockdist

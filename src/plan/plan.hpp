@@ -1,0 +1,91 @@
+// ClusterSpec + ObservedCluster → Plan. A pure function: the plan holds every decision, the executor makes none.
+#pragma once
+
+#include "plan/observed.hpp"
+#include "spec/cluster_spec.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+struct PullImage {
+    std::size_t host = 0; // index into ClusterSpec::hosts
+    ImageRef image{};
+    std::string cause{};
+};
+
+struct RemoveContainer {
+    std::size_t host = 0;
+    ContainerId id{};
+    std::string name{};
+    std::string cause{};
+};
+
+struct CreateNode {
+    std::size_t host = 0;
+    NodeSpec node{};
+    std::string container_name{};
+    ContainerConfig config{};
+    // What `config` becomes on a host that has no /dev/infiniband: no read of the API tells, but the engine refuses
+    // `config` at create. Empty when `config` asks for no RDMA devices.
+    std::optional<ContainerConfig> without_rdma{};
+    std::string cause{};
+};
+
+// Puts the toolkit into its volume through a container that is made for that, never started, and removed.
+struct UploadToolkit {
+    std::size_t host = 0;
+    std::string container_name{};
+    ContainerConfig config{};
+};
+
+struct StartNode {
+    std::size_t host = 0;
+    NodeName node{};
+    ContainerId id{}; // empty: the container that CreateNode made
+    std::string cause{};
+};
+
+struct JoinNode {
+    std::size_t host = 0;
+    NodeSpec node{};
+    ContainerId id{}; // empty: the container that CreateNode made
+    wire::JoinRequest request{};
+};
+
+struct Plan {
+    std::vector<PullImage> pulls{};
+    std::vector<UploadToolkit> uploads{};
+    std::vector<RemoveContainer> removals{};
+    std::vector<CreateNode> creates{};
+    std::vector<StartNode> starts{};
+    std::vector<JoinNode> joins{}; // all nodes or none: each needs the others' keys
+
+    bool empty() const {
+        return pulls.empty() && removals.empty() && creates.empty() && uploads.empty() && starts.empty() && joins.empty();
+    }
+};
+
+struct PlanContext {
+    std::string toolkit_version{};
+    std::string origin{};  // USER@MACHINE:FILE
+    std::string attempt{}; // unique to this `up`
+    bool take_over = false; // a cluster of this name that somebody else made may be changed
+};
+
+// Errors: conflict when a cluster of that name was made from elsewhere and differs; config when an engine cannot do what
+// the spec asks (Podman and GPUs by NVIDIA's hook, an image of another architecture, …). All of them at once.
+struct PlanResult {
+    Plan plan{};
+    Errors errors{};
+};
+PlanResult make_plan(const ClusterSpec& spec, const ObservedCluster& observed, const PlanContext& context);
+
+// What `dockdist plan` prints: one line an operation with its cause, "nothing to do" when empty.
+std::string to_text(const Plan& plan, const ClusterSpec& spec);
+
+std::string container_name(const ClusterName& cluster, const NodeName& node);
+std::string host_label(const HostSpec& host); // "node-0 (tcp://10.0.0.1:2375)"
+
+} // namespace dockdist

@@ -1,0 +1,67 @@
+#include "plan/plan.hpp"
+
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dockdist {
+namespace {
+
+std::string gpus_text(const ContainerConfig& config) {
+    if (config.device_requests.empty()) {
+        return "no GPU";
+    }
+    const auto& request = config.device_requests.front();
+    if (request.count < 0) {
+        return "all GPUs";
+    }
+    if (request.count > 0) {
+        return fmt::format("{} GPU{}", request.count, request.count == 1 ? "" : "s");
+    }
+    std::string list;
+    for (const auto& id : request.device_ids) {
+        list += (list.empty() ? "GPU " : ",") + id;
+    }
+    return list;
+}
+
+} // namespace
+
+std::string to_text(const Plan& plan, const ClusterSpec& spec) {
+    std::string text;
+    std::size_t width = 0;
+    for (const auto& host : spec.hosts) {
+        width = std::max(width, host.name.str().size());
+    }
+    const auto line = [&](std::size_t host, const std::string& what, const std::string& cause) {
+        text += fmt::format("{:<{}}  {}{}\n", spec.hosts[host].name.str(), width, what,
+                            cause.empty() ? "" : "  # " + printable(cause));
+    };
+    for (const auto& pull : plan.pulls) {
+        line(pull.host, "pull image " + pull.image.str(), pull.cause);
+    }
+    for (const auto& upload : plan.uploads) {
+        line(upload.host, "upload toolkit", "the host lacks this version");
+    }
+    for (const auto& removal : plan.removals) {
+        line(removal.host, "remove container " + removal.name, removal.cause);
+    }
+    for (const auto& create : plan.creates) {
+        line(create.host,
+             fmt::format("create container {} ({}, {})", create.container_name, create.config.image.str(),
+                         gpus_text(create.config)),
+             create.cause);
+    }
+    for (const auto& start : plan.starts) {
+        line(start.host, "start node " + start.node.str(), start.cause);
+    }
+    for (const auto& join : plan.joins) {
+        line(join.host,
+             fmt::format("join node {} (rank {} of {})", join.node.name.str(), join.node.rank, plan.joins.size()), "");
+    }
+    return text.empty() ? "nothing to do\n" : text;
+}
+
+} // namespace dockdist

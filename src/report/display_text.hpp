@@ -1,0 +1,38 @@
+// Text as a terminal shows it: which escape sequences may pass, how many columns it takes, where to cut it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace dockdist {
+
+// Whether every byte is printable ASCII, a tab or a newline. Fast: compilers make vector code of it.
+bool is_plain_ascii(std::string_view text);
+
+enum class Colours { keep, drop };
+
+// One line of foreign text made safe. Colours (SGR sequences) pass or vanish, and when one passed the result
+// ends with a reset. Sequences that only serve a live display (erase in line, cursor up, cursor hidden or
+// shown) vanish: what they would act on is not there. Everything else that controls a terminal becomes
+// visible, see printable().
+std::string safe_line(std::string_view line, Colours colours);
+
+// The same without colours, and with tabs as single spaces: for cells, rows and other places of a known
+// width.
+std::string safe_cell(std::string_view text);
+
+// Columns that `text` takes; SGR sequences, combining marks and variation selectors take none, East Asian
+// wide characters and emoji two.
+std::size_t display_width(std::string_view text);
+
+// `text` cut to `columns`, the last of them an ellipsis ("…", or "~" without Unicode) when something was cut.
+// Its SGR sequences stay, and stay closed.
+std::string clipped(std::string_view text, std::size_t columns, bool unicode);
+
+// `text` followed by spaces up to `columns`.
+std::string padded(std::string_view text, std::size_t columns);
+
+inline constexpr std::string_view sgr_reset = "\x1b[0m";
+
+} // namespace dockdist

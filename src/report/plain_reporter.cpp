@@ -1,0 +1,88 @@
+#include "report/plain_reporter.hpp"
+
+#include "core/units.hpp"
+#include "report/display_text.hpp"
+#include "report/error_text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+constexpr auto progress_interval = std::chrono::seconds(10);
+
+// "node-0: create: created"
+std::string step_text(const Event& event, std::string_view text) {
+    std::string line;
+    for (const auto& part : {event.subject, event.phase}) {
+        line += part.empty() ? "" : safe_cell(part) + ": ";
+    }
+    return line + safe_cell(text);
+}
+
+std::string timed(std::string line, std::chrono::milliseconds elapsed) {
+    return std::move(line) + " (" + format_duration(elapsed) + ")\n";
+}
+
+} // namespace
+
+PlainReporter::PlainReporter(ReporterSetting setting, OutputSink& sink)
+    : setting_(std::move(setting)), sink_(sink) {}
+
+void PlainReporter::write_progress(const Event& event) {
+    const auto now = setting_.now();
+    auto& last = last_progress_.try_emplace(event.phase + '\0' + event.subject, now).first->second;
+    if (now - last < progress_interval) {
+        return;
+    }
+    last = now;
+    const auto* phase = progress_.find(event.phase);
+    const auto step = std::ranges::find(phase->steps, event.subject, &ProgressStep::subject);
+    write(step_text(event, step->text + ' ' + transfer_text(*step)) + '\n');
+}
+
+void PlainReporter::on(const Event& event) {
+    const auto now = setting_.now();
+    progress_.apply(event, now);
+    switch (event.kind) {
+    case Event::Kind::phase_started:
+        break;
+    case Event::Kind::phase_finished: {
+        const auto* phase = progress_.find(event.phase);
+        std::string line = safe_cell(event.phase) + ": ";
+        line += phase == nullptr || phase->steps.empty()
+                    ? "done"
+                    : std::to_string(phase->finished) + " of " + std::to_string(phase->steps.size());
+        write(timed(line, event.elapsed));
+        progress_.end(event.phase);
+        break;
+    }
+    case Event::Kind::step_started:
+        if (setting_.verbose) {
+            write(step_text(event, event.text) + '\n');
+        }
+        break;
+    case Event::Kind::step_progress:
+        write_progress(event);
+        break;
+    case Event::Kind::step_finished:
+        write(timed(step_text(event, event.text), event.elapsed));
+        break;
+    case Event::Kind::step_failed:
+        write(timed(step_text(event, "failed: " + event.text), event.elapsed));
+        break;
+    case Event::Kind::note:
+        write(note_text(event.subject, event.text));
+        break;
+    case Event::Kind::warning:
+        write(warning_text(event.subject, event.text, setting_.traits));
+        break;
+    }
+}
+
+void PlainReporter::error(const Error& error) {
+    write(error_text(error, setting_.traits));
+}
+
+} // namespace dockdist

@@ -1,0 +1,25 @@
+#include "report/reporter.hpp"
+
+#include "report/json_reporter.hpp"
+#include "report/plain_reporter.hpp"
+#include "report/tty_reporter.hpp"
+
+#include <unistd.h>
+
+namespace dockdist {
+
+std::unique_ptr<Reporter> make_reporter(const ReporterOptions& options, OutputSink& sink) {
+    ReporterSetting setting{
+        .traits = probe_output(STDERR_FILENO), .verbose = options.verbose, .fd = STDERR_FILENO};
+    if (options.format == OutputFormat::json) {
+        setting.fd = STDOUT_FILENO;
+        return std::make_unique<JsonReporter>(setting, sink);
+    }
+    if (setting.traits.tty) {
+        setting.size = [] { return terminal_size(STDERR_FILENO); };
+        return std::make_unique<TtyReporter>(setting, sink);
+    }
+    return std::make_unique<PlainReporter>(setting, sink);
+}
+
+} // namespace dockdist

@@ -1,0 +1,224 @@
+#include "report/tty_reporter.hpp"
+
+#include "core/units.hpp"
+#include "report/display_text.hpp"
+#include "report/error_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+using State = ProgressStep::State;
+using std::chrono::milliseconds;
+
+constexpr auto frame = milliseconds(100);
+constexpr std::size_t widest_subject = 32;
+constexpr std::size_t widest_text = 64;
+constexpr std::array<std::string_view, 10> spinner{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
+constexpr std::array<std::string_view, 4> ascii_spinner{"|", "/", "-", "\\"};
+
+milliseconds since(ProgressTime start, ProgressTime now) {
+    return std::chrono::duration_cast<milliseconds>(now - start);
+}
+
+std::string what(const ProgressStep& step, bool unicode) {
+    std::string text = clipped(safe_cell(step.text), widest_text, unicode);
+    if (const auto transfer = transfer_text(step); !transfer.empty()) {
+        text += "  " + transfer;
+    }
+    return text;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) {
+        text += line + '\n';
+    }
+    return text;
+}
+
+} // namespace
+
+TtyReporter::TtyReporter(ReporterSetting setting, OutputSink& sink)
+    : setting_(std::move(setting)), sink_(sink), last_draw_(setting_.now() - frame),
+      start_(last_draw_ + frame) {}
+
+TtyReporter::~TtyReporter() {
+    TtyReporter::finish();
+}
+
+std::string TtyReporter::mark(State state, ProgressTime now) const {
+    const auto& traits = setting_.traits;
+    switch (state) {
+    case State::finished:
+        return styled(traits.unicode ? "✓" : "+", style::green, traits.colour);
+    case State::failed:
+        return styled(traits.unicode ? "✗" : "x", style::red, traits.colour);
+    case State::running:
+        break;
+    }
+    if (finished_) {
+        return traits.unicode ? "·" : "-";
+    }
+    const auto tick = static_cast<std::size_t>(since(start_, now) / frame);
+    const auto shown =
+        traits.unicode ? spinner[tick % spinner.size()] : ascii_spinner[tick % ascii_spinner.size()];
+    return styled(shown, style::cyan, traits.colour);
+}
+
+std::string TtyReporter::row(const ProgressStep& step, std::size_t subject_width, std::size_t text_width,
+                             ProgressTime now) const {
+    const auto elapsed = step.state == State::running ? since(step.started, now) : step.elapsed;
+    return "  " + mark(step.state, now) + ' ' + padded(safe_cell(step.subject), subject_width) + "  " +
+           padded(what(step, setting_.traits.unicode), text_width) + "  " +
+           styled(format_duration(elapsed), style::dim, setting_.traits.colour);
+}
+
+std::string TtyReporter::header(const ProgressPhase& phase, std::string_view sign,
+                                milliseconds elapsed) const {
+    std::string line =
+        std::string(sign) + ' ' + styled(safe_cell(phase.name), style::bold, setting_.traits.colour) + "  ";
+    if (!phase.steps.empty()) {
+        line += std::to_string(phase.finished) + " of " + std::to_string(phase.steps.size()) + "  ";
+    }
+    return line + styled(format_duration(elapsed), style::dim, setting_.traits.colour);
+}
+
+std::vector<std::string> TtyReporter::rows_of(const ProgressPhase& phase, std::size_t room,
+                                              ProgressTime now) const {
+    std::vector<const ProgressStep*> shown;
+    for (const auto& step : phase.steps) {
+        shown.push_back(&step);
+    }
+    std::size_t hidden = 0;
+    if (shown.size() > room) {
+        // Failed first, then running; the order of appearance, which is that of the addresses, within each.
+        const auto urgency = [](const ProgressStep* step) {
+            return std::pair(step->state == State::failed ? 0 : step->state == State::running ? 1 : 2, step);
+        };
+        std::ranges::sort(shown, {}, urgency);
+        hidden = shown.size() - (room > 0 ? room - 1 : 0);
+        shown.resize(shown.size() - hidden);
+    }
+    std::size_t subject_width = 0;
+    std::size_t text_width = 0;
+    for (const auto* step : shown) {
+        subject_width =
+            std::max(subject_width, std::min(display_width(safe_cell(step->subject)), widest_subject));
+        text_width = std::max(text_width, display_width(what(*step, setting_.traits.unicode)));
+    }
+    std::vector<std::string> lines;
+    for (const auto* step : shown) {
+        lines.push_back(row(*step, subject_width, text_width, now));
+    }
+    if (hidden > 0 && room > 0) {
+        lines.push_back(std::string("  ") + (setting_.traits.unicode ? "…" : "...") + " and " +
+                        std::to_string(hidden) + " more");
+    }
+    return lines;
+}
+
+std::vector<std::string> TtyReporter::summary(const ProgressPhase& phase, milliseconds elapsed,
+                                              ProgressTime now) const {
+    const auto state = phase.failed > 0      ? State::failed
+                       : phase.running() > 0 ? State::running
+                                             : State::finished;
+    std::vector<std::string> lines{header(phase, mark(state, now), elapsed)};
+    ProgressPhase kept;
+    for (const auto& step : phase.steps) {
+        if (setting_.verbose || step.state != State::finished) {
+            kept.steps.push_back(step);
+        }
+    }
+    const auto room = setting_.verbose ? kept.steps.size() : LiveRegion::max_lines(setting_.size());
+    for (auto& line : rows_of(kept, room, now)) {
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+std::vector<std::string> TtyReporter::live_lines(TerminalSize size, ProgressTime now) const {
+    std::vector<std::string> lines;
+    const auto room = LiveRegion::max_lines(size);
+    for (const auto& phase : progress_.phases()) {
+        if (lines.size() >= room) {
+            break;
+        }
+        lines.push_back(header(phase, mark(State::running, now), since(phase.started, now)));
+        for (auto& line : rows_of(phase, room - lines.size(), now)) {
+            lines.push_back(std::move(line));
+        }
+    }
+    return lines;
+}
+
+void TtyReporter::print_above(const std::string& lines) {
+    const auto size = setting_.size();
+    std::string bytes = region_.erase(size) + lines;
+    const auto now = setting_.now();
+    if (!finished_ && !progress_.phases().empty()) {
+        bytes += region_.draw(live_lines(size, now), size, setting_.traits.unicode);
+        last_draw_ = now;
+    }
+    sink_.write(setting_.fd, bytes);
+}
+
+void TtyReporter::redraw(ProgressTime now) {
+    const auto size = setting_.size();
+    last_draw_ = now;
+    sink_.write(setting_.fd, region_.draw(live_lines(size, now), size, setting_.traits.unicode));
+}
+
+void TtyReporter::on(const Event& event) {
+    const auto now = setting_.now();
+    progress_.apply(event, now);
+    switch (event.kind) {
+    case Event::Kind::note:
+        print_above(note_text(event.subject, event.text));
+        return;
+    case Event::Kind::warning:
+        print_above(warning_text(event.subject, event.text, setting_.traits));
+        return;
+    case Event::Kind::phase_finished:
+        if (const auto* phase = progress_.find(event.phase)) {
+            const auto elapsed = event.elapsed.count() > 0 ? event.elapsed : since(phase->started, now);
+            const auto lines = summary(*phase, elapsed, now);
+            progress_.end(event.phase);
+            print_above(joined(lines));
+        }
+        return;
+    default:
+        tick();
+    }
+}
+
+void TtyReporter::error(const Error& error) {
+    print_above(error_text(error, setting_.traits));
+}
+
+void TtyReporter::tick() {
+    const auto now = setting_.now();
+    if (!finished_ && !progress_.phases().empty() && now - last_draw_ >= frame) {
+        redraw(now);
+    }
+}
+
+void TtyReporter::finish() {
+    if (finished_) {
+        return;
+    }
+    finished_ = true;
+    const auto now = setting_.now();
+    std::string lines;
+    for (const auto& phase : progress_.phases()) {
+        lines += joined(summary(phase, since(phase.started, now), now));
+    }
+    if (region_.visible() || !lines.empty()) {
+        print_above(lines);
+    }
+}
+
+} // namespace dockdist

@@ -1,0 +1,51 @@
+// Live progress on a terminal. The phases under way stand at the bottom, a line a host or node:
+//   ⠹ create  2 of 4  0.31 s
+//     ✓ node-0  created           0.12 s
+//     ⠹ node-1  create container  0.31 s
+// A phase that has ended becomes one line (and a line for each subject that did not finish; verbose: for
+// every subject). Notes, warnings and errors stand above what is live. With more subjects than the terminal
+// has lines: those that failed, then those at work, then "… and 180 more".
+#pragma once
+
+#include "report/live_region.hpp"
+#include "report/progress.hpp"
+#include "report/reporter.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+class TtyReporter : public Reporter {
+public:
+    TtyReporter(ReporterSetting setting, OutputSink& sink);
+    ~TtyReporter() override;
+
+    void on(const Event& event) override;
+    void error(const Error& error) override;
+    void tick() override;
+    void finish() override;
+
+private:
+    std::string row(const ProgressStep& step, std::size_t subject_width, std::size_t text_width,
+                    ProgressTime now) const;
+    std::string header(const ProgressPhase& phase, std::string_view mark,
+                       std::chrono::milliseconds elapsed) const;
+    std::vector<std::string> rows_of(const ProgressPhase& phase, std::size_t room, ProgressTime now) const;
+    std::vector<std::string> summary(const ProgressPhase& phase, std::chrono::milliseconds elapsed,
+                                     ProgressTime now) const;
+    std::vector<std::string> live_lines(TerminalSize size, ProgressTime now) const;
+    std::string mark(ProgressStep::State state, ProgressTime now) const;
+    void print_above(const std::string& lines); // whole lines
+    void redraw(ProgressTime now);
+
+    ReporterSetting setting_;
+    OutputSink& sink_;
+    Progress progress_{};
+    LiveRegion region_{};
+    ProgressTime last_draw_;
+    ProgressTime start_;
+    bool finished_ = false;
+};
+
+} // namespace dockdist
