@@ -14,17 +14,22 @@ bool needs_no_quotes(char c) {
            std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
 }
 
+// Insertions, deletions, replacements and transpositions of neighbours, the commonest slip of all, count one each.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before(b.size() + 1);
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
+        std::vector<std::size_t> next(b.size() + 1);
+        next[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t above = row[j];
-            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-            diagonal = above;
+            next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                next[j] = std::min(next[j], before[j - 2] + 1);
+            }
         }
+        before = std::move(row);
+        row = std::move(next);
     }
     return row.back();
 }

@@ -110,6 +110,7 @@ struct ContainerSummary {
     std::string image_id{};
     ContainerState state = ContainerState::created;
     Labels labels{};
+    std::int64_t created_s = 0; // Unix seconds by the host's clock
 };
 
 // GET /containers/{id}/json.

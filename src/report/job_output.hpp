@@ -15,7 +15,7 @@
 // - raw: bytes pass as they come, without all of the above.
 #pragma once
 
-#include "report/line_stream.hpp"
+#include "report/line_splitter.hpp"
 #include "report/live_region.hpp"
 #include "report/output.hpp"
 
@@ -76,7 +76,7 @@ private:
         std::string label{};
         // By JobStream.
         std::array<std::string, 2> prefixes{}, continued_prefixes{};
-        std::array<LineStream, 2> streams{};
+        std::array<LineSplitter, 2> streams{};
     };
     Channel& channel(JobStream stream) const;
     void make_prefix(Source source);

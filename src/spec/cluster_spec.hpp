@@ -18,6 +18,7 @@ struct ImageSpec {
     ImageRef ref{};
     Pull pull = Pull::missing;
     std::string platform{}; // "linux/arm64"; empty: the host's own
+    bool operator==(const ImageSpec&) const = default;
 };
 
 // Which GPUs of a host the cluster uses.
@@ -34,10 +35,11 @@ struct HostSpec {
     EngineAddress docker{}; // default port filled in
     std::string context{};  // set instead of docker when the file says `context:`
     std::optional<TlsFiles> tls{};
-    bool insecure = false;   // plain tcp:// beyond loopback was asked for by name
-    std::string address{};   // IP or name that peers use; empty for a unix:// host that names none: the node finds its own
+    bool insecure = false; // plain tcp:// beyond loopback was asked for by name
+    std::string address{}; // IP or name that peers use; empty for a unix:// host that names none: the node
+                           // finds its own
     GpuSpec gpus{};
-    bool cdi = false;        // ask for GPUs by CDI names instead of NVIDIA's hook
+    bool cdi = false;           // ask for GPUs by CDI names instead of NVIDIA's hook
     std::optional<int> slots{}; // process places a node; default: its GPUs, or 1 without any
     int nodes = 1;
     std::map<std::string, std::string> env{};
@@ -60,6 +62,7 @@ struct MountSpec {
 struct SecretSpec {
     std::string name{};
     std::string value{}; // never printed: no renderer, error or event may hold it
+    bool operator==(const SecretSpec&) const = default;
 };
 
 struct ContainerSpec {
@@ -69,24 +72,27 @@ struct ContainerSpec {
     std::vector<MountSpec> mounts{};
     std::map<std::string, std::string> env{};
     std::vector<SecretSpec> secrets{};
-    bool devices_auto = true;             // RDMA devices where the host has them
-    std::vector<std::string> devices{};   // explicit device paths
-    std::string user{};                   // empty: root
-    std::string workdir{};                // empty: the image's own
+    bool devices_auto = true;           // RDMA devices where the host has them
+    std::vector<std::string> devices{}; // explicit device paths
+    std::string user{};                 // empty: root
+    std::string workdir{};              // empty: the image's own
     bool privileged = false;
     std::int64_t pids_limit = 65536;
-    std::vector<std::string> cap_add{};   // beside IPC_LOCK, which comes with RDMA devices
+    std::vector<std::string> cap_add{}; // beside IPC_LOCK, which comes with RDMA devices
     std::string runtime{};
     enum class Entrypoint { dockdist, image };
     Entrypoint entrypoint = Entrypoint::dockdist; // image: wrap each job in the image's own entrypoint
+    bool operator==(const ContainerSpec&) const = default;
 };
 
 struct SshSpec {
     std::optional<Port> port{}; // empty: auto, the first free one from 2222
+    bool operator==(const SshSpec&) const = default;
 };
 
 struct SyncSpec {
     std::string source{}, target{};
+    bool operator==(const SyncSpec&) const = default;
 };
 
 struct ClusterSpec {
@@ -102,13 +108,16 @@ struct ClusterSpec {
 
 // One container that the cluster wants, in rank order (hosts in the file's order, then the nodes of each).
 struct NodeSpec {
-    NodeName name{};   // the host's name; with several nodes on the host: <host>-<i>
-    int rank = 0;      // of the node, 0 … n-1
+    NodeName name{};      // the host's name; with several nodes on the host: <host>-<i>
+    int rank = 0;         // of the node, 0 … n-1
     std::size_t host = 0; // index into ClusterSpec::hosts
-    GpuSpec gpus{};    // this node's share of the host's GPUs
+    GpuSpec gpus{};       // this node's share of the host's GPUs
     std::optional<int> slots{};
 };
 
+// The GPUs of a host with several nodes are split evenly: a count becomes indices, a list is cut in its
+// order.
 std::vector<NodeSpec> expand_nodes(const ClusterSpec& spec);
+NodeName node_name(const HostSpec& host, int i); // of the i-th node of a host
 
 } // namespace dockdist

@@ -12,19 +12,29 @@ namespace dockdist {
 
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
+struct LoadOptions {
+    // false for commands that start nothing (down, status, logs, …): a secret that this machine does not hold
+    // is no reason to refuse them. The secrets' values then stay empty.
+    bool resolve_secrets = true;
+};
+
 struct LoadedSpec {
     ClusterSpec spec{};
-    Errors errors{};   // kind config, where = "FILE:LINE:COLUMN"; the spec is meaningless when there is one
+    Errors errors{};   // kind config, where = "FILE:LINE:COLUMN", in the file's order; with any, the spec is
+                       // meaningless
     Errors warnings{}; // docker.sock or / mounted, …
 };
 
-// `text` is the file's content, `file` its path for messages and for defaults (the cluster's name).
-LoadedSpec load_spec(const std::string& text, const std::filesystem::path& file, const Environment& environment);
+// `text` is the file's content, `file` its path for messages and for defaults (the cluster's name, relative
+// paths). Reads nothing but the files that `secrets` name.
+LoadedSpec load_spec(const std::string& text, const std::filesystem::path& file,
+                     const Environment& environment, const LoadOptions& options = {});
 
 // cluster.yaml in `start` or the nearest parent folder.
 Result<std::filesystem::path> find_spec_file(const std::filesystem::path& start);
 
 // Reads and loads; a file that cannot be read is an error of the same kind.
-LoadedSpec load_spec_file(const std::filesystem::path& file, const Environment& environment);
+LoadedSpec load_spec_file(const std::filesystem::path& file, const Environment& environment,
+                          const LoadOptions& options = {});
 
 } // namespace dockdist

@@ -37,6 +37,17 @@ struct Frame {
 
 std::string encode(const Frame& frame);
 
+// The header alone, for who keeps or forwards payloads without copying them.
+struct FrameHeader {
+    Frame::Kind kind = Frame::Kind::control;
+    std::uint8_t stream = 0;
+    std::int32_t rank = -1;
+    std::uint32_t length = 0;
+    std::uint64_t position = 0;
+};
+std::string encode_header(const FrameHeader& header);
+Result<FrameHeader> parse_header(std::string_view bytes); // of at least frame_header_size bytes
+
 // Feed bytes in pieces of any size, take whole frames out. An error (a kind or length that is not of the protocol) is
 // final. Never holds more than one frame and what was fed.
 class FrameDecoder {

@@ -2,8 +2,9 @@
 //
 //   dockdist-init job start            stdin: a JobRequest line; starts the job's supervisor and follows its output
 //   dockdist-init job follow JSON      {"job":ID,"position":N}: follows from there (after a broken stream, or `attach`)
-//   dockdist-init job stop JSON        {"job":ID,"grace_ms":N}: ends every process that bears the job's mark; answers when gone
-//   dockdist-init job list             one JobSummary line a job
+//   dockdist-init job stop JSON        {"job":ID,"grace_ms":N}: ends every process that bears the job's mark; `exited` when gone,
+//                                      also on a node where the job has no supervisor (ranks that came by ssh)
+//   dockdist-init job list             one JobSummary line a job (lines, not frames)
 //
 // The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames (wire/frame.hpp).
 // Control frames carry one JSON object with "type":
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dockdist::wire {
@@ -46,7 +48,7 @@ struct JobRequest {
 
 // code is what a shell would report: the exit status, or 128 + signal.
 struct RankFailure {
-    int rank = -1; // -1: the launcher or plain command itself
+    int rank = -1; // -1: the launcher or plain command itself (its output frames bear -1 too)
     int local_rank = -1;
     int code = 0;
     int signal = 0;
@@ -70,12 +72,16 @@ struct JobSummary {
     JobResult result{}; // when it has ended
 };
 
+// What may stand in paths and in the environment as a job's name: [A-Za-z0-9_.-], 1 to 64, not a '.' first.
+bool is_job_id(std::string_view text);
+
 void to_json(nlohmann::json& json, const JobRequest& request);
 void to_json(nlohmann::json& json, const RankFailure& failure);
 void to_json(nlohmann::json& json, const JobResult& result);
 void to_json(nlohmann::json& json, const JobSummary& summary);
 Result<JobRequest> parse_job_request(std::string_view line);
 Result<JobSummary> parse_job_summary(std::string_view line);
+Result<JobResult> parse_job_result(std::string_view text);
 
 // A control frame's payload.
 struct JobEvent {

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dockdist::wire {
@@ -40,6 +41,7 @@ struct NodeRecord {
     int rank = 0;
     std::string address{};   // numeric
     std::string interface{};
+    std::string hostname{};  // of its machine, as gethostname tells it inside
     int ssh_port = 0;
     int slots = 1;
     int gpus = 0;

@@ -30,6 +30,9 @@ TEST_CASE("nearest names the word that was meant, and nothing when none is near"
     CHECK(nearest("shmsize", keys) == "shm_size");
     CHECK(nearest("ulimit", keys) == "ulimits");
     CHECK(nearest("banana", keys).empty());
+    CHECK(nearest("moutns", keys) == "mounts");
+    constexpr std::array<std::string_view, 1> short_word{"image"};
+    CHECK(nearest("imgae", short_word) == "image");
 }
 
 TEST_CASE("printable shows control bytes instead of obeying them") {
@@ -37,4 +40,19 @@ TEST_CASE("printable shows control bytes instead of obeying them") {
     CHECK(printable("tab\there") == "tab\there");
     CHECK(printable("\xC2\x9B") == "\\x9b");
     CHECK(printable("grün") == "grün");
+}
+
+TEST_CASE("printable shows bytes that are not UTF-8 and characters that reorder a line") {
+    CHECK(printable("a\xFFz") == "a\\xffz");
+    CHECK(printable("\x9B") == "\\x9b");
+    CHECK(printable("a\u202Eb") == "a\\u202eb");
+    CHECK(printable("a\u2028b") == "a\\u2028b");
+}
+
+TEST_CASE("is_printable says whether printable would change anything") {
+    CHECK(is_printable("tab\tgrün → 🚀"));
+    for (const std::string text : {"\x1b", "\n", "\x7f", "\xC2\x9B", "\xFF", "\u202E"}) {
+        CAPTURE(text);
+        CHECK_FALSE(is_printable(text));
+    }
 }

@@ -19,7 +19,7 @@ struct LinePart {
     bool plain = false;     // known to be is_plain_ascii()
 };
 
-class LineStream {
+class LineSplitter {
 public:
     // A longer line comes out in parts, never cut inside a character.
     static constexpr std::size_t limit = std::size_t{64} * 1024;
@@ -62,7 +62,7 @@ private:
 };
 
 template <class OnLine>
-void LineStream::feed(std::string_view bytes, OnLine&& on_line) {
+void LineSplitter::feed(std::string_view bytes, OnLine&& on_line) {
     const bool all_plain = is_plain_ascii(bytes);
     while (!bytes.empty()) {
         const auto* newline = static_cast<const char*>(std::memchr(bytes.data(), '\n', bytes.size()));
@@ -82,7 +82,7 @@ void LineStream::feed(std::string_view bytes, OnLine&& on_line) {
 }
 
 template <class OnLine>
-void LineStream::absorb(std::string_view text, OnLine& on_line) {
+void LineSplitter::absorb(std::string_view text, OnLine& on_line) {
     while (true) {
         const auto end = text.find('\r');
         append(text.substr(0, end), on_line);
@@ -99,7 +99,7 @@ void LineStream::absorb(std::string_view text, OnLine& on_line) {
 }
 
 template <class OnLine>
-void LineStream::append(std::string_view text, OnLine& on_line) {
+void LineSplitter::append(std::string_view text, OnLine& on_line) {
     while (!text.empty()) {
         const auto taken = text.substr(0, limit + 1 - pending_.size());
         pending_ += taken;
@@ -115,7 +115,7 @@ void LineStream::append(std::string_view text, OnLine& on_line) {
 }
 
 template <class OnLine>
-void LineStream::end_line(OnLine& on_line) {
+void LineSplitter::end_line(OnLine& on_line) {
     on_line(LinePart{.text = pending_.empty() ? previous_ : pending_, .continued = continued_});
     pending_.clear();
     previous_.clear();

@@ -1,0 +1,236 @@
+// A stand-in for nvidia-smi on machines without a GPU. What a simulated GPU is stands in the file /dev/nvidiaN, one
+// `field=value` a line, with the field names of `nvidia-smi --help-query-gpu`; the lab's hook mounts those files, so a
+// container sees the GPUs it was given, and whoever edits the file on the lab host changes what every container reads.
+// Static, because it has to run in images that hold nothing. Messages and exit codes are the real tool's.
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_GPUS = 64, MAX_FIELDS = 64, MAX_VALUE = 256 };
+enum { EXIT_INVALID_ARGUMENT = 2, EXIT_NOT_FOUND = 6, EXIT_NO_DRIVER = 9, EXIT_UNKNOWN = 255 };
+
+struct field {
+    const char *name;
+    const char *alias;
+    const char *unit;
+};
+
+static const struct field known_fields[] = {
+    {"index", 0, 0},
+    {"uuid", "gpu_uuid", 0},
+    {"name", "gpu_name", 0},
+    {"count", 0, 0},
+    {"memory.used", 0, "MiB"},
+    {"memory.total", 0, "MiB"},
+    {"memory.free", 0, "MiB"},
+    {"utilization.gpu", 0, "%"},
+    {"utilization.memory", 0, "%"},
+    {"temperature.gpu", 0, 0},
+    {"power.draw", 0, "W"},
+    {"power.limit", 0, "W"},
+    {"driver_version", 0, 0},
+    {"compute_mode", 0, 0},
+    {"compute_cap", 0, 0},
+    {"persistence_mode", 0, 0},
+    {"pstate", 0, 0},
+    {"mig.mode.current", 0, 0},
+    {"pci.bus_id", "gpu_bus_id", 0},
+    {"ecc.mode.current", 0, 0},
+    {"ecc.errors.corrected.volatile.total", 0, 0},
+    {"ecc.errors.uncorrected.volatile.total", 0, 0},
+};
+
+struct gpu {
+    int minor;
+    char text[4096];
+};
+
+static struct gpu gpus[MAX_GPUS];
+static int gpu_count;
+
+static int by_minor(const void *a, const void *b) {
+    return ((const struct gpu *)a)->minor - ((const struct gpu *)b)->minor;
+}
+
+static void find_gpus(void) {
+    DIR *dev = opendir("/dev");
+    struct dirent *entry;
+    while (dev && (entry = readdir(dev)) && gpu_count < MAX_GPUS) {
+        char rest, path[300];
+        struct gpu *gpu = &gpus[gpu_count];
+        if (sscanf(entry->d_name, "nvidia%d%c", &gpu->minor, &rest) != 1) continue;
+        snprintf(path, sizeof path, "/dev/%s", entry->d_name);
+        FILE *file = fopen(path, "r");
+        if (!file) continue;
+        gpu->text[fread(gpu->text, 1, sizeof gpu->text - 1, file)] = 0;
+        fclose(file);
+        ++gpu_count;
+    }
+    if (dev) closedir(dev);
+    qsort(gpus, gpu_count, sizeof *gpus, by_minor);
+}
+
+// The answer stays valid for the next 15 calls.
+static const char *value_of(int index, const char *field) {
+    static char answers[16][MAX_VALUE];
+    static int turn;
+    char *answer = answers[turn = (turn + 1) % 16];
+    snprintf(answer, MAX_VALUE, "[N/A]");
+    if (!strcmp(field, "index")) snprintf(answer, MAX_VALUE, "%d", index);
+    if (!strcmp(field, "count")) snprintf(answer, MAX_VALUE, "%d", gpu_count);
+    if (!strcmp(field, "memory.free"))
+        snprintf(answer, MAX_VALUE, "%d", atoi(value_of(index, "memory.total")) - atoi(value_of(index, "memory.used")));
+    size_t length = strlen(field);
+    for (const char *line = gpus[index].text; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!strncmp(line, field, length) && line[length] == '=')
+            snprintf(answer, MAX_VALUE, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
+    }
+    return answer;
+}
+
+static int selected(int index, const char *ids) {
+    if (!ids) return 1;
+    char list[1024];
+    snprintf(list, sizeof list, "%s", ids);
+    for (char *id = strtok(list, ","); id; id = strtok(0, ","))
+        if (!strcmp(id, value_of(index, "index")) || !strcmp(id, value_of(index, "uuid")) ||
+            !strcasecmp(id, value_of(index, "pci.bus_id")))
+            return 1;
+    return 0;
+}
+
+static int query(char *names, char *format, const char *ids) {
+    const struct field *fields[MAX_FIELDS];
+    int count = 0, csv = 0, header = 1, units = 1;
+    for (char *word = strtok(format, ", "); word; word = strtok(0, ", ")) {
+        if (!strcmp(word, "csv")) csv = 1;
+        else if (!strcmp(word, "noheader")) header = 0;
+        else if (!strcmp(word, "nounits")) units = 0;
+        else {
+            printf("\"%s\" is not a valid format option.\n\n", word);
+            return EXIT_INVALID_ARGUMENT;
+        }
+    }
+    if (!csv) {
+        printf("\"--format=\" switch is missing \"csv\". Please run 'nvidia-smi -h' for help.\n\n");
+        return EXIT_INVALID_ARGUMENT;
+    }
+    for (char *name = strtok(names, ", "); name && count < MAX_FIELDS; name = strtok(0, ", ")) {
+        const struct field *found = 0;
+        for (size_t i = 0; i < sizeof known_fields / sizeof *known_fields; ++i)
+            if (!strcmp(name, known_fields[i].name) || (known_fields[i].alias && !strcmp(name, known_fields[i].alias)))
+                found = &known_fields[i];
+        if (!found) {
+            printf("Field \"%s\" is not a valid field to query.\n\n", name);
+            return EXIT_INVALID_ARGUMENT;
+        }
+        fields[count++] = found;
+    }
+    for (int f = 0; header && f < count; ++f) {
+        printf("%s%s", f ? ", " : "", fields[f]->name);
+        if (fields[f]->unit) printf(" [%s]", fields[f]->unit); // nounits or not
+    }
+    if (header) printf("\n");
+    for (int gpu = 0; gpu < gpu_count; ++gpu) {
+        if (!selected(gpu, ids)) continue;
+        for (int f = 0; f < count; ++f) {
+            const char *value = value_of(gpu, fields[f]->name);
+            printf("%s%s", f ? ", " : "", value);
+            if (fields[f]->unit && units && *value != '[') printf(" %s", fields[f]->unit);
+        }
+        printf("\n");
+    }
+    return 0;
+}
+
+static int list(const char *ids) {
+    for (int gpu = 0; gpu < gpu_count; ++gpu)
+        if (selected(gpu, ids)) printf("GPU %d: %s (UUID: %s)\n", gpu, value_of(gpu, "name"), value_of(gpu, "uuid"));
+    return 0;
+}
+
+static int table(const char *ids) {
+    const char *line = "+-----------------------------------------------------------------------------------------+\n";
+    const char *columns = "+-----------------------------------------+------------------------+----------------------+\n";
+    time_t now = time(0);
+    char cell[96];
+    printf("%.24s       \n%s", ctime(&now), line);
+    printf("| NVIDIA-SMI %-22.22s Driver Version: %-14.14s CUDA Version: %-8.8s |\n", value_of(0, "driver_version"),
+           value_of(0, "driver_version"), value_of(0, "cuda_version"));
+    printf("|-----------------------------------------+------------------------+----------------------+\n"
+           "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |\n"
+           "| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |\n"
+           "|                                         |                        |               MIG M. |\n"
+           "|=========================================+========================+======================|\n");
+    for (int gpu = 0; gpu < gpu_count; ++gpu) {
+        if (!selected(gpu, ids)) continue;
+        int persistent = !strcmp(value_of(gpu, "persistence_mode"), "Enabled");
+        printf("| %3d  %-23.23s %10s |   %-16.16s Off | %20.20s |\n", gpu, value_of(gpu, "name"), persistent ? "On" : "Off",
+               value_of(gpu, "pci.bus_id"), value_of(gpu, "ecc.errors.uncorrected.volatile.total"));
+        snprintf(cell, sizeof cell, "%dMiB / %6dMiB", atoi(value_of(gpu, "memory.used")),
+                 atoi(value_of(gpu, "memory.total")));
+        printf("| N/A  %3dC    %-4.4s          %5dW / %4dW | %22.22s | %6d%%  %11.11s |\n",
+               atoi(value_of(gpu, "temperature.gpu")), value_of(gpu, "pstate"), atoi(value_of(gpu, "power.draw")),
+               atoi(value_of(gpu, "power.limit")), cell, atoi(value_of(gpu, "utilization.gpu")),
+               value_of(gpu, "compute_mode"));
+        printf("|                                         |                        | %20.20s |\n%s",
+               value_of(gpu, "mig.mode.current"), columns);
+    }
+    printf("\n%s| Processes:                                                                              |\n"
+           "|  GPU   GI   CI              PID   Type   Process name                        GPU Memory |\n"
+           "|        ID   ID                                                               Usage      |\n"
+           "|=========================================================================================|\n"
+           "|  No running processes found                                                             |\n%s",
+           line, line);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    char *names = 0, *processes = 0, *format = 0;
+    const char *ids = 0;
+    int only_list = 0;
+    for (int i = 1; i < argc; ++i) {
+        if (!strcmp(argv[i], "-L") || !strcmp(argv[i], "--list-gpus")) only_list = 1;
+        else if (!strncmp(argv[i], "--query-gpu=", 12)) names = argv[i] + 12;
+        else if (!strncmp(argv[i], "--query-compute-apps=", 21)) processes = argv[i] + 21;
+        else if (!strncmp(argv[i], "--format=", 9)) format = argv[i] + 9;
+        else if (!strncmp(argv[i], "--id=", 5)) ids = argv[i] + 5;
+        else if (!strcmp(argv[i], "-i") && i + 1 < argc) ids = argv[++i];
+        else {
+            printf("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n\n");
+            return EXIT_INVALID_ARGUMENT;
+        }
+    }
+    // What a container says after the host's `systemctl daemon-reload` took its GPUs away; a test makes this file.
+    if (!access("/run/lab-gpus-vanished", F_OK)) {
+        printf("Failed to initialize NVML: Unknown Error\n");
+        return EXIT_UNKNOWN;
+    }
+    if (access("/dev/nvidiactl", F_OK)) {
+        printf("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
+               "NVIDIA driver is installed and running.\n\n");
+        return EXIT_NO_DRIVER;
+    }
+    if ((names || processes) && !format) {
+        printf("Missing required \"--format=\" switch. Please run 'nvidia-smi -h' for help.\n\n");
+        return EXIT_INVALID_ARGUMENT;
+    }
+    find_gpus();
+    int any = 0;
+    for (int gpu = 0; gpu < gpu_count; ++gpu) any |= selected(gpu, ids);
+    if (!any) {
+        printf("No devices were found\n");
+        return EXIT_NOT_FOUND;
+    }
+    if (processes) {
+        if (!strstr(format, "noheader")) printf("%s\n", processes);
+        return 0;
+    }
+    if (names) return query(names, format, ids);
+    return only_list ? list(ids) : table(ids);
+}

@@ -1,0 +1,141 @@
+#include "engine/engine_session.hpp"
+
+#include "async/with_timeout.hpp"
+#include "engine/engine_error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+constexpr std::size_t error_body_limit = 64 * 1024;
+
+std::string host_header(const EngineAddress& address) {
+    if (address.scheme != EngineAddress::Scheme::tcp && address.scheme != EngineAddress::Scheme::tls) {
+        return "localhost"; // required by HTTP, ignored by engines; a path in it would be refused
+    }
+    const bool ipv6 = address.host.find(':') != std::string::npos;
+    const auto host = address.host.substr(0, address.host.find('%')); // no zone
+    return ipv6 ? fmt::format("[{}]:{}", host, address.port.number) : fmt::format("{}:{}", host, address.port.number);
+}
+
+} // namespace
+
+EngineSession::EngineSession(boost::asio::any_io_executor where, EngineEndpoint what, std::shared_ptr<Transport> transport)
+    : executor(std::move(where)), endpoint(std::move(what)), http(executor, transport, host_header(endpoint.address)),
+      transport_(std::move(transport)), host_header_(host_header(endpoint.address)) {}
+
+Error EngineSession::located(Error error) const {
+    error.where = endpoint.host.str();
+    return error;
+}
+
+Task<Result<ApiVersion>> EngineSession::negotiate(bool again) {
+    if (api_ && !again) {
+        co_return *api_;
+    }
+    while (negotiation_) {
+        const auto running = negotiation_;
+        co_await running->ended.wait();
+        if (running->result) {
+            co_return *running->result;
+        } // else it was cancelled: our turn
+    }
+    const auto own = std::make_shared<Negotiation>(executor);
+    negotiation_ = own;
+    struct End {
+        std::shared_ptr<EngineSession> session;
+        std::shared_ptr<Negotiation> negotiation;
+        ~End() {
+            session->negotiation_.reset();
+            negotiation->ended.set();
+        }
+    };
+    const End end{shared_from_this(), own};
+    own->result = co_await ping();
+    co_return *own->result;
+}
+
+Task<Result<ApiVersion>> EngineSession::ping() {
+    HttpRequest request;
+    request.target = "/_ping";
+    const auto answer = co_await http.call(std::move(request), CallLimits{endpoint.limits.call, error_body_limit});
+    if (!answer) {
+        co_return located(answer.error());
+    }
+    const auto version = agree_on_version(*answer);
+    if (!version) {
+        co_return located(version.error());
+    }
+    podman_ = !find_header(answer->headers, "Libpod-API-Version").empty();
+    api_ = *version;
+    co_return *version;
+}
+
+Task<Result<HttpResponse>> EngineSession::call(HttpRequest request, std::string what, std::vector<int> also) {
+    return call(std::move(request), std::move(what), std::move(also), CallLimits{endpoint.limits.call});
+}
+
+Task<Result<HttpResponse>> EngineSession::call(HttpRequest request, std::string what, std::vector<int> also, CallLimits limits) {
+    const auto self = shared_from_this();
+    co_return co_await call_on(http, std::move(request), std::move(what), std::move(also), limits);
+}
+
+Task<Result<HttpResponse>> EngineSession::call_aside(HttpRequest request, std::string what, std::vector<int> also, CallLimits limits) {
+    const auto self = shared_from_this();
+    HttpClient aside(executor, transport_, host_header_);
+    ++own_round_trips_;
+    co_return co_await call_on(aside, std::move(request), std::move(what), std::move(also), limits);
+}
+
+Task<Result<HttpResponse>> EngineSession::call_on(HttpClient& client, HttpRequest request, std::string what, std::vector<int> also,
+                                                  CallLimits limits) {
+    const auto version = co_await negotiate();
+    if (!version) {
+        co_return version.error();
+    }
+    request.target = "/v" + to_string(*version) + request.target;
+    auto answer = co_await client.call(std::move(request), limits);
+    if (!answer) {
+        co_return located(answer.error());
+    }
+    const bool good = (answer->status >= 200 && answer->status < 300) || std::ranges::find(also, answer->status) != also.end();
+    if (!good) {
+        co_return located(engine_error(*answer, what));
+    }
+    co_return answer;
+}
+
+Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest request, std::string what) {
+    const auto self = shared_from_this();
+    const auto version = co_await negotiate();
+    if (!version) {
+        co_return version.error();
+    }
+    request.target = "/v" + to_string(*version) + request.target;
+    ++own_round_trips_;
+    auto stream = co_await HttpStream::open(transport_, std::move(request), host_header_, endpoint.limits.call);
+    if (!stream) {
+        co_return located(stream.error());
+    }
+    const int status = (*stream)->status();
+    if (status == 101 || (status >= 200 && status < 300)) {
+        co_return stream;
+    }
+    HttpResponse answer{status, (*stream)->headers(), {}};
+    auto body = co_await with_timeout((*stream)->read_all(error_body_limit), endpoint.limits.call,
+                                      Error{ErrorKind::timeout, "", what + ": the engine's answer did not come to its end", ""});
+    if (body) {
+        answer.body = std::move(*body);
+    }
+    co_return located(engine_error(answer, what));
+}
+
+std::string to_string(ApiVersion version) {
+    return fmt::format("{}.{}", version.major, version.minor);
+}
+
+} // namespace dockdist

@@ -1,0 +1,67 @@
+// What the calls to one engine share: its connection, and the API version agreed on. Endpoints hold it by shared_ptr,
+// so that a call that is being cancelled may outlive the engine object.
+#pragma once
+
+#include "async/async_event.hpp"
+#include "engine/docker_engine.hpp"
+#include "engine/http/http_client.hpp"
+#include "engine/http/http_stream.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dockdist {
+
+inline constexpr ApiVersion newest_api{1, 51};
+inline constexpr ApiVersion oldest_api{1, 40};
+
+class EngineSession : public std::enable_shared_from_this<EngineSession> {
+public:
+    EngineSession(boost::asio::any_io_executor executor, EngineEndpoint endpoint, std::shared_ptr<Transport> transport);
+
+    const boost::asio::any_io_executor executor;
+    const EngineEndpoint endpoint;
+    HttpClient http;
+
+    // The version agreed on; asks once, also when many ask at the same time.
+    Task<Result<ApiVersion>> negotiate(bool again = false);
+    bool podman() const { return podman_; }
+
+    // `request.target` without the version. Answers of a status outside `also` and 2xx are errors that begin with
+    // `what` ("create container x"). All errors bear `where`.
+    Task<Result<HttpResponse>> call(HttpRequest request, std::string what, std::vector<int> also = {});
+    Task<Result<HttpResponse>> call(HttpRequest request, std::string what, std::vector<int> also, CallLimits limits);
+    // On a connection of its own, for requests that take long by nature.
+    Task<Result<HttpResponse>> call_aside(HttpRequest request, std::string what, std::vector<int> also, CallLimits limits);
+    // A streamed answer, on a connection of its own. 101 is a success too.
+    Task<Result<std::unique_ptr<HttpStream>>> open(HttpRequest request, std::string what);
+
+    Error located(Error error) const; // with `where`
+
+    int round_trips() const { return http.round_trips() + own_round_trips_; }
+
+private:
+    struct Negotiation {
+        explicit Negotiation(const boost::asio::any_io_executor& where) : ended(where) {}
+        AsyncEvent ended;
+        std::optional<Result<ApiVersion>> result{};
+    };
+    Task<Result<ApiVersion>> ping();
+    Task<Result<HttpResponse>> call_on(HttpClient& client, HttpRequest request, std::string what, std::vector<int> also,
+                                       CallLimits limits);
+
+    std::shared_ptr<Transport> transport_;
+    std::string host_header_;
+    std::optional<ApiVersion> api_{};
+    std::shared_ptr<Negotiation> negotiation_{};
+    bool podman_ = false;
+    int own_round_trips_ = 0;
+};
+
+// The API version in an answer to /_ping, or why there can be none.
+Result<ApiVersion> agree_on_version(const HttpResponse& ping);
+std::string to_string(ApiVersion version); // "1.41"
+
+} // namespace dockdist

@@ -1,0 +1,113 @@
+#include "engine/http/http_stream.hpp"
+
+#include "async/with_timeout.hpp"
+#include "core/units.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace dockdist {
+namespace {
+
+constexpr std::size_t piece = 64 * 1024;
+
+} // namespace
+
+Task<Result<std::unique_ptr<HttpStream>>> HttpStream::open(std::shared_ptr<Transport> transport, HttpRequest request,
+                                                           std::string host_header, std::chrono::milliseconds deadline) {
+    auto stream = co_await transport->connect();
+    if (!stream) {
+        co_return stream.error();
+    }
+    const Error timeout{ErrorKind::timeout, "",
+                        fmt::format("the engine accepted {} {} and did not answer within {}", request.method,
+                                    request.target.substr(0, request.target.find('?')), format_duration(deadline)),
+                        "is the Docker daemon on that host stuck? (systemctl status docker; journalctl -u docker)"};
+    co_return co_await with_timeout(exchange(std::move(*stream), std::move(request), std::move(host_header)), deadline, timeout);
+}
+
+Task<Result<std::unique_ptr<HttpStream>>> HttpStream::exchange(std::unique_ptr<ByteStream> stream, HttpRequest request,
+                                                               std::string host_header) {
+    std::unique_ptr<HttpStream> self(new HttpStream(std::move(stream)));
+    auto head = request_head(request, host_header);
+    if (!head) {
+        co_return head.error();
+    }
+    const std::string bytes = *head + request.body;
+    const auto written = co_await self->stream_->write(bytes);
+    if (!written) {
+        co_return written.error();
+    }
+    const auto answered = co_await self->read_header();
+    if (!answered) {
+        co_return answered.error();
+    }
+    co_return std::move(self);
+}
+
+Task<Status> HttpStream::read_header() {
+    std::vector<char> buffer(piece);
+    while (!parser_.header_done()) {
+        const auto count = co_await stream_->read_some(buffer);
+        if (!count) {
+            co_return count.error();
+        }
+        if (*count == 0) {
+            if (!parser_.started()) {
+                co_return Error{ErrorKind::unreachable, "", "the connection closed before the engine answered",
+                                "the engine may have been restarted; run the command again"};
+            }
+            co_return parser_.feed_end();
+        }
+        const auto fed = parser_.feed(std::string_view(buffer.data(), *count));
+        if (!fed) {
+            co_return fed.error();
+        }
+    }
+    raw_ = parser_.status() == 101;
+    ready_ = raw_ ? parser_.take_rest() : parser_.take_body();
+    ended_ = !raw_ && parser_.done();
+    co_return ok;
+}
+
+Task<Result<std::string>> HttpStream::read() {
+    std::string bytes = std::exchange(ready_, {});
+    while (bytes.empty() && !ended_) {
+        bytes.resize(piece);
+        const auto count = co_await stream_->read_some(bytes);
+        if (!count) {
+            co_return count.error();
+        }
+        bytes.resize(*count);
+        if (raw_) {
+            ended_ = *count == 0;
+            continue;
+        }
+        const auto fed = *count == 0 ? parser_.feed_end() : parser_.feed(bytes);
+        if (!fed) {
+            co_return fed.error();
+        }
+        ended_ = parser_.done();
+        bytes = parser_.take_body();
+    }
+    co_return bytes;
+}
+
+Task<Result<std::string>> HttpStream::read_all(std::size_t limit) {
+    std::string body;
+    while (body.size() < limit) {
+        auto bytes = co_await read();
+        if (!bytes) {
+            co_return bytes.error();
+        }
+        if (bytes->empty()) {
+            break;
+        }
+        body += *bytes;
+    }
+    body.resize(std::min(body.size(), limit));
+    co_return body;
+}
+
+} // namespace dockdist

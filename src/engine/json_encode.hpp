@@ -1,0 +1,18 @@
+// types.hpp → the JSON that the engine is sent.
+#pragma once
+
+#include "engine/container_engine.hpp"
+#include "engine/types.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dockdist {
+
+std::string encode_container(const ContainerConfig& config);
+std::string encode_exec(const ExecConfig& config);
+// The `filters` parameter: {"label":["a=b"],…}; lists that are empty are left out.
+std::string encode_filters(const std::vector<std::pair<std::string, std::vector<std::string>>>& filters);
+
+} // namespace dockdist

@@ -1,0 +1,79 @@
+#include "engine/transport/connect_error.hpp"
+
+#include "core/units.hpp"
+
+#include <boost/asio/error.hpp>
+#include <fmt/format.h>
+
+namespace dockdist {
+namespace {
+
+namespace errc = boost::system::errc;
+
+Error unreachable(std::string message, std::string hint) {
+    return {ErrorKind::unreachable, "", std::move(message), std::move(hint)};
+}
+
+Error unix_error(const EngineAddress& address, const boost::system::error_code& error) {
+    if (error == errc::permission_denied || error == errc::operation_not_permitted) {
+        return unreachable(fmt::format("permission denied on {}", address.path),
+                           "add yourself to the docker group (sudo usermod -aG docker $USER, then log in again), or use sudo");
+    }
+    if (error == errc::no_such_file_or_directory || error == errc::not_a_directory) {
+        return unreachable(fmt::format("no socket at {}", address.path),
+                           "is Docker installed and running on this machine? (sudo systemctl start docker)");
+    }
+    if (error == errc::connection_refused) {
+        return unreachable(fmt::format("nothing listens on {}", address.path),
+                           "the Docker daemon has stopped; start it (sudo systemctl start docker)");
+    }
+    return unreachable(fmt::format("cannot connect to {}: {}", address.path, error.message()), "");
+}
+
+} // namespace
+
+Error connect_error(const EngineAddress& address, const boost::system::error_code& error) {
+    if (error == errc::too_many_files_open || error == errc::too_many_files_open_in_system) {
+        return unreachable("too many open files on this machine", "raise the limit (ulimit -n)");
+    }
+    if (address.scheme == EngineAddress::Scheme::unix_socket) {
+        return unix_error(address, error);
+    }
+    if (error == errc::connection_refused) {
+        return unreachable(fmt::format("{} refused the connection", address.url),
+                           fmt::format("is Docker listening on port {} there? dockerd listens on TCP only with -H tcp://…; "
+                                       "ssh://USER@{} needs no such setting",
+                                       address.port.number, address.host));
+    }
+    if (error == errc::host_unreachable || error == errc::network_unreachable) {
+        return unreachable(fmt::format("no route to {}", address.url),
+                           "is the machine up, and is it reachable from here (network, VPN, firewall)?");
+    }
+    if (error == errc::timed_out) {
+        return {ErrorKind::timeout, "", fmt::format("{} did not answer", address.url),
+                "is the machine up, and does a firewall drop packets to that port?"};
+    }
+    if (error == boost::asio::error::host_not_found || error == boost::asio::error::host_not_found_try_again ||
+        error == boost::asio::error::no_data || error == boost::asio::error::no_recovery) {
+        return unreachable(fmt::format("the name '{}' does not resolve", address.host),
+                           "check the spelling in cluster.yaml, or use the machine's IP address");
+    }
+    return unreachable(fmt::format("cannot connect to {}: {}", address.url, error.message()), "");
+}
+
+Error connect_timeout_error(const EngineAddress& address, std::chrono::milliseconds limit) {
+    auto error = connect_error(address, errc::make_error_code(errc::timed_out));
+    error.kind = ErrorKind::timeout;
+    error.message = fmt::format("no connection to {} within {}", address.url, format_duration(limit));
+    return error;
+}
+
+Error stream_error(const boost::system::error_code& error) {
+    if (error == errc::timed_out) {
+        return {ErrorKind::timeout, "", "the connection to the engine died: the machine does not answer any more",
+                "is the machine up, and is the network to it?"};
+    }
+    return unreachable(fmt::format("the connection to the engine was lost: {}", error.message()), "");
+}
+
+} // namespace dockdist

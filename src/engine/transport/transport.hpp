@@ -1,0 +1,35 @@
+// How to open a byte stream to one engine. Each kind of address has its own implementation.
+#pragma once
+
+#include "core/engine_address.hpp"
+#include "engine/transport/byte_stream.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <memory>
+
+namespace dockdist {
+
+class Transport {
+public:
+    Transport() = default;
+    Transport(const Transport&) = delete;
+    Transport& operator=(const Transport&) = delete;
+    virtual ~Transport() = default;
+
+    // Errors: unreachable, timeout, config (an address that may not be used so). Without `where`.
+    virtual Task<Result<std::unique_ptr<ByteStream>>> connect() = 0;
+};
+
+std::unique_ptr<Transport> make_unix_transport(const boost::asio::any_io_executor& executor, EngineAddress address,
+                                               std::chrono::milliseconds connect_timeout);
+std::unique_ptr<Transport> make_tcp_transport(const boost::asio::any_io_executor& executor, EngineAddress address,
+                                              std::chrono::milliseconds connect_timeout);
+// The peer's certificate is checked against tls.ca and the address's host name, and ours is shown to it.
+std::unique_ptr<Transport> make_tls_transport(const boost::asio::any_io_executor& executor, EngineAddress address,
+                                              TlsFiles tls, std::chrono::milliseconds connect_timeout);
+// Every connect() ends with `error`, without touching the network.
+std::unique_ptr<Transport> make_refusing_transport(Error error);
+
+} // namespace dockdist

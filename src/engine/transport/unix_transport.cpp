@@ -1,0 +1,64 @@
+#include "async/with_timeout.hpp"
+#include "engine/transport/socket_stream.hpp"
+#include "engine/transport/transport.hpp"
+
+#include <boost/asio/local/stream_protocol.hpp>
+
+namespace dockdist {
+namespace {
+
+using boost::asio::local::stream_protocol;
+
+Task<Result<std::unique_ptr<ByteStream>>> connect_unix(boost::asio::any_io_executor executor, EngineAddress address) {
+    stream_protocol::socket socket(executor);
+    boost::system::error_code error;
+    socket.open(stream_protocol(), error);
+    if (!error) {
+        set_close_on_exec(socket.native_handle());
+        std::tie(error) = co_await socket.async_connect(stream_protocol::endpoint(address.path),
+                                                        boost::asio::as_tuple(boost::asio::use_awaitable));
+    }
+    if (error) {
+        co_await throw_if_cancelled(error);
+        co_return connect_error(address, error);
+    }
+    co_return std::make_unique<SocketStream<stream_protocol::socket>>(std::move(socket));
+}
+
+class UnixTransport final : public Transport {
+public:
+    UnixTransport(boost::asio::any_io_executor executor, EngineAddress address, std::chrono::milliseconds limit)
+        : executor_(std::move(executor)), address_(std::move(address)), limit_(limit) {}
+
+    Task<Result<std::unique_ptr<ByteStream>>> connect() override {
+        return with_timeout(connect_unix(executor_, address_), limit_, connect_timeout_error(address_, limit_));
+    }
+
+private:
+    boost::asio::any_io_executor executor_;
+    EngineAddress address_;
+    std::chrono::milliseconds limit_;
+};
+
+class RefusingTransport final : public Transport {
+public:
+    explicit RefusingTransport(Error error) : error_(std::move(error)) {}
+    Task<Result<std::unique_ptr<ByteStream>>> connect() override { return answer(error_); }
+
+private:
+    static Task<Result<std::unique_ptr<ByteStream>>> answer(Error error) { co_return error; }
+    Error error_;
+};
+
+} // namespace
+
+std::unique_ptr<Transport> make_unix_transport(const boost::asio::any_io_executor& executor, EngineAddress address,
+                                               std::chrono::milliseconds connect_timeout) {
+    return std::make_unique<UnixTransport>(executor, std::move(address), connect_timeout);
+}
+
+std::unique_ptr<Transport> make_refusing_transport(Error error) {
+    return std::make_unique<RefusingTransport>(std::move(error));
+}
+
+} // namespace dockdist

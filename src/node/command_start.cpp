@@ -1,0 +1,93 @@
+#include "node/command_start.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace dockdist::node {
+namespace {
+
+// In the child: what went wrong, as "CODE message" to the parent.
+[[noreturn]] void report(int fd, const ProgramError& error) {
+    (void)write_all(fd, std::to_string(error.code) + " " + error.message);
+    ::_exit(126);
+}
+
+[[noreturn]] void run_child(PreparedJob& job, int out, int err, int problems) {
+    reset_signals();
+    ::setsid();
+    ::umask(022);
+    const int null = ::open("/dev/null", O_RDONLY);
+    ::dup2(null, STDIN_FILENO);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
+    raise_memlock_limit();
+    if (const auto became = become(job.account); !became) {
+        report(problems, {.code = 126, .message = became.error().message});
+    }
+    if (const auto entered = enter_folder(job.workdir); !entered) {
+        report(problems, {.code = 126, .message = entered.error().message + "\n  " + entered.error().hint});
+    }
+    // Looked up here: a relative name counts from the job's folder, and may be executable for the user alone.
+    const auto program = find_program(job.request.argv.front(), job.environment);
+    if (program.path.empty()) {
+        report(problems, program.error);
+    }
+    std::vector<char*> argv;
+    for (auto& word : job.request.argv) {
+        argv.push_back(word.data());
+    }
+    argv.push_back(nullptr);
+    ::execve(program.path.c_str(), argv.data(), job.environment.pointers().data());
+    report(problems, exec_failure(job.request.argv.front(), program.path, errno));
+}
+
+} // namespace
+
+StartedCommand start_command_of(PreparedJob& job) {
+    StartedCommand started;
+    auto out = make_pipe();
+    auto err = make_pipe();
+    auto problems = make_pipe();
+    if (!out || !err || !problems) {
+        started.error = {.code = 126, .message = system_error("cannot make a pipe", errno).message};
+        return started;
+    }
+    constexpr int roomy = 1 << 20;
+    (void)::fcntl(out->write.get(), F_SETPIPE_SZ, roomy);
+    const pid_t child = ::fork();
+    if (child < 0) {
+        started.error = {.code = 126, .message = system_error("cannot start a process", errno).message};
+        return started;
+    }
+    if (child == 0) {
+        run_child(job, out->write.get(), err->write.get(), problems->write.get());
+    }
+    problems->write.reset();
+    std::string problem;
+    char buffer[4096];
+    for (ssize_t count = 1; count != 0;) {
+        count = ::read(problems->read.get(), buffer, sizeof buffer);
+        if (count > 0) {
+            problem.append(buffer, static_cast<std::size_t>(count));
+        } else if (count < 0 && errno != EINTR) {
+            break;
+        }
+    }
+    if (!problem.empty()) {
+        while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+        }
+        const auto space = problem.find(' ');
+        started.error = {.code = problem.starts_with("127") ? 127 : 126, .message = problem.substr(space + 1)};
+        return started;
+    }
+    started.pid = child;
+    started.out = std::move(out->read);
+    started.err = std::move(err->read);
+    return started;
+}
+
+} // namespace dockdist::node

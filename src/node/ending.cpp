@@ -1,0 +1,203 @@
+#include "node/ending.hpp"
+
+#include "node/os.hpp"
+#include "wire/job.hpp"
+
+#include <fcntl.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <map>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::int64_t first_pause_ms = 5;
+constexpr std::int64_t longest_pause_ms = 200;
+constexpr std::int64_t give_up_ms = 10000;
+
+// Root in a container has no CAP_SYS_PTRACE, so it may read another user's environ only with that user's file system ids.
+std::string read_environ(pid_t pid) {
+    const auto folder = "/proc/" + std::to_string(pid);
+    auto environ_text = read_file(folder + "/environ", 4U << 20U);
+    if (environ_text || ::geteuid() != 0) {
+        return environ_text ? std::move(*environ_text) : std::string();
+    }
+    struct stat status {};
+    if (::stat(folder.c_str(), &status) != 0 || status.st_uid == 0) {
+        return {};
+    }
+    ::setfsgid(status.st_gid);
+    ::setfsuid(status.st_uid);
+    environ_text = read_file(folder + "/environ", 4U << 20U);
+    ::setfsuid(0);
+    ::setfsgid(::getegid());
+    return environ_text ? std::move(*environ_text) : std::string();
+}
+
+std::string find_mark(const std::string& environ_text) {
+    const auto name = std::string(wire::job_mark) + "=";
+    for (std::size_t at = 0; at < environ_text.size();) {
+        const auto end = std::min(environ_text.find('\0', at), environ_text.size());
+        if (environ_text.compare(at, name.size(), name) == 0) {
+            return environ_text.substr(at + name.size(), end - at - name.size());
+        }
+        at = end + 1;
+    }
+    return {};
+}
+
+bool read_entry(pid_t pid, ProcessEntry& entry) {
+    const auto text = read_file_or_empty("/proc/" + std::to_string(pid) + "/stat");
+    const auto name_end = text.rfind(')'); // the name before it may hold anything
+    if (name_end == std::string::npos || name_end + 2 >= text.size()) {
+        return false;
+    }
+    const char* at = text.c_str() + name_end + 4;
+    const char* end = text.c_str() + text.size();
+    int group = 0;
+    entry.pid = pid;
+    entry.zombie = text[name_end + 2] == 'Z' || text[name_end + 2] == 'X';
+    for (int* field : {&entry.parent, &group, &entry.session}) {
+        const auto [next, error] = std::from_chars(at, end, *field);
+        if (error != std::errc{}) {
+            return false;
+        }
+        at = next + 1;
+    }
+    return true;
+}
+
+} // namespace
+
+std::vector<pid_t> find_processes(const ProcessScope& scope) {
+    std::vector<ProcessEntry> all;
+    for (const auto& name : list_folder("/proc")) {
+        pid_t pid = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        ProcessEntry entry;
+        if (error == std::errc{} && end == name.data() + name.size() && read_entry(pid, entry)) {
+            if (!entry.zombie) {
+                entry.mark = find_mark(read_environ(pid));
+            }
+            all.push_back(std::move(entry));
+        }
+    }
+    return select_processes(all, scope, ::getpid(), ::getsid(0));
+}
+
+std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const ProcessScope& scope, pid_t self,
+                                    pid_t own_session) {
+    std::map<pid_t, const ProcessEntry*> by_pid;
+    for (const auto& entry : all) {
+        by_pid[entry.pid] = &entry;
+    }
+    const auto may_belong = [&](const ProcessEntry& entry) {
+        return entry.pid != self && entry.pid > 1 && (entry.mark.empty() || entry.mark == scope.mark || scope.mark.empty());
+    };
+    std::set<pid_t> members;
+    std::set<pid_t> sessions;
+    // Grows until it stays: a descendant's session may hold processes with descendants of their own.
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (const auto& entry : all) {
+            if (members.contains(entry.pid) || !may_belong(entry)) {
+                continue;
+            }
+            const bool marked = !scope.mark.empty() && entry.mark == scope.mark;
+            const bool descends = members.contains(entry.parent) || (scope.root != 0 && entry.parent == scope.root);
+            if (marked || descends || sessions.contains(entry.session)) {
+                members.insert(entry.pid);
+                if (entry.session > 1 && entry.session != own_session && !scope.mark.empty()) {
+                    sessions.insert(entry.session);
+                }
+                grown = true;
+            }
+        }
+    }
+    std::vector<pid_t> result;
+    for (const auto pid : members) {
+        if (!by_pid.at(pid)->zombie) {
+            result.push_back(pid);
+        }
+    }
+    return result;
+}
+
+Ending::Ending(Loop& loop, ProcessScope scope, std::function<void(std::vector<pid_t> left)> when_done)
+    : loop_(loop), scope_(std::move(scope)), when_done_(std::move(when_done)) {}
+
+void Ending::begin(std::int64_t grace_ms) {
+    const auto kill_at = monotonic_ms() + grace_ms;
+    kill_at_ms_ = begun_ ? std::min(kill_at_ms_, kill_at) : kill_at;
+    begun_ = true;
+    pause_ms_ = first_pause_ms;
+    step();
+}
+
+void Ending::look() {
+    if (begun_ && !done_) {
+        loop_.cancel(timer_);
+        timer_ = loop_.after(1, [this] { step(); });
+    }
+}
+
+void Ending::step() {
+    if (done_) {
+        return;
+    }
+    loop_.cancel(timer_);
+    auto found = find_processes(scope_);
+    const auto now = monotonic_ms();
+    const bool killing = now >= kill_at_ms_;
+    if (killing && give_up_at_ms_ == 0) {
+        give_up_at_ms_ = now + give_up_ms;
+    }
+    if (found.empty() || (killing && now >= give_up_at_ms_)) {
+        done_ = true;
+        when_done_(std::move(found));
+        return;
+    }
+    if (killing) {
+        // Stopped first: what forks faster than it is found stops forking.
+        for (const auto pid : found) {
+            ::kill(pid, SIGSTOP);
+        }
+    }
+    for (const auto pid : found) {
+        if (killing) {
+            ::kill(pid, SIGKILL);
+        } else if (told_.insert(pid).second) {
+            sigval value{};
+            value.sival_int = told_to_all;
+            ::sigqueue(pid, SIGTERM, value);
+            ::kill(pid, SIGCONT);
+        }
+    }
+    const auto pause = killing ? first_pause_ms : std::min(pause_ms_, kill_at_ms_ - now);
+    pause_ms_ = std::min(pause_ms_ * 2, longest_pause_ms);
+    timer_ = loop_.after(std::max<std::int64_t>(pause, 1), [this] { step(); });
+}
+
+std::vector<pid_t> end_processes(const ProcessScope& scope, std::int64_t grace_ms) {
+    Loop loop;
+    std::vector<pid_t> left;
+    bool done = false;
+    Ending ending(loop, scope, [&](std::vector<pid_t> still_there) {
+        left = std::move(still_there);
+        done = true;
+        loop.stop();
+    });
+    ending.begin(grace_ms);
+    if (!done) {
+        loop.run();
+    }
+    return left;
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,254 @@
+#include "node/follower.hpp"
+
+#include "node/ending.hpp"
+#include "node/init_channel.hpp"
+#include "node/job_store.hpp"
+#include "node/job_frames.hpp"
+#include "node/os.hpp"
+#include "node/supervisor.hpp"
+#include "wire/frame.hpp"
+#include "wire/job.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::size_t chunk = wire::max_payload + wire::frame_header_size; // holds the largest frame
+constexpr int stuck_after_ms = 60000; // when the client's stdin has ended, and its stdout takes nothing
+
+class Follower {
+public:
+    Follower(std::string job, std::uint64_t position, std::string already_read)
+        : job_(std::move(job)), position_(position), from_client_(std::move(already_read)) {}
+    int run();
+
+private:
+    bool fill();
+    bool read_log();
+    void take_client_lines();
+    void take_events();
+    void supervisor_is_gone();
+    bool write_out();
+    void read_client();
+    void read_supervisor();
+    void to_supervisor(const std::string& line);
+
+    std::string job_;
+    std::uint64_t position_;
+    std::string from_client_;
+    std::string from_supervisor_{};
+    std::string urgent_{}; // frames that go before more output
+    std::string out_{};
+    std::size_t out_begin_ = 0;
+    std::optional<std::string> exited_{};
+    Fd log_{};
+    Fd supervisor_{};
+    bool client_open_ = true;
+    bool detached_ = false;
+    bool done_ = false;
+    bool broken_ = false;
+};
+
+int Follower::run() {
+    ::signal(SIGPIPE, SIG_IGN);
+    log_ = Fd(::open(job_log(job_).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!log_.open()) {
+        print_error(Error{.kind = ErrorKind::not_found,
+                          .message = "no job " + job_ + " on this node",
+                          .hint = "`dockdist jobs` lists the cluster's jobs"});
+        return 1;
+    }
+    if (auto connected = connect_unix(control_socket(job_), SOCK_STREAM)) {
+        supervisor_ = std::move(*connected);
+    } else {
+        supervisor_is_gone();
+    }
+    set_nonblocking(STDOUT_FILENO);
+    take_client_lines();
+    while (!broken_) {
+        while (out_begin_ == out_.size() && fill()) {
+            if (!write_out()) {
+                break;
+            }
+        }
+        const bool pending = out_begin_ < out_.size();
+        if (!pending && done_) {
+            return 0;
+        }
+        std::array<pollfd, 3> ready{
+            pollfd{.fd = client_open_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
+            pollfd{.fd = supervisor_.open() ? supervisor_.get() : -1, .events = POLLIN, .revents = 0},
+            pollfd{.fd = STDOUT_FILENO, .events = static_cast<short>(pending ? POLLOUT : 0), .revents = 0}};
+        const int count = ::poll(ready.data(), ready.size(), !client_open_ && pending ? stuck_after_ms : -1);
+        if (count == 0 || (ready[2].revents & (POLLERR | POLLNVAL)) != 0) {
+            break;
+        }
+        if (ready[0].revents != 0) {
+            read_client();
+        }
+        if (ready[1].revents != 0) {
+            read_supervisor();
+        }
+        if (pending && (ready[2].revents & POLLOUT) != 0) {
+            (void)write_out();
+        }
+        if (detached_ && !client_open_) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+// Puts the next bytes into out_; false when there is nothing to say now.
+bool Follower::fill() {
+    out_.clear();
+    out_begin_ = 0;
+    if (!urgent_.empty()) {
+        out_.swap(urgent_);
+        return true;
+    }
+    if (done_ || broken_) {
+        return false;
+    }
+    if (read_log()) {
+        return true;
+    }
+    if (exited_) {
+        out_ = wire::encode({.kind = wire::Frame::Kind::control, .payload = *exited_});
+        done_ = true;
+        return true;
+    }
+    return false;
+}
+
+bool Follower::read_log() {
+    out_.resize(chunk);
+    const auto count = ::pread(log_.get(), out_.data(), out_.size(), static_cast<off_t>(position_));
+    out_.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
+    std::size_t whole = 0;
+    while (whole + wire::frame_header_size <= out_.size()) {
+        const auto header = wire::parse_header(std::string_view(out_).substr(whole));
+        if (!header || header->position != position_ + whole) {
+            out_ = error_frame(Error{.kind = ErrorKind::protocol,
+                                     .message = "position " + std::to_string(position_ + whole) +
+                                                " is not the beginning of a frame of this job's log"});
+            done_ = true;
+            return true;
+        }
+        const auto next = whole + wire::frame_header_size + header->length;
+        if (next > out_.size()) {
+            break;
+        }
+        whole = next;
+    }
+    out_.resize(whole);
+    position_ += whole;
+    return whole > 0;
+}
+
+bool Follower::write_out() {
+    while (out_begin_ < out_.size()) {
+        const auto count = ::write(STDOUT_FILENO, out_.data() + out_begin_, out_.size() - out_begin_);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            broken_ = errno != EAGAIN;
+            return false;
+        }
+        out_begin_ += static_cast<std::size_t>(count);
+    }
+    return true;
+}
+
+void Follower::read_client() {
+    char buffer[4096];
+    const auto count = ::read(STDIN_FILENO, buffer, sizeof buffer);
+    if (count > 0) {
+        from_client_.append(buffer, static_cast<std::size_t>(count));
+        return take_client_lines();
+    }
+    if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+        client_open_ = false;
+        to_supervisor(std::string(client_gone_line) + "\n");
+    }
+}
+
+void Follower::take_client_lines() {
+    for (auto end = from_client_.find('\n'); end != std::string::npos; end = from_client_.find('\n')) {
+        const auto line = from_client_.substr(0, end);
+        from_client_.erase(0, end + 1);
+        const auto command = wire::parse_job_command(line);
+        if (!command) {
+            urgent_ += error_frame(command.error());
+            continue;
+        }
+        if (command->type == wire::JobCommand::Type::ping) {
+            urgent_ += wire::encode({.kind = wire::Frame::Kind::pong});
+        }
+        detached_ = detached_ || command->type == wire::JobCommand::Type::detach;
+        to_supervisor(line + "\n");
+    }
+    if (from_client_.size() > (64U << 10U)) {
+        from_client_.clear();
+    }
+}
+
+void Follower::to_supervisor(const std::string& line) {
+    if (supervisor_.open()) {
+        (void)::send(supervisor_.get(), line.data(), line.size(), MSG_NOSIGNAL);
+    }
+}
+
+void Follower::read_supervisor() {
+    char buffer[16384];
+    const auto count = ::recv(supervisor_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (count > 0) {
+        from_supervisor_.append(buffer, static_cast<std::size_t>(count));
+        take_events();
+    } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+        supervisor_.reset();
+        if (!exited_) {
+            supervisor_is_gone();
+        }
+    }
+}
+
+void Follower::take_events() {
+    for (auto end = from_supervisor_.find('\n'); end != std::string::npos; end = from_supervisor_.find('\n')) {
+        auto line = from_supervisor_.substr(0, end);
+        from_supervisor_.erase(0, end + 1);
+        if (line.empty()) {
+            continue;
+        }
+        const auto event = wire::parse_job_event(line);
+        if (event && event->type == wire::JobEvent::Type::exited) {
+            exited_ = std::move(line); // after the rest of the log
+        } else {
+            urgent_ += wire::encode({.kind = wire::Frame::Kind::control, .payload = std::move(line)});
+        }
+    }
+}
+
+void Follower::supervisor_is_gone() {
+    wire::JobEvent event{.type = wire::JobEvent::Type::exited};
+    event.result = result_without_supervisor(job_);
+    exited_ = wire::job_event(event);
+}
+
+} // namespace
+
+int follow_job(const std::string& job, std::uint64_t position, std::string already_read) {
+    return Follower(job, position, std::move(already_read)).run();
+}
+
+} // namespace dockdist::node

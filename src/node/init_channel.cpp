@@ -1,0 +1,113 @@
+#include "node/init_channel.hpp"
+
+#include "node/paths.hpp"
+#include "wire/json_reader.hpp"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace dockdist::node {
+namespace {
+
+Result<sockaddr_un> unix_address(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) {
+        return Error{.kind = ErrorKind::internal, .message = "the socket's path is too long: " + path};
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return address;
+}
+
+} // namespace
+
+Result<Fd> listen_unix(const std::string& path, int type, mode_t mode, Owner owner) {
+    const auto address = unix_address(path);
+    if (!address) {
+        return address.error();
+    }
+    Fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    ::unlink(path.c_str());
+    const auto old_mask = ::umask(0177);
+    const int bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
+    const int number = errno;
+    ::umask(old_mask);
+    if (bound != 0) {
+        return system_error("cannot listen on " + path, number);
+    }
+    if (::lchown(path.c_str(), owner.uid, owner.gid) != 0 || ::chmod(path.c_str(), mode) != 0 ||
+        ::listen(fd.get(), 128) != 0) {
+        return system_error("cannot listen on " + path, errno);
+    }
+    return fd;
+}
+
+Result<Fd> connect_unix(const std::string& path, int type) {
+    const auto address = unix_address(path);
+    if (!address) {
+        return address.error();
+    }
+    Fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
+        return system_error("cannot reach " + path, errno);
+    }
+    return fd;
+}
+
+Result<nlohmann::json> ask_init(const nlohmann::json& question) {
+    const auto channel = connect_unix(paths().init_socket, SOCK_SEQPACKET);
+    if (!channel) {
+        return Error{.kind = ErrorKind::node,
+                     .message = "dockdist-init is not running as this container's first process (" +
+                                channel.error().message + ")",
+                     .hint = "run `dockdist down` and `dockdist up`: the container was not made by this version"};
+    }
+    const timeval limit{.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(channel->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    const auto text = wire::dump(question);
+    std::string answer(128U << 10U, '\0');
+    ssize_t length = -1;
+    if (::send(channel->get(), text.data(), text.size(), MSG_NOSIGNAL) >= 0) {
+        length = ::recv(channel->get(), answer.data(), answer.size(), 0);
+    }
+    if (length <= 0) {
+        return system_error("the container's first process does not answer", length == 0 ? ECONNRESET : errno);
+    }
+    answer.resize(static_cast<std::size_t>(length));
+    auto object = wire::parse_object(answer, "the answer of dockdist-init");
+    if (!object) {
+        return object.error();
+    }
+    if (object->value("ok", false)) {
+        return Result<nlohmann::json>(boost::system::in_place_value, std::move(*object));
+    }
+    const auto& error = (*object)["error"];
+    wire::ObjectReader reader(error, "the answer of dockdist-init");
+    return error.is_object() ? wire::read_error(reader)
+                             : Error{.kind = ErrorKind::internal, .message = "dockdist-init refused without a reason"};
+}
+
+Result<Fd> claim_port(int port) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const auto name = "dockdist/ssh/" + std::to_string(port);
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+        if (errno != EADDRINUSE) {
+            return system_error("cannot claim port " + std::to_string(port), errno);
+        }
+        return Error{.kind = ErrorKind::conflict,
+                     .message = "port " + std::to_string(port) + " is the ssh port of another dockdist node on this host",
+                     .hint = "set ssh.port to auto, or to a port for each node of the host"};
+    }
+    return fd;
+}
+
+} // namespace dockdist::node

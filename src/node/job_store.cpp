@@ -1,0 +1,82 @@
+#include "node/job_store.hpp"
+
+#include "node/init_channel.hpp"
+#include "node/paths.hpp"
+#include "wire/json_reader.hpp"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace dockdist::node {
+
+std::string job_folder(const std::string& job) {
+    return paths().jobs + "/" + job;
+}
+
+std::string job_log(const std::string& job) {
+    return job_folder(job) + "/log";
+}
+
+std::string control_socket(const std::string& job) {
+    return paths().job_sockets + "/" + job + ".control";
+}
+
+std::string rank_socket(const std::string& job) {
+    return paths().job_sockets + "/" + job + ".rank";
+}
+
+Status create_job(const wire::JobSummary& summary) {
+    const auto& place = paths();
+    const Owner own{::geteuid(), ::getegid()};
+    if (auto made = make_folders(place.jobs, 0700, own); !made) {
+        return made;
+    }
+    if (auto made = make_folders(place.job_sockets, 0711, own); !made) {
+        return made;
+    }
+    if (::mkdir(job_folder(summary.job).c_str(), 0700) != 0) {
+        if (errno == EEXIST) {
+            return Error{.kind = ErrorKind::conflict,
+                         .message = "a job " + summary.job + " was started on this node before",
+                         .hint = "`dockdist attach " + summary.job + "` follows it; a new job needs a new name"};
+        }
+        return system_error("cannot make " + job_folder(summary.job), errno);
+    }
+    return save_summary(summary);
+}
+
+Status save_summary(const wire::JobSummary& summary) {
+    return replace_file(job_folder(summary.job) + "/summary.json", wire::dump(nlohmann::json(summary)), 0600,
+                        {::geteuid(), ::getegid()});
+}
+
+Result<wire::JobSummary> load_summary(const std::string& job) {
+    if (!wire::is_job_id(job)) {
+        return Error{.kind = ErrorKind::usage, .message = "that is not a job's name"};
+    }
+    const auto text = read_file(job_folder(job) + "/summary.json");
+    if (!text) {
+        return Error{.kind = ErrorKind::not_found,
+                     .message = "no job " + job + " on this node",
+                     .hint = "`dockdist jobs` lists the cluster's jobs"};
+    }
+    return wire::parse_job_summary(*text);
+}
+
+std::vector<std::string> job_ids() {
+    std::vector<std::string> ids;
+    for (auto& name : list_folder(paths().jobs)) {
+        if (wire::is_job_id(name)) {
+            ids.push_back(std::move(name));
+        }
+    }
+    return ids;
+}
+
+bool is_running(const std::string& job) {
+    return connect_unix(control_socket(job), SOCK_STREAM).has_value();
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,76 @@
+// dockdist-init: the one program that dockdist runs inside a node, under several names and commands.
+#include "node/check_peers.hpp"
+#include "node/init.hpp"
+#include "node/job_command.hpp"
+#include "node/join.hpp"
+#include "node/os.hpp"
+#include "node/rank_shim.hpp"
+#include "node/session.hpp"
+#include "node/wrappers.hpp"
+
+#include <unistd.h>
+
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that runs inside a node
+  dockdist-init                            as the container's first process
+  dockdist-init join JSON                  exchanges keys with the cluster's other nodes
+  dockdist-init check-peers                logs in to every other node
+  dockdist-init job start|follow|stop|list runs jobs
+  dockdist-init rank -- CMD...             one rank, started by a launcher
+  dockdist-init with-environment [--user U] [--workdir W] [--env K=V] [--] [CMD...]
+  dockdist-init session                    sshd's ForceCommand
+  dockdist-init -c COMMAND                 a shell for images that have none
+)";
+
+int dispatch(const std::string& program, const std::vector<std::string>& arguments) {
+    const auto name = program.substr(program.rfind('/') + 1);
+    if (is_wrapper(name)) {
+        return run_wrapper(name, arguments);
+    }
+    if (arguments.empty()) {
+        return run_init();
+    }
+    const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+    const auto& command = arguments.front();
+    if (command == "join" && rest.size() == 1) {
+        return run_join(rest.front());
+    }
+    if (command == "check-peers" && rest.empty()) {
+        return run_check_peers();
+    }
+    if (command == "job") {
+        return run_job(rest);
+    }
+    if (command == "rank") {
+        return run_rank(rest);
+    }
+    if (command == "session") {
+        return run_session();
+    }
+    if (command == "with-environment") {
+        return run_with_environment(rest);
+    }
+    if (command == "-c") {
+        return run_as_shell(arguments);
+    }
+    (void)write_all(command == "--help" ? STDOUT_FILENO : STDERR_FILENO, usage);
+    return command == "--help" ? 0 : 2;
+}
+
+} // namespace
+} // namespace dockdist::node
+
+int main(int argc, char** argv) {
+    try {
+        return dockdist::node::dispatch(argc > 0 ? argv[0] : "", std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+    } catch (const std::exception& error) {
+        (void)dockdist::node::write_all(STDERR_FILENO, std::string("dockdist-init: ") + error.what() + "\n");
+        return 70;
+    }
+}

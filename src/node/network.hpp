@@ -1,0 +1,46 @@
+// The node's address, interface and ssh port, in the host's network namespace.
+#pragma once
+
+#include "core/result.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dockdist::node {
+
+struct InterfaceAddress {
+    std::string interface{};
+    std::string address{}; // numeric
+    bool loopback = false;
+};
+
+struct Endpoint {
+    std::string address{};
+    std::string interface{};
+};
+
+std::vector<InterfaceAddress> interface_addresses(); // of interfaces that are up
+// The source address of the default route; empty when there is none. Sends nothing.
+std::string default_address();
+
+// Pure. `address`: numeric, or empty for `default_address`; `interface`: a name, or empty for the one that holds the
+// address. Loopback and the engines' own interfaces are chosen only when they are asked for.
+Result<Endpoint> choose_endpoint(const std::string& address, const std::string& interface,
+                                 const std::string& default_address, const std::vector<InterfaceAddress>& available);
+
+// A name as /etc/hosts resolves it; empty when it does not.
+std::string resolve_in_hosts(std::string_view hosts, std::string_view name);
+
+// Whether sshd could listen there now.
+Status check_port_free(const std::string& address, int port);
+// "process 12 (sshd)" where the holder can be seen from here, else "".
+std::string port_holder(int port);
+
+inline constexpr int first_ssh_port = 2222;
+inline constexpr int last_ssh_port = 4222;
+// Pure: `wanted` alone, or the first that `take` gets when it is 0. `take` claims the port or tells why it can't.
+Result<int> choose_port(int wanted, const std::function<Status(int port)>& take);
+
+} // namespace dockdist::node

@@ -1,0 +1,78 @@
+// Thin, checked wrappers of system calls. Nothing here follows a symbolic link at the last component of a path.
+#pragma once
+
+#include "core/result.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dockdist::node {
+
+class Fd {
+public:
+    Fd() = default;
+    explicit Fd(int number) : number_(number) {}
+    Fd(Fd&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Fd& operator=(Fd&& other) noexcept {
+        if (this != &other) {
+            reset();
+            number_ = std::exchange(other.number_, -1);
+        }
+        return *this;
+    }
+    Fd(const Fd&) = delete;
+    Fd& operator=(const Fd&) = delete;
+    ~Fd() { reset(); }
+
+    int get() const { return number_; }
+    bool open() const { return number_ >= 0; }
+    int release() { return std::exchange(number_, -1); }
+    void reset();
+
+private:
+    int number_ = -1;
+};
+
+struct Owner {
+    uid_t uid = 0;
+    gid_t gid = 0;
+};
+
+// "what: No space left on device".
+Error system_error(const std::string& what, int number);
+
+Result<std::string> read_file(const std::string& path, std::size_t limit = 64U << 20U);
+std::string read_file_or_empty(const std::string& path);
+Status write_all(int fd, std::string_view bytes);
+// Through a new file and rename: a reader sees the old or the new content, and a link at `path` is replaced, not followed.
+Status replace_file(const std::string& path, std::string_view content, mode_t mode, Owner owner = {});
+// For files that are mounts and cannot be renamed over.
+Status write_in_place(const std::string& path, std::string_view content);
+// Makes the folder, or checks that the one which is there is a real one of that owner; then sets the mode.
+Status make_folder(const std::string& path, mode_t mode, Owner owner = {});
+// make_folder for each missing parent (0755, root) and the folder itself.
+Status make_folders(const std::string& path, mode_t mode, Owner owner = {});
+void remove_tree(const std::string& path); // never leaves the file system's tree below `path`
+std::vector<std::string> list_folder(const std::string& path); // names without . and ..; sorted
+bool is_executable(const std::string& path);
+bool is_folder(const std::string& path);
+// The part of its file system that is mounted at exactly `path` (mountinfo's "root"); empty: no mount point.
+std::string mount_root(const std::string& path);
+
+std::string read_link(const std::string& path);
+
+std::int64_t monotonic_ms();
+std::int64_t unix_ms();
+
+void set_nonblocking(int fd);
+struct Pipe {
+    Fd read{}, write{}; // close-on-exec
+};
+Result<Pipe> make_pipe();
+
+} // namespace dockdist::node

@@ -1,0 +1,303 @@
+#include "node/supervisor.hpp"
+
+#include "node/command_start.hpp"
+#include "node/ending.hpp"
+#include "node/follower_list.hpp"
+#include "node/job_store.hpp"
+#include "node/loop.hpp"
+#include "node/oom.hpp"
+#include "node/rank_channel.hpp"
+
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <memory>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::int64_t leftover_grace_ms = 2000; // for what the command leaves behind when it ends by itself
+constexpr std::int64_t engine_stop_grace_ms = 3000;
+constexpr std::size_t chunk = 256U << 10U;
+
+class Supervisor {
+public:
+    explicit Supervisor(PreparedJob job)
+        : job_(std::move(job)), followers_(loop_, std::move(job_.control), job_.request.lease_ms),
+          ending_(loop_, {.mark = job_.request.job, .root = ::getpid()},
+                  [this](std::vector<pid_t> left) { finish(std::move(left)); }) {}
+
+    int run();
+
+private:
+    struct RankConnection {
+        Fd socket{};
+        RankMessage begun{};
+        Fd out{}, err{};
+        bool ended = false;
+    };
+
+    void start_command();
+    void cannot_start(const ProgramError& error);
+    void on_signal();
+    void reap();
+    void command_ended(ExitStatus status);
+    void accept_rank();
+    void hear_rank(RankConnection& rank);
+    void watch_output(const Fd& pipe, std::uint8_t stream, std::int32_t rank);
+    bool read_output(const Fd& pipe, std::uint8_t stream, std::int32_t rank);
+    void drain(Fd& pipe, std::uint8_t stream, std::int32_t rank);
+    void failed(std::int32_t rank, std::int32_t local_rank, ExitStatus status);
+    void stop(const std::string& reason, std::int64_t grace_ms);
+    void finish(std::vector<pid_t> left);
+
+    Loop loop_{};
+    PreparedJob job_;
+    FollowerList followers_;
+    Ending ending_;
+    Fd signals_{};
+    Fd out_{}, err_{}; // of the command
+    std::map<int, std::unique_ptr<RankConnection>> ranks_{};
+    std::string buffer_ = std::string(chunk, '\0');
+    std::int64_t oom_kills_before_ = oom_kills();
+    pid_t command_ = 0;
+    bool command_done_ = false;
+    bool stopping_ = false;
+    bool finished_ = false;
+};
+
+int Supervisor::run() {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ::signal(SIGPIPE, SIG_IGN);
+    constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+    if (auto taken = take_signals(signals)) {
+        signals_ = std::move(*taken);
+    }
+    loop_.watch(signals_.get(), POLLIN, [this](short) { on_signal(); });
+    loop_.watch(job_.ranks.get(), POLLIN, [this](short) { accept_rank(); });
+    followers_.on_stop = [this](std::int64_t grace_ms) { stop("stop", grace_ms); };
+    followers_.on_lease_over = [this] { stop("lease", job_.request.grace_ms); };
+    loop_.after_each_round([this] { followers_.log_is(job_.log.size()); });
+    start_command();
+    if (!finished_) {
+        loop_.run();
+    }
+    return 0;
+}
+
+void Supervisor::start_command() {
+    auto started = start_command_of(job_);
+    if (started.pid == 0) {
+        return cannot_start(started.error);
+    }
+    command_ = started.pid;
+    out_ = std::move(started.out);
+    err_ = std::move(started.err);
+    watch_output(out_, 1, -1);
+    watch_output(err_, 2, -1);
+    wire::JobEvent event{.type = wire::JobEvent::Type::started};
+    event.pid = command_;
+    followers_.tell(wire::job_event(event));
+}
+
+void Supervisor::cannot_start(const ProgramError& error) {
+    job_.log.append(2, -1, "dockdist: " + error.message + "\n");
+    command_done_ = true;
+    job_.summary.result.code = error.code;
+    failed(-1, -1, {.code = error.code});
+    finish({});
+}
+
+void Supervisor::watch_output(const Fd& pipe, std::uint8_t stream, std::int32_t rank) {
+    set_nonblocking(pipe.get());
+    loop_.watch(pipe.get(), POLLIN, [this, &pipe, stream, rank](short) {
+        if (!read_output(pipe, stream, rank)) {
+            loop_.forget(pipe.get());
+        }
+    });
+}
+
+// False at the end of the stream.
+bool Supervisor::read_output(const Fd& pipe, std::uint8_t stream, std::int32_t rank) {
+    const auto count = ::read(pipe.get(), buffer_.data(), buffer_.size());
+    if (count > 0) {
+        job_.log.append(stream, rank, std::string_view(buffer_).substr(0, static_cast<std::size_t>(count)));
+        return true;
+    }
+    return count < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+// Takes what is in the pipe now. Whoever holds the other end may go on writing, so it does not wait for the end.
+void Supervisor::drain(Fd& pipe, std::uint8_t stream, std::int32_t rank) {
+    while (pipe.open()) {
+        const auto before = job_.log.size();
+        if (!read_output(pipe, stream, rank)) {
+            loop_.forget(pipe.get());
+            pipe.reset();
+        } else if (job_.log.size() == before) {
+            return;
+        }
+    }
+}
+
+void Supervisor::accept_rank() {
+    Fd socket(::accept4(job_.ranks.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    ucred credentials{};
+    socklen_t length = sizeof credentials;
+    if (!socket.open() || ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
+        (credentials.uid != 0 && credentials.uid != job_.account.uid)) {
+        return;
+    }
+    const int number = socket.get();
+    auto& rank = *(ranks_[number] = std::make_unique<RankConnection>());
+    rank.socket = std::move(socket);
+    loop_.watch(number, POLLIN, [this, &rank](short) { hear_rank(rank); });
+}
+
+void Supervisor::hear_rank(RankConnection& rank) {
+    while (rank.socket.open()) {
+        auto received = receive_rank_message(rank.socket.get());
+        if (received && !*received) {
+            return;
+        }
+        if (received && (*received)->message.kind == RankMessage::Kind::begun && !rank.out.open()) {
+            rank.begun = (*received)->message;
+            rank.out = std::move((*received)->out);
+            rank.err = std::move((*received)->err);
+            watch_output(rank.out, 1, rank.begun.rank);
+            watch_output(rank.err, 2, rank.begun.rank);
+            continue;
+        }
+        // The rank has ended, or its shim was killed and the rank with it.
+        loop_.forget(rank.socket.get());
+        rank.socket.reset();
+        drain(rank.out, 1, rank.begun.rank);
+        drain(rank.err, 2, rank.begun.rank);
+        ExitStatus status{.code = 128 + SIGKILL, .signal = SIGKILL};
+        if (received) {
+            status = {.code = (*received)->message.code, .signal = (*received)->message.signal};
+        }
+        rank.ended = true;
+        if (status.code != 0) {
+            failed(rank.begun.rank, rank.begun.local_rank, status);
+        }
+    }
+}
+
+void Supervisor::failed(std::int32_t rank, std::int32_t local_rank, ExitStatus status) {
+    if (stopping_) {
+        return;
+    }
+    wire::RankFailure failure{.rank = rank, .local_rank = local_rank, .code = status.code, .signal = status.signal};
+    failure.oom = status.signal == SIGKILL && oom_kills() > oom_kills_before_;
+    failure.tail = job_.log.tail(rank);
+    auto& failures = job_.summary.result.failures;
+    failures.push_back(failure);
+    if (failures.size() == 1) {
+        wire::JobEvent event{.type = wire::JobEvent::Type::rank_failed};
+        event.failure = std::move(failure);
+        followers_.tell(wire::job_event(event));
+    }
+}
+
+void Supervisor::on_signal() {
+    signalfd_siginfo info{};
+    while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+        if (info.ssi_signo == SIGTERM) {
+            stop("stop", engine_stop_grace_ms); // the container is being stopped
+        }
+    }
+    reap();
+}
+
+void Supervisor::reap() {
+    int status = 0;
+    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
+        if (pid == command_ && !command_done_) {
+            command_ended(exit_status(status));
+        }
+    }
+    ending_.look();
+}
+
+void Supervisor::command_ended(ExitStatus status) {
+    command_done_ = true;
+    // What the ranks said before their launcher ended comes first.
+    for (const auto& [number, rank] : ranks_) {
+        hear_rank(*rank);
+    }
+    drain(out_, 1, -1);
+    drain(err_, 2, -1);
+    auto& result = job_.summary.result;
+    result.code = status.code;
+    result.signal = status.signal;
+    if (status.code != 0 && result.failures.empty()) {
+        failed(-1, -1, status);
+    }
+    if (!ending_.begun()) {
+        ending_.begin(std::min(job_.request.grace_ms, leftover_grace_ms));
+    }
+}
+
+void Supervisor::stop(const std::string& reason, std::int64_t grace_ms) {
+    auto& result = job_.summary.result;
+    if (!stopping_ && !command_done_) {
+        stopping_ = true;
+        result.stopped = true;
+        result.reason = reason;
+        ending_.begin(grace_ms);
+    } else {
+        ending_.begin(0);
+    }
+}
+
+void Supervisor::finish(std::vector<pid_t> left) {
+    if (finished_) {
+        return;
+    }
+    finished_ = true;
+    if (!command_done_) {
+        reap();
+    }
+    if (!command_done_) {
+        command_done_ = true;
+        job_.summary.result.code = 128 + SIGKILL;
+        job_.summary.result.signal = SIGKILL;
+    }
+    for (const auto& [number, rank] : ranks_) {
+        hear_rank(*rank);
+        drain(rank->out, 1, rank->begun.rank);
+        drain(rank->err, 2, rank->begun.rank);
+    }
+    drain(out_, 1, -1);
+    drain(err_, 2, -1);
+    for (const auto pid : left) {
+        job_.log.append(2, -1, "dockdist: process " + std::to_string(pid) +
+                                   " does not end: it waits in the kernel for a device or a file server\n");
+    }
+    job_.summary.running = false;
+    (void)save_summary(job_.summary);
+    wire::JobEvent event{.type = wire::JobEvent::Type::exited};
+    event.result = job_.summary.result;
+    // Nobody finds a supervisor from here on: a follower that comes now reads the summary.
+    ::unlink(control_socket(job_.request.job).c_str());
+    ::unlink(rank_socket(job_.request.job).c_str());
+    followers_.say_goodbye(wire::job_event(event));
+    loop_.stop();
+}
+
+} // namespace
+
+int supervise(PreparedJob job) {
+    Supervisor supervisor(std::move(job));
+    return supervisor.run();
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,238 @@
+#include "core/text.hpp"
+#include "spec/names.hpp"
+#include "spec/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace dockdist {
+namespace {
+
+// Two hosts with one of these are one machine for certain.
+using EngineKey = std::tuple<std::string, std::string, std::string, std::uint16_t, std::string>;
+
+std::optional<EngineKey> engine_key(const HostDraft& draft) {
+    if (!draft.spec.context.empty()) {
+        return EngineKey{"context", draft.spec.context, "", 0, ""};
+    }
+    if (!draft.docker_is_read) {
+        return std::nullopt;
+    }
+    const auto& docker = draft.spec.docker;
+    const bool ssh = docker.scheme == EngineAddress::Scheme::ssh;
+    return EngineKey{ssh                   ? "ssh"
+                     : docker.host.empty() ? "unix"
+                                           : "tcp",
+                     "", docker.host, docker.port.number, docker.path};
+}
+
+const Value& place_of(const std::optional<Value>& value, const HostDraft& host) {
+    return value ? *value : host.at;
+}
+
+std::string line_of(const HostDraft& host) {
+    return fmt::format("line {}", host.at.place.line);
+}
+
+// A name that a node's own machinery uses for something else.
+bool is_taken_name(const std::string& name) {
+    return name == "localhost" || name == "lock" || name.starts_with("upload.");
+}
+
+void check_names(Reader& reader, const ClusterDraft& draft) {
+    std::map<std::string, const HostDraft*> hosts;
+    std::map<std::string, const HostDraft*> nodes;
+    for (const auto& host : draft.hosts) {
+        const auto& at = place_of(host.name, host);
+        const auto& name = host.spec.name.str();
+        if (const auto [first, fresh] = hosts.try_emplace(name, &host); !fresh) {
+            reader.error(
+                at, fmt::format("the name {} is given to two hosts", in_quotes(name)),
+                fmt::format("the first is in {}: give one of them another `name`", line_of(*first->second)));
+            continue;
+        }
+        for (int i = 0; i < host.spec.nodes; ++i) {
+            const auto node = node_name(host.spec, i).str();
+            if (node.size() > 63) {
+                reader.error(at,
+                             fmt::format("the node's name {} has more than the 63 bytes of a host name",
+                                         in_quotes(node)),
+                             "give the host a shorter `name`");
+                break;
+            }
+            if (is_taken_name(node)) {
+                reader.error(
+                    at,
+                    fmt::format("{} cannot be a node's name: it means something else there", in_quotes(node)),
+                    "give the host another `name`");
+            }
+            if (const auto [first, fresh] = nodes.try_emplace(node, &host); !fresh) {
+                reader.error(at, fmt::format("two nodes would have the name {}", in_quotes(node)),
+                             fmt::format("the other one is of the host in {}: rename one host",
+                                         line_of(*first->second)));
+                break;
+            }
+        }
+    }
+}
+
+void check_ports(Reader& reader, const ClusterDraft& draft) {
+    if (!draft.spec.ssh.port) {
+        return;
+    }
+    const auto port = draft.spec.ssh.port->number;
+    std::map<EngineKey, const HostDraft*> engines;
+    std::map<std::string, const HostDraft*> addresses;
+    const auto clash = [&](const std::string& first, const std::string& second) {
+        reader.error(*draft.ssh_port,
+                     fmt::format("the nodes {} and {} are on one machine and cannot share port {}", first,
+                                 second, port),
+                     "write `port: auto`: each node then takes a free one");
+    };
+    for (const auto& host : draft.hosts) {
+        const auto& name = host.spec.name.str();
+        if (host.spec.nodes > 1) {
+            clash(node_name(host.spec, 0).str(), node_name(host.spec, 1).str());
+            continue;
+        }
+        const auto key = engine_key(host);
+        const HostDraft* other = nullptr;
+        if (key) {
+            const auto [first, fresh] = engines.try_emplace(*key, &host);
+            other = fresh ? nullptr : first->second;
+        }
+        if (!host.spec.address.empty()) {
+            const auto [first, fresh] = addresses.try_emplace(host.spec.address, &host);
+            other = fresh || other != nullptr ? other : first->second;
+        }
+        if (other != nullptr && other->spec.name != host.spec.name) {
+            clash(node_name(other->spec, 0).str(), name);
+        }
+    }
+}
+
+void check_shares(Reader& reader, const HostDraft& host) {
+    const auto& gpus = host.spec.gpus;
+    const auto nodes = host.spec.nodes;
+    if (nodes == 1 || !host.gpus_are_read || gpus.kind == GpuSpec::Kind::none) {
+        return;
+    }
+    const auto& at = place_of(host.gpus ? host.gpus : host.nodes, host);
+    if (gpus.kind == GpuSpec::Kind::all) {
+        reader.error(
+            at, fmt::format("{} nodes cannot share `gpus: all`: nobody knows yet how many there are", nodes),
+            "write a count, a list of indices, or `none`");
+        return;
+    }
+    const auto count = gpus.kind == GpuSpec::Kind::count ? gpus.count : static_cast<int>(gpus.devices.size());
+    if (count % nodes != 0) {
+        reader.error(
+            at,
+            fmt::format("{} GPU{} cannot be shared evenly by {} nodes", count, count == 1 ? "" : "s", nodes),
+            fmt::format("make it a multiple of {}", nodes));
+    }
+}
+
+// A GPU that both use, or "" when none is known to be.
+std::string shared_gpu(const GpuSpec& a, const GpuSpec& b) {
+    using Kind = GpuSpec::Kind;
+    if (a.kind == Kind::none || b.kind == Kind::none) {
+        return "";
+    }
+    if (a.kind == Kind::all || b.kind == Kind::all) {
+        return "all GPUs";
+    }
+    const auto names = [](const GpuSpec& gpus) {
+        std::set<std::string> result(gpus.devices.begin(), gpus.devices.end());
+        for (int i = 0; i < gpus.count; ++i) { // an engine gives the first ones
+            result.insert(std::to_string(i));
+        }
+        return result;
+    };
+    const auto others = names(b);
+    for (const auto& name : names(a)) {
+        if (others.contains(name)) {
+            return "GPU " + printable(name);
+        }
+    }
+    return "";
+}
+
+void check_gpus(Reader& reader, const ClusterDraft& draft) {
+    std::map<EngineKey, std::vector<const HostDraft*>> engines;
+    for (const auto& host : draft.hosts) {
+        check_shares(reader, host);
+        const auto key = engine_key(host);
+        if (!key || !host.gpus_are_read) {
+            continue;
+        }
+        auto& others = engines[*key];
+        for (const auto* other : others) {
+            if (const auto shared = shared_gpu(other->spec.gpus, host.spec.gpus); !shared.empty()) {
+                reader.error(
+                    place_of(host.gpus, host),
+                    fmt::format("{} of this engine would be used twice: the host in {} has the same one",
+                                shared, line_of(*other)),
+                    "give each its own: `gpus: [0, 1]`, or `gpus: none`");
+                break;
+            }
+        }
+        others.push_back(&host);
+    }
+}
+
+void check_addresses(Reader& reader, const ClusterDraft& draft) {
+    std::set<EngineKey> engines;
+    for (const auto& host : draft.hosts) {
+        if (const auto key = engine_key(host)) {
+            engines.insert(*key);
+        }
+    }
+    if (engines.size() < 2) {
+        return;
+    }
+    for (const auto& host : draft.hosts) {
+        if (host.address && is_loopback(host.spec.address)) {
+            reader.warning(
+                *host.address,
+                fmt::format("peers on other machines cannot reach {}", in_quotes(host.spec.address)),
+                "write the address that they use");
+        }
+    }
+}
+
+// Whether an unknown key was probably meant for `key`: then that one mistake is told already.
+bool is_misspelt(const Value& root, std::string_view key) {
+    std::vector<std::string_view> known;
+    std::ranges::transform(cluster_keys(), std::back_inserter(known), &Key<ClusterDraft>::name);
+    return std::ranges::any_of(root.node->entries, [&](const YamlEntry& entry) {
+        return std::ranges::find(known, entry.key) == known.end() && nearest(entry.key, known) == key;
+    });
+}
+
+} // namespace
+
+void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
+    if (!draft.image && !is_misspelt(root, "image")) {
+        reader.error(root, "`image` is missing",
+                     "write `image: REPOSITORY:TAG`, the image that training runs in");
+    }
+    if (!draft.hosts_at && !is_misspelt(root, "hosts")) {
+        reader.error(root, "`hosts` is missing",
+                     "write `hosts:` and below it `- ssh://USER@HOST` for each machine");
+    } else if (draft.hosts_at && draft.hosts_at->node->kind != YamlNode::Kind::scalar &&
+               draft.hosts_at->node->kind != YamlNode::Kind::map && draft.hosts.empty()) {
+        reader.error(*draft.hosts_at, "the list is empty", "add `- ssh://USER@HOST` for each machine");
+    }
+    check_names(reader, draft);
+    check_ports(reader, draft);
+    check_gpus(reader, draft);
+    check_addresses(reader, draft);
+}
+
+} // namespace dockdist

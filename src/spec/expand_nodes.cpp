@@ -1,0 +1,45 @@
+#include "spec/cluster_spec.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace dockdist {
+namespace {
+
+// The i-th of `nodes` equal parts. A count is split by index, because engines know no other way to part one.
+GpuSpec share(const GpuSpec& gpus, int i, int nodes) {
+    if (nodes == 1 || gpus.kind == GpuSpec::Kind::all || gpus.kind == GpuSpec::Kind::none) {
+        return gpus;
+    }
+    GpuSpec part{.kind = GpuSpec::Kind::devices};
+    const bool counted = gpus.kind == GpuSpec::Kind::count;
+    const int each = (counted ? gpus.count : static_cast<int>(gpus.devices.size())) / nodes;
+    for (int device = i * each; device < (i + 1) * each; ++device) {
+        part.devices.push_back(counted ? std::to_string(device)
+                                       : gpus.devices[static_cast<std::size_t>(device)]);
+    }
+    return part;
+}
+
+} // namespace
+
+NodeName node_name(const HostSpec& host, int i) {
+    return NodeName(host.nodes == 1 ? host.name.str() : host.name.str() + "-" + std::to_string(i));
+}
+
+std::vector<NodeSpec> expand_nodes(const ClusterSpec& spec) {
+    std::vector<NodeSpec> nodes;
+    for (std::size_t h = 0; h < spec.hosts.size(); ++h) {
+        const auto& host = spec.hosts[h];
+        for (int i = 0; i < host.nodes; ++i) {
+            nodes.push_back({.name = node_name(host, i),
+                             .rank = static_cast<int>(nodes.size()),
+                             .host = h,
+                             .gpus = share(host.gpus, i, host.nodes),
+                             .slots = host.slots});
+        }
+    }
+    return nodes;
+}
+
+} // namespace dockdist

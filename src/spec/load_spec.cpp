@@ -1,0 +1,121 @@
+#include "spec/load_spec.hpp"
+
+#include "core/text.hpp"
+#include "spec/names.hpp"
+#include "spec/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+namespace dockdist {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* file_name = "cluster.yaml";
+
+Errors located(std::vector<YamlMistake> mistakes, const fs::path& file) {
+    Errors errors;
+    for (auto& mistake : mistakes) {
+        errors.push_back(
+            {ErrorKind::config,
+             fmt::format("{}:{}:{}", printable(file.string()), mistake.place.line, mistake.place.column),
+             std::move(mistake.message), std::move(mistake.hint)});
+    }
+    return errors;
+}
+
+// Keys that begin with `x-` are nobody's: a place for anchors, as in Compose.
+YamlNode without_extensions(const YamlNode& root) {
+    auto rest = root;
+    std::erase_if(rest.entries, [](const YamlEntry& entry) { return entry.key.starts_with("x-"); });
+    return rest;
+}
+
+LoadedSpec unreadable(const fs::path& file, const std::string& reason) {
+    LoadedSpec loaded;
+    loaded.errors.push_back({ErrorKind::config, printable(file.string()), reason,
+                             "check the path, or make one with `dockdist init`"});
+    return loaded;
+}
+
+} // namespace
+
+LoadedSpec load_spec(const std::string& text, const fs::path& file, const Environment& environment,
+                     const LoadOptions& options) {
+    std::error_code failed;
+    auto folder = fs::absolute(file, failed).lexically_normal().parent_path();
+    if (failed) {
+        folder = file.parent_path();
+    }
+    const auto document = parse_yaml(text);
+    Reader reader(environment, folder, options.resolve_secrets);
+    for (const auto& mistake : document.mistakes) {
+        reader.add(mistake);
+    }
+    ClusterDraft draft;
+    if (document.root != nullptr && document.root->kind != YamlNode::Kind::map) {
+        reader.expected({document.root, "", document.root->place}, "a map of keys",
+                        "begin with `image:` and `hosts:`; `dockdist init` writes a file to start from");
+    } else if (document.root != nullptr) {
+        const auto keys = without_extensions(*document.root);
+        const Value root{&keys, "", keys.place};
+        read_keys(reader, root, cluster_keys(), draft);
+        check_cluster(reader, root, draft);
+    }
+    for (auto& host : draft.hosts) {
+        draft.spec.hosts.push_back(std::move(host.spec));
+    }
+    if (draft.spec.name.empty()) {
+        draft.spec.name = ClusterName(to_cluster_name(folder.filename().string()));
+    }
+    draft.spec.file = file;
+    return {std::move(draft.spec), located(reader.take_errors(), file),
+            located(reader.take_warnings(), file)};
+}
+
+Result<fs::path> find_spec_file(const fs::path& start) {
+    std::error_code failed;
+    auto folder = fs::absolute(start, failed).lexically_normal();
+    if (failed) {
+        return Error{ErrorKind::config, printable(start.string()), failed.message(), ""};
+    }
+    while (true) {
+        const auto candidate = folder / file_name;
+        if (fs::exists(candidate, failed)) {
+            return candidate;
+        }
+        const auto parent = folder.parent_path();
+        if (parent == folder) {
+            break;
+        }
+        folder = parent;
+    }
+    return Error{ErrorKind::config, printable(start.string()),
+                 fmt::format("no {} here or in a parent folder", file_name),
+                 "make one with `dockdist init`, or name one with `--file`"};
+}
+
+LoadedSpec load_spec_file(const fs::path& file, const Environment& environment, const LoadOptions& options) {
+    std::error_code failed;
+    if (const auto status = fs::status(file, failed); status.type() == fs::file_type::not_found) {
+        return unreadable(file, "there is no such file");
+    }
+    if (fs::is_directory(file, failed)) {
+        return unreadable(file, "this is a folder");
+    }
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) {
+        return unreadable(file, "the file cannot be read");
+    }
+    std::string text(max_yaml_bytes + 4,
+                     '\0'); // enough to see that it is too large, also of an endless device
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(stream.gcount()));
+    return load_spec(text, file, environment, options);
+}
+
+} // namespace dockdist

@@ -1,0 +1,194 @@
+#include "core/text.hpp"
+#include "spec/names.hpp"
+#include "spec/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace dockdist {
+namespace {
+
+constexpr std::array<std::string_view, 3> pull_words{"missing", "always",
+                                                     "never"}; // in the order of ImageSpec::Pull
+
+// Those that `run` has; a test holds this list against launch/launcher.cpp, which this layer may not include.
+constexpr std::array<std::string_view, 2> launchers{"plain", "torchrun"};
+
+void read_ref(Reader& reader, const Value& value, ImageSpec& image) {
+    const auto ref = reader.line(value, "an image reference");
+    if (!ref) {
+        return;
+    }
+    if (!is_image_reference(*ref)) {
+        const bool upper =
+            std::ranges::any_of(ref->substr(0, ref->find(':')), [](char c) { return c >= 'A' && c <= 'Z'; });
+        reader.error(value, in_quotes(*ref) + " is not an image reference",
+                     upper ? "a repository's name is written in small letters"
+                           : "write it as `docker pull` takes it: REPOSITORY[:TAG][@sha256:DIGEST]");
+        return;
+    }
+    image.ref = ImageRef(*ref);
+}
+
+void read_pull(Reader& reader, const Value& value, ImageSpec& image) {
+    if (const auto index = reader.word(value, pull_words)) {
+        image.pull = static_cast<ImageSpec::Pull>(*index);
+    }
+}
+
+void read_platform(Reader& reader, const Value& value, ImageSpec& image) {
+    const auto platform = reader.line(value, "a platform");
+    if (!platform) {
+        return;
+    }
+    const auto parts = split(*platform, '/');
+    const auto is_word = [](const std::string& part) {
+        return !part.empty() && std::ranges::all_of(part, [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+        });
+    };
+    if (parts.size() < 2 || parts.size() > 3 || !std::ranges::all_of(parts, is_word)) {
+        reader.error(value, in_quotes(*platform) + " is not a platform",
+                     "write OS/ARCHITECTURE: `linux/amd64`, `linux/arm64`");
+        return;
+    }
+    image.platform = *platform;
+}
+
+void read_name(Reader& reader, const Value& value, ClusterDraft& draft) {
+    const auto name = reader.line(value, "a name");
+    if (name && check_name(reader, value, *name, "a cluster's name")) {
+        draft.spec.name = ClusterName(*name);
+    }
+}
+
+void read_port(Reader& reader, const Value& value, ClusterDraft& draft) {
+    draft.ssh_port = value;
+    if (value.node->kind == YamlNode::Kind::scalar && value.node->text == "auto") {
+        return;
+    }
+    const auto port = reader.text(value, "a port or `auto`");
+    if (!port || *port == "auto") {
+        return;
+    }
+    if (*port == "22") {
+        reader.error(value, "port 22 belongs to the host's own sshd",
+                     "write `auto`, or a free port from 1024 up");
+        return;
+    }
+    if (const auto number = reader.integer(value, 1024, 65535)) {
+        draft.spec.ssh.port = Port{static_cast<std::uint16_t>(*number)};
+    }
+}
+
+constexpr std::array ssh_table{Key<ClusterDraft>{"port", read_port}};
+
+void read_launcher(Reader& reader, const Value& value, ClusterDraft& draft) {
+    if (const auto index = reader.word(value, launchers)) {
+        draft.spec.launcher = launchers.at(*index);
+    }
+}
+
+constexpr std::array image_table{
+    Key<ImageSpec>{"ref", read_ref},
+    Key<ImageSpec>{"pull", read_pull, pull_words},
+    Key<ImageSpec>{"platform", read_platform},
+};
+
+constexpr std::array cluster_table{
+    Key<ClusterDraft>{"name", read_name},
+    Key<ClusterDraft>{"image",
+                      [](Reader& reader, const Value& value, ClusterDraft& draft) {
+                          draft.image = value;
+                          read_image(reader, value, draft.spec.image);
+                      }},
+    Key<ClusterDraft>{"hosts", read_hosts},
+    Key<ClusterDraft>{"container",
+                      [](Reader& reader, const Value& value, ClusterDraft& draft) {
+                          read_container(reader, value, draft.spec.container);
+                      }},
+    Key<ClusterDraft>{"ssh",
+                      [](Reader& reader, const Value& value, ClusterDraft& draft) {
+                          if (reader.is_map(value, "a map", "write `ssh: {port: 2222}`")) {
+                              read_keys(reader, value, ssh_keys(), draft);
+                          }
+                      }},
+    Key<ClusterDraft>{"sync", read_sync},
+    Key<ClusterDraft>{"launcher", read_launcher, launchers},
+};
+
+} // namespace
+
+std::span<const Key<ClusterDraft>> cluster_keys() {
+    return cluster_table;
+}
+
+std::span<const Key<ImageSpec>> image_keys() {
+    return image_table;
+}
+
+std::span<const Key<ClusterDraft>> ssh_keys() {
+    return ssh_table;
+}
+
+Words launcher_names() {
+    return launchers;
+}
+
+void read_image(Reader& reader, const Value& value, ImageSpec& image) {
+    if (value.node->kind != YamlNode::Kind::map) {
+        read_ref(reader, value, image);
+        return;
+    }
+    read_keys(reader, value, image_keys(), image);
+    if (value.node->find("ref") == nullptr) {
+        reader.error(value, "`ref` is missing", "write `ref: REPOSITORY:TAG`");
+    }
+}
+
+void read_sync(Reader& reader, const Value& value, ClusterDraft& draft) {
+    for (const auto& item : reader.list(value, "a list", "write `sync: [\".:/workspace\"]`")) {
+        const auto text = reader.line(item, "SOURCE:TARGET");
+        if (!text) {
+            continue;
+        }
+        const auto colon = text->rfind(':');
+        if (colon == std::string::npos || colon == 0 || colon + 1 == text->size()) {
+            reader.error(item, fmt::format("expected SOURCE:TARGET, found {}", in_quotes(*text)),
+                         "a folder here and an absolute path in the containers: `.:/workspace`");
+            continue;
+        }
+        const auto target = text->substr(colon + 1);
+        if (const auto reason = refuse_target(target)) {
+            reader.error(item, *reason, "");
+            continue;
+        }
+        const bool twice =
+            std::ranges::any_of(draft.spec.sync, [&](const SyncSpec& s) { return s.target == target; });
+        if (twice) {
+            reader.error(item, fmt::format("the target {} is given twice", in_quotes(target)),
+                         "keep one of them");
+        }
+        if (auto source = reader.client_path(item, text->substr(0, colon))) {
+            draft.spec.sync.push_back({std::move(*source), target});
+        }
+    }
+}
+
+bool check_name(Reader& reader, const Value& value, const std::string& name, std::string_view what) {
+    if (is_plain_name(name)) {
+        return true;
+    }
+    const auto proposal = to_cluster_name(name);
+    reader.error(
+        value,
+        fmt::format(
+            "{} cannot be {}: it has 1 to 63 of a-z, 0-9, `-` and `.`, a letter or digit first and last",
+            in_quotes(name), what),
+        proposal != name && proposal != "cluster" ? fmt::format("`{}` would do", proposal) : "");
+    return false;
+}
+
+} // namespace dockdist

@@ -1,0 +1,192 @@
+// env and secrets: variables of the container, the ones for everybody to see and the ones for nobody.
+#include "spec/names.hpp"
+#include "spec/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace dockdist {
+namespace {
+
+constexpr std::array<std::string_view, 1> secret_table{"file"};
+constexpr std::uintmax_t max_secret_bytes = 64U << 10U;
+
+bool looks_secret(std::string_view name) {
+    static constexpr std::array<std::string_view, 7> ends{"TOKEN",   "PASSWORD",   "PASSWD",    "SECRET",
+                                                          "API_KEY", "SECRET_KEY", "ACCESS_KEY"};
+    return std::ranges::any_of(ends, [&](std::string_view end) {
+        return name.ends_with(end) &&
+               (name.size() == end.size() || name[name.size() - end.size() - 1] == '_');
+    });
+}
+
+void set_variable(Reader& reader, const Value& at, const std::string& name, std::optional<std::string> value,
+                  std::map<std::string, std::string>& env) {
+    if (!value) {
+        value = reader.variable(name);
+        if (!value) {
+            reader.warning(
+                at,
+                "it takes its value from your environment, where it is not set: the nodes will not have it",
+                fmt::format("set it, give it a value here, or write `${{{}-}}` for an empty one", name));
+            return;
+        }
+    }
+    if (looks_secret(name) && !value->empty()) {
+        reader.warning(at, "it looks like a secret, and an `env` value stands readable in `docker inspect`",
+                       "move it to `container.secrets`");
+    }
+    env[name] = *value;
+}
+
+bool check_variable(Reader& reader, const Value& at, Place place, const std::string& name) {
+    if (is_variable_name(name)) {
+        return true;
+    }
+    auto where = at;
+    where.place = place;
+    reader.error(where, (name.empty() ? "an empty name" : in_quotes(name)) + " is not a variable's name",
+                 "letters, digits and `_`, no digit first");
+    return false;
+}
+
+void read_env_list(Reader& reader, const Value& value, std::map<std::string, std::string>& env) {
+    std::map<std::string, std::size_t> seen;
+    for (const auto& item : reader.list(value, "a map or a list")) {
+        const auto text = reader.text(item, "NAME=VALUE");
+        if (!text) {
+            continue;
+        }
+        const auto equals = text->find('=');
+        const auto name = text->substr(0, equals);
+        if (!check_variable(reader, item, item.place, name)) {
+            continue;
+        }
+        if (!seen.try_emplace(name, seen.size()).second) {
+            reader.error(item, fmt::format("the variable {} is given twice", in_quotes(name)),
+                         "keep one of them");
+            continue;
+        }
+        set_variable(reader, item, name,
+                     equals == std::string::npos ? std::nullopt : std::optional(text->substr(equals + 1)),
+                     env);
+    }
+}
+
+std::optional<std::string> read_secret_file(Reader& reader, const Value& value) {
+    auto visible = value; // the path is no secret
+    visible.secret = false;
+    const auto written = reader.line(visible, "a file's path");
+    const auto path = written ? reader.client_path(visible, *written) : std::nullopt;
+    if (!path || !reader.resolve_secrets()) {
+        return std::nullopt;
+    }
+    std::error_code failed;
+    const bool regular = std::filesystem::is_regular_file(*path, failed);
+    const auto size = regular ? std::filesystem::file_size(*path, failed) : 0;
+    if (regular && !failed && size > max_secret_bytes) {
+        reader.error(visible, fmt::format("{} is larger than the {} bytes that a secret may have",
+                                          in_quotes(*path), max_secret_bytes));
+        return std::nullopt;
+    }
+    std::ifstream file(*path, std::ios::binary);
+    if (!regular || !file) {
+        reader.error(visible, fmt::format("the file {} cannot be read", in_quotes(*path)),
+                     "check its path and rights");
+        return std::nullopt;
+    }
+    std::string content{std::istreambuf_iterator<char>(file), {}};
+    if (content.find('\0') != std::string::npos) {
+        reader.error(visible,
+                     fmt::format("the file {} holds a NUL byte, which no variable can", in_quotes(*path)),
+                     "is it a text file?");
+        return std::nullopt;
+    }
+    if (content.ends_with('\n')) {
+        content.resize(content.size() - (content.ends_with("\r\n") ? 2 : 1));
+    }
+    return content;
+}
+
+std::optional<std::string> read_secret(Reader& reader, const Value& value, const std::string& name) {
+    if (value.node->kind == YamlNode::Kind::map) {
+        std::optional<std::string> content;
+        for (const auto& entry : value.node->entries) {
+            if (entry.key == "file") {
+                content = read_secret_file(reader, value.member(entry));
+            } else {
+                reader.unknown(value, entry.place, entry.key, secret_table);
+            }
+        }
+        if (value.node->entries.empty()) {
+            reader.error(value, "`file` is missing", "write {file: PATH}, a value with ${VAR}, or nothing");
+        }
+        return content;
+    }
+    if (value.node->kind == YamlNode::Kind::null) {
+        auto found = reader.resolve_secrets() ? reader.variable(name) : std::nullopt;
+        if (!found && reader.resolve_secrets()) {
+            reader.error(value, fmt::format("the variable `{}` is not set in your environment", name),
+                         "set it, or write {file: PATH}");
+        }
+        return found;
+    }
+    if (!reader.resolve_secrets() && value.node->kind == YamlNode::Kind::scalar) {
+        return std::nullopt;
+    }
+    return reader.text(value, "a value, {file: PATH} or nothing");
+}
+
+} // namespace
+
+Words secret_keys() {
+    return secret_table;
+}
+
+void read_env(Reader& reader, const Value& value, std::map<std::string, std::string>& env) {
+    if (value.node->kind == YamlNode::Kind::list) {
+        read_env_list(reader, value, env);
+        return;
+    }
+    if (!reader.is_map(value, "a map or a list", "write `env: {NAME: value}`")) {
+        return;
+    }
+    for (const auto& entry : value.node->entries) {
+        const auto at = value.member(entry);
+        if (!check_variable(reader, value, entry.place, entry.key)) {
+            continue;
+        }
+        if (at.node->kind == YamlNode::Kind::null) {
+            set_variable(reader, at, entry.key, std::nullopt, env);
+        } else if (auto text = reader.text(at)) {
+            set_variable(reader, at, entry.key, std::move(text), env);
+        }
+    }
+}
+
+void read_secrets(Reader& reader, const Value& value, ContainerSpec& container) {
+    auto hidden = value;
+    hidden.secret = true;
+    if (!reader.is_map(hidden, "a map", "write `secrets: {NAME: }` to take NAME from your environment")) {
+        return;
+    }
+    for (const auto& entry : hidden.node->entries) {
+        const auto at = hidden.member(entry);
+        if (!is_shell_name(entry.key)) {
+            auto where = hidden;
+            where.place = entry.place; // unquoted: with NAME=VALUE for a key it would be the secret itself
+            reader.error(where, "this key is not a variable's name",
+                         "letters, digits and `_`, no digit first; the value follows a `: `");
+            continue;
+        }
+        auto content = read_secret(reader, at, entry.key);
+        container.secrets.push_back({entry.key, std::move(content).value_or("")});
+    }
+}
+
+} // namespace dockdist

@@ -1,0 +1,168 @@
+#include "core/text.hpp"
+#include "spec/names.hpp"
+#include "spec/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace dockdist {
+namespace {
+
+constexpr std::string_view forms = "SOURCE:TARGET, SOURCE:TARGET:ro or {source, target, read_only}";
+
+std::string normal(const std::string& path) {
+    auto text = std::filesystem::path(path).lexically_normal().string();
+    while (text.size() > 1 && text.back() == '/') {
+        text.pop_back();
+    }
+    return text;
+}
+
+// What the source of a mount may not be, or what to say of it.
+bool check_source(Reader& reader, const Value& value, const std::string& source) {
+    if (source.starts_with('/')) {
+        const auto path = normal(source);
+        static constexpr std::array<std::string_view, 4> sockets{"/var/run/docker.sock", "/run/docker.sock",
+                                                                 "/var/run", "/run"};
+        if (std::ranges::find(sockets, path) != sockets.end() || path.ends_with("/docker.sock")) {
+            reader.warning(
+                value,
+                fmt::format("{} gives every job the engine, and so root on the host", in_quotes(source)),
+                "mount it only where jobs and images are trusted wholly");
+        } else if (path == "/") {
+            reader.warning(value, "`/` gives every job the host's whole file system",
+                           "mount the folders that jobs need");
+        } else if (path == "/etc") {
+            reader.warning(value, "`/etc` gives every job the host's accounts and keys",
+                           "mount the files that jobs need");
+        }
+        return true;
+    }
+    if (source.starts_with('~')) {
+        reader.error(value,
+                     fmt::format("{} is a path on the hosts, where `~` means nobody", in_quotes(source)),
+                     "write the whole path");
+    } else if (source.find('/') != std::string::npos || source == "." || source == "..") {
+        reader.error(value,
+                     fmt::format("{} is a path on the hosts, which has to be absolute", in_quotes(source)),
+                     "write the whole path; files of this machine go there with `sync`");
+    } else if (!is_volume_name(source)) {
+        reader.error(value, in_quotes(source) + " is neither an absolute path nor a volume's name");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+bool check_target(Reader& reader, const Value& value, const std::string& target) {
+    if (auto reason = refuse_target(target)) {
+        reader.error(value, *reason);
+        return false;
+    }
+    return true;
+}
+
+constexpr std::array table{
+    Key<MountSpec>{"source",
+                   [](Reader& reader, const Value& value, MountSpec& mount) {
+                       const auto source = reader.line(value, "a path on the hosts or a volume's name");
+                       if (source && check_source(reader, value, *source)) {
+                           mount.source = *source;
+                       }
+                   }},
+    Key<MountSpec>{"target",
+                   [](Reader& reader, const Value& value, MountSpec& mount) {
+                       const auto target = reader.line(value, "a path in the container");
+                       if (target && check_target(reader, value, *target)) {
+                           mount.target = *target;
+                       }
+                   }},
+    Key<MountSpec>{"read_only",
+                   [](Reader& reader, const Value& value, MountSpec& mount) {
+                       mount.read_only = reader.boolean(value).value_or(false);
+                   }},
+};
+
+std::optional<MountSpec> read_short(Reader& reader, const Value& value) {
+    const auto text = reader.line(value, "a mount");
+    if (!text) {
+        return std::nullopt;
+    }
+    const auto parts = split(*text, ':');
+    if (parts.size() < 2 || parts.size() > 3 || std::ranges::any_of(parts, &std::string::empty)) {
+        reader.error(value, fmt::format("expected {}, found {}", forms, in_quotes(*text)),
+                     parts.size() == 1 && text->starts_with('/')
+                         ? fmt::format("write `{0}:{0}`", printable(*text))
+                         : "");
+        return std::nullopt;
+    }
+    const bool options = parts.size() == 3;
+    if (options && parts[2] != "ro" && parts[2] != "rw") {
+        reader.error(value, fmt::format("{} is not a mount's option", in_quotes(parts[2])), "`ro` or `rw`");
+        return std::nullopt;
+    }
+    const bool source = check_source(reader, value, parts[0]);
+    const bool target = check_target(reader, value, parts[1]);
+    return source && target ? std::optional(MountSpec{parts[0], parts[1], options && parts[2] == "ro"})
+                            : std::nullopt;
+}
+
+std::optional<MountSpec> read_long(Reader& reader, const Value& value) {
+    MountSpec mount;
+    read_keys(reader, value, mount_keys(), mount);
+    for (const std::string_view key : {"source", "target"}) {
+        if (value.node->find(key) == nullptr) {
+            reader.error(value, fmt::format("`{}` is missing", key), "write {source: …, target: …}");
+        }
+    }
+    return mount.source.empty() || mount.target.empty() ? std::nullopt : std::optional(mount);
+}
+
+} // namespace
+
+std::span<const Key<MountSpec>> mount_keys() {
+    return table;
+}
+
+std::optional<std::string> refuse_target(const std::string& target) {
+    static constexpr std::array<std::string_view, 4> reserved{"/opt/dockdist", "/run/dockdist",
+                                                              "/var/run/dockdist", "/var/lib/dockdist"};
+    if (!target.starts_with('/')) {
+        return fmt::format("the target {} is not an absolute path in the container", in_quotes(target));
+    }
+    const auto path = normal(target);
+    if (path == "/") {
+        return "the target cannot be `/`, which is the image itself";
+    }
+    for (const auto folder : reserved) {
+        const auto after = path.substr(std::min(folder.size(), path.size()));
+        if (path.starts_with(folder) && (after.empty() || after.front() == '/' || after.front() == '.')) {
+            return fmt::format("the target {} is dockdist's own place", in_quotes(target));
+        }
+    }
+    return std::nullopt;
+}
+
+void read_mounts(Reader& reader, const Value& value, ContainerSpec& container) {
+    for (const auto& item : reader.list(value, "a list", "write `mounts: [\"/data:/data\"]`")) {
+        const bool is_long = item.node->kind == YamlNode::Kind::map;
+        const auto mount = is_long ? read_long(reader, item) : read_short(reader, item);
+        if (!mount) {
+            continue;
+        }
+        const auto same = [&](const MountSpec& other) {
+            return normal(other.target) == normal(mount->target);
+        };
+        if (std::ranges::any_of(container.mounts, same)) {
+            reader.error(item, fmt::format("the target {} is given twice", in_quotes(mount->target)),
+                         "keep one of them");
+        } else {
+            container.mounts.push_back(*mount);
+        }
+    }
+}
+
+} // namespace dockdist

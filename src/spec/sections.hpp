@@ -1,0 +1,61 @@
+// The sections of cluster.yaml, one reader and one table of keys each. The tables are the single source for
+// what is accepted, for suggestions, and for the test that holds templates/cluster.schema.json against them.
+#pragma once
+
+#include "spec/reader.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+// A host with the places that later checks speak of.
+struct HostDraft {
+    HostSpec spec{};
+    Value at{};
+    std::optional<Value> name{}, docker{}, context{}, tls{}, insecure{}, cdi{}, address{}, gpus{}, nodes{};
+    bool docker_is_read = false; // spec.docker holds an address
+    bool gpus_are_read = true;
+    bool nodes_are_read = true;
+};
+
+struct ClusterDraft {
+    ClusterSpec spec{};
+    std::vector<HostDraft> hosts{};
+    std::optional<Value> image{}, hosts_at{}, ssh_port{};
+};
+
+std::span<const Key<ClusterDraft>> cluster_keys();
+std::span<const Key<ImageSpec>> image_keys();
+std::span<const Key<HostDraft>> host_keys();
+std::span<const Key<TlsFiles>> tls_keys();
+std::span<const Key<ContainerSpec>> container_keys();
+std::span<const Key<UlimitSpec>> ulimit_keys(); // of the long form
+Words ulimit_names();
+std::span<const Key<MountSpec>> mount_keys(); // of the long form
+std::span<const Key<ClusterDraft>> ssh_keys();
+Words secret_keys();
+Words launcher_names();
+
+void read_image(Reader& reader, const Value& value, ImageSpec& image);
+void read_hosts(Reader& reader, const Value& value, ClusterDraft& draft);
+void read_gpus(Reader& reader, const Value& value, GpuSpec& gpus, bool& is_read);
+void read_container(Reader& reader, const Value& value, ContainerSpec& container);
+void read_mounts(Reader& reader, const Value& value, ContainerSpec& container);
+void read_ulimits(Reader& reader, const Value& value, ContainerSpec& container);
+void read_env(Reader& reader, const Value& value, std::map<std::string, std::string>& env);
+void read_secrets(Reader& reader, const Value& value, ContainerSpec& container);
+void read_sync(Reader& reader, const Value& value, ClusterDraft& draft);
+
+// What an absolute path in a container may not be: a reason, or nothing.
+std::optional<std::string> refuse_target(const std::string& target);
+
+// `name` as the name of a host, node or cluster; says why not.
+bool check_name(Reader& reader, const Value& value, const std::string& name, std::string_view what);
+
+// What no single section can tell: names, ports and GPUs given twice, what has to be there.
+void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft);
+
+} // namespace dockdist

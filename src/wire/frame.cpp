@@ -1,0 +1,110 @@
+#include "wire/frame.hpp"
+
+namespace dockdist::wire {
+namespace {
+
+template <class Integer>
+void put(std::string& out, Integer value) {
+    auto bits = static_cast<std::uint64_t>(value);
+    for (std::size_t i = 0; i < sizeof(Integer); ++i) {
+        out += static_cast<char>(bits & 0xFFU);
+        bits >>= 8U;
+    }
+}
+
+std::uint64_t get(const char* bytes, std::size_t size) {
+    std::uint64_t value = 0;
+    for (std::size_t i = size; i > 0; --i) {
+        value = value << 8U | static_cast<unsigned char>(bytes[i - 1]);
+    }
+    return value;
+}
+
+Error protocol_error(std::string message) {
+    return Error{
+        .kind = ErrorKind::protocol,
+        .message = std::move(message),
+        .hint = "the stream from the node was damaged, or something else than dockdist-init wrote to it"};
+}
+
+} // namespace
+
+std::string encode_header(const FrameHeader& header) {
+    std::string out;
+    out.reserve(frame_header_size);
+    out += static_cast<char>(header.kind);
+    out += static_cast<char>(header.stream);
+    put(out, std::uint16_t{0});
+    put(out, static_cast<std::uint32_t>(header.rank));
+    put(out, header.length);
+    put(out, std::uint32_t{0});
+    put(out, header.position);
+    return out;
+}
+
+Result<FrameHeader> parse_header(std::string_view bytes) {
+    if (bytes.size() < frame_header_size) {
+        return protocol_error("a frame's header was cut short");
+    }
+    const char* data = bytes.data();
+    if (data[0] != 'O' && data[0] != 'C' && data[0] != 'P') {
+        return protocol_error("a frame of unknown kind " +
+                              std::to_string(static_cast<unsigned char>(data[0])));
+    }
+    FrameHeader header;
+    header.kind = static_cast<Frame::Kind>(data[0]);
+    header.stream = static_cast<std::uint8_t>(data[1]);
+    header.rank = static_cast<std::int32_t>(static_cast<std::uint32_t>(get(data + 4, 4)));
+    header.length = static_cast<std::uint32_t>(get(data + 8, 4));
+    header.position = get(data + 16, 8);
+    if (header.length > max_payload) {
+        return protocol_error("a frame of " + std::to_string(header.length) + " bytes");
+    }
+    if (header.stream > 2 || get(data + 2, 2) != 0 || get(data + 12, 4) != 0) {
+        return protocol_error("a frame whose header is not of the protocol");
+    }
+    return header;
+}
+
+std::string encode(const Frame& frame) {
+    return encode_header({.kind = frame.kind,
+                          .stream = frame.stream,
+                          .rank = frame.rank,
+                          .length = static_cast<std::uint32_t>(frame.payload.size()),
+                          .position = frame.position}) +
+           frame.payload;
+}
+
+void FrameDecoder::feed(std::string_view bytes) {
+    if (begin_ == buffer_.size()) {
+        buffer_.clear();
+        begin_ = 0;
+    } else if (begin_ > buffer_.size() / 2) {
+        buffer_.erase(0, begin_);
+        begin_ = 0;
+    }
+    buffer_.append(bytes);
+}
+
+Result<std::optional<Frame>> FrameDecoder::next() {
+    const auto rest = std::string_view(buffer_).substr(begin_);
+    if (rest.size() < frame_header_size) {
+        return std::optional<Frame>{};
+    }
+    const auto header = parse_header(rest);
+    if (!header) {
+        return header.error();
+    }
+    if (rest.size() < frame_header_size + header->length) {
+        return std::optional<Frame>{};
+    }
+    begin_ += frame_header_size + header->length;
+    return std::optional<Frame>(
+        Frame{.kind = header->kind,
+              .stream = header->stream,
+              .rank = header->rank,
+              .position = header->position,
+              .payload = std::string(rest.substr(frame_header_size, header->length))});
+}
+
+} // namespace dockdist::wire

@@ -1,0 +1,190 @@
+#include "wire/join.hpp"
+
+#include "wire/json_reader.hpp"
+
+namespace dockdist::wire {
+namespace {
+
+using nlohmann::json;
+
+void read_record(ObjectReader& reader, NodeRecord& record) {
+    reader.require("node");
+    reader.read("node", record.node);
+    reader.read("rank", record.rank);
+    reader.read("address", record.address);
+    reader.read("interface", record.interface);
+    reader.read("hostname", record.hostname);
+    reader.read("ssh_port", record.ssh_port);
+    reader.read("slots", record.slots);
+    reader.read("gpus", record.gpus);
+    reader.read("user", record.user);
+    reader.read("user_key", record.user_key);
+    reader.read("host_key", record.host_key);
+    reader.read("clock_ms", record.clock_ms);
+}
+
+void require_version(const json& object, ObjectReader& reader) {
+    int theirs = 0;
+    reader.require("version");
+    reader.read("version", theirs);
+    if (!reader.failed() && object.contains("version") && theirs != version) {
+        reader.fail("it speaks version " + std::to_string(theirs) + " of the protocol, this side version " +
+                    std::to_string(version));
+    }
+}
+
+std::string typed_line(const char* type, json object) {
+    object["type"] = type;
+    return dump(object) + "\n";
+}
+
+} // namespace
+
+std::string members_hash(const Members& members) {
+    json hashed = members;
+    for (auto& node : hashed["nodes"]) {
+        node.erase("clock_ms");
+    }
+    std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a
+    for (const char c : dump(hashed)) {
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    }
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (unsigned shift = 64; shift > 0; shift -= 4) {
+        text += digits[hash >> (shift - 4) & 0xFU];
+    }
+    return text;
+}
+
+void to_json(json& out, const JoinRequest& request) {
+    out = json{{"version", version},           {"cluster", request.cluster},
+               {"node", request.node},         {"rank", request.rank},
+               {"address", request.address},   {"interface", request.interface},
+               {"ssh_port", request.ssh_port}, {"slots", request.slots},
+               {"user", request.user},         {"ready_timeout_ms", request.ready_timeout_ms}};
+}
+
+void to_json(json& out, const NodeRecord& record) {
+    out = json{{"node", record.node},           {"rank", record.rank},         {"address", record.address},
+               {"interface", record.interface}, {"hostname", record.hostname}, {"ssh_port", record.ssh_port},
+               {"slots", record.slots},         {"gpus", record.gpus},         {"user", record.user},
+               {"user_key", record.user_key},   {"host_key", record.host_key}, {"clock_ms", record.clock_ms}};
+}
+
+void to_json(json& out, const Members& members) {
+    out = json{{"cluster", members.cluster}, {"nodes", members.nodes}};
+}
+
+Result<JoinRequest> parse_join_request(std::string_view text) {
+    const auto object = parse_object(text, "the join request");
+    if (!object) {
+        return object.error();
+    }
+    JoinRequest request;
+    ObjectReader reader(*object, "the join request");
+    require_version(*object, reader);
+    reader.require("cluster");
+    reader.require("node");
+    reader.read("cluster", request.cluster);
+    reader.read("node", request.node);
+    reader.read("rank", request.rank);
+    reader.read("address", request.address);
+    reader.read("interface", request.interface);
+    reader.read("ssh_port", request.ssh_port);
+    reader.read("slots", request.slots);
+    reader.read("user", request.user);
+    reader.read("ready_timeout_ms", request.ready_timeout_ms);
+    if (request.ssh_port < 0 || request.ssh_port > 65535) {
+        reader.fail("\"ssh_port\" must be between 0 and 65535");
+    }
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return request;
+}
+
+Result<Members> parse_members(std::string_view line) {
+    const auto object = parse_object(line, "the list of members");
+    if (!object) {
+        return object.error();
+    }
+    Members members;
+    ObjectReader reader(*object, "the list of members");
+    reader.read("cluster", members.cluster);
+    reader.require("nodes");
+    if (const auto* nodes = reader.array("nodes")) {
+        for (const auto& node : *nodes) {
+            const auto what = "member " + std::to_string(members.nodes.size());
+            ObjectReader member(node, what);
+            if (!node.is_object()) {
+                member.fail("it must be an object");
+            } else {
+                read_record(member, members.nodes.emplace_back());
+            }
+            if (member.failed()) {
+                return member.error();
+            }
+        }
+    }
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return members;
+}
+
+Result<JoinMessage> parse_join_message(std::string_view line) {
+    const auto object = parse_object(line, "a line from the node");
+    if (!object) {
+        return object.error();
+    }
+    JoinMessage message;
+    ObjectReader reader(*object, "a line from the node");
+    std::string type;
+    reader.require("type");
+    reader.read("type", type);
+    if (type == "hello") {
+        message.type = JoinMessage::Type::hello;
+        require_version(*object, reader);
+        read_record(reader, message.record);
+    } else if (type == "ready") {
+        message.type = JoinMessage::Type::ready;
+        reader.read("members_hash", message.members_hash);
+        if (object->contains("node")) {
+            read_record(reader, message.record);
+        }
+    } else if (type == "error") {
+        message.type = JoinMessage::Type::error;
+        message.error = read_error(reader);
+    }
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return message;
+}
+
+std::string hello_line(const NodeRecord& record) {
+    json object = record;
+    object["version"] = version;
+    return typed_line("hello", std::move(object));
+}
+
+std::string members_line(const Members& members) {
+    return typed_line("members", members);
+}
+
+std::string ready_line() {
+    return typed_line("ready", json::object());
+}
+
+std::string error_line(const Error& error) {
+    return typed_line("error", error_to_json(error));
+}
+
+std::string ready_record_line(const NodeRecord& record, const std::string& members_hash) {
+    json object = record;
+    object["members_hash"] = members_hash;
+    return typed_line("ready", std::move(object));
+}
+
+} // namespace dockdist::wire

@@ -1,0 +1,277 @@
+#include "wire/json_reader.hpp"
+
+#include "core/text.hpp"
+
+#include <limits>
+#include <optional>
+
+namespace dockdist::wire {
+namespace {
+
+using nlohmann::json;
+
+Error protocol_error(std::string message) {
+    return Error{.kind = ErrorKind::protocol,
+                 .message = std::move(message),
+                 .hint = "both sides must be of the same dockdist version"};
+}
+
+bool is_utf8(std::string_view text) {
+    std::size_t i = 0;
+    const auto byte = [&](std::size_t at) {
+        return at < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[at])) : 0U;
+    };
+    while (i < text.size()) {
+        const unsigned first = byte(i);
+        const unsigned second = byte(i + 1);
+        std::size_t length = 0;
+        unsigned low = 0x80;
+        unsigned high = 0xBF;
+        if (first < 0x80) {
+            length = 1;
+        } else if (first >= 0xC2 && first <= 0xDF) {
+            length = 2;
+        } else if (first >= 0xE0 && first <= 0xEF) {
+            length = 3;
+            low = first == 0xE0 ? 0xA0 : low;
+            high = first == 0xED ? 0x9F : high;
+        } else if (first >= 0xF0 && first <= 0xF4) {
+            length = 4;
+            low = first == 0xF0 ? 0x90 : low;
+            high = first == 0xF4 ? 0x8F : high;
+        } else {
+            return false;
+        }
+        if (length > 1 && (second < low || second > high)) {
+            return false;
+        }
+        for (std::size_t k = 2; k < length; ++k) {
+            if ((byte(i + k) & 0xC0U) != 0x80U) {
+                return false;
+            }
+        }
+        i += length;
+    }
+    return true;
+}
+
+std::optional<unsigned> hex_digit(char c) {
+    if (c >= '0' && c <= '9') {
+        return static_cast<unsigned>(c - '0');
+    }
+    if (c >= 'a' && c <= 'f') {
+        return static_cast<unsigned>(c - 'a') + 10U;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> from_hex(const std::string& hex) {
+    if (hex.size() % 2 != 0) {
+        return std::nullopt;
+    }
+    std::string bytes;
+    bytes.reserve(hex.size() / 2);
+    for (std::size_t i = 0; i < hex.size(); i += 2) {
+        const auto high = hex_digit(hex[i]);
+        const auto low = hex_digit(hex[i + 1]);
+        if (!high || !low) {
+            return std::nullopt;
+        }
+        bytes += static_cast<char>(*high * 16 + *low);
+    }
+    return bytes;
+}
+
+ErrorKind error_kind_from(std::string_view name) {
+    using enum ErrorKind;
+    for (const auto kind : {usage, config, unreachable, timeout, protocol, engine, not_found, conflict, node,
+                            job, locked, interrupted, internal}) {
+        if (to_string(kind) == name) {
+            return kind;
+        }
+    }
+    return node;
+}
+
+} // namespace
+
+json bytes_to_json(const std::string& bytes) {
+    if (is_utf8(bytes)) {
+        return bytes;
+    }
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string hex;
+    hex.reserve(bytes.size() * 2);
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        hex += digits[byte >> 4U];
+        hex += digits[byte & 0xFU];
+    }
+    return json{{"hex", hex}};
+}
+
+std::string dump(const json& json) {
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<json> parse_object(std::string_view line, std::string_view what) {
+    if (line.size() > max_line) {
+        return protocol_error(std::string(what) + " is longer than 4 MiB");
+    }
+    auto parsed = json::parse(line.begin(), line.end(), nullptr, false);
+    if (parsed.is_discarded()) {
+        return protocol_error(std::string(what) + " is not JSON: " + printable(line.substr(0, 80)));
+    }
+    if (!parsed.is_object()) {
+        return protocol_error(std::string(what) + " is not a JSON object: " + printable(line.substr(0, 80)));
+    }
+    // In place: a plain return could also mean a JSON value made from the whole Result.
+    return Result<json>(boost::system::in_place_value, std::move(parsed));
+}
+
+const json* ObjectReader::find(const char* key) const {
+    if (failed()) {
+        return nullptr;
+    }
+    const auto found = object_.find(key);
+    return found == object_.end() ? nullptr : &*found;
+}
+
+void ObjectReader::fail(const std::string& message) {
+    if (!failed()) {
+        error_ = protocol_error(what_ + ": " + message);
+    }
+}
+
+void ObjectReader::wrong_type(const char* key, const char* expected) {
+    fail(std::string("\"") + key + "\" must be " + expected);
+}
+
+void ObjectReader::require(const char* key) {
+    if (!failed() && !object_.contains(key)) {
+        fail(std::string("\"") + key + "\" is missing");
+    }
+}
+
+void ObjectReader::read(const char* key, std::string& out) {
+    if (const auto* value = find(key)) {
+        if (!value->is_string()) {
+            return wrong_type(key, "a string");
+        }
+        out = value->get_ref<const std::string&>();
+    }
+}
+
+void ObjectReader::read(const char* key, std::int64_t& out) {
+    if (const auto* value = find(key)) {
+        if (!value->is_number_integer() ||
+            (value->is_number_unsigned() &&
+             value->get<std::uint64_t>() >
+                 static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))) {
+            return wrong_type(key, "an integer");
+        }
+        out = value->get<std::int64_t>();
+    }
+}
+
+void ObjectReader::read(const char* key, int& out) {
+    std::int64_t wide = out;
+    read(key, wide);
+    if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) {
+        return wrong_type(key, "a 32-bit integer");
+    }
+    out = static_cast<int>(wide);
+}
+
+void ObjectReader::read(const char* key, bool& out) {
+    if (const auto* value = find(key)) {
+        if (!value->is_boolean()) {
+            return wrong_type(key, "true or false");
+        }
+        out = value->get<bool>();
+    }
+}
+
+bool ObjectReader::bytes(const json& json, std::string& out) {
+    if (json.is_string()) {
+        out = json.get_ref<const std::string&>();
+        return true;
+    }
+    if (!json.is_object()) {
+        return false;
+    }
+    const auto hex = json.find("hex");
+    if (hex == json.end() || !hex->is_string()) {
+        return false;
+    }
+    auto decoded = from_hex(hex->get_ref<const std::string&>());
+    if (!decoded) {
+        return false;
+    }
+    out = std::move(*decoded);
+    return true;
+}
+
+void ObjectReader::read_bytes(const char* key, std::string& out) {
+    if (const auto* value = find(key); value != nullptr && !bytes(*value, out)) {
+        wrong_type(key, "a string or {\"hex\": …}");
+    }
+}
+
+void ObjectReader::read_bytes(const char* key, std::vector<std::string>& out) {
+    const auto* values = array(key);
+    if (values == nullptr) {
+        return;
+    }
+    out.assign(values->size(), {});
+    for (std::size_t i = 0; i < values->size(); ++i) {
+        if (!bytes((*values)[i], out[i])) {
+            return wrong_type(key, "an array of strings");
+        }
+    }
+}
+
+void ObjectReader::read_bytes(const char* key, std::map<std::string, std::string>& out) {
+    const auto* value = find(key);
+    if (value == nullptr) {
+        return;
+    }
+    if (!value->is_object()) {
+        return wrong_type(key, "an object of strings");
+    }
+    out.clear();
+    for (const auto& [name, item] : value->items()) {
+        if (!bytes(item, out[name])) {
+            return wrong_type(key, "an object of strings");
+        }
+    }
+}
+
+const json* ObjectReader::array(const char* key) {
+    const auto* value = find(key);
+    if (value != nullptr && !value->is_array()) {
+        wrong_type(key, "an array");
+        return nullptr;
+    }
+    return value;
+}
+
+Error read_error(ObjectReader& reader) {
+    Error error;
+    std::string kind;
+    reader.read("kind", kind);
+    reader.read("where", error.where);
+    reader.read("message", error.message);
+    reader.read("hint", error.hint);
+    error.kind = error_kind_from(kind);
+    return error;
+}
+
+json error_to_json(const Error& error) {
+    return json{{"kind", to_string(error.kind)},
+                {"where", error.where},
+                {"message", error.message},
+                {"hint", error.hint}};
+}
+
+} // namespace dockdist::wire

@@ -1,0 +1,63 @@
+// Reads a JSON object that comes from the other side: unknown keys are tolerated, a wrong type is an error
+// that names the key. The first error stays; later reads do nothing.
+#pragma once
+
+#include "core/result.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dockdist::wire {
+
+// Bytes that need not be UTF-8 (an argument, a variable's value, a line of output): a plain JSON string where
+// they are, else {"hex":"…"}.
+nlohmann::json bytes_to_json(const std::string& bytes);
+
+// Never throws, whatever the strings in it hold.
+std::string dump(const nlohmann::json& json);
+
+inline constexpr std::size_t max_line = 4U << 20U;
+
+// The object in one line, or ErrorKind::protocol. `what` names it in messages: "the join request".
+Result<nlohmann::json> parse_object(std::string_view line, std::string_view what);
+
+class ObjectReader {
+public:
+    ObjectReader(const nlohmann::json& object, std::string_view what) : object_(object), what_(what) {}
+
+    // A missing key leaves `out` as it is.
+    void read(const char* key, std::string& out);
+    void read(const char* key, int& out);
+    void read(const char* key, std::int64_t& out);
+    void read(const char* key, bool& out);
+    void read_bytes(const char* key, std::string& out);
+    void read_bytes(const char* key, std::vector<std::string>& out);
+    void read_bytes(const char* key, std::map<std::string, std::string>& out);
+    // The array under `key`; nullptr when it is missing or wrong.
+    const nlohmann::json* array(const char* key);
+
+    void require(const char* key);
+    void fail(const std::string& message);
+    bool failed() const { return !error_.message.empty(); }
+    const Error& error() const { return error_; }
+
+private:
+    const nlohmann::json* find(const char* key) const;
+    bool bytes(const nlohmann::json& json, std::string& out);
+    void wrong_type(const char* key, const char* expected);
+
+    const nlohmann::json& object_;
+    std::string what_;
+    Error error_{};
+};
+
+// An Error as {"kind","where","message","hint"}; an unknown kind is read as ErrorKind::node.
+nlohmann::json error_to_json(const Error& error);
+Error read_error(ObjectReader& reader);
+
+} // namespace dockdist::wire

@@ -1,0 +1,155 @@
+"""Drives dockdist-init-under-test as a client does: its jobs, frames and commands, in a scratch folder of its own."""
+
+import json
+import os
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+
+PROGRAM = os.environ.get("DOCKDIST_INIT_UNDER_TEST", "dockdist-init-under-test")
+DEADLINE = float(os.environ.get("DOCKDIST_TEST_DEADLINE", "30"))
+
+
+class Frame:
+    def __init__(self, kind, stream, rank, position, payload):
+        self.kind, self.stream, self.rank, self.position, self.payload = kind, stream, rank, position, payload
+
+    @property
+    def event(self):
+        return json.loads(self.payload) if self.kind == "C" else {}
+
+
+class Stream:
+    """One exec: `job start` or `job follow`, with its frames."""
+
+    def __init__(self, process):
+        self.process = process
+        self.buffer = b""
+        self.frames = []
+        self.next_position = 0
+
+    def send(self, **command):
+        self.process.stdin.write((json.dumps(command) + "\n").encode())
+        self.process.stdin.flush()
+
+    def next_frame(self):
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            if len(self.buffer) >= 24:
+                kind, stream, zero, rank, length, zero2, position = struct.unpack("<BBHiIIQ", self.buffer[:24])
+                assert zero == 0 and zero2 == 0, self.buffer[:24]
+                if len(self.buffer) >= 24 + length:
+                    frame = Frame(chr(kind), stream, rank, position, self.buffer[24:24 + length])
+                    self.buffer = self.buffer[24 + length:]
+                    self.frames.append(frame)
+                    if frame.kind == "O":
+                        assert frame.position == self.next_position, (frame.position, self.next_position)
+                        self.next_position += 24 + length
+                    return frame
+            left = deadline - time.monotonic()
+            readable, _, _ = select.select([self.process.stdout], [], [], max(left, 0))
+            if not readable:
+                raise AssertionError("no frame within %g s; so far %r" % (DEADLINE, [f.payload[:80] for f in self.frames]))
+            piece = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not piece:
+                return None
+            self.buffer += piece
+
+    def until(self, type_):
+        while True:
+            frame = self.next_frame()
+            if frame is None:
+                raise AssertionError("the stream ended before %r: %r" % (type_, self.output()))
+            if frame.event.get("type") == type_:
+                return frame.event
+
+    def until_output(self, text):
+        while text not in self.output():
+            if self.next_frame() is None:
+                raise AssertionError("the stream ended before %r: %r" % (text, self.output()))
+
+    def result(self):
+        event = self.until("exited")
+        self.close()
+        return event
+
+    def output(self, rank=None, stream=None):
+        return b"".join(f.payload for f in self.frames if f.kind == "O" and rank in (None, f.rank)
+                        and stream in (None, f.stream))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(DEADLINE)
+        self.process.stdout.close()
+
+
+class Node:
+    def __init__(self):
+        self.root = tempfile.mkdtemp(prefix="dockdist-node-")
+        self.jobs = []
+        self.processes = []
+        self.environment = {"PATH": os.environ["PATH"], "DOCKDIST_TEST_ROOT": self.root}
+        os.makedirs(self.root + "/etc")
+        with open(self.root + "/etc/passwd", "w") as passwd:
+            passwd.write("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/tmp:/bin/sh\n")
+
+    def popen(self, *arguments):
+        process = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   env=self.environment, bufsize=0)
+        self.processes.append(process)
+        return process
+
+    def start(self, argv, **request):
+        request.setdefault("job", "job-%d" % len(self.jobs))
+        request.setdefault("grace_ms", 5000)
+        self.jobs.append(request["job"])
+        process = self.popen("job", "start")
+        process.stdin.write((json.dumps({"argv": argv, **request}) + "\n").encode())
+        return Stream(process)
+
+    def run(self, argv, **request):
+        stream = self.start(argv, **request)
+        return stream, stream.result()
+
+    def follow(self, job, position=0):
+        stream = Stream(self.popen("job", "follow", json.dumps({"job": job, "position": position})))
+        stream.next_position = position
+        return stream
+
+    def stop(self, job, grace_ms=5000):
+        stream = Stream(self.popen("job", "stop", json.dumps({"job": job, "grace_ms": grace_ms})))
+        return stream.result()
+
+    def list(self):
+        done = subprocess.run([PROGRAM, "job", "list"], env=self.environment, stdout=subprocess.PIPE, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def end(self):
+        for job in self.jobs:
+            self.stop(job, 0)
+        for process in self.processes:
+            process.stdout.close()
+            process.stdin.close()
+            process.wait(DEADLINE)
+        shutil.rmtree(self.root)
+
+
+def marked(job):
+    """The processes that bear the job's mark."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/environ" % pid, "rb") as environ:
+                if b"DOCKDIST_JOB=" + job.encode() in environ.read().split(b"\0"):
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def kill(pid, number=signal.SIGKILL):
+    os.kill(pid, number)

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Fails when a file of src/ includes what the table in src/README.md does not let its folder include."""
+
+import argparse
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+SOURCES = {".cpp", ".hpp", ".h", ".c", ".cu"}
+
+
+def read_table(readme):
+    """{"plan": {"spec", "core", "engine/types.hpp"}, "cli": {"all"}, …}, from the rows "| `folder/` | … | a, b |"."""
+    table = {}
+    for line in readme.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        name = re.fullmatch(r"`([\w.]+)/?`", cells[0])
+        if name and len(cells) == 3:
+            table[name[1]] = set() if cells[2] == "–" else {word.strip() for word in cells[2].split(",")}
+    return table
+
+
+def problems(src):
+    table = read_table(src / "README.md")
+    if not table:
+        return [f"{src / 'README.md'}: no table of layers found"]
+    found = []
+    for folder, allowed in table.items():
+        for word in sorted(allowed - {"all"}):
+            if "/" in word:
+                # A header that nobody has written yet is not a mistake; a folder without a row is.
+                word = word.split("/")[0]
+            if word not in table:
+                found.append(f"{src / 'README.md'}: {folder} may include {word}, which has no row")
+    for path in sorted(p for p in src.rglob("*") if p.suffix in SOURCES):
+        layer = path.relative_to(src).parts[0]
+        if layer not in table:
+            found.append(f"{path}: its folder has no row in {src / 'README.md'}")
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match:
+                found += judge(src, path, number, layer, match[1], table)
+    return found
+
+
+def judge(src, path, number, layer, include, table):
+    if not (src / include).is_file():
+        return [f"{path}:{number}: \"{include}\" is no header of src/; write it from src/ on, others in <>"]
+    target = include.split("/")[0]
+    allowed = table[layer]
+    if target == layer or allowed & {"all", target, include}:
+        return []
+    return [f"{path}:{number}: {layer} must not include \"{include}\" (see src/README.md)"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("src", nargs="?", type=pathlib.Path, default=pathlib.Path("src"))
+    found = problems(parser.parse_args().src)
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Rules for the source that no compiler checks. Each has its reason beside it."""
+
+import argparse
+import pathlib
+import re
+import sys
+
+MAX_LINES = 400  # a file is one idea and fits one reading
+HOST_KEYS_UNCHECKED = re.compile(r"StrictHostKeyChecking[\s=\"']*(no|off|accept-new)\b", re.IGNORECASE)
+GUARD = re.compile(r"^\s*#\s*ifndef\s+(\w+)\s*\n\s*#\s*define\s+\1\b", re.MULTILINE)
+
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{")
+TYPE = re.compile(r"^(?:class|struct|enum class) (\w+)[^;]*$")
+
+
+def cpp_files(root):
+    for folder in ("src", "tests"):
+        yield from sorted(p for p in (root / folder).rglob("*") if p.suffix in {".cpp", ".hpp", ".h", ".cu"})
+
+
+def too_long(root):
+    for path in cpp_files(root):
+        count = path.read_bytes().count(b"\n")
+        if count > MAX_LINES:
+            yield f"{path}: {count} lines; a file is one idea and has {MAX_LINES} at most"
+
+
+def headers_without_contract(root):
+    # A header is what other layers read: it begins with what it is for.
+    for path in sorted((root / "src").rglob("*.hpp")):
+        if not path.read_text(errors="replace").startswith(("//", "/*")):
+            yield f"{path}:1: a header begins with a comment that says what it is for"
+
+
+def guards(root):
+    # Two headers with one guard: the second is silently empty.
+    seen = {}
+    for path in cpp_files(root):
+        if path.suffix not in {".hpp", ".h"}:
+            continue
+        text = path.read_text(errors="replace")
+        guard = GUARD.search(text)
+        if guard and guard[1] in seen:
+            yield f"{path}: has the include guard of {seen[guard[1]]}: {guard[1]}"
+        elif guard:
+            seen[guard[1]] = path
+        elif "#pragma once" not in text:
+            yield f"{path}: has neither #pragma once nor an include guard"
+
+
+def types_of_one_name(root):
+    # Two types of one name in one namespace: the linker takes either, and the program is wrong without a word.
+    seen = {}
+    for path in sorted((root / "src").rglob("*.hpp")):
+        space = ""
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            opened = NAMESPACE.match(line)
+            defined = TYPE.match(line)
+            if opened:
+                space = opened[1]
+            elif defined:
+                name = f"{space}::{defined[1]}"
+                if name in seen:
+                    yield f"{path}:{number}: {name} is also defined in {seen[name]}"
+                seen.setdefault(name, f"{path}:{number}")
+
+
+def unchecked_host_keys(root):
+    # Keys are pinned. Nothing that dockdist writes or ships may switch that off.
+    for folder in ("src", "templates", "docker"):
+        for path in sorted((root / folder).rglob("*")):
+            if not path.is_file():
+                continue
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                if HOST_KEYS_UNCHECKED.search(line):
+                    yield f"{path}:{number}: host keys are always checked: {line.strip()}"
+
+
+RULES = (too_long, headers_without_contract, guards, types_of_one_name, unchecked_host_keys)
+
+
+def problems(root):
+    return [p for rule in RULES for p in rule(root)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path("."))
+    found = problems(parser.parse_args().root)
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""The checks of this folder catch what they are for."""
+
+import pathlib
+import tempfile
+import unittest
+
+import check_layers
+import check_shell
+import check_source
+import tidy
+
+TABLE = """
+| folder | holds | may include |
+|---|---|---|
+| `main.cpp` | entry | all |
+| `high/` | x | low/one.hpp |
+| `low/` | x | – |
+"""
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.write("src/README.md", TABLE)
+        self.write("src/low/one.hpp", "// One.\n#pragma once\n")
+        self.write("src/low/two.hpp", "// Two.\n#pragma once\n")
+
+    def write(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def assert_one(self, found, *words):
+        self.assertEqual(len(found), 1, found)
+        for word in words:
+            self.assertIn(word, found[0])
+
+
+class Layers(Tree):
+    def problems(self):
+        return check_layers.problems(self.root / "src")
+
+    def test_includes_of_the_table_pass(self):
+        self.write("src/high/a.cpp", '#include "high/b.hpp"\n#include "low/one.hpp"\n#include <vector>\n')
+        self.write("src/high/b.hpp", "// B.\n")
+        self.write("src/main.cpp", '#include "high/b.hpp"\n#include "low/two.hpp"\n')
+        self.assertEqual(self.problems(), [])
+
+    def test_a_lower_layer_must_not_include_a_higher_one(self):
+        self.write("src/high/b.hpp", "// B.\n")
+        self.write("src/low/bad.cpp", '\n#include "high/b.hpp"\n')
+        self.assert_one(self.problems(), "low/bad.cpp:2", "low must not include", "high/b.hpp")
+
+    def test_one_open_header_does_not_open_its_folder(self):
+        self.write("src/high/a.cpp", '#  include "low/two.hpp"\n')
+        self.assert_one(self.problems(), "high/a.cpp:1", "low/two.hpp")
+
+    def test_a_folder_without_a_row_is_reported(self):
+        self.write("src/other/a.cpp", "\n")
+        self.assert_one(self.problems(), "other/a.cpp", "no row")
+
+    def test_an_include_that_hides_its_layer_is_reported(self):
+        self.write("src/high/a.cpp", '#include "../low/two.hpp"\n')
+        self.assert_one(self.problems(), "../low/two.hpp")
+
+    def test_a_table_that_names_a_layer_without_a_row_is_reported(self):
+        self.write("src/README.md", TABLE + "| `top/` | x | hihg |\n")
+        self.assert_one(self.problems(), "top may include hihg")
+
+    def test_a_readme_without_a_table_is_reported(self):
+        self.write("src/README.md", "nothing")
+        self.assert_one(self.problems(), "no table")
+
+
+class Source(Tree):
+    def problems(self):
+        return check_source.problems(self.root)
+
+    def test_a_clean_tree_passes(self):
+        self.write("src/low/a.cpp", "x\n" * check_source.MAX_LINES)
+        self.write("src/low/b.cpp", 'auto s = "StrictHostKeyChecking yes";\n')
+        self.assertEqual(self.problems(), [])
+
+    def test_a_long_file(self):
+        self.write("tests/a.cpp", "x\n" * (check_source.MAX_LINES + 1))
+        self.assert_one(self.problems(), "tests/a.cpp", "401 lines")
+
+    def test_a_header_without_a_leading_comment(self):
+        self.write("src/low/a.hpp", "#pragma once\n// Late.\n")
+        self.assert_one(self.problems(), "low/a.hpp:1", "comment")
+
+    def test_two_headers_with_one_guard(self):
+        text = "// A.\n#ifndef A_H\n#define A_H\n#endif\n"
+        self.write("src/low/a.hpp", text)
+        self.write("src/low/b.hpp", text)
+        self.assert_one(self.problems(), "low/b.hpp", "A_H")
+
+    def test_a_header_without_a_guard(self):
+        self.write("src/low/a.hpp", "// A.\n")
+        self.assert_one(self.problems(), "low/a.hpp", "neither")
+
+    def test_two_types_of_one_name(self):
+        text = "// A.\n#pragma once\nnamespace dockdist {\n\nclass Stream;\n%s Stream {\n"
+        self.write("src/low/a.hpp", text % "class")
+        self.write("src/low/b.hpp", text % "struct")
+        self.write("src/low/c.hpp", (text % "struct").replace("dockdist", "dockdist::other"))
+        self.assert_one(self.problems(), "low/b.hpp:6", "dockdist::Stream", "low/a.hpp:6")
+
+    def test_host_keys_that_are_not_checked(self):
+        for text in ("StrictHostKeyChecking no", "-oStrictHostKeyChecking=accept-new", "stricthostkeychecking \\\"no\\\"".replace("\\", "")):
+            with self.subTest(text):
+                self.write("src/low/a.cpp", f"// {text}\n")
+                self.assert_one(self.problems(), "low/a.cpp:1", "always checked")
+
+
+class Shell(Tree):
+    def test_a_script_that_does_not_parse(self):
+        self.write("scripts/run", "#!/usr/bin/env bash\nif true; then\n")
+        self.assertTrue(check_shell.problems(self.root))
+
+    def test_a_script_that_parses(self):
+        self.write("scripts/run", "#!/bin/sh\necho hello\n")
+        self.write("scripts/not-shell", "#!/usr/bin/env python3\nif (\n")
+        self.assertEqual(check_shell.problems(self.root), [])
+
+
+class TidyKey(Tree):
+    def key(self, command="clang++ -c a.cpp"):
+        self.write(".clang-tidy", "Checks: x\n") if not (self.root / ".clang-tidy").exists() else None
+        files = [str(self.root / "src/low/one.hpp"), "/usr/include/stdio.h"]
+        return tidy.cache_key(self.root, "version 19", command, files)
+
+    def test_the_same_inputs_give_the_same_key(self):
+        self.assertEqual(self.key(), self.key())
+
+    def test_a_changed_header_gives_another_key(self):
+        before = self.key()
+        self.write("src/low/one.hpp", "// Another.\n#pragma once\n")
+        self.assertNotEqual(before, self.key())
+
+    def test_another_command_gives_another_key(self):
+        self.assertNotEqual(self.key(), self.key("clang++ -DX -c a.cpp"))
+
+    def test_other_checks_give_another_key(self):
+        before = self.key()
+        self.write(".clang-tidy", "Checks: y\n")
+        self.assertNotEqual(before, self.key())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,57 @@
+#include "async/async_event.hpp"
+
+#include "fakes/cancellable.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+
+namespace {
+
+Task<bool> wait(AsyncEvent& event) {
+    co_await event.wait();
+    co_return true;
+}
+
+Task<bool> wait_for_change(AsyncEvent& event) {
+    co_await event.wait_for_change();
+    co_return true;
+}
+
+} // namespace
+
+TEST_CASE("setting an event wakes every waiter") {
+    boost::asio::io_context io;
+    AsyncEvent event(io.get_executor());
+    Cancellable a(io, wait(event));
+    Cancellable b(io, wait(event));
+    io.poll();
+    CHECK_FALSE(a.ended());
+    event.set();
+    io.poll();
+    CHECK(a.ended());
+    CHECK(b.ended());
+}
+
+TEST_CASE("a notification ends wait_for_change and not wait") {
+    boost::asio::io_context io;
+    AsyncEvent event(io.get_executor());
+    Cancellable until_set(io, wait(event));
+    Cancellable until_change(io, wait_for_change(event));
+    io.poll();
+    event.notify();
+    io.poll();
+    CHECK_FALSE(until_set.ended());
+    CHECK(until_change.ended());
+    CHECK(until_change.value());
+}
+
+TEST_CASE("a waiter for an event can be cancelled") {
+    boost::asio::io_context io;
+    AsyncEvent event(io.get_executor());
+    Cancellable waiting(io, wait(event));
+    io.poll();
+    waiting.cancel();
+    waiting.wait();
+    CHECK(waiting.ended_by_cancellation());
+}

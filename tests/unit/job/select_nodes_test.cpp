@@ -1,0 +1,48 @@
+#include "job/select_nodes.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+
+namespace {
+
+std::vector<ReadyNode> nodes_of(std::initializer_list<const char*> names) {
+    std::vector<ReadyNode> nodes;
+    for (const auto* name : names) {
+        nodes.push_back({.name = NodeName(name)});
+    }
+    return nodes;
+}
+
+std::string names_of(const Result<std::vector<ReadyNode>>& nodes) {
+    std::string text;
+    for (const auto& node : *nodes) {
+        text += (text.empty() ? "" : " ") + node.name.str();
+    }
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("select_nodes: all, the first N, or those named, in that order") {
+    const auto nodes = nodes_of({"a", "b", "c"});
+    CHECK(names_of(select_nodes(nodes, "")) == "a b c");
+    CHECK(names_of(select_nodes(nodes, "2")) == "a b");
+    CHECK(names_of(select_nodes(nodes, "c,a")) == "c a");
+}
+
+TEST_CASE("select_nodes: what there is not is an error that says what there is") {
+    const auto nodes = nodes_of({"node-0", "node-1"});
+    CHECK(select_nodes(nodes, "3").error().message == "3 nodes were asked for, the cluster has 2");
+    CHECK(select_nodes(nodes, "0").has_error());
+    CHECK(select_nodes(nodes, "node-2").error().hint == "did you mean `node-0`?");
+    CHECK(select_nodes(nodes, "x").error().hint == "nodes: node-0, node-1");
+    CHECK(select_nodes(nodes, "node-0,node-0").error().message == "`node-0` is named twice");
+}
+
+TEST_CASE("rendezvous_port: below the ephemeral ports, and different for different jobs") {
+    CHECK(rendezvous_port(JobId("job-1")).number >= 20000);
+    CHECK(rendezvous_port(JobId("job-1")).number < 30000);
+    CHECK(rendezvous_port(JobId("job-1")) == rendezvous_port(JobId("job-1")));
+    CHECK(rendezvous_port(JobId("job-1")) != rendezvous_port(JobId("job-2")));
+}

@@ -1,0 +1,77 @@
+// Small clusters for tests: a spec of n hosts, and what the engines would tell after `up`.
+#pragma once
+
+#include "plan/labels.hpp"
+#include "plan/node_config.hpp"
+#include "plan/plan.hpp"
+
+namespace dockdist::testing {
+
+inline ClusterSpec spec_of(int hosts) {
+    ClusterSpec spec;
+    spec.name = ClusterName("vision");
+    spec.image.ref = ImageRef("train:1");
+    for (int i = 0; i < hosts; ++i) {
+        HostSpec host;
+        host.name = HostName("node-" + std::to_string(i));
+        host.address = "10.0.0." + std::to_string(i + 1);
+        host.docker = {.scheme = EngineAddress::Scheme::tcp,
+                       .host = host.address,
+                       .port = Port{2375},
+                       .url = "tcp://" + host.address + ":2375"};
+        spec.hosts.push_back(host);
+    }
+    return spec;
+}
+
+inline PlanContext context() {
+    return {.toolkit_version = "t1", .origin = "ops@box:/home/ops/cluster.yaml", .attempt = "a1"};
+}
+
+inline ImageDetails image() {
+    return {.id = "sha256:1", .architecture = "amd64", .os = "linux", .env = {"PATH=/opt/conda/bin:/usr/bin"}};
+}
+
+// Hosts that have the image and the toolkit, and no node yet.
+inline ObservedCluster fresh(const ClusterSpec& spec) {
+    ObservedCluster observed;
+    for (std::size_t i = 0; i < spec.hosts.size(); ++i) {
+        ObservedHost host;
+        host.engine = {.version = "26.1.5", .architecture = "x86_64", .os_type = "linux"};
+        host.image = image();
+        host.toolkit_there = true;
+        observed.hosts.push_back(std::move(host));
+    }
+    return observed;
+}
+
+// The same hosts after `up` has carried out a plan for them.
+inline ObservedCluster after_up(const ClusterSpec& spec) {
+    auto observed = fresh(spec);
+    wire::Members members{.cluster = spec.name.str()};
+    for (const auto& node : expand_nodes(spec)) {
+        wire::NodeRecord record;
+        record.node = node.name.str();
+        record.rank = node.rank;
+        record.address = spec.hosts[node.host].address;
+        record.ssh_port = 2222;
+        record.slots = node.slots.value_or(1);
+        members.nodes.push_back(record);
+    }
+    const auto plan = make_plan(spec, observed, context()).plan;
+    for (std::size_t i = 0; i < plan.creates.size(); ++i) {
+        const auto& create = plan.creates[i];
+        observed.hosts[create.host].nodes.push_back({.id = ContainerId("id-" + create.node.name.str()),
+                                                     .container_name = create.container_name,
+                                                     .node = create.node.name,
+                                                     .rank = create.node.rank,
+                                                     .state = ContainerState::running,
+                                                     .image_id = "sha256:1",
+                                                     .labels = create.config.labels,
+                                                     .record = members.nodes[i],
+                                                     .members_hash = wire::members_hash(members)});
+    }
+    return observed;
+}
+
+} // namespace dockdist::testing

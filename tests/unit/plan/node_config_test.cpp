@@ -1,0 +1,116 @@
+#include "cluster_builder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace dockdist;
+using namespace dockdist::testing;
+
+namespace {
+
+ContainerConfig config_of(const ClusterSpec& spec, std::size_t index = 0, bool rdma = false) {
+    static const auto details = image();
+    const auto nodes = expand_nodes(spec);
+    return node_config({spec, nodes.at(index), &details, "t1"}, rdma);
+}
+
+} // namespace
+
+TEST_CASE("the defaults are right for GPU training and not privileged") {
+    const auto config = config_of(spec_of(1));
+    CHECK(config.network_mode == "host");
+    CHECK(config.ipc_mode == "host");
+    CHECK_FALSE(config.privileged);
+    CHECK(config.pids_limit == 65536);
+    CHECK(config.cap_add.empty());
+    CHECK(config.devices.empty());
+    CHECK(config.entrypoint == std::vector<std::string>{"/opt/dockdist/bin/dockdist-init"});
+    const Ulimit memlock{.name = "memlock", .soft = -1, .hard = -1};
+    CHECK(std::ranges::find(config.ulimits, memlock) != config.ulimits.end());
+}
+
+TEST_CASE("the toolkit stands first in the PATH of the image") {
+    auto spec = spec_of(1);
+    CHECK(config_of(spec).env == std::vector<std::string>{"PATH=/opt/dockdist/bin:/opt/conda/bin:/usr/bin"});
+    spec.container.env["PATH"] = "/mine";
+    CHECK(config_of(spec).env == std::vector<std::string>{"PATH=/opt/dockdist/bin:/mine"});
+}
+
+TEST_CASE("a host's environment wins over the cluster's") {
+    auto spec = spec_of(1);
+    spec.container.env = {{"A", "1"}, {"B", "2"}};
+    spec.hosts[0].env = {{"B", "3"}};
+    const auto env = config_of(spec).env;
+    CHECK(std::ranges::find(env, "A=1") != env.end());
+    CHECK(std::ranges::find(env, "B=3") != env.end());
+    CHECK(std::ranges::find(env, "B=2") == env.end());
+}
+
+TEST_CASE("the toolkit's volume is read-only in a node and writable only where it is filled") {
+    const auto node = config_of(spec_of(1)).mounts.at(0);
+    CHECK(node.source == "dockdist-toolkit-t1");
+    CHECK(node.read_only);
+    CHECK_FALSE(toolkit_upload_config(ImageRef("train:1"), "t1").mounts.at(0).read_only);
+}
+
+TEST_CASE("GPUs as the engine is asked for them") {
+    auto spec = spec_of(1);
+    SUBCASE("all") {
+        CHECK(config_of(spec).device_requests == std::vector<DeviceRequest>{{.driver = "", .count = -1}});
+    }
+    SUBCASE("none") {
+        spec.hosts[0].gpus = {.kind = GpuSpec::Kind::none};
+        CHECK(config_of(spec).device_requests.empty());
+    }
+    SUBCASE("a count") {
+        spec.hosts[0].gpus = {.kind = GpuSpec::Kind::count, .count = 2};
+        CHECK(config_of(spec).device_requests == std::vector<DeviceRequest>{{.driver = "", .count = 2}});
+    }
+    SUBCASE("devices by CDI") {
+        spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"0", "vendor.com/gpu=x"}};
+        spec.hosts[0].cdi = true;
+        CHECK(config_of(spec).device_requests ==
+              std::vector<DeviceRequest>{{.driver = "cdi", .device_ids = {"nvidia.com/gpu=0", "vendor.com/gpu=x"}}});
+    }
+    SUBCASE("two nodes on one host share its GPUs without overlap") {
+        spec.hosts[0].gpus = {.kind = GpuSpec::Kind::count, .count = 4};
+        spec.hosts[0].nodes = 2;
+        CHECK(config_of(spec, 0).device_requests.at(0).device_ids == std::vector<std::string>{"0", "1"});
+        CHECK(config_of(spec, 1).device_requests.at(0).device_ids == std::vector<std::string>{"2", "3"});
+    }
+}
+
+TEST_CASE("RDMA: the devices, IPC_LOCK, and a mount that the engine refuses where there are none") {
+    const auto config = config_of(spec_of(1), 0, true);
+    CHECK(config.devices == std::vector<std::string>{"/dev/infiniband"});
+    CHECK(config.cap_add == std::vector<std::string>{"IPC_LOCK"});
+    CHECK(config.mounts.back().source == "/dev/infiniband");
+}
+
+TEST_CASE("shm_size counts only where /dev/shm is the container's own") {
+    auto spec = spec_of(1);
+    CHECK_FALSE(config_of(spec).shm_size.has_value());
+    spec.container.ipc = "private";
+    CHECK(config_of(spec).shm_size == Bytes{64ULL << 30U});
+}
+
+TEST_CASE("the fingerprint follows every field but the labels") {
+    const auto base = config_of(spec_of(1));
+    auto other = base;
+    other.labels["x"] = "y";
+    CHECK(fingerprint(other) == fingerprint(base));
+    const auto differs = [&](auto change) {
+        auto changed = base;
+        change(changed);
+        return fingerprint(changed) != fingerprint(base);
+    };
+    CHECK(differs([](ContainerConfig& c) { c.env.emplace_back("X=1"); }));
+    CHECK(differs([](ContainerConfig& c) { c.mounts.pop_back(); }));
+    CHECK(differs([](ContainerConfig& c) { c.mounts[0].read_only = false; }));
+    CHECK(differs([](ContainerConfig& c) { c.ulimits[0].hard = 1; }));
+    CHECK(differs([](ContainerConfig& c) { c.device_requests.clear(); }));
+    CHECK(differs([](ContainerConfig& c) { c.privileged = true; }));
+    CHECK(differs([](ContainerConfig& c) { c.ipc_mode = "private"; }));
+    CHECK(differs([](ContainerConfig& c) { c.cap_add.emplace_back("SYS_PTRACE"); }));
+}

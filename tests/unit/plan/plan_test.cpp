@@ -1,0 +1,160 @@
+#include "cluster_builder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace dockdist;
+using namespace dockdist::testing;
+
+namespace {
+
+std::string plan_text(const ClusterSpec& spec, const ObservedCluster& observed) {
+    const auto result = make_plan(spec, observed, context());
+    REQUIRE(result.errors.empty());
+    return to_text(result.plan, spec);
+}
+
+} // namespace
+
+TEST_CASE("fresh hosts: every node is created, started and joined") {
+    const auto spec = spec_of(2);
+    CHECK(plan_text(spec, fresh(spec)) ==
+          "node-0  create container dockdist-vision-node-0 (train:1, all GPUs)  # not there\n"
+          "node-1  create container dockdist-vision-node-1 (train:1, all GPUs)  # not there\n"
+          "node-0  start node node-0\n"
+          "node-1  start node node-1\n"
+          "node-0  join node node-0 (rank 0 of 2)\n"
+          "node-1  join node node-1 (rank 1 of 2)\n");
+}
+
+TEST_CASE("a host without image and toolkit gets both, the others nothing") {
+    const auto spec = spec_of(2);
+    auto observed = fresh(spec);
+    observed.hosts[1].image.reset();
+    observed.hosts[1].toolkit_there = false;
+    const auto text = plan_text(spec, observed);
+    CHECK(text.starts_with("node-1  pull image train:1  # the host lacks it\n"
+                           "node-1  upload toolkit  # the host lacks this version\n"));
+}
+
+TEST_CASE("nothing changed: nothing to do") {
+    const auto spec = spec_of(3);
+    CHECK(plan_text(spec, after_up(spec)) == "nothing to do\n");
+}
+
+TEST_CASE("one host's configuration changed: that node alone is made anew, and all meet again") {
+    const auto spec = spec_of(2);
+    const auto observed = after_up(spec);
+    auto changed = spec;
+    changed.hosts[1].env["NCCL_DEBUG"] = "INFO";
+    CHECK(plan_text(changed, observed) ==
+          "node-1  remove container dockdist-vision-node-1  # its configuration changed\n"
+          "node-1  create container dockdist-vision-node-1 (train:1, all GPUs)  # its configuration changed\n"
+          "node-1  start node node-1\n"
+          "node-0  join node node-0 (rank 0 of 2)\n"
+          "node-1  join node node-1 (rank 1 of 2)\n");
+}
+
+TEST_CASE("a stopped node is started again and joined") {
+    const auto spec = spec_of(2);
+    auto observed = after_up(spec);
+    observed.hosts[0].nodes[0].state = ContainerState::exited;
+    observed.hosts[0].nodes[0].record.reset();
+    CHECK(plan_text(spec, observed) == "node-0  start node node-0  # not running\n"
+                                       "node-0  join node node-0 (rank 0 of 2)\n"
+                                       "node-1  join node node-1 (rank 1 of 2)\n");
+}
+
+TEST_CASE("a node that runs but never joined is joined, not made anew") {
+    const auto spec = spec_of(2);
+    auto observed = after_up(spec);
+    observed.hosts[1].nodes[0].record.reset();
+    CHECK(plan_text(spec, observed) == "node-0  join node node-0 (rank 0 of 2)\n"
+                                       "node-1  join node node-1 (rank 1 of 2)\n");
+}
+
+TEST_CASE("nodes that know different members are joined again") {
+    const auto spec = spec_of(2);
+    auto observed = after_up(spec);
+    observed.hosts[1].nodes[0].members_hash = "another";
+    CHECK(plan_text(spec, observed).find("join node node-0") != std::string::npos);
+}
+
+TEST_CASE("a host that left the file loses its node, when it is still among the hosts") {
+    auto spec = spec_of(1);
+    spec.hosts[0].nodes = 2;
+    spec.hosts[0].gpus = {.kind = GpuSpec::Kind::none};
+    auto observed = after_up(spec);
+    spec.hosts[0].nodes = 1;
+    const auto text = plan_text(spec, observed);
+    CHECK(text.find("remove container dockdist-vision-node-0-1  # the file does not name it") != std::string::npos);
+}
+
+TEST_CASE("the image of a tag changed: the node is made anew") {
+    const auto spec = spec_of(1);
+    auto observed = after_up(spec);
+    observed.hosts[0].image->id = "sha256:2";
+    CHECK(plan_text(spec, observed).find("# the image changed") != std::string::npos);
+}
+
+TEST_CASE("a cluster of the same name from another file is not touched") {
+    const auto spec = spec_of(1);
+    auto observed = after_up(spec);
+    observed.hosts[0].nodes[0].labels[labels::origin] = "eve@laptop:/tmp/cluster.yaml";
+    observed.hosts[0].nodes[0].labels[labels::spec] = "different";
+    auto result = make_plan(spec, observed, context());
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].kind == ErrorKind::conflict);
+    CHECK(result.errors[0].where == "node-0 (tcp://10.0.0.1:2375)");
+    CHECK(result.errors[0].message ==
+          "a cluster named vision is there already, made by eve@laptop:/tmp/cluster.yaml, and differs from this file");
+    CHECK(result.plan.empty());
+
+    auto taking_over = context();
+    taking_over.take_over = true;
+    CHECK(make_plan(spec, observed, taking_over).errors.empty());
+}
+
+TEST_CASE("the same file from another machine finds its cluster and changes nothing") {
+    const auto spec = spec_of(2);
+    auto observed = after_up(spec);
+    for (auto& host : observed.hosts) {
+        host.nodes[0].labels[labels::origin] = "ada@desk:/src/cluster.yaml";
+    }
+    CHECK(plan_text(spec, observed) == "nothing to do\n");
+}
+
+TEST_CASE("every host that cannot do what is asked is told of at once") {
+    const auto spec = spec_of(3);
+    auto observed = fresh(spec);
+    observed.hosts[0].engine.os_type = "windows";
+    observed.hosts[1].engine.podman = true;
+    observed.hosts[2].image->architecture = "arm64";
+    const auto result = make_plan(spec, observed, context());
+    REQUIRE(result.errors.size() == 3);
+    CHECK(result.errors[0].message == "the engine runs windows containers");
+    CHECK(result.errors[1].message == "Podman ignores GPU requests that are not CDI names");
+    CHECK(result.errors[2].message == "the image is for arm64, the host is x86_64");
+}
+
+TEST_CASE("pull: never, and the host lacks the image") {
+    auto spec = spec_of(1);
+    spec.image.pull = ImageSpec::Pull::never;
+    auto observed = fresh(spec);
+    observed.hosts[0].image.reset();
+    const auto result = make_plan(spec, observed, context());
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].message == "the image train:1 is not there");
+}
+
+TEST_CASE("a container's labels say whose it is, and hold nothing else") {
+    const auto spec = spec_of(1);
+    const auto plan = make_plan(spec, fresh(spec), context()).plan;
+    const auto& found = plan.creates.at(0).config.labels;
+    CHECK(found.at("dockdist.cluster") == "vision");
+    CHECK(found.at("dockdist.role") == "node");
+    CHECK(found.at("dockdist.node") == "node-0");
+    CHECK(found.at("dockdist.rank") == "0");
+    CHECK(found.size() == 8);
+}

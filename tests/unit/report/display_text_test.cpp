@@ -1,0 +1,71 @@
+#include "report/display_text.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+
+TEST_CASE("is_plain_ascii tells control bytes and other alphabets apart, wherever they stand") {
+    CHECK(is_plain_ascii("a\tb\nc"));
+    CHECK(is_plain_ascii(std::string(1000, 'x')));
+    for (const char bad : {'\x1b', '\r', '\x7f', '\0', '\x80', '\xff'}) {
+        for (const std::size_t at : {0U, 255U, 256U, 999U}) {
+            std::string text(1000, 'x');
+            text[at] = bad;
+            CAPTURE(at);
+            CHECK_FALSE(is_plain_ascii(text));
+        }
+    }
+}
+
+TEST_CASE("safe_line keeps colours on a terminal and closes them") {
+    CHECK(safe_line("\x1b[31mred\x1b[38;5;9m!", Colours::keep) == "\x1b[31mred\x1b[38;5;9m!\x1b[0m");
+    CHECK(safe_line("\x1b[31mred\x1b[0m", Colours::drop) == "red");
+}
+
+TEST_CASE("safe_line shows what would move the cursor, change the title or reset the terminal") {
+    CHECK(safe_line("\x1b[2J", Colours::keep) == "\\x1b[2J");
+    CHECK(safe_line("\x1b]0;title\x07", Colours::keep) == "\\x1b]0;title\\x07");
+    CHECK(safe_line("\x1b"
+                    "c",
+                    Colours::keep) == "\\x1bc");
+    CHECK(safe_line("\x1b[?1049h", Colours::keep) == "\\x1b[?1049h");
+    CHECK(safe_line("a\bb", Colours::keep) == "a\\x08b");
+    CHECK(safe_line("\xC2\x9B"
+                    "2J",
+                    Colours::keep) == "\\x9b2J");
+    CHECK(safe_line("\x9B"
+                    "2J",
+                    Colours::keep) == "\\x9b2J");
+    CHECK(safe_line("\x1b[31", Colours::keep) == "\\x1b[31");
+    CHECK(safe_line("\x1b[?25m", Colours::keep) == "\\x1b[?25m");
+    CHECK(safe_line("abc\u202Ecba", Colours::keep) == "abc\\u202ecba");
+}
+
+TEST_CASE("safe_line drops what only serves a live display") {
+    CHECK(safe_line("\x1b[?25l50%\x1b[K\x1b[A\x1b[?25h", Colours::keep) == "50%");
+}
+
+TEST_CASE("safe_line leaves other alphabets alone") {
+    CHECK(safe_line("Größe 世界 🚀 50%|█████", Colours::drop) == "Größe 世界 🚀 50%|█████");
+}
+
+TEST_CASE("display_width counts columns, not bytes") {
+    CHECK(display_width("abc") == 3);
+    CHECK(display_width("grün") == 4);
+    CHECK(display_width("世界") == 4);
+    CHECK(display_width("🚀") == 2);
+    CHECK(display_width("e\u0301") == 1);
+    CHECK(display_width("\x1b[31mred\x1b[0m") == 3);
+}
+
+TEST_CASE("clipped cuts by columns and says so") {
+    CHECK(clipped("abcdef", 6, true) == "abcdef");
+    CHECK(clipped("abcdef", 5, true) == "abcd…");
+    CHECK(clipped("abcdef", 5, false) == "abcd~");
+    CHECK(clipped("世界世界", 6, true) == "世界…");
+    CHECK(clipped("abc", 0, true).empty());
+}
+
+TEST_CASE("clipped closes the colours of what it cuts") {
+    CHECK(clipped("\x1b[31mabcdef\x1b[0m", 4, true) == "\x1b[31mabc…\x1b[0m");
+}

@@ -1,0 +1,64 @@
+#include "report/json_reporter.hpp"
+#include "support.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+using namespace dockdist;
+using namespace std::chrono_literals;
+using test::check_golden;
+using test::FakeClock;
+using test::KeepingSink;
+using Kind = Event::Kind;
+
+namespace {
+
+struct Json {
+    KeepingSink sink{};
+    FakeClock clock{};
+    JsonReporter reporter{{.fd = 1, .now = clock.reader()}, sink};
+};
+
+} // namespace
+
+TEST_CASE("every event and error is one JSON object a line on stdout") {
+    Json json;
+    json.reporter.on({.kind = Kind::phase_started, .phase = "create"});
+    json.reporter.on(
+        {.kind = Kind::step_started, .phase = "create", .subject = "node-0", .text = "create container"});
+    json.reporter.on(
+        {.kind = Kind::step_progress, .phase = "create", .subject = "node-0", .current = 5, .total = 10});
+    json.reporter.on({.kind = Kind::step_finished,
+                      .phase = "create",
+                      .subject = "node-0",
+                      .text = "created",
+                      .elapsed = 120ms});
+    json.reporter.on({.kind = Kind::step_failed,
+                      .phase = "create",
+                      .subject = "node-1",
+                      .text = "refused",
+                      .elapsed = 7ms});
+    json.reporter.on({.kind = Kind::phase_finished, .phase = "create", .elapsed = 420ms});
+    json.reporter.on({.kind = Kind::warning, .subject = "node-0", .text = "a \"quoted\"\nline\x1b[2J"});
+    json.reporter.on({.kind = Kind::note, .text = "not UTF-8: \xFF"});
+    json.reporter.error(
+        {.kind = ErrorKind::engine, .where = "node-1 (unix:///x)", .message = "no", .hint = "do"});
+    json.reporter.error({.kind = ErrorKind::config, .message = "no"});
+    json.reporter.finish();
+    CHECK(json.sink.written.count(2) == 0);
+    check_golden("events.jsonl", json.sink.written[1]);
+    std::istringstream lines(json.sink.written[1]);
+    for (std::string line; std::getline(lines, line);) {
+        CHECK(nlohmann::json::accept(line));
+    }
+}
+
+TEST_CASE("progress as JSON comes once a second for a subject") {
+    Json json;
+    for (int i = 0; i < 50; ++i) {
+        json.reporter.on({.kind = Kind::step_progress, .phase = "image", .subject = "node-0", .current = 1});
+        json.clock.advance(50ms);
+    }
+    CHECK(std::ranges::count(json.sink.written[1], '\n') == 3);
+}

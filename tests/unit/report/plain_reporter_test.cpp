@@ -1,0 +1,70 @@
+#include "report/plain_reporter.hpp"
+#include "support.hpp"
+
+using namespace dockdist;
+using namespace std::chrono_literals;
+using test::check_golden;
+using test::FakeClock;
+using test::KeepingSink;
+using Kind = Event::Kind;
+
+namespace {
+
+struct Plain {
+    KeepingSink sink{};
+    FakeClock clock{};
+    PlainReporter reporter;
+    explicit Plain(bool verbose = false) : reporter({.verbose = verbose, .now = clock.reader()}, sink) {}
+    const std::string& text() { return sink.written[2]; }
+};
+
+} // namespace
+
+TEST_CASE("a pipe gets one line for each step that ended, without control bytes") {
+    Plain plain;
+    auto& reporter = plain.reporter;
+    reporter.on({.kind = Kind::phase_started, .phase = "create"});
+    reporter.on(
+        {.kind = Kind::step_started, .phase = "create", .subject = "node-0", .text = "create container"});
+    reporter.on(
+        {.kind = Kind::step_started, .phase = "create", .subject = "node-1", .text = "create container"});
+    reporter.on({.kind = Kind::step_finished,
+                 .phase = "create",
+                 .subject = "node-0",
+                 .text = "created",
+                 .elapsed = 120ms});
+    reporter.on({.kind = Kind::warning, .subject = "node-1", .text = "engine 20.10 is old"});
+    reporter.on({.kind = Kind::step_failed,
+                 .phase = "create",
+                 .subject = "node-1",
+                 .text = "create container",
+                 .elapsed = 300ms});
+    reporter.on({.kind = Kind::phase_finished, .phase = "create", .elapsed = 420ms});
+    reporter.on({.kind = Kind::note, .text = "taking back what was made"});
+    reporter.error(
+        {.where = "node-1 (tcp://10.0.0.2:2375)", .message = "no space left\x1b[2J", .hint = "free some"});
+    reporter.finish();
+    check_golden("plain.txt", plain.text());
+}
+
+TEST_CASE("a long transfer shows life in a pipe every ten seconds and no oftener") {
+    Plain plain;
+    plain.reporter.on({.kind = Kind::step_started, .phase = "image", .subject = "node-0", .text = "pulling"});
+    for (std::uint64_t second = 1; second <= 25; ++second) {
+        plain.clock.advance(1s);
+        plain.reporter.on({.kind = Kind::step_progress,
+                           .phase = "image",
+                           .subject = "node-0",
+                           .current = second << 20U,
+                           .total = std::uint64_t{100} << 20U});
+    }
+    CHECK(plain.text() == "node-0: image: pulling 11.0 MiB of 100.0 MiB, 1.0 MiB/s\n"
+                          "node-0: image: pulling 21.0 MiB of 100.0 MiB, 1.0 MiB/s\n");
+}
+
+TEST_CASE("verbose plain output tells of starts") {
+    Plain plain(true);
+    plain.reporter.on(
+        {.kind = Kind::step_started, .phase = "join", .subject = "node-0", .text = "exchange keys"});
+    CHECK(plain.text() == "node-0: join: exchange keys\n");
+}

@@ -1,0 +1,105 @@
+#include "unit/spec/support.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+using namespace dockdist::test;
+
+namespace {
+
+ClusterSpec hosts(const std::string& list) {
+    return load_good("image: a\nhosts:\n" + list);
+}
+
+} // namespace
+
+TEST_CASE("a host in short form is its address, with every default") {
+    const auto spec = hosts("  - ssh://ops@10.0.0.1\n");
+    REQUIRE(spec.hosts.size() == 1);
+    const auto& host = spec.hosts[0];
+    CHECK(host.name == HostName("node-0"));
+    CHECK(host.docker.scheme == EngineAddress::Scheme::ssh);
+    CHECK(host.docker.user == "ops");
+    CHECK(host.address == "10.0.0.1");
+    CHECK(host.gpus == GpuSpec{});
+    CHECK(host.nodes == 1);
+    CHECK_FALSE(host.slots.has_value());
+    CHECK(host.line == 3);
+}
+
+TEST_CASE("a host in long form says everything") {
+    const auto spec = hosts(R"(
+  - name: a
+    docker: tcp://10.0.0.1:2390
+    tls: {ca: certs/ca.pem, cert: /etc/c.pem, key: ../key.pem}
+    address: gpu-1.lab
+    gpus: [0, GPU-1b]
+    slots: 4
+    nodes: 2
+    env: {NCCL_IB_HCA: mlx5_0}
+    interface: ib0
+)");
+    const auto& host = spec.hosts[0];
+    CHECK(host.name == HostName("a"));
+    CHECK(host.docker.scheme == EngineAddress::Scheme::tls);
+    CHECK(host.docker.port == Port{2390});
+    CHECK(host.tls == TlsFiles{"/work/vision/certs/ca.pem", "/etc/c.pem", "/work/key.pem"});
+    CHECK(host.address == "gpu-1.lab");
+    CHECK(host.gpus.devices == std::vector<std::string>{"0", "GPU-1b"});
+    CHECK(host.slots == 4);
+    CHECK(host.nodes == 2);
+    CHECK(host.env == std::map<std::string, std::string>{{"NCCL_IB_HCA", "mlx5_0"}});
+    CHECK(host.interface == "ib0");
+}
+
+TEST_CASE("with tls an address without a port means Docker's TLS port") {
+    const auto spec = hosts("  - {docker: tcp://h, tls: {ca: a, cert: b, key: c}}\n"
+                            "  - {docker: \"tcp://[fe80::2375]\", tls: {ca: a, cert: b, key: c}}\n"
+                            "  - {docker: tcp://i:2375, tls: {ca: a, cert: b, key: c}}\n");
+    CHECK(spec.hosts[0].docker.port == Port{2376});
+    CHECK(spec.hosts[1].docker.port == Port{2376});
+    CHECK(spec.hosts[2].docker.port == Port{2375});
+}
+
+TEST_CASE("tcp without TLS is taken on loopback and where the file insists") {
+    const auto spec = hosts(
+        "  - {docker: tcp://127.0.0.1:2375, gpus: none}\n  - {docker: tcp://10.0.0.1, insecure: true}\n");
+    CHECK(spec.hosts[0].docker.scheme == EngineAddress::Scheme::tcp);
+    CHECK_FALSE(spec.hosts[0].insecure);
+    CHECK(spec.hosts[1].insecure);
+}
+
+TEST_CASE("an engine on loopback or a unix socket leaves the node to find its address") {
+    const auto spec =
+        hosts("  - {docker: tcp://localhost:2375}\n  - {docker: unix:///var/run/docker.sock}\n");
+    CHECK(spec.hosts[0].address.empty());
+    CHECK(spec.hosts[1].address.empty());
+}
+
+TEST_CASE("a context is kept by name") {
+    const auto spec = hosts("  - {name: lab, context: my-lab.1, address: 10.0.0.9}\n");
+    CHECK(spec.hosts[0].context == "my-lab.1");
+    CHECK(spec.hosts[0].docker == EngineAddress{});
+}
+
+TEST_CASE("gpus: all, none, a count, indices, CDI names") {
+    const auto spec = hosts("  - {docker: ssh://a, gpus: all}\n  - {docker: ssh://b, gpus: none}\n"
+                            "  - {docker: ssh://c, gpus: 8}\n  - {docker: ssh://d, gpus: [1]}\n"
+                            "  - {docker: ssh://e, gpus: [nvidia.com/gpu=0], cdi: true}\n");
+    CHECK(spec.hosts[0].gpus.kind == GpuSpec::Kind::all);
+    CHECK(spec.hosts[1].gpus.kind == GpuSpec::Kind::none);
+    CHECK(spec.hosts[2].gpus == GpuSpec{.kind = GpuSpec::Kind::count, .count = 8});
+    CHECK(spec.hosts[3].gpus.devices == std::vector<std::string>{"1"});
+    CHECK(spec.hosts[4].gpus.devices == std::vector<std::string>{"nvidia.com/gpu=0"});
+    CHECK(spec.hosts[4].cdi);
+}
+
+TEST_CASE("entries of one engine are fine while their GPUs differ") {
+    const auto spec = hosts("  - {docker: ssh://a, gpus: [0, 1]}\n  - {docker: ssh://a, gpus: [2, 3]}\n"
+                            "  - {docker: ssh://a, gpus: none}\n");
+    CHECK(spec.hosts.size() == 3);
+}
+
+TEST_CASE("one fixed port serves hosts that are different machines") {
+    CHECK(load_good("image: a\nhosts: [ssh://a, ssh://b]\nssh: {port: 2222}\n").ssh.port == Port{2222});
+}

@@ -1,0 +1,212 @@
+#include "launch/launcher.hpp"
+#include "spec/sections.hpp"
+#include "unit/spec/support.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+using namespace dockdist;
+using namespace dockdist::test;
+
+using Env = std::map<std::string, std::string>;
+
+TEST_CASE("two keys make a cluster, and everything else has its default") {
+    const auto spec = load_good("image: a/b:c\nhosts: [ssh://h]\n");
+    CHECK(spec.name == ClusterName("vision"));
+    CHECK(spec.image == ImageSpec{.ref = ImageRef("a/b:c")});
+    CHECK(spec.container == ContainerSpec{});
+    CHECK(spec.ssh == SshSpec{});
+    CHECK(spec.sync.empty());
+    CHECK(spec.launcher.empty());
+    CHECK(spec.file == "/work/vision/cluster.yaml");
+}
+
+TEST_CASE("an image in long form") {
+    const auto image =
+        load_good("image: {ref: a, pull: always, platform: linux/arm64}\nhosts: [ssh://h]\n").image;
+    CHECK(image == ImageSpec{ImageRef("a"), ImageSpec::Pull::always, "linux/arm64"});
+}
+
+TEST_CASE("an empty section counts as absent") {
+    const auto spec = load_good("image: a\nhosts: [ssh://h]\ncontainer:\nssh:\nsync:\n");
+    CHECK(spec.container == ContainerSpec{});
+}
+
+TEST_CASE("sizes, limits and words of the container") {
+    const auto c =
+        load_container(
+            "  {shm_size: 1.5g, ipc: private, ulimits: {memlock: 512m, nofile: 65536, stack: {soft: 8m, "
+            "hard: "
+            "unlimited}}, privileged: true, pids_limit: unlimited, entrypoint: image, runtime: nvidia, "
+            "workdir: /w, user: \"1000:100\", cap_add: [cap_sys_ptrace, NET_ADMIN]}\n")
+            .container;
+    CHECK(c.shm_size == Bytes{3ULL << 29U});
+    CHECK(c.ipc == "private");
+    CHECK(c.ulimits.at("memlock") == UlimitSpec{512 << 20, 512 << 20});
+    CHECK(c.ulimits.at("nofile") == UlimitSpec{65536, 65536});
+    CHECK(c.ulimits.at("stack") == UlimitSpec{8 << 20, -1});
+    CHECK(c.privileged);
+    CHECK(c.pids_limit == -1);
+    CHECK(c.entrypoint == ContainerSpec::Entrypoint::image);
+    CHECK(c.runtime == "nvidia");
+    CHECK(c.workdir == "/w");
+    CHECK(c.user == "1000:100");
+    CHECK(c.cap_add == std::vector<std::string>{"SYS_PTRACE", "NET_ADMIN"});
+}
+
+TEST_CASE("limits that the file does not name keep their defaults") {
+    const auto c = load_container("  {ulimits: {nofile: 1024}}\n").container;
+    CHECK(c.ulimits.at("memlock") == UlimitSpec{-1, -1});
+}
+
+TEST_CASE("mounts in short and long form") {
+    const auto c =
+        load_container(
+            "  mounts:\n  - /data:/data\n  - /home:/home:ro\n  - cache:/cache\n"
+            "  - {source: /a, target: /b, read_only: true}\n  - /etc/hosts.more:/opt/dockdist-x:rw\n")
+            .container;
+    CHECK(c.mounts == std::vector<MountSpec>{{"/data", "/data", false},
+                                             {"/home", "/home", true},
+                                             {"cache", "/cache", false},
+                                             {"/a", "/b", true},
+                                             {"/etc/hosts.more", "/opt/dockdist-x", false}});
+}
+
+TEST_CASE("devices: auto, none, a list") {
+    CHECK(load_container("  {devices: auto}\n").container.devices_auto);
+    CHECK_FALSE(load_container("  {devices: none}\n").container.devices_auto);
+    const auto listed = load_container("  {devices: [/dev/infiniband, /dev/fuse]}\n").container;
+    CHECK_FALSE(listed.devices_auto);
+    CHECK(listed.devices == std::vector<std::string>{"/dev/infiniband", "/dev/fuse"});
+}
+
+TEST_CASE("env as a map and as a list says the same") {
+    const Env expected{{"A", "1"}, {"B", "x=y"}, {"HOME_NOW", "/h"}, {"D", ""}};
+    const Env outside{{"HOME_NOW", "/h"}};
+    CHECK(load_container("  env: {A: 1, B: x=y, HOME_NOW: , D: \"\"}\n", outside).container.env == expected);
+    CHECK(load_container("  env: [A=1, B=x=y, HOME_NOW, D=]\n", outside).container.env == expected);
+}
+
+TEST_CASE("values of env are the text of the file, never a YAML type") {
+    const auto env =
+        load_container(
+            "  env:\n    A: no\n    B: 0755\n    C: 2222:22\n    D: 1e3\n    E: 3.10\n    F: 2026-01-01\n"
+            "    G: True\n    H: \"a\\nb\\\"c'\"\n    I: $(touch /pwn)\n    J: 'null'\n")
+            .container.env;
+    CHECK(env == Env{{"A", "no"},
+                     {"B", "0755"},
+                     {"C", "2222:22"},
+                     {"D", "1e3"},
+                     {"E", "3.10"},
+                     {"F", "2026-01-01"},
+                     {"G", "True"},
+                     {"H", "a\nb\"c'"},
+                     {"I", "$(touch /pwn)"},
+                     {"J", "null"}});
+}
+
+TEST_CASE("a variable that is taken from an environment without it is left out, with a warning") {
+    const auto loaded = load("image: a\nhosts: [ssh://h]\ncontainer: {env: [WANDB_MODE]}\n");
+    CHECK(loaded.errors.empty());
+    REQUIRE(loaded.warnings.size() == 1);
+    CHECK(loaded.warnings[0].where == "/work/vision/cluster.yaml:3:19");
+    CHECK(loaded.spec.container.env.empty());
+}
+
+TEST_CASE("what looks like a secret in env is warned of, and what only sounds like one is not") {
+    const auto warnings = [](const std::string& name) {
+        return load("image: a\nhosts: [ssh://h]\ncontainer: {env: {" + name + ": x}}\n").warnings.size();
+    };
+    CHECK(warnings("HF_TOKEN") == 1);
+    CHECK(warnings("WANDB_API_KEY") == 1);
+    CHECK(warnings("TOKENIZERS_PARALLELISM") == 0);
+    CHECK(warnings("NCCL_DEBUG") == 0);
+}
+
+TEST_CASE("secrets come from the environment, a variable or a file") {
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("dockdist-secret-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "token") << "from file\n";
+    const auto loaded = load_spec(
+        "image: a\nhosts: [ssh://h]\ncontainer: {secrets: {A: , B: \"${OTHER}\", C: {file: token}}}\n",
+        folder / "cluster.yaml", environment({{"A", "from env"}, {"OTHER", "other"}}));
+    std::filesystem::remove_all(folder);
+    CHECK_MESSAGE(loaded.errors.empty(), all_text(loaded.errors));
+    CHECK(loaded.spec.container.secrets ==
+          std::vector<SecretSpec>{{"A", "from env"}, {"B", "other"}, {"C", "from file"}});
+}
+
+TEST_CASE("a command that starts nothing needs no secrets") {
+    const std::string text =
+        "image: a\nhosts: [ssh://h]\ncontainer: {secrets: {A: , B: \"${OTHER}\", C: {file: /nowhere}}}\n";
+    CHECK(load(text).errors.size() == 3);
+    const auto loaded = load_spec(text, "cluster.yaml", environment(), {.resolve_secrets = false});
+    CHECK(loaded.errors.empty());
+    CHECK(loaded.spec.container.secrets == std::vector<SecretSpec>{{"A", ""}, {"B", ""}, {"C", ""}});
+}
+
+TEST_CASE("variables are replaced in any value, after the YAML is read") {
+    const auto spec = load_good(
+        "image: ${REGISTRY:-docker.io/}pytorch/pytorch:${TAG}\nhosts: [\"ssh://${WHO}@h\"]\n"
+        "container: {privileged: \"${PRIV:-false}\", env: {A: \"${EVIL}\"}}\nssh: {port: \"${P}\"}\n",
+        {{"TAG", "2.6"}, {"WHO", "ops"}, {"P", "2300"}, {"EVIL", "x\nprivileged: true"}});
+    CHECK(spec.image.ref == ImageRef("docker.io/pytorch/pytorch:2.6"));
+    CHECK(spec.hosts[0].docker.user == "ops");
+    CHECK(spec.ssh.port == Port{2300});
+    CHECK(spec.container.env.at("A") == "x\nprivileged: true");
+    CHECK_FALSE(spec.container.privileged);
+}
+
+TEST_CASE("sync takes folders from beside the file, from home, and absolute ones") {
+    const auto spec = load_good(
+        "image: a\nhosts: [ssh://h]\nsync: [\".:/w\", \"~/lib:/lib2\", \"/abs/x:/y\", \"../up:/up\"]\n",
+        {{"HOME", "/home/ops"}});
+    const auto source = [&](std::size_t i) {
+        return std::filesystem::path(spec.sync.at(i).source).lexically_normal();
+    };
+    CHECK(spec.sync.at(0) == SyncSpec{"/work/vision/", "/w"});
+    CHECK(source(1) == "/home/ops/lib");
+    CHECK(source(2) == "/abs/x");
+    CHECK(source(3) == "/work/up");
+}
+
+TEST_CASE("anchors, merge keys and x- keys work") {
+    const auto spec =
+        load_good("x-common: &common {gpus: none, slots: 4}\nimage: a\nhosts:\n"
+                  "  - {<<: *common, docker: ssh://h}\n  - {<<: *common, docker: ssh://i, slots: 2}\n");
+    CHECK(spec.hosts[0].slots == 4);
+    CHECK(spec.hosts[1].slots == 2);
+    CHECK(spec.hosts[1].gpus.kind == GpuSpec::Kind::none);
+}
+
+TEST_CASE("a mistake that an alias repeats is told once") {
+    const auto loaded = load("x-m: &m {A: [1]}\nimage: a\nhosts:\n  - {docker: ssh://h, env: *m}\n  - "
+                             "{docker: ssh://i, env: *m}\n");
+    CHECK(loaded.errors.size() == 2); // one for each key path
+    CHECK(loaded.errors[0].where == loaded.errors[1].where);
+}
+
+TEST_CASE("a byte order mark and Windows line ends are taken") {
+    CHECK(load_good("\xEF\xBB\xBFimage: a\r\nhosts:\r\n  - ssh://h\r\n").hosts.size() == 1);
+}
+
+TEST_CASE("mounts of the engine's socket, / and /etc are warned of") {
+    const auto loaded =
+        load("image: a\nhosts: [ssh://h]\ncontainer: {mounts: [\"/var/run/docker.sock:/s\", \"/:/host\", "
+             "\"/etc/:/e:ro\", \"/etc/localtime:/etc/localtime\"]}\n");
+    CHECK(loaded.errors.empty());
+    CHECK(loaded.warnings.size() == 3);
+}
+
+TEST_CASE("the launchers that a file may name are those that run has") {
+    std::vector<std::string_view> run_has;
+    std::ranges::transform(launchers(), std::back_inserter(run_has), &Launcher::name);
+    std::ranges::sort(run_has);
+    const auto names = launcher_names();
+    CHECK(std::ranges::equal(names, run_has));
+}

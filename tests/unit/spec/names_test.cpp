@@ -1,0 +1,62 @@
+#include "core/text.hpp"
+#include "spec/names.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+
+TEST_CASE("image references are those that docker pull takes") {
+    const std::string digest = "sha256:" + std::string(64, 'a');
+    for (const std::string good :
+         {"ubuntu", "ubuntu:22.04", "pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel",
+          "nvcr.io/nvidia/pytorch:25.01-py3", "localhost:5000/a/b:c", "localhost/a", "a__b/c-d.e",
+          "[::1]:5000/a", "1234567890.dkr.ecr.us-east-1.amazonaws.com/a"}) {
+        CAPTURE(good);
+        CHECK(is_image_reference(good));
+        CHECK(is_image_reference(good + "@" + digest));
+    }
+    CHECK(is_image_reference(digest));
+    for (const std::string bad :
+         {"", " ", "a b", "Ubuntu", "a:", ":a", "a/", "/a", "a//b", "a@sha256:12", "a:b:c", "-a", "a:.b",
+          "--privileged", "a\nb", "a?b", "../a", "http://a/b"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(is_image_reference(bad));
+    }
+}
+
+TEST_CASE("peer addresses are host names and IP addresses without a port") {
+    for (const std::string good : {"10.0.0.1", "gpu-1.lab", "fe80::1%eth0", "::1", "2001:db8::7", "a"}) {
+        CAPTURE(good);
+        CHECK(is_peer_address(good));
+    }
+    for (const std::string bad : {"10.0.0.1:22", "10.0.0", "300.1.1.1", "0.0.0.0", "::", "-a", "a b", "a\nb",
+                                  "a..b", "[::1]", "a/b", "a;b"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(is_peer_address(bad));
+    }
+}
+
+TEST_CASE("loopback is every way to say this machine") {
+    CHECK(is_loopback("127.0.0.1"));
+    CHECK(is_loopback("127.9.9.9"));
+    CHECK(is_loopback("::1"));
+    CHECK(is_loopback("localhost"));
+    CHECK_FALSE(is_loopback("10.0.0.1"));
+    CHECK_FALSE(is_loopback("127.evil.example"));
+    CHECK_FALSE(is_loopback("localhost.evil.example"));
+}
+
+TEST_CASE("any folder's name becomes a plain name") {
+    CHECK(to_cluster_name("vision") == "vision");
+    CHECK(to_cluster_name("My_Project v2") == "my-project-v2");
+    CHECK(to_cluster_name("--x--") == "x");
+    CHECK(to_cluster_name("Übung") == "bung");
+    CHECK(to_cluster_name("a..b") == "a.b");
+    CHECK(to_cluster_name("") == "cluster");
+    CHECK(to_cluster_name("___") == "cluster");
+    CHECK(to_cluster_name(std::string(39, 'a') + "-b") == std::string(39, 'a'));
+    for (const std::string odd : {"a.-b", "-.a.-", "...", "a-", "日本語"}) {
+        CAPTURE(odd);
+        CHECK(is_plain_name(to_cluster_name(odd)));
+    }
+}
