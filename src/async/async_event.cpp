@@ -27,11 +27,12 @@ Task<void> AsyncEvent::wait_for_change() {
     if (set_) {
         co_return;
     }
-    // A notification and a cancellation both end the wait with operation_aborted; the coroutine's own state tells
-    // them apart.
+    // A notification and a cancellation both end the wait with operation_aborted; the coroutine's own state
+    // tells them apart.
     co_await never_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     const auto state = co_await boost::asio::this_coro::cancellation_state;
-    if (state.cancelled() != boost::asio::cancellation_type::none && co_await boost::asio::this_coro::throw_if_cancelled()) {
+    if (state.cancelled() != boost::asio::cancellation_type::none &&
+        co_await boost::asio::this_coro::throw_if_cancelled()) {
         throw boost::system::system_error(boost::asio::error::operation_aborted);
     }
 }

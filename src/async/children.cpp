@@ -39,8 +39,8 @@ Task<bool> Children::join(OnCancel on_cancel) {
         const auto state = co_await asio::this_coro::cancellation_state;
         if (!cancelled && state.cancelled() != asio::cancellation_type::none) {
             cancelled = true;
-            // A wait that starts in a cancelled state is not woken by that cancellation again, but a second signal
-            // must not wake it either.
+            // A wait that starts in a cancelled state is not woken by that cancellation again, but a second
+            // signal must not wake it either.
             co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
             if (on_cancel == OnCancel::forward) {
                 cancel();

@@ -1,5 +1,5 @@
-// What run_all, with_timeout and shielded are made of: coroutines that run beside their parent, each with its own
-// cancellation signal, and a parent that never goes on before all of them have ended.
+// What run_all, with_timeout and shielded are made of: coroutines that run beside their parent, each with its
+// own cancellation signal, and a parent that never goes on before all of them have ended.
 #pragma once
 
 #include "async/task.hpp"
@@ -21,14 +21,15 @@ class Children {
 public:
     explicit Children(const boost::asio::any_io_executor& executor);
 
-    // Starts `task` at once, up to its first suspension. What it refers to must live until join() has returned.
+    // Starts `task` at once, up to its first suspension. What it refers to must live until join() has
+    // returned.
     void start(Task<void> task);
     // Asks every child to end. They may take their time.
     void cancel();
 
     enum class OnCancel { forward, ignore };
-    // Waits until every child has ended, whatever happens. Returns whether the parent was cancelled in the meantime;
-    // the parent's cancellation state is fresh afterwards, so the caller has to act on the answer.
+    // Waits until every child has ended, whatever happens. Returns whether the parent was cancelled in the
+    // meantime; the parent's cancellation state is fresh afterwards, so the caller has to act on the answer.
     Task<bool> join(OnCancel on_cancel);
 
     // What child `index` (in order of start) ended with; null when it returned.

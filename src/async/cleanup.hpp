@@ -1,6 +1,7 @@
 // Clean-up that runs although cancellation was asked for.
 //
-// Once a coroutine was cancelled, each later co_await in it throws. So clean-up after a caught cancellation begins with
+// Once a coroutine was cancelled, each later co_await in it throws. So clean-up after a caught cancellation
+// begins with
 //     co_await uncancellable();
 // which is the one co_await that does not; from then on the coroutine cannot be cancelled.
 #pragma once
@@ -34,8 +35,8 @@ Task<T> shielded(Task<T> task) {
     co_return std::move(*value);
 }
 
-// Runs `work`, then `clean_up` whether `work` returned, threw or was cancelled; `clean_up` itself cannot be cancelled.
-// An exception of `work` goes on afterwards.
+// Runs `work`, then `clean_up` whether `work` returned, threw or was cancelled; `clean_up` itself cannot be
+// cancelled. An exception of `work` goes on afterwards.
 template <class T>
 Task<T> with_cleanup(Task<T> work, std::function<Task<void>()> clean_up) {
     const auto executor = co_await boost::asio::this_coro::executor;

@@ -1,5 +1,5 @@
-// Ctrl-C and its kin, counted, and told to whoever is in charge: the program cancels the running command, unless the
-// command has something better to do.
+// Ctrl-C and its kin, counted, and told to whoever is in charge: the program cancels the running command,
+// unless the command has something better to do.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,9 @@ public:
     }
 
     // Called after each interrupt from now on. Returns the handler before it, for whoever puts it back.
-    std::function<void()> handle_with(std::function<void()> handler) { return std::exchange(handler_, std::move(handler)); }
+    std::function<void()> handle_with(std::function<void()> handler) {
+        return std::exchange(handler_, std::move(handler));
+    }
 
 private:
     int count_ = 0;

@@ -9,8 +9,9 @@
 
 namespace dockdist {
 
-// The tasks' results in the tasks' order. When the caller is cancelled, every task is, all are waited for, and then
-// cancellation is thrown. When a task throws, the others still run to their end; then the first one's exception is thrown.
+// The tasks' results in the tasks' order. When the caller is cancelled, every task is, all are waited for,
+// and then cancellation is thrown. When a task throws, the others still run to their end; then the first
+// one's exception is thrown.
 template <class T>
 Task<std::vector<T>> run_all(std::vector<Task<T>> tasks) {
     std::vector<std::optional<T>> values(tasks.size());

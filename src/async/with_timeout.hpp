@@ -9,10 +9,11 @@
 
 namespace dockdist {
 
-// The task's result; or, when it has none after `limit`, `on_timeout`, after the task was cancelled and has ended.
-// A task that succeeds in spite of its cancellation has succeeded.
+// The task's result; or, when it has none after `limit`, `on_timeout`, after the task was cancelled and has
+// ended. A task that succeeds in spite of its cancellation has succeeded.
 template <class T>
-Task<Result<T>> with_timeout(Task<Result<T>> task, std::chrono::steady_clock::duration limit, Error on_timeout) {
+Task<Result<T>> with_timeout(Task<Result<T>> task, std::chrono::steady_clock::duration limit,
+                             Error on_timeout) {
     const auto executor = co_await boost::asio::this_coro::executor;
     std::optional<Result<T>> value;
     detail::Children child(executor);

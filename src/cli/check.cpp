@@ -97,8 +97,8 @@ Task<int> run_check(Context& context) {
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
-    const auto report = co_await check_cluster(cluster.spec, cluster.engines, *context.reporter);
-    context.reporter->finish();
+    QuietReporter quiet(*context.reporter);
+    const auto report = co_await check_cluster(cluster.spec, cluster.engines, quiet);
     if (context.json()) {
         context.print_json(to_json(report, cluster.spec));
     } else {

@@ -101,7 +101,8 @@ Task<Attached> attach_to_cluster(Context& context) {
     if (!attached.errors.empty()) {
         co_return attached;
     }
-    auto observation = co_await observe(attached.spec, attached.engines, "", *context.reporter);
+    QuietReporter quiet(*context.reporter);
+    auto observation = co_await observe(attached.spec, attached.engines, "", quiet);
     attached.errors = std::move(observation.errors);
     if (attached.errors.empty()) {
         auto ready = ready_nodes(attached.spec, observation.cluster);

@@ -29,6 +29,22 @@ struct GlobalOptions {
     bool timings = false;
 };
 
+// Passes warnings and errors on, and keeps the progress of reads to itself: what `status` prints is its table.
+class QuietReporter : public Reporter {
+public:
+    explicit QuietReporter(Reporter& reporter) : reporter_(reporter) {}
+    void on(const Event& event) override {
+        if (event.kind == Event::Kind::warning || event.kind == Event::Kind::note) {
+            reporter_.on(event);
+        }
+    }
+    void error(const Error& error) override { reporter_.error(error); }
+    void finish() override { reporter_.finish(); }
+
+private:
+    Reporter& reporter_;
+};
+
 struct Context {
     boost::asio::any_io_executor executor{};
     GlobalOptions options{};

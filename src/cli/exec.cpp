@@ -36,7 +36,6 @@ std::vector<std::string> in_node(const Options& options, const ClusterSpec& spec
 
 Task<int> run_exec(Context& context, Options options, std::vector<std::string> fallback) {
     auto cluster = co_await attach_to_cluster(context);
-    context.reporter->finish();
     // One node that is not ready does not keep us from another.
     const auto node = find_node(cluster.nodes, options.node);
     if (!node) {

@@ -9,7 +9,6 @@ namespace {
 
 Task<int> run_hostfile(Context& context) {
     auto cluster = co_await attach_to_cluster(context);
-    context.reporter->finish();
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

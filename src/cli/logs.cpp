@@ -29,7 +29,6 @@ Task<Status> show(NodeJob& part, bool follow) {
 
 Task<int> run_logs(Context& context, Options options) {
     auto cluster = co_await attach_to_cluster(context);
-    context.reporter->finish();
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

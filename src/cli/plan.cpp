@@ -44,8 +44,8 @@ Task<int> run_plan(Context& context) {
         co_return context.fail(cluster.errors);
     }
     const std::string version(toolkit_version());
-    const auto observation = co_await observe(cluster.spec, cluster.engines, version, *context.reporter);
-    context.reporter->finish();
+    QuietReporter quiet(*context.reporter);
+    const auto observation = co_await observe(cluster.spec, cluster.engines, version, quiet);
     if (!observation.errors.empty()) {
         co_return context.fail(observation.errors);
     }

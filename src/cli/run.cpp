@@ -148,7 +148,6 @@ Error failure_error(const JobFailure& failure, const JobId& job) {
 
 Task<int> run(Context& context, Options options) {
     auto cluster = co_await attach_to_cluster(context);
-    context.reporter->finish();
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors) == 2 ? 2 : own_failure;
     }

@@ -114,8 +114,9 @@ Task<int> run_status(Context& context) {
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
-    const auto observation = co_await observe(cluster.spec, cluster.engines, "", *context.reporter);
-    context.reporter->finish();
+    QuietReporter quiet(*context.reporter);
+    const auto observation = co_await observe(cluster.spec, cluster.engines, "", quiet);
+
     const auto rows = rows_of(cluster.spec, observation);
     if (context.json()) {
         print_json(context, cluster.spec, rows);

@@ -18,7 +18,9 @@ std::optional<ApiVersion> parse_version(std::string_view text) {
     const auto number = [](std::string_view digits) -> std::optional<int> {
         int value = 0;
         const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        return error == std::errc{} && end == digits.data() + digits.size() && value >= 0 ? std::optional(value) : std::nullopt;
+        return error == std::errc{} && end == digits.data() + digits.size() && value >= 0
+                   ? std::optional(value)
+                   : std::nullopt;
     };
     const auto major = number(text.substr(0, dot));
     const auto minor = number(text.substr(dot + 1));
@@ -32,27 +34,36 @@ Result<ApiVersion> agree_on_version(const HttpResponse& ping) {
     if (ping.body.find("HTTP request to an HTTPS server") != std::string::npos ||
         ping.body.find("plain HTTP request was sent to HTTPS port") != std::string::npos) {
         return Error{ErrorKind::protocol, "", "the engine speaks TLS, and was spoken to without",
-                     "give the host its `tls:` files (ca, cert, key); port 2376 is Docker's port for TLS, 2375 the one without"};
+                     "give the host its `tls:` files (ca, cert, key); port 2376 is Docker's port for TLS, "
+                     "2375 the one without"};
     }
     if (header.empty()) {
         const auto server = find_header(ping.headers, "Server");
-        return Error{ErrorKind::protocol, "",
-                     fmt::format("what answers there is not a Docker engine (it answered /_ping with status {}{})", ping.status,
-                                 server.empty() ? std::string() : fmt::format(", server '{}'", printable(server.substr(0, 60)))),
-                     "check the address and the port; Docker's ports are 2375, and 2376 with TLS"};
+        return Error{
+            ErrorKind::protocol, "",
+            fmt::format("what answers there is not a Docker engine (it answered /_ping with status {}{})",
+                        ping.status,
+                        server.empty() ? std::string()
+                                       : fmt::format(", server '{}'", printable(server.substr(0, 60)))),
+            "check the address and the port; Docker's ports are 2375, and 2376 with TLS"};
     }
     if (ping.status != 200) {
         const auto message = decode_error_message(ping.body);
-        return Error{ErrorKind::engine, "", fmt::format("the engine is not well: /_ping answered with status {}: {}", ping.status, message),
-                     "look at the Docker daemon's log on that host (journalctl -u docker)"};
+        return Error{
+            ErrorKind::engine, "",
+            fmt::format("the engine is not well: /_ping answered with status {}: {}", ping.status, message),
+            "look at the Docker daemon's log on that host (journalctl -u docker)"};
     }
     const auto version = parse_version(header);
     if (!version) {
-        return Error{ErrorKind::protocol, "", fmt::format("the engine's API version '{}' is no version", printable(header.substr(0, 40))), ""};
+        return Error{
+            ErrorKind::protocol, "",
+            fmt::format("the engine's API version '{}' is no version", printable(header.substr(0, 40))), ""};
     }
     if (*version < oldest_api) {
         return Error{ErrorKind::engine, "",
-                     fmt::format("the engine speaks API {}, and dockdist needs {} or newer", to_string(*version), to_string(oldest_api)),
+                     fmt::format("the engine speaks API {}, and dockdist needs {} or newer",
+                                 to_string(*version), to_string(oldest_api)),
                      "upgrade Docker on that host to 19.03 or newer"};
     }
     return std::min(*version, newest_api);

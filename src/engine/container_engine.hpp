@@ -1,10 +1,12 @@
-// The narrow door to one host's engine. Everything above speaks to this interface; tests put a fake behind it.
+// The narrow door to one host's engine. Everything above speaks to this interface; tests put a fake behind
+// it.
 //
-// Every call is one API request (one round trip) unless it says otherwise. Each has a deadline of its own, so none
-// hangs on an engine that accepts and never answers (ErrorKind::timeout). Errors carry where = host().str() and the
-// engine's own message. Calls made at the same time to one engine are safe; reads (GET) made at the same time share
-// one connection and travel together (HTTP/1.1 pipelining), so that a group of them costs one round trip.
-// Cancelling the awaiting coroutine abandons the call; the request may still have its effect on the engine.
+// Every call is one API request (one round trip) unless it says otherwise. Each has a deadline of its own, so
+// none hangs on an engine that accepts and never answers (ErrorKind::timeout). Errors carry where =
+// host().str() and the engine's own message. Calls made at the same time to one engine are safe; reads (GET)
+// made at the same time share one connection and travel together (HTTP/1.1 pipelining), so that a group of
+// them costs one round trip. Cancelling the awaiting coroutine abandons the call; the request may still have
+// its effect on the engine.
 #pragma once
 
 #include "async/task.hpp"
@@ -22,7 +24,8 @@ namespace dockdist {
 
 enum class StdStream { in = 0, out = 1, err = 2 };
 
-// An upgraded exec stream. Destroying it closes the connection; the process inside runs on (there is no exec kill).
+// An upgraded exec stream. Destroying it closes the connection; the process inside runs on (there is no exec
+// kill).
 class ExecStream {
 public:
     struct Chunk {
@@ -80,7 +83,8 @@ public:
     virtual int round_trips() const = 0;
 
     // GET /_ping (HEAD is not needed): checks that a Docker engine answers and agrees on an API version.
-    // Every other call does this first when it was not done. Errors: unreachable, timeout, protocol (not Docker).
+    // Every other call does this first when it was not done. Errors: unreachable, timeout, protocol (not
+    // Docker).
     virtual Task<Result<ApiVersion>> ping() = 0;
     virtual Task<Result<EngineInfo>> info() = 0;
 
@@ -90,8 +94,8 @@ public:
     virtual Task<Result<ContainerId>> create_container(std::string name, ContainerConfig config) = 0;
     virtual Task<Status> start_container(ContainerId id) = 0; // 304 (runs already) is success
     virtual Task<Status> stop_container(ContainerId id, std::chrono::seconds grace) = 0;
-    // Forced, with its anonymous volumes. Done when the container is gone: 404 is success, "already in progress"
-    // is waited for.
+    // Forced, with its anonymous volumes. Done when the container is gone: 404 is success, "already in
+    // progress" is waited for.
     virtual Task<Status> remove_container(ContainerId id) = 0;
     virtual Task<Result<std::unique_ptr<LogStream>>> container_logs(ContainerId id, LogQuery query) = 0;
     // The last `lines` lines of stdout, unframed; one round trip.
@@ -106,7 +110,8 @@ public:
     virtual Task<Status> resize_exec(ExecId id, int rows, int columns) = 0;
 
     virtual Task<Result<ImageDetails>> inspect_image(ImageRef ref) = 0; // not_found when the host lacks it
-    // Pulls; `on_progress` is called for each message. No deadline while messages come; 60 s of silence is a timeout.
+    // Pulls; `on_progress` is called for each message. No deadline while messages come; 60 s of silence is a
+    // timeout.
     virtual Task<Status> pull_image(ImageRef ref, std::string platform, std::string registry_auth,
                                     std::function<void(const PullProgress&)> on_progress) = 0;
 

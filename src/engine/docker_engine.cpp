@@ -15,7 +15,8 @@ bool is_loopback(const std::string& host) {
     return error ? host == "localhost" : address.is_loopback();
 }
 
-std::unique_ptr<Transport> make_transport(const boost::asio::any_io_executor& executor, const EngineEndpoint& endpoint) {
+std::unique_ptr<Transport> make_transport(const boost::asio::any_io_executor& executor,
+                                          const EngineEndpoint& endpoint) {
     using Scheme = EngineAddress::Scheme;
     const auto& address = endpoint.address;
     const auto limit = endpoint.limits.connect;
@@ -30,13 +31,18 @@ std::unique_ptr<Transport> make_transport(const boost::asio::any_io_executor& ex
         }
         if (!endpoint.insecure && !is_loopback(address.host)) {
             return make_refusing_transport(
-                {ErrorKind::config, "", fmt::format("{} is plain TCP: whoever can reach that port is root on the host", address.url),
-                 fmt::format("write ssh://USER@{}, give the host `tls:` files, or say `insecure: true` for it", address.host)});
+                {ErrorKind::config, "",
+                 fmt::format("{} is plain TCP: whoever can reach that port is root on the host", address.url),
+                 fmt::format(
+                     "write ssh://USER@{}, give the host `tls:` files, or say `insecure: true` for it",
+                     address.host)});
         }
         return make_tcp_transport(executor, address, limit);
     case Scheme::ssh:
-        return make_refusing_transport({ErrorKind::config, "", fmt::format("{}: ssh:// is not supported yet", address.url),
-                                        "use tcp:// with `tls:`, or forward the socket: ssh -L /tmp/docker.sock:/var/run/docker.sock HOST"});
+        return make_refusing_transport({ErrorKind::config, "",
+                                        fmt::format("{}: ssh:// is not supported yet", address.url),
+                                        "use tcp:// with `tls:`, or forward the socket: ssh -L "
+                                        "/tmp/docker.sock:/var/run/docker.sock HOST"});
     }
     return make_refusing_transport({ErrorKind::internal, "", "an address of an unknown kind", ""});
 }
@@ -64,11 +70,15 @@ public:
     Task<Result<ContainerId>> create_container(std::string name, ContainerConfig config) override {
         return endpoints::create_container(session_, std::move(name), std::move(config));
     }
-    Task<Status> start_container(ContainerId id) override { return endpoints::start_container(session_, std::move(id)); }
+    Task<Status> start_container(ContainerId id) override {
+        return endpoints::start_container(session_, std::move(id));
+    }
     Task<Status> stop_container(ContainerId id, std::chrono::seconds grace) override {
         return endpoints::stop_container(session_, std::move(id), grace);
     }
-    Task<Status> remove_container(ContainerId id) override { return endpoints::remove_container(session_, std::move(id)); }
+    Task<Status> remove_container(ContainerId id) override {
+        return endpoints::remove_container(session_, std::move(id));
+    }
     Task<Result<std::unique_ptr<LogStream>>> container_logs(ContainerId id, LogQuery query) override {
         return endpoints::container_logs(session_, std::move(id), query);
     }
@@ -85,21 +95,28 @@ public:
     Task<Result<std::unique_ptr<ExecStream>>> start_exec(ExecId id, bool tty) override {
         return endpoints::start_exec(session_, std::move(id), tty);
     }
-    Task<Result<ExecState>> inspect_exec(ExecId id) override { return endpoints::inspect_exec(session_, std::move(id)); }
+    Task<Result<ExecState>> inspect_exec(ExecId id) override {
+        return endpoints::inspect_exec(session_, std::move(id));
+    }
     Task<Status> resize_exec(ExecId id, int rows, int columns) override {
         return endpoints::resize_exec(session_, std::move(id), rows, columns);
     }
 
-    Task<Result<ImageDetails>> inspect_image(ImageRef ref) override { return endpoints::inspect_image(session_, std::move(ref)); }
+    Task<Result<ImageDetails>> inspect_image(ImageRef ref) override {
+        return endpoints::inspect_image(session_, std::move(ref));
+    }
     Task<Status> pull_image(ImageRef ref, std::string platform, std::string registry_auth,
                             std::function<void(const PullProgress&)> on_progress) override {
-        return endpoints::pull_image(session_, std::move(ref), std::move(platform), std::move(registry_auth), std::move(on_progress));
+        return endpoints::pull_image(session_, std::move(ref), std::move(platform), std::move(registry_auth),
+                                     std::move(on_progress));
     }
 
     Task<Result<VolumeDetails>> inspect_volume(std::string name) override {
         return endpoints::inspect_volume(session_, std::move(name));
     }
-    Task<Status> remove_volume(std::string name) override { return endpoints::remove_volume(session_, std::move(name)); }
+    Task<Status> remove_volume(std::string name) override {
+        return endpoints::remove_volume(session_, std::move(name));
+    }
 
     Task<Result<std::unique_ptr<EventStream>>> events(EventFilter filter) override {
         return endpoints::events(session_, std::move(filter));
@@ -116,7 +133,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<ContainerEngine> make_docker_engine(const boost::asio::any_io_executor& executor, EngineEndpoint endpoint) {
+std::unique_ptr<ContainerEngine> make_docker_engine(const boost::asio::any_io_executor& executor,
+                                                    EngineEndpoint endpoint) {
     return std::make_unique<DockerEngine>(executor, std::move(endpoint));
 }
 

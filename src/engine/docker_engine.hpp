@@ -13,7 +13,7 @@ namespace dockdist {
 
 struct EngineLimits {
     std::chrono::milliseconds connect{5'000};
-    std::chrono::milliseconds call{30'000};        // one request, from sending it to the end of its answer
+    std::chrono::milliseconds call{30'000};         // one request, from sending it to the end of its answer
     std::chrono::milliseconds pull_silence{60'000}; // between two messages of a pull
 };
 
@@ -25,9 +25,10 @@ struct EngineEndpoint {
     EngineLimits limits{};
 };
 
-// Does not connect. What is wrong with the endpoint itself (plain TCP beyond loopback, files of TLS that cannot be
-// read) is told by the first call, so that every host's errors come together.
-// Destroying the engine ends its calls and its kept connection; streams that were opened live on.
-std::unique_ptr<ContainerEngine> make_docker_engine(const boost::asio::any_io_executor& executor, EngineEndpoint endpoint);
+// Does not connect. What is wrong with the endpoint itself (plain TCP beyond loopback, files of TLS that
+// cannot be read) is told by the first call, so that every host's errors come together. Destroying the engine
+// ends its calls and its kept connection; streams that were opened live on.
+std::unique_ptr<ContainerEngine> make_docker_engine(const boost::asio::any_io_executor& executor,
+                                                    EngineEndpoint endpoint);
 
 } // namespace dockdist

@@ -19,21 +19,29 @@ struct KnownMessage {
 
 // In order: the first that fits is taken.
 constexpr std::array<KnownMessage, 24> known_messages{{
-    {"could not select device driver",
-     "install the NVIDIA Container Toolkit on that host (nvidia-ctk runtime configure --runtime=docker, then restart Docker), "
-     "or write `gpus: none` for it"},
-    {"unresolvable cdi devices", "generate the host's CDI file (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or leave out `cdi:`"},
-    {"cdi device injection failed", "generate the host's CDI file (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or leave out `cdi:`"},
-    {"nvidia-container-cli", "the NVIDIA driver or toolkit on that host is not in order: does nvidia-smi work there?"},
-    {"unknown or invalid runtime name", "that runtime is not set up on the host (docker info shows those that are)"},
-    {"unknown runtime specified", "that runtime is not set up on the host (docker info shows those that are)"},
+    {"could not select device driver", "install the NVIDIA Container Toolkit on that host (nvidia-ctk "
+                                       "runtime configure --runtime=docker, then restart Docker), "
+                                       "or write `gpus: none` for it"},
+    {"unresolvable cdi devices", "generate the host's CDI file (nvidia-ctk cdi generate "
+                                 "--output=/etc/cdi/nvidia.yaml), or leave out `cdi:`"},
+    {"cdi device injection failed", "generate the host's CDI file (nvidia-ctk cdi generate "
+                                    "--output=/etc/cdi/nvidia.yaml), or leave out `cdi:`"},
+    {"nvidia-container-cli",
+     "the NVIDIA driver or toolkit on that host is not in order: does nvidia-smi work there?"},
+    {"unknown or invalid runtime name",
+     "that runtime is not set up on the host (docker info shows those that are)"},
+    {"unknown runtime specified",
+     "that runtime is not set up on the host (docker info shows those that are)"},
     {"bind source path does not exist", "make that folder on the host, or correct `container.mounts`"},
-    {"error setting rlimit",
-     "the Docker daemon on that host may not raise this limit: set `container.ulimits.memlock` to what it allows, or give its "
-     "systemd unit LimitMEMLOCK=infinity"},
-    {"error setting ulimit", "the Docker daemon on that host may not raise this limit: set `container.ulimits.memlock` to what it allows"},
-    {"rlimit", "the Docker daemon on that host may not raise this limit: set `container.ulimits.memlock` to what it allows"},
-    {"client version", "this engine is too old or too new for this dockdist; dockdist speaks API 1.40 to 1.51"},
+    {"error setting rlimit", "the Docker daemon on that host may not raise this limit: set "
+                             "`container.ulimits.memlock` to what it allows, or give its "
+                             "systemd unit LimitMEMLOCK=infinity"},
+    {"error setting ulimit", "the Docker daemon on that host may not raise this limit: set "
+                             "`container.ulimits.memlock` to what it allows"},
+    {"rlimit", "the Docker daemon on that host may not raise this limit: set `container.ulimits.memlock` to "
+               "what it allows"},
+    {"client version",
+     "this engine is too old or too new for this dockdist; dockdist speaks API 1.40 to 1.51"},
     {"toomanyrequests", "the registry limits anonymous pulls: log in (docker login), or use a mirror"},
     {"pull access denied", "check the image's name, and log in to its registry (docker login)"},
     {"unauthorized", "log in to the registry (docker login)"},
@@ -43,9 +51,11 @@ constexpr std::array<KnownMessage, 24> known_messages{{
     {"no such host", "that host cannot resolve the registry's name: check its DNS and network"},
     {"address already in use", "another program holds that port: choose another one in cluster.yaml"},
     {"port is already allocated", "another container holds that port: choose another one in cluster.yaml"},
-    {"is already in use by container", "a container of that name is there already: another cluster of the same name? choose another `name:`"},
+    {"is already in use by container",
+     "a container of that name is there already: another cluster of the same name? choose another `name:`"},
     {"no space left on device", "free disk space on that host (docker system df)"},
-    {"permission denied", "the engine may not do that on its host (rootless Docker, SELinux, or the file's owner?)"},
+    {"permission denied",
+     "the engine may not do that on its host (rootless Docker, SELinux, or the file's owner?)"},
     {"cannot allocate memory", "the host is out of memory"},
 }};
 
@@ -53,8 +63,11 @@ constexpr std::array<KnownMessage, 24> known_messages{{
 
 std::string engine_hint(std::string_view message) {
     std::string lower(message);
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    const auto found = std::ranges::find_if(known_messages, [&](const KnownMessage& known) { return lower.find(known.part) != std::string::npos; });
+    std::ranges::transform(lower, lower.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto found = std::ranges::find_if(known_messages, [&](const KnownMessage& known) {
+        return lower.find(known.part) != std::string::npos;
+    });
     return found == known_messages.end() ? std::string() : std::string(found->hint);
 }
 
@@ -62,12 +75,15 @@ Error engine_error(const HttpResponse& response, std::string_view what) {
     const int status = response.status;
     if (status >= 300 && status < 400 && status != 304) {
         return {ErrorKind::protocol, "",
-                fmt::format("{}: answered by a redirect ({} to '{}'), which no Docker engine does for a good request", what, status,
-                            printable(find_header(response.headers, "Location"))),
+                fmt::format(
+                    "{}: answered by a redirect ({} to '{}'), which no Docker engine does for a good request",
+                    what, status, printable(find_header(response.headers, "Location"))),
                 "check the host's address: a web server or a proxy may stand there"};
     }
     Error error;
-    error.kind = status == 404 ? ErrorKind::not_found : status == 409 ? ErrorKind::conflict : ErrorKind::engine;
+    error.kind = status == 404   ? ErrorKind::not_found
+                 : status == 409 ? ErrorKind::conflict
+                                 : ErrorKind::engine;
     const auto message = decode_error_message(response.body);
     error.message = message.empty() ? fmt::format("{}: the engine answered with status {}", what, status)
                                     : fmt::format("{}: {}", what, message);

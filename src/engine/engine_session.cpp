@@ -19,14 +19,17 @@ std::string host_header(const EngineAddress& address) {
     }
     const bool ipv6 = address.host.find(':') != std::string::npos;
     const auto host = address.host.substr(0, address.host.find('%')); // no zone
-    return ipv6 ? fmt::format("[{}]:{}", host, address.port.number) : fmt::format("{}:{}", host, address.port.number);
+    return ipv6 ? fmt::format("[{}]:{}", host, address.port.number)
+                : fmt::format("{}:{}", host, address.port.number);
 }
 
 } // namespace
 
-EngineSession::EngineSession(boost::asio::any_io_executor where, EngineEndpoint what, std::shared_ptr<Transport> transport)
-    : executor(std::move(where)), endpoint(std::move(what)), http(executor, transport, host_header(endpoint.address)),
-      transport_(std::move(transport)), host_header_(host_header(endpoint.address)) {}
+EngineSession::EngineSession(boost::asio::any_io_executor where, EngineEndpoint what,
+                             std::shared_ptr<Transport> transport)
+    : executor(std::move(where)), endpoint(std::move(what)),
+      http(executor, transport, host_header(endpoint.address)), transport_(std::move(transport)),
+      host_header_(host_header(endpoint.address)) {}
 
 Error EngineSession::located(Error error) const {
     error.where = endpoint.host.str();
@@ -62,7 +65,8 @@ Task<Result<ApiVersion>> EngineSession::negotiate(bool again) {
 Task<Result<ApiVersion>> EngineSession::ping() {
     HttpRequest request;
     request.target = "/_ping";
-    const auto answer = co_await http.call(std::move(request), CallLimits{endpoint.limits.call, error_body_limit});
+    const auto answer =
+        co_await http.call(std::move(request), CallLimits{endpoint.limits.call, error_body_limit});
     if (!answer) {
         co_return located(answer.error());
     }
@@ -79,20 +83,22 @@ Task<Result<HttpResponse>> EngineSession::call(HttpRequest request, std::string 
     return call(std::move(request), std::move(what), std::move(also), CallLimits{endpoint.limits.call});
 }
 
-Task<Result<HttpResponse>> EngineSession::call(HttpRequest request, std::string what, std::vector<int> also, CallLimits limits) {
+Task<Result<HttpResponse>> EngineSession::call(HttpRequest request, std::string what, std::vector<int> also,
+                                               CallLimits limits) {
     const auto self = shared_from_this();
     co_return co_await call_on(http, std::move(request), std::move(what), std::move(also), limits);
 }
 
-Task<Result<HttpResponse>> EngineSession::call_aside(HttpRequest request, std::string what, std::vector<int> also, CallLimits limits) {
+Task<Result<HttpResponse>> EngineSession::call_aside(HttpRequest request, std::string what,
+                                                     std::vector<int> also, CallLimits limits) {
     const auto self = shared_from_this();
     HttpClient aside(executor, transport_, host_header_);
     ++own_round_trips_;
     co_return co_await call_on(aside, std::move(request), std::move(what), std::move(also), limits);
 }
 
-Task<Result<HttpResponse>> EngineSession::call_on(HttpClient& client, HttpRequest request, std::string what, std::vector<int> also,
-                                                  CallLimits limits) {
+Task<Result<HttpResponse>> EngineSession::call_on(HttpClient& client, HttpRequest request, std::string what,
+                                                  std::vector<int> also, CallLimits limits) {
     const auto version = co_await negotiate();
     if (!version) {
         co_return version.error();
@@ -102,7 +108,8 @@ Task<Result<HttpResponse>> EngineSession::call_on(HttpClient& client, HttpReques
     if (!answer) {
         co_return located(answer.error());
     }
-    const bool good = (answer->status >= 200 && answer->status < 300) || std::ranges::find(also, answer->status) != also.end();
+    const bool good = (answer->status >= 200 && answer->status < 300) ||
+                      std::ranges::find(also, answer->status) != also.end();
     if (!good) {
         co_return located(engine_error(*answer, what));
     }
@@ -117,7 +124,8 @@ Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest reques
     }
     request.target = "/v" + to_string(*version) + request.target;
     ++own_round_trips_;
-    auto stream = co_await HttpStream::open(transport_, std::move(request), host_header_, endpoint.limits.call);
+    auto stream =
+        co_await HttpStream::open(transport_, std::move(request), host_header_, endpoint.limits.call);
     if (!stream) {
         co_return located(stream.error());
     }
@@ -126,8 +134,9 @@ Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest reques
         co_return stream;
     }
     HttpResponse answer{status, (*stream)->headers(), {}};
-    auto body = co_await with_timeout((*stream)->read_all(error_body_limit), endpoint.limits.call,
-                                      Error{ErrorKind::timeout, "", what + ": the engine's answer did not come to its end", ""});
+    auto body = co_await with_timeout(
+        (*stream)->read_all(error_body_limit), endpoint.limits.call,
+        Error{ErrorKind::timeout, "", what + ": the engine's answer did not come to its end", ""});
     if (body) {
         answer.body = std::move(*body);
     }

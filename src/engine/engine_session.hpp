@@ -1,5 +1,5 @@
-// What the calls to one engine share: its connection, and the API version agreed on. Endpoints hold it by shared_ptr,
-// so that a call that is being cancelled may outlive the engine object.
+// What the calls to one engine share: its connection, and the API version agreed on. Endpoints hold it by
+// shared_ptr, so that a call that is being cancelled may outlive the engine object.
 #pragma once
 
 #include "async/async_event.hpp"
@@ -19,7 +19,8 @@ inline constexpr ApiVersion oldest_api{1, 40};
 
 class EngineSession : public std::enable_shared_from_this<EngineSession> {
 public:
-    EngineSession(boost::asio::any_io_executor executor, EngineEndpoint endpoint, std::shared_ptr<Transport> transport);
+    EngineSession(boost::asio::any_io_executor executor, EngineEndpoint endpoint,
+                  std::shared_ptr<Transport> transport);
 
     const boost::asio::any_io_executor executor;
     const EngineEndpoint endpoint;
@@ -29,12 +30,14 @@ public:
     Task<Result<ApiVersion>> negotiate(bool again = false);
     bool podman() const { return podman_; }
 
-    // `request.target` without the version. Answers of a status outside `also` and 2xx are errors that begin with
-    // `what` ("create container x"). All errors bear `where`.
+    // `request.target` without the version. Answers of a status outside `also` and 2xx are errors that begin
+    // with `what` ("create container x"). All errors bear `where`.
     Task<Result<HttpResponse>> call(HttpRequest request, std::string what, std::vector<int> also = {});
-    Task<Result<HttpResponse>> call(HttpRequest request, std::string what, std::vector<int> also, CallLimits limits);
+    Task<Result<HttpResponse>> call(HttpRequest request, std::string what, std::vector<int> also,
+                                    CallLimits limits);
     // On a connection of its own, for requests that take long by nature.
-    Task<Result<HttpResponse>> call_aside(HttpRequest request, std::string what, std::vector<int> also, CallLimits limits);
+    Task<Result<HttpResponse>> call_aside(HttpRequest request, std::string what, std::vector<int> also,
+                                          CallLimits limits);
     // A streamed answer, on a connection of its own. 101 is a success too.
     Task<Result<std::unique_ptr<HttpStream>>> open(HttpRequest request, std::string what);
 
@@ -49,8 +52,8 @@ private:
         std::optional<Result<ApiVersion>> result{};
     };
     Task<Result<ApiVersion>> ping();
-    Task<Result<HttpResponse>> call_on(HttpClient& client, HttpRequest request, std::string what, std::vector<int> also,
-                                       CallLimits limits);
+    Task<Result<HttpResponse>> call_on(HttpClient& client, HttpRequest request, std::string what,
+                                       std::vector<int> also, CallLimits limits);
 
     std::shared_ptr<Transport> transport_;
     std::string host_header_;

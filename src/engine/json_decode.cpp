@@ -50,7 +50,8 @@ std::string without_slash(std::string name) {
 }
 
 int to_int(std::int64_t number) {
-    constexpr std::int64_t lowest = std::numeric_limits<int>::min(), highest = std::numeric_limits<int>::max();
+    constexpr std::int64_t lowest = std::numeric_limits<int>::min(),
+                           highest = std::numeric_limits<int>::max();
     return static_cast<int>(std::clamp(number, lowest, highest));
 }
 

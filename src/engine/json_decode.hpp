@@ -21,7 +21,8 @@ Result<EngineEvent> decode_event(std::string_view line);
 // One message of a pull or load. The error that such a message may hold is ErrorKind::engine.
 Result<PullProgress> decode_pull_message(std::string_view line);
 
-// The engine's word in an error answer: {"message": …}, or its text when it is no JSON; printable, one line, bounded.
+// The engine's word in an error answer: {"message": …}, or its text when it is no JSON; printable, one line,
+// bounded.
 std::string decode_error_message(std::string_view body);
 
 } // namespace dockdist

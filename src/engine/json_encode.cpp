@@ -37,7 +37,9 @@ json encode_mount(const Mount& mount) {
 }
 
 json encode_device_request(const DeviceRequest& request) {
-    json object{{"Driver", request.driver}, {"Count", request.count}, {"Capabilities", json::array({json::array({"gpu"})})}};
+    json object{{"Driver", request.driver},
+                {"Count", request.count},
+                {"Capabilities", json::array({json::array({"gpu"})})}};
     set(object, "DeviceIDs", request.device_ids);
     return object;
 }
@@ -48,7 +50,8 @@ json encode_host_config(const ContainerConfig& config) {
         if (mount.type == Mount::Type::tmpfs) {
             host["Tmpfs"][mount.target] = mount.tmpfs_options;
         } else {
-            host["Mounts"].push_back(encode_mount(mount)); // not Binds, which make a missing folder on the host
+            host["Mounts"].push_back(
+                encode_mount(mount)); // not Binds, which make a missing folder on the host
         }
     }
     set(host, "NetworkMode", config.network_mode);
@@ -62,7 +65,8 @@ json encode_host_config(const ContainerConfig& config) {
         host["Ulimits"].push_back({{"Name", limit.name}, {"Soft", limit.soft}, {"Hard", limit.hard}});
     }
     for (const auto& device : config.devices) {
-        host["Devices"].push_back({{"PathOnHost", device}, {"PathInContainer", device}, {"CgroupPermissions", "rwm"}});
+        host["Devices"].push_back(
+            {{"PathOnHost", device}, {"PathInContainer", device}, {"CgroupPermissions", "rwm"}});
     }
     for (const auto& request : config.device_requests) {
         host["DeviceRequests"].push_back(encode_device_request(request));
@@ -107,8 +111,9 @@ std::string encode_container(const ContainerConfig& config) {
 }
 
 std::string encode_exec(const ExecConfig& config) {
-    json object{{"Cmd", config.command},  {"AttachStdin", config.stdin_open}, {"AttachStdout", true},
-                {"AttachStderr", true},   {"Tty", config.tty},                {"Privileged", config.privileged}};
+    json object{{"Cmd", config.command}, {"AttachStdin", config.stdin_open},
+                {"AttachStdout", true},  {"AttachStderr", true},
+                {"Tty", config.tty},     {"Privileged", config.privileged}};
     set(object, "Env", config.env);
     set(object, "User", config.user);
     set(object, "WorkingDir", config.working_dir);

@@ -11,7 +11,8 @@ namespace dockdist {
 using nlohmann::json;
 
 Result<json> parse_json(std::string_view text, std::string_view what) {
-    // Deep nesting would end in recursion when the value is destroyed; an engine's answers have about ten levels.
+    // Deep nesting would end in recursion when the value is destroyed; an engine's answers have about ten
+    // levels.
     constexpr int deepest = 200;
     const auto shallow = [](int depth, json::parse_event_t, json&) {
         if (depth > deepest) {
@@ -20,11 +21,13 @@ Result<json> parse_json(std::string_view text, std::string_view what) {
         return true;
     };
     try {
-        return {boost::system::in_place_value, json::parse(text, shallow)}; // json converts to anything, Error included
+        return {boost::system::in_place_value,
+                json::parse(text, shallow)}; // json converts to anything, Error included
     } catch (const json::exception&) {
-        return Error{ErrorKind::protocol, "",
-                     fmt::format("{} is not valid JSON (it begins with '{}')", what, printable(text.substr(0, 60))),
-                     "is it a Docker engine that answers there, and no proxy in between?"};
+        return Error{
+            ErrorKind::protocol, "",
+            fmt::format("{} is not valid JSON (it begins with '{}')", what, printable(text.substr(0, 60))),
+            "is it a Docker engine that answers there, and no proxy in between?"};
     }
 }
 
@@ -47,7 +50,8 @@ const json* JsonFields::find(const char* name) const {
 
 void JsonFields::fail(const char* name, const char* expected) {
     if (!failure_) {
-        failure_ = Error{ErrorKind::protocol, "", fmt::format("{}: the field {} is not {}", what_, name, expected), ""};
+        failure_ = Error{ErrorKind::protocol, "",
+                         fmt::format("{}: the field {} is not {}", what_, name, expected), ""};
     }
 }
 
@@ -76,7 +80,8 @@ std::int64_t JsonFields::integer(const char* name, std::int64_t missing) {
     }
     if (!value->is_number_integer() ||
         (value->is_number_unsigned() &&
-         value->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))) {
+         value->get<std::uint64_t>() >
+             static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))) {
         fail(name, "an integer");
         return missing;
     }

@@ -1,5 +1,5 @@
-// Tolerant reading of an engine's JSON: unknown fields are ignored, a missing field or null is the default, and a field
-// of a wrong type is an error that names it.
+// Tolerant reading of an engine's JSON: unknown fields are ignored, a missing field or null is the default,
+// and a field of a wrong type is an error that names it.
 #pragma once
 
 #include "core/result.hpp"

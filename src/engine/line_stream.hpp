@@ -13,7 +13,8 @@ class LineStream {
 public:
     explicit LineStream(std::unique_ptr<HttpStream> stream) : stream_(std::move(stream)) {}
 
-    // The next line that is not blank, without its end; nothing when the stream has ended. A line is at most 4 MiB.
+    // The next line that is not blank, without its end; nothing when the stream has ended. A line is at most
+    // 4 MiB.
     Task<Result<std::optional<std::string>>> next();
 
 private:

@@ -26,7 +26,7 @@ void StdioFrames::feed(std::string_view bytes) {
 }
 
 Result<std::optional<ExecStream::Chunk>> StdioFrames::next() {
-    const Error no_frame{ErrorKind::protocol, "", "the engine's output stream is not framed as it should be", ""};
+    Error no_frame{ErrorKind::protocol, "", "the engine's output stream is not framed as it should be", ""};
     if (failed_) {
         return no_frame;
     }
@@ -36,13 +36,15 @@ Result<std::optional<ExecStream::Chunk>> StdioFrames::next() {
             return std::optional<ExecStream::Chunk>();
         }
         const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(header[i]); };
-        // 0 is stdin's number, under which some engines report an error of their own; 3 is the daemon's error stream.
+        // 0 is stdin's number, under which some engines report an error of their own; 3 is the daemon's error
+        // stream.
         if (byte(0) > 3 || byte(1) != 0 || byte(2) != 0 || byte(3) != 0) {
             failed_ = true;
             return no_frame;
         }
         stream_ = byte(0) >= 2 ? StdStream::err : StdStream::out;
-        left_ = (std::size_t{byte(4)} << 24U) | (std::size_t{byte(5)} << 16U) | (std::size_t{byte(6)} << 8U) | byte(7);
+        left_ = (std::size_t{byte(4)} << 24U) | (std::size_t{byte(5)} << 16U) | (std::size_t{byte(6)} << 8U) |
+                byte(7);
         begin_ += header_size;
     }
     const auto count = std::min({left_, buffer_.size() - begin_, largest_chunk});

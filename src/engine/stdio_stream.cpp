@@ -29,7 +29,8 @@ Task<Result<ExecStream::Chunk>> StdioReader::read() {
         }
         if (bytes->empty()) {
             if (!raw_ && !frames_.at_boundary()) {
-                co_return located({ErrorKind::unreachable, "", "the engine's output stream ended in the middle of a frame", ""});
+                co_return located({ErrorKind::unreachable, "",
+                                   "the engine's output stream ended in the middle of a frame", ""});
             }
             co_return ExecStream::Chunk{StdStream::out, "", true};
         }

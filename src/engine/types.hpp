@@ -1,5 +1,6 @@
-// What an engine is told and what it answers, as plain values. Field names follow the Engine API's where one exists;
-// units are in the types. The wire JSON of these is made and read in engine/json_*.cpp and nowhere else.
+// What an engine is told and what it answers, as plain values. Field names follow the Engine API's where one
+// exists; units are in the types. The wire JSON of these is made and read in engine/json_*.cpp and nowhere
+// else.
 #pragma once
 
 #include "core/engine_address.hpp"
@@ -26,15 +27,15 @@ struct ApiVersion {
 };
 
 struct EngineInfo {
-    ApiVersion api{};                   // negotiated: min(ours, the server's)
-    std::string version{};              // of the engine: "20.10.24"
-    std::string name{};                 // the machine's own name
-    std::string operating_system{};     // "Debian GNU/Linux 12 (bookworm)"
-    std::string kernel{};               //
-    std::string architecture{};         // "x86_64", "aarch64"
-    std::string os_type{};              // "linux"
-    std::vector<std::string> runtimes{};// names, sorted
-    std::string system_time{};          // RFC 3339, as the engine gave it; empty before API 1.40
+    ApiVersion api{};                    // negotiated: min(ours, the server's)
+    std::string version{};               // of the engine: "20.10.24"
+    std::string name{};                  // the machine's own name
+    std::string operating_system{};      // "Debian GNU/Linux 12 (bookworm)"
+    std::string kernel{};                //
+    std::string architecture{};          // "x86_64", "aarch64"
+    std::string os_type{};               // "linux"
+    std::vector<std::string> runtimes{}; // names, sorted
+    std::string system_time{};           // RFC 3339, as the engine gave it; empty before API 1.40
     std::uint64_t cpus = 0;
     Bytes memory{};
     bool podman = false;
@@ -50,8 +51,8 @@ struct Mount {
     std::string source{}; // host path or volume name; empty for tmpfs
     std::string target{};
     bool read_only = false;
-    Labels volume_labels{};           // volume only: given to the volume when it is made
-    std::string tmpfs_options{};      // tmpfs only: "mode=0755,size=64m" (sent as HostConfig.Tmpfs)
+    Labels volume_labels{};      // volume only: given to the volume when it is made
+    std::string tmpfs_options{}; // tmpfs only: "mode=0755,size=64m" (sent as HostConfig.Tmpfs)
     bool operator==(const Mount&) const = default;
 };
 
@@ -62,7 +63,8 @@ struct Ulimit {
     bool operator==(const Ulimit&) const = default;
 };
 
-// HostConfig.DeviceRequests. `count` -1 asks for all; count and device_ids exclude each other. Capabilities is always [["gpu"]].
+// HostConfig.DeviceRequests. `count` -1 asks for all; count and device_ids exclude each other. Capabilities
+// is always [["gpu"]].
 struct DeviceRequest {
     std::string driver{}; // "" for NVIDIA's hook, "cdi" for CDI names
     int count = 0;

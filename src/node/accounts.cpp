@@ -51,8 +51,8 @@ std::optional<Account> parse_line(const std::string& line) {
 }
 
 std::string to_line(const Account& account) {
-    return account.name + ":x:" + std::to_string(account.uid) + ":" + std::to_string(account.gid) + "::" + account.home +
-           ":" + account.shell;
+    return account.name + ":x:" + std::to_string(account.uid) + ":" + std::to_string(account.gid) +
+           "::" + account.home + ":" + account.shell;
 }
 
 Result<gid_t> find_group(std::string_view name, std::string_view group_text) {
@@ -75,8 +75,8 @@ Result<gid_t> find_group(std::string_view name, std::string_view group_text) {
 // What sshd_config's AllowUsers and a passwd line can hold as it is.
 bool is_safe_user_name(std::string_view name) {
     return !name.empty() && name.size() <= 64 && name.front() != '-' && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-               c == '.';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+               c == '-' || c == '.';
     });
 }
 
@@ -84,7 +84,8 @@ bool lets_nobody_in(std::string_view shell) {
     return shell.ends_with("/nologin") || shell.ends_with("/false") || shell.ends_with("/true");
 }
 
-std::string usable_shell(const std::string& wanted, const std::string& fallback, const IsExecutable& is_executable) {
+std::string usable_shell(const std::string& wanted, const std::string& fallback,
+                         const IsExecutable& is_executable) {
     if (!wanted.empty() && !lets_nobody_in(wanted) && is_executable(wanted)) {
         return wanted;
     }
@@ -126,7 +127,8 @@ std::vector<gid_t> groups_of(std::string_view group_text, std::string_view name,
         }
         const auto members = split(fields[3], ',');
         const auto id = parse_id(fields[2]);
-        if (id && std::ranges::find(members, name) != members.end() && std::ranges::find(groups, *id) == groups.end()) {
+        if (id && std::ranges::find(members, name) != members.end() &&
+            std::ranges::find(groups, *id) == groups.end()) {
             groups.push_back(*id);
         }
     }
@@ -158,7 +160,8 @@ Result<Account> find_account(std::string_view user, std::string_view passwd, std
             return candidate.name == name || (uid && candidate.uid == *uid);
         });
         if (other_group != accounts.end()) {
-            // The same user with another group: an entry beside the first, as logins take their group from the entry.
+            // The same user with another group: an entry beside the first, as logins take their group from
+            // the entry.
             account = *other_group;
             account.gid = gid.value_or(account.gid);
         } else if (uid) {
@@ -167,12 +170,14 @@ Result<Account> find_account(std::string_view user, std::string_view passwd, std
         } else if (name == "root") {
             account = {.name = "root", .home = "/root"};
         } else {
-            return Error{.kind = ErrorKind::config,
-                         .message = "the image has no user \"" + printable(name) + "\"",
-                         .hint = "set container.user to one that /etc/passwd of the image names, or to a numeric uid"};
+            return Error{
+                .kind = ErrorKind::config,
+                .message = "the image has no user \"" + printable(name) + "\"",
+                .hint = "set container.user to one that /etc/passwd of the image names, or to a numeric uid"};
         }
         if (account.name != "root" || account.gid != 0) {
-            account.name = "dockdist-" + std::to_string(account.uid) + (gid ? "-" + std::to_string(account.gid) : "");
+            account.name =
+                "dockdist-" + std::to_string(account.uid) + (gid ? "-" + std::to_string(account.gid) : "");
         }
         if (account.home.empty()) {
             account.home = "/var/lib/dockdist/home/" + account.name;
@@ -182,7 +187,8 @@ Result<Account> find_account(std::string_view user, std::string_view passwd, std
     return account;
 }
 
-Account account_of(uid_t uid, gid_t gid, std::string_view name, std::string_view passwd, std::string_view group) {
+Account account_of(uid_t uid, gid_t gid, std::string_view name, std::string_view passwd,
+                   std::string_view group) {
     const auto accounts = parse_passwd(passwd);
     auto found = std::ranges::find_if(
         accounts, [&](const Account& account) { return account.uid == uid && account.name == name; });
@@ -202,14 +208,16 @@ std::string mend_passwd(std::string_view passwd, Account& account, const std::st
     auto lines = lines_of(passwd);
     const auto accounts = parse_passwd(passwd);
     const auto has = [&](std::string_view name) {
-        return std::ranges::any_of(accounts, [&](const Account& candidate) { return candidate.name == name; });
+        return std::ranges::any_of(accounts,
+                                   [&](const Account& candidate) { return candidate.name == name; });
     };
     account.shell = usable_shell(account.shell, fallback_shell, is_executable);
     if (account.home.empty()) {
         account.home = "/";
     }
     if (!has("root")) {
-        lines.insert(lines.begin(), "root:x:0:0:root:/root:" + usable_shell("", fallback_shell, is_executable));
+        lines.insert(lines.begin(),
+                     "root:x:0:0:root:/root:" + usable_shell("", fallback_shell, is_executable));
     }
     if (!has("sshd")) {
         lines.push_back("sshd:x:" + free_system_id(accounts) + ":" + std::to_string(nogroup) +

@@ -7,10 +7,10 @@
 #include "wire/join.hpp"
 
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -20,22 +20,26 @@ constexpr int login_limit_ms = 10000;
 
 std::string last_line(const std::string& text) {
     const auto lines = split(text, '\n');
-    const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) { return !line.empty(); });
+    const auto last =
+        std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) { return !line.empty(); });
     return last == lines.rend() ? "" : printable(*last);
 }
 
 bool log_in(const std::string& peer) {
     const auto begin = monotonic_ms();
-    const auto done = run_helper(paths().ssh,
-                                 {"ssh", "-F", paths().ssh_config, "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", peer, "true"},
-                                 clean_environment(), login_limit_ms);
+    const auto done = run_helper(
+        paths().ssh,
+        {"ssh", "-F", paths().ssh_config, "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", peer, "true"},
+        clean_environment(), login_limit_ms);
     nlohmann::json line{{"peer", peer}, {"ok", done.code == 0}, {"ms", monotonic_ms() - begin}};
     if (done.code != 0) {
         const auto said = last_line(done.output);
-        line["message"] = !said.empty() ? said : (done.code < 0 ? "no answer within 10 s" : "ssh failed without a word");
+        line["message"] =
+            !said.empty() ? said : (done.code < 0 ? "no answer within 10 s" : "ssh failed without a word");
     }
     // One write: lines of several processes do not mix.
-    (void)write_all(STDOUT_FILENO, line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    (void)write_all(STDOUT_FILENO,
+                    line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return done.code == 0;
 }
 

@@ -1,11 +1,10 @@
 #include "node/command_start.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 namespace dockdist::node {
 namespace {
@@ -81,7 +80,8 @@ StartedCommand start_command_of(PreparedJob& job) {
         while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
         }
         const auto space = problem.find(' ');
-        started.error = {.code = problem.starts_with("127") ? 127 : 126, .message = problem.substr(space + 1)};
+        started.error = {.code = problem.starts_with("127") ? 127 : 126,
+                         .message = problem.substr(space + 1)};
         return started;
     }
     started.pid = child;

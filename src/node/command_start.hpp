@@ -1,3 +1,4 @@
+// The step from a prepared job to a running command.
 #pragma once
 
 #include "node/supervisor.hpp"
@@ -10,8 +11,8 @@ struct StartedCommand {
     ProgramError error{};
 };
 
-// The job's command in a session of its own, as its user, in its folder, with its environment; stdin is empty. Returns when
-// the program runs, or with the reason why it does not.
+// The job's command in a session of its own, as its user, in its folder, with its environment; stdin is
+// empty. Returns when the program runs, or with the reason why it does not.
 StartedCommand start_command_of(PreparedJob& job);
 
 } // namespace dockdist::node

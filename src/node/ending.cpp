@@ -3,16 +3,15 @@
 #include "node/os.hpp"
 #include "wire/job.hpp"
 
-#include <fcntl.h>
-#include <sys/fsuid.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <fcntl.h>
 #include <map>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -21,14 +20,15 @@ constexpr std::int64_t first_pause_ms = 5;
 constexpr std::int64_t longest_pause_ms = 200;
 constexpr std::int64_t give_up_ms = 10000;
 
-// Root in a container has no CAP_SYS_PTRACE, so it may read another user's environ only with that user's file system ids.
+// Root in a container has no CAP_SYS_PTRACE, so it may read another user's environ only with that user's file
+// system ids.
 std::string read_environ(pid_t pid) {
     const auto folder = "/proc/" + std::to_string(pid);
     auto environ_text = read_file(folder + "/environ", 4U << 20U);
     if (environ_text || ::geteuid() != 0) {
         return environ_text ? std::move(*environ_text) : std::string();
     }
-    struct stat status {};
+    struct stat status{};
     if (::stat(folder.c_str(), &status) != 0 || status.st_uid == 0) {
         return {};
     }
@@ -91,14 +91,15 @@ std::vector<pid_t> find_processes(const ProcessScope& scope) {
     return select_processes(all, scope, ::getpid(), ::getsid(0));
 }
 
-std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const ProcessScope& scope, pid_t self,
-                                    pid_t own_session) {
+std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const ProcessScope& scope,
+                                    pid_t self, pid_t own_session) {
     std::map<pid_t, const ProcessEntry*> by_pid;
     for (const auto& entry : all) {
         by_pid[entry.pid] = &entry;
     }
     const auto may_belong = [&](const ProcessEntry& entry) {
-        return entry.pid != self && entry.pid > 1 && (entry.mark.empty() || entry.mark == scope.mark || scope.mark.empty());
+        return entry.pid != self && entry.pid > 1 &&
+               (entry.mark.empty() || entry.mark == scope.mark || scope.mark.empty());
     };
     std::set<pid_t> members;
     std::set<pid_t> sessions;
@@ -110,7 +111,8 @@ std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const 
                 continue;
             }
             const bool marked = !scope.mark.empty() && entry.mark == scope.mark;
-            const bool descends = members.contains(entry.parent) || (scope.root != 0 && entry.parent == scope.root);
+            const bool descends =
+                members.contains(entry.parent) || (scope.root != 0 && entry.parent == scope.root);
             if (marked || descends || sessions.contains(entry.session)) {
                 members.insert(entry.pid);
                 if (entry.session > 1 && entry.session != own_session && !scope.mark.empty()) {

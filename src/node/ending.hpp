@@ -3,17 +3,17 @@
 
 #include "node/loop.hpp"
 
-#include <sys/types.h>
-
 #include <functional>
 #include <set>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace dockdist::node {
 
-// A process belongs when its environment bears DOCKDIST_JOB=<mark>, when it descends from one that does or from `root`, or
-// when it is of the session of one of those. A process with another job's mark never belongs, nor does the caller.
+// A process belongs when its environment bears DOCKDIST_JOB=<mark>, when it descends from one that does or
+// from `root`, or when it is of the session of one of those. A process with another job's mark never belongs,
+// nor does the caller.
 struct ProcessScope {
     std::string mark{};
     pid_t root = 0; // its descendants belong, itself does not; 0: none
@@ -26,14 +26,15 @@ struct ProcessEntry {
     bool zombie = false;
     std::string mark{}; // of its environment; empty: none
 };
-std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const ProcessScope& scope, pid_t self,
-                                    pid_t own_session);
+std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const ProcessScope& scope,
+                                    pid_t self, pid_t own_session);
 
-// The value that a TERM bears which every process of the job gets: what forwards signals need not forward this one.
+// The value that a TERM bears which every process of the job gets: what forwards signals need not forward
+// this one.
 inline constexpr int told_to_all = 0x646f636b;
 
-// TERM (and CONT), then KILL after the grace, again and again until none is left, or for ten seconds after the first KILL.
-// What is still there then sleeps in the kernel.
+// TERM (and CONT), then KILL after the grace, again and again until none is left, or for ten seconds after
+// the first KILL. What is still there then sleeps in the kernel.
 class Ending {
 public:
     Ending(Loop& loop, ProcessScope scope, std::function<void(std::vector<pid_t> left)> when_done);

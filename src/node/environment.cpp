@@ -4,9 +4,8 @@
 #include "node/node_files.hpp"
 #include "node/paths.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -14,7 +13,8 @@ namespace {
 constexpr std::size_t longest_variable = 100'000; // execve refuses strings of 128 KiB
 
 bool is_named(const std::string& entry, std::string_view name) {
-    return entry.size() > name.size() && entry[name.size()] == '=' && entry.compare(0, name.size(), name) == 0;
+    return entry.size() > name.size() && entry[name.size()] == '=' &&
+           entry.compare(0, name.size(), name) == 0;
 }
 
 std::string percent_encode(std::string_view text) {
@@ -127,7 +127,8 @@ std::string with_toolkit_first(std::string_view path) {
     return path.empty() ? bin : bin + ":" + std::string(path);
 }
 
-std::map<std::string, std::string> node_variables(const wire::NodeRecord& self, const wire::Members& members) {
+std::map<std::string, std::string> node_variables(const wire::NodeRecord& self,
+                                                  const wire::Members& members) {
     const auto& place = paths();
     std::map<std::string, std::string> variables{
         {"DOCKDIST_CLUSTER", members.cluster},
@@ -147,13 +148,14 @@ std::map<std::string, std::string> node_variables(const wire::NodeRecord& self, 
         members.nodes, [&](const auto& node) { return node.interface == self.interface; });
     const auto selector = common_subnet(members).value_or(same_interface ? self.interface : std::string());
     if (!selector.empty()) {
-        for (const auto* name : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "PRTE_MCA_prte_if_include"}) {
+        for (const auto* name :
+             {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "PRTE_MCA_prte_if_include"}) {
             variables[name] = selector;
         }
     }
     if (self.user == "root") {
-        for (const auto* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT",
-                                 "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"}) {
+        for (const auto* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                                 "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"}) {
             variables[name] = "1";
         }
     }
@@ -176,7 +178,8 @@ void apply_packed(Environment& environment, std::string_view packed) {
     for (const auto& word : split(packed, ' ')) {
         const auto decoded = percent_decode(word);
         if (const auto equals = decoded.find('='); equals != std::string::npos && equals > 0) {
-            environment.set(std::string_view(decoded).substr(0, equals), std::string_view(decoded).substr(equals + 1));
+            environment.set(std::string_view(decoded).substr(0, equals),
+                            std::string_view(decoded).substr(equals + 1));
         } else if (decoded.starts_with('-')) {
             environment.unset(std::string_view(decoded).substr(1));
         }

@@ -35,12 +35,12 @@ private:
 std::string with_toolkit_first(std::string_view path);
 inline constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// What launchers have to know about this node, for the environment of sessions and jobs. They are defaults: whatever
-// the container's own environment sets stays.
+// What launchers have to know about this node, for the environment of sessions and jobs. They are defaults:
+// whatever the container's own environment sets stays.
 std::map<std::string, std::string> node_variables(const wire::NodeRecord& self, const wire::Members& members);
 
-// The variables of a job that travel with its ssh sessions: one line of printable ASCII ("A=1 B=x%20y -C" for A, B set
-// and C unset), or nothing when it would be longer than a variable may be.
+// The variables of a job that travel with its ssh sessions: one line of printable ASCII ("A=1 B=x%20y -C" for
+// A, B set and C unset), or nothing when it would be longer than a variable may be.
 inline constexpr const char* job_environment_variable = "DOCKDIST_JOB_ENV";
 std::optional<std::string> pack_variables(const std::map<std::string, std::string>& set,
                                           const std::vector<std::string>& unset);

@@ -2,22 +2,21 @@
 
 #include "node/ending.hpp"
 #include "node/init_channel.hpp"
-#include "node/job_store.hpp"
 #include "node/job_frames.hpp"
+#include "node/job_store.hpp"
 #include "node/os.hpp"
 #include "node/supervisor.hpp"
 #include "wire/frame.hpp"
 #include "wire/job.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <optional>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -224,7 +223,8 @@ void Follower::read_supervisor() {
 }
 
 void Follower::take_events() {
-    for (auto end = from_supervisor_.find('\n'); end != std::string::npos; end = from_supervisor_.find('\n')) {
+    for (auto end = from_supervisor_.find('\n'); end != std::string::npos;
+         end = from_supervisor_.find('\n')) {
         auto line = from_supervisor_.substr(0, end);
         from_supervisor_.erase(0, end + 1);
         if (line.empty()) {

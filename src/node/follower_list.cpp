@@ -3,10 +3,9 @@
 #include "node/supervisor.hpp"
 #include "wire/job.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <sys/socket.h>
 
 namespace dockdist::node {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 constexpr std::int64_t goodbye_ms = 1000;
 constexpr std::size_t longest_line = 64U << 10U;
 
-}
+} // namespace
 
 FollowerList::FollowerList(Loop& loop, Fd listener, std::int64_t lease_ms)
     : loop_(loop), listener_(std::move(listener)), lease_ms_(lease_ms), unheld_since_ms_(monotonic_ms()) {
@@ -85,8 +84,8 @@ bool FollowerList::obey(Follower& follower, const std::string& line) {
 void FollowerList::send(Follower& follower, const std::string& bytes) {
     follower.unsent += bytes;
     while (!follower.unsent.empty()) {
-        const auto count =
-            ::send(follower.socket.get(), follower.unsent.data(), follower.unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        const auto count = ::send(follower.socket.get(), follower.unsent.data(), follower.unsent.size(),
+                                  MSG_NOSIGNAL | MSG_DONTWAIT);
         if (count <= 0) {
             loop_.want(follower.socket.get(), errno == EAGAIN ? POLLIN | POLLOUT : POLLIN);
             return;
@@ -127,7 +126,8 @@ void FollowerList::say_goodbye(const std::string& event) {
     for (const auto& [number, follower] : followers_) {
         while (!follower->unsent.empty() && monotonic_ms() < deadline) {
             pollfd ready{.fd = number, .events = POLLOUT, .revents = 0};
-            if (::poll(&ready, 1, static_cast<int>(deadline - monotonic_ms())) <= 0 || (ready.revents & POLLERR) != 0) {
+            if (::poll(&ready, 1, static_cast<int>(deadline - monotonic_ms())) <= 0 ||
+                (ready.revents & POLLERR) != 0) {
                 break;
             }
             send(*follower, "");
@@ -140,11 +140,14 @@ void FollowerList::say_goodbye(const std::string& event) {
 }
 
 void FollowerList::check_lease() {
+    if (lease_ms_ == 0) {
+        return; // for good: detaching cannot be taken back
+    }
     const auto now = monotonic_ms();
     const bool held = std::ranges::any_of(followers_, [&](const auto& entry) {
         return !entry.second->client_gone && now - entry.second->last_heard_ms < lease_ms_;
     });
-    if (held || lease_ms_ == 0) {
+    if (held) {
         unheld_since_ms_ = now;
     } else if (now - unheld_since_ms_ >= lease_ms_) {
         unheld_since_ms_ = now;

@@ -22,7 +22,7 @@ public:
 
     // An event for every follower, and for each that comes later.
     void tell(const std::string& event);
-    void log_is(std::uint64_t size); // nudges when it has grown
+    void log_is(std::uint64_t size);            // nudges when it has grown
     void say_goodbye(const std::string& event); // the last one; waits a little for slow readers of the socket
 
 private:

@@ -16,7 +16,8 @@ constexpr int nvidia_smi_limit_ms = 5000; // it hangs when a GPU has fallen off 
 int count_gpus() {
     const auto environment = Environment::own();
     if (const auto program = find_program("nvidia-smi", environment); !program.path.empty()) {
-        const auto finished = run_helper(program.path, {"nvidia-smi", "-L"}, environment, nvidia_smi_limit_ms);
+        const auto finished =
+            run_helper(program.path, {"nvidia-smi", "-L"}, environment, nvidia_smi_limit_ms);
         if (finished.code == 0) {
             return count_listed_gpus(finished.output);
         }

@@ -1,3 +1,4 @@
+// How many GPUs this container sees.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// /etc/hosts of the node. With host networking the engine copies the host's file, `127.0.1.1 hostname` included, and
-// what resolves its own name to loopback (gloo, c10d) then waits for peers that never come.
+// /etc/hosts of the node. With host networking the engine copies the host's file, `127.0.1.1 hostname`
+// included, and what resolves its own name to loopback (gloo, c10d) then waits for peers that never come.
 #include "core/text.hpp"
 #include "node/node_files.hpp"
 
@@ -35,13 +35,15 @@ bool is_loopback(std::string_view address) {
 }
 
 bool is_local_name(std::string_view name) {
-    return name == "localhost" || name.starts_with("localhost.") || name == "ip6-localhost" || name == "ip6-loopback";
+    return name == "localhost" || name.starts_with("localhost.") || name == "ip6-localhost" ||
+           name == "ip6-loopback";
 }
 
 // Names that this machine has for itself: `node-0`, and its hostname with any domain.
 bool is_own_name(std::string_view name, const wire::NodeRecord& self) {
-    return !is_local_name(name) && (name == self.node || (!self.hostname.empty() && (name == self.hostname ||
-                                                          name.starts_with(self.hostname + "."))));
+    return !is_local_name(name) &&
+           (name == self.node ||
+            (!self.hostname.empty() && (name == self.hostname || name.starts_with(self.hostname + "."))));
 }
 
 } // namespace
@@ -67,7 +69,13 @@ std::string mend_hosts(std::string_view hosts, const wire::NodeRecord& self, con
         if (line == begin_mark) {
             in_block = true;
         }
-        if (!in_block) {
+        if (in_block) {
+            // What an earlier join took from a loopback line is still this node's.
+            const auto words = words_of(line);
+            if (words.size() > 2 && words[1] == self.node) {
+                own_aliases.insert(words.begin() + 2, words.end());
+            }
+        } else {
             auto words = words_of(std::string_view(line).substr(0, line.find('#')));
             const bool loopback = words.size() > 1 && is_loopback(words.front());
             // Debian's 127.0.1.1 is the line for the machine's own name, whatever that is.
@@ -75,7 +83,9 @@ std::string mend_hosts(std::string_view hosts, const wire::NodeRecord& self, con
             const auto is_own = [&](const std::string& name) {
                 return is_own_name(name, self) || (own_line && !is_local_name(name));
             };
-            const auto is_taken = [&](const std::string& name) { return is_own(name) || node_names.contains(name); };
+            const auto is_taken = [&](const std::string& name) {
+                return is_own(name) || node_names.contains(name);
+            };
             if (loopback && std::any_of(words.begin() + 1, words.end(), is_taken)) {
                 for (std::size_t i = 1; i < words.size(); ++i) {
                     if (is_own(words[i]) && is_plain_name(words[i])) {
@@ -112,8 +122,8 @@ std::string mend_hosts(std::string_view hosts, const wire::NodeRecord& self, con
         for (const auto& name : names) {
             const bool other_nodes_name = name != node.node && node_names.contains(name);
             const auto shared = addresses_of_hostname.find(name);
-            const bool ambiguous = node.node != self.node && shared != addresses_of_hostname.end() &&
-                                   shared->second.size() > 1;
+            const bool ambiguous =
+                node.node != self.node && shared != addresses_of_hostname.end() && shared->second.size() > 1;
             const bool own_hostname_of_other = node.node != self.node && is_own_name(name, self);
             if (is_plain_name(name) && !is_local_name(name) && !other_nodes_name && !ambiguous &&
                 !own_hostname_of_other && named.insert(name).second) {

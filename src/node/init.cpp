@@ -1,4 +1,5 @@
-// PID 1 of a node: records the container's environment, reaps, keeps sshd, and ends everything when the engine says so.
+// PID 1 of a node: records the container's environment, reaps, keeps sshd, and ends everything when the
+// engine says so.
 #include "node/init.hpp"
 
 #include "core/text.hpp"
@@ -10,15 +11,14 @@
 #include "node/sshd_keeper.hpp"
 #include "wire/json_reader.hpp"
 
+#include <array>
+#include <cerrno>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
 
 namespace dockdist::node {
 namespace {
@@ -69,7 +69,8 @@ json Init::reserve(int port) {
 json Init::answer(const json& question) {
     const auto what = question.value("do", "");
     if (what == "status") {
-        return {{"ok", true}, {"ssh_port", claimed_port_}, {"sshd", sshd_.pid()}, {"log", sshd_.last_words()}};
+        return {
+            {"ok", true}, {"ssh_port", claimed_port_}, {"sshd", sshd_.pid()}, {"log", sshd_.last_words()}};
     }
     if (what == "reserve") {
         return reserve(question.value("port", 0));
@@ -100,7 +101,8 @@ void Init::serve(int listener) {
         credentials.uid != 0) {
         return;
     }
-    // The one who asks is dockdist-init itself and sends at once; nobody may hold PID 1 up for longer than this.
+    // The one who asks is dockdist-init itself and sends at once; nobody may hold PID 1 up for longer than
+    // this.
     const timeval limit{.tv_sec = 1, .tv_usec = 0};
     ::setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     std::string text(128U << 10U, '\0');
@@ -189,9 +191,10 @@ int Init::run() {
 
 int run_init() {
     if (::getpid() != 1) {
-        (void)write_all(STDERR_FILENO,
-                        "dockdist-init: without a command it is the first process of a container, and this is process " +
-                            std::to_string(::getpid()) + "\n");
+        (void)write_all(
+            STDERR_FILENO,
+            "dockdist-init: without a command it is the first process of a container, and this is process " +
+                std::to_string(::getpid()) + "\n");
         return 2;
     }
     return Init().run();

@@ -3,13 +3,12 @@
 #include "node/paths.hpp"
 #include "wire/json_reader.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 namespace dockdist::node {
 namespace {
@@ -65,7 +64,8 @@ Result<nlohmann::json> ask_init(const nlohmann::json& question) {
         return Error{.kind = ErrorKind::node,
                      .message = "dockdist-init is not running as this container's first process (" +
                                 channel.error().message + ")",
-                     .hint = "run `dockdist down` and `dockdist up`: the container was not made by this version"};
+                     .hint =
+                         "run `dockdist down` and `dockdist up`: the container was not made by this version"};
     }
     const timeval limit{.tv_sec = 20, .tv_usec = 0};
     ::setsockopt(channel->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -76,7 +76,8 @@ Result<nlohmann::json> ask_init(const nlohmann::json& question) {
         length = ::recv(channel->get(), answer.data(), answer.size(), 0);
     }
     if (length <= 0) {
-        return system_error("the container's first process does not answer", length == 0 ? ECONNRESET : errno);
+        return system_error("the container's first process does not answer",
+                            length == 0 ? ECONNRESET : errno);
     }
     answer.resize(static_cast<std::size_t>(length));
     auto object = wire::parse_object(answer, "the answer of dockdist-init");
@@ -88,8 +89,9 @@ Result<nlohmann::json> ask_init(const nlohmann::json& question) {
     }
     const auto& error = (*object)["error"];
     wire::ObjectReader reader(error, "the answer of dockdist-init");
-    return error.is_object() ? wire::read_error(reader)
-                             : Error{.kind = ErrorKind::internal, .message = "dockdist-init refused without a reason"};
+    return error.is_object()
+               ? wire::read_error(reader)
+               : Error{.kind = ErrorKind::internal, .message = "dockdist-init refused without a reason"};
 }
 
 Result<Fd> claim_port(int port) {
@@ -104,7 +106,8 @@ Result<Fd> claim_port(int port) {
             return system_error("cannot claim port " + std::to_string(port), errno);
         }
         return Error{.kind = ErrorKind::conflict,
-                     .message = "port " + std::to_string(port) + " is the ssh port of another dockdist node on this host",
+                     .message = "port " + std::to_string(port) +
+                                " is the ssh port of another dockdist node on this host",
                      .hint = "set ssh.port to auto, or to a port for each node of the host"};
     }
     return fd;

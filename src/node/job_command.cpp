@@ -11,15 +11,14 @@
 #include "node/supervisor.hpp"
 #include "wire/json_reader.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
 
 namespace dockdist::node {
 namespace {
@@ -89,7 +88,8 @@ Result<PreparedJob> prepare(wire::JobRequest request) {
     }
     auto log = OutputLog::create(job_log(request.job));
     auto control = listen_unix(control_socket(request.job), SOCK_STREAM, 0600, {::geteuid(), ::getegid()});
-    auto ranks = listen_unix(rank_socket(request.job), SOCK_SEQPACKET, 0600, {job.account.uid, job.account.gid});
+    auto ranks =
+        listen_unix(rank_socket(request.job), SOCK_SEQPACKET, 0600, {job.account.uid, job.account.gid});
     if (!log || !control || !ranks) {
         remove_tree(job_folder(request.job));
         return !log ? log.error() : !control ? control.error() : ranks.error();
@@ -101,7 +101,8 @@ Result<PreparedJob> prepare(wire::JobRequest request) {
     return job;
 }
 
-// Twice forked, so that PID 1 becomes its parent, and without the exec's streams, which would keep the exec open.
+// Twice forked, so that PID 1 becomes its parent, and without the exec's streams, which would keep the exec
+// open.
 Status start_supervisor(PreparedJob job) {
     const pid_t between = ::fork();
     if (between < 0) {
@@ -124,7 +125,8 @@ Status start_supervisor(PreparedJob job) {
     while (::waitpid(between, &status, 0) < 0 && errno == EINTR) {
     }
     if (exit_status(status).code != 0) {
-        return Error{.kind = ErrorKind::node, .message = "cannot start the job's supervisor: too many processes"};
+        return Error{.kind = ErrorKind::node,
+                     .message = "cannot start the job's supervisor: too many processes"};
     }
     return ok;
 }
@@ -209,9 +211,11 @@ int stop(const JobArguments& arguments) {
         for (const auto pid : left) {
             list += (list.empty() ? "" : ", ") + std::to_string(pid);
         }
-        return fail(Error{.kind = ErrorKind::job,
-                          .message = "these processes of job " + arguments.job + " do not end: " + list,
-                          .hint = "they wait in the kernel for a device or a file server; `dockdist down` ends the container"});
+        return fail(Error{
+            .kind = ErrorKind::job,
+            .message = "these processes of job " + arguments.job + " do not end: " + list,
+            .hint =
+                "they wait in the kernel for a device or a file server; `dockdist down` ends the container"});
     }
     print_event(event);
     return 0;

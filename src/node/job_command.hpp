@@ -1,3 +1,4 @@
+// The client's commands for jobs.
 #pragma once
 
 #include "node/accounts.hpp"

@@ -5,9 +5,8 @@
 #include "node/os.hpp"
 #include "wire/frame.hpp"
 
-#include <unistd.h>
-
 #include <csignal>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -41,7 +40,8 @@ wire::JobResult result_without_supervisor(const std::string& job) {
     }
     (void)end_processes({.mark = job}, lost_grace_ms);
     wire::JobResult result{.code = 128 + SIGKILL, .signal = SIGKILL, .reason = "lost"};
-    result.failures.push_back({.code = result.code, .signal = result.signal, .tail = "the job's supervisor was killed"});
+    result.failures.push_back(
+        {.code = result.code, .signal = result.signal, .tail = "the job's supervisor was killed"});
     if (summary) {
         summary->running = false;
         summary->result = result;

@@ -1,3 +1,4 @@
+// Frames that are not output: errors, events, and the end of a job.
 #pragma once
 
 #include "core/result.hpp"
@@ -11,8 +12,8 @@ std::string error_frame(const Error& error);
 void print_error(const Error& error); // as a frame on stdout
 void print_event(const wire::JobEvent& event);
 
-// How a job ended whose supervisor does not run: what it left on record; and when it was killed before it could (reason
-// "lost"), everything that bears the job's mark is ended first.
+// How a job ended whose supervisor does not run: what it left on record; and when it was killed before it
+// could (reason "lost"), everything that bears the job's mark is ended first.
 wire::JobResult result_without_supervisor(const std::string& job);
 
 } // namespace dockdist::node

@@ -4,10 +4,9 @@
 #include "node/paths.hpp"
 #include "wire/json_reader.hpp"
 
+#include <cerrno>
 #include <sys/socket.h>
 #include <sys/stat.h>
-
-#include <cerrno>
 
 namespace dockdist::node {
 
@@ -40,7 +39,8 @@ Status create_job(const wire::JobSummary& summary) {
         if (errno == EEXIST) {
             return Error{.kind = ErrorKind::conflict,
                          .message = "a job " + summary.job + " was started on this node before",
-                         .hint = "`dockdist attach " + summary.job + "` follows it; a new job needs a new name"};
+                         .hint =
+                             "`dockdist attach " + summary.job + "` follows it; a new job needs a new name"};
         }
         return system_error("cannot make " + job_folder(summary.job), errno);
     }

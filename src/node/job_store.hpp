@@ -1,7 +1,9 @@
-// A job's folder: what is known of it on disk, readable after the supervisor, the client and the stream are gone.
+// A job's folder: what is known of it on disk, readable after the supervisor, the client and the stream are
+// gone.
 //
 //   <jobs>/<id>/log           output frames (wire/frame.hpp), appended only
-//   <jobs>/<id>/summary.json  wire::JobSummary, written at the start and again, through a rename, when the job has ended
+//   <jobs>/<id>/summary.json  wire::JobSummary, written at the start and again, through a rename, when the
+//   job has ended
 #pragma once
 
 #include "core/result.hpp"

@@ -12,11 +12,10 @@
 #include "wire/join.hpp"
 #include "wire/json_reader.hpp"
 
+#include <algorithm>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 namespace dockdist::node {
 namespace {
@@ -30,7 +29,8 @@ Result<std::string> read_line() {
             continue;
         }
         if (count <= 0) {
-            return Error{.kind = ErrorKind::interrupted, .message = "the client went before it sent the list of members"};
+            return Error{.kind = ErrorKind::interrupted,
+                         .message = "the client went before it sent the list of members"};
         }
         line.append(buffer, static_cast<std::size_t>(count));
         if (line.ends_with('\n')) {
@@ -46,7 +46,8 @@ Result<Endpoint> find_endpoint(const wire::JoinRequest& request) {
         auto resolved = resolve_in_hosts(read_file_or_empty(paths().hosts), address);
         if (resolved.empty() || resolved.starts_with("127.")) {
             return Error{.kind = ErrorKind::config,
-                         .message = "the address " + printable(address) + " is a name that this node cannot resolve",
+                         .message =
+                             "the address " + printable(address) + " is a name that this node cannot resolve",
                          .hint = "set the host's `address` to a numeric one"};
         }
         address = std::move(resolved);
@@ -117,11 +118,14 @@ Status check_own_place(const wire::NodeRecord& self, const wire::Members& member
 }
 
 Status start_sshd() {
-    const auto checked = run_helper(paths().sshd, {paths().sshd, "-t", "-f", paths().sshd_config}, clean_environment(), 10000);
+    const auto checked =
+        run_helper(paths().sshd, {paths().sshd, "-t", "-f", paths().sshd_config}, clean_environment(), 10000);
     if (checked.code != 0) {
-        return Error{.kind = ErrorKind::node,
-                     .message = "sshd refuses its configuration: " + printable(checked.output),
-                     .hint = "this is a fault of dockdist or of the image's accounts; please report it with this message"};
+        return Error{
+            .kind = ErrorKind::node,
+            .message = "sshd refuses its configuration: " + printable(checked.output),
+            .hint =
+                "this is a fault of dockdist or of the image's accounts; please report it with this message"};
     }
     if (const auto started = ask_init({{"do", "sshd"}}); !started) {
         return started.error();
@@ -149,7 +153,8 @@ Status join(const std::string& text) {
         return request.error();
     }
     if (!is_plain_name(request->node)) {
-        return Error{.kind = ErrorKind::protocol, .message = "the node's name is none: " + printable(request->node)};
+        return Error{.kind = ErrorKind::protocol,
+                     .message = "the node's name is none: " + printable(request->node)};
     }
     auto account = prepare_account(request->user);
     if (!account) {

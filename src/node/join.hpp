@@ -1,3 +1,4 @@
+// The node's side of the key exchange.
 #pragma once
 
 #include <string>

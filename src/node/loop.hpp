@@ -1,11 +1,11 @@
-// A poll loop: descriptors and deadlines with their callbacks. One thread; callbacks may add and remove freely.
+// A poll loop: descriptors and deadlines with their callbacks. One thread; callbacks may add and remove
+// freely.
 #pragma once
-
-#include <poll.h>
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <poll.h>
 
 namespace dockdist::node {
 

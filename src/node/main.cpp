@@ -8,10 +8,9 @@
 #include "node/session.hpp"
 #include "node/wrappers.hpp"
 
-#include <unistd.h>
-
 #include <exception>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace dockdist::node {
@@ -68,7 +67,8 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
 
 int main(int argc, char** argv) {
     try {
-        return dockdist::node::dispatch(argc > 0 ? argv[0] : "", std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+        return dockdist::node::dispatch(argc > 0 ? argv[0] : "",
+                                        std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
     } catch (const std::exception& error) {
         (void)dockdist::node::write_all(STDERR_FILENO, std::string("dockdist-init: ") + error.what() + "\n");
         return 70;

@@ -3,16 +3,15 @@
 #include "node/loop.hpp"
 #include "node/os.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <netinet/in.h>
 #include <set>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -85,7 +84,8 @@ void Meeting::attempt(Peer& peer) {
     sockaddr_storage address{};
     const auto length = to_sockaddr(*peer.record, address);
     peer.socket = Fd(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (::connect(peer.socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 && errno != EINPROGRESS) {
+    if (::connect(peer.socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 &&
+        errno != EINPROGRESS) {
         return fail(peer, errno);
     }
     peer.timer = loop_.after(attempt_ms, [this, &peer] { fail(peer, ETIMEDOUT, peer.silent); });
@@ -136,7 +136,8 @@ void Meeting::fail(Peer& peer, int cause, bool silent) {
 
 std::string cause_of(const Peer& peer) {
     if (peer.silent) {
-        return peer.cause == EPROTO ? "what answers there is not sshd" : "it accepted the connection and said nothing";
+        return peer.cause == EPROTO ? "what answers there is not sshd"
+                                    : "it accepted the connection and said nothing";
     }
     return std::strerror(peer.cause);
 }
@@ -152,12 +153,15 @@ Error Meeting::failure() const {
         list += (list.empty() ? "" : ", ") + record.node + " (" + record.address + ":" +
                 std::to_string(record.ssh_port) + ": " + cause_of(*peer) + ")";
         if (peer->cause == ECONNREFUSED) {
-            hints.insert("refused: sshd does not run there, or a firewall rejects the port; look at that node's log");
+            hints.insert(
+                "refused: sshd does not run there, or a firewall rejects the port; look at that node's log");
         } else if (peer->cause == EPROTO) {
-            hints.insert("another program holds that port on that host: set ssh.port to another one or to auto");
+            hints.insert(
+                "another program holds that port on that host: set ssh.port to another one or to auto");
         } else {
-            hints.insert("no answer: a firewall drops TCP between the hosts, or the address is not the one that peers "
-                         "reach; set the host's `address`, open the ssh port between the hosts");
+            hints.insert(
+                "no answer: a firewall drops TCP between the hosts, or the address is not the one that peers "
+                "reach; set the host's `address`, open the ssh port between the hosts");
         }
     }
     Error error{.kind = ErrorKind::unreachable, .message = self_.node + " cannot reach " + list};
@@ -169,7 +173,8 @@ Error Meeting::failure() const {
 
 } // namespace
 
-Status meet(const std::vector<wire::NodeRecord>& peers, const wire::NodeRecord& self, std::int64_t timeout_ms) {
+Status meet(const std::vector<wire::NodeRecord>& peers, const wire::NodeRecord& self,
+            std::int64_t timeout_ms) {
     return Meeting(peers, self).run(timeout_ms);
 }
 

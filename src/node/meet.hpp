@@ -9,8 +9,9 @@
 
 namespace dockdist::node {
 
-// Connects to all side by side, each again until it answers or the time is over. The error names every peer that was not
-// reached, with the cause of the last attempt and what that usually means.
-Status meet(const std::vector<wire::NodeRecord>& peers, const wire::NodeRecord& self, std::int64_t timeout_ms);
+// Connects to all side by side, each again until it answers or the time is over. The error names every peer
+// that was not reached, with the cause of the last attempt and what that usually means.
+Status meet(const std::vector<wire::NodeRecord>& peers, const wire::NodeRecord& self,
+            std::int64_t timeout_ms);
 
 } // namespace dockdist::node

@@ -3,16 +3,15 @@
 #include "core/text.hpp"
 #include "node/os.hpp"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <set>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -33,7 +32,8 @@ std::string to_text(const sockaddr* address) {
 
 // Interfaces that engines and their kin make for themselves: no peer on another host is behind them.
 bool is_engine_interface(std::string_view name) {
-    for (const std::string_view prefix : {"docker", "veth", "br-", "virbr", "cni", "flannel", "cali", "podman", "lxc"}) {
+    for (const std::string_view prefix :
+         {"docker", "veth", "br-", "virbr", "cni", "flannel", "cali", "podman", "lxc"}) {
         if (name.starts_with(prefix)) {
             return true;
         }
@@ -78,7 +78,8 @@ std::string default_address() {
     sockaddr_in far{};
     far.sin_family = AF_INET;
     far.sin_port = htons(9);
-    ::inet_pton(AF_INET, "192.0.2.1", &far.sin_addr); // TEST-NET-1: connecting a datagram socket only asks the routes
+    ::inet_pton(AF_INET, "192.0.2.1",
+                &far.sin_addr); // TEST-NET-1: connecting a datagram socket only asks the routes
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&far), sizeof far) != 0) {
         return {};
     }
@@ -104,8 +105,9 @@ Result<Endpoint> choose_endpoint(const std::string& address, const std::string& 
             }
         }
         return Error{.kind = ErrorKind::config,
-                     .message = held ? "the address " + address + " is not on the interface " + printable(interface)
-                                     : "no interface of this host has the address " + printable(address),
+                     .message =
+                         held ? "the address " + address + " is not on the interface " + printable(interface)
+                              : "no interface of this host has the address " + printable(address),
                      .hint = "set the host's `address` to one of: " + list_interfaces(available)};
     }
     if (!interface.empty()) {
@@ -166,7 +168,8 @@ Status check_port_free(const std::string& address, int port) {
     const Fd socket(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
     ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); // as sshd does
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0 || ::listen(socket.get(), 1) != 0) {
+    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0 ||
+        ::listen(socket.get(), 1) != 0) {
         const int number = errno;
         if (number != EADDRINUSE) {
             return system_error("cannot listen on port " + std::to_string(port) + " of " + address, number);
@@ -174,7 +177,8 @@ Status check_port_free(const std::string& address, int port) {
         const auto holder = port_holder(port);
         return Error{.kind = ErrorKind::conflict,
                      .message = "port " + std::to_string(port) + " of " + address + " is in use" +
-                                (holder.empty() ? std::string(", by a process outside of this container") : " by " + holder),
+                                (holder.empty() ? std::string(", by a process outside of this container")
+                                                : " by " + holder),
                      .hint = "set ssh.port to another one or to auto; on the host, `ss -ltnp sport = :" +
                              std::to_string(port) + "` tells who holds it"};
     }

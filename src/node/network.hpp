@@ -25,10 +25,11 @@ std::vector<InterfaceAddress> interface_addresses(); // of interfaces that are u
 // The source address of the default route; empty when there is none. Sends nothing.
 std::string default_address();
 
-// Pure. `address`: numeric, or empty for `default_address`; `interface`: a name, or empty for the one that holds the
-// address. Loopback and the engines' own interfaces are chosen only when they are asked for.
+// Pure. `address`: numeric, or empty for `default_address`; `interface`: a name, or empty for the one that
+// holds the address. Loopback and the engines' own interfaces are chosen only when they are asked for.
 Result<Endpoint> choose_endpoint(const std::string& address, const std::string& interface,
-                                 const std::string& default_address, const std::vector<InterfaceAddress>& available);
+                                 const std::string& default_address,
+                                 const std::vector<InterfaceAddress>& available);
 
 // A name as /etc/hosts resolves it; empty when it does not.
 std::string resolve_in_hosts(std::string_view hosts, std::string_view name);
@@ -40,7 +41,8 @@ std::string port_holder(int port);
 
 inline constexpr int first_ssh_port = 2222;
 inline constexpr int last_ssh_port = 4222;
-// Pure: `wanted` alone, or the first that `take` gets when it is 0. `take` claims the port or tells why it can't.
+// Pure: `wanted` alone, or the first that `take` gets when it is 0. `take` claims the port or tells why it
+// can't.
 Result<int> choose_port(int wanted, const std::function<Status(int port)>& take);
 
 } // namespace dockdist::node

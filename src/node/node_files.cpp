@@ -5,9 +5,8 @@
 #include "node/paths.hpp"
 #include "wire/job.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <bit>
 #include <set>
 
@@ -22,10 +21,12 @@ bool is_numeric_address(const std::string& text) {
 bool is_ed25519_key(std::string_view key) {
     constexpr std::string_view type = "ssh-ed25519 ";
     return key.starts_with(type) && key.size() > type.size() && key.size() < 512 &&
-           std::ranges::all_of(key.substr(type.size()), [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
-                      c == '/' || c == '=';
-           });
+           std::ranges::all_of(
+               key.substr(type.size()),
+               [](char c) {
+                   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                          c == '+' || c == '/' || c == '=';
+               });
 }
 
 bool is_user_name(std::string_view name) {
@@ -44,9 +45,12 @@ std::string host_with_port(const std::string& host, int port) {
     return port == 22 ? host : "[" + host + "]:" + std::to_string(port);
 }
 
+bool is_ipv6(const std::string& address) {
+    return address.find(':') != std::string::npos;
+}
+
 std::string bracketed(const std::string& address, int port) {
-    const bool ipv6 = address.find(':') != std::string::npos;
-    return (ipv6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
+    return (is_ipv6(address) ? "[" + address + "]" : address) + ":" + std::to_string(port);
 }
 
 } // namespace
@@ -99,18 +103,24 @@ std::string known_hosts(const wire::Members& members) {
 
 std::string ssh_config(const wire::NodeRecord& self, const wire::Members& members) {
     const auto& place = paths();
-    std::string text = "# Made by dockdist at join. `ssh NODE` reads this file for the cluster's nodes, and only for them.\n";
+    std::string text = "# Made by dockdist at join. `ssh NODE` reads this file for the cluster's nodes, and "
+                       "only for them.\n";
     std::string all;
     std::set<std::string> addresses;
     for (const auto& node : members.nodes) {
         const bool first_of_address = addresses.insert(node.address).second;
         const auto names = node.node + (first_of_address ? " " + node.address : "");
         all += (all.empty() ? "" : " ") + names;
-        text += "Host " + names + "\n    HostName " + node.address + "\n    Port " + std::to_string(node.ssh_port) +
-                "\n    User " + node.user + "\n    HostKeyAlias " + node.node + "\n";
+        text += "Host " + names + "\n    HostName " + node.address + "\n    Port " +
+                std::to_string(node.ssh_port) + "\n    User " + node.user + "\n    HostKeyAlias " +
+                node.node + "\n";
+        if (is_ipv6(node.address) == is_ipv6(self.address)) {
+            text += "    BindAddress " + self.address +
+                    "\n"; // authorized_keys lets this address in, and no other
+        }
     }
-    text += "Host " + all + "\n    BindAddress " + self.address + "\n    IdentityFile " + place.user_key +
-            "\n    UserKnownHostsFile " + place.known_hosts + R"(
+    text += "Host " + all + "\n    IdentityFile " + place.user_key + "\n    UserKnownHostsFile " +
+            place.known_hosts + R"(
     GlobalKnownHostsFile none
     StrictHostKeyChecking yes
     UpdateHostKeys no
@@ -138,9 +148,9 @@ std::string sshd_config(const wire::NodeRecord& self) {
     const auto& place = paths();
     std::string text = "# Made by dockdist at join: for this cluster's nodes and nobody else.\n";
     text += "ListenAddress " + bracketed(self.address, self.ssh_port) + "\nHostKey " + place.host_key +
-            "\nAuthorizedKeysFile " + place.authorized_keys + "\nAllowUsers " + self.user + "\nForceCommand " +
-            place.own + " session\nSubsystem sftp " + place.sftp_server + "\nAcceptEnv " + wire::job_mark + " " +
-            job_environment_variable + R"(
+            "\nAuthorizedKeysFile " + place.authorized_keys + "\nAllowUsers " + self.user +
+            "\nForceCommand " + place.own + " session\nSubsystem sftp " + place.sftp_server + "\nAcceptEnv " +
+            wire::job_mark + " " + job_environment_variable + R"(
 # The shell that sshd starts for ForceCommand must not run ~/.bashrc: bash does, unless it stands in another shell.
 SetEnv SHLVL=2
 AuthenticationMethods publickey
@@ -241,7 +251,8 @@ std::optional<std::string> common_subnet(const wire::Members& members) {
 }
 
 std::string profile_script(std::string_view path) {
-    return "# Made by dockdist: /etc/profile has just replaced PATH; this is the container's own again.\nPATH=" +
+    return "# Made by dockdist: /etc/profile has just replaced PATH; this is the container's own "
+           "again.\nPATH=" +
            shell_quote(path) + "\nexport PATH\n";
 }
 

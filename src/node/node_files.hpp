@@ -12,7 +12,8 @@
 
 namespace dockdist::node {
 
-// Refuses members that would inject a line or an option into any of the files: names, addresses, keys, ports, users.
+// Refuses members that would inject a line or an option into any of the files: names, addresses, keys, ports,
+// users.
 Status check_members(const wire::Members& members);
 
 std::string authorized_keys(const wire::Members& members);
@@ -23,14 +24,16 @@ std::string hostfile(const wire::Members& members);       // NAME slots=N: DeepS
 std::string hydra_hostfile(const wire::Members& members); // NAME:N: MPICH
 std::string wcoll(const wire::Members& members);          // NAME: pdsh
 
-// `hosts` with one marked block in front that resolves every node's name (and hostname, where it is unique) to its
-// address, and with this machine's own names taken from the 127.x and ::1 lines. A block of an earlier join is replaced.
+// `hosts` with one marked block in front that resolves every node's name (and hostname, where it is unique)
+// to its address, and with this machine's own names taken from the 127.x and ::1 lines. A block of an earlier
+// join is replaced.
 std::string mend_hosts(std::string_view hosts, const wire::NodeRecord& self, const wire::Members& members);
 
 // Names and addresses to which `ssh_config` has a Host entry.
 bool is_cluster_host(std::string_view ssh_config, std::string_view host);
 
-// The narrowest IPv4 network, in CIDR form, that holds every member's address; nothing when it would be wider than /16.
+// The narrowest IPv4 network, in CIDR form, that holds every member's address; nothing when it would be wider
+// than /16.
 std::optional<std::string> common_subnet(const wire::Members& members);
 
 // For /etc/profile.d: login shells reset PATH in /etc/profile.

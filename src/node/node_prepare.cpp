@@ -20,7 +20,11 @@ Environment container_environment() {
 
 std::string current_folder() {
     std::string path(4096, '\0');
-    return ::getcwd(path.data(), path.size()) == nullptr ? "/" : std::string(path.c_str());
+    if (::getcwd(path.data(), path.size()) == nullptr) {
+        return "/";
+    }
+    path.resize(path.find('\0'));
+    return path;
 }
 
 void make_sticky_folder(const std::string& path) {

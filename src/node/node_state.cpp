@@ -8,10 +8,9 @@
 #include "node/process.hpp"
 #include "wire/json_reader.hpp"
 
+#include <cerrno>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
 #include <utility>
 
 namespace dockdist::node {
@@ -19,15 +18,19 @@ namespace {
 
 constexpr int keygen_limit_ms = 20000;
 
-Status update_account_file(const std::string& path, const std::string& before, const std::string& after, mode_t mode) {
+Status update_account_file(const std::string& path, const std::string& before, const std::string& after,
+                           mode_t mode) {
     if (before == after) {
         return ok;
     }
     if (!mount_root(path).empty()) {
-        return Error{.kind = ErrorKind::config,
-                     .message = path + " is mounted into the container, and lacks an entry that sshd or container.user needs",
-                     .hint = "leave that mount out, or give the file entries for sshd, root and container.user; dockdist "
-                             "does not write to a host's files"};
+        return Error{
+            .kind = ErrorKind::config,
+            .message =
+                path + " is mounted into the container, and lacks an entry that sshd or container.user needs",
+            .hint =
+                "leave that mount out, or give the file entries for sshd, root and container.user; dockdist "
+                "does not write to a host's files"};
     }
     return replace_file(path, after, mode);
 }
@@ -46,8 +49,9 @@ Result<std::string> public_key(const std::string& path, const std::string& publi
         const auto temporary = paths().private_folder + "/new-key";
         ::unlink(temporary.c_str());
         ::unlink((temporary + ".pub").c_str());
-        const auto made = run_helper(paths().ssh_keygen, {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", temporary},
-                                     clean_environment(), keygen_limit_ms);
+        const auto made = run_helper(
+            paths().ssh_keygen, {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", temporary},
+            clean_environment(), keygen_limit_ms);
         if (made.code != 0) {
             return Error{.kind = ErrorKind::node, .message = "ssh-keygen failed: " + printable(made.output)};
         }
@@ -121,12 +125,13 @@ Result<Account> prepare_account(const std::string& user) {
         return written.error();
     }
     const auto shadow = read_file_or_empty(place.shadow);
-    struct stat status {};
+    struct stat status{};
     const bool has_shadow = ::stat(place.shadow.c_str(), &status) == 0;
     if (has_shadow) {
         const auto mended_shadow = mend_shadow(shadow, account->name);
         if (shadow != mended_shadow && mount_root(place.shadow).empty()) {
-            if (auto written = replace_file(place.shadow, mended_shadow, status.st_mode & 07777U, {status.st_uid, status.st_gid});
+            if (auto written = replace_file(place.shadow, mended_shadow, status.st_mode & 07777U,
+                                            {status.st_uid, status.st_gid});
                 !written) {
                 return written.error();
             }
@@ -141,7 +146,8 @@ Result<Account> prepare_account(const std::string& user) {
 Result<PublicKeys> make_keys(const Account& account) {
     const auto& place = paths();
     const Owner user{account.uid, account.gid};
-    for (const auto& made : {make_folder(place.private_folder, 0700), make_folder(place.user_folder, 0700, user)}) {
+    for (const auto& made :
+         {make_folder(place.private_folder, 0700), make_folder(place.user_folder, 0700, user)}) {
         if (!made) {
             return made.error();
         }
@@ -179,7 +185,8 @@ Status write_state(const wire::NodeRecord& self, const wire::Members& members, c
             return written;
         }
     }
-    for (const auto& step : {write_environment(self, members, account), write_hosts(self, members), link_deepspeed_hostfile()}) {
+    for (const auto& step :
+         {write_environment(self, members, account), write_hosts(self, members), link_deepspeed_hostfile()}) {
         if (!step) {
             return step;
         }

@@ -1,3 +1,4 @@
+// Whether a process was killed for want of memory.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,13 @@
 #include "node/os.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -130,7 +129,7 @@ Status make_folder(const std::string& path, mode_t mode, Owner owner) {
                      .message = path + " is not a folder: " + std::strerror(errno),
                      .hint = "dockdist does not follow links there; remove it from the image or the mounts"};
     }
-    struct stat status {};
+    struct stat status{};
     if (::fstat(folder.get(), &status) != 0) {
         return system_error("cannot look at " + path, errno);
     }
@@ -161,7 +160,7 @@ Status make_folders(const std::string& path, mode_t mode, Owner owner) {
 }
 
 void remove_tree(const std::string& path) {
-    struct stat status {};
+    struct stat status{};
     if (::lstat(path.c_str(), &status) != 0) {
         return;
     }
@@ -195,13 +194,13 @@ std::vector<std::string> list_folder(const std::string& path) {
 }
 
 bool is_executable(const std::string& path) {
-    struct stat status {};
+    struct stat status{};
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0111U) != 0 &&
            ::access(path.c_str(), X_OK) == 0;
 }
 
 bool is_folder(const std::string& path) {
-    struct stat status {};
+    struct stat status{};
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 

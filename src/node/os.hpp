@@ -1,13 +1,13 @@
-// Thin, checked wrappers of system calls. Nothing here follows a symbolic link at the last component of a path.
+// Thin, checked wrappers of system calls. Nothing here follows a symbolic link at the last component of a
+// path.
 #pragma once
 
 #include "core/result.hpp"
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 
@@ -49,7 +49,8 @@ Error system_error(const std::string& what, int number);
 Result<std::string> read_file(const std::string& path, std::size_t limit = 64U << 20U);
 std::string read_file_or_empty(const std::string& path);
 Status write_all(int fd, std::string_view bytes);
-// Through a new file and rename: a reader sees the old or the new content, and a link at `path` is replaced, not followed.
+// Through a new file and rename: a reader sees the old or the new content, and a link at `path` is replaced,
+// not followed.
 Status replace_file(const std::string& path, std::string_view content, mode_t mode, Owner owner = {});
 // For files that are mounts and cannot be renamed over.
 Status write_in_place(const std::string& path, std::string_view content);

@@ -2,13 +2,12 @@
 
 #include "wire/frame.hpp"
 
-#include <fcntl.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -28,7 +27,8 @@ Result<OutputLog> OutputLog::create(const std::string& path) {
 
 void OutputLog::append(std::uint8_t stream, std::int32_t rank, std::string_view bytes) {
     if (lost_ > 0) {
-        const auto note = "dockdist: " + std::to_string(lost_) + " bytes of output were lost: the disk was full\n";
+        const auto note =
+            "dockdist: " + std::to_string(lost_) + " bytes of output were lost: the disk was full\n";
         if (!write_frame(2, -1, note)) {
             lost_ += bytes.size();
             return;
@@ -87,8 +87,8 @@ std::string OutputLog::tail(std::int32_t rank, std::size_t limit) const {
     for (auto piece = found->second.rbegin(); piece != found->second.rend() && text.size() < limit; ++piece) {
         const auto length = std::min<std::size_t>(piece->length, limit - text.size());
         std::string part(length, '\0');
-        const auto count =
-            ::pread(file_.get(), part.data(), length, static_cast<off_t>(piece->position + piece->length - length));
+        const auto count = ::pread(file_.get(), part.data(), length,
+                                   static_cast<off_t>(piece->position + piece->length - length));
         part.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
         text.insert(0, part);
     }

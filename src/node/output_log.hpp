@@ -1,4 +1,5 @@
-// The job's log on disk. Ranks never wait for a reader: what cannot be written is counted, dropped, and said later.
+// The job's log on disk. Ranks never wait for a reader: what cannot be written is counted, dropped, and said
+// later.
 #pragma once
 
 #include "core/result.hpp"

@@ -1,5 +1,5 @@
-// Where dockdist-init finds and keeps things. Fixed in the product; the program that tests run puts DOCKDIST_TEST_ROOT
-// before each (see CMakeLists.txt: only paths.cpp differs between the two).
+// Where dockdist-init finds and keeps things. Fixed in the product; the program that tests run puts
+// DOCKDIST_TEST_ROOT before each (see CMakeLists.txt: only paths.cpp differs between the two).
 #pragma once
 
 #include "wire/layout.hpp"
@@ -18,23 +18,24 @@ struct Paths {
     std::string hostfile = under_root(layout::hostfile);
     std::string jobs = under_root(layout::jobs);
 
-    std::string private_folder = run + "/private";                          // 0700 root
+    std::string private_folder = run + "/private";                             // 0700 root
     std::string container_environment = private_folder + "/container-environ"; // before the node's variables
     std::string init_socket = private_folder + "/init.sock";
     std::string host_key = private_folder + "/ssh_host_ed25519_key";
     std::string host_public_key = private_folder + "/host.pub";
-    std::string user_public_key = private_folder + "/user.pub"; // beside the host's: container.user cannot swap it
+    std::string user_public_key =
+        private_folder + "/user.pub";        // beside the host's: container.user cannot swap it
     std::string user_folder = run + "/user"; // 0700 container.user
     std::string user_key = user_folder + "/id_ed25519";
     std::string authorized_keys = run + "/authorized_keys";
     std::string known_hosts = run + "/known_hosts";
     std::string ssh_config = run + "/ssh_config";
     std::string sshd_config = run + "/sshd_config";
-    std::string wcoll = run + "/nodes";                      // pdsh's list: one name a line
-    std::string hydra_hostfile = run + "/hostfile.hydra";    // MPICH's dialect: NAME:N
-    std::string workdir = run + "/workdir";                  // the folder in which the container was started
-    std::string user_name = run + "/user-name";              // the account of jobs and sessions
-    std::string job_sockets = run + "/jobs";                 // 0711; <job>.rank and <job>.control
+    std::string wcoll = run + "/nodes";                   // pdsh's list: one name a line
+    std::string hydra_hostfile = run + "/hostfile.hydra"; // MPICH's dialect: NAME:N
+    std::string workdir = run + "/workdir";               // the folder in which the container was started
+    std::string user_name = run + "/user-name";           // the account of jobs and sessions
+    std::string job_sockets = run + "/jobs";              // 0711; <job>.rank and <job>.control
 
     std::string sshd = under_root("/opt/dockdist/libexec/sshd");
     std::string ssh = under_root("/opt/dockdist/libexec/ssh");

@@ -3,6 +3,9 @@
 #include "core/text.hpp"
 #include "wire/layout.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
@@ -12,10 +15,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 namespace dockdist::node {
 namespace {
@@ -41,7 +40,8 @@ Program look_up(const std::string& name, const std::string& path) {
     if (there) {
         return {.error = {.code = 126, .message = printable(name) + ": found, but not executable"}};
     }
-    return {.error = {.code = 127, .message = printable(name) + ": not found in PATH (" + printable(path) + ")"}};
+    return {
+        .error = {.code = 127, .message = printable(name) + ": not found in PATH (" + printable(path) + ")"}};
 }
 
 } // namespace
@@ -54,8 +54,9 @@ Program find_program(const std::string& name, const Environment& environment) {
         if (::access(name.c_str(), F_OK) != 0) {
             return {.error = {.code = 127, .message = printable(name) + ": no such file in this container"}};
         }
-        return {.error = {.code = 126,
-                          .message = printable(name) + (is_folder(name) ? ": is a folder" : ": not executable")}};
+        return {
+            .error = {.code = 126,
+                      .message = printable(name) + (is_folder(name) ? ": is a folder" : ": not executable")}};
     }
     const auto path = environment.get("PATH").value_or(default_path);
     auto found = look_up(name, path);
@@ -75,7 +76,8 @@ ProgramError exec_failure(const std::string& name, const std::string& path, int 
         error.message = printable(name) + (there ? ": the interpreter it names is not in this container"
                                                  : ": no such file in this container");
     } else if (number == ENOEXEC) {
-        error.message = printable(name) + ": not a program of this machine's architecture, and has no #! line";
+        error.message =
+            printable(name) + ": not a program of this machine's architecture, and has no #! line";
     } else if (number == E2BIG) {
         error.message = printable(name) + ": its arguments and environment are larger than the kernel takes";
     }
@@ -113,7 +115,8 @@ Status become(const Account& account) {
     if (account.uid == 0 && account.gid == ::getegid() && groups.size() == 1) {
         return ok;
     }
-    if (::setgroups(groups.size(), groups.data()) != 0 || ::setgid(account.gid) != 0 || ::setuid(account.uid) != 0) {
+    if (::setgroups(groups.size(), groups.data()) != 0 || ::setgid(account.gid) != 0 ||
+        ::setuid(account.uid) != 0) {
         return system_error("cannot become user " + account.name, errno);
     }
     return ok;
@@ -146,7 +149,8 @@ int exec_program(const std::vector<std::string>& argv, Environment& environment)
     return exec_path(program.path, argv, environment);
 }
 
-Finished run_helper(const std::string& path, const std::vector<std::string>& argv, Environment environment, int limit_ms) {
+Finished run_helper(const std::string& path, const std::vector<std::string>& argv, Environment environment,
+                    int limit_ms) {
     Finished finished;
     auto pipe = make_pipe();
     if (!pipe) {
@@ -195,8 +199,8 @@ Finished run_helper(const std::string& path, const std::vector<std::string>& arg
 }
 
 void remove_loader_variables(Environment& environment) {
-    for (const auto* name : {"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "LD_DEBUG", "GCONV_PATH", "GLIBC_TUNABLES",
-                             "LOCPATH", "MALLOC_CHECK_", "NSS_WRAPPER_PASSWD"}) {
+    for (const auto* name : {"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "LD_DEBUG", "GCONV_PATH",
+                             "GLIBC_TUNABLES", "LOCPATH", "MALLOC_CHECK_", "NSS_WRAPPER_PASSWD"}) {
         environment.unset(name);
     }
     environment.set("OPENSSL_CONF", "/dev/null");

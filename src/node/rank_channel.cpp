@@ -1,9 +1,8 @@
 #include "node/rank_channel.hpp"
 
-#include <sys/socket.h>
-
 #include <cerrno>
 #include <cstring>
+#include <sys/socket.h>
 
 namespace dockdist::node {
 
@@ -43,7 +42,8 @@ Result<std::optional<ReceivedRankMessage>> receive_rank_message(int socket) {
     if (length < 0 && (errno == EAGAIN || errno == EINTR)) {
         return std::optional<ReceivedRankMessage>{};
     }
-    for (auto* part = CMSG_FIRSTHDR(&header); length >= 0 && part != nullptr; part = CMSG_NXTHDR(&header, part)) {
+    for (auto* part = CMSG_FIRSTHDR(&header); length >= 0 && part != nullptr;
+         part = CMSG_NXTHDR(&header, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) {
             continue;
         }

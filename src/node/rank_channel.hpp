@@ -1,5 +1,5 @@
-// What a rank shim tells the supervisor of its node: one datagram when the rank begins, with the read ends of its stdout and
-// stderr, and one when it has ended. Fixed-size and from the same program, hence plain bytes.
+// What a rank shim tells the supervisor of its node: one datagram when the rank begins, with the read ends of
+// its stdout and stderr, and one when it has ended. Fixed-size and from the same program, hence plain bytes.
 #pragma once
 
 #include "core/result.hpp"

@@ -7,6 +7,9 @@
 #include "node/rank_channel.hpp"
 #include "wire/job.hpp"
 
+#include <array>
+#include <cerrno>
+#include <charconv>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -15,10 +18,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <charconv>
 
 namespace dockdist::node {
 namespace {
@@ -97,7 +96,8 @@ void name_ranks(Environment& environment) {
     };
     constexpr std::array table{
         Names{"RANK", {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}},
-        Names{"LOCAL_RANK", {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"}},
+        Names{"LOCAL_RANK",
+              {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"}},
         Names{"WORLD_SIZE", {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "", "SLURM_NTASKS"}},
         Names{"LOCAL_WORLD_SIZE", {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", ""}},
     };
@@ -123,12 +123,14 @@ int run_rank(const std::vector<std::string>& arguments) {
     const int local_rank = number_of(environment, "LOCAL_RANK");
     auto streams = offer_streams(environment, rank, local_rank);
 
-    constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
+    constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT,  SIGHUP, SIGQUIT,
+                                 SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
     const auto signal_fd = take_signals(signals);
     const pid_t own = ::getpid();
     const pid_t child = signal_fd ? ::fork() : -1;
     if (child < 0) {
-        (void)write_all(STDERR_FILENO, "dockdist-init rank: " + system_error("cannot start the rank", errno).message + "\n");
+        (void)write_all(STDERR_FILENO,
+                        "dockdist-init rank: " + system_error("cannot start the rank", errno).message + "\n");
         return 126;
     }
     if (child == 0) {

@@ -7,14 +7,13 @@
 #include "node/process.hpp"
 #include "wire/job.hpp"
 
+#include <array>
+#include <cerrno>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
 
 namespace dockdist::node {
 namespace {
@@ -56,8 +55,8 @@ int exec_command(const Account& account, const std::string& command, Environment
     return exec_path(account.shell, shell_argv(account.shell, command), environment);
 }
 
-// ssh does not end the remote command when the connection goes. Within a job that would leave ranks behind, so this
-// process stays beside the command: when sshd's side closes, everything below here ends.
+// ssh does not end the remote command when the connection goes. Within a job that would leave ranks behind,
+// so this process stays beside the command: when sshd's side closes, everything below here ends.
 int run_watched(const Account& account, const std::string& command, Environment& environment) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     constexpr std::array signals{SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP};
@@ -154,7 +153,8 @@ int run_with_environment(const std::vector<std::string>& arguments) {
         return complain(entered.error().message, 126);
     }
     if (next < arguments.size()) {
-        return exec_program({arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end()}, environment);
+        return exec_program({arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end()},
+                            environment);
     }
     return exec_command(account, "", environment);
 }

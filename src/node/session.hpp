@@ -10,11 +10,12 @@
 
 namespace dockdist::node {
 
-// sshd's ForceCommand. The session's environment is the container's, not sshd's; its folder is the container's.
+// sshd's ForceCommand. The session's environment is the container's, not sshd's; its folder is the
+// container's.
 int run_session();
 
-// `dockdist-init with-environment [--user U] [--workdir W] [--env K=V]… [--] [CMD…]`: what a session sees, for CMD or the
-// user's shell, from the client's exec.
+// `dockdist-init with-environment [--user U] [--workdir W] [--env K=V]… [--] [CMD…]`: what a session sees,
+// for CMD or the user's shell, from the client's exec.
 int run_with_environment(const std::vector<std::string>& arguments);
 
 // As an account's shell in an image that has none: `-c COMMAND`, split into words without expansion.
@@ -22,15 +23,15 @@ int run_as_shell(const std::vector<std::string>& arguments);
 
 // Pure parts.
 
-// HOME, USER, LOGNAME and SHELL of the account, where the container's environment does not set them. A HOME that the engine
-// has put there for PID 1 (root's, or / where the image names no users) counts as not set.
+// HOME, USER, LOGNAME and SHELL of the account, where the container's environment does not set them. A HOME
+// that the engine has put there for PID 1 (root's, or / where the image names no users) counts as not set.
 void apply_account(Environment& environment, const Account& account);
 // The container's environment, with what sshd alone knows (SSH_*, TERM) and what the job sent along.
 Environment session_environment(Environment container, const Environment& from_sshd, const Account& account);
 // The argv that runs `command` (empty: an interactive shell) in `shell`.
 std::vector<std::string> shell_argv(const std::string& shell, const std::string& command);
-// Words as a POSIX shell splits and unquotes them; nothing when it needs more than that (an expansion, a pipe, a quote
-// that is not closed).
+// Words as a POSIX shell splits and unquotes them; nothing when it needs more than that (an expansion, a
+// pipe, a quote that is not closed).
 std::optional<std::vector<std::string>> split_words(const std::string& command);
 
 // The environment on record for sessions and jobs; the process's own when there is none.

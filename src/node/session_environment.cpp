@@ -1,13 +1,11 @@
-#include "node/session.hpp"
-
 #include "core/text.hpp"
 #include "node/os.hpp"
 #include "node/paths.hpp"
+#include "node/session.hpp"
 #include "wire/job.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <unistd.h>
 
 namespace dockdist::node {
 
@@ -25,7 +23,8 @@ Environment session_environment(Environment container, const Environment& from_s
     apply_account(container, account);
     for (const auto* name : {"SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "SSH_ORIGINAL_COMMAND"}) {
         container.unset(name);
-        if (const auto value = from_sshd.get(name); value && std::string_view(name) != "SSH_ORIGINAL_COMMAND") {
+        if (const auto value = from_sshd.get(name);
+            value && std::string_view(name) != "SSH_ORIGINAL_COMMAND") {
             container.set(name, *value);
         }
     }
@@ -128,7 +127,8 @@ Account named_account(const std::string& name_or_id, std::string& error) {
 Account recorded_account() {
     std::string error;
     auto account = named_account(read_file_or_empty(paths().user_name), error);
-    return error.empty() ? account : Account{.name = "root", .home = "/root", .shell = "/bin/sh", .groups = {0}};
+    return error.empty() ? account
+                         : Account{.name = "root", .home = "/root", .shell = "/bin/sh", .groups = {0}};
 }
 
 std::string recorded_workdir() {

@@ -4,11 +4,10 @@
 #include "node/paths.hpp"
 #include "wire/json_reader.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -73,6 +72,7 @@ Status SshdKeeper::spawn() {
         ::_exit(127);
     }
     pid_ = child;
+    last_words_.clear();
     started_at_ = monotonic_ms();
     if (errors_.open()) {
         loop_.forget(errors_.get());
@@ -107,7 +107,8 @@ void SshdKeeper::on_exit(pid_t pid, ExitStatus status) {
         if (monotonic_ms() - started_at_ > 60000) {
             delay_ms_ = first_delay_ms;
         }
-        log_(wire::dump({{"type", "sshd_ended"}, {"code", status.code}, {"words", printable(last_words_)}}) + "\n");
+        log_(wire::dump({{"type", "sshd_ended"}, {"code", status.code}, {"words", printable(last_words_)}}) +
+             "\n");
     }
     restart_later();
 }

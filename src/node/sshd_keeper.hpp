@@ -14,10 +14,11 @@ namespace dockdist::node {
 class SshdKeeper {
 public:
     // `log` writes one line to the container's log.
-    SshdKeeper(Loop& loop, std::function<void(const std::string& line)> log) : loop_(loop), log_(std::move(log)) {}
+    SshdKeeper(Loop& loop, std::function<void(const std::string& line)> log)
+        : loop_(loop), log_(std::move(log)) {}
 
-    // Starts it with the sshd_config that is there now; an sshd that runs with the same one is left alone. Sessions that are
-    // open stay open. A configuration that sshd refuses is an error with sshd's own words.
+    // Starts it with the sshd_config that is there now; an sshd that runs with the same one is left alone.
+    // Sessions that are open stay open. A configuration that sshd refuses is an error with sshd's own words.
     Status start();
     void give_up(); // no more restarts
     void on_exit(pid_t pid, ExitStatus status);

@@ -8,17 +8,16 @@
 #include "node/oom.hpp"
 #include "node/rank_channel.hpp"
 
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -134,7 +133,8 @@ bool Supervisor::read_output(const Fd& pipe, std::uint8_t stream, std::int32_t r
     return count < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-// Takes what is in the pipe now. Whoever holds the other end may go on writing, so it does not wait for the end.
+// Takes what is in the pipe now. Whoever holds the other end may go on writing, so it does not wait for the
+// end.
 void Supervisor::drain(Fd& pipe, std::uint8_t stream, std::int32_t rank) {
     while (pipe.open()) {
         const auto before = job_.log.size();
@@ -195,7 +195,8 @@ void Supervisor::failed(std::int32_t rank, std::int32_t local_rank, ExitStatus s
     if (stopping_) {
         return;
     }
-    wire::RankFailure failure{.rank = rank, .local_rank = local_rank, .code = status.code, .signal = status.signal};
+    wire::RankFailure failure{
+        .rank = rank, .local_rank = local_rank, .code = status.code, .signal = status.signal};
     failure.oom = status.signal == SIGKILL && oom_kills() > oom_kills_before_;
     failure.tail = job_.log.tail(rank);
     auto& failures = job_.summary.result.failures;
@@ -279,8 +280,9 @@ void Supervisor::finish(std::vector<pid_t> left) {
     drain(out_, 1, -1);
     drain(err_, 2, -1);
     for (const auto pid : left) {
-        job_.log.append(2, -1, "dockdist: process " + std::to_string(pid) +
-                                   " does not end: it waits in the kernel for a device or a file server\n");
+        job_.log.append(2, -1,
+                        "dockdist: process " + std::to_string(pid) +
+                            " does not end: it waits in the kernel for a device or a file server\n");
     }
     job_.summary.running = false;
     (void)save_summary(job_.summary);

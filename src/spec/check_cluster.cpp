@@ -138,51 +138,58 @@ void check_shares(Reader& reader, const HostDraft& host) {
     }
 }
 
-// A GPU that both use, or "" when none is known to be.
-std::string shared_gpu(const GpuSpec& a, const GpuSpec& b) {
+// What the hosts that share one engine have taken of its GPUs so far.
+struct TakenGpus {
+    const HostDraft* any = nullptr;
+    const HostDraft* all = nullptr;
+    std::map<std::string, const HostDraft*> devices{};
+};
+
+struct Clash {
+    std::string gpus{};
+    const HostDraft* with = nullptr; // null: there is none
+};
+
+// Indices and UUIDs of one GPU cannot be told to be the same here.
+Clash take(TakenGpus& taken, const HostDraft& host) {
     using Kind = GpuSpec::Kind;
-    if (a.kind == Kind::none || b.kind == Kind::none) {
-        return "";
+    const auto& gpus = host.spec.gpus;
+    if (gpus.kind == Kind::none) {
+        return {};
     }
-    if (a.kind == Kind::all || b.kind == Kind::all) {
-        return "all GPUs";
+    Clash clash;
+    if (taken.all != nullptr || (gpus.kind == Kind::all && taken.any != nullptr)) {
+        clash = {"all GPUs", taken.all != nullptr ? taken.all : taken.any};
     }
-    const auto names = [](const GpuSpec& gpus) {
-        std::set<std::string> result(gpus.devices.begin(), gpus.devices.end());
-        for (int i = 0; i < gpus.count; ++i) { // an engine gives the first ones
-            result.insert(std::to_string(i));
+    auto names = gpus.devices;
+    for (int i = 0; gpus.kind == Kind::count && i < gpus.count; ++i) { // an engine gives the first ones
+        names.push_back(std::to_string(i));
+    }
+    for (const auto& name : names) {
+        const auto [first, fresh] = taken.devices.try_emplace(name, &host);
+        if (!fresh && clash.with == nullptr) {
+            clash = {"GPU " + printable(name), first->second};
         }
-        return result;
-    };
-    const auto others = names(b);
-    for (const auto& name : names(a)) {
-        if (others.contains(name)) {
-            return "GPU " + printable(name);
-        }
     }
-    return "";
+    taken.any = &host;
+    taken.all = gpus.kind == Kind::all ? &host : taken.all;
+    return clash;
 }
 
 void check_gpus(Reader& reader, const ClusterDraft& draft) {
-    std::map<EngineKey, std::vector<const HostDraft*>> engines;
+    std::map<EngineKey, TakenGpus> engines;
     for (const auto& host : draft.hosts) {
         check_shares(reader, host);
         const auto key = engine_key(host);
         if (!key || !host.gpus_are_read) {
             continue;
         }
-        auto& others = engines[*key];
-        for (const auto* other : others) {
-            if (const auto shared = shared_gpu(other->spec.gpus, host.spec.gpus); !shared.empty()) {
-                reader.error(
-                    place_of(host.gpus, host),
-                    fmt::format("{} of this engine would be used twice: the host in {} has the same one",
-                                shared, line_of(*other)),
-                    "give each its own: `gpus: [0, 1]`, or `gpus: none`");
-                break;
-            }
+        if (const auto clash = take(engines[*key], host); clash.with != nullptr) {
+            reader.error(place_of(host.gpus, host),
+                         fmt::format("{} of this engine would be used twice: the host in {} has the same one",
+                                     clash.gpus, line_of(*clash.with)),
+                         "give each its own: `gpus: [0, 1]`, or `gpus: none`");
         }
-        others.push_back(&host);
     }
 }
 

@@ -17,9 +17,17 @@ namespace fs = std::filesystem;
 
 constexpr const char* file_name = "cluster.yaml";
 
+constexpr std::size_t max_told = 100;
+
 Errors located(std::vector<YamlMistake> mistakes, const fs::path& file) {
     Errors errors;
     for (auto& mistake : mistakes) {
+        if (errors.size() == max_told) {
+            errors.push_back({ErrorKind::config, printable(file.string()) + ":1:1",
+                              fmt::format("{} more mistakes follow", mistakes.size() - max_told),
+                              "mend the first ones"});
+            break;
+        }
         errors.push_back(
             {ErrorKind::config,
              fmt::format("{}:{}:{}", printable(file.string()), mistake.place.line, mistake.place.column),
@@ -84,7 +92,7 @@ Result<fs::path> find_spec_file(const fs::path& start) {
         return Error{ErrorKind::config, printable(start.string()), failed.message(), ""};
     }
     while (true) {
-        const auto candidate = folder / file_name;
+        auto candidate = folder / file_name;
         if (fs::exists(candidate, failed)) {
             return candidate;
         }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <set>
 
 namespace dockdist {
 namespace {
@@ -147,16 +148,14 @@ std::optional<std::string> refuse_target(const std::string& target) {
 }
 
 void read_mounts(Reader& reader, const Value& value, ContainerSpec& container) {
+    std::set<std::string> targets;
     for (const auto& item : reader.list(value, "a list", "write `mounts: [\"/data:/data\"]`")) {
         const bool is_long = item.node->kind == YamlNode::Kind::map;
         const auto mount = is_long ? read_long(reader, item) : read_short(reader, item);
         if (!mount) {
             continue;
         }
-        const auto same = [&](const MountSpec& other) {
-            return normal(other.target) == normal(mount->target);
-        };
-        if (std::ranges::any_of(container.mounts, same)) {
+        if (!targets.insert(normal(mount->target)).second) {
             reader.error(item, fmt::format("the target {} is given twice", in_quotes(mount->target)),
                          "keep one of them");
         } else {

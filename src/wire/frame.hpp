@@ -1,5 +1,5 @@
-// The frames in which a node speaks to the client during a job, inside the stdout of one exec, and in which a job's
-// output is kept on disk: 24 bytes of header, little-endian, then `length` bytes.
+// The frames in which a node speaks to the client during a job, inside the stdout of one exec, and in which a
+// job's output is kept on disk: 24 bytes of header, little-endian, then `length` bytes.
 //
 //   0  u8   kind      'O' output, 'C' control (JSON), 'P' pong
 //   1  u8   stream    1 stdout, 2 stderr; 0 for control
@@ -10,8 +10,8 @@
 //  16  u64  position  of this frame in the job's log, in bytes from its start: what `follow` resumes at.
 //                     For control frames that are not in the log: 0
 //
-// An output frame holds whole bytes as they were read, not whole lines: lines are put together by the client, per rank
-// and stream.
+// An output frame holds whole bytes as they were read, not whole lines: lines are put together by the client,
+// per rank and stream.
 #pragma once
 
 #include "core/result.hpp"
@@ -48,8 +48,8 @@ struct FrameHeader {
 std::string encode_header(const FrameHeader& header);
 Result<FrameHeader> parse_header(std::string_view bytes); // of at least frame_header_size bytes
 
-// Feed bytes in pieces of any size, take whole frames out. An error (a kind or length that is not of the protocol) is
-// final. Never holds more than one frame and what was fed.
+// Feed bytes in pieces of any size, take whole frames out. An error (a kind or length that is not of the
+// protocol) is final. Never holds more than one frame and what was fed.
 class FrameDecoder {
 public:
     void feed(std::string_view bytes);

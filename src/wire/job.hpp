@@ -1,21 +1,23 @@
 // How a job runs in a node. The client runs one exec a node, as root:
 //
-//   dockdist-init job start            stdin: a JobRequest line; starts the job's supervisor and follows its output
-//   dockdist-init job follow JSON      {"job":ID,"position":N}: follows from there (after a broken stream, or `attach`)
-//   dockdist-init job stop JSON        {"job":ID,"grace_ms":N}: ends every process that bears the job's mark; `exited` when gone,
-//                                      also on a node where the job has no supervisor (ranks that came by ssh)
+//   dockdist-init job start            stdin: a JobRequest line; starts the job's supervisor and follows its
+//   output dockdist-init job follow JSON      {"job":ID,"position":N}: follows from there (after a broken
+//   stream, or `attach`) dockdist-init job stop JSON        {"job":ID,"grace_ms":N}: ends every process that
+//   bears the job's mark; `exited` when gone,
+//                                      also on a node where the job has no supervisor (ranks that came by
+//                                      ssh)
 //   dockdist-init job list             one JobSummary line a job (lines, not frames)
 //
-// The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames (wire/frame.hpp).
-// Control frames carry one JSON object with "type":
+// The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames
+// (wire/frame.hpp). Control frames carry one JSON object with "type":
 //   started   {"pid":N}
-//   rank_failed {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}   as soon as the first rank of this node fails
-//   exited    JobResult: the command has ended and no process with the job's mark is left
+//   rank_failed {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}   as soon as the first rank
+//   of this node fails exited    JobResult: the command has ended and no process with the job's mark is left
 //   error     {"kind","message","hint"}: it could not be started
 // Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds (answered by a 'P' frame),
 //   {"type":"stop","grace_ms":N} (a second one: now), {"type":"detach"}.
-// A follower whose stdin ends, or that hears no ping for lease_ms, starts the lease: unless another follower comes
-// within lease_ms, the job is stopped. Detached jobs have no lease.
+// A follower whose stdin ends, or that hears no ping for lease_ms, starts the lease: unless another follower
+// comes within lease_ms, the job is stopped. Detached jobs have no lease.
 #pragma once
 
 #include "core/result.hpp"
@@ -30,20 +32,22 @@
 
 namespace dockdist::wire {
 
-inline constexpr const char* job_mark = "DOCKDIST_JOB"; // environment variable that every process of a job bears
+inline constexpr const char* job_mark =
+    "DOCKDIST_JOB"; // environment variable that every process of a job bears
 
 struct JobRequest {
     std::string job{};
-    std::vector<std::string> argv{};           // run without a shell; argv[0] is looked up in the job's PATH
-    std::map<std::string, std::string> env{};  // on top of the container's environment
-    std::vector<std::string> unset{};          // variables to drop
-    std::string workdir{};                     // empty: the container's own
-    std::string user{};                        // empty: root
-    std::map<std::string, std::string> files{};// path → content, written before the start, mode 0600, owner the user
-    int ranks = 0;                             // how many ranks this node starts; 0: the command itself is the one rank
-    int first_rank = 0;                        // global rank of local rank 0
-    std::int64_t lease_ms = 30000;             // 0: detached
-    std::int64_t grace_ms = 10000;             // between TERM and KILL
+    std::vector<std::string> argv{};          // run without a shell; argv[0] is looked up in the job's PATH
+    std::map<std::string, std::string> env{}; // on top of the container's environment
+    std::vector<std::string> unset{};         // variables to drop
+    std::string workdir{};                    // empty: the container's own
+    std::string user{};                       // empty: root
+    std::map<std::string, std::string>
+        files{};                   // path → content, written before the start, mode 0600, owner the user
+    int ranks = 0;                 // how many ranks this node starts; 0: the command itself is the one rank
+    int first_rank = 0;            // global rank of local rank 0
+    std::int64_t lease_ms = 30000; // 0: detached
+    std::int64_t grace_ms = 10000; // between TERM and KILL
 };
 
 // code is what a shell would report: the exit status, or 128 + signal.
@@ -59,8 +63,8 @@ struct RankFailure {
 struct JobResult {
     int code = 0; // of the command
     int signal = 0;
-    bool stopped = false; // ended because it was told to
-    std::string reason{}; // "stop", "lease", "" when it ended by itself
+    bool stopped = false;                // ended because it was told to
+    std::string reason{};                // "stop", "lease", "" when it ended by itself
     std::vector<RankFailure> failures{}; // in the order in which the ranks ended
 };
 

@@ -1,13 +1,15 @@
-// The key exchange. `dockdist-init join JSON` runs as root in each node through an exec; JSON is a JoinRequest.
+// The key exchange. `dockdist-init join JSON` runs as root in each node through an exec; JSON is a
+// JoinRequest.
 //
 //   node → client   {"type":"hello", …}    NodeRecord: what this node is, its public keys
 //   client → node   {"type":"members", …}  every node's record, in rank order
 //   node → client   {"type":"ready"}       sshd runs, every peer's sshd answered
 //   or at any time  {"type":"error","kind":…,"message":…,"hint":…}, and the exec ends with 1
 //
-// One JSON object a line, '\n' at the end, at most 4 MiB. Private keys never appear. PID 1 prints the node's own record
-// as one line `{"type":"ready",…NodeRecord…,"members_hash":…}` to the container's log once it is ready, so that a
-// client can read it back without an exec; any later line there without that type means that it is not ready any more.
+// One JSON object a line, '\n' at the end, at most 4 MiB. Private keys never appear. PID 1 prints the node's
+// own record as one line `{"type":"ready",…NodeRecord…,"members_hash":…}` to the container's log once it is
+// ready, so that a client can read it back without an exec; any later line there without that type means that
+// it is not ready any more.
 #pragma once
 
 #include "core/result.hpp"
@@ -21,7 +23,8 @@
 
 namespace dockdist::wire {
 
-inline constexpr int version = 1; // of this protocol; both sides must agree exactly (the toolkit travels with the client)
+inline constexpr int version =
+    1; // of this protocol; both sides must agree exactly (the toolkit travels with the client)
 
 struct JoinRequest {
     std::string cluster{};
@@ -39,14 +42,14 @@ struct JoinRequest {
 struct NodeRecord {
     std::string node{};
     int rank = 0;
-    std::string address{};   // numeric
+    std::string address{}; // numeric
     std::string interface{};
-    std::string hostname{};  // of its machine, as gethostname tells it inside
+    std::string hostname{}; // of its machine, as gethostname tells it inside
     int ssh_port = 0;
     int slots = 1;
     int gpus = 0;
-    std::string user{};      // the account that peers log in as: a name in the node's own /etc/passwd
-    std::string user_key{};  // "ssh-ed25519 AAAA…", without comment
+    std::string user{};     // the account that peers log in as: a name in the node's own /etc/passwd
+    std::string user_key{}; // "ssh-ed25519 AAAA…", without comment
     std::string host_key{};
     std::int64_t clock_ms = 0; // Unix time in milliseconds, when the record was made
     bool operator==(const NodeRecord&) const = default;
@@ -57,8 +60,8 @@ struct Members {
     std::vector<NodeRecord> nodes{}; // in rank order
 };
 
-// A hash of everything in `members` that a node's files depend on (not clock_ms). Hex, 64 bits of SHA-256 or FNV: it
-// guards against staleness, not against an attacker.
+// A hash of everything in `members` that a node's files depend on (not clock_ms). Hex, 64 bits of SHA-256 or
+// FNV: it guards against staleness, not against an attacker.
 std::string members_hash(const Members& members);
 
 void to_json(nlohmann::json& json, const JoinRequest& request);
@@ -72,9 +75,9 @@ Result<Members> parse_members(std::string_view line);
 struct JoinMessage {
     enum class Type { hello, ready, error, other };
     Type type = Type::other;
-    NodeRecord record{};       // hello, and the ready line of the container's log
-    std::string members_hash{};// the ready line of the container's log
-    Error error{};             // error
+    NodeRecord record{};        // hello, and the ready line of the container's log
+    std::string members_hash{}; // the ready line of the container's log
+    Error error{};              // error
 };
 Result<JoinMessage> parse_join_message(std::string_view line);
 

@@ -1,6 +1,7 @@
 #include "wire/json_reader.hpp"
 
 #include "core/text.hpp"
+#include "core/utf8.hpp"
 
 #include <limits>
 #include <optional>
@@ -17,40 +18,12 @@ Error protocol_error(std::string message) {
 }
 
 bool is_utf8(std::string_view text) {
-    std::size_t i = 0;
-    const auto byte = [&](std::size_t at) {
-        return at < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[at])) : 0U;
-    };
-    while (i < text.size()) {
-        const unsigned first = byte(i);
-        const unsigned second = byte(i + 1);
-        std::size_t length = 0;
-        unsigned low = 0x80;
-        unsigned high = 0xBF;
-        if (first < 0x80) {
-            length = 1;
-        } else if (first >= 0xC2 && first <= 0xDF) {
-            length = 2;
-        } else if (first >= 0xE0 && first <= 0xEF) {
-            length = 3;
-            low = first == 0xE0 ? 0xA0 : low;
-            high = first == 0xED ? 0x9F : high;
-        } else if (first >= 0xF0 && first <= 0xF4) {
-            length = 4;
-            low = first == 0xF0 ? 0x90 : low;
-            high = first == 0xF4 ? 0x8F : high;
-        } else {
+    while (!text.empty()) {
+        const auto character = decode_utf8(text);
+        if (character.size == 0) {
             return false;
         }
-        if (length > 1 && (second < low || second > high)) {
-            return false;
-        }
-        for (std::size_t k = 2; k < length; ++k) {
-            if ((byte(i + k) & 0xC0U) != 0x80U) {
-                return false;
-            }
-        }
-        i += length;
+        text.remove_prefix(character.size);
     }
     return true;
 }

@@ -1,17 +1,22 @@
-// Where things stand inside a node. The toolkit is a read-only volume; everything a node makes for itself is on a tmpfs
-// that goes with the container; job output is in the container's own layer, on disk.
+// Where things stand inside a node. The toolkit is a read-only volume; everything a node makes for itself is
+// on a tmpfs that goes with the container; job output is in the container's own layer, on disk.
 #pragma once
 
 namespace dockdist::layout {
 
-inline constexpr const char* toolkit = "/opt/dockdist";                       // the volume
-inline constexpr const char* toolkit_bin = "/opt/dockdist/bin";               // first in PATH: ssh, scp, sftp, dockdist-init
-inline constexpr const char* init = "/opt/dockdist/bin/dockdist-init";        // a link that is the tar's last entry: there = complete
-inline constexpr const char* run = "/run/dockdist";                           // tmpfs, 0755
-inline constexpr const char* environment = "/run/dockdist/environ";           // the container's environment, NUL-separated
-inline constexpr const char* node_record = "/run/dockdist/node.json";         // wire::NodeRecord of this node, once joined
-inline constexpr const char* members = "/run/dockdist/members.json";          // wire::Members
-inline constexpr const char* hostfile = "/run/dockdist/hostfile";             // DeepSpeed's and Open MPI's dialect: NAME slots=N
-inline constexpr const char* jobs = "/var/lib/dockdist/jobs";                 // one folder a job
+inline constexpr const char* toolkit = "/opt/dockdist"; // the volume
+inline constexpr const char* toolkit_bin =
+    "/opt/dockdist/bin"; // first in PATH: ssh, scp, sftp, dockdist-init
+inline constexpr const char* init =
+    "/opt/dockdist/bin/dockdist-init";              // a link that is the tar's last entry: there = complete
+inline constexpr const char* run = "/run/dockdist"; // tmpfs, 0755
+inline constexpr const char* environment =
+    "/run/dockdist/environ"; // the container's environment, NUL-separated
+inline constexpr const char* node_record =
+    "/run/dockdist/node.json"; // wire::NodeRecord of this node, once joined
+inline constexpr const char* members = "/run/dockdist/members.json"; // wire::Members
+inline constexpr const char* hostfile =
+    "/run/dockdist/hostfile"; // DeepSpeed's and Open MPI's dialect: NAME slots=N
+inline constexpr const char* jobs = "/var/lib/dockdist/jobs"; // one folder a job
 
 } // namespace dockdist::layout

@@ -33,15 +33,16 @@ template <class T>
 class Cancellable {
 public:
     Cancellable(boost::asio::io_context& io, Task<T> task) : io_(io) {
-        boost::asio::co_spawn(io, std::move(task),
-                              boost::asio::bind_cancellation_slot(signal_->slot(),
-                                                                  [outcome = outcome_, signal = signal_](std::exception_ptr thrown, T result) {
-                                                                      outcome->ended = true;
-                                                                      outcome->exception = thrown;
-                                                                      if (!thrown) {
-                                                                          outcome->value.emplace(std::move(result));
-                                                                      }
-                                                                  }));
+        boost::asio::co_spawn(
+            io, std::move(task),
+            boost::asio::bind_cancellation_slot(
+                signal_->slot(), [outcome = outcome_, signal = signal_](std::exception_ptr thrown, T result) {
+                    outcome->ended = true;
+                    outcome->exception = thrown;
+                    if (!thrown) {
+                        outcome->value.emplace(std::move(result));
+                    }
+                }));
     }
 
     void cancel() { signal_->emit(boost::asio::cancellation_type::terminal); }
@@ -60,7 +61,8 @@ private:
     };
     boost::asio::io_context& io_;
     std::shared_ptr<Outcome> outcome_ = std::make_shared<Outcome>();
-    std::shared_ptr<boost::asio::cancellation_signal> signal_ = std::make_shared<boost::asio::cancellation_signal>();
+    std::shared_ptr<boost::asio::cancellation_signal> signal_ =
+        std::make_shared<boost::asio::cancellation_signal>();
 };
 
 } // namespace dockdist

@@ -1,5 +1,5 @@
-// A ContainerEngine in memory: keeps containers, images and volumes as an engine would, logs every call as text, and
-// does what a test scripts. The test runs everything on one io_context:
+// A ContainerEngine in memory: keeps containers, images and volumes as an engine would, logs every call as
+// text, and does what a test scripts. The test runs everything on one io_context:
 //
 //   boost::asio::io_context io;
 //   FakeEngine engine(io.get_executor(), "a");
@@ -8,8 +8,9 @@
 //   const auto result = run_task(io, up(engine, …));
 //   CHECK(engine.calls == std::vector<std::string>{"create_container vision-a", "start_container vision-a"});
 //
-// A call is logged as its method's name, then what it acts on (the container's *name*, the image, the volume, the exec's
-// command): "create_exec vision-a: dockdist-init join {…}". Scripts name a call by the beginning of that text.
+// A call is logged as its method's name, then what it acts on (the container's *name*, the image, the volume,
+// the exec's command): "create_exec vision-a: dockdist-init join {…}". Scripts name a call by the beginning
+// of that text.
 #pragma once
 
 #include "async/async_event.hpp"
@@ -78,12 +79,14 @@ public:
     std::map<std::string, VolumeDetails> volumes{};
     EngineInfo engine_info{};
     void add_image(const std::string& reference, std::string id = "");
-    Container& add_container(const std::string& name, ContainerConfig config = {}, ContainerState state = ContainerState::running);
+    Container& add_container(const std::string& name, ContainerConfig config = {},
+                             ContainerState state = ContainerState::running);
     Container& container(const std::string& name); // throws when there is none
 
     // --- what happened ---
-    std::vector<std::string> calls{};               // in order of their beginning
-    std::vector<std::string> writing_calls() const; // those that change something: creates, starts, execs, uploads, …
+    std::vector<std::string> calls{}; // in order of their beginning
+    std::vector<std::string>
+    writing_calls() const; // those that change something: creates, starts, execs, uploads, …
     std::vector<std::string>* common_log = nullptr; // set: each call is logged here too, as "host: call"
 
     // --- scripts; `call` is the beginning of a call's text ---
@@ -97,13 +100,15 @@ public:
     // Called at the beginning of each call, before its effect.
     std::function<void(const std::string& call)> on_call{};
 
-    // Plays each exec whose command line (shell_join) contains `command`; the newest script that fits is taken. What
-    // `script` returns is the exit code. An exec without a script cannot be started (ErrorKind::internal).
+    // Plays each exec whose command line (shell_join) contains `command`; the newest script that fits is
+    // taken. What `script` returns is the exit code. An exec without a script cannot be started
+    // (ErrorKind::internal).
     using ExecScript = std::function<Task<int>(FakeExec exec)>;
     void on_exec(std::string command, ExecScript script);
     void on_exec(std::string command, std::string out, int exit_code = 0, std::string err = "");
 
-    // What a pull brings: progress messages, then the image is there. Without: pulling is refused (not_found).
+    // What a pull brings: progress messages, then the image is there. Without: pulling is refused
+    // (not_found).
     void on_pull(const std::string& reference, std::vector<PullProgress> messages = {});
 
     void append_log(const std::string& name, const std::string& text);

@@ -15,7 +15,9 @@ public:
     }
 
     Task<Result<Chunk>> read() override { return read(shared_); }
-    Task<Status> write(std::span<const char> bytes) override { return write(shared_, std::string(bytes.data(), bytes.size())); }
+    Task<Status> write(std::span<const char> bytes) override {
+        return write(shared_, std::string(bytes.data(), bytes.size()));
+    }
     Task<Status> close_stdin() override { return close(shared_); }
 
 private:
@@ -109,11 +111,13 @@ void FakeExec::break_stream(Error error) {
 }
 
 std::unique_ptr<ExecStream> start_fake_exec(const boost::asio::any_io_executor& executor,
-                                            std::shared_ptr<FakeExec::Shared> shared, FakeEngine::ExecScript script) {
+                                            std::shared_ptr<FakeExec::Shared> shared,
+                                            FakeEngine::ExecScript script) {
     shared->state.running = true;
     shared->state.pid = 1000;
     // The script lives in the coroutine's frame: a lambda's captures must outlive the coroutine made from it.
-    const auto play = [](FakeEngine::ExecScript what, std::shared_ptr<FakeExec::Shared> inside) -> Task<void> {
+    const auto play = [](FakeEngine::ExecScript what,
+                         std::shared_ptr<FakeExec::Shared> inside) -> Task<void> {
         const int code = co_await what(FakeExec(inside));
         inside->state = ExecState{false, code, 0};
         inside->output_ended = true;

@@ -8,7 +8,8 @@
 namespace dockdist {
 
 struct FakeExec::Shared {
-    explicit Shared(const boost::asio::any_io_executor& executor) : output_changed(executor), input_changed(executor) {}
+    explicit Shared(const boost::asio::any_io_executor& executor)
+        : output_changed(executor), input_changed(executor) {}
 
     ContainerId container{};
     std::string container_name{};
@@ -28,6 +29,7 @@ struct FakeExec::Shared {
 
 // Starts `script` and returns the client's end.
 std::unique_ptr<ExecStream> start_fake_exec(const boost::asio::any_io_executor& executor,
-                                            std::shared_ptr<FakeExec::Shared> shared, FakeEngine::ExecScript script);
+                                            std::shared_ptr<FakeExec::Shared> shared,
+                                            FakeEngine::ExecScript script);
 
 } // namespace dockdist

@@ -14,15 +14,16 @@
 
 namespace dockdist {
 
-// Runs `io` until `task` has ended, and then whatever is ready to run. Throws what the task throws; a task that does
-// not end within 20 s fails the test instead of hanging it.
+// Runs `io` until `task` has ended, and then whatever is ready to run. Throws what the task throws; a task
+// that does not end within 20 s fails the test instead of hanging it.
 template <class T>
 T run_task(boost::asio::io_context& io, Task<T> task) {
     struct Outcome {
         std::optional<T> value{};
         std::exception_ptr exception{};
     };
-    const auto outcome = std::make_shared<Outcome>(); // the handler may outlive this call, when it throws below
+    const auto outcome =
+        std::make_shared<Outcome>(); // the handler may outlive this call, when it throws below
     boost::asio::co_spawn(io, std::move(task), [outcome](std::exception_ptr thrown, T result) {
         outcome->exception = thrown;
         if (!thrown) {

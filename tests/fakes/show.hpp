@@ -1,4 +1,5 @@
-// What a failed CHECK shows of our values. Include it wherever a Result, an Error or a list of texts is compared.
+// What a failed CHECK shows of our values. Include it wherever a Result, an Error or a list of texts is
+// compared.
 #pragma once
 
 #include "core/result.hpp"

@@ -40,7 +40,8 @@ struct StubConnection::Shared {
 namespace {
 
 std::string lower(std::string text) {
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(text, text.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return text;
 }
 
@@ -87,7 +88,8 @@ Task<std::optional<StubRequest>> StubConnection::read_request() {
     StubRequest request = parse_head(shared->buffer.substr(0, end));
     request.connection = shared->number;
     shared->buffer.erase(0, end + 4);
-    const auto length = request.headers.contains("content-length") ? std::stoull(request.headers["content-length"]) : 0;
+    const auto length =
+        request.headers.contains("content-length") ? std::stoull(request.headers["content-length"]) : 0;
     while (shared->buffer.size() < length) {
         if (!co_await fill(shared)) {
             co_return std::nullopt;
@@ -109,7 +111,8 @@ Task<std::string> StubConnection::read_some() {
 
 Task<void> StubConnection::send(std::string bytes) {
     const auto shared = shared_;
-    (void)co_await asio::async_write(shared->socket, asio::buffer(bytes), asio::as_tuple(asio::use_awaitable));
+    (void)co_await asio::async_write(shared->socket, asio::buffer(bytes),
+                                     asio::as_tuple(asio::use_awaitable));
 }
 
 Task<void> StubConnection::send_sliced(std::string bytes) {
@@ -160,7 +163,8 @@ Task<void> answer_all(StubServer::Answer answer, std::string api, bool sliced, S
 
 } // namespace
 
-StubServer::StubServer(asio::io_context& io, Script script) : state_(std::make_shared<State>(io, std::move(script))) {
+StubServer::StubServer(asio::io_context& io, Script script)
+    : state_(std::make_shared<State>(io, std::move(script))) {
     const auto serve = [](std::shared_ptr<State> state) -> Task<void> {
         while (true) {
             auto [error, socket] = co_await state->acceptor.async_accept(asio::as_tuple(asio::use_awaitable));
@@ -173,8 +177,10 @@ StubServer::StubServer(asio::io_context& io, Script script) : state_(std::make_s
                     state->requests.push_back(request);
                 }
             };
-            auto shared = std::make_shared<StubConnection::Shared>(std::move(socket), ++state->connections, remember);
-            asio::co_spawn(state->acceptor.get_executor(), play(state->script, std::move(shared)), asio::detached);
+            auto shared =
+                std::make_shared<StubConnection::Shared>(std::move(socket), ++state->connections, remember);
+            asio::co_spawn(state->acceptor.get_executor(), play(state->script, std::move(shared)),
+                           asio::detached);
         }
     };
     asio::co_spawn(io, serve(state_), asio::detached);
@@ -193,7 +199,8 @@ StubServer::Script StubServer::engine(Answer answer, std::string api, bool slice
 
 EngineAddress StubServer::address() const {
     const auto port = state_->acceptor.local_endpoint().port();
-    return {EngineAddress::Scheme::tcp, "", "127.0.0.1", Port{port}, "", fmt::format("tcp://127.0.0.1:{}", port)};
+    return {
+        EngineAddress::Scheme::tcp, "", "127.0.0.1", Port{port}, "", fmt::format("tcp://127.0.0.1:{}", port)};
 }
 
 int StubServer::connections() const {
@@ -205,11 +212,13 @@ const std::vector<StubRequest>& StubServer::requests() const {
 }
 
 std::string http_answer(int status, const std::string& body, const std::string& content_type) {
-    return fmt::format("HTTP/1.1 {} Status\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}", status, content_type, body.size(), body);
+    return fmt::format("HTTP/1.1 {} Status\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}", status,
+                       content_type, body.size(), body);
 }
 
 std::string http_chunked(int status, const std::vector<std::string>& chunks) {
-    std::string text = fmt::format("HTTP/1.1 {} Status\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", status);
+    std::string text = fmt::format(
+        "HTTP/1.1 {} Status\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", status);
     for (const auto& chunk : chunks) {
         text += fmt::format("{:x}\r\n{}\r\n", chunk.size(), chunk);
     }
@@ -217,7 +226,9 @@ std::string http_chunked(int status, const std::vector<std::string>& chunks) {
 }
 
 std::string ping_answer(const std::string& api) {
-    return fmt::format("HTTP/1.1 200 OK\r\nApi-Version: {}\r\nOstype: linux\r\nContent-Length: 2\r\nContent-Type: text/plain\r\n\r\nOK", api);
+    return fmt::format("HTTP/1.1 200 OK\r\nApi-Version: {}\r\nOstype: linux\r\nContent-Length: "
+                       "2\r\nContent-Type: text/plain\r\n\r\nOK",
+                       api);
 }
 
 } // namespace dockdist

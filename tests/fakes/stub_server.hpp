@@ -1,5 +1,6 @@
-// An HTTP server on 127.0.0.1 that says exactly what a test wants, byte by byte if need be, and remembers what it was
-// asked. It runs on the test's own io_context, so a test decides what happens when, without clocks.
+// An HTTP server on 127.0.0.1 that says exactly what a test wants, byte by byte if need be, and remembers
+// what it was asked. It runs on the test's own io_context, so a test decides what happens when, without
+// clocks.
 #pragma once
 
 #include "async/task.hpp"
@@ -56,8 +57,8 @@ public:
     StubServer(boost::asio::io_context& io, Script script);
     ~StubServer();
 
-    // A script that answers /_ping like an engine of `api`, and everything else by `answer`. Answers that are "" are
-    // not sent: the connection closes instead.
+    // A script that answers /_ping like an engine of `api`, and everything else by `answer`. Answers that are
+    // "" are not sent: the connection closes instead.
     static Script engine(Answer answer, std::string api = "1.45", bool sliced = false);
 
     EngineAddress address() const;
@@ -71,7 +72,8 @@ private:
 };
 
 // Whole answers.
-std::string http_answer(int status, const std::string& body, const std::string& content_type = "application/json");
+std::string http_answer(int status, const std::string& body,
+                        const std::string& content_type = "application/json");
 std::string http_chunked(int status, const std::vector<std::string>& chunks);
 std::string ping_answer(const std::string& api = "1.45");
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import time
@@ -26,6 +27,10 @@ def cache_folder():
 def ninja_dependencies(build):
     """{object file: [every file that it was made from]}"""
     text = subprocess.run(["ninja", "-C", str(build), "-t", "deps"], capture_output=True, text=True, check=True).stdout
+    return parse_dependencies(build, text)
+
+
+def parse_dependencies(build, text):
     dependencies = {}
     files = []
     for line in text.splitlines():
@@ -53,6 +58,12 @@ def cache_key(root, version, command, files):
             stat = path.stat()
             digest.update(f"{stat.st_size} {stat.st_mtime_ns}".encode())
     return digest.hexdigest()
+
+
+def object_of(entry):
+    """The object file of an entry of the compile database, as Ninja names it. CMake before 3.26 has no "output"."""
+    words = shlex.split(entry["command"])
+    return entry.get("output") or words[words.index("-o") + 1]
 
 
 def is_ours(root, path):
@@ -85,7 +96,7 @@ def main():
         source = pathlib.Path(entry["directory"], entry["file"]).resolve()
         if not is_ours(root, source) or options.only not in str(source) or source in todo:
             continue
-        files = dependencies.get(entry.get("output", ""))
+        files = dependencies.get(object_of(entry))
         passed = cache / cache_key(root, version, entry["command"], files) if files else None
         if passed and passed.exists():
             os.utime(passed)

@@ -14,7 +14,8 @@ namespace dockdist::endpoints {
 using namespace std::chrono_literals;
 
 Task<Result<std::vector<ContainerSummary>>> list_containers(Session session, ListQuery query) {
-    const auto parameters = query_string({{"all", query.running_only ? "" : "1"}, {"filters", encode_filters({{"label", query.labels}})}});
+    const auto parameters = query_string(
+        {{"all", query.running_only ? "" : "1"}, {"filters", encode_filters({{"label", query.labels}})}});
     const auto answer = co_await session->call(get("/containers/json" + parameters), "list containers");
     if (!answer) {
         co_return answer.error();
@@ -23,7 +24,8 @@ Task<Result<std::vector<ContainerSummary>>> list_containers(Session session, Lis
 }
 
 Task<Result<ContainerDetails>> inspect_container(Session session, ContainerId id) {
-    const auto answer = co_await session->call(get(item("containers", id.str(), "/json")), "look at container " + short_id(id.str()));
+    const auto answer = co_await session->call(get(item("containers", id.str(), "/json")),
+                                               "look at container " + short_id(id.str()));
     if (!answer) {
         co_return answer.error();
     }
@@ -31,8 +33,9 @@ Task<Result<ContainerDetails>> inspect_container(Session session, ContainerId id
 }
 
 Task<Result<ContainerId>> create_container(Session session, std::string name, ContainerConfig config) {
-    const auto answer = co_await session->call(post("/containers/create" + query_string({{"name", name}}), encode_container(config)),
-                                               "create container " + name);
+    const auto answer = co_await session->call(
+        post("/containers/create" + query_string({{"name", name}}), encode_container(config)),
+        "create container " + name);
     if (!answer) {
         co_return answer.error();
     }
@@ -44,7 +47,8 @@ Task<Result<ContainerId>> create_container(Session session, std::string name, Co
 }
 
 Task<Status> start_container(Session session, ContainerId id) {
-    const auto answer = co_await session->call(post(item("containers", id.str(), "/start")), "start container " + short_id(id.str()), {304});
+    const auto answer = co_await session->call(post(item("containers", id.str(), "/start")),
+                                               "start container " + short_id(id.str()), {304});
     if (!answer) {
         co_return answer.error();
     }
@@ -53,10 +57,11 @@ Task<Status> start_container(Session session, ContainerId id) {
 
 Task<Status> stop_container(Session session, ContainerId id, std::chrono::seconds grace) {
     const auto limit = session->endpoint.limits.call + grace;
-    const auto target = item("containers", id.str(), "/stop") + query_string({{"t", std::to_string(grace.count())}});
+    const auto target =
+        item("containers", id.str(), "/stop") + query_string({{"t", std::to_string(grace.count())}});
     // Aside: the answer takes as long as the container does.
-    const auto answer =
-        co_await session->call_aside(post(target), "stop container " + short_id(id.str()), {304}, CallLimits{limit});
+    const auto answer = co_await session->call_aside(post(target), "stop container " + short_id(id.str()),
+                                                     {304}, CallLimits{limit});
     if (!answer) {
         co_return answer.error();
     }
@@ -72,7 +77,8 @@ Task<Status> remove_container(Session session, ContainerId id) {
     if (answer) {
         co_return ok;
     }
-    if (answer.error().kind != ErrorKind::conflict || answer.error().message.find("already in progress") == std::string::npos) {
+    if (answer.error().kind != ErrorKind::conflict ||
+        answer.error().message.find("already in progress") == std::string::npos) {
         co_return answer.error();
     }
     // Somebody else is removing it. There is no call that waits for that on a container that does not run.
@@ -89,7 +95,8 @@ Task<Status> remove_container(Session session, ContainerId id) {
         pause.expires_after(delay);
         co_await pause.async_wait(boost::asio::use_awaitable);
     }
-    co_return session->located({ErrorKind::timeout, "", what + ": its removal by somebody else does not come to an end",
+    co_return session->located({ErrorKind::timeout, "",
+                                what + ": its removal by somebody else does not come to an end",
                                 "look at the Docker daemon's log on that host (journalctl -u docker)"});
 }
 
@@ -101,7 +108,8 @@ Task<Status> put_archive(Session session, ContainerId id, std::string path, std:
     request.content_type = "application/x-tar";
     request.borrowed_body = tar;
     const CallLimits limits{session->endpoint.limits.call + std::chrono::seconds(tar.size() / slowest)};
-    const auto answer = co_await session->call(std::move(request), fmt::format("upload files into container {}", short_id(id.str())), {}, limits);
+    const auto answer = co_await session->call(
+        std::move(request), fmt::format("upload files into container {}", short_id(id.str())), {}, limits);
     if (!answer) {
         co_return answer.error();
     }

@@ -7,8 +7,9 @@
 namespace dockdist::endpoints {
 
 Task<Result<ExecId>> create_exec(Session session, ContainerId id, ExecConfig config) {
-    const auto answer = co_await session->call(post(item("containers", id.str(), "/exec"), encode_exec(config)),
-                                               "prepare a command in container " + short_id(id.str()));
+    const auto answer =
+        co_await session->call(post(item("containers", id.str(), "/exec"), encode_exec(config)),
+                               "prepare a command in container " + short_id(id.str()));
     if (!answer) {
         co_return answer.error();
     }
@@ -20,9 +21,11 @@ Task<Result<ExecId>> create_exec(Session session, ContainerId id, ExecConfig con
 }
 
 Task<Result<std::unique_ptr<ExecStream>>> start_exec(Session session, ExecId id, bool tty) {
-    auto request = post(item("exec", id.str(), "/start"), tty ? R"({"Detach":false,"Tty":true})" : R"({"Detach":false,"Tty":false})");
+    auto request = post(item("exec", id.str(), "/start"),
+                        tty ? R"({"Detach":false,"Tty":true})" : R"({"Detach":false,"Tty":false})");
     request.headers = {{"Connection", "Upgrade"}, {"Upgrade", "tcp"}};
-    // open() has read the answer's header when it returns: bytes written to stdin before that would be dropped.
+    // open() has read the answer's header when it returns: bytes written to stdin before that would be
+    // dropped.
     auto stream = co_await session->open(std::move(request), "start a command");
     if (!stream) {
         co_return stream.error();
@@ -40,7 +43,8 @@ Task<Result<ExecState>> inspect_exec(Session session, ExecId id) {
 
 Task<Status> resize_exec(Session session, ExecId id, int rows, int columns) {
     const auto size = query_string({{"h", std::to_string(rows)}, {"w", std::to_string(columns)}});
-    const auto answer = co_await session->call(post(item("exec", id.str(), "/resize") + size), "resize a command's terminal");
+    const auto answer =
+        co_await session->call(post(item("exec", id.str(), "/resize") + size), "resize a command's terminal");
     if (!answer) {
         co_return answer.error();
     }

@@ -31,7 +31,8 @@ RepositoryAndTag split_reference(const std::string& reference) {
 } // namespace
 
 Task<Result<ImageDetails>> inspect_image(Session session, ImageRef ref) {
-    const auto target = "/images/" + (ref.empty() ? std::string("-") : percent_encode(ref.str(), "/:@")) + "/json";
+    const auto target =
+        "/images/" + (ref.empty() ? std::string("-") : percent_encode(ref.str(), "/:@")) + "/json";
     const auto answer = co_await session->call(get(target), "look at image " + ref.str());
     if (!answer) {
         co_return answer.error();
@@ -43,7 +44,8 @@ Task<Status> pull_image(Session session, ImageRef ref, std::string platform, std
                         std::function<void(const PullProgress&)> on_progress) {
     const auto what = "pull image " + ref.str();
     const auto [repository, tag] = split_reference(ref.str());
-    auto request = post("/images/create" + query_string({{"fromImage", repository}, {"tag", tag}, {"platform", platform}}));
+    auto request = post("/images/create" +
+                        query_string({{"fromImage", repository}, {"tag", tag}, {"platform", platform}}));
     if (!registry_auth.empty()) {
         request.headers.emplace_back("X-Registry-Auth", registry_auth);
     }
@@ -56,7 +58,8 @@ Task<Status> pull_image(Session session, ImageRef ref, std::string platform, std
     while (true) {
         const auto line = co_await with_timeout(
             messages.next(), silence,
-            Error{ErrorKind::timeout, "", fmt::format("{}: the engine said nothing for {}", what, format_duration(silence)),
+            Error{ErrorKind::timeout, "",
+                  fmt::format("{}: the engine said nothing for {}", what, format_duration(silence)),
                   "is the registry reachable from that host?"});
         if (!line) {
             co_return session->located(line.error());

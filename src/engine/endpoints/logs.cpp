@@ -10,7 +10,8 @@ Task<Result<std::unique_ptr<LogStream>>> container_logs(Session session, Contain
                                           {"follow", query.follow ? "1" : ""},
                                           {"timestamps", query.timestamps ? "1" : ""},
                                           {"tail", query.tail < 0 ? "all" : std::to_string(query.tail)}});
-    auto stream = co_await session->open(get(item("containers", id.str(), "/logs") + parameters), "read the log of container " + short_id(id.str()));
+    auto stream = co_await session->open(get(item("containers", id.str(), "/logs") + parameters),
+                                         "read the log of container " + short_id(id.str()));
     if (!stream) {
         co_return stream.error();
     }

@@ -9,7 +9,8 @@ namespace {
 
 class DockerEventStream final : public EventStream {
 public:
-    DockerEventStream(std::unique_ptr<HttpStream> stream, HostName host) : lines_(std::move(stream)), host_(std::move(host)) {}
+    DockerEventStream(std::unique_ptr<HttpStream> stream, HostName host)
+        : lines_(std::move(stream)), host_(std::move(host)) {}
 
     Task<Result<EngineEvent>> next() override {
         auto line = co_await lines_.next();
@@ -68,8 +69,10 @@ Task<Status> remove_volume(Session session, std::string name) {
 }
 
 Task<Result<std::unique_ptr<EventStream>>> events(Session session, EventFilter filter) {
-    const auto filters = encode_filters({{"type", filter.types}, {"event", filter.actions}, {"label", filter.labels}});
-    auto stream = co_await session->open(get("/events" + query_string({{"filters", filters}})), "follow the engine's events");
+    const auto filters =
+        encode_filters({{"type", filter.types}, {"event", filter.actions}, {"label", filter.labels}});
+    auto stream = co_await session->open(get("/events" + query_string({{"filters", filters}})),
+                                         "follow the engine's events");
     if (!stream) {
         co_return stream.error();
     }

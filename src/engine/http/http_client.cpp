@@ -1,8 +1,7 @@
 #include "engine/http/http_client.hpp"
 
-#include "async/async_event.hpp"
 #include "async/children.hpp"
-#include "core/units.hpp"
+#include "engine/http/http_call.hpp"
 #include "engine/http/response_parser.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -11,7 +10,6 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -22,66 +20,28 @@ namespace {
 
 constexpr std::size_t read_buffer = 16 * 1024; // one a busy host
 
-struct Call {
-    Call(const boost::asio::any_io_executor& executor, HttpRequest what, CallLimits how)
-        : request(std::move(what)), limits(how), done(executor) {}
-    HttpRequest request;
-    CallLimits limits;
-    AsyncEvent done;
-    Result<HttpResponse> result{HttpResponse{}};
-    bool abandoned = false;
-
-    bool repeatable() const { return request.method != "POST"; }
-    void finish(Result<HttpResponse> with) {
-        if (!done.is_set()) {
-            result = std::move(with);
-            done.set();
-        }
-    }
-};
-using CallPointer = std::shared_ptr<Call>;
-
-Error lost_before_answer(const Call& call, const Error& cause) {
-    Error error = cause;
-    if (error.kind == ErrorKind::unreachable) {
-        error.message = fmt::format("the connection closed before the engine answered {} {}", call.request.method,
-                                    call.request.target.substr(0, call.request.target.find('?')));
-        error.hint = "the engine may have been restarted; run the command again (what was done stays done)";
-    }
-    return error;
-}
-
-Error closed() {
-    return {ErrorKind::unreachable, "", "the connection to the engine was closed", ""};
-}
-
-Error no_answer(const Call& call) {
-    return {ErrorKind::timeout, "",
-            fmt::format("the engine accepted {} {} and did not answer within {}", call.request.method,
-                        call.request.target.substr(0, call.request.target.find('?')), format_duration(call.limits.deadline)),
-            "is the Docker daemon on that host stuck? (systemctl status docker; journalctl -u docker)"};
-}
-
 } // namespace
 
-// Shared by the client and the two coroutines that run while there is work: the writer, which sends what is queued,
-// and the reader of the stream that is open. Each of them holds it, so that it outlives them.
+// Shared by the client and the two coroutines that run while there is work: the writer, which sends what is
+// queued, and the reader of the stream that is open. Each of them holds it, so that it outlives them.
 class HttpClient::Connection : public std::enable_shared_from_this<HttpClient::Connection> {
 public:
-    Connection(boost::asio::any_io_executor executor, std::shared_ptr<Transport> transport, std::string host_header)
-        : executor_(std::move(executor)), transport_(std::move(transport)), host_header_(std::move(host_header)),
-          changed_(executor_), deadline_(executor_) {}
+    Connection(boost::asio::any_io_executor executor, std::shared_ptr<Transport> transport,
+               std::string host_header)
+        : executor_(std::move(executor)), transport_(std::move(transport)),
+          host_header_(std::move(host_header)), changed_(executor_), deadline_(executor_) {}
 
-    static Task<Result<HttpResponse>> call(std::shared_ptr<Connection> self, HttpRequest request, CallLimits limits) {
+    static Task<Result<HttpResponse>> call(std::shared_ptr<Connection> self, HttpRequest request,
+                                           CallLimits limits) {
         if (self->shut_down_) {
             co_return closed();
         }
-        const auto pending = std::make_shared<Call>(self->executor_, std::move(request), limits);
+        const auto pending = std::make_shared<HttpCall>(self->executor_, std::move(request), limits);
         self->queue_.push_back(pending);
         self->start_writer();
         struct Guard {
             std::shared_ptr<Connection> connection;
-            CallPointer call;
+            HttpCallPointer call;
             ~Guard() { connection->abandon(call); }
         };
         const Guard guard{self, pending};
@@ -100,9 +60,9 @@ public:
     int round_trips() const { return round_trips_; }
 
 private:
-    using Calls = std::deque<CallPointer>;
+    using Calls = std::deque<HttpCallPointer>;
 
-    void abandon(const CallPointer& call) {
+    void abandon(const HttpCallPointer& call) {
         if (call->done.is_set()) {
             return;
         }
@@ -127,11 +87,12 @@ private:
 
     void start_writer() {
         if (!std::exchange(writing_, true)) {
-            boost::asio::co_spawn(executor_, write_queue(shared_from_this()),
-                                  boost::asio::bind_cancellation_slot(
-                                      give_up_.slot(), [self = shared_from_this()](const std::exception_ptr& exception) {
-                                          self->writer_ended(exception);
-                                      }));
+            boost::asio::co_spawn(
+                executor_, write_queue(shared_from_this()),
+                boost::asio::bind_cancellation_slot(
+                    give_up_.slot(), [self = shared_from_this()](const std::exception_ptr& exception) {
+                        self->writer_ended(exception);
+                    }));
         }
     }
 
@@ -139,12 +100,13 @@ private:
         // After a turn of the loop, so that reads asked for side by side are all in the queue.
         co_await boost::asio::post(boost::asio::use_awaitable);
         while (!self->queue_.empty()) {
-            const bool write_goes_on = !self->in_flight_.empty() && !self->in_flight_.front()->request.is_read();
+            const bool write_goes_on =
+                !self->in_flight_.empty() && !self->in_flight_.front()->request.is_read();
             if (write_goes_on || (!self->queue_.front()->request.is_read() && !self->in_flight_.empty())) {
                 co_await self->changed_.wait_for_change();
                 continue;
             }
-            if (self->in_flight_.empty() && self->stream_ && self->stream_->stale()) {
+            if (self->in_flight_.empty() && self->stream_ && self->answered_ > 0 && self->stream_->stale()) {
                 self->drop_stream();
             }
             if (!self->stream_) {
@@ -216,9 +178,11 @@ private:
             start_deadline();
         }
         if (!std::exchange(reading_, true)) {
-            boost::asio::co_spawn(executor_, read_answers(shared_from_this(), stream_), boost::asio::detached);
+            boost::asio::co_spawn(executor_, read_answers(shared_from_this(), stream_),
+                                  boost::asio::detached);
         }
-        // A failure to send is left to the reader: it may find an answer that says why (an upload that is refused).
+        // A failure to send is left to the reader: it may find an answer that says why (an upload that is
+        // refused).
         const auto stream = stream_;
         sending_ = true;
         const auto written = co_await stream->write(bytes);
@@ -261,8 +225,8 @@ private:
                     co_return;
                 }
             }
-            // An upload that is answered before its end: the engine will not read the rest, and the caller's bytes go
-            // with the call.
+            // An upload that is answered before its end: the engine will not read the rest, and the caller's
+            // bytes go with the call.
             self->deliver(parser, upload && self->sending_);
         }
         if (self->stream_ == stream) {
@@ -319,8 +283,8 @@ private:
         changed_.notify();
     }
 
-    // Drops it, and decides what becomes of the calls whose answers will not come: those that may be repeated go back
-    // to the queue if this connection has answered anything (so it was an old one), the others fail.
+    // Drops it, and decides what becomes of the calls whose answers will not come: those that may be repeated
+    // go back to the queue if this connection has answered anything (so it was an old one), the others fail.
     void lose_stream(const Error& cause) {
         const bool worked = answered_ > 0;
         drop_stream();
@@ -379,8 +343,10 @@ private:
     boost::asio::cancellation_signal give_up_{};
 };
 
-HttpClient::HttpClient(boost::asio::any_io_executor executor, std::shared_ptr<Transport> transport, std::string host_header)
-    : connection_(std::make_shared<Connection>(std::move(executor), std::move(transport), std::move(host_header))) {}
+HttpClient::HttpClient(boost::asio::any_io_executor executor, std::shared_ptr<Transport> transport,
+                       std::string host_header)
+    : connection_(
+          std::make_shared<Connection>(std::move(executor), std::move(transport), std::move(host_header))) {}
 
 HttpClient::~HttpClient() {
     connection_->shut_down();

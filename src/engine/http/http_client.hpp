@@ -1,9 +1,9 @@
 // HTTP/1.1 requests to one engine over one connection that is opened when needed and kept.
 //
-// Reads (GET) that are asked for at the same time are pipelined; everything else goes alone, in the order asked for.
-// When the peer has closed the kept connection, requests that may be repeated (GET, DELETE, PUT) are sent again
-// on a new one, as long as connections answer anything at all. A request without an answer after its deadline takes
-// the connection down, and with it the requests that wait behind it.
+// Reads (GET) that are asked for at the same time are pipelined; everything else goes alone, in the order
+// asked for. When the peer has closed the kept connection, requests that may be repeated (GET, DELETE, PUT)
+// are sent again on a new one, as long as connections answer anything at all. A request without an answer
+// after its deadline takes the connection down, and with it the requests that wait behind it.
 //
 // The client has no pending work while no request is under way, so it keeps no io_context running.
 #pragma once
@@ -28,7 +28,8 @@ struct CallLimits {
 class HttpClient {
 public:
     // `host_header` may be empty.
-    HttpClient(boost::asio::any_io_executor executor, std::shared_ptr<Transport> transport, std::string host_header);
+    HttpClient(boost::asio::any_io_executor executor, std::shared_ptr<Transport> transport,
+               std::string host_header);
     HttpClient(const HttpClient&) = delete;
     HttpClient& operator=(const HttpClient&) = delete;
     ~HttpClient(); // as close()
@@ -36,8 +37,8 @@ public:
     // Pending and later calls end with an error.
     void close();
 
-    // Any status is a success here. Cancelled: a request that was not sent yet never is; the answer to one that was
-    // is thrown away. Errors: unreachable, timeout, protocol; without `where`.
+    // Any status is a success here. Cancelled: a request that was not sent yet never is; the answer to one
+    // that was is thrown away. Errors: unreachable, timeout, protocol; without `where`.
     Task<Result<HttpResponse>> call(HttpRequest request, CallLimits limits);
 
     // How many times a request was sent while none was under way.

@@ -14,21 +14,24 @@ constexpr std::size_t piece = 64 * 1024;
 
 } // namespace
 
-Task<Result<std::unique_ptr<HttpStream>>> HttpStream::open(std::shared_ptr<Transport> transport, HttpRequest request,
-                                                           std::string host_header, std::chrono::milliseconds deadline) {
+Task<Result<std::unique_ptr<HttpStream>>> HttpStream::open(std::shared_ptr<Transport> transport,
+                                                           HttpRequest request, std::string host_header,
+                                                           std::chrono::milliseconds deadline) {
     auto stream = co_await transport->connect();
     if (!stream) {
         co_return stream.error();
     }
-    const Error timeout{ErrorKind::timeout, "",
-                        fmt::format("the engine accepted {} {} and did not answer within {}", request.method,
-                                    request.target.substr(0, request.target.find('?')), format_duration(deadline)),
-                        "is the Docker daemon on that host stuck? (systemctl status docker; journalctl -u docker)"};
-    co_return co_await with_timeout(exchange(std::move(*stream), std::move(request), std::move(host_header)), deadline, timeout);
+    const Error timeout{
+        ErrorKind::timeout, "",
+        fmt::format("the engine accepted {} {} and did not answer within {}", request.method,
+                    request.target.substr(0, request.target.find('?')), format_duration(deadline)),
+        "is the Docker daemon on that host stuck? (systemctl status docker; journalctl -u docker)"};
+    co_return co_await with_timeout(exchange(std::move(*stream), std::move(request), std::move(host_header)),
+                                    deadline, timeout);
 }
 
-Task<Result<std::unique_ptr<HttpStream>>> HttpStream::exchange(std::unique_ptr<ByteStream> stream, HttpRequest request,
-                                                               std::string host_header) {
+Task<Result<std::unique_ptr<HttpStream>>> HttpStream::exchange(std::unique_ptr<ByteStream> stream,
+                                                               HttpRequest request, std::string host_header) {
     std::unique_ptr<HttpStream> self(new HttpStream(std::move(stream)));
     auto head = request_head(request, host_header);
     if (!head) {
@@ -55,7 +58,8 @@ Task<Status> HttpStream::read_header() {
         }
         if (*count == 0) {
             if (!parser_.started()) {
-                co_return Error{ErrorKind::unreachable, "", "the connection closed before the engine answered",
+                co_return Error{ErrorKind::unreachable, "",
+                                "the connection closed before the engine answered",
                                 "the engine may have been restarted; run the command again"};
             }
             co_return parser_.feed_end();

@@ -14,8 +14,9 @@ namespace dockdist {
 class HttpStream {
 public:
     // Sends `request` and waits for the answer's header, at most `deadline` (connecting not included).
-    static Task<Result<std::unique_ptr<HttpStream>>> open(std::shared_ptr<Transport> transport, HttpRequest request,
-                                                          std::string host_header, std::chrono::milliseconds deadline);
+    static Task<Result<std::unique_ptr<HttpStream>>> open(std::shared_ptr<Transport> transport,
+                                                          HttpRequest request, std::string host_header,
+                                                          std::chrono::milliseconds deadline);
 
     int status() const { return parser_.status(); }
     const HttpHeaders& headers() const { return parser_.headers(); }
@@ -29,8 +30,8 @@ public:
 
 private:
     explicit HttpStream(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
-    static Task<Result<std::unique_ptr<HttpStream>>> exchange(std::unique_ptr<ByteStream> stream, HttpRequest request,
-                                                              std::string host_header);
+    static Task<Result<std::unique_ptr<HttpStream>>> exchange(std::unique_ptr<ByteStream> stream,
+                                                              HttpRequest request, std::string host_header);
     Task<Status> read_header();
 
     std::unique_ptr<ByteStream> stream_;

@@ -35,7 +35,9 @@ private:
         headers.emplace_back(std::string(name), std::string(value));
     }
 #if BOOST_VERSION >= 108700
-    void on_trailer_field_impl(http::field, string_view, string_view, error_code& error) override { error = {}; }
+    void on_trailer_field_impl(http::field, string_view, string_view, error_code& error) override {
+        error = {};
+    }
 #endif
     void on_header_impl(error_code& error) override { error = {}; }
     void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code& error) override { error = {}; }
@@ -57,13 +59,15 @@ Error not_http(std::string_view begin) {
     Error error{ErrorKind::protocol, "", "", ""};
     if (begin.size() >= 2 && begin[0] == 0x15 && begin[1] == 0x03) {
         error.message = "the engine speaks TLS, and was spoken to without";
-        error.hint = "give the host its `tls:` files (ca, cert, key); port 2376 is Docker's port for TLS, 2375 the one without";
+        error.hint = "give the host its `tls:` files (ca, cert, key); port 2376 is Docker's port for TLS, "
+                     "2375 the one without";
     } else if (begin.starts_with("SSH-")) {
         error.message = "an ssh server answers there, not a Docker engine";
         error.hint = "write ssh://USER@HOST instead of tcp://";
     } else {
-        error.message = fmt::format("what answers there does not speak HTTP, so it is no Docker engine (it began with '{}')",
-                                    printable(begin.substr(0, 40)));
+        error.message = fmt::format(
+            "what answers there does not speak HTTP, so it is no Docker engine (it began with '{}')",
+            printable(begin.substr(0, 40)));
         error.hint = "check the address and the port";
     }
     return error;
@@ -82,11 +86,13 @@ struct ResponseParser::Impl {
         if (error == http::error::body_limit) {
             failure = Error{ErrorKind::protocol, "", "the engine's answer is larger than it may be", ""};
         } else if (error == http::error::header_limit) {
-            failure = Error{ErrorKind::protocol, "", "the header of the engine's answer is larger than 64 KiB", ""};
+            failure =
+                Error{ErrorKind::protocol, "", "the header of the engine's answer is larger than 64 KiB", ""};
         } else if (error == http::error::bad_version || parser.status == 0) {
             failure = not_http(first);
         } else {
-            failure = Error{ErrorKind::protocol, "", fmt::format("the engine's answer is not valid HTTP: {}", error.message()), ""};
+            failure = Error{ErrorKind::protocol, "",
+                            fmt::format("the engine's answer is not valid HTTP: {}", error.message()), ""};
         }
         return *failure;
     }
@@ -160,7 +166,8 @@ Status ResponseParser::feed_end() {
         impl.parser.put_eof(error);
         return error ? impl.fail(error) : Status(ok);
     }
-    impl.failure = Error{ErrorKind::protocol, "", "the engine's answer was cut short: the connection closed in the middle of it", ""};
+    impl.failure = Error{ErrorKind::protocol, "",
+                         "the engine's answer was cut short: the connection closed in the middle of it", ""};
     return *impl.failure;
 }
 

@@ -8,8 +8,8 @@
 
 namespace dockdist {
 
-// One reader and one writer at a time. A failed or cancelled read or write leaves the stream good for close() only.
-// Errors have no `where`: the caller knows the host.
+// One reader and one writer at a time. A failed or cancelled read or write leaves the stream good for close()
+// only. Errors have no `where`: the caller knows the host.
 class ByteStream {
 public:
     ByteStream() = default;
@@ -23,9 +23,11 @@ public:
     virtual Task<Status> write(std::span<const char> bytes) = 0;
     // Tells the peer that no more bytes come; reading goes on.
     virtual Task<Status> shutdown_send() = 0;
-    // Ends pending reads and writes with an error. Their buffers are not touched any more once it has returned.
+    // Ends pending reads and writes with an error. Their buffers are not touched any more once it has
+    // returned.
     virtual void close() noexcept = 0;
-    // Whether the peer has closed, or said something that nobody asked for. For a stream that lies idle; does not wait.
+    // Whether the peer has closed, or said something that nobody asked for. For a stream that lies idle; does
+    // not wait.
     virtual bool stale() = 0;
 };
 

@@ -17,7 +17,8 @@ Error unreachable(std::string message, std::string hint) {
 Error unix_error(const EngineAddress& address, const boost::system::error_code& error) {
     if (error == errc::permission_denied || error == errc::operation_not_permitted) {
         return unreachable(fmt::format("permission denied on {}", address.path),
-                           "add yourself to the docker group (sudo usermod -aG docker $USER, then log in again), or use sudo");
+                           "add yourself to the docker group (sudo usermod -aG docker $USER, then log in "
+                           "again), or use sudo");
     }
     if (error == errc::no_such_file_or_directory || error == errc::not_a_directory) {
         return unreachable(fmt::format("no socket at {}", address.path),
@@ -40,10 +41,11 @@ Error connect_error(const EngineAddress& address, const boost::system::error_cod
         return unix_error(address, error);
     }
     if (error == errc::connection_refused) {
-        return unreachable(fmt::format("{} refused the connection", address.url),
-                           fmt::format("is Docker listening on port {} there? dockerd listens on TCP only with -H tcp://…; "
-                                       "ssh://USER@{} needs no such setting",
-                                       address.port.number, address.host));
+        return unreachable(
+            fmt::format("{} refused the connection", address.url),
+            fmt::format("is Docker listening on port {} there? dockerd listens on TCP only with -H tcp://…; "
+                        "ssh://USER@{} needs no such setting",
+                        address.port.number, address.host));
     }
     if (error == errc::host_unreachable || error == errc::network_unreachable) {
         return unreachable(fmt::format("no route to {}", address.url),
@@ -53,8 +55,9 @@ Error connect_error(const EngineAddress& address, const boost::system::error_cod
         return {ErrorKind::timeout, "", fmt::format("{} did not answer", address.url),
                 "is the machine up, and does a firewall drop packets to that port?"};
     }
-    if (error == boost::asio::error::host_not_found || error == boost::asio::error::host_not_found_try_again ||
-        error == boost::asio::error::no_data || error == boost::asio::error::no_recovery) {
+    if (error == boost::asio::error::host_not_found ||
+        error == boost::asio::error::host_not_found_try_again || error == boost::asio::error::no_data ||
+        error == boost::asio::error::no_recovery) {
         return unreachable(fmt::format("the name '{}' does not resolve", address.host),
                            "check the spelling in cluster.yaml, or use the machine's IP address");
     }
@@ -70,7 +73,8 @@ Error connect_timeout_error(const EngineAddress& address, std::chrono::milliseco
 
 Error stream_error(const boost::system::error_code& error) {
     if (error == errc::timed_out) {
-        return {ErrorKind::timeout, "", "the connection to the engine died: the machine does not answer any more",
+        return {ErrorKind::timeout, "",
+                "the connection to the engine died: the machine does not answer any more",
                 "is the machine up, and is the network to it?"};
     }
     return unreachable(fmt::format("the connection to the engine was lost: {}", error.message()), "");

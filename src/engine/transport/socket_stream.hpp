@@ -28,12 +28,14 @@ inline Task<void> throw_if_cancelled(boost::system::error_code error) {
     }
 }
 
-// Programs that we start (ssh, credential helpers) must not inherit engine connections; Asio leaves that open.
+// Programs that we start (ssh, credential helpers) must not inherit engine connections; Asio leaves that
+// open.
 inline void set_close_on_exec(int descriptor) {
     ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
 
-// What waits to be read on an idle socket: 0 nothing, -1 the peer has closed or the socket is broken, else bytes.
+// What waits to be read on an idle socket: 0 nothing, -1 the peer has closed or the socket is broken, else
+// bytes.
 inline int peek(int descriptor) {
     char byte = 0;
     const auto count = ::recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -49,8 +51,9 @@ public:
     explicit SocketStream(Socket socket) : socket_(std::move(socket)) {}
 
     Task<Result<std::size_t>> read_some(std::span<char> buffer) override {
-        const auto [error, count] = co_await socket_.async_read_some(
-            boost::asio::buffer(buffer.data(), buffer.size()), boost::asio::as_tuple(boost::asio::use_awaitable));
+        const auto [error, count] =
+            co_await socket_.async_read_some(boost::asio::buffer(buffer.data(), buffer.size()),
+                                             boost::asio::as_tuple(boost::asio::use_awaitable));
         if (error == boost::asio::error::eof) {
             co_return std::size_t{0};
         }
@@ -62,8 +65,9 @@ public:
     }
 
     Task<Status> write(std::span<const char> bytes) override {
-        const auto [error, count] = co_await boost::asio::async_write(
-            socket_, boost::asio::buffer(bytes.data(), bytes.size()), boost::asio::as_tuple(boost::asio::use_awaitable));
+        const auto [error, count] =
+            co_await boost::asio::async_write(socket_, boost::asio::buffer(bytes.data(), bytes.size()),
+                                              boost::asio::as_tuple(boost::asio::use_awaitable));
         if (error) {
             co_await throw_if_cancelled(error);
             co_return stream_error(error);
@@ -73,7 +77,7 @@ public:
 
     Task<Status> shutdown_send() override {
         boost::system::error_code error;
-        socket_.shutdown(Socket::shutdown_send, error);
+        (void)socket_.shutdown(Socket::shutdown_send, error);
         if (error) {
             co_return stream_error(error);
         }
@@ -82,7 +86,7 @@ public:
 
     void close() noexcept override {
         boost::system::error_code ignored;
-        socket_.close(ignored);
+        (void)socket_.close(ignored);
     }
 
     bool stale() override { return !socket_.is_open() || peek(socket_.native_handle()) != 0; }

@@ -31,13 +31,14 @@ Task<Result<Endpoints>> resolve(boost::asio::any_io_executor executor, EngineAdd
         Endpoints endpoints{};
     };
     const auto lookup = std::make_shared<Lookup>(executor);
-    lookup->resolver.async_resolve(address.host, std::to_string(address.port.number),
-                                   [lookup](boost::system::error_code failure, const tcp::resolver::results_type& found) {
-                                       lookup->error = failure;
-                                       std::ranges::transform(found, std::back_inserter(lookup->endpoints),
-                                                              [](const auto& entry) { return entry.endpoint(); });
-                                       lookup->done.set();
-                                   });
+    lookup->resolver.async_resolve(
+        address.host, std::to_string(address.port.number),
+        [lookup](boost::system::error_code failure, const tcp::resolver::results_type& found) {
+            lookup->error = failure;
+            std::ranges::transform(found, std::back_inserter(lookup->endpoints),
+                                   [](const auto& entry) { return entry.endpoint(); });
+            lookup->done.set();
+        });
     co_await lookup->done.wait();
     if (lookup->error) {
         co_return connect_error(address, lookup->error);
@@ -47,8 +48,8 @@ Task<Result<Endpoints>> resolve(boost::asio::any_io_executor executor, EngineAdd
 
 void set_options(tcp::socket& socket) {
     boost::system::error_code ignored;
-    socket.set_option(tcp::no_delay(true), ignored);
-    socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+    (void)socket.set_option(tcp::no_delay(true), ignored);
+    (void)socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
     const auto set = [&](int name, int value) {
         ::setsockopt(socket.native_handle(), IPPROTO_TCP, name, &value, sizeof value);
     };
@@ -58,14 +59,16 @@ void set_options(tcp::socket& socket) {
     set(TCP_USER_TIMEOUT, 30'000); // keepalive does not run while sent bytes wait for their acknowledgement
 }
 
-Task<Result<Socket>> connect_one(boost::asio::any_io_executor executor, EngineAddress address, tcp::endpoint endpoint) {
+Task<Result<Socket>> connect_one(boost::asio::any_io_executor executor, EngineAddress address,
+                                 tcp::endpoint endpoint) {
     auto socket = std::make_unique<tcp::socket>(executor);
     boost::system::error_code error;
-    socket->open(endpoint.protocol(), error);
+    (void)socket->open(endpoint.protocol(), error);
     if (!error) {
         set_close_on_exec(socket->native_handle());
         set_options(*socket);
-        std::tie(error) = co_await socket->async_connect(endpoint, boost::asio::as_tuple(boost::asio::use_awaitable));
+        std::tie(error) =
+            co_await socket->async_connect(endpoint, boost::asio::as_tuple(boost::asio::use_awaitable));
     }
     if (error) {
         co_await throw_if_cancelled(error);
@@ -74,7 +77,8 @@ Task<Result<Socket>> connect_one(boost::asio::any_io_executor executor, EngineAd
     co_return std::move(socket);
 }
 
-Task<Result<Socket>> connect_any(boost::asio::any_io_executor executor, EngineAddress address, milliseconds limit) {
+Task<Result<Socket>> connect_any(boost::asio::any_io_executor executor, EngineAddress address,
+                                 milliseconds limit) {
     const auto begin = std::chrono::steady_clock::now();
     const auto endpoints = co_await resolve(executor, address);
     if (!endpoints) {
@@ -82,7 +86,8 @@ Task<Result<Socket>> connect_any(boost::asio::any_io_executor executor, EngineAd
     }
     Result<Socket> socket = connect_error(address, boost::asio::error::host_not_found);
     for (std::size_t i = 0; i < endpoints->size(); ++i) {
-        const auto left = limit - std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
+        const auto left =
+            limit - std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
         const auto share = std::max(left / static_cast<int>(endpoints->size() - i), milliseconds(1));
         socket = co_await with_timeout(connect_one(executor, address, endpoints->at(i)), share,
                                        connect_timeout_error(address, limit));
@@ -95,9 +100,10 @@ Task<Result<Socket>> connect_any(boost::asio::any_io_executor executor, EngineAd
 
 } // namespace
 
-Task<Result<std::unique_ptr<tcp::socket>>> connect_tcp(boost::asio::any_io_executor executor, EngineAddress address,
-                                                       milliseconds limit) {
-    return with_timeout(connect_any(executor, address, limit), limit + milliseconds(100), // resolving included
+Task<Result<std::unique_ptr<tcp::socket>>> connect_tcp(boost::asio::any_io_executor executor,
+                                                       EngineAddress address, milliseconds limit) {
+    return with_timeout(connect_any(executor, address, limit),
+                        limit + milliseconds(100), // resolving included
                         connect_timeout_error(address, limit));
 }
 

@@ -9,14 +9,17 @@ using boost::asio::ip::tcp;
 
 class TcpTransport final : public Transport {
 public:
-    TcpTransport(boost::asio::any_io_executor executor, EngineAddress address, std::chrono::milliseconds limit)
+    TcpTransport(boost::asio::any_io_executor executor, EngineAddress address,
+                 std::chrono::milliseconds limit)
         : executor_(std::move(executor)), address_(std::move(address)), limit_(limit) {}
 
-    Task<Result<std::unique_ptr<ByteStream>>> connect() override { return connect(executor_, address_, limit_); }
+    Task<Result<std::unique_ptr<ByteStream>>> connect() override {
+        return connect(executor_, address_, limit_);
+    }
 
 private:
-    static Task<Result<std::unique_ptr<ByteStream>>> connect(boost::asio::any_io_executor executor, EngineAddress address,
-                                                             std::chrono::milliseconds limit) {
+    static Task<Result<std::unique_ptr<ByteStream>>>
+    connect(boost::asio::any_io_executor executor, EngineAddress address, std::chrono::milliseconds limit) {
         auto socket = co_await connect_tcp(executor, address, limit);
         if (!socket) {
             co_return socket.error();
@@ -31,7 +34,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Transport> make_tcp_transport(const boost::asio::any_io_executor& executor, EngineAddress address,
+std::unique_ptr<Transport> make_tcp_transport(const boost::asio::any_io_executor& executor,
+                                              EngineAddress address,
                                               std::chrono::milliseconds connect_timeout) {
     return std::make_unique<TcpTransport>(executor, std::move(address), connect_timeout);
 }

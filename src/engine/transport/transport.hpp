@@ -22,13 +22,16 @@ public:
     virtual Task<Result<std::unique_ptr<ByteStream>>> connect() = 0;
 };
 
-std::unique_ptr<Transport> make_unix_transport(const boost::asio::any_io_executor& executor, EngineAddress address,
+std::unique_ptr<Transport> make_unix_transport(const boost::asio::any_io_executor& executor,
+                                               EngineAddress address,
                                                std::chrono::milliseconds connect_timeout);
-std::unique_ptr<Transport> make_tcp_transport(const boost::asio::any_io_executor& executor, EngineAddress address,
+std::unique_ptr<Transport> make_tcp_transport(const boost::asio::any_io_executor& executor,
+                                              EngineAddress address,
                                               std::chrono::milliseconds connect_timeout);
 // The peer's certificate is checked against tls.ca and the address's host name, and ours is shown to it.
-std::unique_ptr<Transport> make_tls_transport(const boost::asio::any_io_executor& executor, EngineAddress address,
-                                              TlsFiles tls, std::chrono::milliseconds connect_timeout);
+std::unique_ptr<Transport> make_tls_transport(const boost::asio::any_io_executor& executor,
+                                              EngineAddress address, TlsFiles tls,
+                                              std::chrono::milliseconds connect_timeout);
 // Every connect() ends with `error`, without touching the network.
 std::unique_ptr<Transport> make_refusing_transport(Error error);
 

@@ -3,23 +3,41 @@
 #include "engine/transport/transport.hpp"
 
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
 
 namespace dockdist {
 namespace {
 
 using boost::asio::local::stream_protocol;
 
-Task<Result<std::unique_ptr<ByteStream>>> connect_unix(boost::asio::any_io_executor executor, EngineAddress address) {
+Task<Result<std::unique_ptr<ByteStream>>> connect_unix(boost::asio::any_io_executor executor,
+                                                       EngineAddress address) {
+    using namespace std::chrono_literals;
     stream_protocol::socket socket(executor);
+    boost::asio::steady_timer pause(executor);
     boost::system::error_code error;
-    socket.open(stream_protocol(), error);
-    if (!error) {
-        set_close_on_exec(socket.native_handle());
-        std::tie(error) = co_await socket.async_connect(stream_protocol::endpoint(address.path),
-                                                        boost::asio::as_tuple(boost::asio::use_awaitable));
+    (void)socket.open(stream_protocol(), error);
+    if (error) {
+        co_return connect_error(address, error);
+    }
+    set_close_on_exec(socket.native_handle());
+    (void)socket.non_blocking(true, error);
+    // A unix socket connects at once or, when the listener's queue is full, not at all (EAGAIN): nothing
+    // tells when to try again, and Asio takes such a socket for a connected one.
+    const stream_protocol::endpoint endpoint(address.path);
+    for (auto delay = 5ms;; delay = std::min(delay * 2, 100ms)) {
+        const int failed =
+            ::connect(socket.native_handle(), endpoint.data(), static_cast<socklen_t>(endpoint.size()));
+        error.assign(failed == 0 ? 0 : errno, boost::system::system_category());
+        if (error != boost::asio::error::would_block && error != boost::asio::error::try_again) {
+            break;
+        }
+        pause.expires_after(delay);
+        co_await pause.async_wait(boost::asio::use_awaitable);
     }
     if (error) {
-        co_await throw_if_cancelled(error);
         co_return connect_error(address, error);
     }
     co_return std::make_unique<SocketStream<stream_protocol::socket>>(std::move(socket));
@@ -27,11 +45,13 @@ Task<Result<std::unique_ptr<ByteStream>>> connect_unix(boost::asio::any_io_execu
 
 class UnixTransport final : public Transport {
 public:
-    UnixTransport(boost::asio::any_io_executor executor, EngineAddress address, std::chrono::milliseconds limit)
+    UnixTransport(boost::asio::any_io_executor executor, EngineAddress address,
+                  std::chrono::milliseconds limit)
         : executor_(std::move(executor)), address_(std::move(address)), limit_(limit) {}
 
     Task<Result<std::unique_ptr<ByteStream>>> connect() override {
-        return with_timeout(connect_unix(executor_, address_), limit_, connect_timeout_error(address_, limit_));
+        return with_timeout(connect_unix(executor_, address_), limit_,
+                            connect_timeout_error(address_, limit_));
     }
 
 private:
@@ -52,7 +72,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Transport> make_unix_transport(const boost::asio::any_io_executor& executor, EngineAddress address,
+std::unique_ptr<Transport> make_unix_transport(const boost::asio::any_io_executor& executor,
+                                               EngineAddress address,
                                                std::chrono::milliseconds connect_timeout) {
     return std::make_unique<UnixTransport>(executor, std::move(address), connect_timeout);
 }

@@ -90,6 +90,7 @@ class Stream:
 class Node:
     def __init__(self):
         self.root = tempfile.mkdtemp(prefix="dockdist-node-")
+        os.chmod(self.root, 0o711)
         self.jobs = []
         self.processes = []
         self.environment = {"PATH": os.environ["PATH"], "DOCKDIST_TEST_ROOT": self.root}

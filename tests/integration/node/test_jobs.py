@@ -1,7 +1,7 @@
 """Jobs in one node, with the real program and real processes; no engine and no container."""
 
-import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -291,6 +291,14 @@ class Ranks(JobTest):
         stream = self.ranks(["echo zero", "echo one >&2"], first_rank=4)
         stream.result()
         self.assertEqual((stream.output(rank=4, stream=1), stream.output(rank=5, stream=2)), (b"zero\n", b"one\n"))
+
+    def test_a_rank_of_an_unprivileged_user_reaches_the_supervisor(self):
+        program = self.node.root + "/dockdist-init"  # where that user can run it
+        shutil.copy(PROGRAM, program)
+        stream = self.node.start(["sh", "-c", "RANK=6 LOCAL_RANK=0 %s rank -- id -u" % program], ranks=1, user="nobody",
+                                 workdir="/")
+        stream.result()
+        self.assertEqual(stream.output(rank=6), b"65534\n")
 
     def test_the_first_failure_is_told_at_once_with_its_own_code(self):
         os.mkfifo(self.node.root + "/never")

@@ -1,5 +1,4 @@
 #include "async/async_event.hpp"
-
 #include "fakes/cancellable.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,5 @@
-#include "async/cleanup.hpp"
-
 #include "async/async_event.hpp"
+#include "async/cleanup.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/run_task.hpp"
 
@@ -70,7 +69,8 @@ TEST_CASE("clean-up runs after cancelled work, cannot be cancelled itself, and t
     AsyncEvent gate(io.get_executor());
     int worked = 0;
     int cleaned = 0;
-    Cancellable running(io, with_cleanup(wait_then_count(never, worked), [&] { return clean(gate, cleaned); }));
+    Cancellable running(io,
+                        with_cleanup(wait_then_count(never, worked), [&] { return clean(gate, cleaned); }));
     io.poll();
     running.cancel();
     io.poll();
@@ -90,7 +90,8 @@ TEST_CASE("clean-up runs after work that returned") {
     gate.set();
     int worked = 0;
     int cleaned = 0;
-    CHECK(run_task(io, with_cleanup(wait_then_count(gate, worked), [&] { return clean(gate, cleaned); })) == 1);
+    CHECK(run_task(io, with_cleanup(wait_then_count(gate, worked), [&] { return clean(gate, cleaned); })) ==
+          1);
     CHECK(cleaned == 1);
 }
 
@@ -99,7 +100,8 @@ TEST_CASE("clean-up runs after work that threw") {
     AsyncEvent gate(io.get_executor());
     gate.set();
     int cleaned = 0;
-    CHECK_THROWS_WITH_AS(run_task(io, with_cleanup(crash(), [&] { return clean(gate, cleaned); })), "a bug", std::runtime_error);
+    CHECK_THROWS_WITH_AS(run_task(io, with_cleanup(crash(), [&] { return clean(gate, cleaned); })), "a bug",
+                         std::runtime_error);
     CHECK(cleaned == 1);
 }
 

@@ -1,7 +1,6 @@
-#include "async/run_all.hpp"
-
 #include "async/async_event.hpp"
 #include "async/cleanup.hpp"
+#include "async/run_all.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/run_task.hpp"
 
@@ -68,7 +67,8 @@ TEST_CASE("run_all gives results in the tasks' order, whichever ends first") {
     boost::asio::io_context io;
     AsyncEvent gate(io.get_executor());
     std::vector<int> order;
-    const auto results = run_task(io, run_all(tasks<int>(wait_then(gate, 1, order), set_then(gate, 2, order))));
+    const auto results =
+        run_task(io, run_all(tasks<int>(wait_then(gate, 1, order), set_then(gate, 2, order))));
     CHECK(order == std::vector<int>{2, 1}); // and so they ran side by side
     CHECK(results == std::vector<int>{1, 2});
 }
@@ -83,9 +83,10 @@ TEST_CASE("run_all lets the others end when one throws, then throws the first on
     boost::asio::io_context io;
     AsyncEvent gate(io.get_executor());
     std::vector<int> order;
-    CHECK_THROWS_WITH_AS(run_task(io, run_all(tasks<int>(fail_with("first"), fail_with("second"), wait_then(gate, 3, order),
-                                                         set_then(gate, 4, order)))),
-                         "first", std::runtime_error);
+    CHECK_THROWS_WITH_AS(
+        run_task(io, run_all(tasks<int>(fail_with("first"), fail_with("second"), wait_then(gate, 3, order),
+                                        set_then(gate, 4, order)))),
+        "first", std::runtime_error);
     CHECK(order == std::vector<int>{4, 3});
 }
 
@@ -94,7 +95,8 @@ TEST_CASE("run_all that is cancelled waits until every task has cleaned up") {
     AsyncEvent never(io.get_executor());
     AsyncEvent cleaned_up(io.get_executor());
     int ended = 0;
-    Cancellable running(io, run_all(tasks<int>(slow_to_end(never, cleaned_up, ended), slow_to_end(never, cleaned_up, ended))));
+    Cancellable running(io, run_all(tasks<int>(slow_to_end(never, cleaned_up, ended),
+                                               slow_to_end(never, cleaned_up, ended))));
     io.poll();
     running.cancel();
     io.poll();

@@ -1,7 +1,6 @@
-#include "async/with_timeout.hpp"
-
 #include "async/async_event.hpp"
 #include "async/cleanup.hpp"
+#include "async/with_timeout.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/run_task.hpp"
 #include "fakes/show.hpp"

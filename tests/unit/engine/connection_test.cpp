@@ -1,7 +1,6 @@
 // The one connection of an engine: reuse, pipelining, loss, deadlines, cancellation.
-#include "over_stub.hpp"
-
 #include "async/run_all.hpp"
+#include "over_stub.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -72,7 +71,8 @@ TEST_CASE("a write waits for the reads before it, and what comes after it waits 
     for (const auto& result : stub.run(run_all(std::move(tasks)))) {
         CHECK(result);
     }
-    CHECK(order == std::vector<std::string>{"GET", "answer", "GET", "answer", "DELETE", "answer", "GET", "answer"});
+    CHECK(order ==
+          std::vector<std::string>{"GET", "answer", "GET", "answer", "DELETE", "answer", "GET", "answer"});
 }
 
 TEST_CASE("answers sliced into single bytes are the same answers") {
@@ -86,13 +86,15 @@ TEST_CASE("a kept connection that the engine has closed is opened again without 
     OverStub stub([](StubConnection connection) -> Task<void> { // two requests a connection
         for (int i = 0; i < 2; ++i) {
             if (const auto request = co_await connection.read_request()) {
-                co_await connection.send(request->target == "/_ping" ? ping_answer() : volume_answer(*request));
+                co_await connection.send(request->target == "/_ping" ? ping_answer()
+                                                                     : volume_answer(*request));
             }
         }
     });
     CHECK(stub.run(stub.engine->inspect_volume("a")));
     CHECK(stub.run(stub.engine->inspect_volume("b")));
-    CHECK(stub.run(stub.engine->start_container(container_id))); // a write too: the close was seen before it was sent
+    CHECK(stub.run(
+        stub.engine->start_container(container_id))); // a write too: the close was seen before it was sent
     CHECK(stub.run(stub.engine->inspect_volume("c")));
     CHECK(stub.server.connections() == 3);
 }
@@ -144,8 +146,9 @@ TEST_CASE("pipelined reads behind an answer that closes the connection are sent 
 }
 
 TEST_CASE("an engine that accepts and never answers is a timeout, for all that waits") {
-    OverStub stub([](StubConnection connection) -> Task<void> { co_await connection.wait_until_client_closes(); },
-                  {.call = 20ms});
+    OverStub stub(
+        [](StubConnection connection) -> Task<void> { co_await connection.wait_until_client_closes(); },
+        {.call = 20ms});
     const auto results = stub.run(run_all(look_at_volumes(*stub.engine, 2)));
     for (const auto& result : results) {
         CHECK(result.error().kind == ErrorKind::timeout);
@@ -174,7 +177,8 @@ TEST_CASE("after a timeout the engine can be asked again, on a new connection") 
                 co_await connection.wait_until_client_closes();
             }
             while (const auto request = co_await connection.read_request()) {
-                co_await connection.send(request->target == "/_ping" ? ping_answer() : volume_answer(*request));
+                co_await connection.send(request->target == "/_ping" ? ping_answer()
+                                                                     : volume_answer(*request));
             }
         },
         {.call = 50ms});
@@ -198,7 +202,8 @@ TEST_CASE("an answer that ends before its length is a protocol error") {
     });
     const auto result = stub.run(stub.engine->inspect_volume("v"));
     CHECK(result.error().kind == ErrorKind::protocol);
-    CHECK(result.error().message == "the engine's answer was cut short: the connection closed in the middle of it");
+    CHECK(result.error().message ==
+          "the engine's answer was cut short: the connection closed in the middle of it");
 }
 
 TEST_CASE("an upload that is refused before its end gives the refusal") {
@@ -255,7 +260,8 @@ TEST_CASE("when the call that negotiates is cancelled, another one takes it over
 }
 
 TEST_CASE("an engine may be destroyed right after its calls were cancelled") {
-    OverStub stub([](StubConnection connection) -> Task<void> { co_await connection.wait_until_client_closes(); });
+    OverStub stub(
+        [](StubConnection connection) -> Task<void> { co_await connection.wait_until_client_closes(); });
     Cancellable call(stub.io, stub.engine->inspect_volume("a"));
     run_until(stub.io, [&] { return stub.server.connections() == 1; });
     call.cancel();
@@ -265,7 +271,8 @@ TEST_CASE("an engine may be destroyed right after its calls were cancelled") {
 }
 
 TEST_CASE("destroying an engine ends its calls with an error") {
-    OverStub stub([](StubConnection connection) -> Task<void> { co_await connection.wait_until_client_closes(); });
+    OverStub stub(
+        [](StubConnection connection) -> Task<void> { co_await connection.wait_until_client_closes(); });
     Cancellable call(stub.io, stub.engine->inspect_volume("a"));
     run_until(stub.io, [&] { return stub.server.connections() == 1; });
     stub.engine.reset();

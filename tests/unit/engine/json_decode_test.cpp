@@ -1,7 +1,6 @@
 // Real answers of Engine 20.10 and 26.1, in recorded/, and answers that no engine should give.
-#include "engine/json_decode.hpp"
-
 #include "engine/engine_error.hpp"
+#include "engine/json_decode.hpp"
 #include "fakes/show.hpp"
 
 #include <doctest/doctest.h>
@@ -46,7 +45,8 @@ TEST_CASE("info of Engine 20.10") {
     CHECK(info->operating_system == "Debian GNU/Linux 12 (bookworm)");
     CHECK(info->architecture == "x86_64");
     CHECK(info->os_type == "linux");
-    CHECK(info->runtimes == std::vector<std::string>{"io.containerd.runc.v2", "io.containerd.runtime.v1.linux", "runc"});
+    CHECK(info->runtimes ==
+          std::vector<std::string>{"io.containerd.runc.v2", "io.containerd.runtime.v1.linux", "runc"});
     CHECK(info->system_time == "2026-11-20T12:06:35.3681434Z");
     CHECK(info->cpus == 2);
     CHECK(info->memory.count == 25276510208);
@@ -63,7 +63,8 @@ TEST_CASE("info of Engine 26.1") {
 
 TEST_CASE("CDI devices and rootless are found in info") {
     const auto info = decode_info(R"({"SecurityOptions":["name=seccomp","name=rootless"],
-        "DiscoveredDevices":[{"Source":"cdi","ID":"nvidia.com/gpu=0"},{"Source":"other","ID":"x"}]})", {1, 50});
+        "DiscoveredDevices":[{"Source":"cdi","ID":"nvidia.com/gpu=0"},{"Source":"other","ID":"x"}]})",
+                                  {1, 50});
     REQUIRE(info);
     CHECK(info->rootless);
     CHECK(info->cdi_devices == std::vector<std::string>{"nvidia.com/gpu=0"});
@@ -148,10 +149,12 @@ TEST_CASE("events of both engines") {
 }
 
 TEST_CASE("a field of a wrong type is named") {
-    CHECK(message(decode_info(R"({"NCPU":"two"})", {})) == "the answer to GET /info: the field NCPU is not an integer");
+    CHECK(message(decode_info(R"({"NCPU":"two"})", {})) ==
+          "the answer to GET /info: the field NCPU is not an integer");
     CHECK(message(decode_container(R"({"Id":"x","State":{"Status":"running","ExitCode":[]}})")) ==
           "the details of a container: State: the field ExitCode is not an integer");
-    CHECK(message(decode_container(R"({"Id":"x","State":"running"})")) == "the details of a container: State is not an object");
+    CHECK(message(decode_container(R"({"Id":"x","State":"running"})")) ==
+          "the details of a container: State is not an object");
     CHECK(message(decode_container_list(R"([{"Id":"x","State":"running","Labels":{"a":1}}])")) ==
           "the list of containers: the field Labels is not an object of texts");
     CHECK(message(decode_container_list(R"({"message":"x"})")) == "the list of containers is not a list");
@@ -177,33 +180,45 @@ TEST_CASE("JSON that is cut short or nested without end is an error") {
 }
 
 TEST_CASE("a pull's message is progress or an error") {
-    const auto progress = decode_pull_message(R"({"status":"Downloading","progressDetail":{"current":10,"total":20},"id":"abc"})");
+    const auto progress = decode_pull_message(
+        R"({"status":"Downloading","progressDetail":{"current":10,"total":20},"id":"abc"})");
     REQUIRE(progress);
     CHECK(progress->layer == "abc");
     CHECK(progress->status == "Downloading");
     CHECK(progress->current == 10U);
     CHECK(progress->total == 20U);
-    CHECK_FALSE(decode_pull_message(R"({"status":"Pulling fs layer","progressDetail":{},"id":"abc"})")->current.has_value());
-    const auto failed = decode_pull_message(R"({"errorDetail":{"message":"unauthorized"},"error":"unauthorized"})");
+    CHECK_FALSE(decode_pull_message(R"({"status":"Pulling fs layer","progressDetail":{},"id":"abc"})")
+                    ->current.has_value());
+    const auto failed =
+        decode_pull_message(R"({"errorDetail":{"message":"unauthorized"},"error":"unauthorized"})");
     CHECK(failed.error() == Error{ErrorKind::engine, "", "unauthorized", ""});
 }
 
 TEST_CASE("the engines' refusals, and what to do about them") {
-    const auto refusal = [](int status, const std::string& file) { return engine_error({status, {}, recorded(file)}, "start x"); };
+    const auto refusal = [](int status, const std::string& file) {
+        return engine_error({status, {}, recorded(file)}, "start x");
+    };
     CHECK(refusal(500, "20.10/no_gpu_driver.json") ==
-          Error{ErrorKind::engine, "", "start x: could not select device driver \"\" with capabilities: [[gpu]]",
-                "install the NVIDIA Container Toolkit on that host (nvidia-ctk runtime configure --runtime=docker, then restart "
+          Error{ErrorKind::engine, "",
+                "start x: could not select device driver \"\" with capabilities: [[gpu]]",
+                "install the NVIDIA Container Toolkit on that host (nvidia-ctk runtime configure "
+                "--runtime=docker, then restart "
                 "Docker), or write `gpus: none` for it"});
     for (const std::string engine : {"20.10", "26.1"}) {
         CAPTURE(engine);
         CHECK(refusal(409, engine + "/name_taken.json").kind == ErrorKind::conflict);
-        CHECK(refusal(409, engine + "/name_taken.json").hint.find("another cluster of the same name?") != std::string::npos);
+        CHECK(refusal(409, engine + "/name_taken.json").hint.find("another cluster of the same name?") !=
+              std::string::npos);
         CHECK(refusal(404, engine + "/no_such_image.json").kind == ErrorKind::not_found);
-        CHECK(refusal(404, engine + "/no_such_image.json").hint.find("image.pull: missing") != std::string::npos);
-        CHECK(refusal(500, engine + "/rlimit.json").hint.find("container.ulimits.memlock") != std::string::npos);
-        CHECK(refusal(400, engine + "/no_bind_source.json").hint == "make that folder on the host, or correct `container.mounts`");
+        CHECK(refusal(404, engine + "/no_such_image.json").hint.find("image.pull: missing") !=
+              std::string::npos);
+        CHECK(refusal(500, engine + "/rlimit.json").hint.find("container.ulimits.memlock") !=
+              std::string::npos);
+        CHECK(refusal(400, engine + "/no_bind_source.json").hint ==
+              "make that folder on the host, or correct `container.mounts`");
         CHECK(refusal(400, engine + "/too_new.txt").hint.find("API 1.40 to 1.51") != std::string::npos);
-        CHECK(refusal(400, engine + "/too_old.txt").message.find("Minimum supported API version") != std::string::npos);
+        CHECK(refusal(400, engine + "/too_old.txt").message.find("Minimum supported API version") !=
+              std::string::npos);
     }
 }
 
@@ -216,5 +231,6 @@ TEST_CASE("a refusal that is no JSON is told by its first line, made printable a
 TEST_CASE("a redirect is refused as one") {
     const auto error = engine_error({301, {{"Location", "/login\n"}}, "moved"}, "list containers");
     CHECK(error.kind == ErrorKind::protocol);
-    CHECK(error.message == "list containers: answered by a redirect (301 to '/login\\x0a'), which no Docker engine does for a good request");
+    CHECK(error.message == "list containers: answered by a redirect (301 to '/login\\x0a'), which no Docker "
+                           "engine does for a good request");
 }

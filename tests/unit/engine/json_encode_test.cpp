@@ -77,8 +77,10 @@ TEST_CASE("text that is not UTF-8 does not end the program") {
 }
 
 TEST_CASE("an exec") {
-    CHECK(json::parse(encode_exec(ExecConfig{{"sh", "-c", "true"}, {"A=b"}, "root", "/", true, true, false})) ==
-          json::parse(R"({"Cmd":["sh","-c","true"],"Env":["A=b"],"User":"root","WorkingDir":"/","AttachStdin":true,
+    CHECK(
+        json::parse(encode_exec(ExecConfig{{"sh", "-c", "true"}, {"A=b"}, "root", "/", true, true, false})) ==
+        json::parse(
+            R"({"Cmd":["sh","-c","true"],"Env":["A=b"],"User":"root","WorkingDir":"/","AttachStdin":true,
                           "AttachStdout":true,"AttachStderr":true,"Tty":true,"Privileged":false})"));
 }
 

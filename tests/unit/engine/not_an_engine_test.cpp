@@ -1,13 +1,9 @@
 // Addresses where no Docker engine answers, or none that may be used.
+#include "fakes/tls_front.hpp"
 #include "over_stub.hpp"
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <doctest/doctest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace dockdist;
 using namespace std::chrono_literals;
@@ -33,51 +29,50 @@ Error ping_error(StubServer::Script script) {
 
 Error connect_error(const std::string& url, bool insecure = false) {
     boost::asio::io_context io;
-    const auto engine = make_docker_engine(io.get_executor(), {HostName("a"), parse_engine_address(url).value(), {}, insecure, {}});
+    const auto engine = make_docker_engine(
+        io.get_executor(), {HostName("a"), parse_engine_address(url).value(), {}, insecure, {}});
     const auto result = run_task(io, engine->ping());
     REQUIRE_FALSE(result);
     return result.error();
 }
 
-class Folder { // a temporary one
-public:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "dockdist-XXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() { std::filesystem::remove_all(path_); }
-    std::string file(const std::string& name) const { return (path_ / name).string(); }
-
-private:
-    std::filesystem::path path_;
-};
-
 } // namespace
 
 TEST_CASE("a web server is not a Docker engine") {
-    const auto error = ping_error(says("HTTP/1.1 404 Not Found\r\nServer: nginx/1.22\r\nContent-Length: 3\r\n\r\nno\n"));
+    const auto error =
+        ping_error(says("HTTP/1.1 404 Not Found\r\nServer: nginx/1.22\r\nContent-Length: 3\r\n\r\nno\n"));
     CHECK(error == Error{ErrorKind::protocol, "a",
-                         "what answers there is not a Docker engine (it answered /_ping with status 404, server 'nginx/1.22')",
+                         "what answers there is not a Docker engine (it answered /_ping with status 404, "
+                         "server 'nginx/1.22')",
                          "check the address and the port; Docker's ports are 2375, and 2376 with TLS"});
 }
 
 TEST_CASE("an engine's TLS port that is spoken to without TLS") {
-    const auto by_text = ping_error(says("HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"));
-    // (the answer ends with the connection, which the stub keeps open until the client has had enough)
-    CHECK(by_text.kind != ErrorKind::internal);
+    const auto by_text = ping_error([](StubConnection connection) -> Task<void> {
+        (void)co_await connection.read_some();
+        co_await connection.send(
+            "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n");
+    });
     const auto by_alert = ping_error(says(std::string("\x15\x03\x01\x00\x02\x02\x0a", 7)));
     CHECK(by_alert.kind == ErrorKind::protocol);
     CHECK(by_alert.message == "the engine speaks TLS, and was spoken to without");
     CHECK(by_alert.hint.find("2376") != std::string::npos);
+    CHECK(by_text == by_alert);
 }
 
-TEST_CASE("an ssh server is not a Docker engine") {
-    const auto error = ping_error(says("SSH-2.0-OpenSSH_9.2p1\r\n"));
+TEST_CASE("a server that speaks first, as ssh does, is not a Docker engine") {
+    const auto error = ping_error([](StubConnection connection) -> Task<void> {
+        co_await connection.send("SSH-2.0-OpenSSH_9.2p1\r\n");
+        co_await connection.wait_until_client_closes();
+    });
     CHECK(error.kind == ErrorKind::protocol);
     CHECK(error.hint == "write ssh://USER@HOST instead of tcp://");
+}
+
+TEST_CASE("a server that closes each connection at once is asked once") {
+    OverStub stub([](StubConnection) -> Task<void> { co_return; });
+    CHECK(stub.run(stub.engine->ping()).error().kind == ErrorKind::unreachable);
+    CHECK(stub.server.connections() == 1);
 }
 
 TEST_CASE("huge headers are refused") {
@@ -95,7 +90,9 @@ TEST_CASE("an engine that is too old is told so") {
 TEST_CASE("an engine whose oldest version is newer than ours is told so") {
     OverStub stub(StubServer::engine(
         [](const StubRequest&) {
-            return http_answer(400, R"({"message":"client version 1.51 is too old. Minimum supported API version is 1.60"})");
+            return http_answer(
+                400,
+                R"({"message":"client version 1.51 is too old. Minimum supported API version is 1.60"})");
         },
         "1.70"));
     const auto error = stub.run(stub.engine->info()).error();
@@ -114,7 +111,8 @@ TEST_CASE("versions that are none are refused") {
 TEST_CASE("plain TCP beyond loopback is refused before anything is sent") {
     const auto error = connect_error("tcp://192.0.2.1:2375");
     CHECK(error.kind == ErrorKind::config);
-    CHECK(error.message == "tcp://192.0.2.1:2375 is plain TCP: whoever can reach that port is root on the host");
+    CHECK(error.message ==
+          "tcp://192.0.2.1:2375 is plain TCP: whoever can reach that port is root on the host");
     CHECK(error.hint.find("insecure: true") != std::string::npos);
     CHECK(connect_error("tcp://localhost.example.org:2375").kind == ErrorKind::config);
 }
@@ -132,7 +130,7 @@ TEST_CASE("a port where nothing listens refuses the connection") {
 }
 
 TEST_CASE("a socket file that is not there") {
-    const Folder folder;
+    const TemporaryFolder folder;
     const auto error = connect_error("unix://" + folder.file("docker.sock"));
     CHECK(error.kind == ErrorKind::unreachable);
     CHECK(error.message == "no socket at " + folder.file("docker.sock"));
@@ -140,17 +138,18 @@ TEST_CASE("a socket file that is not there") {
 }
 
 TEST_CASE("a socket file where nothing listens any more") {
-    const Folder folder;
+    const TemporaryFolder folder;
     boost::asio::io_context io;
     {
         const boost::asio::local::stream_protocol::acceptor closed(io, {folder.file("docker.sock")});
     }
-    CHECK(connect_error("unix://" + folder.file("docker.sock")).message == "nothing listens on " + folder.file("docker.sock"));
+    CHECK(connect_error("unix://" + folder.file("docker.sock")).message ==
+          "nothing listens on " + folder.file("docker.sock"));
 }
 
 TEST_CASE("a connection that is not accepted in time is a timeout") {
     // A listener whose queue is full does not answer further connections.
-    const Folder folder;
+    const TemporaryFolder folder;
     boost::asio::io_context io;
     const boost::asio::local::stream_protocol::endpoint endpoint(folder.file("docker.sock"));
     boost::asio::local::stream_protocol::acceptor acceptor(io);
@@ -159,8 +158,12 @@ TEST_CASE("a connection that is not accepted in time is a timeout") {
     acceptor.listen(0);
     boost::asio::local::stream_protocol::socket first(io);
     first.connect(endpoint);
-    const auto engine = make_docker_engine(
-        io.get_executor(), {HostName("a"), parse_engine_address("unix://" + endpoint.path()).value(), {}, false, {.connect = 20ms}});
+    const auto engine =
+        make_docker_engine(io.get_executor(), {HostName("a"),
+                                               parse_engine_address("unix://" + endpoint.path()).value(),
+                                               {},
+                                               false,
+                                               {.connect = 20ms}});
     const auto result = run_task(io, engine->ping());
     CHECK(result.error().kind == ErrorKind::timeout);
 }

@@ -38,7 +38,8 @@ TEST_CASE("an engine that is newer than dockdist is spoken to in dockdist's vers
 TEST_CASE("containers are listed by labels") {
     OverStub stub(always(http_answer(200, "[]")));
     CHECK(stub.run(stub.engine->list_containers({{"dockdist.cluster=vision"}, true})));
-    CHECK(only(stub).line() == "GET /v1.45/containers/json?filters=%7B%22label%22%3A%5B%22dockdist.cluster%3Dvision%22%5D%7D");
+    CHECK(only(stub).line() ==
+          "GET /v1.45/containers/json?filters=%7B%22label%22%3A%5B%22dockdist.cluster%3Dvision%22%5D%7D");
     CHECK(only(stub).headers.at("host") == stub.server.address().url.substr(6));
 }
 
@@ -90,7 +91,8 @@ TEST_CASE("a removal that somebody else began is waited for") {
         if (request.method == "DELETE") {
             return http_answer(409, R"({"message":"removal of container x is already in progress"})");
         }
-        return ++looks < 3 ? http_answer(200, R"({"Id":"x","State":{"Status":"removing"}})") : http_answer(404, R"({"message":"gone"})");
+        return ++looks < 3 ? http_answer(200, R"({"Id":"x","State":{"Status":"removing"}})")
+                           : http_answer(404, R"({"message":"gone"})");
     }));
     CHECK(stub.run(stub.engine->remove_container(container_id)));
     CHECK(looks == 3);
@@ -142,7 +144,8 @@ TEST_CASE("an image's reference keeps its slashes and its tag") {
 
 TEST_CASE("removing a volume that is gone is a success, one in use a conflict") {
     int status = 404;
-    OverStub stub(StubServer::engine([&](const StubRequest&) { return http_answer(status, R"({"message":"volume is in use"})"); }));
+    OverStub stub(StubServer::engine(
+        [&](const StubRequest&) { return http_answer(status, R"({"message":"volume is in use"})"); }));
     CHECK(stub.run(stub.engine->remove_volume("v")));
     status = 409;
     CHECK(stub.run(stub.engine->remove_volume("v")).error().kind == ErrorKind::conflict);
@@ -150,11 +153,13 @@ TEST_CASE("removing a volume that is gone is a success, one in use a conflict") 
 }
 
 TEST_CASE("an error bears the host, what was tried, the engine's message, and a hint") {
-    OverStub stub(always(http_answer(500, R"({"message":"could not select device driver \"\" with capabilities: [[gpu]]"})")));
+    OverStub stub(always(
+        http_answer(500, R"({"message":"could not select device driver \"\" with capabilities: [[gpu]]"})")));
     const auto error = stub.run(stub.engine->start_container(container_id)).error();
     CHECK(error.kind == ErrorKind::engine);
     CHECK(error.where == "a");
-    CHECK(error.message == "start container cccccccccccc: could not select device driver \"\" with capabilities: [[gpu]]");
+    CHECK(error.message ==
+          "start container cccccccccccc: could not select device driver \"\" with capabilities: [[gpu]]");
     CHECK(error.hint.find("NVIDIA Container Toolkit") != std::string::npos);
 }
 

@@ -1,5 +1,4 @@
 #include "engine/http/response_parser.hpp"
-
 #include "fakes/show.hpp"
 
 #include <doctest/doctest.h>
@@ -19,8 +18,9 @@ std::string error_of(std::string_view bytes) {
 } // namespace
 
 TEST_CASE("a response fed byte by byte is the same response") {
-    const std::string bytes = "HTTP/1.1 409 Conflict\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
-                              "3\r\nabc\r\n2;name=value\r\nde\r\n0\r\n\r\n";
+    const std::string bytes =
+        "HTTP/1.1 409 Conflict\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "3\r\nabc\r\n2;name=value\r\nde\r\n0\r\n\r\n";
     ResponseParser parser(limit);
     for (const char byte : bytes) {
         CHECK_FALSE(parser.done());
@@ -60,15 +60,18 @@ TEST_CASE("a body without length ends with the connection") {
 TEST_CASE("a body that ends before its length is cut short") {
     ResponseParser parser(limit);
     REQUIRE(parser.feed("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"));
-    CHECK(parser.feed_end().error().message == "the engine's answer was cut short: the connection closed in the middle of it");
+    CHECK(parser.feed_end().error().message ==
+          "the engine's answer was cut short: the connection closed in the middle of it");
 }
 
 TEST_CASE("a body over the limit is refused before it is read") {
-    CHECK(error_of("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n") == "the engine's answer is larger than it may be");
+    CHECK(error_of("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n") ==
+          "the engine's answer is larger than it may be");
 }
 
 TEST_CASE("a chunked body over the limit is refused") {
-    CHECK(error_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n") == "the engine's answer is larger than it may be");
+    CHECK(error_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n") ==
+          "the engine's answer is larger than it may be");
 }
 
 TEST_CASE("a header over 64 KiB is refused") {
@@ -87,7 +90,8 @@ TEST_CASE("the extension of a chunk cannot grow without end") {
 }
 
 TEST_CASE("a TLS alert is told as what it is") {
-    CHECK(error_of(std::string("\x15\x03\x01\x00\x02\x02\x50", 7)).find("the engine speaks TLS, and was spoken to without") == 0);
+    CHECK(error_of(std::string("\x15\x03\x01\x00\x02\x02\x50", 7))
+              .find("the engine speaks TLS, and was spoken to without") == 0);
 }
 
 TEST_CASE("an ssh server is told as what it is") {
@@ -95,16 +99,17 @@ TEST_CASE("an ssh server is told as what it is") {
 }
 
 TEST_CASE("what is no HTTP is refused at its first byte, with its beginning in the message") {
-    CHECK(error_of("\x1b[31m220 smtp") ==
-          "what answers there does not speak HTTP, so it is no Docker engine (it began with '\\x1b[31m220 smtp')\n"
-          "  check the address and the port");
+    CHECK(error_of("\x1b[31m220 smtp") == "what answers there does not speak HTTP, so it is no Docker engine "
+                                          "(it began with '\\x1b[31m220 smtp')\n"
+                                          "  check the address and the port");
 }
 
 TEST_CASE("no sequence of bytes after a status line breaks the parser") {
     std::uint32_t random = 12345;
     for (int round = 0; round < 2000; ++round) {
         ResponseParser parser(limit);
-        std::string bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+        std::string bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: "
+                            "5\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
         for (int change = 0; change < 4; ++change) {
             random = random * 1664525U + 1013904223U;
             bytes[(random >> 8U) % bytes.size()] = static_cast<char>(random >> 24U);

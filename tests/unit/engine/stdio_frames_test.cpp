@@ -1,5 +1,4 @@
 #include "engine/stdio_frames.hpp"
-
 #include "fakes/show.hpp"
 
 #include <doctest/doctest.h>
@@ -10,8 +9,14 @@ namespace {
 
 std::string frame(char stream, std::string_view bytes) {
     const auto size = static_cast<std::uint32_t>(bytes.size());
-    std::string text{stream, 0, 0, 0, static_cast<char>(size >> 24U), static_cast<char>(size >> 16U),
-                     static_cast<char>(size >> 8U), static_cast<char>(size)};
+    std::string text{stream,
+                     0,
+                     0,
+                     0,
+                     static_cast<char>(size >> 24U),
+                     static_cast<char>(size >> 16U),
+                     static_cast<char>(size >> 8U),
+                     static_cast<char>(size)};
     return text.append(bytes);
 }
 

@@ -70,8 +70,9 @@ TEST_CASE("an exec's output that comes in one packet with the 101 is not lost") 
 
 TEST_CASE("an exec whose stream comes as 200 without length is the same stream") {
     OverStub stub(after_request([](StubConnection connection) -> Task<void> {
-        co_await connection.send_sliced("HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\n\r\n" +
-                                        frame(1, "hello") + frame(2, "oh"));
+        co_await connection.send_sliced(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\n\r\n" + frame(1, "hello") +
+            frame(2, "oh"));
     }));
     const auto stream = stub.run(stub.engine->start_exec(ExecId("e"), false)).value();
     const auto output = stub.run(read_to_end(*stream));
@@ -80,7 +81,8 @@ TEST_CASE("an exec whose stream comes as 200 without length is the same stream")
 }
 
 TEST_CASE("with a terminal there are no frames") {
-    OverStub stub(after_request([](StubConnection connection) -> Task<void> { co_await connection.send(upgraded + "$ \1\2"); }));
+    OverStub stub(after_request(
+        [](StubConnection connection) -> Task<void> { co_await connection.send(upgraded + "$ \1\2"); }));
     const auto stream = stub.run(stub.engine->start_exec(ExecId("e"), true)).value();
     CHECK(stub.run(read_to_end(*stream)).out == "$ \1\2");
     CHECK(stub.server.requests().front().body == R"({"Detach":false,"Tty":true})");
@@ -124,13 +126,16 @@ TEST_CASE("an exec that cannot be started tells why") {
 }
 
 TEST_CASE("an exec start that is never answered is a timeout") {
-    OverStub stub(after_request([](StubConnection connection) -> Task<void> { co_await connection.wait_until_client_closes(); }),
+    OverStub stub(after_request([](StubConnection connection) -> Task<void> {
+                      co_await connection.wait_until_client_closes();
+                  }),
                   {.call = 50ms});
     CHECK(stub.run(stub.engine->start_exec(ExecId("e"), false)).error().kind == ErrorKind::timeout);
 }
 
 TEST_CASE("a stream outlives its engine") {
-    OverStub stub(after_request([](StubConnection connection) -> Task<void> { co_await connection.send(upgraded + frame(1, "x")); }));
+    OverStub stub(after_request(
+        [](StubConnection connection) -> Task<void> { co_await connection.send(upgraded + frame(1, "x")); }));
     const auto stream = stub.run(stub.engine->start_exec(ExecId("e"), false)).value();
     stub.engine.reset();
     CHECK(stub.run(read_to_end(*stream)).out == "x");
@@ -152,25 +157,31 @@ TEST_CASE("a read that is cancelled, and the stream destroyed at once") {
 
 TEST_CASE("a followed log is asked for from its beginning and read to its end") {
     OverStub stub(after_request([](StubConnection connection) -> Task<void> {
-        co_await connection.send_sliced(http_chunked(200, {frame(1, "one\n"), frame(2, "two\n").substr(0, 3), frame(2, "two\n").substr(3)}));
+        co_await connection.send_sliced(http_chunked(
+            200, {frame(1, "one\n"), frame(2, "two\n").substr(0, 3), frame(2, "two\n").substr(3)}));
     }));
     const auto log = stub.run(stub.engine->container_logs(container_id, {true, -1, true})).value();
     const auto output = stub.run(read_to_end(*log));
     CHECK(output.out == "one\n");
     CHECK(output.err == "two\n");
     CHECK(stub.server.requests().front().line() ==
-          "GET /v1.45/containers/" + container_id.str() + "/logs?stdout=1&stderr=1&follow=1&timestamps=1&tail=all");
+          "GET /v1.45/containers/" + container_id.str() +
+              "/logs?stdout=1&stderr=1&follow=1&timestamps=1&tail=all");
 }
 
 TEST_CASE("a pull tells its progress and ends") {
-    OverStub stub(always(http_chunked(200, {"{\"status\":\"Pulling\",\"id\":\"l1\"}\r\n{\"status\":\"Down", "loading\",\"id\":\"l1\",\"progressDetail\":"
+    OverStub stub(always(http_chunked(200, {"{\"status\":\"Pulling\",\"id\":\"l1\"}\r\n{\"status\":\"Down",
+                                            "loading\",\"id\":\"l1\",\"progressDetail\":"
                                             "{\"current\":1,\"total\":2}}\r\n"})));
     std::vector<std::string> seen;
-    const auto note = [&](const PullProgress& progress) { seen.push_back(progress.layer + " " + progress.status); };
+    const auto note = [&](const PullProgress& progress) {
+        seen.push_back(progress.layer + " " + progress.status);
+    };
     CHECK(stub.run(stub.engine->pull_image(ImageRef("localhost:5000/a/b"), "linux/arm64", "dG9rZW4=", note)));
     CHECK(seen == std::vector<std::string>{"l1 Pulling", "l1 Downloading"});
     const auto& request = stub.server.requests().front();
-    CHECK(request.line() == "POST /v1.45/images/create?fromImage=localhost%3A5000%2Fa%2Fb&tag=latest&platform=linux%2Farm64");
+    CHECK(request.line() ==
+          "POST /v1.45/images/create?fromImage=localhost%3A5000%2Fa%2Fb&tag=latest&platform=linux%2Farm64");
     CHECK(request.headers.at("x-registry-auth") == "dG9rZW4=");
 }
 
@@ -184,8 +195,10 @@ TEST_CASE("a pull names the tag or the digest of its reference") {
 }
 
 TEST_CASE("an error inside a pull's 200 is an error") {
-    OverStub stub(always(http_chunked(200, {"{\"status\":\"Pulling\"}\n",
-                                            R"({"errorDetail":{"message":"pull access denied for x"},"error":"pull access denied for x"})"})));
+    OverStub stub(always(http_chunked(
+        200,
+        {"{\"status\":\"Pulling\"}\n",
+         R"({"errorDetail":{"message":"pull access denied for x"},"error":"pull access denied for x"})"})));
     const auto error = stub.run(stub.engine->pull_image(ImageRef("x"), "", "", {})).error();
     CHECK(error == Error{ErrorKind::engine, "a", "pull image x: pull access denied for x",
                          "check the image's name, and log in to its registry (docker login)"});
@@ -193,7 +206,8 @@ TEST_CASE("an error inside a pull's 200 is an error") {
 
 TEST_CASE("a pull that falls silent is a timeout") {
     OverStub stub(after_request([](StubConnection connection) -> Task<void> {
-                      co_await connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n");
+                      co_await connection.send(
+                          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n");
                       co_await connection.wait_until_client_closes();
                   }),
                   {.pull_silence = 50ms});
@@ -210,15 +224,19 @@ TEST_CASE("a pull that is cut off is an error") {
 }
 
 TEST_CASE("events come one by one, and their end is an error") {
-    OverStub stub(always(http_chunked(200, {R"({"Type":"container","Action":"die","Actor":{"ID":"x","Attributes":{"exitCode":"7"}}})"
-                                            "\n",
-                                            R"({"Type":"container","Action":"destroy","Actor":{"ID":"x"}})"
-                                            "\n"})));
-    const auto events = stub.run(stub.engine->events({{"container"}, {"die", "destroy"}, {"dockdist.cluster=v"}})).value();
+    OverStub stub(always(http_chunked(
+        200, {R"({"Type":"container","Action":"die","Actor":{"ID":"x","Attributes":{"exitCode":"7"}}})"
+              "\n",
+              R"({"Type":"container","Action":"destroy","Actor":{"ID":"x"}})"
+              "\n"})));
+    const auto events =
+        stub.run(stub.engine->events({{"container"}, {"die", "destroy"}, {"dockdist.cluster=v"}})).value();
     CHECK(stub.run(events->next()).value().attributes.at("exitCode") == "7");
     CHECK(stub.run(events->next()).value().action == "destroy");
     CHECK(stub.run(events->next()).error().kind == ErrorKind::unreachable);
     CHECK(stub.server.requests().front().target ==
-          "/v1.45/events?filters=%7B%22event%22%3A%5B%22die%22%2C%22destroy%22%5D%2C%22label%22%3A%5B%22dockdist.cluster%3Dv%22%5D%2C"
+          "/v1.45/"
+          "events?filters=%7B%22event%22%3A%5B%22die%22%2C%22destroy%22%5D%2C%22label%22%3A%5B%22dockdist."
+          "cluster%3Dv%22%5D%2C"
           "%22type%22%3A%5B%22container%22%5D%7D");
 }

@@ -191,6 +191,16 @@ TEST_CASE("a mistake that an alias repeats is told once") {
     CHECK(loaded.errors[0].where == loaded.errors[1].where);
 }
 
+TEST_CASE("after a hundred mistakes the rest is counted") {
+    std::string text = "image: a\nhosts: [ssh://h]\ncontainer:\n";
+    for (int i = 0; i < 150; ++i) {
+        text += "  q" + std::to_string(i) + ": 1\n";
+    }
+    const auto errors = load(text).errors;
+    REQUIRE(errors.size() == 101);
+    CHECK(errors.back().message == "50 more mistakes follow");
+}
+
 TEST_CASE("a byte order mark and Windows line ends are taken") {
     CHECK(load_good("\xEF\xBB\xBFimage: a\r\nhosts:\r\n  - ssh://h\r\n").hosts.size() == 1);
 }

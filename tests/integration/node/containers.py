@@ -1,0 +1,188 @@
+"""Nodes without an engine: PID, mount and UTS namespaces around a folder that holds busybox and the toolkit, two of them
+in one network namespace, as two containers with host networking are."""
+
+import glob
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+TOOLKIT = os.environ.get("DOCKDIST_TOOLKIT_TAR", "toolkit.tar")
+ADDRESS = "10.77.0.1"
+DEADLINE = 30
+APPLETS = "sh ls cat env id sleep true false head kill mkdir rm echo hostname sha256sum ps test wc tr stat".split()
+
+
+def find_busybox():
+    for path in (os.environ.get("DOCKDIST_TEST_BUSYBOX"), shutil.which("busybox")):
+        if path and os.path.exists(path) and b"INTERP" not in subprocess.run(
+                ["readelf", "-lW", path], stdout=subprocess.PIPE, check=False).stdout:
+            return path
+    for package in sorted(glob.glob("/var/cache/apt/archives/busybox-static_*.deb")):
+        folder = tempfile.mkdtemp(prefix="dockdist-busybox-")
+        subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
+        return folder + "/bin/busybox"
+    return None
+
+
+def wait_for(what, condition):
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("waited %d s for %s" % (DEADLINE, what))
+        time.sleep(0.02)
+
+
+def only_child(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as children:
+        found = children.read().split()
+    return int(found[0]) if found else None
+
+
+class Host:
+    """A network namespace with one address."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            ["unshare", "--net", "sh", "-c",
+             "ip link set lo up && ip address add %s/24 dev lo && echo up && exec sleep infinity" % ADDRESS],
+            stdout=subprocess.PIPE)
+        assert self.process.stdout.readline() == b"up\n", "no network namespace"
+
+    def command(self, *arguments):
+        return ["nsenter", "--target", str(self.process.pid), "--net", *arguments]
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Node:
+    def __init__(self, host, name, environment=None, files=None, applets=tuple(APPLETS), busybox=None):
+        self.name = name
+        self.root = tempfile.mkdtemp(prefix="dockdist-%s-" % name)
+        for folder in ("bin", "etc", "proc", "dev/pts", "run/dockdist", "opt/dockdist", "work"):
+            os.makedirs("%s/%s" % (self.root, folder))
+        os.chmod(self.root, 0o755)
+        subprocess.run(["tar", "-xf", TOOLKIT, "-C", self.root + "/opt/dockdist"], check=True)
+        if applets:
+            shutil.copy(busybox, self.root + "/bin/busybox")
+            os.chmod(self.root + "/bin/busybox", 0o755)
+        for applet in applets:
+            os.symlink("busybox", "%s/bin/%s" % (self.root, applet))
+        for path, content in (files or {}).items():
+            os.makedirs(os.path.dirname(self.root + path), exist_ok=True)
+            if isinstance(content, bytes):
+                with open(self.root + path, "wb") as file:
+                    file.write(content)
+            else:
+                content(self.root + path)
+        self.environment = {"PATH": "/bin", **(environment or {})}
+        script = """
+            set -e
+            mount --make-rprivate /
+            mount -t proc proc "$0/proc"
+            mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"
+            for device in null:1:3 zero:1:5 random:1:8 urandom:1:9 tty:5:0; do
+                mknod -m 666 "$0/dev/${device%%:*}" c $(echo "${device#*:}" | tr : ' ')
+            done
+            ln -s pts/ptmx "$0/dev/ptmx"
+            if [ ! -L "$0/run/dockdist" ]; then mount -t tmpfs -o mode=0755 tmpfs "$0/run/dockdist"; fi
+            hostname "$1"
+            root=$0
+            shift
+            exec env -i "$@" chroot "$root" /opt/dockdist/bin/dockdist-init
+        """
+        # The program that `chroot` names is found by its own path, as PATH is the node's by then.
+        script = script.replace("chroot \"$root\"", shutil.which("chroot") + " \"$root\"")
+        self.log_path = self.root + ".log"
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(
+                host.command("unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-c", script, self.root,
+                             name, *("%s=%s" % pair for pair in self.environment.items())),
+                stdout=log, stderr=subprocess.DEVNULL)
+        wait_for("the first process of " + name, lambda: b"\n" in self.log())
+
+    def log(self):
+        with open(self.log_path, "rb") as log:
+            return log.read()
+
+    def log_lines(self):
+        return [json.loads(line) for line in self.log().splitlines()]
+
+    @property
+    def pid(self):
+        return only_child(self.process.pid)
+
+    def exec_command(self, *arguments, environment=None):
+        environment = {**self.environment, **(environment or {})}
+        pairs = ["%s=%s" % pair for pair in environment.items()]
+        return ["nsenter", "--target", str(self.pid), "--mount", "--uts", "--net", "--pid", "--root", "--wd=/",
+                self.root_program("env"), "-i", *pairs, *arguments]
+
+    def root_program(self, name):
+        return "/bin/" + name
+
+    def popen(self, *arguments, **options):
+        options.setdefault("stdout", subprocess.PIPE)
+        return subprocess.Popen(self.exec_command(*arguments), **options)
+
+    def run(self, *arguments, input=b"", environment=None):
+        return subprocess.run(self.exec_command(*arguments, environment=environment), input=input, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=DEADLINE, check=False)
+
+    def ssh(self, node, command, **options):
+        return self.run("/opt/dockdist/bin/ssh", node, command, **options)
+
+    def processes(self):
+        return self.run("ps").stdout.decode()
+
+    def end(self):
+        if self.process.poll() is None:
+            pid = self.pid
+            if pid:
+                os.kill(pid, 15)
+            self.process.wait(DEADLINE)
+        shutil.rmtree(self.root, ignore_errors=True)
+        os.unlink(self.log_path)
+
+
+class Join:
+    """The client's side of one join."""
+
+    def __init__(self, node, rank, **request):
+        request = {"version": 1, "cluster": "test", "node": node.name, "rank": rank, "address": ADDRESS,
+                   "ready_timeout_ms": 10000, **request}
+        self.process = node.popen("/opt/dockdist/bin/dockdist-init", "join", json.dumps(request), stdin=subprocess.PIPE)
+
+    def line(self):
+        readable, _, _ = select.select([self.process.stdout], [], [], DEADLINE)
+        assert readable, "join said nothing for %d s" % DEADLINE
+        return json.loads(self.process.stdout.readline())
+
+    def send(self, nodes):
+        self.process.stdin.write((json.dumps({"cluster": "test", "nodes": nodes}) + "\n").encode())
+        self.process.stdin.flush()
+
+    def end(self):
+        self.process.stdin.close()
+        code = self.process.wait(DEADLINE)
+        self.process.stdout.close()
+        return code
+
+
+def join(nodes, **request):
+    """Joins all; their records, after each has said ready."""
+    joins = [Join(node, rank, **request) for rank, node in enumerate(nodes)]
+    records = [one.line() for one in joins]
+    assert all(record["type"] == "hello" for record in records), records
+    for one in joins:
+        one.send(records)
+    answers = [one.line() for one in joins]
+    assert all(answer["type"] == "ready" for answer in answers), answers
+    assert all(one.end() == 0 for one in joins)
+    return records

@@ -1,0 +1,249 @@
+#include "fake_cluster.hpp"
+
+#include "cluster/down.hpp"
+#include "cluster/lock.hpp"
+#include "plan/labels.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+using namespace dockdist::testing;
+
+namespace {
+
+const std::vector<std::string> two_nodes{"0:dockdist-vision-node-0", "1:dockdist-vision-node-1"};
+
+} // namespace
+
+TEST_CASE("up makes every node, joins them and takes the lock away again") {
+    FakeCluster cluster(2);
+    const auto result = cluster.up();
+    CHECK(result.errors.empty());
+    CHECK(result.changed);
+    REQUIRE(result.nodes.size() == 2);
+    CHECK(result.nodes[1].record.address == "10.0.0.2");
+    CHECK(cluster.containers() == two_nodes);
+}
+
+TEST_CASE("up makes about seven round trips to a host, whatever the number of hosts") {
+    for (const int hosts : {1, 2, 16}) {
+        CAPTURE(hosts);
+        FakeCluster cluster(hosts);
+        cluster.up();
+        // ping, [info, list, image, volume together], [upload: create, put, remove: once a host and version], create,
+        // start, exec create, exec start; the first host also takes and releases the lock.
+        const auto& last = cluster.fakes.back()->calls;
+        CHECK(last.size() == (hosts == 1 ? 14 : 12));
+    }
+}
+
+TEST_CASE("a second up writes nothing") {
+    FakeCluster cluster(2);
+    cluster.up();
+    for (auto* engine : cluster.fakes) {
+        engine->calls.clear();
+    }
+    const auto result = cluster.up("a2");
+    CHECK(result.errors.empty());
+    CHECK_FALSE(result.changed);
+    CHECK(result.nodes.size() == 2);
+    for (const auto* engine : cluster.fakes) {
+        CHECK(engine->writing_calls().empty());
+    }
+}
+
+TEST_CASE("the toolkit is uploaded once a host and version") {
+    FakeCluster cluster(1);
+    cluster.up();
+    NoReport reporter;
+    run_task(cluster.io, down(cluster.spec, cluster.engines, {}, reporter));
+    cluster.fakes[0]->calls.clear();
+    cluster.up("a2");
+    for (const auto& call : cluster.fakes[0]->calls) {
+        CHECK_FALSE(call.starts_with("put_archive"));
+    }
+}
+
+TEST_CASE("every call of up fails in turn: the error names the host, and nothing is left behind") {
+    FakeCluster reference(2);
+    reference.up();
+    const auto& all = reference.fakes[1]->calls;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        CAPTURE(all[i]);
+        FakeCluster cluster(2);
+        int seen = 0;
+        cluster.fakes[1]->on_call = [&, index = static_cast<int>(i)](const std::string& call) {
+            if (seen++ == index) {
+                cluster.fakes[1]->fail(call, {ErrorKind::engine, "", "broken", ""});
+            }
+        };
+        const auto result = cluster.up();
+        REQUIRE_FALSE(result.errors.empty());
+        CHECK(result.errors[0].where.find("node-1") != std::string::npos);
+        CHECK(result.errors[0].message.find("broken") != std::string::npos);
+        CHECK(cluster.containers().empty());
+    }
+}
+
+TEST_CASE("the answer of each writing call is lost in turn: nothing is left, and the next up converges") {
+    FakeCluster reference(2);
+    reference.up();
+    for (const auto& call : reference.fakes[1]->writing_calls()) {
+        CAPTURE(call);
+        if (call.find("_exec ") != std::string::npos) {
+            continue; // a lost exec is a broken stream: see the failing calls above
+        }
+        FakeCluster cluster(2);
+        cluster.fakes[1]->lose_answer(call.substr(0, call.find(' ')));
+        CHECK_FALSE(cluster.up().errors.empty());
+        CHECK(cluster.containers().empty());
+        CHECK(cluster.up("a2").errors.empty());
+        CHECK(cluster.containers() == two_nodes);
+    }
+}
+
+TEST_CASE("every host's failure is told, not only the first") {
+    FakeCluster cluster(3);
+    for (const int host : {0, 2}) {
+        cluster.fakes[static_cast<std::size_t>(host)]->fail("start_container", {ErrorKind::engine, "", "no GPU", "do this"});
+    }
+    const auto result = cluster.up();
+    REQUIRE(result.errors.size() == 2);
+    CHECK(result.errors[0].where == "node-0 (tcp://10.0.0.1)");
+    CHECK(result.errors[1].where == "node-2 (tcp://10.0.0.3)");
+    CHECK(cluster.containers().empty());
+}
+
+TEST_CASE("a cancelled up takes back what it made, wherever it was") {
+    FakeCluster reference(2);
+    reference.up();
+    const auto& all = reference.fakes[1]->calls;
+    for (const auto& call : all) {
+        CAPTURE(call);
+        FakeCluster cluster(2);
+        cluster.options.attempt = "a1";
+        boost::asio::cancellation_signal cancel;
+        bool done = false;
+        cluster.fakes[1]->on_call = [&](const std::string& now) {
+            if (now == call && !done) {
+                done = true;
+                boost::asio::post(cluster.io, [&] { cancel.emit(boost::asio::cancellation_type::terminal); });
+            }
+        };
+        std::exception_ptr thrown;
+        boost::asio::co_spawn(cluster.io,
+                              up(cluster.spec, cluster.engines, cluster.toolkit, cluster.options, cluster.reporter),
+                              boost::asio::bind_cancellation_slot(
+                                  cancel.slot(), [&](std::exception_ptr exception, UpResult) { thrown = exception; }));
+        cluster.io.run();
+        if (thrown) { // the last calls may be over before the cancellation arrives
+            CHECK(cluster.containers().empty());
+        } else {
+            CHECK(cluster.containers() == two_nodes);
+        }
+    }
+}
+
+TEST_CASE("--keep leaves what was made, to look at it") {
+    FakeCluster cluster(2);
+    cluster.options.keep = true;
+    cluster.fakes[1]->fail("start_container", {ErrorKind::engine, "", "no GPU", ""});
+    CHECK(cluster.up().errors.size() == 1);
+    CHECK(cluster.containers() == two_nodes);
+}
+
+TEST_CASE("an upload that was cut off is completed") {
+    FakeCluster cluster(1);
+    cluster.fakes[0]->volumes["dockdist-toolkit-t1"] = {.name = "dockdist-toolkit-t1"};
+    cluster.fakes[0]->fail("start_container",
+                           {ErrorKind::engine, "", "exec: \"/opt/dockdist/bin/dockdist-init\": stat: no such file or directory", ""});
+    CHECK(cluster.up().errors.empty());
+    int uploads = 0;
+    for (const auto& call : cluster.fakes[0]->calls) {
+        uploads += call.starts_with("put_archive") ? 1 : 0;
+    }
+    CHECK(uploads == 1);
+}
+
+TEST_CASE("a host without RDMA devices gets its node without them") {
+    FakeCluster cluster(1);
+    cluster.spec.container.devices_auto = true;
+    cluster.fakes[0]->fail("create_container dockdist-vision-node-0",
+                           {ErrorKind::engine, "", "bind source path does not exist: /dev/infiniband", ""});
+    CHECK(cluster.up().errors.empty());
+    CHECK(cluster.fakes[0]->container("dockdist-vision-node-0").config.devices.empty());
+    CHECK_FALSE(cluster.up("a2").changed);
+}
+
+TEST_CASE("somebody alive holds the lock: who, and for how long") {
+    FakeCluster cluster(1);
+    auto holder = this_process();
+    cluster.fakes[0]->add_container("dockdist-vision-lock",
+                                    {.labels = {{labels::cluster, "vision"}, {labels::role, "lock"}, {labels::holder, to_label(holder)}}},
+                                    ContainerState::created);
+    const auto result = cluster.up();
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].kind == ErrorKind::locked);
+    CHECK(result.errors[0].message.find(holder.user + "@" + holder.machine) != std::string::npos);
+    CHECK(cluster.containers() == std::vector<std::string>{"0:dockdist-vision-lock"});
+
+    cluster.options.break_lock = true;
+    CHECK(cluster.up("a2").errors.empty());
+}
+
+TEST_CASE("the lock of a process that is gone is taken") {
+    FakeCluster cluster(1);
+    auto holder = this_process();
+    holder.process_start = "1"; // the pid is used by somebody else now
+    cluster.fakes[0]->add_container("dockdist-vision-lock",
+                                    {.labels = {{labels::cluster, "vision"}, {labels::role, "lock"}, {labels::holder, to_label(holder)}}},
+                                    ContainerState::created);
+    CHECK(cluster.up().errors.empty());
+    CHECK(cluster.containers() == std::vector<std::string>{"0:dockdist-vision-node-0"});
+}
+
+TEST_CASE("down removes what bears the label and nothing else, and is safe to run twice") {
+    FakeCluster cluster(2);
+    cluster.up();
+    cluster.fakes[0]->add_container("dockdist-vision-node-9"); // a look-alike
+    auto result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
+    CHECK(result.removed == 2);
+    CHECK(result.errors.empty());
+    CHECK(cluster.containers() == std::vector<std::string>{"0:dockdist-vision-node-9"});
+    result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
+    CHECK(result.removed == 0);
+    CHECK(result.errors.empty());
+}
+
+TEST_CASE("down goes on when a host does not answer, and names it") {
+    FakeCluster cluster(2);
+    cluster.up();
+    cluster.fakes[0]->fail("list_containers", {ErrorKind::timeout, "", "no answer", ""}, -1);
+    const auto result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].where == "node-0 (tcp://10.0.0.1)");
+    CHECK(result.removed == 1);
+}
+
+TEST_CASE("a node that ends the key exchange is named with what it said") {
+    FakeCluster cluster(2);
+    cluster.fakes[1]->on_exec("join", "", 1, "no space left on device");
+    const auto result = cluster.up();
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].where == "node-1 on node-1 (tcp://10.0.0.2)");
+    CHECK(result.errors[0].message == "the node ended the key exchange: no space left on device");
+    CHECK(cluster.containers().empty());
+}
+
+TEST_CASE("a node's own error keeps its message and hint") {
+    FakeCluster cluster(1);
+    cluster.fakes[0]->on_exec("join", wire::error_line({ErrorKind::node, "", "port 2222 is in use", "choose another"}), 1);
+    const auto result = cluster.up();
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].message == "port 2222 is in use");
+    CHECK(result.errors[0].hint == "choose another");
+}

@@ -1,0 +1,158 @@
+// An engine behind TLS: both sides prove who they are.
+#include "engine/docker_engine.hpp"
+#include "fakes/run_task.hpp"
+#include "fakes/show.hpp"
+#include "fakes/stub_server.hpp"
+#include "fakes/tls_front.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+using namespace dockdist;
+
+namespace {
+
+const std::string upgraded = "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n";
+
+// Answers what is asked; an exec echoes its stdin once that has ended.
+Task<void> echo_engine(StubConnection connection) {
+    while (const auto request = co_await connection.read_request()) {
+        if (request->target == "/_ping") {
+            co_await connection.send(ping_answer());
+        } else if (request->target.find("/exec/") == std::string::npos) {
+            co_await connection.send(http_answer(200, R"({"Name":"v"})"));
+        } else {
+            co_await connection.send(upgraded);
+            std::string input;
+            for (auto bytes = co_await connection.read_some(); !bytes.empty();
+                 bytes = co_await connection.read_some()) {
+                input += bytes;
+            }
+            co_await connection.send("got " + input);
+            co_return;
+        }
+    }
+}
+
+struct BehindTls {
+    TemporaryFolder folder{};
+    TestAuthority authority{folder, "ca"};
+    TestAuthority other{folder, "other-ca"};
+    boost::asio::io_context io{};
+    StubServer server{io, echo_engine};
+
+    std::unique_ptr<ContainerEngine> engine(const EngineAddress& address, const TlsFiles& client) {
+        return make_docker_engine(io.get_executor(), {HostName("a"), address, client, false, {}});
+    }
+    Error refusal(const TlsFiles& server_files, const TlsFiles& client) {
+        const TlsFront front(io, server_files, server.address());
+        const auto result = run_task(io, engine(front.address(), client)->ping());
+        REQUIRE_FALSE(result);
+        CHECK(result.error().where == "a");
+        CHECK(server.connections() <= 1);
+        return result.error();
+    }
+};
+
+Task<std::string> converse(ContainerEngine& engine) {
+    auto stream = co_await engine.start_exec(ExecId("e"), true);
+    if (!stream) {
+        co_return to_text(stream.error());
+    }
+    (void)co_await (*stream)->write(std::string_view("hello"));
+    (void)co_await (*stream)->close_stdin();
+    std::string output;
+    while (true) {
+        auto chunk = co_await (*stream)->read();
+        if (!chunk) {
+            co_return to_text(chunk.error());
+        }
+        if (chunk->end) {
+            co_return output;
+        }
+        output += chunk->bytes;
+    }
+}
+
+} // namespace
+
+TEST_CASE_FIXTURE(BehindTls, "calls travel over TLS on one connection") {
+    const TlsFront front(io, authority.issue("server", "IP:127.0.0.1"), server.address());
+    const auto client = engine(front.address(), authority.issue("client", ""));
+    CHECK(run_task(io, client->inspect_volume("v")));
+    CHECK(run_task(io, client->inspect_volume("v")));
+    CHECK(server.connections() == 1);
+}
+
+TEST_CASE_FIXTURE(BehindTls, "stdin can be ended over TLS, and the output goes on after it") {
+    const TlsFront front(io, authority.issue("server", "IP:127.0.0.1"), server.address());
+    const auto client = engine(front.address(), authority.issue("client", ""));
+    CHECK(run_task(io, converse(*client)) == "got hello");
+}
+
+TEST_CASE_FIXTURE(BehindTls, "tcp:// with files of TLS is TLS") {
+    const TlsFront front(io, authority.issue("server", "IP:127.0.0.1"), server.address());
+    auto address = front.address();
+    address.scheme = EngineAddress::Scheme::tcp;
+    CHECK(run_task(io, engine(address, authority.issue("client", ""))->ping()));
+}
+
+TEST_CASE_FIXTURE(BehindTls, "an engine whose certificate another CA signed is refused") {
+    const auto error = refusal(other.issue("server", "IP:127.0.0.1"), authority.issue("client", ""));
+    CHECK(error.kind == ErrorKind::protocol);
+    CHECK(error.message.find("is not to be trusted: self-signed certificate in certificate chain") !=
+          std::string::npos);
+    CHECK(error.hint == "does tls.ca name the CA that signed the engine's certificate?");
+    CHECK(server.connections() == 0);
+}
+
+TEST_CASE_FIXTURE(BehindTls, "an engine whose certificate names another machine is refused") {
+    const auto error =
+        refusal(authority.issue("server", "IP:127.0.0.2,DNS:node-1"), authority.issue("client", ""));
+    CHECK(error.message.find("is not to be trusted: IP address mismatch") != std::string::npos);
+    CHECK(error.hint.find("does not name 127.0.0.1") != std::string::npos);
+    CHECK(server.connections() == 0);
+}
+
+TEST_CASE_FIXTURE(BehindTls, "an engine whose certificate has expired is refused") {
+    const auto error = refusal(authority.issue("server", "IP:127.0.0.1", -1), authority.issue("client", ""));
+    CHECK(error.message.find("is not to be trusted: certificate has expired") != std::string::npos);
+    CHECK(server.connections() == 0);
+}
+
+TEST_CASE_FIXTURE(BehindTls, "an engine that refuses our certificate is told as such") {
+    TlsFiles stranger = other.issue("client", "");
+    stranger.ca = authority.file();
+    const auto error = refusal(authority.issue("server", "IP:127.0.0.1"), stranger);
+    CHECK(error.kind == ErrorKind::protocol);
+    CHECK(error.message.find("the engine refused our TLS certificate") == 0);
+    CHECK(error.hint == "are tls.cert and tls.key signed by the CA that dockerd was given (--tlscacert)?");
+    CHECK(server.connections() == 0);
+}
+
+TEST_CASE_FIXTURE(BehindTls, "a port that does not speak TLS is told as such") {
+    const StubServer plain(io, [](StubConnection connection) -> Task<void> {
+        (void)co_await connection.read_some();
+        co_await connection.send("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n400 Bad Request");
+    });
+    const auto error = run_task(io, engine(plain.address(), authority.issue("client", ""))->ping()).error();
+    CHECK(error.kind == ErrorKind::protocol);
+    CHECK(error.message.find("does not speak TLS") != std::string::npos);
+    CHECK(error.hint == "2376 is Docker's port for TLS, 2375 the one without");
+}
+
+TEST_CASE_FIXTURE(BehindTls, "files that cannot be used are told before any connection") {
+    std::ofstream(folder.file("broken.pem")) << "no certificate";
+    auto files = authority.issue("client", "");
+    files.ca = folder.file("nope.pem");
+    const auto missing = run_task(io, engine(server.address(), files)->ping());
+    CHECK(missing.error().kind == ErrorKind::config);
+    CHECK(missing.error().message.starts_with("cannot use the file of tls.ca '" + files.ca + "': "));
+    files = authority.issue("client", "");
+    files.key = folder.file("broken.pem");
+    CHECK(run_task(io, engine(server.address(), files)->ping())
+              .error()
+              .message.starts_with("cannot use the file of tls.key"));
+    CHECK(server.connections() == 0);
+}

@@ -1,0 +1,211 @@
+#include "job/run_job.hpp"
+
+#include "async/interrupts.hpp"
+#include "fakes/fake_engine.hpp"
+#include "wire/frame.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+using namespace dockdist;
+
+namespace {
+
+std::string output(std::string bytes, std::uint64_t position, std::int32_t rank = -1) {
+    return wire::encode({.kind = wire::Frame::Kind::output, .stream = 1, .rank = rank, .position = position, .payload = std::move(bytes)});
+}
+
+std::string control(const wire::JobEvent& event) {
+    return wire::encode({.kind = wire::Frame::Kind::control, .payload = wire::job_event(event)});
+}
+
+std::string started() {
+    return control({.type = wire::JobEvent::Type::started, .pid = 7});
+}
+
+std::string exited(int code, int signal = 0) {
+    return control({.type = wire::JobEvent::Type::exited, .result = {.code = code, .signal = signal}});
+}
+
+class Sink : public JobSink {
+public:
+    void output(const NodeName& node, int, StdStream, std::string_view bytes) override { text[node.str()] += bytes; }
+    void flush() override {}
+    std::map<std::string, std::string> text{};
+};
+
+class Events : public Reporter {
+public:
+    void on(const Event& event) override { texts.push_back(event.subject + ": " + event.text); }
+    void error(const Error&) override {}
+    void finish() override {}
+    std::vector<std::string> texts{};
+};
+
+// A job over fake nodes, node-0 … ; what each does is the script of its engine.
+struct FakeJob {
+    explicit FakeJob(int count) {
+        for (int i = 0; i < count; ++i) {
+            const auto name = "node-" + std::to_string(i);
+            auto engine = std::make_unique<FakeEngine>(io.get_executor(), name);
+            const auto id = engine->add_container(name).id;
+            nodes.push_back({.name = NodeName(name), .id = id, .host = static_cast<std::size_t>(i)});
+            launches.push_back({.node = NodeName(name), .argv = {"train"}});
+            fakes.push_back(engine.get());
+            engines.push_back(std::move(engine));
+        }
+    }
+
+    JobOutcome run() { return run_task(io, run_job(engines, nodes, launches, {.job = JobId("job-1")}, interrupts, sink, events)); }
+
+    boost::asio::io_context io{};
+    Engines engines{};
+    std::vector<FakeEngine*> fakes{};
+    std::vector<ReadyNode> nodes{};
+    std::vector<NodeLaunch> launches{};
+    Interrupts interrupts{};
+    Sink sink{};
+    Events events{};
+};
+
+// Says that it has started, waits to be told to stop, and obeys.
+FakeEngine::ExecScript until_stopped(std::vector<std::string>& commands) {
+    return [&commands](FakeExec exec) -> Task<int> {
+        co_await exec.read_line();
+        exec.out(started());
+        while (const auto line = co_await exec.read_line()) {
+            commands.push_back(*line);
+            if (wire::parse_job_command(*line)->type == wire::JobCommand::Type::stop) {
+                break;
+            }
+        }
+        exec.out(exited(143, 15));
+        co_return 0;
+    };
+}
+
+} // namespace
+
+TEST_CASE("a job that ends well everywhere ends with 0, and all output has come") {
+    FakeJob job(2);
+    for (auto* engine : job.fakes) {
+        engine->on_exec("job start", started() + output("hello\n", 0) + exited(0));
+    }
+    const auto outcome = job.run();
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.errors.empty());
+    CHECK(job.sink.text == std::map<std::string, std::string>{{"node-0", "hello\n"}, {"node-1", "hello\n"}});
+}
+
+TEST_CASE("the first failure stops the other nodes, and its code is the job's") {
+    FakeJob job(3);
+    std::vector<std::string> commands;
+    job.fakes[0]->on_exec("job start", until_stopped(commands));
+    job.fakes[1]->on_exec("job start", started() + exited(7));
+    job.fakes[2]->on_exec("job start", until_stopped(commands));
+    const auto outcome = job.run();
+    CHECK(outcome.exit_code == 7);
+    REQUIRE(outcome.first_failure.has_value());
+    CHECK(outcome.first_failure->node == NodeName("node-1"));
+    CHECK(commands.size() == 2);
+    CHECK(job.events.texts == std::vector<std::string>{"node-1: ended with 7: the job is stopped everywhere"});
+}
+
+TEST_CASE("a rank's failure counts with the rank's own code, whatever the launcher makes of it") {
+    FakeJob job(2);
+    std::vector<std::string> commands;
+    job.fakes[0]->on_exec("job start", until_stopped(commands));
+    job.fakes[1]->on_exec("job start", [](FakeExec exec) -> Task<int> {
+        co_await exec.read_line();
+        exec.out(started() + control({.type = wire::JobEvent::Type::rank_failed, .failure = {.rank = 3, .local_rank = 1, .code = 7}}));
+        co_await exec.read_line(); // the stop, to the node that failed as well
+        exec.out(exited(1));
+        co_return 0;
+    });
+    const auto outcome = job.run();
+    CHECK(outcome.exit_code == 7);
+    CHECK(outcome.first_failure->failure.rank == 3);
+    CHECK(commands.size() == 1);
+}
+
+TEST_CASE("an interrupt stops every node; a second one without grace") {
+    FakeJob job(2);
+    std::vector<std::string> commands;
+    for (auto* engine : job.fakes) {
+        engine->on_exec("job start", [&](FakeExec exec) -> Task<int> {
+            co_await exec.read_line();
+            exec.out(started());
+            job.interrupts.interrupt();
+            while (const auto line = co_await exec.read_line()) {
+                commands.push_back(*line);
+                if (wire::parse_job_command(*line)->grace_ms == 0) {
+                    break;
+                }
+            }
+            exec.out(exited(137, 9));
+            co_return 0;
+        });
+    }
+    const auto outcome = job.run();
+    CHECK(outcome.interrupted);
+    CHECK_FALSE(outcome.first_failure.has_value()); // what it did was our doing
+    for (const auto& command : commands) {
+        CHECK(wire::parse_job_command(command)->type == wire::JobCommand::Type::stop);
+    }
+    CHECK(wire::parse_job_command(commands.back())->grace_ms == 0);
+}
+
+TEST_CASE("a broken stream is taken up where it broke: nothing twice, nothing lost") {
+    FakeJob job(1);
+    job.fakes[0]->on_exec("job start", [](FakeExec exec) -> Task<int> {
+        co_await exec.read_line();
+        exec.out(started() + output("one\n", 0));
+        exec.break_stream({ErrorKind::unreachable, "", "connection reset", ""});
+        co_return 0;
+    });
+    std::uint64_t asked = 0;
+    job.fakes[0]->on_exec("job follow", [&](FakeExec exec) -> Task<int> {
+        const auto request = nlohmann::json::parse(exec.config().command.back());
+        asked = request["position"].get<std::uint64_t>();
+        exec.out(output("two\n", asked) + exited(0));
+        co_return 0;
+    });
+    const auto outcome = job.run();
+    CHECK(outcome.exit_code == 0);
+    CHECK(asked == wire::frame_header_size + 4);
+    CHECK(job.sink.text["node-0"] == "one\ntwo\n");
+}
+
+TEST_CASE("a node whose container is gone ends the job on the others") {
+    FakeJob job(2);
+    std::vector<std::string> commands;
+    job.fakes[0]->on_exec("job start", until_stopped(commands));
+    job.fakes[1]->on_exec("job start", [&](FakeExec exec) -> Task<int> {
+        co_await exec.read_line();
+        exec.out(started());
+        job.fakes[1]->containers.clear();
+        exec.break_stream({ErrorKind::unreachable, "", "connection reset", ""});
+        co_return 0;
+    });
+    const auto outcome = job.run();
+    REQUIRE(outcome.errors.size() == 1);
+    CHECK(outcome.errors[0].where == "node-1");
+    CHECK(outcome.errors[0].message == "the node's container is gone or does not run");
+    CHECK(commands.size() == 1);
+}
+
+TEST_CASE("a node that cannot start the job says why, and the others are stopped") {
+    FakeJob job(2);
+    std::vector<std::string> commands;
+    job.fakes[0]->on_exec("job start", until_stopped(commands));
+    job.fakes[1]->on_exec("job start", control({.type = wire::JobEvent::Type::error,
+                                                .error = {ErrorKind::node, "", "no space left on device", "free some"}}));
+    const auto outcome = job.run();
+    REQUIRE(outcome.errors.size() == 1);
+    CHECK(outcome.errors[0].where == "node-1");
+    CHECK(outcome.errors[0].message == "no space left on device");
+    CHECK(commands.size() == 1);
+}

@@ -1,0 +1,76 @@
+#include "node/os.hpp"
+#include "node/output_log.hpp"
+#include "unit/node/scratch.hpp"
+#include "wire/frame.hpp"
+
+#include <csignal>
+#include <sys/resource.h>
+
+using namespace dockdist;
+using namespace dockdist::node;
+
+namespace {
+
+std::vector<wire::Frame> frames_of(const std::string& path) {
+    wire::FrameDecoder decoder;
+    decoder.feed(*read_file(path));
+    std::vector<wire::Frame> frames;
+    for (auto frame = decoder.next(); frame && *frame; frame = decoder.next()) {
+        frames.push_back(**frame);
+    }
+    return frames;
+}
+
+} // namespace
+
+TEST_CASE("each frame's position is where it stands in the file") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch / "log");
+    REQUIRE(log.has_value());
+    log->append(1, 0, "first");
+    log->append(2, 1, "second");
+    const auto frames = frames_of(scratch / "log");
+    REQUIRE(frames.size() == 2);
+    CHECK(frames[0].position == 0);
+    CHECK(frames[1].position == wire::frame_header_size + 5);
+    CHECK(frames[1].rank == 1);
+    CHECK(frames[1].stream == 2);
+    CHECK(log->size() == 2 * wire::frame_header_size + 11);
+}
+
+TEST_CASE("a tail is one rank's last whole lines, both streams in order") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch / "log");
+    log->append(1, 0, "one\n");
+    log->append(1, 1, "other rank\n");
+    log->append(2, 0, "two\n");
+    CHECK(log->tail(0) == "one\ntwo\n");
+    CHECK(log->tail(0, 6) == "two\n");
+    CHECK(log->tail(7).empty());
+}
+
+TEST_CASE("a full disk loses output, says how much, and keeps the log whole") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch / "log");
+    log->append(1, 0, "before\n");
+    ::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    const rlimit small{.rlim_cur = log->size() + 30, .rlim_max = limit.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    log->append(1, 0, "this does not fit any more\n");
+    log->append(1, 0, "nor this\n");
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    log->append(1, 0, "after\n");
+    const auto frames = frames_of(scratch / "log");
+    REQUIRE(frames.size() == 3);
+    CHECK(frames[0].payload == "before\n");
+    CHECK(frames[1].payload == "dockdist: 36 bytes of output were lost: the disk was full\n");
+    CHECK(frames[2].payload == "after\n");
+}
+
+TEST_CASE("a log that is there is never written over") {
+    const Scratch scratch;
+    REQUIRE(OutputLog::create(scratch / "log").has_value());
+    CHECK(OutputLog::create(scratch / "log").has_error());
+}

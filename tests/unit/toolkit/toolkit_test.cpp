@@ -1,0 +1,84 @@
+#include "toolkit/toolkit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Entry {
+    std::string name{};
+    std::string target{}; // of a link
+    char type = 0;
+    unsigned long mode = 0, uid = 0, gid = 0, time = 0;
+};
+
+std::vector<Entry> entries() {
+    const auto tar = dockdist::toolkit_tar();
+    std::vector<Entry> result;
+    for (std::size_t at = 0; at + 512 <= tar.size() && tar[at] != '\0';) {
+        const std::string header(tar.data() + at, 512);
+        const auto text = [&](std::size_t begin, std::size_t size) {
+            return std::string(header.substr(begin, size).c_str());
+        };
+        const auto number = [&](std::size_t begin, std::size_t size) {
+            return std::stoul(text(begin, size), nullptr, 8);
+        };
+        result.push_back({.name = text(0, 100),
+                          .target = text(157, 100),
+                          .type = header[156],
+                          .mode = number(100, 8),
+                          .uid = number(108, 8),
+                          .gid = number(116, 8),
+                          .time = number(136, 12)});
+        at += 512 + (number(124, 12) + 511) / 512 * 512;
+    }
+    return result;
+}
+
+bool has(const std::vector<Entry>& all, const std::string& name) {
+    return std::ranges::find(all, name, &Entry::name) != all.end();
+}
+
+} // namespace
+
+TEST_CASE("the toolkit holds the programs and their loader") {
+    const auto all = entries();
+    for (const auto* name : {"libexec/dockdist-init", "libexec/sshd", "libexec/ssh", "libexec/scp",
+                             "libexec/sftp", "libexec/sftp-server", "libexec/ssh-keygen", "lib/libc.so.6",
+                             "lib/libcrypto.so.3", "bin/ssh", "bin/scp", "bin/sftp", "bin/ssh-keygen"}) {
+        CAPTURE(name);
+        CHECK(has(all, name));
+    }
+}
+
+TEST_CASE("the last entry is the link that completes an upload") {
+    const auto all = entries();
+    REQUIRE_FALSE(all.empty());
+    CHECK(all.back().name == "bin/dockdist-init");
+    CHECK(all.back().target == "../libexec/dockdist-init");
+    CHECK(std::ranges::count(all, "bin/dockdist-init", &Entry::name) == 1);
+}
+
+TEST_CASE("entries bear no time, no owner, and stay inside") {
+    for (const auto& entry : entries()) {
+        CAPTURE(entry.name);
+        CHECK(entry.time == 0);
+        CHECK(entry.uid == 0);
+        CHECK(entry.gid == 0);
+        CHECK_FALSE(entry.name.starts_with("/"));
+        CHECK(entry.name.find("..") == std::string::npos);
+        CHECK((entry.type == '0' || entry.type == '2' || entry.type == '5'));
+        if (entry.type != '2') {
+            CHECK(entry.mode == 0755);
+        }
+    }
+}
+
+TEST_CASE("the version is 12 hex digits") {
+    const auto version = dockdist::toolkit_version();
+    CHECK(version.size() == 12);
+    CHECK(version.find_first_not_of("0123456789abcdef") == std::string_view::npos);
+}

@@ -1,0 +1,122 @@
+#include "wire/job.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace dockdist;
+using namespace dockdist::wire;
+using nlohmann::json;
+
+namespace {
+
+JobRequest request() {
+    return {.job = "train-1",
+            .argv = {"python", "train.py", "a b", "\xff\xfe", "$(touch /pwn)"},
+            .env = {{"A", "x\ny"}, {"B", "\x80"}},
+            .unset = {"C"},
+            .workdir = "/workspace",
+            .user = "1000:1000",
+            .files = {{"/job/hostfile", "node-0 slots=8\n"}},
+            .ranks = 8,
+            .first_rank = 16,
+            .lease_ms = 0,
+            .grace_ms = 500};
+}
+
+std::string with(const char* pointer, const json& value) {
+    auto object = json(request());
+    object[json::json_pointer(pointer)] = value;
+    return object.dump();
+}
+
+} // namespace
+
+TEST_CASE("a job request survives the way byte for byte") {
+    const auto parsed = parse_job_request(json(request()).dump());
+    REQUIRE(parsed.has_value());
+    CHECK(parsed->argv == request().argv);
+    CHECK(parsed->env == request().env);
+    CHECK(json(*parsed) == json(request()));
+}
+
+TEST_CASE("a job's name cannot leave its folder") {
+    for (const auto* name : {"", "..", ".hidden", "a/b", "a\nb", "a b"}) {
+        CAPTURE(name);
+        CHECK_FALSE(is_job_id(name));
+        CHECK_FALSE(parse_job_request(with("/job", name)).has_value());
+    }
+    CHECK(is_job_id("train-1.a_B"));
+    CHECK_FALSE(is_job_id(std::string(65, 'a')));
+}
+
+TEST_CASE("what no process can be given is refused") {
+    CHECK_FALSE(parse_job_request(with("/argv", json::array())).has_value());
+    CHECK_FALSE(parse_job_request(with("/argv", {""})).has_value());
+    CHECK_FALSE(parse_job_request(with("/argv", {"a", std::string("b\0c", 3)})).has_value());
+    CHECK_FALSE(parse_job_request(with("/env", {{"A=B", "x"}})).has_value());
+    CHECK_FALSE(parse_job_request(with("/env", {{"", "x"}})).has_value());
+    CHECK_FALSE(parse_job_request(with("/files", {{"relative", "x"}})).has_value());
+    CHECK_FALSE(parse_job_request(with("/lease_ms", -1)).has_value());
+}
+
+TEST_CASE("a wrong type names the key") {
+    CHECK(parse_job_request(with("/argv", "sh")).error().message ==
+          "the job request: \"argv\" must be an array");
+    CHECK(parse_job_request(with("/argv", {1})).error().message ==
+          "the job request: \"argv\" must be an array of strings");
+    CHECK(parse_job_request(with("/env", {{"A", 1}})).error().message ==
+          "the job request: \"env\" must be an object of strings");
+    CHECK_FALSE(parse_job_request(with("/argv", {{{"hex", "abc"}}})).has_value());
+}
+
+TEST_CASE("events survive the way") {
+    JobEvent event{.type = JobEvent::Type::exited};
+    event.result = {.code = 7, .stopped = true, .reason = "lease"};
+    event.result.failures.push_back(
+        {.rank = 3, .local_rank = 1, .code = 137, .signal = 9, .oom = true, .tail = "last\xff"});
+    const auto parsed = parse_job_event(job_event(event));
+    REQUIRE(parsed.has_value());
+    CHECK(parsed->type == JobEvent::Type::exited);
+    CHECK(parsed->result.reason == "lease");
+    REQUIRE(parsed->result.failures.size() == 1);
+    CHECK(parsed->result.failures[0].rank == 3);
+    CHECK(parsed->result.failures[0].oom);
+    CHECK(parsed->result.failures[0].tail == "last\xff");
+
+    event = {.type = JobEvent::Type::started};
+    event.pid = 42;
+    CHECK(parse_job_event(job_event(event))->pid == 42);
+
+    event = {.type = JobEvent::Type::rank_failed};
+    event.failure = {.rank = 2, .code = 1};
+    CHECK(parse_job_event(job_event(event))->failure.rank == 2);
+
+    event = {.type = JobEvent::Type::error};
+    event.error = {.kind = ErrorKind::config, .message = "no user", .hint = "set one"};
+    CHECK(parse_job_event(job_event(event))->error == event.error);
+}
+
+TEST_CASE("an event of an unknown type is an error") {
+    CHECK_FALSE(parse_job_event(R"({"type":"later"})").has_value());
+    CHECK_FALSE(parse_job_event("{}").has_value());
+    CHECK_FALSE(parse_job_event(R"({"type":"exited","failures":[1]})").has_value());
+}
+
+TEST_CASE("the client's lines survive the way") {
+    CHECK(parse_job_command(job_command_line({.type = JobCommand::Type::ping}))->type ==
+          JobCommand::Type::ping);
+    CHECK(parse_job_command(job_command_line({.type = JobCommand::Type::detach}))->type ==
+          JobCommand::Type::detach);
+    const auto stop = parse_job_command(job_command_line({.type = JobCommand::Type::stop, .grace_ms = 1500}));
+    CHECK(stop->type == JobCommand::Type::stop);
+    CHECK(stop->grace_ms == 1500);
+}
+
+TEST_CASE("a summary survives the way") {
+    JobSummary summary{.job = "a", .running = true, .started_ms = 12, .argv = {"x", "\xfe"}};
+    summary.result.code = 3;
+    const auto parsed = parse_job_summary(json(summary).dump());
+    REQUIRE(parsed.has_value());
+    CHECK(json(*parsed) == json(summary));
+    CHECK_FALSE(parse_job_summary(R"({"job":"a","result":1})").has_value());
+}

@@ -1,0 +1,132 @@
+#include "wire/join.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace dockdist;
+using namespace dockdist::wire;
+using nlohmann::json;
+
+namespace {
+
+NodeRecord record(const std::string& name, int rank) {
+    return {.node = name,
+            .rank = rank,
+            .address = "10.0.0." + std::to_string(rank + 1),
+            .interface = "eth0",
+            .hostname = "host-" + std::to_string(rank),
+            .ssh_port = 2222,
+            .slots = 8,
+            .gpus = 8,
+            .user = "root",
+            .user_key = "ssh-ed25519 AAAAuser",
+            .host_key = "ssh-ed25519 AAAAhost",
+            .clock_ms = 1700000000000};
+}
+
+} // namespace
+
+TEST_CASE("a join request survives the way") {
+    JoinRequest request{.cluster = "c",
+                        .node = "node-1",
+                        .rank = 1,
+                        .address = "10.0.0.2",
+                        .interface = "eth1",
+                        .ssh_port = 2300,
+                        .slots = 4,
+                        .user = "1000:100",
+                        .ready_timeout_ms = 5000};
+    const auto parsed = parse_join_request(json(request).dump());
+    REQUIRE(parsed.has_value());
+    CHECK(json(*parsed) == json(request));
+}
+
+TEST_CASE("a request without what it must have names the key") {
+    CHECK(parse_join_request(R"({"version":1,"cluster":"c"})").error().message ==
+          "the join request: \"node\" is missing");
+}
+
+TEST_CASE("a wrong type names the key") {
+    CHECK(parse_join_request(R"({"version":1,"cluster":"c","node":"n","rank":"1"})").error().message ==
+          "the join request: \"rank\" must be an integer");
+    CHECK(parse_join_request(R"({"version":1,"cluster":["c"],"node":"n"})").error().message ==
+          "the join request: \"cluster\" must be a string");
+}
+
+TEST_CASE("a number beyond its type is refused") {
+    CHECK_FALSE(
+        parse_join_request(R"({"version":1,"cluster":"c","node":"n","rank":4294967296})").has_value());
+    CHECK_FALSE(parse_join_request(R"({"version":1,"cluster":"c","node":"n","rank":18446744073709551615})")
+                    .has_value());
+    CHECK_FALSE(parse_join_request(R"({"version":1,"cluster":"c","node":"n","ssh_port":65536})").has_value());
+}
+
+TEST_CASE("another version of the protocol is refused") {
+    const auto parsed = parse_join_request(R"({"version":2,"cluster":"c","node":"n"})");
+    CHECK(parsed.error().message ==
+          "the join request: it speaks version 2 of the protocol, this side version 1");
+}
+
+TEST_CASE("unknown keys are tolerated") {
+    CHECK(parse_join_request(R"({"version":1,"cluster":"c","node":"n","later":[{}]})").has_value());
+}
+
+TEST_CASE("a hello carries the record") {
+    const auto message = parse_join_message(hello_line(record("node-0", 0)));
+    REQUIRE(message.has_value());
+    CHECK(message->type == JoinMessage::Type::hello);
+    CHECK(message->record == record("node-0", 0));
+}
+
+TEST_CASE("the list of members keeps its order") {
+    const Members members{.cluster = "c", .nodes = {record("node-0", 0), record("node-1", 1)}};
+    const auto parsed = parse_members(members_line(members));
+    REQUIRE(parsed.has_value());
+    CHECK(parsed->cluster == "c");
+    CHECK(parsed->nodes == members.nodes);
+}
+
+TEST_CASE("a member that is no object is refused") {
+    CHECK(parse_members(R"({"nodes":[1]})").error().message == "member 0: it must be an object");
+    CHECK(parse_members(R"({"nodes":{}})").error().message ==
+          "the list of members: \"nodes\" must be an array");
+}
+
+TEST_CASE("ready during join has no record, ready in the log has") {
+    CHECK(parse_join_message(ready_line())->type == JoinMessage::Type::ready);
+    const auto logged = parse_join_message(ready_record_line(record("node-0", 0), "abc"));
+    REQUIRE(logged.has_value());
+    CHECK(logged->record == record("node-0", 0));
+    CHECK(logged->members_hash == "abc");
+}
+
+TEST_CASE("an error keeps all its parts") {
+    const Error error{.kind = ErrorKind::conflict,
+                      .where = "node-0",
+                      .message = "port 2222 is busy",
+                      .hint = "take another"};
+    const auto message = parse_join_message(error_line(error));
+    REQUIRE(message.has_value());
+    CHECK(message->type == JoinMessage::Type::error);
+    CHECK(message->error == error);
+}
+
+TEST_CASE("a line of another type is no error") {
+    CHECK(parse_join_message(R"({"type":"starting"})")->type == JoinMessage::Type::other);
+}
+
+TEST_CASE("what is not JSON is a protocol error, with its bytes made visible") {
+    const auto parsed = parse_join_message("exec failed\x1b[2J");
+    CHECK(parsed.error().kind == ErrorKind::protocol);
+    CHECK(parsed.error().message == "a line from the node is not JSON: exec failed\\x1b[2J");
+}
+
+TEST_CASE("the members' hash ignores clocks and nothing else") {
+    Members members{.cluster = "c", .nodes = {record("node-0", 0), record("node-1", 1)}};
+    const auto hash = members_hash(members);
+    CHECK(hash.size() == 16);
+    members.nodes[0].clock_ms = 1;
+    CHECK(members_hash(members) == hash);
+    members.nodes[1].host_key = "ssh-ed25519 AAAAother";
+    CHECK(members_hash(members) != hash);
+}
