@@ -58,6 +58,7 @@ Task<int> run_logs(Context& context, Options options) {
             screen.output(name, rank, stream, bytes);
         };
         handlers.rank_failed = [](const wire::RankFailure&) {};
+        handlers.batch_ended = [&screen] { screen.flush(); };
         parts.push_back(std::make_unique<NodeJob>(*cluster.engines[node.host], node, std::move(request), std::move(handlers)));
         tasks.push_back(show(*parts.back(), options.follow));
     }

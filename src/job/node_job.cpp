@@ -144,6 +144,7 @@ Task<Result<std::optional<wire::JobResult>>> NodeJob::read_frames() {
                 co_return handled;
             }
         }
+        handlers_.batch_ended();
     }
 }
 

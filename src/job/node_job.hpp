@@ -20,6 +20,7 @@ public:
     struct Handlers {
         std::function<void(int rank, StdStream stream, std::string_view bytes)> output{};
         std::function<void(const wire::RankFailure&)> rank_failed{};
+        std::function<void()> batch_ended{}; // what has come so far is to be shown now
     };
 
     NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobRequest request, Handlers handlers);

@@ -39,6 +39,7 @@ public:
         };
         handlers.rank_failed = [this, name = node.name](const wire::RankFailure& failure) { fail({name, failure}); };
         outcome_.nodes.push_back({.node = node.name});
+        handlers.batch_ended = [this] { sink_.flush(); };
         parts_.push_back(std::make_unique<NodeJob>(engine, std::move(node), std::move(request), std::move(handlers)));
     }
 

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 
@@ -137,18 +138,20 @@ def cluster(lab, name):
         shutil.rmtree(made.folder, ignore_errors=True)
 
 
-def read_until(stream, text, timeout=60):
-    """Reads lines until one holds `text`; returns all of them."""
+def read_until(client, text, times=1, timeout=60):
+    """Reads the client's stdout until `times` lines hold `text`; returns all lines. A client that stays silent is killed."""
+    watchdog = threading.Timer(timeout, client.kill)
+    watchdog.start()
     lines = []
-    deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
-        line = stream.readline()
-        if not line:
-            break
-        lines.append(line)
-        if text in line:
-            return lines
-    raise AssertionError(f"no line with {text!r} in:\n{''.join(lines)}")
+    try:
+        for line in client.stdout:
+            lines.append(line)
+            times -= text in line
+            if times == 0:
+                return lines
+    finally:
+        watchdog.cancel()
+    raise AssertionError(f"no line with {text!r} in:\n{''.join(lines)}--- stderr\n{client.stderr.read()}")
 
 
 def eventually(condition, what, timeout=20):

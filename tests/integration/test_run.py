@@ -62,9 +62,7 @@ def test_ctrl_c_ends_every_process_on_every_node(lab):
         # One obeys, one ignores TERM in a session of its own, one is a daemon's child.
         script = "trap '' TERM; setsid sh -c \"trap '' TERM; sleep 4322\" & (sleep 4322 &) ; echo started; sleep 4322"
         client = c.start("run", "--grace", "2s", "--", "sh", "-c", script)
-        seen = read_until(client.stdout, "started")
-        read_until(client.stdout, "started")
-        assert seen
+        read_until(client, "started", times=2)
         assert len(marked(c, "sleep 4322")) >= 4
         begin = time.monotonic()
         client.send_signal(signal.SIGINT)
@@ -78,10 +76,9 @@ def test_a_second_ctrl_c_ends_it_at_once(lab):
     with cluster(lab, "t-stop-now") as c:
         c.write().run("up")
         client = c.start("run", "--grace", "60s", "--", "sh", "-c", "trap 'echo asked' TERM; echo started; while :; do sleep 4323; done")
-        read_until(client.stdout, "started")
-        read_until(client.stdout, "started")
+        read_until(client, "started", times=2)
         client.send_signal(signal.SIGINT)
-        read_until(client.stdout, "asked")
+        read_until(client, "asked")
         begin = time.monotonic()
         client.send_signal(signal.SIGINT)
         client.communicate(timeout=30)
@@ -94,8 +91,7 @@ def test_a_job_whose_client_was_killed_ends_after_its_lease(lab):
     with cluster(lab, "t-lease") as c:
         c.write().run("up")
         client = c.start("run", "--lease", "2s", "--", "sh", "-c", "echo started; exec sleep 4324")
-        read_until(client.stdout, "started")
-        read_until(client.stdout, "started")
+        read_until(client, "started", times=2)
         client.kill()
         client.communicate()
         assert len(marked(c, "sleep 4324")) == 2
@@ -106,8 +102,7 @@ def test_stopping_one_job_leaves_another_alone(lab):
     with cluster(lab, "t-two") as c:
         c.write().run("up")
         other = c.start("run", "--", "sh", "-c", "echo started; exec sleep 4325")
-        read_until(other.stdout, "started")
-        read_until(other.stdout, "started")
+        read_until(other, "started", times=2)
         c.run("run", "--", "sh", "-c", "exit 9", code=9)
         assert len(marked(c, "sleep 4325")) == 2
         assert other.poll() is None
@@ -120,7 +115,7 @@ def test_processes_that_a_job_started_over_ssh_end_with_it(lab):
     with cluster(lab, "t-ssh-job") as c:
         c.write().run("up")
         client = c.start("run", "--nodes", "1", "--", "sh", "-c", "ssh node-1 'echo there; exec sleep 4326'")
-        read_until(client.stdout, "there")
+        read_until(client, "there")
         assert len(marked(c, "sleep 4326")) >= 2
         client.send_signal(signal.SIGINT)
         client.communicate(timeout=30)

@@ -80,7 +80,7 @@ def test_a_client_killed_at_each_phase_leaves_what_the_next_up_completes(lab):
         with cluster(lab, f"t-kill-{phase}") as c:
             c.write()
             client = c.start("up", "-o", "json")
-            read_until(client.stdout, f'"{phase}"')
+            read_until(client, f'"{phase}"')
             client.kill()
             client.communicate()
             assert_in("is up", c.run("up").stdout)
@@ -93,7 +93,7 @@ def test_an_interrupted_up_takes_back_what_it_made(lab):
     with cluster(lab, "t-ctrl-c") as c:
         c.write()
         client = c.start("up", "-o", "json")
-        read_until(client.stdout, '"create"')
+        read_until(client, '"create"')
         client.terminate()
         client.communicate(timeout=60)
         assert client.returncode == 130

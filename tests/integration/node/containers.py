@@ -1,6 +1,7 @@
 """Nodes without an engine: PID, mount and UTS namespaces around a folder that holds busybox and the toolkit, two of them
 in one network namespace, as two containers with host networking are."""
 
+import atexit
 import glob
 import json
 import os
@@ -23,6 +24,7 @@ def find_busybox():
             return path
     for package in sorted(glob.glob("/var/cache/apt/archives/busybox-static_*.deb")):
         folder = tempfile.mkdtemp(prefix="dockdist-busybox-")
+        atexit.register(shutil.rmtree, folder)
         subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
         return folder + "/bin/busybox"
     return None
