@@ -23,8 +23,8 @@ using namespace dockdist;
 constexpr int interrupted_code = 130;
 
 void add_commands(CLI::App& app, Program& program) {
-    for (const auto add : {add_init, add_validate, add_plan, add_up, add_down, add_status, add_check, add_run, add_logs,
-                           add_exec, add_ssh, add_hostfile, add_version}) {
+    for (const auto add : {add_init, add_validate, add_plan, add_up, add_down, add_status, add_check, add_run,
+                           add_logs, add_exec, add_ssh, add_hostfile, add_version}) {
         add(app, program);
     }
     for (auto* command : app.get_subcommands({})) {
@@ -61,16 +61,20 @@ int run(const Program& program, Reporter& reporter) {
     wait_for_interrupts(signals, interrupts);
     keep_ticking(ticker, reporter);
 
-    Context context{.executor = io.get_executor(), .options = program.options, .reporter = &reporter, .interrupts = &interrupts};
+    Context context{.executor = io.get_executor(),
+                    .options = program.options,
+                    .reporter = &reporter,
+                    .interrupts = &interrupts};
     int code = 1;
     std::exception_ptr thrown;
-    boost::asio::co_spawn(io, program.work(context),
-                          boost::asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr exception, int result) {
-                              thrown = exception;
-                              code = result;
-                              signals.cancel();
-                              ticker.cancel();
-                          }));
+    boost::asio::co_spawn(
+        io, program.work(context),
+        boost::asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr exception, int result) {
+            thrown = exception;
+            code = result;
+            signals.cancel();
+            ticker.cancel();
+        }));
     io.run();
     if (!thrown) {
         return code;
@@ -92,7 +96,8 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes is an error of the write
     CLI::App app{"Multi-node training on plain Docker hosts", "dockdist"};
     Program program;
-    app.add_option("-f,--file", program.options.file, "cluster.yaml (default: here or in a parent folder; $DOCKDIST_FILE)");
+    app.add_option("-f,--file", program.options.file,
+                   "cluster.yaml (default: here or in a parent folder; $DOCKDIST_FILE)");
     app.add_option("-o,--output", program.options.output, "text or json")
         ->transform(CLI::CheckedTransformer(
             std::map<std::string, OutputFormat>{{"text", OutputFormat::text}, {"json", OutputFormat::json}}));
@@ -111,7 +116,9 @@ int main(int argc, char** argv) {
         reporter->finish();
         return code;
     } catch (const std::exception& error) {
-        reporter->error({.kind = ErrorKind::internal, .message = error.what(), .hint = "this is a bug of dockdist: please report it"});
+        reporter->error({.kind = ErrorKind::internal,
+                         .message = error.what(),
+                         .hint = "this is a bug of dockdist: please report it"});
         reporter->finish();
         return 1;
     }

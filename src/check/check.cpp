@@ -30,10 +30,12 @@ std::string first_line(const CommandResult& result) {
     return printable(said.substr(0, said.find('\n')));
 }
 
-Task<Result<CommandResult>> run_in_node(ContainerEngine& engine, const ReadyNode& node, std::vector<std::string> command) {
+Task<Result<CommandResult>> run_in_node(ContainerEngine& engine, const ReadyNode& node,
+                                        std::vector<std::string> command) {
     ExecConfig config;
     config.command = {layout::init, "with-environment", "--"};
-    config.command.insert(config.command.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));
+    config.command.insert(config.command.end(), std::make_move_iterator(command.begin()),
+                          std::make_move_iterator(command.end()));
     config.user = "0:0";
     co_return co_await with_timeout(run_command(engine, node.id, std::move(config)), 20s,
                                     Error{ErrorKind::timeout, node.name.str(), "no answer within 20 s", ""});
@@ -55,7 +57,8 @@ std::size_t wanted_gpus(const GpuSpec& gpus) {
     }
 }
 
-CheckRow judge_gpus(const NodeSpec& node, const Result<CommandResult>& answer, std::optional<NodeGpus>& gpus) {
+CheckRow judge_gpus(const NodeSpec& node, const Result<CommandResult>& answer,
+                    std::optional<NodeGpus>& gpus) {
     CheckRow row{.subject = node.name.str(), .check = "gpus"};
     const auto fail = [&](std::string text, std::string hint) {
         row.state = State::fail;
@@ -64,15 +67,19 @@ CheckRow judge_gpus(const NodeSpec& node, const Result<CommandResult>& answer, s
         return row;
     };
     if (!answer) {
-        return fail("nvidia-smi gave no answer: " + answer.error().message, "look at the host: does nvidia-smi hang there too?");
+        return fail("nvidia-smi gave no answer: " + answer.error().message,
+                    "look at the host: does nvidia-smi hang there too?");
     }
     if (answer->exit_code == 126 || answer->exit_code == 127) {
-        return fail("no nvidia-smi in the container", "is the NVIDIA driver on the host, and the NVIDIA Container Toolkit newer than 1.0?");
+        return fail("no nvidia-smi in the container",
+                    "is the NVIDIA driver on the host, and the NVIDIA Container Toolkit newer than 1.0?");
     }
     if (answer->exit_code != 0) {
-        return fail("the GPUs are not usable in the running container: " + first_line(*answer),
-                    "a `systemctl daemon-reload` on the host takes GPUs from running containers: make the node anew with "
-                    "`dockdist down` and `dockdist up`; if it fails on the host as well, the driver is at fault");
+        return fail(
+            "the GPUs are not usable in the running container: " + first_line(*answer),
+            "a `systemctl daemon-reload` on the host takes GPUs from running containers: make the node anew "
+            "with "
+            "`dockdist down` and `dockdist up`; if it fails on the host as well, the driver is at fault");
     }
     auto parsed = parse_gpus(answer->out);
     if (!parsed) {
@@ -142,8 +149,8 @@ void add_container_rows(const ClusterSpec& spec, const Observation& observation,
         const auto& there = observation.cluster.hosts[node.host].nodes;
         const auto found = std::ranges::find(there, node.name, &ObservedNode::node);
         if (found != there.end() && found->record) {
-            row.text = fmt::format("ready at {} ({}), ssh port {}", found->record->address, found->record->interface,
-                                   found->record->ssh_port);
+            row.text = fmt::format("ready at {} ({}), ssh port {}", found->record->address,
+                                   found->record->interface, found->record->ssh_port);
         } else {
             row.state = State::fail;
             row.text = found == there.end() ? "the node is not up" : "the node is not ready";
@@ -170,7 +177,8 @@ Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines,
     std::vector<Task<CheckRow>> ssh_checks;
     for (const auto& node : ready.nodes) {
         auto& engine = *engines[node.host];
-        gpu_checks.push_back(check_gpus(engine, node, *std::ranges::find(wanted, node.name, &NodeSpec::name)));
+        gpu_checks.push_back(
+            check_gpus(engine, node, *std::ranges::find(wanted, node.name, &NodeSpec::name)));
         ssh_checks.push_back(check_ssh(engine, node));
     }
     for (auto& finding : co_await run_all(std::move(gpu_checks))) {

@@ -30,7 +30,8 @@ std::optional<double> number(const std::string& text) {
 
 std::vector<std::string> gpu_query() {
     return {"nvidia-smi",
-            "--query-gpu=index,uuid,name,memory.used,memory.total,utilization.gpu,temperature.gpu,power.draw,driver_version",
+            "--query-gpu=index,uuid,name,memory.used,memory.total,utilization.gpu,temperature.gpu,power.draw,"
+            "driver_version",
             "--format=csv,noheader,nounits"};
 }
 
@@ -46,7 +47,8 @@ Result<std::vector<GpuState>> parse_gpus(std::string_view csv) {
         }
         const auto index = fields.empty() ? std::nullopt : number(fields.front());
         if (fields.size() != field_count || !index) {
-            return Error{ErrorKind::protocol, "", "nvidia-smi answered something unknown: " + printable(line), ""};
+            return Error{ErrorKind::protocol, "", "nvidia-smi answered something unknown: " + printable(line),
+                         ""};
         }
         gpus.push_back({.index = static_cast<int>(*index),
                         .uuid = fields[1],

@@ -14,7 +14,8 @@ struct GpuState {
     int index = 0;
     std::string uuid{}, name{}, driver{};
     // Empty where the driver answers [N/A] or [Not Supported].
-    std::optional<double> memory_used_mib{}, memory_total_mib{}, utilization_percent{}, temperature_c{}, power_w{};
+    std::optional<double> memory_used_mib{}, memory_total_mib{}, utilization_percent{}, temperature_c{},
+        power_w{};
 };
 
 // Arguments of nvidia-smi whose output parse_gpus reads.

@@ -40,11 +40,13 @@ void judge_peers(const std::vector<PeerAnswer>& peers, CheckRow& row) {
     if (!failed.empty()) {
         row.state = CheckRow::State::fail;
         row.text = "no login to " + failed;
-        row.hint = "does a firewall between the hosts stop the ssh port? if not, run `dockdist up` to join the nodes again";
+        row.hint = "does a firewall between the hosts stop the ssh port? if not, run `dockdist up` to join "
+                   "the nodes again";
     } else if (peers.empty()) {
         row.text = "no other node";
     } else {
-        row.text = fmt::format("logs in to {} other node{}, slowest {} ms", peers.size(), peers.size() == 1 ? "" : "s", slowest);
+        row.text = fmt::format("logs in to {} other node{}, slowest {} ms", peers.size(),
+                               peers.size() == 1 ? "" : "s", slowest);
     }
 }
 

@@ -46,10 +46,11 @@ std::string to_text(const CheckReport& report) {
                     {"CUDA"}});
         for (const auto& node : report.gpus) {
             for (const auto& gpu : node.gpus) {
-                gpus.add_row({node.node.str(), std::to_string(gpu.index), gpu.name,
-                              number(gpu.memory_used_mib, "{:.0f}") + " / " + number(gpu.memory_total_mib, "{:.0f}"),
-                              number(gpu.utilization_percent, "{:.0f}"), number(gpu.temperature_c, "{:.0f}"),
-                              number(gpu.power_w, "{:.0f}"), gpu.driver, node.cuda});
+                gpus.add_row(
+                    {node.node.str(), std::to_string(gpu.index), gpu.name,
+                     number(gpu.memory_used_mib, "{:.0f}") + " / " + number(gpu.memory_total_mib, "{:.0f}"),
+                     number(gpu.utilization_percent, "{:.0f}"), number(gpu.temperature_c, "{:.0f}"),
+                     number(gpu.power_w, "{:.0f}"), gpu.driver, node.cuda});
             }
         }
         text += "\n" + gpus.to_text();
@@ -69,11 +70,18 @@ nlohmann::json to_json(const CheckReport& report, const ClusterSpec& spec) {
                         {"rows", nlohmann::json::array()},
                         {"gpus", nlohmann::json::array()}};
     for (const auto& row : report.rows) {
-        const auto* state = row.state == CheckRow::State::fail ? "fail" : (row.state == CheckRow::State::warn ? "warn" : "pass");
-        json["rows"].push_back(
-            {{"state", state}, {"subject", row.subject}, {"check", row.check}, {"text", row.text}, {"hint", row.hint}});
+        const auto* state = row.state == CheckRow::State::fail
+                                ? "fail"
+                                : (row.state == CheckRow::State::warn ? "warn" : "pass");
+        json["rows"].push_back({{"state", state},
+                                {"subject", row.subject},
+                                {"check", row.check},
+                                {"text", row.text},
+                                {"hint", row.hint}});
     }
-    const auto value = [](const std::optional<double>& number) { return number ? nlohmann::json(*number) : nlohmann::json(); };
+    const auto value = [](const std::optional<double>& number) {
+        return number ? nlohmann::json(*number) : nlohmann::json();
+    };
     for (const auto& node : report.gpus) {
         for (const auto& gpu : node.gpus) {
             json["gpus"].push_back({{"node", node.node.str()},
@@ -110,7 +118,8 @@ Task<int> run_check(Context& context) {
 } // namespace
 
 void add_check(CLI::App& app, Program& program) {
-    auto* command = app.add_subcommand("check", "Say whether a job can run: engines, nodes, GPUs, ssh from every node to every node");
+    auto* command = app.add_subcommand(
+        "check", "Say whether a job can run: engines, nodes, GPUs, ssh from every node to every node");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->callback([&program] { program.work = run_check; });
 }

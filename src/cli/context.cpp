@@ -1,8 +1,8 @@
 #include "cli/context.hpp"
 
+#include "cluster/lock.hpp"
 #include "core/text.hpp"
 #include "engine/docker_engine.hpp"
-#include "cluster/lock.hpp"
 #include "spec/load_spec.hpp"
 
 #include <fmt/format.h>
@@ -60,9 +60,10 @@ Loaded load(const Context& context) {
     }
     auto loaded = load_spec_file(file, client_environment);
     for (const auto& warning : loaded.warnings) {
-        context.reporter->on({.kind = Event::Kind::warning,
-                              .subject = warning.where,
-                              .text = warning.message + (warning.hint.empty() ? "" : " (" + warning.hint + ")")});
+        context.reporter->on(
+            {.kind = Event::Kind::warning,
+             .subject = warning.where,
+             .text = warning.message + (warning.hint.empty() ? "" : " (" + warning.hint + ")")});
     }
     return {.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
 }
@@ -96,8 +97,9 @@ Connected connect(const Context& context) {
 
 Task<Attached> attach_to_cluster(Context& context) {
     auto connected = connect(context);
-    Attached attached{
-        .spec = std::move(connected.spec), .engines = std::move(connected.engines), .errors = std::move(connected.errors)};
+    Attached attached{.spec = std::move(connected.spec),
+                      .engines = std::move(connected.engines),
+                      .errors = std::move(connected.errors)};
     if (!attached.errors.empty()) {
         co_return attached;
     }
@@ -122,7 +124,8 @@ Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::stri
     }
     const auto meant = nearest(name, names);
     return Error{ErrorKind::usage, "", "there is no node `" + printable(name) + "`",
-                 meant.empty() ? fmt::format("nodes: {}", fmt::join(names, ", ")) : "did you mean `" + meant + "`?"};
+                 meant.empty() ? fmt::format("nodes: {}", fmt::join(names, ", "))
+                               : "did you mean `" + meant + "`?"};
 }
 
 } // namespace dockdist

@@ -29,7 +29,8 @@ struct GlobalOptions {
     bool timings = false;
 };
 
-// Passes warnings and errors on, and keeps the progress of reads to itself: what `status` prints is its table.
+// Passes warnings and errors on, and keeps the progress of reads to itself: what `status` prints is its
+// table.
 class QuietReporter : public Reporter {
 public:
     explicit QuietReporter(Reporter& reporter) : reporter_(reporter) {}

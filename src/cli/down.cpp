@@ -18,19 +18,17 @@ Task<int> run_down(Context& context, DownOptions options) {
     options.toolkit_version = std::string(toolkit_version());
     const auto result = co_await down(cluster.spec, cluster.engines, options, *context.reporter);
     context.reporter->finish();
+    const int code = result.errors.empty() ? 0 : context.fail(result.errors);
     if (context.json()) {
-        context.print_json({{"type", "result"}, {"cluster", cluster.spec.name.str()}, {"removed", result.removed}});
-    }
-    if (!result.errors.empty()) {
-        co_return context.fail(result.errors);
-    }
-    if (!context.json()) {
+        context.print_json(
+            {{"type", "result"}, {"cluster", cluster.spec.name.str()}, {"removed", result.removed}});
+    } else if (code == 0) {
         context.print(result.removed == 0
                           ? fmt::format("{}: nothing to remove\n", cluster.spec.name.str())
-                          : fmt::format("{} is down: {} container{} removed\n", cluster.spec.name.str(), result.removed,
-                                        result.removed == 1 ? "" : "s"));
+                          : fmt::format("{} is down: {} container{} removed\n", cluster.spec.name.str(),
+                                        result.removed, result.removed == 1 ? "" : "s"));
     }
-    co_return 0;
+    co_return code;
 }
 
 } // namespace
@@ -39,7 +37,8 @@ void add_down(CLI::App& app, Program& program) {
     auto options = std::make_shared<DownOptions>();
     auto* command = app.add_subcommand("down", "Remove every container of the cluster from its hosts");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    command->add_flag("--purge", options->purge, "Remove the toolkit's volume too, where nothing else uses it");
+    command->add_flag("--purge", options->purge,
+                      "Remove the toolkit's volume too, where nothing else uses it");
     command->add_flag("--break-lock", options->break_lock, "Go on although somebody is changing the cluster");
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_down(context, *options); };

@@ -1,4 +1,5 @@
-// exec: a command in one node, with this process's stdin and stdout. ssh: the same with a shell when none is named.
+// exec: a command in one node, with this process's stdin and stdout. ssh: the same with a shell when none is
+// named.
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
 #include "wire/layout.hpp"
@@ -19,7 +20,8 @@ struct Options {
 };
 
 // The environment that jobs and ssh sessions have, and the user they run as.
-std::vector<std::string> in_node(const Options& options, const ClusterSpec& spec, std::vector<std::string> command) {
+std::vector<std::string> in_node(const Options& options, const ClusterSpec& spec,
+                                 std::vector<std::string> command) {
     std::vector<std::string> words{layout::init, "with-environment"};
     const auto user = options.user.empty() ? spec.container.user : options.user;
     const auto workdir = options.workdir.empty() ? spec.container.workdir : options.workdir;
@@ -30,7 +32,8 @@ std::vector<std::string> in_node(const Options& options, const ClusterSpec& spec
         words.insert(words.end(), {"--workdir", workdir});
     }
     words.emplace_back("--");
-    words.insert(words.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));
+    words.insert(words.end(), std::make_move_iterator(command.begin()),
+                 std::make_move_iterator(command.end()));
     return words;
 }
 
@@ -61,7 +64,8 @@ Task<int> run_exec(Context& context, Options options, std::vector<std::string> f
 void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
     command.add_option("NODE", options->node, "A node's name or rank")->required();
     command.add_option("--user", options->user, "Run as this user (default: container.user of the file)");
-    command.add_option("--workdir", options->workdir, "Run in this folder (default: container.workdir of the file)");
+    command.add_option("--workdir", options->workdir,
+                       "Run in this folder (default: container.workdir of the file)");
     command.add_flag("--no-tty", options->no_tty, "No pty, even on a terminal");
     command.add_option("COMMAND", options->command, "The command and its arguments, after --");
 }

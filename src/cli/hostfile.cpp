@@ -31,7 +31,8 @@ Task<int> run_hostfile(Context& context) {
 } // namespace
 
 void add_hostfile(CLI::App& app, Program& program) {
-    auto* command = app.add_subcommand("hostfile", "Print the cluster's hostfile: a line `NODE slots=N` for each node");
+    auto* command =
+        app.add_subcommand("hostfile", "Print the cluster's hostfile: a line `NODE slots=N` for each node");
     command->callback([&program] { program.work = run_hostfile; });
 }
 

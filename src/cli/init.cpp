@@ -22,7 +22,8 @@ struct Options {
 Result<Ok> write_new(const std::string& path, std::string_view text) {
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0) {
-        return Error{ErrorKind::usage, path, errno == EEXIST ? "the file is there already" : std::strerror(errno),
+        return Error{ErrorKind::usage, path,
+                     errno == EEXIST ? "the file is there already" : std::strerror(errno),
                      errno == EEXIST ? "name another one: dockdist init FILE" : ""};
     }
     const auto written = write(fd, text.data(), text.size());

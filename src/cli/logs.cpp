@@ -59,7 +59,8 @@ Task<int> run_logs(Context& context, Options options) {
         };
         handlers.rank_failed = [](const wire::RankFailure&) {};
         handlers.batch_ended = [&screen] { screen.flush(); };
-        parts.push_back(std::make_unique<NodeJob>(*cluster.engines[node.host], node, std::move(request), std::move(handlers)));
+        parts.push_back(std::make_unique<NodeJob>(*cluster.engines[node.host], node, std::move(request),
+                                                  std::move(handlers)));
         tasks.push_back(show(*parts.back(), options.follow));
     }
     Errors errors;
@@ -80,7 +81,8 @@ void add_logs(CLI::App& app, Program& program) {
     command->add_option("JOB", options->job, "Its name, as `run` shows it (default: the latest)");
     command->add_option("--node", options->node, "Only this node's part");
     command->add_flag("--follow", options->follow, "Go on until the job ends");
-    command->add_flag("--raw", options->raw, "Pass the job's bytes as they come: no prefixes, no protection of the terminal");
+    command->add_flag("--raw", options->raw,
+                      "Pass the job's bytes as they come: no prefixes, no protection of the terminal");
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_logs(context, *options); };
     });

@@ -27,7 +27,9 @@ nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
     }
     for (const auto& create : plan.creates) {
         add("create_container", create.host,
-            {{"container", create.container_name}, {"node", create.node.name.str()}, {"cause", create.cause}});
+            {{"container", create.container_name},
+             {"node", create.node.name.str()},
+             {"cause", create.cause}});
     }
     for (const auto& start : plan.starts) {
         add("start_node", start.host, {{"node", start.node.str()}, {"cause", start.cause}});
@@ -49,14 +51,17 @@ Task<int> run_plan(Context& context) {
     if (!observation.errors.empty()) {
         co_return context.fail(observation.errors);
     }
-    const auto planned = make_plan(
-        cluster.spec, observation.cluster,
-        {.toolkit_version = version, .origin = origin_of(cluster.spec), .attempt = unique_id(), .take_over = true});
+    const auto planned = make_plan(cluster.spec, observation.cluster,
+                                   {.toolkit_version = version,
+                                    .origin = origin_of(cluster.spec),
+                                    .attempt = unique_id(),
+                                    .take_over = true});
     if (!planned.errors.empty()) {
         co_return context.fail(planned.errors);
     }
     if (context.json()) {
-        context.print_json({{"cluster", cluster.spec.name.str()}, {"operations", to_json(planned.plan, cluster.spec)}});
+        context.print_json(
+            {{"cluster", cluster.spec.name.str()}, {"operations", to_json(planned.plan, cluster.spec)}});
     } else {
         context.print(to_text(planned.plan, cluster.spec));
     }

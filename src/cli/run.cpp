@@ -39,14 +39,16 @@ Result<std::map<std::string, std::string>> job_environment(const Options& option
         const auto equals = setting.find('=');
         const auto name = setting.substr(0, equals);
         if (name.empty()) {
-            return Error{ErrorKind::usage, "--env", "`" + printable(setting) + "` names no variable", "write NAME=VALUE, or NAME to pass on yours"};
+            return Error{ErrorKind::usage, "--env", "`" + printable(setting) + "` names no variable",
+                         "write NAME=VALUE, or NAME to pass on yours"};
         }
         if (equals != std::string::npos) {
             env[name] = setting.substr(equals + 1);
         } else if (const char* value = std::getenv(name.c_str()); value != nullptr) {
             env[name] = value;
         } else {
-            return Error{ErrorKind::usage, "--env", "`" + printable(name) + "` is not set here", "write " + printable(name) + "=VALUE"};
+            return Error{ErrorKind::usage, "--env", "`" + printable(name) + "` is not set here",
+                         "write " + printable(name) + "=VALUE"};
         }
     }
     return env;
@@ -57,7 +59,9 @@ Result<JobOptions> job_options(const Options& options, const ClusterSpec& spec, 
     const auto lease = parse_duration(options.lease);
     if (!grace || !lease || lease->count() == 0) {
         return Error{ErrorKind::usage, !grace ? "--grace" : "--lease",
-                     "`" + printable(!grace ? options.grace : options.lease) + "` is not a duration above zero", "write it like 10s or 2m"};
+                     "`" + printable(!grace ? options.grace : options.lease) +
+                         "` is not a duration above zero",
+                     "write it like 10s or 2m"};
     }
     return JobOptions{.job = std::move(job),
                       .user = spec.container.user,
@@ -168,16 +172,17 @@ Task<int> run(Context& context, Options options) {
             screen.expect(launch.node, -1);
         }
     }
-    const auto outcome = co_await run_job(cluster.engines, std::move(prepared->nodes), std::move(prepared->launches),
-                                          prepared->job, *context.interrupts, screen, *context.reporter);
+    const auto outcome =
+        co_await run_job(cluster.engines, std::move(prepared->nodes), std::move(prepared->launches),
+                         prepared->job, *context.interrupts, screen, *context.reporter);
     screen.finish();
-    if (context.json()) {
-        context.print_json(to_json(outcome, job));
-    }
     if (outcome.first_failure) {
         context.fail(failure_error(*outcome.first_failure, job));
     }
     context.fail(outcome.errors);
+    if (context.json()) { // the result is the last line
+        context.print_json(to_json(outcome, job));
+    }
     if (outcome.interrupted) {
         co_return 130;
     }
@@ -197,15 +202,22 @@ std::string launcher_list() {
 void add_run(CLI::App& app, Program& program) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("run", "Run a job over the nodes: dockdist run [options] -- COMMAND…");
-    command->add_option("--nodes", options->nodes, "How many nodes, or which: 2, or node-0,node-3 (default: all)");
-    command->add_option("--gpus", options->gpus, "Ranks a node (default: the node's slots)")->check(CLI::PositiveNumber);
+    command->add_option("--nodes", options->nodes,
+                        "How many nodes, or which: 2, or node-0,node-3 (default: all)");
+    command->add_option("--gpus", options->gpus, "Ranks a node (default: the node's slots)")
+        ->check(CLI::PositiveNumber);
     command->add_option("--launcher", options->launcher, launcher_list());
-    command->add_option("--env", options->env, "NAME=VALUE for every rank, or NAME to pass on yours; repeatable")
+    command
+        ->add_option("--env", options->env, "NAME=VALUE for every rank, or NAME to pass on yours; repeatable")
         ->allow_extra_args(false);
-    command->add_option("--workdir", options->workdir, "Where to run (default: container.workdir of the file)");
-    command->add_option("--grace", options->grace, "Time between TERM and KILL when the job is stopped")->capture_default_str();
-    command->add_option("--lease", options->lease, "How long the job lives on when this client is gone")->capture_default_str();
-    command->add_flag("--raw", options->raw, "Pass the job's bytes as they come: no prefixes, no protection of the terminal");
+    command->add_option("--workdir", options->workdir,
+                        "Where to run (default: container.workdir of the file)");
+    command->add_option("--grace", options->grace, "Time between TERM and KILL when the job is stopped")
+        ->capture_default_str();
+    command->add_option("--lease", options->lease, "How long the job lives on when this client is gone")
+        ->capture_default_str();
+    command->add_flag("--raw", options->raw,
+                      "Pass the job's bytes as they come: no prefixes, no protection of the terminal");
     command->add_option("COMMAND", options->command, "The command and its arguments, after --")->required();
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run(context, *options); };

@@ -57,7 +57,8 @@ std::vector<Row> rows_of(const ClusterSpec& spec, const Observation& observation
     }
     for (std::size_t host = 0; host < observation.cluster.hosts.size(); ++host) {
         for (const auto& node : observation.cluster.hosts[host].nodes) {
-            if (std::ranges::none_of(nodes, [&](const NodeSpec& n) { return n.host == host && n.name == node.node; })) {
+            if (std::ranges::none_of(
+                    nodes, [&](const NodeSpec& n) { return n.host == host && n.name == node.node; })) {
                 rows.push_back({.node = node.node.str(),
                                 .host = spec.hosts[host].docker.url,
                                 .state = "left over",
@@ -132,7 +133,8 @@ Task<int> run_status(Context& context) {
 } // namespace
 
 void add_status(CLI::App& app, Program& program) {
-    auto* command = app.add_subcommand("status", "Show every node: state, address, ssh port, slots; exit code 1 unless all are ready");
+    auto* command = app.add_subcommand(
+        "status", "Show every node: state, address, ssh port, slots; exit code 1 unless all are ready");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->callback([&program] { program.work = run_status; });
 }

@@ -70,13 +70,14 @@ private:
         co_return result;
     }
 
-    // A copy of descriptor 0, because Asio makes its descriptors non-blocking, which would outlive us on a terminal
-    // that we share: the wait is Asio's, the read is ours.
+    // A copy of descriptor 0, because Asio makes its descriptors non-blocking, which would outlive us on a
+    // terminal that we share: the wait is Asio's, the read is ours.
     Task<Status> copy_input() {
         const int copy = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
         boost::system::error_code error;
         if (copy < 0 || (input_.assign(copy, error), error)) {
-            co_return co_await end_of_input(); // a regular file cannot be waited for; neither can a closed stdin
+            co_return co_await end_of_input(); // a regular file cannot be waited for; neither can a closed
+                                               // stdin
         }
         std::array<char, 32768> buffer{};
         while (!ended_) {
@@ -92,7 +93,8 @@ private:
             if (count <= 0) {
                 co_return tty_ ? Status(ok) : co_await stream_->close_stdin();
             }
-            if (auto written = co_await stream_->write({buffer.data(), static_cast<std::size_t>(count)}); !written) {
+            if (auto written = co_await stream_->write({buffer.data(), static_cast<std::size_t>(count)});
+                !written) {
                 co_return written;
             }
         }
@@ -107,7 +109,8 @@ private:
             if (count <= 0) {
                 break;
             }
-            if (auto written = co_await stream_->write({buffer.data(), static_cast<std::size_t>(count)}); !written) {
+            if (auto written = co_await stream_->write({buffer.data(), static_cast<std::size_t>(count)});
+                !written) {
                 co_return written;
             }
         }

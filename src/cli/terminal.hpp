@@ -1,12 +1,11 @@
 // The person's terminal, during an interactive exec.
 #pragma once
 
-#include "engine/container_engine.hpp"
 #include "async/task.hpp"
-
-#include <termios.h>
+#include "engine/container_engine.hpp"
 
 #include <optional>
+#include <termios.h>
 
 namespace dockdist {
 
@@ -25,8 +24,8 @@ private:
 // Whether stdin and stdout both are terminals.
 bool is_interactive();
 
-// Runs a command in a container with this process's stdin, stdout and stderr, in a pty when `tty`. The exit code is the
-// command's own.
+// Runs a command in a container with this process's stdin, stdout and stderr, in a pty when `tty`. The exit
+// code is the command's own.
 Task<Result<int>> exec_with_stdio(ContainerEngine& engine, ContainerId id, ExecConfig config);
 
 } // namespace dockdist

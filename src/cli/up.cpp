@@ -49,7 +49,9 @@ std::string timings_text(const UpResult& result, const Connected& cluster) {
 
 void print_result(const Context& context, const UpResult& result, const Connected& cluster) {
     if (context.json()) {
-        nlohmann::json json{{"type", "result"}, {"cluster", cluster.spec.name.str()}, {"changed", result.changed},
+        nlohmann::json json{{"type", "result"},
+                            {"cluster", cluster.spec.name.str()},
+                            {"changed", result.changed},
                             {"nodes", nlohmann::json::array()}};
         for (const auto& node : result.nodes) {
             json["nodes"].push_back(node_json(node, cluster.spec));
@@ -79,7 +81,8 @@ Task<int> run_up(Context& context, Options options) {
     }
     const auto timeout = parse_duration(options.ready_timeout);
     if (!timeout) {
-        co_return context.fail(Error{ErrorKind::usage, "--ready-timeout", "`" + options.ready_timeout + "` is not a duration",
+        co_return context.fail(Error{ErrorKind::usage, "--ready-timeout",
+                                     "`" + options.ready_timeout + "` is not a duration",
                                      "write it like 60s or 2m"});
     }
     options.up.ready_timeout = *timeout;
@@ -102,11 +105,15 @@ void add_up(CLI::App& app, Program& program) {
     auto* command = app.add_subcommand("up", "Make the hosts one cluster: create, start and join every node");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->add_flag("--keep", options->up.keep, "Leave what was made when something fails, to look at it");
-    command->add_flag("--take-over", options->up.take_over, "Change a cluster of this name that was made from another file");
-    command->add_flag("--break-lock", options->up.break_lock, "Go on although somebody else is changing the cluster");
-    command->add_option("--ready-timeout", options->ready_timeout, "How long nodes may take to meet each other")
+    command->add_flag("--take-over", options->up.take_over,
+                      "Change a cluster of this name that was made from another file");
+    command->add_flag("--break-lock", options->up.break_lock,
+                      "Go on although somebody else is changing the cluster");
+    command
+        ->add_option("--ready-timeout", options->ready_timeout, "How long nodes may take to meet each other")
         ->capture_default_str();
-    command->add_flag("--timings", program.options.timings, "Show the time of each phase and the round trips to each host");
+    command->add_flag("--timings", program.options.timings,
+                      "Show the time of each phase and the round trips to each host");
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_up(context, *options); };
     });

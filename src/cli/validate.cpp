@@ -25,15 +25,17 @@ Task<int> run_validate(Context& context) {
         co_return context.fail(loaded.errors);
     }
     const auto nodes = expand_nodes(loaded.spec).size();
-    context.print(fmt::format("{}: valid, {} host{}, {} node{}\n", loaded.spec.file.string(), loaded.spec.hosts.size(),
-                              loaded.spec.hosts.size() == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s"));
+    context.print(fmt::format("{}: valid, {} host{}, {} node{}\n", loaded.spec.file.string(),
+                              loaded.spec.hosts.size(), loaded.spec.hosts.size() == 1 ? "" : "s", nodes,
+                              nodes == 1 ? "" : "s"));
     co_return 0;
 }
 
 } // namespace
 
 void add_validate(CLI::App& app, Program& program) {
-    auto* command = app.add_subcommand("validate", "Say whether cluster.yaml is right, with every mistake at once; touches no host");
+    auto* command = app.add_subcommand(
+        "validate", "Say whether cluster.yaml is right, with every mistake at once; touches no host");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->callback([&program] { program.work = run_validate; });
 }

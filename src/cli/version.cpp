@@ -20,7 +20,8 @@ Task<int> run_version(Context& context) {
 } // namespace
 
 void add_version(CLI::App& app, Program& program) {
-    auto* command = app.add_subcommand("version", "Print the version of the program and of the toolkit that it carries");
+    auto* command =
+        app.add_subcommand("version", "Print the version of the program and of the toolkit that it carries");
     command->callback([&program] { program.work = run_version; });
 }
 

@@ -44,8 +44,8 @@ Task<Result<int>> remove_labelled(ContainerEngine& engine, std::vector<std::stri
     co_return removed;
 }
 
-Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine, std::vector<std::string> wanted,
-                                 std::string volume, Reporter& reporter) {
+Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
+                                 std::vector<std::string> wanted, std::string volume, Reporter& reporter) {
     Step step(reporter, "remove", host.name.str(), "remove containers");
     auto removed = co_await remove_labelled(engine, std::move(wanted));
     if (removed && !volume.empty()) {
@@ -78,7 +78,8 @@ Task<std::optional<Error>> foreign_lock(const ClusterSpec& spec, ContainerEngine
 
 } // namespace
 
-Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options, Reporter& reporter) {
+Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options,
+                      Reporter& reporter) {
     DownResult result;
     if (!options.break_lock) {
         if (auto error = co_await foreign_lock(spec, *engines.front())) {
@@ -86,10 +87,12 @@ Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const Dow
             co_return result;
         }
     }
-    const auto volume = options.purge ? labels::toolkit_volume_prefix + options.toolkit_version : std::string();
+    const auto volume =
+        options.purge ? labels::toolkit_volume_prefix + options.toolkit_version : std::string();
     std::vector<Task<Result<int>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
-        tasks.push_back(remove_on_host(spec.hosts[i], *engines[i], {label(labels::cluster, spec.name.str())}, volume, reporter));
+        tasks.push_back(remove_on_host(spec.hosts[i], *engines[i], {label(labels::cluster, spec.name.str())},
+                                       volume, reporter));
     }
     for (const auto& removed : co_await run_all(std::move(tasks))) {
         if (removed) {
@@ -101,10 +104,12 @@ Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const Dow
     co_return result;
 }
 
-Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const std::string& attempt, Reporter& reporter) {
+Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const std::string& attempt,
+                       Reporter& reporter) {
     std::vector<Task<Result<int>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
-        tasks.push_back(remove_on_host(spec.hosts[i], *engines[i], {label(labels::attempt, attempt)}, "", reporter));
+        tasks.push_back(
+            remove_on_host(spec.hosts[i], *engines[i], {label(labels::attempt, attempt)}, "", reporter));
     }
     Errors errors;
     for (const auto& removed : co_await run_all(std::move(tasks))) {

@@ -1,4 +1,5 @@
-// down: removes what bears the cluster's labels, and nothing else. Safe to run twice, and beside an `up` that died.
+// down: removes what bears the cluster's labels, and nothing else. Safe to run twice, and beside an `up` that
+// died.
 #pragma once
 
 #include "observe/observe.hpp"
@@ -16,9 +17,11 @@ struct DownResult {
     Errors errors{};
 };
 
-Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options, Reporter& reporter);
+Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options,
+                      Reporter& reporter);
 
 // Removes the containers of one `up` on every host that answers: what a failed one takes back.
-Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const std::string& attempt, Reporter& reporter);
+Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const std::string& attempt,
+                       Reporter& reporter);
 
 } // namespace dockdist

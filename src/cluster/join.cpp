@@ -22,10 +22,11 @@ public:
         : target_(std::move(target)), step_(reporter, "join", target_.request.node, "exchange keys") {}
 
     Task<Result<wire::NodeRecord>> hello(std::chrono::milliseconds timeout) {
-        auto result = co_await with_timeout(
-            open_and_read_hello(), timeout,
-            Error{ErrorKind::timeout, target_.where, "the node did not say hello within " + format_duration(timeout),
-                  "see `docker logs` of its container"});
+        auto result =
+            co_await with_timeout(open_and_read_hello(), timeout,
+                                  Error{ErrorKind::timeout, target_.where,
+                                        "the node did not say hello within " + format_duration(timeout),
+                                        "see `docker logs` of its container"});
         if (!result) {
             step_.failed(result.error().message);
         }
@@ -35,7 +36,8 @@ public:
     Task<Status> ready(const std::string& members, std::chrono::milliseconds timeout) {
         auto result = co_await with_timeout(
             send_and_wait(members), timeout,
-            Error{ErrorKind::timeout, target_.where, "the node was not ready within " + format_duration(timeout),
+            Error{ErrorKind::timeout, target_.where,
+                  "the node was not ready within " + format_duration(timeout),
                   "see `docker logs` of its container, and whether the nodes reach each other"});
         if (result) {
             step_.finished("ready");
@@ -69,7 +71,8 @@ private:
             co_return message.error();
         }
         if (message->type != wire::JoinMessage::Type::hello) {
-            co_return Error{ErrorKind::protocol, target_.where, "the node answered something else than hello", ""};
+            co_return Error{ErrorKind::protocol, target_.where, "the node answered something else than hello",
+                            ""};
         }
         co_return std::move(message->record);
     }
@@ -103,7 +106,8 @@ private:
         }
         auto message = wire::parse_join_message(**line);
         if (!message) {
-            co_return Error{ErrorKind::protocol, target_.where, "not a message of the key exchange: " + printable(**line), ""};
+            co_return Error{ErrorKind::protocol, target_.where,
+                            "not a message of the key exchange: " + printable(**line), ""};
         }
         if (message->type == wire::JoinMessage::Type::error) {
             co_return located(message->error);
@@ -118,8 +122,9 @@ private:
 
 } // namespace
 
-Task<JoinResult> join_nodes(std::vector<JoinTarget> targets, std::string cluster, std::chrono::milliseconds hello_timeout,
-                            std::chrono::milliseconds ready_timeout, Reporter& reporter) {
+Task<JoinResult> join_nodes(std::vector<JoinTarget> targets, std::string cluster,
+                            std::chrono::milliseconds hello_timeout, std::chrono::milliseconds ready_timeout,
+                            Reporter& reporter) {
     JoinResult result;
     std::vector<std::unique_ptr<Conversation>> conversations;
     std::vector<Task<Result<wire::NodeRecord>>> hellos;

@@ -1,4 +1,5 @@
-// The client's side of the key exchange (wire/join.hpp): it carries public keys between nodes and sees no private one.
+// The client's side of the key exchange (wire/join.hpp): it carries public keys between nodes and sees no
+// private one.
 #pragma once
 
 #include "engine/container_engine.hpp"
@@ -25,10 +26,11 @@ struct JoinResult {
     Errors errors{};
 };
 
-// Opens all nodes side by side, waits for every hello, hands the list round, waits until every node is ready. The first
-// barrier is why a node that fails before its hello stops the rest. No wait is longer than `hello_timeout` and
-// `ready_timeout`.
-Task<JoinResult> join_nodes(std::vector<JoinTarget> targets, std::string cluster, std::chrono::milliseconds hello_timeout,
-                            std::chrono::milliseconds ready_timeout, Reporter& reporter);
+// Opens all nodes side by side, waits for every hello, hands the list round, waits until every node is ready.
+// The first barrier is why a node that fails before its hello stops the rest. No wait is longer than
+// `hello_timeout` and `ready_timeout`.
+Task<JoinResult> join_nodes(std::vector<JoinTarget> targets, std::string cluster,
+                            std::chrono::milliseconds hello_timeout, std::chrono::milliseconds ready_timeout,
+                            Reporter& reporter);
 
 } // namespace dockdist

@@ -6,6 +6,9 @@
 #include "plan/plan.hpp"
 #include "wire/layout.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -101,7 +104,8 @@ std::chrono::seconds age_of(const ContainerSummary& container, const std::string
     return std::chrono::seconds(std::max<std::int64_t>(0, now - container.created_s));
 }
 
-std::optional<Error> locked_by(const ContainerSummary& lock, const std::string& host, std::chrono::seconds age) {
+std::optional<Error> locked_by(const ContainerSummary& lock, const std::string& host,
+                               std::chrono::seconds age) {
     const auto label = lock.labels.find(labels::holder);
     const auto holder = label == lock.labels.end() ? std::nullopt : parse_holder(label->second);
     if (!holder || age > lock_lifetime || !may_be_alive(*holder, this_process())) {
@@ -124,18 +128,24 @@ Task<Result<ContainerId>> take_lock(ContainerEngine& engine, LockRequest request
                      {labels::origin, request.origin},
                      {labels::holder, to_label(this_process())}};
     const auto name = container_name(request.cluster, NodeName("lock"));
-    for (int attempt = 0;; ++attempt) {
+    boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
+    for (int attempt = 0; attempt < 20; ++attempt) {
         auto id = co_await engine.create_container(name, config);
-        if (id || id.error().kind != ErrorKind::conflict || attempt == 3) {
+        if (id || id.error().kind != ErrorKind::conflict) {
             co_return id;
         }
         const auto containers = co_await engine.list_containers(
-            {.labels = {std::string(labels::cluster) + "=" + request.cluster.str(), std::string(labels::role) + "=lock"}});
+            {.labels = {std::string(labels::cluster) + "=" + request.cluster.str(),
+                        std::string(labels::role) + "=lock"}});
         if (!containers) {
             co_return containers.error();
         }
         if (containers->empty()) {
-            continue; // released in between, or a container without our labels has the name: the next create tells
+            // Released in between, or being created: an engine reserves the name before the container can be
+            // listed.
+            pause.expires_after(std::chrono::milliseconds(100));
+            co_await pause.async_wait(boost::asio::use_awaitable);
+            continue;
         }
         const auto info = co_await engine.info();
         if (!info) {
@@ -151,6 +161,10 @@ Task<Result<ContainerId>> take_lock(ContainerEngine& engine, LockRequest request
             co_return removed.error();
         }
     }
+    co_return Error{
+        ErrorKind::conflict, request.where,
+        "a container named " + name + " is in the way of the cluster's lock",
+        "it does not bear dockdist's labels: remove or rename it, or give the cluster another `name:`"};
 }
 
 } // namespace dockdist

@@ -1,5 +1,6 @@
-// One client at a time changes a cluster. The lock is a container of a fixed name on the cluster's first host: creating
-// it is atomic on an engine, and everybody who can reach the host can see it. It is never started.
+// One client at a time changes a cluster. The lock is a container of a fixed name on the cluster's first
+// host: creating it is atomic on an engine, and everybody who can reach the host can see it. It is never
+// started.
 #pragma once
 
 #include "engine/container_engine.hpp"
@@ -32,15 +33,17 @@ bool may_be_alive(const LockHolder& holder, const LockHolder& us);
 // A lock this old is stale, whoever holds it: nothing that holds it takes that long.
 inline constexpr std::chrono::minutes lock_lifetime{15};
 
-// kind locked, naming the holder and since when, unless the lock is stale (then nothing). `age`: by the host's own clock.
-std::optional<Error> locked_by(const ContainerSummary& lock, const std::string& host, std::chrono::seconds age);
+// kind locked, naming the holder and since when, unless the lock is stale (then nothing). `age`: by the
+// host's own clock.
+std::optional<Error> locked_by(const ContainerSummary& lock, const std::string& host,
+                               std::chrono::seconds age);
 
 // How old a container is, by its host's clock; zero when the engine told no time.
 std::chrono::seconds age_of(const ContainerSummary& container, const std::string& system_time);
 
 struct LockRequest {
     ClusterName cluster{};
-    ImageRef image{};    // any image that the host has
+    ImageRef image{}; // any image that the host has
     std::string attempt{};
     std::string origin{};
     std::string where{}; // the host, for messages

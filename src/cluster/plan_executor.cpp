@@ -40,7 +40,8 @@ bool lacks_toolkit(const Error& error) {
 
 } // namespace
 
-PlanExecutor::PlanExecutor(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, Reporter& reporter)
+PlanExecutor::PlanExecutor(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit,
+                           Reporter& reporter)
     : spec_(spec), engines_(engines), toolkit_(toolkit), reporter_(reporter) {}
 
 template <class Work>
@@ -88,7 +89,8 @@ Task<Observation> PlanExecutor::observe() {
 Task<Errors> PlanExecutor::pull(const Plan& plan) {
     std::set<std::size_t> hosts;
     add_hosts(plan.pulls, hosts);
-    return on_hosts("image", as_vector(hosts), [this, &plan](std::size_t host) { return pull_on(host, plan); });
+    return on_hosts("image", as_vector(hosts),
+                    [this, &plan](std::size_t host) { return pull_on(host, plan); });
 }
 
 Task<Status> PlanExecutor::pull_on(std::size_t host, const Plan& plan) {
@@ -110,7 +112,8 @@ Task<Status> PlanExecutor::pull_on(std::size_t host, const Plan& plan) {
             }
             step.progress(progress.status, current, total);
         };
-        const auto pulled = co_await engines_[host]->pull_image(pull.image, spec_.image.platform, "", on_progress);
+        const auto pulled =
+            co_await engines_[host]->pull_image(pull.image, spec_.image.platform, "", on_progress);
         if (!pulled) {
             step.failed(pulled.error().message);
             co_return pulled.error();
@@ -125,7 +128,8 @@ Task<Errors> PlanExecutor::create(const Plan& plan) {
     add_hosts(plan.uploads, hosts);
     add_hosts(plan.removals, hosts);
     add_hosts(plan.creates, hosts);
-    return on_hosts("create", as_vector(hosts), [this, &plan](std::size_t host) { return create_on(host, plan); });
+    return on_hosts("create", as_vector(hosts),
+                    [this, &plan](std::size_t host) { return create_on(host, plan); });
 }
 
 Task<Status> PlanExecutor::create_on(std::size_t host, const Plan& plan) {
@@ -188,9 +192,11 @@ Task<Status> PlanExecutor::create_node(const CreateNode& create) {
     if (!id) {
         auto error = id.error();
         if (error.kind == ErrorKind::conflict) {
-            error.message = "a container named " + create.container_name + " exists that is not of this cluster, or was made "
+            error.message = "a container named " + create.container_name +
+                            " exists that is not of this cluster, or was made "
                             "just now by somebody else";
-            error.hint = "run the command again; if it stays, remove or rename that container, or give the cluster another "
+            error.hint = "run the command again; if it stays, remove or rename that container, or give the "
+                         "cluster another "
                          "`name:`";
         }
         step.failed(error.message);
@@ -212,7 +218,8 @@ ContainerId PlanExecutor::container_of(const NodeName& node, const ContainerId& 
 Task<Errors> PlanExecutor::start(const Plan& plan) {
     std::set<std::size_t> hosts;
     add_hosts(plan.starts, hosts);
-    return on_hosts("start", as_vector(hosts), [this, &plan](std::size_t host) { return start_on(host, plan); });
+    return on_hosts("start", as_vector(hosts),
+                    [this, &plan](std::size_t host) { return start_on(host, plan); });
 }
 
 Task<Status> PlanExecutor::start_on(std::size_t host, const Plan& plan) {
@@ -233,7 +240,8 @@ Task<Status> PlanExecutor::start_node(const StartNode& start) {
     auto status = co_await engine.start_container(id);
     if (!status && lacks_toolkit(status.error())) {
         auto config = toolkit_upload_config(spec_.image.ref, toolkit_.version);
-        status = co_await upload(start.host, container_name(spec_.name, NodeName("upload." + start.node.str())), config);
+        status = co_await upload(start.host,
+                                 container_name(spec_.name, NodeName("upload." + start.node.str())), config);
         if (status) {
             status = co_await engine.start_container(id);
         }
@@ -259,9 +267,10 @@ Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds 
                            .where = join.node.name.str() + " on " + host_label(spec_.hosts[join.host])});
     }
     constexpr std::chrono::seconds hello_timeout{30};
-    constexpr std::chrono::seconds margin{10}; // the node's own deadline names its unreached peers: let it speak first
-    auto result =
-        co_await join_nodes(std::move(targets), spec_.name.str(), hello_timeout, ready_timeout + margin, reporter_);
+    constexpr std::chrono::seconds margin{
+        10}; // the node's own deadline names its unreached peers: let it speak first
+    auto result = co_await join_nodes(std::move(targets), spec_.name.str(), hello_timeout,
+                                      ready_timeout + margin, reporter_);
     PhaseTiming timing{.phase = "join", .elapsed = since(begin)};
     reporter_.on({.kind = Event::Kind::phase_finished, .phase = "join", .elapsed = timing.elapsed});
     timings_.push_back(std::move(timing));

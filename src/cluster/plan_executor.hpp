@@ -1,5 +1,5 @@
-// Carries a Plan out, phase by phase. It decides nothing: hosts run side by side, the operations of one host in order;
-// a host that fails stops at its failure while the others finish the phase.
+// Carries a Plan out, phase by phase. It decides nothing: hosts run side by side, the operations of one host
+// in order; a host that fails stops at its failure while the others finish the phase.
 #pragma once
 
 #include "cluster/join.hpp"

@@ -16,7 +16,8 @@ namespace {
 
 class Up {
 public:
-    Up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, const UpOptions& options, Reporter& reporter)
+    Up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, const UpOptions& options,
+       Reporter& reporter)
         : spec_(spec), engines_(engines), options_(options), reporter_(reporter),
           executor_(spec, engines, toolkit, reporter) {}
 
@@ -113,8 +114,8 @@ private:
         }
         for (std::size_t i = 0; i < plan.joins.size(); ++i) {
             const auto& join = plan.joins[i];
-            result.nodes.push_back({join.node.name, executor_.container_of(join.node.name, join.id), join.host,
-                                    std::move(joined.records[i])});
+            result.nodes.push_back({join.node.name, executor_.container_of(join.node.name, join.id),
+                                    join.host, std::move(joined.records[i])});
         }
         co_return Errors{};
     }
@@ -131,8 +132,8 @@ private:
 
 } // namespace
 
-Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, const UpOptions& options,
-                  Reporter& reporter) {
+Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit,
+                  const UpOptions& options, Reporter& reporter) {
     Up command(spec, engines, toolkit, options, reporter);
     co_return co_await command.run();
 }

@@ -17,11 +17,11 @@ struct Toolkit {
 };
 
 struct UpOptions {
-    bool keep = false;       // leave what was made when something fails
-    bool take_over = false;  // change a cluster of this name that somebody else made
-    bool break_lock = false; // take the lock from whoever holds it
-    std::string origin{};    // USER@MACHINE:FILE
-    std::string attempt{};   // unique to this call
+    bool keep = false;                              // leave what was made when something fails
+    bool take_over = false;                         // change a cluster of this name that somebody else made
+    bool break_lock = false;                        // take the lock from whoever holds it
+    std::string origin{};                           // USER@MACHINE:FILE
+    std::string attempt{};                          // unique to this call
     std::chrono::milliseconds ready_timeout{60000}; // how long nodes try to meet each other
 };
 
@@ -39,9 +39,10 @@ struct UpResult {
     std::vector<PhaseTiming> timings{};
 };
 
-// Phases with barriers: all hosts run side by side in a phase, all finish it, and every failure is told. On failure or
-// cancellation what this call created is taken back (unless keep), and the error or the cancellation goes on.
-Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, const UpOptions& options,
-                  Reporter& reporter);
+// Phases with barriers: all hosts run side by side in a phase, all finish it, and every failure is told. On
+// failure or cancellation what this call created is taken back (unless keep), and the error or the
+// cancellation goes on.
+Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit,
+                  const UpOptions& options, Reporter& reporter);
 
 } // namespace dockdist

@@ -25,9 +25,10 @@ struct TlsFiles {
     bool operator==(const TlsFiles&) const = default;
 };
 
-// Reads unix:///path, tcp://host[:port] (2375, or 2376 with TLS), ssh://[user@]host[:port][/path/of/docker.sock].
-// Refuses what an option-hungry program could misread (a user or host that begins with '-'), queries and fragments.
-// Errors: config, with message and hint but without where.
+// Reads unix:///path, tcp://host[:port] (2375, or 2376 with TLS),
+// ssh://[user@]host[:port][/path/of/docker.sock]. Refuses what an option-hungry program could misread (a user
+// or host that begins with '-'), queries and fragments. Errors: config, with message and hint but without
+// where.
 Result<EngineAddress> parse_engine_address(std::string_view url);
 
 } // namespace dockdist

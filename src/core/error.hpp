@@ -1,4 +1,5 @@
-// One error type for the whole program: an error is a value that tells what failed, where, and what to do next.
+// One error type for the whole program: an error is a value that tells what failed, where, and what to do
+// next.
 #pragma once
 
 #include <string>
@@ -27,7 +28,8 @@ std::string_view to_string(ErrorKind kind);
 
 struct Error {
     ErrorKind kind = ErrorKind::internal;
-    std::string where{};   // a host or node ("node-1 (tcp://10.0.0.2:2375)") or a place in a file ("cluster.yaml:3:5"); may be empty
+    std::string where{};   // a host or node ("node-1 (tcp://10.0.0.2:2375)") or a place in a file
+                           // ("cluster.yaml:3:5"); may be empty
     std::string message{}; // what failed, in one sentence without a full stop
     std::string hint{};    // what to do next; may be empty
 

@@ -23,9 +23,10 @@ private:
     std::string text_;
 };
 
-using ClusterName = StrongString<struct ClusterNameTag>; // of a cluster; also stands in container names and labels
-using HostName = StrongString<struct HostNameTag>;       // of a machine with an engine, as cluster.yaml calls it
-using NodeName = StrongString<struct NodeNameTag>;       // of one container of the cluster
+using ClusterName =
+    StrongString<struct ClusterNameTag>;           // of a cluster; also stands in container names and labels
+using HostName = StrongString<struct HostNameTag>; // of a machine with an engine, as cluster.yaml calls it
+using NodeName = StrongString<struct NodeNameTag>; // of one container of the cluster
 using ContainerId = StrongString<struct ContainerIdTag>; // the engine's full id, 64 hex digits
 using ExecId = StrongString<struct ExecIdTag>;
 using ImageRef = StrongString<struct ImageRefTag>; // "repository:tag", "repository@sha256:…" or an id

@@ -14,7 +14,8 @@ bool needs_no_quotes(char c) {
            std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
 }
 
-// Insertions, deletions, replacements and transpositions of neighbours, the commonest slip of all, count one each.
+// Insertions, deletions, replacements and transpositions of neighbours, the commonest slip of all, count one
+// each.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before(b.size() + 1);
     std::vector<std::size_t> row(b.size() + 1);

@@ -18,7 +18,8 @@ std::optional<double> take_number(std::string_view& text) {
         return std::nullopt;
     }
     double value = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
     if (error != std::errc{} || !std::isfinite(value)) {
         return std::nullopt;
     }
@@ -28,7 +29,8 @@ std::optional<double> take_number(std::string_view& text) {
 
 std::string lower(std::string_view text) {
     std::string result(text);
-    std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(result, result.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return result;
 }
 

@@ -9,7 +9,8 @@ void append(std::string& text, const std::string& bytes, std::size_t limit) {
 
 } // namespace
 
-Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id, ExecConfig config, std::size_t limit) {
+Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id, ExecConfig config,
+                                        std::size_t limit) {
     config.stdin_open = false;
     const bool tty = config.tty;
     const auto exec = co_await engine.create_exec(id, std::move(config));

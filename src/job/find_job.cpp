@@ -64,7 +64,8 @@ Task<Result<FoundJob>> find_job(const Engines& engines, const std::vector<ReadyN
     }
     if (found.nodes.empty()) {
         co_return Error{ErrorKind::not_found, "",
-                        job.empty() ? "no job has run on these nodes" : "there is no job `" + printable(job.str()) + "`",
+                        job.empty() ? "no job has run on these nodes"
+                                    : "there is no job `" + printable(job.str()) + "`",
                         names.empty() ? "" : fmt::format("jobs: {}", fmt::join(names, ", "))};
     }
     co_return found;

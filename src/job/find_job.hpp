@@ -13,7 +13,8 @@ struct FoundJob {
     std::vector<ReadyNode> nodes{}; // where it ran, in rank order
 };
 
-// The job of this name, or the latest one when `job` is empty. not_found, with the names there are, when there is none.
+// The job of this name, or the latest one when `job` is empty. not_found, with the names there are, when
+// there is none.
 Task<Result<FoundJob>> find_job(const Engines& engines, const std::vector<ReadyNode>& nodes, JobId job);
 
 } // namespace dockdist

@@ -70,7 +70,8 @@ std::string NodeJob::follow_argument(bool to_the_end) const {
 
 Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
     using namespace std::chrono_literals;
-    const auto patience = std::max<std::chrono::milliseconds>(std::chrono::milliseconds(request_.lease_ms), 10s);
+    const auto patience =
+        std::max<std::chrono::milliseconds>(std::chrono::milliseconds(request_.lease_ms), 10s);
     auto last_contact = std::chrono::steady_clock::now();
     boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
     while (true) {
@@ -80,8 +81,10 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
             co_return std::move(**result);
         }
         stream_.reset();
-        Error broken = result ? Error{ErrorKind::node, "", "the node ended its side of the stream" +
-                                                               (said_.empty() ? "" : ": " + printable(said_)), ""}
+        Error broken = result ? Error{ErrorKind::node, "",
+                                      "the node ended its side of the stream" +
+                                          (said_.empty() ? "" : ": " + printable(said_)),
+                                      ""}
                               : result.error();
         // Nothing to resume where the job never began, and where the node itself says what is wrong.
         if (!started_ || broken.kind == ErrorKind::job || broken.kind == ErrorKind::protocol) {
@@ -91,8 +94,10 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
         Status opened = broken;
         while (!opened && std::chrono::steady_clock::now() - last_contact < patience) {
             opened = co_await open({layout::init, "job", "follow", follow_argument(true)}, "");
-            if (!opened && (opened.error().kind == ErrorKind::not_found || opened.error().kind == ErrorKind::conflict)) {
-                broken = {ErrorKind::node, "", "the node's container is gone or does not run", "see `dockdist status`"};
+            if (!opened &&
+                (opened.error().kind == ErrorKind::not_found || opened.error().kind == ErrorKind::conflict)) {
+                broken = {ErrorKind::node, "", "the node's container is gone or does not run",
+                          "see `dockdist status`"};
                 break;
             }
             if (!opened) {

@@ -25,14 +25,15 @@ public:
 
     NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobRequest request, Handlers handlers);
 
-    // Runs the node's part to its end. A stream that breaks is taken up again, at the byte where it broke, for as long
-    // as the job's lease; after that the node counts as lost (an error).
+    // Runs the node's part to its end. A stream that breaks is taken up again, at the byte where it broke,
+    // for as long as the job's lease; after that the node counts as lost (an error).
     Task<Result<wire::JobResult>> run();
-    // Shows a job that was started elsewhere, from the beginning of its log: what is there now, or on to its end.
+    // Shows a job that was started elsewhere, from the beginning of its log: what is there now, or on to its
+    // end.
     Task<Result<wire::JobResult>> follow(bool to_the_end);
 
-    // Sends a line to the node's side. While no stream is open, a stop waits for the next one and the rest is dropped.
-    // One at a time.
+    // Sends a line to the node's side. While no stream is open, a stop waits for the next one and the rest is
+    // dropped. One at a time.
     Task<void> send(wire::JobCommand command);
 
     const ReadyNode& node() const { return node_; }
@@ -52,8 +53,8 @@ private:
     Handlers handlers_;
     std::shared_ptr<ExecStream> stream_{}; // shared: a write may be under way while the reader replaces it
     std::optional<wire::JobCommand> stop_{};
-    std::uint64_t position_ = 0;           // of the next frame in the node's log
-    std::string said_{};                   // stderr of the exec itself
+    std::uint64_t position_ = 0; // of the next frame in the node's log
+    std::string said_{};         // stderr of the exec itself
     bool started_ = false;
     bool ended_ = false;
 };

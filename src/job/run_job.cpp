@@ -7,7 +7,6 @@
 #include "job/node_job.hpp"
 
 #include <boost/asio/this_coro.hpp>
-
 #include <fmt/format.h>
 
 namespace dockdist {
@@ -17,8 +16,8 @@ using namespace std::chrono_literals;
 
 class JobRunner {
 public:
-    JobRunner(const boost::asio::any_io_executor& executor, const JobOptions& options, Interrupts& interrupts, JobSink& sink,
-              Reporter& reporter)
+    JobRunner(const boost::asio::any_io_executor& executor, const JobOptions& options, Interrupts& interrupts,
+              JobSink& sink, Reporter& reporter)
         : options_(options), interrupts_(interrupts), sink_(sink), reporter_(reporter), changed_(executor) {}
 
     void add(ContainerEngine& engine, ReadyNode node, const NodeLaunch& launch) {
@@ -37,10 +36,13 @@ public:
         handlers.output = [this, name = node.name](int rank, StdStream stream, std::string_view bytes) {
             sink_.output(name, rank, stream, bytes);
         };
-        handlers.rank_failed = [this, name = node.name](const wire::RankFailure& failure) { fail({name, failure}); };
+        handlers.rank_failed = [this, name = node.name](const wire::RankFailure& failure) {
+            fail({name, failure});
+        };
         outcome_.nodes.push_back({.node = node.name});
         handlers.batch_ended = [this] { sink_.flush(); };
-        parts_.push_back(std::make_unique<NodeJob>(engine, std::move(node), std::move(request), std::move(handlers)));
+        parts_.push_back(
+            std::make_unique<NodeJob>(engine, std::move(node), std::move(request), std::move(handlers)));
     }
 
     Task<JobOutcome> run() {
@@ -72,7 +74,8 @@ private:
             stop_wanted_ = true;
         } else {
             if (result->code != 0 && !outcome_.first_failure && !stop_wanted_ && interrupts_.count() == 0) {
-                fail({part.node().name, result->failures.empty() ? wire::RankFailure{.code = result->code, .signal = result->signal}
+                fail({part.node().name, result->failures.empty() ? wire::RankFailure{.code = result->code,
+                                                                                     .signal = result->signal}
                                                                  : result->failures.front()});
             }
             outcome_.nodes[index].result = std::move(*result);
@@ -87,7 +90,8 @@ private:
             reporter_.on({.kind = Event::Kind::warning,
                           .subject = failure.node.str(),
                           .text = failure.failure.rank < 0
-                                      ? fmt::format("ended with {}: the job is stopped everywhere", failure.failure.code)
+                                      ? fmt::format("ended with {}: the job is stopped everywhere",
+                                                    failure.failure.code)
                                       : fmt::format("rank {} ended with {}: the job is stopped everywhere",
                                                     failure.failure.rank, failure.failure.code)});
             outcome_.first_failure = std::move(failure);
@@ -96,8 +100,8 @@ private:
         }
     }
 
-    // Keeps the lease alive, and tells every node to stop when that is called for: once for a failure, once for each
-    // interrupt.
+    // Keeps the lease alive, and tells every node to stop when that is called for: once for a failure, once
+    // for each interrupt.
     Task<Status> watch() {
         int stops_sent = 0;
         while (running_ > 0) {
@@ -106,14 +110,16 @@ private:
             if (wanted > stops_sent) {
                 if (interrupts > 0) {
                     reporter_.on({.kind = Event::Kind::note,
-                                  .text = wanted == 1 ? "stopping the job (Ctrl-C again: at once)" : "ending the job at once"});
+                                  .text = wanted == 1 ? "stopping the job (Ctrl-C again: at once)"
+                                                      : "ending the job at once"});
                 }
                 stops_sent = wanted;
                 co_await send_all({.type = wire::JobCommand::Type::stop,
                                    .grace_ms = wanted == 2 ? 0 : options_.grace.count()});
                 continue;
             }
-            const auto change = co_await with_timeout(wait_for_change(), 5s, Error{.kind = ErrorKind::timeout});
+            const auto change =
+                co_await with_timeout(wait_for_change(), 5s, Error{.kind = ErrorKind::timeout});
             if (!change) {
                 co_await send_all({.type = wire::JobCommand::Type::ping});
             }
@@ -152,8 +158,9 @@ private:
 
 } // namespace
 
-Task<JobOutcome> run_job(const Engines& engines, std::vector<ReadyNode> nodes, std::vector<NodeLaunch> launches,
-                         const JobOptions& options, Interrupts& interrupts, JobSink& sink, Reporter& reporter) {
+Task<JobOutcome> run_job(const Engines& engines, std::vector<ReadyNode> nodes,
+                         std::vector<NodeLaunch> launches, const JobOptions& options, Interrupts& interrupts,
+                         JobSink& sink, Reporter& reporter) {
     JobRunner runner(co_await boost::asio::this_coro::executor, options, interrupts, sink, reporter);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!launches[i].argv.empty()) {

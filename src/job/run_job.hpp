@@ -43,17 +43,18 @@ struct NodeOutcome {
 };
 
 struct JobOutcome {
-    int exit_code = 0;                   // of the first failure, by the order of arrival; 0 when there is none
-    bool interrupted = false;            // ended by Ctrl-C
+    int exit_code = 0;        // of the first failure, by the order of arrival; 0 when there is none
+    bool interrupted = false; // ended by Ctrl-C
     std::optional<JobFailure> first_failure{};
     std::vector<NodeOutcome> nodes{};
-    Errors errors{};                     // what dockdist itself could not do: exit code 125
+    Errors errors{}; // what dockdist itself could not do: exit code 125
 };
 
-// Starts `launches` (one a node, in the order of `nodes`), passes their output to `sink`, ends the job everywhere at its
-// first failure or at an interrupt (the second one: without grace), and returns when no process of it is left on any node
-// that answers. A broken stream is taken up again where it broke.
-Task<JobOutcome> run_job(const Engines& engines, std::vector<ReadyNode> nodes, std::vector<NodeLaunch> launches,
-                         const JobOptions& options, Interrupts& interrupts, JobSink& sink, Reporter& reporter);
+// Starts `launches` (one a node, in the order of `nodes`), passes their output to `sink`, ends the job
+// everywhere at its first failure or at an interrupt (the second one: without grace), and returns when no
+// process of it is left on any node that answers. A broken stream is taken up again where it broke.
+Task<JobOutcome> run_job(const Engines& engines, std::vector<ReadyNode> nodes,
+                         std::vector<NodeLaunch> launches, const JobOptions& options, Interrupts& interrupts,
+                         JobSink& sink, Reporter& reporter);
 
 } // namespace dockdist

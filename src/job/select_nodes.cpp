@@ -9,15 +9,18 @@
 
 namespace dockdist {
 
-Result<std::vector<ReadyNode>> select_nodes(const std::vector<ReadyNode>& nodes, const std::string& selection) {
+Result<std::vector<ReadyNode>> select_nodes(const std::vector<ReadyNode>& nodes,
+                                            const std::string& selection) {
     if (selection.empty()) {
         return nodes;
     }
     std::size_t count = 0;
     const auto* end = selection.data() + selection.size();
-    if (const auto [rest, error] = std::from_chars(selection.data(), end, count); error == std::errc{} && rest == end) {
+    if (const auto [rest, error] = std::from_chars(selection.data(), end, count);
+        error == std::errc{} && rest == end) {
         if (count == 0 || count > nodes.size()) {
-            return Error{ErrorKind::usage, "--nodes", fmt::format("{} nodes were asked for, the cluster has {}", count, nodes.size()),
+            return Error{ErrorKind::usage, "--nodes",
+                         fmt::format("{} nodes were asked for, the cluster has {}", count, nodes.size()),
                          "ask for less, or add hosts to the file and run `dockdist up`"};
         }
         return std::vector<ReadyNode>(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(count));
@@ -32,7 +35,8 @@ Result<std::vector<ReadyNode>> select_nodes(const std::vector<ReadyNode>& nodes,
         if (found == nodes.end()) {
             const auto meant = nearest(name, names);
             return Error{ErrorKind::usage, "--nodes", "there is no node `" + printable(name) + "`",
-                         meant.empty() ? fmt::format("nodes: {}", fmt::join(names, ", ")) : "did you mean `" + meant + "`?"};
+                         meant.empty() ? fmt::format("nodes: {}", fmt::join(names, ", "))
+                                       : "did you mean `" + meant + "`?"};
         }
         if (std::ranges::find(chosen, found->name, &ReadyNode::name) != chosen.end()) {
             return Error{ErrorKind::usage, "--nodes", "`" + name + "` is named twice", ""};

@@ -10,7 +10,8 @@ namespace dockdist {
 namespace {
 
 constexpr std::array table{
-    Launcher{"plain", "the command once on each node, with RANK, WORLD_SIZE and MASTER_ADDR set", launch_plain},
+    Launcher{"plain", "the command once on each node, with RANK, WORLD_SIZE and MASTER_ADDR set",
+             launch_plain},
     Launcher{"torchrun", "torch.distributed ranks on every slot, static rendezvous, no ssh", launch_torchrun},
 };
 

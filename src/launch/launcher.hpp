@@ -1,4 +1,5 @@
-// How a job's command becomes processes. A launcher is a pure function, one file each, entered in the table below.
+// How a job's command becomes processes. A launcher is a pure function, one file each, entered in the table
+// below.
 #pragma once
 
 #include "core/names.hpp"
@@ -23,10 +24,10 @@ struct LaunchNode {
 
 struct LaunchRequest {
     JobId job{};
-    std::vector<std::string> command{};   // what stands after `--`
-    std::vector<LaunchNode> nodes{};      // at least one
-    std::optional<int> ranks_per_node{};  // --gpus; default: each node's slots
-    Port master_port{};                   // free on nodes[0], not sshd's
+    std::vector<std::string> command{};       // what stands after `--`
+    std::vector<LaunchNode> nodes{};          // at least one
+    std::optional<int> ranks_per_node{};      // --gpus; default: each node's slots
+    Port master_port{};                       // free on nodes[0], not sshd's
     std::map<std::string, std::string> env{}; // --env and secrets: reaches every rank
 };
 
@@ -36,7 +37,7 @@ struct NodeLaunch {
     std::vector<std::string> argv{};
     std::map<std::string, std::string> env{};
     std::map<std::string, std::string> files{}; // path → content, made before the start
-    int ranks = 0;      // started on this node through `dockdist-init rank`; 0: the command itself is the one rank
+    int ranks = 0; // started on this node through `dockdist-init rank`; 0: the command itself is the one rank
     int first_rank = 0; // global rank of this node's local rank 0
 };
 

@@ -4,7 +4,8 @@ namespace dockdist {
 
 Result<std::vector<NodeLaunch>> launch_plain(const LaunchRequest& request) {
     if (request.ranks_per_node) {
-        return Error{ErrorKind::usage, "", "--gpus has no meaning for the launcher plain, which runs one command a node",
+        return Error{ErrorKind::usage, "",
+                     "--gpus has no meaning for the launcher plain, which runs one command a node",
                      "use --launcher torchrun, or leave --gpus out"};
     }
     std::vector<NodeLaunch> result;

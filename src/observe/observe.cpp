@@ -104,8 +104,8 @@ private:
     }
 
     Task<Status> read_containers() {
-        auto containers =
-            co_await engine_.list_containers({.labels = {std::string(labels::cluster) + "=" + spec_.name.str()}});
+        auto containers = co_await engine_.list_containers(
+            {.labels = {std::string(labels::cluster) + "=" + spec_.name.str()}});
         if (!containers) {
             co_return containers.error();
         }
@@ -148,8 +148,9 @@ private:
     ObservedHost host_{};
 };
 
-Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine& engine, const std::string& toolkit_version,
-                                        const HostSpec& host, Reporter& reporter) {
+Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine& engine,
+                                        const std::string& toolkit_version, const HostSpec& host,
+                                        Reporter& reporter) {
     Step step(reporter, "observe", host.name.str(), "connect");
     HostObserver observer(spec, engine, toolkit_version);
     auto result = co_await observer.run();
@@ -165,7 +166,8 @@ Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine
 
 } // namespace
 
-Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version, Reporter& reporter) {
+Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version,
+                          Reporter& reporter) {
     std::vector<Task<Result<ObservedHost>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
         tasks.push_back(observe_host(spec, *engines[i], toolkit_version, spec.hosts[i], reporter));
@@ -193,7 +195,8 @@ ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster) 
         if (found == there.end()) {
             result.errors.push_back({ErrorKind::node, where, "the node is not up", "run `dockdist up`"});
         } else if (found->state != ContainerState::running || !found->record) {
-            result.errors.push_back({ErrorKind::node, where, "the node is not ready", "run `dockdist up` to bring it back"});
+            result.errors.push_back(
+                {ErrorKind::node, where, "the node is not ready", "run `dockdist up` to bring it back"});
         } else {
             result.nodes.push_back({node.name, found->id, node.host, *found->record});
         }

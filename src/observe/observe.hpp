@@ -21,9 +21,10 @@ struct Observation {
     std::vector<bool> reached{};
 };
 
-// All hosts side by side, each three round trips in sequence: ping, what is there, the running nodes' records.
-// `toolkit_version` empty: only the containers are looked at (down, status, run).
-Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version, Reporter& reporter);
+// All hosts side by side, each three round trips in sequence: ping, what is there, the running nodes'
+// records. `toolkit_version` empty: only the containers are looked at (down, status, run).
+Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version,
+                          Reporter& reporter);
 
 // One node that is ready, and the door to it.
 struct ReadyNode {
@@ -33,7 +34,8 @@ struct ReadyNode {
     wire::NodeRecord record{};
 };
 
-// The ready nodes in rank order. Errors name each node of the file that is missing or not ready, and what to do.
+// The ready nodes in rank order. Errors name each node of the file that is missing or not ready, and what to
+// do.
 struct ReadyNodes {
     std::vector<ReadyNode> nodes{};
     Errors errors{};

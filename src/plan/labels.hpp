@@ -10,8 +10,9 @@ inline constexpr const char* rank = "dockdist.rank";       // of the node
 inline constexpr const char* spec = "dockdist.spec";       // fingerprint of the container's configuration
 inline constexpr const char* version = "dockdist.version"; // of the toolkit
 inline constexpr const char* origin = "dockdist.origin";   // who made it: USER@MACHINE:FILE
-inline constexpr const char* attempt = "dockdist.attempt"; // the `up` that made it: what that one takes back on failure
-inline constexpr const char* holder = "dockdist.holder";   // lock only: MACHINE/PID/START, see cluster/lock.hpp
+inline constexpr const char* attempt =
+    "dockdist.attempt"; // the `up` that made it: what that one takes back on failure
+inline constexpr const char* holder = "dockdist.holder"; // lock only: MACHINE/PID/START, see cluster/lock.hpp
 
 inline constexpr const char* toolkit_volume_prefix = "dockdist-toolkit-"; // + version
 

@@ -67,7 +67,8 @@ std::vector<DeviceRequest> device_requests(const NodeSpec& node, bool cdi) {
         break;
     case GpuSpec::Kind::devices:
         for (const auto& device : node.gpus.devices) {
-            request.device_ids.push_back(cdi && device.find('=') == std::string::npos ? "nvidia.com/gpu=" + device : device);
+            request.device_ids.push_back(
+                cdi && device.find('=') == std::string::npos ? "nvidia.com/gpu=" + device : device);
         }
         break;
     }
@@ -81,7 +82,8 @@ std::vector<Mount> mounts(const NodeConfigInput& input) {
                       .target = layout::toolkit,
                       .read_only = true, // shared by every node of the host; only the upload writes to it
                       .volume_labels = {{labels::version, input.toolkit_version}}});
-    result.push_back({.type = Mount::Type::tmpfs, .target = layout::run, .tmpfs_options = "mode=0755,size=64m"});
+    result.push_back(
+        {.type = Mount::Type::tmpfs, .target = layout::run, .tmpfs_options = "mode=0755,size=64m"});
     for (const auto& mount : input.spec.container.mounts) {
         const auto type = mount.source.starts_with('/') ? Mount::Type::bind : Mount::Type::volume;
         result.push_back(

@@ -15,13 +15,15 @@ struct NodeConfigInput {
     std::string toolkit_version{};
 };
 
-// Without labels. `rdma`: ask for /dev/infiniband, which the engine refuses at create where the host has none.
+// Without labels. `rdma`: ask for /dev/infiniband, which the engine refuses at create where the host has
+// none.
 ContainerConfig node_config(const NodeConfigInput& input, bool rdma);
 
 // A container that is never started: it holds the toolkit's volume writable while the tar is put there.
 ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& toolkit_version);
 
-// A hash (16 hex digits) of everything in `config` but the labels: equal means that nothing has to be made anew.
+// A hash (16 hex digits) of everything in `config` but the labels: equal means that nothing has to be made
+// anew.
 std::string fingerprint(const ContainerConfig& config);
 
 } // namespace dockdist

@@ -28,7 +28,8 @@ struct ObservedHost {
     bool toolkit_there = false;          // the volume of this toolkit version exists
     std::vector<ObservedNode> nodes{};   // containers with this cluster's label and role node
     std::optional<ContainerSummary> lock{};
-    std::vector<ContainerSummary> others{}; // with this cluster's label and neither role: an upload that was cut off
+    std::vector<ContainerSummary>
+        others{}; // with this cluster's label and neither role: an upload that was cut off
 };
 
 // In the order of ClusterSpec::hosts.

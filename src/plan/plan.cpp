@@ -57,7 +57,8 @@ private:
                  "set `cdi: true` for this host, or `gpus: none`");
         }
         const auto& image = seen(host).image;
-        if (image && spec_.image.platform.empty() && !image->architecture.empty() && !same_architecture(*image, engine)) {
+        if (image && spec_.image.platform.empty() && !image->architecture.empty() &&
+            !same_architecture(*image, engine)) {
             fail(host, ErrorKind::config,
                  "the image is for " + image->architecture + ", the host is " + engine.architecture,
                  "pull an image of the host's architecture, or name `image.platform`");
@@ -89,7 +90,8 @@ private:
     void plan_node(const NodeSpec& node) {
         const auto& host = seen(node.host);
         const bool rdma = spec_.container.devices_auto;
-        const NodeConfigInput input{spec_, node, host.image ? &*host.image : nullptr, context_.toolkit_version};
+        const NodeConfigInput input{spec_, node, host.image ? &*host.image : nullptr,
+                                    context_.toolkit_version};
         const auto config = node_config(input, rdma);
         const auto print = fingerprint(config);
         const auto there = std::ranges::find(host.nodes, node.name, &ObservedNode::node);
@@ -116,7 +118,8 @@ private:
         }
     }
 
-    std::string reason_to_replace(const ObservedNode& there, const NodeSpec& node, const std::string& print) const {
+    std::string reason_to_replace(const ObservedNode& there, const NodeSpec& node,
+                                  const std::string& print) const {
         const auto label = [&](const char* name) {
             const auto found = there.labels.find(name);
             return found == there.labels.end() ? std::string() : found->second;
@@ -148,20 +151,22 @@ private:
             return true;
         }
         fail(host, ErrorKind::conflict,
-             fmt::format("a cluster named {} is there already, made by {}, and differs from this file", spec_.name.str(),
-                         origin->second),
+             fmt::format("a cluster named {} is there already, made by {}, and differs from this file",
+                         spec_.name.str(), origin->second),
              "give this cluster another `name:`, or take the other one over with `dockdist up --take-over`");
         return false;
     }
 
-    void create(const NodeSpec& node, const ContainerConfig& config, const std::string& print, std::string cause) {
+    void create(const NodeSpec& node, const ContainerConfig& config, const std::string& print,
+                std::string cause) {
         CreateNode operation{.host = node.host,
                              .node = node,
                              .container_name = container_name(spec_.name, node.name),
                              .config = labelled(config, node, print),
                              .cause = std::move(cause)};
         if (spec_.container.devices_auto) {
-            const NodeConfigInput input{spec_, node, seen(node.host).image ? &*seen(node.host).image : nullptr,
+            const NodeConfigInput input{spec_, node,
+                                        seen(node.host).image ? &*seen(node.host).image : nullptr,
                                         context_.toolkit_version};
             operation.without_rdma = labelled(node_config(input, false), node, print);
         }
@@ -173,10 +178,11 @@ private:
     // Nodes that bear the cluster's labels and that the file no longer names.
     void remove_leftovers(std::size_t host, const std::vector<NodeSpec>& nodes) {
         for (const auto& node : seen(host).nodes) {
-            const bool wanted =
-                std::ranges::any_of(nodes, [&](const NodeSpec& n) { return n.host == host && n.name == node.node; });
+            const bool wanted = std::ranges::any_of(
+                nodes, [&](const NodeSpec& n) { return n.host == host && n.name == node.node; });
             if (!wanted && may_change(host, node)) {
-                result_.plan.removals.push_back({host, node.id, node.container_name, "the file does not name it"});
+                result_.plan.removals.push_back(
+                    {host, node.id, node.container_name, "the file does not name it"});
                 rejoin_ = true;
             }
         }
@@ -193,14 +199,18 @@ private:
                 fail(host, ErrorKind::not_found, "the image " + spec_.image.ref.str() + " is not there",
                      "bring it there with docker pull or docker load, or drop `pull: never`");
             } else if (!seen(host).image || always) {
-                result_.plan.pulls.push_back({host, spec_.image.ref, always ? "pull: always" : "the host lacks it"});
+                result_.plan.pulls.push_back(
+                    {host, spec_.image.ref, always ? "pull: always" : "the host lacks it"});
             }
             if (!seen(host).toolkit_there) {
                 auto config = toolkit_upload_config(spec_.image.ref, context_.toolkit_version);
-                config.labels = {{labels::cluster, spec_.name.str()}, {labels::role, "upload"},
-                                 {labels::attempt, context_.attempt}, {labels::origin, context_.origin}};
+                config.labels = {{labels::cluster, spec_.name.str()},
+                                 {labels::role, "upload"},
+                                 {labels::attempt, context_.attempt},
+                                 {labels::origin, context_.origin}};
                 result_.plan.uploads.push_back(
-                    {host, container_name(spec_.name, NodeName("upload." + context_.attempt)), std::move(config)});
+                    {host, container_name(spec_.name, NodeName("upload." + context_.attempt)),
+                     std::move(config)});
             }
         }
     }
@@ -224,7 +234,8 @@ private:
         }
     }
 
-    // Whether the nodes that stand know another set of members than themselves, or were told another slot count.
+    // Whether the nodes that stand know another set of members than themselves, or were told another slot
+    // count.
     bool members_differ(const std::vector<NodeSpec>& nodes) const {
         wire::Members members{.cluster = spec_.name.str()};
         std::set<std::string> hashes;
@@ -258,7 +269,8 @@ std::string container_name(const ClusterName& cluster, const NodeName& node) {
 }
 
 std::string host_label(const HostSpec& host) {
-    return host.docker.url.empty() ? host.name.str() : fmt::format("{} ({})", host.name.str(), host.docker.url);
+    return host.docker.url.empty() ? host.name.str()
+                                   : fmt::format("{} ({})", host.name.str(), host.docker.url);
 }
 
 } // namespace dockdist

@@ -1,4 +1,5 @@
-// ClusterSpec + ObservedCluster → Plan. A pure function: the plan holds every decision, the executor makes none.
+// ClusterSpec + ObservedCluster → Plan. A pure function: the plan holds every decision, the executor makes
+// none.
 #pragma once
 
 #include "plan/observed.hpp"
@@ -27,8 +28,8 @@ struct CreateNode {
     NodeSpec node{};
     std::string container_name{};
     ContainerConfig config{};
-    // What `config` becomes on a host that has no /dev/infiniband: no read of the API tells, but the engine refuses
-    // `config` at create. Empty when `config` asks for no RDMA devices.
+    // What `config` becomes on a host that has no /dev/infiniband: no read of the API tells, but the engine
+    // refuses `config` at create. Empty when `config` asks for no RDMA devices.
     std::optional<ContainerConfig> without_rdma{};
     std::string cause{};
 };
@@ -63,19 +64,21 @@ struct Plan {
     std::vector<JoinNode> joins{}; // all nodes or none: each needs the others' keys
 
     bool empty() const {
-        return pulls.empty() && removals.empty() && creates.empty() && uploads.empty() && starts.empty() && joins.empty();
+        return pulls.empty() && removals.empty() && creates.empty() && uploads.empty() && starts.empty() &&
+               joins.empty();
     }
 };
 
 struct PlanContext {
     std::string toolkit_version{};
-    std::string origin{};  // USER@MACHINE:FILE
-    std::string attempt{}; // unique to this `up`
+    std::string origin{};   // USER@MACHINE:FILE
+    std::string attempt{};  // unique to this `up`
     bool take_over = false; // a cluster of this name that somebody else made may be changed
 };
 
-// Errors: conflict when a cluster of that name was made from elsewhere and differs; config when an engine cannot do what
-// the spec asks (Podman and GPUs by NVIDIA's hook, an image of another architecture, …). All of them at once.
+// Errors: conflict when a cluster of that name was made from elsewhere and differs; config when an engine
+// cannot do what the spec asks (Podman and GPUs by NVIDIA's hook, an image of another architecture, …). All
+// of them at once.
 struct PlanResult {
     Plan plan{};
     Errors errors{};

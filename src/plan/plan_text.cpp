@@ -1,6 +1,5 @@
-#include "plan/plan.hpp"
-
 #include "core/text.hpp"
+#include "plan/plan.hpp"
 
 #include <fmt/format.h>
 
@@ -59,7 +58,9 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
     }
     for (const auto& join : plan.joins) {
         line(join.host,
-             fmt::format("join node {} (rank {} of {})", join.node.name.str(), join.node.rank, plan.joins.size()), "");
+             fmt::format("join node {} (rank {} of {})", join.node.name.str(), join.node.rank,
+                         plan.joins.size()),
+             "");
     }
     return text.empty() ? "nothing to do\n" : text;
 }

@@ -108,7 +108,7 @@ def test_two_ups_at_once_end_with_one_whole_cluster(lab):
         assert any(code == 0 for _, code in results), results
         for (out, err), code in results:
             if code != 0:
-                assert_in("has been changing this cluster" if "pid" in err else "run the command again", err)
+                assert "has been changing this cluster" in err or "run the command again" in err, err
         assert c.run("plan").stdout == "nothing to do\n"
         assert len(c.all_containers()) == 2
         assert c.run("exec", "node-0", "--", "ssh", "node-1", "hostname").stdout == "node-1\n"
@@ -176,7 +176,7 @@ def test_a_host_sshd_and_the_users_home_are_never_touched(lab):
 
 def test_an_ssh_session_sees_what_a_docker_exec_sees(lab):
     with cluster(lab, "t-env") as c:
-        c.write(container="env:\n  QUOTES: 'a \"b\" $c'\n  LINES: \"one\\ntwo\"\n  UTF8: grün\n  LD_LIBRARY_PATH: /hostile").run("up")
+        c.write(container="env:\n  QUOTES: 'a \"b\" $$c'\n  LINES: \"one\\ntwo\"\n  UTF8: grün\n  LD_LIBRARY_PATH: /hostile").run("up")
         engine, container = c.container("node-1")
         wanted = {line.partition("=")[0]: line.partition("=")[2] for line in engine.inspect(container)["Config"]["Env"]}
         seen = c.run("exec", "node-0", "--", "ssh", "node-1", "env -0 2>/dev/null || cat /proc/self/environ").stdout

@@ -6,8 +6,9 @@
 using namespace dockdist;
 
 TEST_CASE("nvidia-smi's lines become GPUs; what the driver does not tell stays empty") {
-    const auto gpus = parse_gpus("0, GPU-aa, NVIDIA H100 80GB HBM3, 1, 81559, 0, 31, 69.52, 550.127.08\n"
-                                 "1, GPU-bb, NVIDIA H100 80GB HBM3, 5, 81559, [N/A], [Not Supported], [N/A], 550.127.08\n");
+    const auto gpus =
+        parse_gpus("0, GPU-aa, NVIDIA H100 80GB HBM3, 1, 81559, 0, 31, 69.52, 550.127.08\n"
+                   "1, GPU-bb, NVIDIA H100 80GB HBM3, 5, 81559, [N/A], [Not Supported], [N/A], 550.127.08\n");
     REQUIRE(gpus.has_value());
     REQUIRE(gpus->size() == 2);
     CHECK(gpus->at(0).name == "NVIDIA H100 80GB HBM3");
@@ -24,18 +25,24 @@ TEST_CASE("a line of another shape is an error, not a GPU") {
 }
 
 TEST_CASE("the CUDA version is read from the table's header") {
-    CHECK(parse_cuda_version("| NVIDIA-SMI 550.127.08    Driver Version: 550.127.08   CUDA Version: 12.4     |\n") == "12.4");
+    CHECK(parse_cuda_version(
+              "| NVIDIA-SMI 550.127.08    Driver Version: 550.127.08   CUDA Version: 12.4     |\n") ==
+          "12.4");
     CHECK(parse_cuda_version("nothing").empty());
 }
 
 TEST_CASE("peers: all answer, one does not, none is there") {
     CheckRow row;
-    judge_peers(parse_peers("{\"peer\":\"node-1\",\"ok\":true,\"ms\":84}\nnot json\n{\"peer\":\"node-2\",\"ok\":true,\"ms\":12}\n"), row);
+    judge_peers(parse_peers("{\"peer\":\"node-1\",\"ok\":true,\"ms\":84}\nnot "
+                            "json\n{\"peer\":\"node-2\",\"ok\":true,\"ms\":12}\n"),
+                row);
     CHECK(row.state == CheckRow::State::pass);
     CHECK(row.text == "logs in to 2 other nodes, slowest 84 ms");
 
     CheckRow failed;
-    judge_peers(parse_peers("{\"peer\":\"node-1\",\"ok\":false,\"ms\":3,\"message\":\"Connection refused\"}\n"), failed);
+    judge_peers(
+        parse_peers("{\"peer\":\"node-1\",\"ok\":false,\"ms\":3,\"message\":\"Connection refused\"}\n"),
+        failed);
     CHECK(failed.state == CheckRow::State::fail);
     CHECK(failed.text == "no login to node-1: Connection refused");
 

@@ -7,7 +7,6 @@
 #include "wire/join.hpp"
 
 #include <boost/asio/io_context.hpp>
-
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -88,7 +87,8 @@ private:
                 co_return 1;
             }
             const auto members = wire::parse_members(*line);
-            engine.append_log(exec.container_name(), wire::ready_record_line(record, wire::members_hash(*members)));
+            engine.append_log(exec.container_name(),
+                              wire::ready_record_line(record, wire::members_hash(*members)));
             exec.out(wire::ready_line());
             co_return 0;
         });

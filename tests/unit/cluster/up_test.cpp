@@ -1,7 +1,6 @@
-#include "fake_cluster.hpp"
-
 #include "cluster/down.hpp"
 #include "cluster/lock.hpp"
+#include "fake_cluster.hpp"
 #include "plan/labels.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -34,8 +33,8 @@ TEST_CASE("up makes about seven round trips to a host, whatever the number of ho
         CAPTURE(hosts);
         FakeCluster cluster(hosts);
         cluster.up();
-        // ping, [info, list, image, volume together], [upload: create, put, remove: once a host and version], create,
-        // start, exec create, exec start; the first host also takes and releases the lock.
+        // ping, [info, list, image, volume together], [upload: create, put, remove: once a host and version],
+        // create, start, exec create, exec start; the first host also takes and releases the lock.
         const auto& last = cluster.fakes.back()->calls;
         CHECK(last.size() == (hosts == 1 ? 14 : 12));
     }
@@ -109,7 +108,8 @@ TEST_CASE("the answer of each writing call is lost in turn: nothing is left, and
 TEST_CASE("every host's failure is told, not only the first") {
     FakeCluster cluster(3);
     for (const int host : {0, 2}) {
-        cluster.fakes[static_cast<std::size_t>(host)]->fail("start_container", {ErrorKind::engine, "", "no GPU", "do this"});
+        cluster.fakes[static_cast<std::size_t>(host)]->fail("start_container",
+                                                            {ErrorKind::engine, "", "no GPU", "do this"});
     }
     const auto result = cluster.up();
     REQUIRE(result.errors.size() == 2);
@@ -135,10 +135,10 @@ TEST_CASE("a cancelled up takes back what it made, wherever it was") {
             }
         };
         std::exception_ptr thrown;
-        boost::asio::co_spawn(cluster.io,
-                              up(cluster.spec, cluster.engines, cluster.toolkit, cluster.options, cluster.reporter),
-                              boost::asio::bind_cancellation_slot(
-                                  cancel.slot(), [&](std::exception_ptr exception, UpResult) { thrown = exception; }));
+        boost::asio::co_spawn(
+            cluster.io, up(cluster.spec, cluster.engines, cluster.toolkit, cluster.options, cluster.reporter),
+            boost::asio::bind_cancellation_slot(
+                cancel.slot(), [&](std::exception_ptr exception, UpResult) { thrown = exception; }));
         cluster.io.run();
         if (thrown) { // the last calls may be over before the cancellation arrives
             CHECK(cluster.containers().empty());
@@ -160,7 +160,9 @@ TEST_CASE("an upload that was cut off is completed") {
     FakeCluster cluster(1);
     cluster.fakes[0]->volumes["dockdist-toolkit-t1"] = {.name = "dockdist-toolkit-t1"};
     cluster.fakes[0]->fail("start_container",
-                           {ErrorKind::engine, "", "exec: \"/opt/dockdist/bin/dockdist-init\": stat: no such file or directory", ""});
+                           {ErrorKind::engine, "",
+                            "exec: \"/opt/dockdist/bin/dockdist-init\": stat: no such file or directory",
+                            ""});
     CHECK(cluster.up().errors.empty());
     int uploads = 0;
     for (const auto& call : cluster.fakes[0]->calls) {
@@ -182,9 +184,10 @@ TEST_CASE("a host without RDMA devices gets its node without them") {
 TEST_CASE("somebody alive holds the lock: who, and for how long") {
     FakeCluster cluster(1);
     auto holder = this_process();
-    cluster.fakes[0]->add_container("dockdist-vision-lock",
-                                    {.labels = {{labels::cluster, "vision"}, {labels::role, "lock"}, {labels::holder, to_label(holder)}}},
-                                    ContainerState::created);
+    cluster.fakes[0]->add_container(
+        "dockdist-vision-lock",
+        {.labels = {{labels::cluster, "vision"}, {labels::role, "lock"}, {labels::holder, to_label(holder)}}},
+        ContainerState::created);
     const auto result = cluster.up();
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].kind == ErrorKind::locked);
@@ -199,9 +202,10 @@ TEST_CASE("the lock of a process that is gone is taken") {
     FakeCluster cluster(1);
     auto holder = this_process();
     holder.process_start = "1"; // the pid is used by somebody else now
-    cluster.fakes[0]->add_container("dockdist-vision-lock",
-                                    {.labels = {{labels::cluster, "vision"}, {labels::role, "lock"}, {labels::holder, to_label(holder)}}},
-                                    ContainerState::created);
+    cluster.fakes[0]->add_container(
+        "dockdist-vision-lock",
+        {.labels = {{labels::cluster, "vision"}, {labels::role, "lock"}, {labels::holder, to_label(holder)}}},
+        ContainerState::created);
     CHECK(cluster.up().errors.empty());
     CHECK(cluster.containers() == std::vector<std::string>{"0:dockdist-vision-node-0"});
 }
@@ -241,7 +245,8 @@ TEST_CASE("a node that ends the key exchange is named with what it said") {
 
 TEST_CASE("a node's own error keeps its message and hint") {
     FakeCluster cluster(1);
-    cluster.fakes[0]->on_exec("join", wire::error_line({ErrorKind::node, "", "port 2222 is in use", "choose another"}), 1);
+    cluster.fakes[0]->on_exec(
+        "join", wire::error_line({ErrorKind::node, "", "port 2222 is in use", "choose another"}), 1);
     const auto result = cluster.up();
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].message == "port 2222 is in use");

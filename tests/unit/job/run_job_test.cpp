@@ -1,7 +1,6 @@
-#include "job/run_job.hpp"
-
 #include "async/interrupts.hpp"
 #include "fakes/fake_engine.hpp"
+#include "job/run_job.hpp"
 #include "wire/frame.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -15,7 +14,11 @@ using namespace dockdist;
 namespace {
 
 std::string output(std::string bytes, std::uint64_t position, std::int32_t rank = -1) {
-    return wire::encode({.kind = wire::Frame::Kind::output, .stream = 1, .rank = rank, .position = position, .payload = std::move(bytes)});
+    return wire::encode({.kind = wire::Frame::Kind::output,
+                         .stream = 1,
+                         .rank = rank,
+                         .position = position,
+                         .payload = std::move(bytes)});
 }
 
 std::string control(const wire::JobEvent& event) {
@@ -32,7 +35,9 @@ std::string exited(int code, int signal = 0) {
 
 class Sink : public JobSink {
 public:
-    void output(const NodeName& node, int, StdStream, std::string_view bytes) override { text[node.str()] += bytes; }
+    void output(const NodeName& node, int, StdStream, std::string_view bytes) override {
+        text[node.str()] += bytes;
+    }
     void flush() override {}
     std::map<std::string, std::string> text{};
 };
@@ -59,7 +64,10 @@ struct FakeJob {
         }
     }
 
-    JobOutcome run() { return run_task(io, run_job(engines, nodes, launches, {.job = JobId("job-1")}, interrupts, sink, events)); }
+    JobOutcome run() {
+        return run_task(io,
+                        run_job(engines, nodes, launches, {.job = JobId("job-1")}, interrupts, sink, events));
+    }
 
     boost::asio::io_context io{};
     Engines engines{};
@@ -111,7 +119,8 @@ TEST_CASE("the first failure stops the other nodes, and its code is the job's") 
     REQUIRE(outcome.first_failure.has_value());
     CHECK(outcome.first_failure->node == NodeName("node-1"));
     CHECK(commands.size() == 2);
-    CHECK(job.events.texts == std::vector<std::string>{"node-1: ended with 7: the job is stopped everywhere"});
+    CHECK(job.events.texts ==
+          std::vector<std::string>{"node-1: ended with 7: the job is stopped everywhere"});
 }
 
 TEST_CASE("a rank's failure counts with the rank's own code, whatever the launcher makes of it") {
@@ -120,7 +129,8 @@ TEST_CASE("a rank's failure counts with the rank's own code, whatever the launch
     job.fakes[0]->on_exec("job start", until_stopped(commands));
     job.fakes[1]->on_exec("job start", [](FakeExec exec) -> Task<int> {
         co_await exec.read_line();
-        exec.out(started() + control({.type = wire::JobEvent::Type::rank_failed, .failure = {.rank = 3, .local_rank = 1, .code = 7}}));
+        exec.out(started() + control({.type = wire::JobEvent::Type::rank_failed,
+                                      .failure = {.rank = 3, .local_rank = 1, .code = 7}}));
         co_await exec.read_line(); // the stop, to the node that failed as well
         exec.out(exited(1));
         co_return 0;
@@ -201,8 +211,9 @@ TEST_CASE("a node that cannot start the job says why, and the others are stopped
     FakeJob job(2);
     std::vector<std::string> commands;
     job.fakes[0]->on_exec("job start", until_stopped(commands));
-    job.fakes[1]->on_exec("job start", control({.type = wire::JobEvent::Type::error,
-                                                .error = {ErrorKind::node, "", "no space left on device", "free some"}}));
+    job.fakes[1]->on_exec("job start",
+                          control({.type = wire::JobEvent::Type::error,
+                                   .error = {ErrorKind::node, "", "no space left on device", "free some"}}));
     const auto outcome = job.run();
     REQUIRE(outcome.errors.size() == 1);
     CHECK(outcome.errors[0].where == "node-1");

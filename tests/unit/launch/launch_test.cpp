@@ -1,10 +1,8 @@
-#include "golden.hpp"
-
 #include "core/text.hpp"
+#include "golden.hpp"
 #include "launch/launcher.hpp"
 
 #include <doctest/doctest.h>
-
 #include <fmt/format.h>
 
 using namespace dockdist;
@@ -59,7 +57,8 @@ TEST_CASE("torchrun: more ranks than GPUs is an error that names the node") {
     request.ranks_per_node = 3;
     const auto launches = launch_torchrun(request);
     REQUIRE(launches.has_error());
-    CHECK(to_text(launches.error()) == "node-0: 3 ranks were asked for, and the node has 2 GPUs\n  use --gpus 2 or less");
+    CHECK(to_text(launches.error()) ==
+          "node-0: 3 ranks were asked for, and the node has 2 GPUs\n  use --gpus 2 or less");
 }
 
 TEST_CASE("plain: --gpus is refused") {

@@ -29,7 +29,8 @@ inline PlanContext context() {
 }
 
 inline ImageDetails image() {
-    return {.id = "sha256:1", .architecture = "amd64", .os = "linux", .env = {"PATH=/opt/conda/bin:/usr/bin"}};
+    return {
+        .id = "sha256:1", .architecture = "amd64", .os = "linux", .env = {"PATH=/opt/conda/bin:/usr/bin"}};
 }
 
 // Hosts that have the image and the toolkit, and no node yet.

@@ -71,7 +71,8 @@ TEST_CASE("GPUs as the engine is asked for them") {
         spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"0", "vendor.com/gpu=x"}};
         spec.hosts[0].cdi = true;
         CHECK(config_of(spec).device_requests ==
-              std::vector<DeviceRequest>{{.driver = "cdi", .device_ids = {"nvidia.com/gpu=0", "vendor.com/gpu=x"}}});
+              std::vector<DeviceRequest>{
+                  {.driver = "cdi", .device_ids = {"nvidia.com/gpu=0", "vendor.com/gpu=x"}}});
     }
     SUBCASE("two nodes on one host share its GPUs without overlap") {
         spec.hosts[0].gpus = {.kind = GpuSpec::Kind::count, .count = 4};

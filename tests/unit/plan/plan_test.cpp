@@ -88,7 +88,8 @@ TEST_CASE("a host that left the file loses its node, when it is still among the 
     auto observed = after_up(spec);
     spec.hosts[0].nodes = 1;
     const auto text = plan_text(spec, observed);
-    CHECK(text.find("remove container dockdist-vision-node-0-1  # the file does not name it") != std::string::npos);
+    CHECK(text.find("remove container dockdist-vision-node-0-1  # the file does not name it") !=
+          std::string::npos);
 }
 
 TEST_CASE("the image of a tag changed: the node is made anew") {
@@ -107,8 +108,8 @@ TEST_CASE("a cluster of the same name from another file is not touched") {
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].kind == ErrorKind::conflict);
     CHECK(result.errors[0].where == "node-0 (tcp://10.0.0.1:2375)");
-    CHECK(result.errors[0].message ==
-          "a cluster named vision is there already, made by eve@laptop:/tmp/cluster.yaml, and differs from this file");
+    CHECK(result.errors[0].message == "a cluster named vision is there already, made by "
+                                      "eve@laptop:/tmp/cluster.yaml, and differs from this file");
     CHECK(result.plan.empty());
 
     auto taking_over = context();
