@@ -45,7 +45,7 @@ int Context::fail(const Error& error) const {
     return fail(Errors{error});
 }
 
-Loaded load(const Context& context) {
+Loaded load(const Context& context, Secrets secrets) {
     std::filesystem::path file = context.options.file;
     if (file.empty()) {
         if (const auto named = client_environment("DOCKDIST_FILE"); named && !named->empty()) {
@@ -58,7 +58,7 @@ Loaded load(const Context& context) {
             file = std::move(*found);
         }
     }
-    auto loaded = load_spec_file(file, client_environment);
+    auto loaded = load_spec_file(file, client_environment, {.resolve_secrets = secrets == Secrets::resolve});
     for (const auto& warning : loaded.warnings) {
         context.reporter->on(
             {.kind = Event::Kind::warning,
@@ -80,8 +80,8 @@ std::string unique_id() {
     return fmt::format("{:08x}", random());
 }
 
-Connected connect(const Context& context) {
-    auto loaded = load(context);
+Connected connect(const Context& context, Secrets secrets) {
+    auto loaded = load(context, secrets);
     Connected connected{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
     if (!connected.errors.empty()) {
         return connected;
@@ -95,8 +95,8 @@ Connected connect(const Context& context) {
     return connected;
 }
 
-Task<Attached> attach_to_cluster(Context& context) {
-    auto connected = connect(context);
+Task<Attached> attach_to_cluster(Context& context, Secrets secrets) {
+    auto connected = connect(context, secrets);
     Attached attached{.spec = std::move(connected.spec),
                       .engines = std::move(connected.engines),
                       .errors = std::move(connected.errors)};

@@ -75,7 +75,10 @@ struct Loaded {
     ClusterSpec spec{};
     Errors errors{};
 };
-Loaded load(const Context& context);
+// Secrets are read only for commands that need them: a token that this machine lacks is no reason to refuse
+// `down`.
+enum class Secrets { leave, resolve };
+Loaded load(const Context& context, Secrets secrets);
 std::string origin_of(const ClusterSpec& spec); // USER@MACHINE:FILE
 std::string unique_id();                        // 8 hex digits
 
@@ -85,7 +88,7 @@ struct Connected {
     Errors errors{};
 };
 // load() and an engine a host, not yet connected.
-Connected connect(const Context& context);
+Connected connect(const Context& context, Secrets secrets = Secrets::leave);
 
 // The nodes that are ready, of all that the file names.
 struct Attached {
@@ -94,7 +97,7 @@ struct Attached {
     std::vector<ReadyNode> nodes{};
     Errors errors{};
 };
-Task<Attached> attach_to_cluster(Context& context);
+Task<Attached> attach_to_cluster(Context& context, Secrets secrets = Secrets::leave);
 // The one of `nodes` that `name` means: a node's name or its rank.
 Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::string& name);
 

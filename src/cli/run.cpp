@@ -1,5 +1,6 @@
 #include "cli/context.hpp"
 #include "cli/job_screen.hpp"
+#include "cli/json_job_sink.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "job/run_job.hpp"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -111,6 +113,16 @@ Result<Prepared> prepare(const Options& options, const Attached& cluster) {
     return Prepared{std::move(*settings), std::move(*nodes), std::move(*launches)};
 }
 
+// "job-1a2b3c4d: 4 ranks on 2 nodes".
+std::string describe(const std::vector<NodeLaunch>& launches, const JobId& job) {
+    int ranks = 0;
+    for (const auto& launch : launches) {
+        ranks += std::max(launch.ranks, 1);
+    }
+    return fmt::format("{}: {} rank{} on {} node{}", job.str(), ranks, ranks == 1 ? "" : "s", launches.size(),
+                       launches.size() == 1 ? "" : "s");
+}
+
 nlohmann::json to_json(const JobOutcome& outcome, const JobId& job) {
     nlohmann::json json{{"type", "result"},
                         {"job", job.str()},
@@ -150,8 +162,35 @@ Error failure_error(const JobFailure& failure, const JobId& job) {
             tail.empty() ? "" : "its last lines:\n" + tail};
 }
 
+Task<JobOutcome> run_on_screen(Context& context, const Attached& cluster, Prepared job, bool raw) {
+    FdSink sink;
+    auto output = probe_job_output();
+    output.raw = raw;
+    JobScreen screen(output, sink);
+    for (const auto& launch : job.launches) {
+        for (int i = 0; i < launch.ranks; ++i) {
+            screen.expect(launch.node, launch.first_rank + i);
+        }
+        if (launch.ranks == 0) {
+            screen.expect(launch.node, -1);
+        }
+    }
+    auto outcome = co_await run_job(cluster.engines, std::move(job.nodes), std::move(job.launches), job.job,
+                                    *context.interrupts, screen, *context.reporter);
+    screen.finish();
+    co_return outcome;
+}
+
+Task<JobOutcome> run_as_json(Context& context, const Attached& cluster, Prepared job) {
+    JsonJobSink sink;
+    auto outcome = co_await run_job(cluster.engines, std::move(job.nodes), std::move(job.launches), job.job,
+                                    *context.interrupts, sink, *context.reporter);
+    sink.finish();
+    co_return outcome;
+}
+
 Task<int> run(Context& context, Options options) {
-    auto cluster = co_await attach_to_cluster(context);
+    auto cluster = co_await attach_to_cluster(context, Secrets::resolve);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors) == 2 ? 2 : own_failure;
     }
@@ -160,22 +199,10 @@ Task<int> run(Context& context, Options options) {
         co_return context.fail(prepared.error()) == 2 ? 2 : own_failure;
     }
     const auto job = prepared->job.job;
-    FdSink sink;
-    auto output = probe_job_output();
-    output.raw = options.raw;
-    JobScreen screen(output, sink);
-    for (const auto& launch : prepared->launches) {
-        for (int i = 0; i < launch.ranks; ++i) {
-            screen.expect(launch.node, launch.first_rank + i);
-        }
-        if (launch.ranks == 0) {
-            screen.expect(launch.node, -1);
-        }
-    }
-    const auto outcome =
-        co_await run_job(cluster.engines, std::move(prepared->nodes), std::move(prepared->launches),
-                         prepared->job, *context.interrupts, screen, *context.reporter);
-    screen.finish();
+    context.reporter->on({.kind = Event::Kind::note, .text = describe(prepared->launches, job)});
+    const auto outcome = context.json()
+                             ? co_await run_as_json(context, cluster, std::move(*prepared))
+                             : co_await run_on_screen(context, cluster, std::move(*prepared), options.raw);
     if (outcome.first_failure) {
         context.fail(failure_error(*outcome.first_failure, job));
     }

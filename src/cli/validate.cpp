@@ -16,7 +16,7 @@ nlohmann::json to_json(const Errors& errors) {
 }
 
 Task<int> run_validate(Context& context) {
-    const auto loaded = load(context);
+    const auto loaded = load(context, Secrets::resolve);
     if (context.json()) {
         context.print_json({{"valid", loaded.errors.empty()}, {"errors", to_json(loaded.errors)}});
         co_return loaded.errors.empty() ? 0 : 2;

@@ -73,17 +73,21 @@ Task<Errors> PlanExecutor::on_hosts(std::string phase, std::vector<std::size_t> 
         }
     }
     timing.elapsed = since(begin);
-    reporter_.on({.kind = Event::Kind::phase_finished, .phase = phase, .elapsed = timing.elapsed});
-    timings_.push_back(std::move(timing));
+    finish_phase(std::move(timing));
     co_return errors;
 }
 
 Task<Observation> PlanExecutor::observe() {
-    Observation observation;
     const auto begin = std::chrono::steady_clock::now();
-    observation = co_await dockdist::observe(spec_, engines_, toolkit_.version, reporter_);
-    timings_.push_back({.phase = "observe", .elapsed = since(begin)});
+    reporter_.on({.kind = Event::Kind::phase_started, .phase = "observe"});
+    auto observation = co_await dockdist::observe(spec_, engines_, toolkit_.version, reporter_);
+    finish_phase({.phase = "observe", .elapsed = since(begin)});
     co_return observation;
+}
+
+void PlanExecutor::finish_phase(PhaseTiming timing) {
+    reporter_.on({.kind = Event::Kind::phase_finished, .phase = timing.phase, .elapsed = timing.elapsed});
+    timings_.push_back(std::move(timing));
 }
 
 Task<Errors> PlanExecutor::pull(const Plan& plan) {
@@ -271,9 +275,7 @@ Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds 
         10}; // the node's own deadline names its unreached peers: let it speak first
     auto result = co_await join_nodes(std::move(targets), spec_.name.str(), hello_timeout,
                                       ready_timeout + margin, reporter_);
-    PhaseTiming timing{.phase = "join", .elapsed = since(begin)};
-    reporter_.on({.kind = Event::Kind::phase_finished, .phase = "join", .elapsed = timing.elapsed});
-    timings_.push_back(std::move(timing));
+    finish_phase({.phase = "join", .elapsed = since(begin)});
     co_return result;
 }
 

@@ -32,6 +32,7 @@ private:
     template <class Work>
     Task<Errors> on_hosts(std::string phase, std::vector<std::size_t> hosts, Work work);
 
+    void finish_phase(PhaseTiming timing);
     Task<Status> pull_on(std::size_t host, const Plan& plan);
     Task<Status> create_on(std::size_t host, const Plan& plan);
     Task<Status> start_on(std::size_t host, const Plan& plan);

@@ -150,8 +150,20 @@ def test_torchrun_trains_over_two_hosts_and_the_loss_falls(lab):
         assert time.monotonic() - begin < 15
         assert_in("rank 3", failed.stderr)
         assert marked(c, "fail.py") == []
-        result = json.loads(c.run("run", "-o", "json", "--", "fail.py", code=7).stdout.splitlines()[-1])
+        lines = [json.loads(line) for line in c.run("run", "-o", "json", "--", "fail.py", code=7).stdout.splitlines()]
+        result = lines[-1]
         assert result["first_failure"]["rank"] == 3 and result["first_failure"]["node"] == "node-1"
+
+
+def test_output_as_json_is_json_to_the_last_line(lab):
+    with cluster(lab, "t-run-json") as c:
+        c.write().run("up")
+        done = c.run("run", "-o", "json", "--", "sh", "-c", "echo out; echo err >&2; printf unfinished")
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        output = sorted((x["node"], x["stream"], x["line"]) for x in lines if x["type"] == "output")
+        assert output == sorted((f"node-{i}", *rest) for i in (0, 1)
+                                for rest in (("stdout", "out"), ("stderr", "err"), ("stdout", "unfinished")))
+        assert lines[-1]["type"] == "result" and lines[-1]["exit_code"] == 0
 
 
 def test_a_job_runs_as_the_containers_user(lab):

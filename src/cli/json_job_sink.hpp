@@ -1,0 +1,29 @@
+// A job's output for programs (-o json), a line of JSON on stdout for each line of the job:
+//   {"type":"output","node":"node-0","rank":3,"stream":"stdout","line":"epoch 1 loss 0.4"}
+// rank is -1 for the launcher itself. A line above 64 KiB comes in parts; bytes that are not UTF-8 are
+// replaced.
+#pragma once
+
+#include "job/run_job.hpp"
+
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace dockdist {
+
+class JsonJobSink : public JobSink {
+public:
+    void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) override;
+    void flush() override;
+    // Prints what has no newline at its end.
+    void finish();
+
+private:
+    using Source = std::tuple<NodeName, int, StdStream>;
+    static void print(const Source& source, std::string_view line);
+
+    std::map<Source, std::string> partial_{};
+};
+
+} // namespace dockdist
