@@ -65,8 +65,8 @@ private:
         }
         ended_ = true;
         boost::system::error_code ignored;
-        input_.close(ignored);
-        resized_.cancel(ignored);
+        ignored = input_.close(ignored);
+        ignored = resized_.cancel(ignored);
         co_return result;
     }
 

@@ -154,7 +154,7 @@ Task<Result<std::optional<wire::JobResult>>> NodeJob::read_frames() {
 }
 
 Result<std::optional<wire::JobResult>> NodeJob::handle(wire::Frame frame) {
-    const auto going_on = std::optional<wire::JobResult>{};
+    auto going_on = std::optional<wire::JobResult>{};
     if (frame.kind == wire::Frame::Kind::output) {
         position_ = frame.position + wire::frame_header_size + frame.payload.size();
         handlers_.output(frame.rank, frame.stream == 2 ? StdStream::err : StdStream::out, frame.payload);

@@ -131,13 +131,13 @@ class TidyKey(Tree):
     def key(self, command="clang++ -c a.cpp"):
         self.write(".clang-tidy", "Checks: x\n") if not (self.root / ".clang-tidy").exists() else None
         files = [str(self.root / "src/low/one.hpp"), "/usr/include/stdio.h"]
-        return tidy.cache_key(self.root, "version 19", command, files)
+        return tidy.cache_key(self.root, self.root / "build", "version 19", command, files)
 
     def test_a_source_is_found_in_the_record_of_the_build(self):
-        record = "src/low/a.cpp.o: #deps 2, deps mtime 1 (VALID)\n    /work/a.cpp\n    gen/b.hpp\n\nold.o: #deps 1, deps mtime 1 (STALE)\n    c.cpp\n"
+        record = "src/low/a.cpp.o: #deps 2, deps mtime 1 (VALID)\n    /project/a.cpp\n    gen/b.hpp\n\nold.o: #deps 1, deps mtime 1 (STALE)\n    c.cpp\n"
         dependencies = tidy.parse_dependencies(pathlib.Path("/build"), record)
-        entry = {"command": "clang++ -DX=\\\"1\\\" -o src/low/a.cpp.o -c /work/a.cpp"}
-        self.assertEqual(dependencies, {tidy.object_of(entry): ["/work/a.cpp", "/build/gen/b.hpp"]})
+        entry = {"command": "clang++ -DX=\\\"1\\\" -o src/low/a.cpp.o -c /project/a.cpp"}
+        self.assertEqual(dependencies, {tidy.object_of(entry): ["/project/a.cpp", "/build/gen/b.hpp"]})
 
     def test_the_same_inputs_give_the_same_key(self):
         self.assertEqual(self.key(), self.key())

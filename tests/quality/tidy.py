@@ -43,16 +43,24 @@ def parse_dependencies(build, text):
     return dependencies
 
 
-def cache_key(root, version, command, files):
-    """Files of the project by content, others by size and time, which a package's update changes."""
+def cache_key(root, build, version, command, files):
+    """Files of ours by content, others by size and time, which a package's update changes. The same source in another
+    checkout is the same source, so neither folder's own path counts; nor do a launcher before the compiler and flags
+    that change no diagnosis."""
+
+    def placed(text):
+        return text.replace(str(build), "BUILD").replace(str(root), "ROOT")
+
+    words = shlex.split(command)
+    compiler = next((i for i, word in enumerate(words) if "clang" in pathlib.Path(word).name), 0)
+    flags = [placed(word) for word in words[compiler:] if not word.startswith(("-g", "-O"))]
     digest = hashlib.sha256()
-    root = root.resolve()
-    for word in (version, command, (root / ".clang-tidy").read_text()):
+    settings = [path.read_text() for path in (root / ".clang-tidy", root / "tests/.clang-tidy") if path.exists()]
+    for word in (version, *flags, *settings):
         digest.update(word.encode() + b"\0")
-    for name in sorted(set(files)):
-        path = pathlib.Path(name)
+    for name, path in sorted((placed(name), pathlib.Path(name)) for name in set(files)):
         digest.update(name.encode() + b"\0")
-        if path.resolve().is_relative_to(root):
+        if name.startswith(("BUILD", "ROOT")):
             digest.update(hashlib.sha256(path.read_bytes()).digest())
         else:
             stat = path.stat()
@@ -97,7 +105,7 @@ def main():
         if not is_ours(root, source) or options.only not in str(source) or source in todo:
             continue
         files = dependencies.get(object_of(entry))
-        passed = cache / cache_key(root, version, entry["command"], files) if files else None
+        passed = cache / cache_key(root, build, version, entry["command"], files) if files else None
         if passed and passed.exists():
             os.utime(passed)
             known += 1

@@ -48,8 +48,8 @@ Task<Result<Endpoints>> resolve(boost::asio::any_io_executor executor, EngineAdd
 
 void set_options(tcp::socket& socket) {
     boost::system::error_code ignored;
-    (void)socket.set_option(tcp::no_delay(true), ignored);
-    (void)socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+    ignored = socket.set_option(tcp::no_delay(true), ignored);
+    ignored = socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
     const auto set = [&](int name, int value) {
         ::setsockopt(socket.native_handle(), IPPROTO_TCP, name, &value, sizeof value);
     };
@@ -63,7 +63,7 @@ Task<Result<Socket>> connect_one(boost::asio::any_io_executor executor, EngineAd
                                  tcp::endpoint endpoint) {
     auto socket = std::make_unique<tcp::socket>(executor);
     boost::system::error_code error;
-    (void)socket->open(endpoint.protocol(), error);
+    error = socket->open(endpoint.protocol(), error);
     if (!error) {
         set_close_on_exec(socket->native_handle());
         set_options(*socket);

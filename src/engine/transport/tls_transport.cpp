@@ -24,16 +24,16 @@ Result<Context> load_context(const TlsFiles& files) {
     ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
     boost::system::error_code error;
     // A key with a passphrase is an error: OpenSSL would ask for it on the terminal.
-    (void)context->set_password_callback(
+    error = context->set_password_callback(
         [](std::size_t, ssl::context::password_purpose) { return std::string(); }, error);
-    (void)context->set_verify_mode(ssl::verify_peer, error);
+    error = context->set_verify_mode(ssl::verify_peer, error);
     const auto failed = [](const char* what, const std::string& path, const boost::system::error_code& why) {
         return Error{ErrorKind::config, "",
                      fmt::format("cannot use the file of tls.{} '{}': {}", what, path, why.message()),
                      "`tls:` names three PEM files: ca, cert and key (without a passphrase)"};
     };
     if (files.ca.empty()) {
-        (void)context->set_default_verify_paths(error);
+        error = context->set_default_verify_paths(error);
     } else if (context->load_verify_file(files.ca, error)) {
         return failed("ca", files.ca, error);
     }
@@ -110,7 +110,7 @@ public:
 
     void close() noexcept override {
         boost::system::error_code ignored;
-        (void)stream_.next_layer().close(ignored);
+        ignored = stream_.next_layer().close(ignored);
     }
 
     bool stale() override {

@@ -18,12 +18,12 @@ Task<Result<std::unique_ptr<ByteStream>>> connect_unix(boost::asio::any_io_execu
     stream_protocol::socket socket(executor);
     boost::asio::steady_timer pause(executor);
     boost::system::error_code error;
-    (void)socket.open(stream_protocol(), error);
+    error = socket.open(stream_protocol(), error);
     if (error) {
         co_return connect_error(address, error);
     }
     set_close_on_exec(socket.native_handle());
-    (void)socket.non_blocking(true, error);
+    error = socket.non_blocking(true, error);
     // A unix socket connects at once or, when the listener's queue is full, not at all (EAGAIN): nothing
     // tells when to try again, and Asio takes such a socket for a connected one.
     const stream_protocol::endpoint endpoint(address.path);
