@@ -21,6 +21,23 @@ std::optional<std::string> client_environment(const std::string& name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+// What the file may say and this version does not do: said before any host is touched.
+Errors not_done_yet(const ClusterSpec& spec) {
+    Errors errors;
+    for (const auto& host : spec.hosts) {
+        if (!host.context.empty()) {
+            errors.push_back({ErrorKind::config, host.name.str(), "`context:` is read, but not connected yet",
+                              "name the engine with `docker:` instead"});
+        }
+    }
+    if (spec.container.entrypoint == ContainerSpec::Entrypoint::image) {
+        errors.push_back({ErrorKind::config, spec.file.string(),
+                          "`container.entrypoint: image` is not done yet",
+                          "leave it out, and set in `container.env` what that entrypoint would set"});
+    }
+    return errors;
+}
+
 } // namespace
 
 void Context::print(std::string_view text) const {
@@ -83,8 +100,17 @@ std::string unique_id() {
 Connected connect(const Context& context, Secrets secrets) {
     auto loaded = load(context, secrets);
     Connected connected{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
+    if (connected.errors.empty()) {
+        connected.errors = not_done_yet(connected.spec);
+    }
     if (!connected.errors.empty()) {
         return connected;
+    }
+    if (!connected.spec.sync.empty()) {
+        context.reporter->on(
+            {.kind = Event::Kind::warning,
+             .subject = connected.spec.file.string(),
+             .text = "`sync:` is read, but not carried out yet: put the code on a shared mount"});
     }
     for (const auto& host : connected.spec.hosts) {
         auto engine = make_docker_engine(

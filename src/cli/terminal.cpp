@@ -1,6 +1,7 @@
 #include "cli/terminal.hpp"
 
 #include "async/run_all.hpp"
+#include "engine/exec_command.hpp"
 #include "report/output.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -168,19 +169,16 @@ bool is_interactive() {
 Task<Result<int>> exec_with_stdio(ContainerEngine& engine, ContainerId id, ExecConfig config) {
     const bool tty = config.tty;
     config.stdin_open = true;
-    const auto exec = co_await engine.create_exec(id, std::move(config));
+    auto exec = co_await start_command(engine, id, std::move(config));
     if (!exec) {
         co_return exec.error();
-    }
-    auto stream = co_await engine.start_exec(*exec, tty);
-    if (!stream) {
-        co_return stream.error();
     }
     std::optional<RawTerminal> raw;
     if (tty) {
         raw.emplace();
     }
-    Session session(co_await boost::asio::this_coro::executor, engine, *exec, tty, std::move(*stream));
+    Session session(co_await boost::asio::this_coro::executor, engine, exec->id, tty,
+                    std::move(exec->stream));
     co_return co_await session.run();
 }
 

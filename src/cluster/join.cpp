@@ -57,15 +57,11 @@ private:
         ExecConfig config;
         config.command = {layout::init, "join", nlohmann::json(target_.request).dump()};
         config.user = "0:0";
-        const auto exec = co_await target_.engine->create_exec(target_.id, config);
+        auto exec = co_await start_command(*target_.engine, target_.id, std::move(config));
         if (!exec) {
             co_return located(exec.error());
         }
-        auto stream = co_await target_.engine->start_exec(*exec, false);
-        if (!stream) {
-            co_return located(stream.error());
-        }
-        lines_ = std::make_unique<ExecLines>(std::move(*stream));
+        lines_ = std::make_unique<ExecLines>(std::move(exec->stream));
         auto message = co_await next();
         if (!message) {
             co_return message.error();

@@ -9,11 +9,9 @@ void append(std::string& text, const std::string& bytes, std::size_t limit) {
 
 } // namespace
 
-Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id, ExecConfig config,
-                                        std::size_t limit) {
-    config.stdin_open = false;
+Task<Result<StartedExec>> start_command(ContainerEngine& engine, ContainerId id, ExecConfig config) {
     const bool tty = config.tty;
-    const auto exec = co_await engine.create_exec(id, std::move(config));
+    auto exec = co_await engine.create_exec(id, std::move(config));
     if (!exec) {
         co_return exec.error();
     }
@@ -21,9 +19,19 @@ Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id,
     if (!stream) {
         co_return stream.error();
     }
+    co_return StartedExec{.id = std::move(*exec), .stream = std::move(*stream)};
+}
+
+Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id, ExecConfig config,
+                                        std::size_t limit) {
+    config.stdin_open = false;
+    auto exec = co_await start_command(engine, id, std::move(config));
+    if (!exec) {
+        co_return exec.error();
+    }
     CommandResult result;
     while (true) {
-        auto chunk = co_await (*stream)->read();
+        auto chunk = co_await exec->stream->read();
         if (!chunk) {
             co_return chunk.error();
         }
@@ -32,8 +40,8 @@ Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id,
         }
         append(chunk->stream == StdStream::err ? result.err : result.out, chunk->bytes, limit);
     }
-    (*stream).reset(); // the connection is free for the inspect
-    const auto state = co_await engine.inspect_exec(*exec);
+    exec->stream.reset(); // the connection is free for the inspect
+    const auto state = co_await engine.inspect_exec(exec->id);
     if (!state) {
         co_return state.error();
     }

@@ -8,6 +8,14 @@
 
 namespace dockdist {
 
+struct StartedExec {
+    ExecId id{};
+    std::unique_ptr<ExecStream> stream{};
+};
+
+// create_exec and start_exec: two round trips.
+Task<Result<StartedExec>> start_command(ContainerEngine& engine, ContainerId id, ExecConfig config);
+
 struct CommandResult {
     int exit_code = 0;
     std::string out{}, err{};

@@ -2,6 +2,7 @@
 
 #include "async/with_timeout.hpp"
 #include "core/text.hpp"
+#include "engine/exec_command.hpp"
 #include "wire/layout.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -18,22 +19,18 @@ Task<Status> NodeJob::open(std::vector<std::string> arguments, std::string first
     ExecConfig config;
     config.command = std::move(arguments);
     config.user = "0:0";
-    const auto exec = co_await engine_.create_exec(node_.id, config);
+    auto exec = co_await start_command(engine_, node_.id, std::move(config));
     if (!exec) {
         co_return exec.error();
-    }
-    auto stream = co_await engine_.start_exec(*exec, false);
-    if (!stream) {
-        co_return stream.error();
     }
     // A stop that was wanted while no stream was open goes first. Nobody else writes before stream_ is set.
     const auto lines = first_line + (stop_ ? wire::job_command_line(*stop_) : "");
     if (!lines.empty()) {
-        if (auto written = co_await (*stream)->write(lines); !written) {
+        if (auto written = co_await exec->stream->write(lines); !written) {
             co_return written;
         }
     }
-    stream_ = std::move(*stream);
+    stream_ = std::move(exec->stream);
     co_return ok;
 }
 

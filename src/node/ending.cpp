@@ -9,6 +9,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <map>
+#include <set>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -149,6 +150,19 @@ void Ending::look() {
     }
 }
 
+// Once, so that a program that takes a second TERM for "at once" is not hurried. But a child that a shell has
+// forked and that has not yet become its program takes the TERM as the shell would, and the program never
+// hears of it.
+bool Ending::must_be_told(pid_t pid) {
+    const auto program = read_link("/proc/" + std::to_string(pid) + "/exe");
+    const auto [told, is_new] = told_.try_emplace(pid, program);
+    if (!is_new && told->second == program) {
+        return false;
+    }
+    told->second = program;
+    return true;
+}
+
 void Ending::step() {
     if (done_) {
         return;
@@ -174,7 +188,7 @@ void Ending::step() {
     for (const auto pid : found) {
         if (killing) {
             ::kill(pid, SIGKILL);
-        } else if (told_.insert(pid).second) {
+        } else if (must_be_told(pid)) {
             sigval value{};
             value.sival_int = told_to_all;
             ::sigqueue(pid, SIGTERM, value);

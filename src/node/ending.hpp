@@ -4,7 +4,7 @@
 #include "node/loop.hpp"
 
 #include <functional>
-#include <set>
+#include <map>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -44,11 +44,12 @@ public:
 
 private:
     void step();
+    bool must_be_told(pid_t pid);
 
     Loop& loop_;
     ProcessScope scope_;
     std::function<void(std::vector<pid_t> left)> when_done_;
-    std::set<pid_t> told_{};
+    std::map<pid_t, std::string> told_{}; // pid → the program that it was when it was told to end
     Loop::Timer timer_ = 0;
     std::int64_t kill_at_ms_ = 0;
     std::int64_t give_up_at_ms_ = 0;

@@ -93,7 +93,7 @@ def test_a_mount_that_does_not_exist_on_one_host(lab):
 @contextlib.contextmanager
 def listener(engine, address, port):
     """A process that is not ours on a port of a host."""
-    body = {"Image": "dockdist-lab/busybox", "Cmd": ["nc", "-ll", "-s", address, "-p", str(port), "-e", "/bin/cat"],
+    body = {"Image": "dockdist-lab/busybox", "Cmd": ["nc", "-ll", "-p", str(port), "-e", "/bin/cat"],
             "HostConfig": {"NetworkMode": "host"}}
     status, data = engine.call("POST", "/v1.40/containers/create", body)
     assert status == 201, data
@@ -161,6 +161,28 @@ def test_every_mistake_of_the_file_at_once_with_its_place(lab):
         assert_in("did you mean `container`?", done.stderr)
         report = json.loads(c.run("validate", "-o", "json", code=2).stdout)
         assert report["valid"] is False and len(report["errors"]) == 2
+
+
+def test_what_is_not_done_yet_is_said_before_any_host_is_touched(lab):
+    with cluster(lab, "t-not-yet") as c:
+        c.write(container="entrypoint: image")
+        assert_in("not done yet", fails(c, "entrypoint", code=2))
+        c.write()
+        replace(c, f"docker: 'tcp://{lab.addresses[1]}:2375', insecure: true", f"docker: 'ssh://root@{lab.addresses[1]}'")
+        fails(c, "node-1 (ssh://", "not supported yet", code=2)
+
+
+def test_the_main_job_runs_over_tls(lab):
+    with cluster(lab, "t-tls") as c:
+        c.write()
+        tls = lab.env["LAB_TLS_DIR"]
+        for address in lab.addresses[:2]:
+            replace(c, f"tcp://{address}:2375', insecure: true",
+                    f"tcp://{address}:2376', tls: {{ca: {tls}/ca.pem, cert: {tls}/cert.pem, key: {tls}/key.pem}}")
+        c.run("up")
+        assert c.run("exec", "node-0", "--", "ssh", "node-1", "hostname").stdout == "node-1\n"
+        assert sorted(c.run("run", "--", "hostname").stdout.splitlines()) == ["[node-0] node-0", "[node-1] node-1"]
+        assert c.run("exec", "node-0", "--", "cat", input="half-closed\n").stdout == "half-closed\n"
 
 
 def test_a_hung_engine_is_a_deadline_not_a_wait_for_ever(lab):

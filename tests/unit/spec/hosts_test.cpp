@@ -43,7 +43,7 @@ TEST_CASE("a host in long form says everything") {
     CHECK(host.name == HostName("a"));
     CHECK(host.docker.scheme == EngineAddress::Scheme::tls);
     CHECK(host.docker.port == Port{2390});
-    CHECK(host.tls == TlsFiles{"/work/vision/certs/ca.pem", "/etc/c.pem", "/work/key.pem"});
+    CHECK(host.tls == TlsFiles{"/home/ada/vision/certs/ca.pem", "/etc/c.pem", "/home/ada/key.pem"});
     CHECK(host.address == "gpu-1.lab");
     CHECK(host.gpus.devices == std::vector<std::string>{"0", "GPU-1b"});
     CHECK(host.slots == 4);

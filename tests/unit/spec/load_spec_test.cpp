@@ -22,7 +22,7 @@ TEST_CASE("two keys make a cluster, and everything else has its default") {
     CHECK(spec.ssh == SshSpec{});
     CHECK(spec.sync.empty());
     CHECK(spec.launcher.empty());
-    CHECK(spec.file == "/work/vision/cluster.yaml");
+    CHECK(spec.file == "/home/ada/vision/cluster.yaml");
 }
 
 TEST_CASE("an image in long form") {
@@ -113,7 +113,7 @@ TEST_CASE("a variable that is taken from an environment without it is left out, 
     const auto loaded = load("image: a\nhosts: [ssh://h]\ncontainer: {env: [WANDB_MODE]}\n");
     CHECK(loaded.errors.empty());
     REQUIRE(loaded.warnings.size() == 1);
-    CHECK(loaded.warnings[0].where == "/work/vision/cluster.yaml:3:19");
+    CHECK(loaded.warnings[0].where == "/home/ada/vision/cluster.yaml:3:19");
     CHECK(loaded.spec.container.env.empty());
 }
 
@@ -169,10 +169,10 @@ TEST_CASE("sync takes folders from beside the file, from home, and absolute ones
     const auto source = [&](std::size_t i) {
         return std::filesystem::path(spec.sync.at(i).source).lexically_normal();
     };
-    CHECK(spec.sync.at(0) == SyncSpec{"/work/vision/", "/w"});
+    CHECK(spec.sync.at(0) == SyncSpec{"/home/ada/vision/", "/w"});
     CHECK(source(1) == "/home/ops/lib");
     CHECK(source(2) == "/abs/x");
-    CHECK(source(3) == "/work/up");
+    CHECK(source(3) == "/home/ada/up");
 }
 
 TEST_CASE("anchors, merge keys and x- keys work") {

@@ -16,7 +16,7 @@ Environment environment(std::map<std::string, std::string> variables) {
 }
 
 LoadedSpec load(const std::string& text, std::map<std::string, std::string> variables) {
-    return load_spec(text, "/work/vision/cluster.yaml", environment(std::move(variables)));
+    return load_spec(text, "/home/ada/vision/cluster.yaml", environment(std::move(variables)));
 }
 
 ClusterSpec load_good(const std::string& text, std::map<std::string, std::string> variables) {
