@@ -5,9 +5,6 @@
 #include "report/step.hpp"
 #include "wire/layout.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <set>
 
 namespace dockdist {
