@@ -1,155 +1,28 @@
 #include "node/job_command.hpp"
 
-#include "core/text.hpp"
 #include "node/ending.hpp"
 #include "node/follower.hpp"
 #include "node/init_channel.hpp"
 #include "node/job_frames.hpp"
+#include "node/job_part.hpp"
+#include "node/job_start.hpp"
 #include "node/job_store.hpp"
-#include "node/paths.hpp"
-#include "node/session.hpp"
-#include "node/supervisor.hpp"
+#include "wire/job.hpp"
 #include "wire/json_reader.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
+#include <csignal>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace dockdist::node {
 namespace {
 
-constexpr std::size_t longest_request = 64U << 20U; // files travel in it
-
 int fail(const Error& error) {
     print_error(error);
     return 1;
-}
-
-// One line; `rest` gets what came after it.
-Result<std::string> read_request(std::string& rest) {
-    std::string text;
-    char buffer[65536];
-    while (text.size() <= longest_request) {
-        const auto count = ::read(STDIN_FILENO, buffer, sizeof buffer);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count <= 0) {
-            break;
-        }
-        const auto before = text.size();
-        text.append(buffer, static_cast<std::size_t>(count));
-        if (const auto end = text.find('\n', before); end != std::string::npos) {
-            rest = text.substr(end + 1);
-            text.resize(end);
-            return text;
-        }
-    }
-    return Error{.kind = ErrorKind::protocol, .message = "the job request was cut short"};
-}
-
-Status write_files(const wire::JobRequest& request, const Account& account) {
-    for (const auto& [path, content] : request.files) {
-        const auto folder = path.substr(0, path.rfind('/'));
-        if (!folder.empty() && !is_folder(folder)) {
-            if (auto made = make_folders(folder, 0755); !made) {
-                return made;
-            }
-        }
-        if (auto written = replace_file(path, content, 0600, {account.uid, account.gid}); !written) {
-            return written;
-        }
-    }
-    return ok;
-}
-
-Result<PreparedJob> prepare(wire::JobRequest request) {
-    PreparedJob job;
-    std::string problem;
-    job.account = named_account(request.user, problem);
-    if (!problem.empty()) {
-        return Error{.kind = ErrorKind::config,
-                     .message = problem,
-                     .hint = "set container.user to a user of the image or to a numeric uid"};
-    }
-    if (auto written = write_files(request, job.account); !written) {
-        return written.error();
-    }
-    job.environment = job_environment(recorded_environment(), request, job.account);
-    job.workdir = request.workdir.empty() ? recorded_workdir() : request.workdir;
-    job.summary = {.job = request.job, .running = true, .started_ms = unix_ms(), .argv = request.argv};
-    if (auto created = create_job(job.summary); !created) {
-        return created.error();
-    }
-    auto log = OutputLog::create(job_log(request.job));
-    auto control = listen_unix(control_socket(request.job), SOCK_STREAM, 0600, {::geteuid(), ::getegid()});
-    auto ranks =
-        listen_unix(rank_socket(request.job), SOCK_SEQPACKET, 0600, {job.account.uid, job.account.gid});
-    if (!log || !control || !ranks) {
-        remove_tree(job_folder(request.job));
-        return !log ? log.error() : !control ? control.error() : ranks.error();
-    }
-    job.log = std::move(*log);
-    job.control = std::move(*control);
-    job.ranks = std::move(*ranks);
-    job.request = std::move(request);
-    return job;
-}
-
-// Twice forked, so that PID 1 becomes its parent, and without the exec's streams, which would keep the exec
-// open.
-Status start_supervisor(PreparedJob job) {
-    const pid_t between = ::fork();
-    if (between < 0) {
-        return system_error("cannot start the job's supervisor", errno);
-    }
-    if (between == 0) {
-        ::setsid();
-        if (const pid_t supervisor = ::fork(); supervisor != 0) {
-            ::_exit(supervisor < 0 ? 1 : 0);
-        }
-        const int null = ::open("/dev/null", O_RDWR);
-        for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-            ::dup2(null, stream);
-        }
-        ::close(null);
-        (void)::chdir("/");
-        ::_exit(supervise(std::move(job)));
-    }
-    int status = 0;
-    while (::waitpid(between, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (exit_status(status).code != 0) {
-        return Error{.kind = ErrorKind::node,
-                     .message = "cannot start the job's supervisor: too many processes"};
-    }
-    return ok;
-}
-
-int start() {
-    std::string rest;
-    const auto line = read_request(rest);
-    if (!line) {
-        return fail(line.error());
-    }
-    auto request = wire::parse_job_request(*line);
-    if (!request) {
-        return fail(request.error());
-    }
-    const auto id = request->job;
-    auto job = prepare(std::move(*request));
-    if (!job) {
-        return fail(job.error());
-    }
-    if (const auto started = start_supervisor(std::move(*job)); !started) {
-        return fail(started.error());
-    }
-    return follow_job(id, 0, std::move(rest));
 }
 
 struct JobArguments {
@@ -217,6 +90,7 @@ int stop(const JobArguments& arguments) {
             .hint =
                 "they wait in the kernel for a device or a file server; `dockdist down` ends the container"});
     }
+    remove_scratch(arguments.job); // where the supervisor could not
     print_event(event);
     return 0;
 }
@@ -237,29 +111,11 @@ int list() {
 
 } // namespace
 
-Environment job_environment(Environment container, const wire::JobRequest& request, const Account& account) {
-    apply_account(container, account);
-    for (const auto& name : request.unset) {
-        container.unset(name);
-    }
-    for (const auto& [name, value] : request.env) {
-        container.set(name, value);
-    }
-    if (const auto path = container.get("PATH")) {
-        container.set("PATH", with_toolkit_first(*path));
-    }
-    container.set(wire::job_mark, request.job);
-    if (const auto packed = pack_variables(request.env, request.unset)) {
-        container.set(job_environment_variable, *packed);
-    }
-    return container;
-}
-
 int run_job(const std::vector<std::string>& arguments) {
     ::umask(022);
     const auto what = arguments.empty() ? std::string() : arguments[0];
     if (what == "start" && arguments.size() == 1) {
-        return start();
+        return run_job_start();
     }
     if (what == "list" && arguments.size() == 1) {
         return list();

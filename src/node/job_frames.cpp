@@ -1,6 +1,7 @@
 #include "node/job_frames.hpp"
 
 #include "node/ending.hpp"
+#include "node/job_part.hpp"
 #include "node/job_store.hpp"
 #include "node/os.hpp"
 #include "wire/frame.hpp"
@@ -39,6 +40,7 @@ wire::JobResult result_without_supervisor(const std::string& job) {
         return summary->result;
     }
     (void)end_processes({.mark = job}, lost_grace_ms);
+    remove_scratch(job);
     wire::JobResult result{.code = 128 + SIGKILL, .signal = SIGKILL, .reason = "lost"};
     result.failures.push_back(
         {.code = result.code, .signal = result.signal, .tail = "the job's supervisor was killed"});

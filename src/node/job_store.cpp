@@ -19,11 +19,11 @@ std::string job_log(const std::string& job) {
 }
 
 std::string control_socket(const std::string& job) {
-    return paths().job_sockets + "/" + job + ".control";
+    return paths().job_sockets + "/" + job + ":control";
 }
 
 std::string rank_socket(const std::string& job) {
-    return paths().job_sockets + "/" + job + ".rank";
+    return paths().job_sockets + "/" + job + ":rank";
 }
 
 Status create_job(const wire::JobSummary& summary) {

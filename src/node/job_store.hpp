@@ -18,6 +18,7 @@ namespace dockdist::node {
 
 std::string job_folder(const std::string& job);
 std::string job_log(const std::string& job);
+// Beside the jobs' scratch folders; no job's name has a ':'.
 std::string control_socket(const std::string& job); // followers and stop; root only
 std::string rank_socket(const std::string& job);    // rank shims; root and container.user
 

@@ -5,6 +5,7 @@
 #include "node/join.hpp"
 #include "node/os.hpp"
 #include "node/rank_shim.hpp"
+#include "node/rank_spawner.hpp"
 #include "node/session.hpp"
 #include "node/wrappers.hpp"
 
@@ -21,10 +22,12 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
   dockdist-init join JSON                  exchanges keys with the cluster's other nodes
   dockdist-init check-peers                logs in to every other node
   dockdist-init job start|follow|stop|list runs jobs
-  dockdist-init rank -- CMD...             one rank, started by a launcher
+  dockdist-init rank                       one rank of the job, started by a launcher
+  dockdist-init ranks COUNT FIRST WORLD    COUNT ranks of the job, where there is no launcher
   dockdist-init with-environment [--user U] [--workdir W] [--env K=V] [--] [CMD...]
   dockdist-init session                    sshd's ForceCommand
   dockdist-init -c COMMAND                 a shell for images that have none
+and, by their own names: ssh, scp, sftp, ssh-keygen, pdsh, rsync, scontrol
 )";
 
 int dispatch(const std::string& program, const std::vector<std::string>& arguments) {
@@ -46,8 +49,11 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     if (command == "job") {
         return run_job(rest);
     }
-    if (command == "rank") {
-        return run_rank(rest);
+    if (command == "rank" && rest.empty()) {
+        return run_rank(Environment::own());
+    }
+    if (command == "ranks") {
+        return run_ranks(rest);
     }
     if (command == "session") {
         return run_session();

@@ -18,6 +18,41 @@ std::int64_t clock_ms(clockid_t clock) {
     return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
 }
 
+// Sorted, without . and ..
+std::vector<std::string> names_in(Fd folder_fd) {
+    std::vector<std::string> names;
+    DIR* folder = folder_fd.open() ? ::fdopendir(folder_fd.get()) : nullptr;
+    if (folder == nullptr) {
+        return names;
+    }
+    (void)folder_fd.release(); // closedir closes it
+    while (const dirent* entry = ::readdir(folder)) {
+        const std::string name = entry->d_name;
+        if (name != "." && name != "..") {
+            names.push_back(name);
+        }
+    }
+    ::closedir(folder);
+    std::ranges::sort(names);
+    return names;
+}
+
+// Goes down by descriptors: whoever may write in the tree cannot turn a folder into a link to elsewhere while
+// it is removed.
+void remove_entry(int parent, const std::string& name) {
+    if (::unlinkat(parent, name.c_str(), 0) == 0) {
+        return;
+    }
+    const Fd folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder.open()) {
+        return;
+    }
+    for (const auto& below : names_in(Fd(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)))) {
+        remove_entry(folder.get(), below);
+    }
+    ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+}
+
 } // namespace
 
 void Fd::reset() {
@@ -160,37 +195,11 @@ Status make_folders(const std::string& path, mode_t mode, Owner owner) {
 }
 
 void remove_tree(const std::string& path) {
-    struct stat status{};
-    if (::lstat(path.c_str(), &status) != 0) {
-        return;
-    }
-    if (!S_ISDIR(status.st_mode)) {
-        ::unlink(path.c_str());
-        return;
-    }
-    for (const auto& name : list_folder(path)) {
-        remove_tree(path + "/" + name);
-    }
-    ::rmdir(path.c_str());
+    remove_entry(AT_FDCWD, path);
 }
 
 std::vector<std::string> list_folder(const std::string& path) {
-    std::vector<std::string> names;
-    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR* folder = fd < 0 ? nullptr : ::fdopendir(fd);
-    if (folder == nullptr) {
-        Fd closes(fd);
-        return names;
-    }
-    while (const dirent* entry = ::readdir(folder)) {
-        const std::string name = entry->d_name;
-        if (name != "." && name != "..") {
-            names.push_back(name);
-        }
-    }
-    ::closedir(folder);
-    std::ranges::sort(names);
-    return names;
+    return names_in(Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
 }
 
 bool is_executable(const std::string& path) {
@@ -234,6 +243,12 @@ std::string read_link(const std::string& path) {
 
 std::int64_t monotonic_ms() {
     return clock_ms(CLOCK_MONOTONIC);
+}
+
+std::int64_t monotonic_us() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1000000 + now.tv_nsec / 1000;
 }
 
 std::int64_t unix_ms() {

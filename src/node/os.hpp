@@ -68,6 +68,7 @@ std::string mount_root(const std::string& path);
 std::string read_link(const std::string& path);
 
 std::int64_t monotonic_ms();
+std::int64_t monotonic_us();
 std::int64_t unix_ms();
 
 void set_nonblocking(int fd);

@@ -35,7 +35,7 @@ struct Paths {
     std::string hydra_hostfile = run + "/hostfile.hydra"; // MPICH's dialect: NAME:N
     std::string workdir = run + "/workdir";               // the folder in which the container was started
     std::string user_name = run + "/user-name";           // the account of jobs and sessions
-    std::string job_sockets = run + "/jobs";              // 0711; <job>.rank and <job>.control
+    std::string job_sockets = run + "/jobs";              // 0711; <job>, <job>:rank and <job>:control
 
     std::string sshd = under_root("/opt/dockdist/libexec/sshd");
     std::string ssh = under_root("/opt/dockdist/libexec/ssh");
@@ -44,7 +44,10 @@ struct Paths {
     std::string sftp_server = under_root("/opt/dockdist/libexec/sftp-server");
     std::string ssh_keygen = under_root("/opt/dockdist/libexec/ssh-keygen");
     std::string own = under_root("/opt/dockdist/libexec/dockdist-init");
+    std::string pdsh = under_root("/opt/dockdist/libexec/pdsh");
+    std::string rsync = under_root("/opt/dockdist/libexec/rsync");
     std::string ssh_wrapper = under_root("/opt/dockdist/bin/ssh");
+    std::string pdsh_wrapper = under_root("/opt/dockdist/bin/pdsh");
 
     std::string passwd = under_root("/etc/passwd");
     std::string group = under_root("/etc/group");

@@ -33,14 +33,18 @@ Program look_up(const std::string& name, const std::string& path) {
     for (const auto& folder : split(path, ':')) {
         const auto candidate = (folder.empty() ? "." : folder) + "/" + name;
         if (is_executable(candidate)) {
-            return {.path = candidate};
+            return {.path = candidate, .name = name};
         }
         there = there || (::access(candidate.c_str(), F_OK) == 0 && !is_folder(candidate));
     }
     if (there) {
-        return {.error = {.code = 126, .message = printable(name) + ": found, but not executable"}};
+        return {.path = {},
+                .name = {},
+                .error = {.code = 126, .message = printable(name) + ": found, but not executable"}};
     }
     return {
+        .path = {},
+        .name = {},
         .error = {.code = 127, .message = printable(name) + ": not found in PATH (" + printable(path) + ")"}};
 }
 
@@ -49,12 +53,16 @@ Program look_up(const std::string& name, const std::string& path) {
 Program find_program(const std::string& name, const Environment& environment) {
     if (name.find('/') != std::string::npos) {
         if (is_executable(name)) {
-            return {.path = name};
+            return {.path = name, .name = name};
         }
         if (::access(name.c_str(), F_OK) != 0) {
-            return {.error = {.code = 127, .message = printable(name) + ": no such file in this container"}};
+            return {.path = {},
+                    .name = {},
+                    .error = {.code = 127, .message = printable(name) + ": no such file in this container"}};
         }
         return {
+            .path = {},
+            .name = {},
             .error = {.code = 126,
                       .message = printable(name) + (is_folder(name) ? ": is a folder" : ": not executable")}};
     }
@@ -62,7 +70,9 @@ Program find_program(const std::string& name, const Environment& environment) {
     auto found = look_up(name, path);
     if (found.path.empty() && name == "python") {
         auto python3 = look_up("python3", path);
-        return python3.path.empty() ? found : python3;
+        if (!python3.path.empty()) {
+            return python3;
+        }
     }
     return found;
 }
@@ -146,7 +156,9 @@ int exec_program(const std::vector<std::string>& argv, Environment& environment)
         (void)write_all(STDERR_FILENO, "dockdist: " + program.error.message + "\n");
         return program.error.code;
     }
-    return exec_path(program.path, argv, environment);
+    auto words = argv;
+    words.front() = program.name;
+    return exec_path(program.path, words, environment);
 }
 
 Finished run_helper(const std::string& path, const std::vector<std::string>& argv, Environment environment,

@@ -22,6 +22,7 @@ struct ProgramError {
 };
 struct Program {
     std::string path{};
+    std::string name{};   // for argv[0]: Python finds itself, and its modules, by that
     ProgramError error{}; // when path is empty
 };
 Program find_program(const std::string& name, const Environment& environment);

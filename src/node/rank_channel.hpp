@@ -17,6 +17,7 @@ struct RankMessage {
     std::int32_t local_rank = -1;
     std::int32_t code = 0;
     std::int32_t signal = 0;
+    std::int64_t at_us = 0; // monotonic_us(): says which of several that were sent is the first
 };
 
 struct ReceivedRankMessage {

@@ -1,15 +1,18 @@
 #include "node/rank_shim.hpp"
 
+#include "core/text.hpp"
 #include "node/ending.hpp"
 #include "node/init_channel.hpp"
+#include "node/job_part.hpp"
 #include "node/job_store.hpp"
 #include "node/process.hpp"
 #include "node/rank_channel.hpp"
+#include "node/rank_environment.hpp"
+#include "node/session.hpp"
 #include "wire/job.hpp"
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -21,13 +24,6 @@
 
 namespace dockdist::node {
 namespace {
-
-int number_of(const Environment& environment, const char* name) {
-    const auto text = environment.get(name).value_or("");
-    int number = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() ? number : -1;
-}
 
 int die_as(ExitStatus status) {
     if (status.signal != 0) {
@@ -44,12 +40,8 @@ struct Streams {
     Pipe out{}, err{};
 };
 
-Streams offer_streams(const Environment& environment, int rank, int local_rank) {
+Streams offer_streams(const std::string& job, int rank, int local_rank) {
     Streams streams;
-    const auto job = environment.get(wire::job_mark).value_or("");
-    if (!wire::is_job_id(job)) {
-        return streams;
-    }
     auto socket = connect_unix(rank_socket(job), SOCK_SEQPACKET);
     auto out = make_pipe();
     auto err = make_pipe();
@@ -87,46 +79,62 @@ ExitStatus wait_for(pid_t child, int signal_fd) {
     }
 }
 
-} // namespace
-
-void name_ranks(Environment& environment) {
-    struct Names {
-        const char* name;
-        std::array<const char*, 4> others; // Open MPI, PMI, MPICH's own, Slurm
-    };
-    constexpr std::array table{
-        Names{"RANK", {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}},
-        Names{"LOCAL_RANK",
-              {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"}},
-        Names{"WORLD_SIZE", {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "", "SLURM_NTASKS"}},
-        Names{"LOCAL_WORLD_SIZE", {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", ""}},
-    };
-    for (const auto& entry : table) {
-        for (const auto* other : entry.others) {
-            if (const auto value = environment.get(other); *other != '\0' && value) {
-                environment.set_default(entry.name, *value);
-            }
-        }
+Result<JobPart> find_part(const Environment& own) {
+    const auto job = own.get(wire::job_mark).value_or("");
+    if (job.empty()) {
+        return Error{.kind = ErrorKind::usage,
+                     .message = std::string(wire::job_mark) + " is not set: no job has started this",
+                     .hint = "it is what dockdist's launchers start, and no command for people"};
     }
+    auto part = load_part(job);
+    if (!part) {
+        return Error{.kind = ErrorKind::not_found,
+                     .message =
+                         "this node has no part of job " + printable(job) + " (" + part.error().message + ")",
+                     .hint = "the launcher chose a node that is not of the job: look at its hostfile"};
+    }
+    if (part->rank_command.empty()) {
+        return Error{.kind = ErrorKind::usage, .message = "job " + job + " has no command for ranks"};
+    }
+    return part;
 }
 
-int run_rank(const std::vector<std::string>& arguments) {
-    const auto skip = !arguments.empty() && arguments.front() == "--" ? 1 : 0;
-    const std::vector<std::string> argv(arguments.begin() + skip, arguments.end());
-    if (argv.empty()) {
-        (void)write_all(STDERR_FILENO, "dockdist-init rank: no command\n");
-        return 2;
+[[noreturn]] void run_child(const JobPart& part, Environment& environment, const Streams& streams,
+                            pid_t shim) {
+    ::setpgid(0, 0); // each signal reaches the rank once, also when the launcher signals its group
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != shim) {
+        ::_exit(137);
     }
-    auto environment = Environment::own();
-    name_ranks(environment);
-    const int rank = number_of(environment, "RANK");
-    const int local_rank = number_of(environment, "LOCAL_RANK");
-    auto streams = offer_streams(environment, rank, local_rank);
+    reset_signals();
+    if (streams.supervisor.open()) {
+        ::dup2(streams.out.write.get(), STDOUT_FILENO);
+        ::dup2(streams.err.write.get(), STDERR_FILENO);
+    }
+    if (const auto entered = enter_folder(part.workdir); !entered) {
+        (void)write_all(STDERR_FILENO, "dockdist: " + to_text(entered.error()) + "\n");
+        ::_exit(126);
+    }
+    ::_exit(exec_program(rank_argv(part, environment), environment));
+}
+
+} // namespace
+
+int run_rank(Environment own) {
+    const auto part = find_part(own);
+    if (!part) {
+        (void)write_all(STDERR_FILENO, "dockdist-init rank: " + to_text(part.error()) + "\n");
+        return 125;
+    }
+    auto environment = rank_environment(std::move(own), recorded_environment(), *part);
+    const int rank = number_in(environment, "RANK");
+    const int local_rank = number_in(environment, "LOCAL_RANK");
+    auto streams = offer_streams(part->job, rank, local_rank);
 
     constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT,  SIGHUP, SIGQUIT,
                                  SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
     const auto signal_fd = take_signals(signals);
-    const pid_t own = ::getpid();
+    const pid_t shim = ::getpid();
     const pid_t child = signal_fd ? ::fork() : -1;
     if (child < 0) {
         (void)write_all(STDERR_FILENO,
@@ -134,17 +142,7 @@ int run_rank(const std::vector<std::string>& arguments) {
         return 126;
     }
     if (child == 0) {
-        ::setpgid(0, 0); // each signal reaches the rank once, also when the launcher signals its group
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::getppid() != own) {
-            ::_exit(137);
-        }
-        reset_signals();
-        if (streams.supervisor.open()) {
-            ::dup2(streams.out.write.get(), STDOUT_FILENO);
-            ::dup2(streams.err.write.get(), STDERR_FILENO);
-        }
-        ::_exit(exec_program(argv, environment));
+        run_child(*part, environment, streams, shim);
     }
     streams.out = {};
     streams.err = {};
@@ -154,7 +152,8 @@ int run_rank(const std::vector<std::string>& arguments) {
                                                            .rank = rank,
                                                            .local_rank = local_rank,
                                                            .code = status.code,
-                                                           .signal = status.signal});
+                                                           .signal = status.signal,
+                                                           .at_us = monotonic_us()});
     }
     return die_as(status);
 }

@@ -3,19 +3,13 @@
 
 #include "node/environment.hpp"
 
-#include <string>
-#include <vector>
-
 namespace dockdist::node {
 
-// `dockdist-init rank -- CMD…`: one rank, started by a launcher. CMD runs as a child in a process group of
-// its own; its output goes straight to the job's supervisor on this node, with the rank on it, and so does
-// its true exit status, at once. Where there is no supervisor (a rank that came by ssh), it just inherits.
-// Ends as CMD ended: same code, same signal.
-int run_rank(const std::vector<std::string>& arguments);
-
-// Pure: RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE from what Open MPI, PMI (MPICH) or Slurm call them,
-// where they are not set.
-void name_ranks(Environment& environment);
+// `dockdist-init rank`: this node's rank command (wire/job.hpp), for the job whose mark stands in `own`, the
+// environment that the launcher gave. It runs as a child in a process group of its own; its output goes
+// straight to the job's supervisor on this node, with the rank on it, and so does its true exit status, at
+// once. Where the supervisor is gone, it just inherits. Ends as the command ended: same code, same signal;
+// 125 where this node has no part of the job.
+int run_rank(Environment own);
 
 } // namespace dockdist::node

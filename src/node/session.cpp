@@ -102,7 +102,11 @@ int run_session() {
     const auto from_sshd = Environment::own();
     const auto account = account_of(::geteuid(), ::getegid(), from_sshd.get("USER").value_or(""),
                                     read_file_or_empty(paths().passwd), read_file_or_empty(paths().group));
-    auto environment = session_environment(recorded_environment(), from_sshd, account);
+    std::optional<JobPart> part;
+    if (auto loaded = load_part(from_sshd.get(wire::job_mark).value_or(""))) {
+        part = std::move(*loaded);
+    }
+    auto environment = session_environment(recorded_environment(), from_sshd, account, part);
     enter_workdir(account);
     const auto command = from_sshd.get("SSH_ORIGINAL_COMMAND").value_or("");
     return environment.get(wire::job_mark) ? run_watched(account, command, environment)

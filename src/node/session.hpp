@@ -3,6 +3,7 @@
 
 #include "node/accounts.hpp"
 #include "node/environment.hpp"
+#include "node/job_part.hpp"
 
 #include <optional>
 #include <string>
@@ -26,8 +27,10 @@ int run_as_shell(const std::vector<std::string>& arguments);
 // HOME, USER, LOGNAME and SHELL of the account, where the container's environment does not set them. A HOME
 // that the engine has put there for PID 1 (root's, or / where the image names no users) counts as not set.
 void apply_account(Environment& environment, const Account& account);
-// The container's environment, with what sshd alone knows (SSH_*, TERM) and what the job sent along.
-Environment session_environment(Environment container, const Environment& from_sshd, const Account& account);
+// The container's environment, with what sshd alone knows (SSH_*, TERM) and what belongs to the session's
+// job: this node's part of it, else what the job sent along.
+Environment session_environment(Environment container, const Environment& from_sshd, const Account& account,
+                                const std::optional<JobPart>& part = std::nullopt);
 // The argv that runs `command` (empty: an interactive shell) in `shell`.
 std::vector<std::string> shell_argv(const std::string& shell, const std::string& command);
 // Words as a POSIX shell splits and unquotes them; nothing when it needs more than that (an expansion, a

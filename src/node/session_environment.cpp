@@ -19,7 +19,8 @@ void apply_account(Environment& environment, const Account& account) {
     environment.set_default("SHELL", account.shell);
 }
 
-Environment session_environment(Environment container, const Environment& from_sshd, const Account& account) {
+Environment session_environment(Environment container, const Environment& from_sshd, const Account& account,
+                                const std::optional<JobPart>& part) {
     apply_account(container, account);
     for (const auto* name : {"SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "SSH_ORIGINAL_COMMAND"}) {
         container.unset(name);
@@ -31,7 +32,9 @@ Environment session_environment(Environment container, const Environment& from_s
     if (const auto terminal = from_sshd.get("TERM"); terminal && from_sshd.get("SSH_TTY")) {
         container.set("TERM", *terminal);
     }
-    if (const auto job = from_sshd.get(wire::job_mark); job && wire::is_job_id(*job)) {
+    if (part) {
+        apply_part(container, *part);
+    } else if (const auto job = from_sshd.get(wire::job_mark); job && wire::is_job_id(*job)) {
         if (const auto packed = from_sshd.get(job_environment_variable)) {
             apply_packed(container, *packed);
             container.set(job_environment_variable, *packed);

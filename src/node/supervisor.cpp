@@ -3,6 +3,7 @@
 #include "node/command_start.hpp"
 #include "node/ending.hpp"
 #include "node/follower_list.hpp"
+#include "node/job_part.hpp"
 #include "node/job_store.hpp"
 #include "node/loop.hpp"
 #include "node/oom.hpp"
@@ -11,13 +12,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <map>
 #include <memory>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dockdist::node {
 namespace {
@@ -29,9 +30,11 @@ constexpr std::size_t chunk = 256U << 10U;
 class Supervisor {
 public:
     explicit Supervisor(PreparedJob job)
-        : job_(std::move(job)), followers_(loop_, std::move(job_.control), job_.request.lease_ms),
-          ending_(loop_, {.mark = job_.request.job, .root = ::getpid()},
-                  [this](std::vector<pid_t> left) { finish(std::move(left)); }) {}
+        : job_(std::move(job)), followers_(loop_, std::move(job_.control), job_.lease_ms),
+          ending_(loop_, {.mark = job_.summary.job, .root = ::getpid()},
+                  [this](std::vector<pid_t> left) { finish(std::move(left)); }),
+          leftovers_(loop_, {.mark = {}, .root = ::getpid()},
+                     [this](std::vector<pid_t> left) { finish(std::move(left)); }) {}
 
     int run();
 
@@ -40,7 +43,11 @@ private:
         Fd socket{};
         RankMessage begun{};
         Fd out{}, err{};
-        bool ended = false;
+    };
+    struct RankEnd {
+        std::int64_t at_us = 0;
+        RankMessage begun{};
+        ExitStatus status{};
     };
 
     void start_command();
@@ -50,20 +57,26 @@ private:
     void command_ended(ExitStatus status);
     void accept_rank();
     void hear_rank(RankConnection& rank);
+    void hear_all_ranks();
     void watch_output(const Fd& pipe, std::uint8_t stream, std::int32_t rank);
     bool read_output(const Fd& pipe, std::uint8_t stream, std::int32_t rank);
     void drain(Fd& pipe, std::uint8_t stream, std::int32_t rank);
     void failed(std::int32_t rank, std::int32_t local_rank, ExitStatus status);
     void stop(const std::string& reason, std::int64_t grace_ms);
+    void end_without_command();
     void finish(std::vector<pid_t> left);
 
     Loop loop_{};
     PreparedJob job_;
     FollowerList followers_;
-    Ending ending_;
+    Ending ending_; // of the whole job on this node
+    // Of what the command left behind when it ended by itself: another node's command may still be at work
+    // here over ssh.
+    Ending leftovers_;
     Fd signals_{};
     Fd out_{}, err_{}; // of the command
-    std::map<int, std::unique_ptr<RankConnection>> ranks_{};
+    std::vector<std::unique_ptr<RankConnection>> ranks_{};
+    std::vector<RankEnd> failed_ranks_{}; // not yet told
     std::string buffer_ = std::string(chunk, '\0');
     std::int64_t oom_kills_before_ = oom_kills();
     pid_t command_ = 0;
@@ -82,8 +95,13 @@ int Supervisor::run() {
     loop_.watch(signals_.get(), POLLIN, [this](short) { on_signal(); });
     loop_.watch(job_.ranks.get(), POLLIN, [this](short) { accept_rank(); });
     followers_.on_stop = [this](std::int64_t grace_ms) { stop("stop", grace_ms); };
-    followers_.on_lease_over = [this] { stop("lease", job_.request.grace_ms); };
-    loop_.after_each_round([this] { followers_.log_is(job_.log.size()); });
+    followers_.on_lease_over = [this] { stop("lease", job_.grace_ms); };
+    loop_.after_each_round([this] {
+        if (!failed_ranks_.empty()) {
+            hear_all_ranks();
+        }
+        followers_.log_is(job_.log.size());
+    });
     start_command();
     if (!finished_) {
         loop_.run();
@@ -92,15 +110,17 @@ int Supervisor::run() {
 }
 
 void Supervisor::start_command() {
-    auto started = start_command_of(job_);
-    if (started.pid == 0) {
-        return cannot_start(started.error);
+    if (!job_.argv.empty()) {
+        auto started = start_command_of(job_);
+        if (started.pid == 0) {
+            return cannot_start(started.error);
+        }
+        command_ = started.pid;
+        out_ = std::move(started.out);
+        err_ = std::move(started.err);
+        watch_output(out_, 1, -1);
+        watch_output(err_, 2, -1);
     }
-    command_ = started.pid;
-    out_ = std::move(started.out);
-    err_ = std::move(started.err);
-    watch_output(out_, 1, -1);
-    watch_output(err_, 2, -1);
     wire::JobEvent event{.type = wire::JobEvent::Type::started};
     event.pid = command_;
     followers_.tell(wire::job_event(event));
@@ -156,7 +176,7 @@ void Supervisor::accept_rank() {
         return;
     }
     const int number = socket.get();
-    auto& rank = *(ranks_[number] = std::make_unique<RankConnection>());
+    auto& rank = *ranks_.emplace_back(std::make_unique<RankConnection>());
     rank.socket = std::move(socket);
     loop_.watch(number, POLLIN, [this, &rank](short) { hear_rank(rank); });
 }
@@ -168,6 +188,7 @@ void Supervisor::hear_rank(RankConnection& rank) {
             return;
         }
         if (received && (*received)->message.kind == RankMessage::Kind::begun && !rank.out.open()) {
+            ++job_.summary.result.ranks;
             rank.begun = (*received)->message;
             rank.out = std::move((*received)->out);
             rank.err = std::move((*received)->err);
@@ -180,14 +201,29 @@ void Supervisor::hear_rank(RankConnection& rank) {
         rank.socket.reset();
         drain(rank.out, 1, rank.begun.rank);
         drain(rank.err, 2, rank.begun.rank);
-        ExitStatus status{.code = 128 + SIGKILL, .signal = SIGKILL};
+        RankEnd end{.at_us = monotonic_us(),
+                    .begun = rank.begun,
+                    .status = {.code = 128 + SIGKILL, .signal = SIGKILL}};
         if (received) {
-            status = {.code = (*received)->message.code, .signal = (*received)->message.signal};
+            const auto& message = (*received)->message;
+            end.at_us = message.at_us;
+            end.status = {.code = message.code, .signal = message.signal};
         }
-        rank.ended = true;
-        if (status.code != 0) {
-            failed(rank.begun.rank, rank.begun.local_rank, status);
+        if (end.status.code != 0) {
+            failed_ranks_.push_back(end);
         }
+    }
+}
+
+// The first failure is the one that people look at. When one is heard, all that came before it have been sent
+// too, and wait in some other socket.
+void Supervisor::hear_all_ranks() {
+    for (const auto& rank : ranks_) {
+        hear_rank(*rank);
+    }
+    std::ranges::sort(failed_ranks_, {}, &RankEnd::at_us);
+    for (const auto& end : std::exchange(failed_ranks_, {})) {
+        failed(end.begun.rank, end.begun.local_rank, end.status);
     }
 }
 
@@ -226,14 +262,12 @@ void Supervisor::reap() {
         }
     }
     ending_.look();
+    leftovers_.look();
 }
 
 void Supervisor::command_ended(ExitStatus status) {
     command_done_ = true;
-    // What the ranks said before their launcher ended comes first.
-    for (const auto& [number, rank] : ranks_) {
-        hear_rank(*rank);
-    }
+    hear_all_ranks(); // what the ranks said before their launcher ended comes first
     drain(out_, 1, -1);
     drain(err_, 2, -1);
     auto& result = job_.summary.result;
@@ -243,7 +277,7 @@ void Supervisor::command_ended(ExitStatus status) {
         failed(-1, -1, status);
     }
     if (!ending_.begun()) {
-        ending_.begin(std::min(job_.request.grace_ms, leftover_grace_ms));
+        leftovers_.begin(std::min(job_.grace_ms, leftover_grace_ms));
     }
 }
 
@@ -259,6 +293,19 @@ void Supervisor::stop(const std::string& reason, std::int64_t grace_ms) {
     }
 }
 
+// What the job's code is when no command gave one.
+void Supervisor::end_without_command() {
+    command_done_ = true;
+    auto& result = job_.summary.result;
+    if (command_ != 0) {
+        result.code = 128 + SIGKILL;
+        result.signal = SIGKILL;
+    } else if (!result.failures.empty()) {
+        result.code = result.failures.front().code;
+        result.signal = result.failures.front().signal;
+    }
+}
+
 void Supervisor::finish(std::vector<pid_t> left) {
     if (finished_) {
         return;
@@ -267,30 +314,30 @@ void Supervisor::finish(std::vector<pid_t> left) {
     if (!command_done_) {
         reap();
     }
-    if (!command_done_) {
-        command_done_ = true;
-        job_.summary.result.code = 128 + SIGKILL;
-        job_.summary.result.signal = SIGKILL;
-    }
-    for (const auto& [number, rank] : ranks_) {
-        hear_rank(*rank);
+    hear_all_ranks();
+    for (const auto& rank : ranks_) {
         drain(rank->out, 1, rank->begun.rank);
         drain(rank->err, 2, rank->begun.rank);
     }
     drain(out_, 1, -1);
     drain(err_, 2, -1);
+    if (!command_done_) {
+        end_without_command();
+    }
     for (const auto pid : left) {
         job_.log.append(2, -1,
                         "dockdist: process " + std::to_string(pid) +
                             " does not end: it waits in the kernel for a device or a file server\n");
     }
     job_.summary.running = false;
+    job_.ports.clear();
+    remove_scratch(job_.summary.job);
     (void)save_summary(job_.summary);
     wire::JobEvent event{.type = wire::JobEvent::Type::exited};
     event.result = job_.summary.result;
     // Nobody finds a supervisor from here on: a follower that comes now reads the summary.
-    ::unlink(control_socket(job_.request.job).c_str());
-    ::unlink(rank_socket(job_.request.job).c_str());
+    ::unlink(control_socket(job_.summary.job).c_str());
+    ::unlink(rank_socket(job_.summary.job).c_str());
     followers_.say_goodbye(wire::job_event(event));
     loop_.stop();
 }

@@ -1,6 +1,7 @@
 #include "wire/job.hpp"
 
 #include "wire/json_reader.hpp"
+#include "wire/layout.hpp"
 
 #include <algorithm>
 
@@ -33,32 +34,88 @@ bool is_variable_name(const std::string& name) {
     return !name.empty() && name.find('=') == std::string::npos && !has_nul(name);
 }
 
-void check_request(const JobRequest& request, ObjectReader& reader) {
-    if (!is_job_id(request.job)) {
+bool are_variables(const std::map<std::string, std::string>& env) {
+    return std::ranges::all_of(
+        env, [](const auto& entry) { return is_variable_name(entry.first) && !has_nul(entry.second); });
+}
+
+void check_opening(const JobOpening& opening, ObjectReader& reader) {
+    if (!is_job_id(opening.job)) {
         reader.fail("\"job\" must be 1 to 64 letters, digits, '-', '_' or '.', and not begin with '.'");
     }
-    if (request.argv.empty() || request.argv.front().empty()) {
-        reader.fail("\"argv\" names no program");
+    if (!are_variables(opening.env) || !are_variables(opening.secrets)) {
+        reader.fail("\"env\" or \"secrets\": a name is empty or has '=', or a NUL byte stands in it");
     }
-    if (std::ranges::any_of(request.argv, has_nul)) {
-        reader.fail("\"argv\" holds a NUL byte");
+    if (has_nul(opening.workdir) || has_nul(opening.user)) {
+        reader.fail("\"workdir\" or \"user\" holds a NUL byte");
     }
-    for (const auto& [name, value] : request.env) {
-        if (!is_variable_name(name) || has_nul(value)) {
-            reader.fail("\"env\": a name is empty or has '=', or a NUL byte stands in it");
+    if (opening.lease_ms < 0 || opening.grace_ms < 0 || opening.ports < 0 || opening.ports > 64) {
+        reader.fail("\"lease_ms\" and \"grace_ms\" must not be negative, \"ports\" be 0 to 64");
+    }
+    for (const auto& question : opening.questions) {
+        if (question.argv.empty() || question.argv.front().empty() ||
+            std::ranges::any_of(question.argv, has_nul)) {
+            reader.fail("\"questions\": one names no program, or a NUL byte stands in it");
         }
     }
-    for (const auto& [path, content] : request.files) {
+}
+
+void check_start(const JobStart& start, ObjectReader& reader) {
+    for (const auto* words : {&start.argv, &start.rank_command}) {
+        if (!words->empty() && words->front().empty()) {
+            reader.fail("\"argv\" or \"rank_command\" names no program");
+        }
+        if (std::ranges::any_of(*words, has_nul)) {
+            reader.fail("\"argv\" or \"rank_command\" holds a NUL byte");
+        }
+    }
+    if (!are_variables(start.env)) {
+        reader.fail("\"env\": a name is empty or has '=', or a NUL byte stands in it");
+    }
+    for (const auto& [path, content] : start.files) {
         if (path.empty() || path.front() != '/' || has_nul(path)) {
             reader.fail("\"files\": a path is not absolute");
         }
     }
-    if (has_nul(request.workdir) || has_nul(request.user)) {
-        reader.fail("\"workdir\" or \"user\" holds a NUL byte");
+    if (start.local_rank_at > static_cast<int>(start.rank_command.size())) {
+        reader.fail("\"local_rank_at\" is behind the last word of \"rank_command\"");
     }
-    if (request.lease_ms < 0 || request.grace_ms < 0 || request.ranks < 0 || request.first_rank < 0) {
-        reader.fail("\"lease_ms\", \"grace_ms\", \"ranks\" and \"first_rank\" must not be negative");
+}
+
+// The objects of an array; nothing when it is missing or wrong.
+template <class Read>
+void read_objects(ObjectReader& reader, const char* key, Read read) {
+    const auto* items = reader.array(key);
+    if (items == nullptr) {
+        return;
     }
+    for (const auto& item : *items) {
+        if (!item.is_object()) {
+            return reader.fail(std::string("\"") + key + "\" must be an array of objects");
+        }
+        ObjectReader nested(item, key);
+        read(nested);
+        if (nested.failed()) {
+            return reader.fail(nested.error().message);
+        }
+    }
+}
+
+void read_facts(ObjectReader& reader, NodeFacts& facts) {
+    if (const auto* ports = reader.array("ports")) {
+        for (const auto& port : *ports) {
+            if (!port.is_number_integer() || port < 1 || port > 65535) {
+                return reader.fail("\"ports\" must be an array of port numbers");
+            }
+            facts.ports.push_back(port.get<int>());
+        }
+    }
+    read_objects(reader, "answers", [&](ObjectReader& answer) {
+        auto& read = facts.answers.emplace_back();
+        answer.read("name", read.name);
+        answer.read("code", read.code);
+        answer.read_bytes("output", read.output);
+    });
 }
 
 void read_failure(ObjectReader& reader, RankFailure& failure) {
@@ -72,21 +129,12 @@ void read_failure(ObjectReader& reader, RankFailure& failure) {
 
 void read_result(ObjectReader& reader, JobResult& result) {
     reader.read("code", result.code);
+    reader.read("ranks", result.ranks);
     reader.read("signal", result.signal);
     reader.read("stopped", result.stopped);
     reader.read("reason", result.reason);
-    if (const auto* failures = reader.array("failures")) {
-        for (const auto& item : *failures) {
-            ObjectReader failure(item, "a failure");
-            if (!item.is_object()) {
-                return reader.fail("\"failures\" must be an array of objects");
-            }
-            read_failure(failure, result.failures.emplace_back());
-            if (failure.failed()) {
-                return reader.fail(failure.error().message);
-            }
-        }
-    }
+    read_objects(reader, "failures",
+                 [&](ObjectReader& failure) { read_failure(failure, result.failures.emplace_back()); });
 }
 
 } // namespace
@@ -98,18 +146,38 @@ bool is_job_id(std::string_view text) {
     });
 }
 
-void to_json(json& out, const JobRequest& request) {
-    out = json{{"job", request.job},
-               {"argv", bytes_array(request.argv)},
-               {"env", bytes_object(request.env)},
-               {"unset", bytes_array(request.unset)},
-               {"workdir", bytes_to_json(request.workdir)},
-               {"user", request.user},
-               {"files", bytes_object(request.files)},
-               {"ranks", request.ranks},
-               {"first_rank", request.first_rank},
-               {"lease_ms", request.lease_ms},
-               {"grace_ms", request.grace_ms}};
+std::string job_scratch(const std::string& job) {
+    return std::string(layout::run) + "/jobs/" + job;
+}
+
+void to_json(json& out, const JobOpening& opening) {
+    out = json{{"job", opening.job},
+               {"env", bytes_object(opening.env)},
+               {"secrets", bytes_object(opening.secrets)},
+               {"unset", bytes_array(opening.unset)},
+               {"workdir", bytes_to_json(opening.workdir)},
+               {"user", opening.user},
+               {"lease_ms", opening.lease_ms},
+               {"grace_ms", opening.grace_ms},
+               {"questions", json::array()},
+               {"ports", opening.ports}};
+    for (const auto& question : opening.questions) {
+        out["questions"].push_back({{"name", question.name}, {"argv", bytes_array(question.argv)}});
+    }
+}
+
+void to_json(json& out, const JobStart& start) {
+    out = json{{"argv", bytes_array(start.argv)},      {"env", bytes_object(start.env)},
+               {"files", bytes_object(start.files)},   {"rank_command", bytes_array(start.rank_command)},
+               {"local_rank_at", start.local_rank_at}, {"rank_secrets", start.rank_secrets}};
+}
+
+void to_json(json& out, const NodeFacts& facts) {
+    out = json{{"ports", facts.ports}, {"answers", json::array()}};
+    for (const auto& answer : facts.answers) {
+        out["answers"].push_back(
+            {{"name", answer.name}, {"code", answer.code}, {"output", bytes_to_json(answer.output)}});
+    }
 }
 
 void to_json(json& out, const RankFailure& failure) {
@@ -119,11 +187,8 @@ void to_json(json& out, const RankFailure& failure) {
 }
 
 void to_json(json& out, const JobResult& result) {
-    out = json{{"code", result.code},
-               {"signal", result.signal},
-               {"stopped", result.stopped},
-               {"reason", result.reason},
-               {"failures", result.failures}};
+    out = json{{"code", result.code},       {"ranks", result.ranks},   {"signal", result.signal},
+               {"stopped", result.stopped}, {"reason", result.reason}, {"failures", result.failures}};
 }
 
 void to_json(json& out, const JobSummary& summary) {
@@ -134,33 +199,58 @@ void to_json(json& out, const JobSummary& summary) {
                {"result", summary.result}};
 }
 
-Result<JobRequest> parse_job_request(std::string_view line) {
-    const auto object = parse_object(line, "the job request");
+Result<JobOpening> parse_job_opening(std::string_view line) {
+    const auto object = parse_object(line, "the job's opening");
     if (!object) {
         return object.error();
     }
-    JobRequest request;
-    ObjectReader reader(*object, "the job request");
+    JobOpening opening;
+    ObjectReader reader(*object, "the job's opening");
     reader.require("job");
-    reader.require("argv");
-    reader.read("job", request.job);
-    reader.read_bytes("argv", request.argv);
-    reader.read_bytes("env", request.env);
-    reader.read_bytes("unset", request.unset);
-    reader.read_bytes("workdir", request.workdir);
-    reader.read("user", request.user);
-    reader.read_bytes("files", request.files);
-    reader.read("ranks", request.ranks);
-    reader.read("first_rank", request.first_rank);
-    reader.read("lease_ms", request.lease_ms);
-    reader.read("grace_ms", request.grace_ms);
+    reader.read("job", opening.job);
+    reader.read_bytes("env", opening.env);
+    reader.read_bytes("secrets", opening.secrets);
+    reader.read_bytes("unset", opening.unset);
+    reader.read_bytes("workdir", opening.workdir);
+    reader.read("user", opening.user);
+    reader.read("lease_ms", opening.lease_ms);
+    reader.read("grace_ms", opening.grace_ms);
+    reader.read("ports", opening.ports);
+    read_objects(reader, "questions", [&](ObjectReader& question) {
+        auto& read = opening.questions.emplace_back();
+        question.read("name", read.name);
+        question.read_bytes("argv", read.argv);
+    });
     if (!reader.failed()) {
-        check_request(request, reader);
+        check_opening(opening, reader);
     }
     if (reader.failed()) {
         return reader.error();
     }
-    return request;
+    return opening;
+}
+
+Result<JobStart> parse_job_start(std::string_view line) {
+    const auto object = parse_object(line, "the job's start");
+    if (!object) {
+        return object.error();
+    }
+    JobStart start;
+    ObjectReader reader(*object, "the job's start");
+    reader.require("argv");
+    reader.read_bytes("argv", start.argv);
+    reader.read_bytes("env", start.env);
+    reader.read_bytes("files", start.files);
+    reader.read_bytes("rank_command", start.rank_command);
+    reader.read("local_rank_at", start.local_rank_at);
+    reader.read("rank_secrets", start.rank_secrets);
+    if (!reader.failed()) {
+        check_start(start, reader);
+    }
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return start;
 }
 
 Result<JobSummary> parse_job_summary(std::string_view line) {
@@ -216,7 +306,10 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
     std::string type;
     reader.require("type");
     reader.read("type", type);
-    if (type == "started") {
+    if (type == "prepared") {
+        event.type = JobEvent::Type::prepared;
+        read_facts(reader, event.facts);
+    } else if (type == "started") {
         event.type = JobEvent::Type::started;
         reader.read("pid", event.pid);
     } else if (type == "rank_failed") {
@@ -240,6 +333,10 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
 std::string job_event(const JobEvent& event) {
     json object;
     switch (event.type) {
+    case JobEvent::Type::prepared:
+        object = event.facts;
+        object["type"] = "prepared";
+        break;
     case JobEvent::Type::started:
         object = json{{"pid", event.pid}};
         object["type"] = "started";

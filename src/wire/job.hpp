@@ -1,23 +1,32 @@
 // How a job runs in a node. The client runs one exec a node, as root:
 //
-//   dockdist-init job start            stdin: a JobRequest line; starts the job's supervisor and follows its
-//   output dockdist-init job follow JSON      {"job":ID,"position":N}: follows from there (after a broken
-//   stream, or `attach`) dockdist-init job stop JSON        {"job":ID,"grace_ms":N}: ends every process that
-//   bears the job's mark; `exited` when gone,
-//                                      also on a node where the job has no supervisor (ranks that came by
-//                                      ssh)
-//   dockdist-init job list             one JobSummary line a job (lines, not frames)
+//   dockdist-init job start        stdin: a JobOpening line; answered by a `prepared` frame. Nothing runs and
+//                                  nothing is written to disk until the JobStart line comes: it starts the
+//                                  job's supervisor and follows its output. An end of stdin, or a stop line,
+//                                  before it: the opening is forgotten
+//   dockdist-init job follow JSON  {"job":ID,"position":N}: follows from there (after a broken stream, or
+//                                  `attach`)
+//   dockdist-init job stop JSON    {"job":ID,"grace_ms":N}: ends every process that bears the job's mark;
+//                                  `exited` when gone, also on a node where the job has no supervisor
+//   dockdist-init job list         one JobSummary line a job (lines, not frames)
 //
 // The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames
 // (wire/frame.hpp). Control frames carry one JSON object with "type":
-//   started   {"pid":N}
-//   rank_failed {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}   as soon as the first rank
-//   of this node fails exited    JobResult: the command has ended and no process with the job's mark is left
-//   error     {"kind","message","hint"}: it could not be started
+//   prepared     NodeFacts
+//   started      {"pid":N}; 0 where the part has no command of its own
+//   rank_failed  {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}, as soon as the first rank
+//                of this node fails
+//   exited       JobResult: the command has ended and no process with the job's mark is left
+//   error        {"kind","message","hint"}: it could not be started
 // Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds (answered by a 'P' frame),
 //   {"type":"stop","grace_ms":N} (a second one: now), {"type":"detach"}.
 // A follower whose stdin ends, or that hears no ping for lease_ms, starts the lease: unless another follower
 // comes within lease_ms, the job is stopped. Detached jobs have no lease.
+//
+// Ranks. Every launcher starts `dockdist-init rank`, with no words of its own: it runs the node's
+// rank_command, so that no launcher's or shell's quoting touches it. Its output and its true exit status go
+// straight to the supervisor of its node, wherever the launcher itself runs: a node that starts nothing has a
+// part without a command, which hosts the ranks that come by ssh.
 #pragma once
 
 #include "core/result.hpp"
@@ -35,19 +44,59 @@ namespace dockdist::wire {
 inline constexpr const char* job_mark =
     "DOCKDIST_JOB"; // environment variable that every process of a job bears
 
-struct JobRequest {
+// The job's own tmpfs folder on each of its nodes, 0700 of the job's user, gone when the job ends; holds
+// JobStart::files and what launchers leave behind.
+std::string job_scratch(const std::string& job);
+
+// A command whose output tells something about the node: a version. It runs before the job, as the job's user
+// with the job's environment, in its folder, for at most 30 s.
+struct Question {
+    std::string name{};
+    std::vector<std::string> argv{};
+};
+
+// What there is to know before a launch can be decided.
+struct JobOpening {
     std::string job{};
-    std::vector<std::string> argv{};          // run without a shell; argv[0] is looked up in the job's PATH
-    std::map<std::string, std::string> env{}; // on top of the container's environment
-    std::vector<std::string> unset{};         // variables to drop
-    std::string workdir{};                    // empty: the container's own
-    std::string user{};                       // empty: root
-    std::map<std::string, std::string>
-        files{};                   // path → content, written before the start, mode 0600, owner the user
-    int ranks = 0;                 // how many ranks this node starts; 0: the command itself is the one rank
-    int first_rank = 0;            // global rank of local rank 0
-    std::int64_t lease_ms = 30000; // 0: detached
-    std::int64_t grace_ms = 10000; // between TERM and KILL
+    std::map<std::string, std::string> env{};     // for every process, over all else: --env
+    std::map<std::string, std::string> secrets{}; // over env; kept on the tmpfs alone, see JobStart
+    std::vector<std::string> unset{};             // variables to drop
+    std::string workdir{};                        // empty: the container's own
+    std::string user{};                           // empty: root
+    std::int64_t lease_ms = 30000;                // 0: detached
+    std::int64_t grace_ms = 10000;                // between TERM and KILL
+    std::vector<Question> questions{};
+    int ports = 0; // how many to reserve
+};
+
+// code is the shell's: 127 where the program is not there; -1: it took too long. output: the first 4 KiB of
+// stdout and stderr together.
+struct Answer {
+    std::string name{};
+    int code = 0;
+    std::string output{};
+};
+
+// ports: TCP, 20000 to 29999, free on every address of the node when asked. Until the job's end they stay
+// bound, without listening and with SO_REUSEADDR, so that no other job is given one, in whichever container
+// of the host, and the job's own listener can have them (all that set SO_REUSEADDR, which torch, gRPC and
+// Python's servers do).
+struct NodeFacts {
+    std::vector<int> ports{};
+    std::vector<Answer> answers{}; // in the order of the questions
+};
+
+struct JobStart {
+    std::vector<std::string> argv{};          // run without a shell; argv[0] is looked up in the job's PATH.
+                                              // Empty: no command, the part lives until it is stopped
+    std::map<std::string, std::string> env{}; // over the container's, under JobOpening::env
+    std::map<std::string, std::string> files{}; // path → content, written before the start, mode 0600, owner
+                                                // the user
+    std::vector<std::string> rank_command{};    // what `dockdist-init rank` runs here, in the job's workdir
+    int local_rank_at = -1; // ≥ 0: `--local_rank=N` is put before this word of rank_command
+    // The command gets no secrets, the ranks do: a launcher that starts from one node writes what is in its
+    // environment into command lines and files.
+    bool rank_secrets = false;
 };
 
 // code is what a shell would report: the exit status, or 128 + signal.
@@ -61,7 +110,8 @@ struct RankFailure {
 };
 
 struct JobResult {
-    int code = 0; // of the command
+    int code = 0;  // of the command
+    int ranks = 0; // that have begun on this node through `dockdist-init rank`
     int signal = 0;
     bool stopped = false;                // ended because it was told to
     std::string reason{};                // "stop", "lease", "" when it ended by itself
@@ -72,25 +122,29 @@ struct JobSummary {
     std::string job{};
     bool running = false;
     std::int64_t started_ms = 0;
-    std::vector<std::string> argv{};
-    JobResult result{}; // when it has ended
+    std::vector<std::string> argv{}; // what people ran: the rank_command where there is one
+    JobResult result{};              // when it has ended
 };
 
 // What may stand in paths and in the environment as a job's name: [A-Za-z0-9_.-], 1 to 64, not a '.' first.
 bool is_job_id(std::string_view text);
 
-void to_json(nlohmann::json& json, const JobRequest& request);
+void to_json(nlohmann::json& json, const JobOpening& opening);
+void to_json(nlohmann::json& json, const JobStart& start);
+void to_json(nlohmann::json& json, const NodeFacts& facts);
 void to_json(nlohmann::json& json, const RankFailure& failure);
 void to_json(nlohmann::json& json, const JobResult& result);
 void to_json(nlohmann::json& json, const JobSummary& summary);
-Result<JobRequest> parse_job_request(std::string_view line);
+Result<JobOpening> parse_job_opening(std::string_view line);
+Result<JobStart> parse_job_start(std::string_view line);
 Result<JobSummary> parse_job_summary(std::string_view line);
 Result<JobResult> parse_job_result(std::string_view text);
 
 // A control frame's payload.
 struct JobEvent {
-    enum class Type { started, rank_failed, exited, error };
+    enum class Type { prepared, started, rank_failed, exited, error };
     Type type = Type::error;
+    NodeFacts facts{};
     int pid = 0;
     RankFailure failure{};
     JobResult result{};

@@ -6,7 +6,7 @@ namespace dockdist::layout {
 
 inline constexpr const char* toolkit = "/opt/dockdist"; // the volume
 inline constexpr const char* toolkit_bin =
-    "/opt/dockdist/bin"; // first in PATH: ssh, scp, sftp, dockdist-init
+    "/opt/dockdist/bin"; // first in PATH: ssh, scp, pdsh, rsync, dockdist-init…
 inline constexpr const char* init =
     "/opt/dockdist/bin/dockdist-init";              // a link that is the tar's last entry: there = complete
 inline constexpr const char* run = "/run/dockdist"; // tmpfs, 0755

@@ -8,8 +8,10 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 
 TOOLKIT = os.environ.get("DOCKDIST_TOOLKIT_TAR", "toolkit.tar")
 ADDRESS = "10.77.0.1"
@@ -188,3 +190,32 @@ def join(nodes, **request):
     assert all(answer["type"] == "ready" for answer in answers), answers
     assert all(one.end() == 0 for one in joins)
     return records
+
+
+BUSYBOX = find_busybox()
+ODD_VALUE = "a  \"b\" 'c' $d `e` \\ \u00e9\nsecond line\n"
+# What an image's variables and nsswitch.conf can do to dynamic programs that are not its own.
+HOSTILE = {"LD_LIBRARY_PATH": "/evil", "LD_PRELOAD": "/evil/libc.so.6", "ODD": ODD_VALUE}
+HOSTILE_FILES = {"/evil/libc.so.6": b"garbage", "/evil/libcrypto.so.3": b"garbage", "/evil/libz.so.1": b"garbage",
+                 "/etc/nsswitch.conf": b"passwd: sss systemd files\nhosts: dns\n",
+                 "/etc/hosts": b"127.0.0.1 localhost\n127.0.1.1 node-0.example.org node-0\n"}
+
+
+class TwoNodes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.host = Host()
+        cls.addClassCleanup(cls.host.end)
+        cls.nodes = []
+        for name in ("node-0", "node-1"):
+            cls.nodes.append(Node(cls.host, name, HOSTILE, HOSTILE_FILES, busybox=BUSYBOX))
+            cls.addClassCleanup(cls.nodes[-1].end)
+        cls.a, cls.b = cls.nodes
+        cls.records = join(cls.nodes)
+
+
+def main():
+    if os.geteuid() != 0 or BUSYBOX is None:
+        print("skipped: needs root and a static busybox (apt install busybox-static)")
+        sys.exit(77)
+    unittest.main()

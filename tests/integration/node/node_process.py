@@ -9,8 +9,10 @@ import struct
 import subprocess
 import tempfile
 import time
+import unittest
 
 PROGRAM = os.environ.get("DOCKDIST_INIT_UNDER_TEST", "dockdist-init-under-test")
+OPENING_KEYS = {"job", "unset", "workdir", "user", "lease_ms", "grace_ms", "questions", "ports"}
 DEADLINE = float(os.environ.get("DOCKDIST_TEST_DEADLINE", "30"))
 
 
@@ -104,17 +106,45 @@ class Node:
         self.processes.append(process)
         return process
 
-    def start(self, argv, **request):
-        request.setdefault("job", "job-%d" % len(self.jobs))
-        request.setdefault("grace_ms", 5000)
-        self.jobs.append(request["job"])
+    def open(self, **opening):
+        """The first of a start's two steps."""
+        opening.setdefault("job", "job-%d" % len(self.jobs))
+        opening.setdefault("grace_ms", 5000)
+        self.jobs.append(opening["job"])
         process = self.popen("job", "start")
-        process.stdin.write((json.dumps({"argv": argv, **request}) + "\n").encode())
+        process.stdin.write((json.dumps(opening) + "\n").encode())
         return Stream(process)
+
+    def start(self, argv, **words):
+        """Both steps, the second line not waiting for the first one's answer. `secrets` is the opening's env."""
+        opening = {key: words.pop(key) for key in OPENING_KEYS & set(words)}
+        stream = self.open(env=words.pop("secrets", {}), **opening)
+        stream.send(argv=argv, **words)
+        return stream
 
     def run(self, argv, **request):
         stream = self.start(argv, **request)
         return stream, stream.result()
+
+    def scratch(self, job):
+        return "%s/run/dockdist/jobs/%s" % (self.root, job)
+
+    def record(self, **variables):
+        """The environment on record, as join leaves it."""
+        os.makedirs(self.root + "/run/dockdist", exist_ok=True)
+        with open(self.root + "/run/dockdist/environ", "wb") as file:
+            for name, value in {"PATH": os.environ["PATH"], **variables}.items():
+                file.write(os.fsencode("%s=%s" % (name, value)) + b"\0")
+
+    def rank(self, job, **variables):
+        """`dockdist-init rank` as a launcher starts it that came by ssh: in a session of its own."""
+        return subprocess.Popen([PROGRAM, "rank"], env={**self.environment, "DOCKDIST_JOB": job, **variables},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+    def run_rank(self, job, **variables):
+        process = self.rank(job, **variables)
+        out, err = process.communicate(timeout=DEADLINE)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def follow(self, job, position=0):
         stream = Stream(self.popen("job", "follow", json.dumps({"job": job, "position": position})))
@@ -154,3 +184,12 @@ def marked(job):
 
 def kill(pid, number=signal.SIGKILL):
     os.kill(pid, number)
+
+
+class JobTest(unittest.TestCase):
+    def setUp(self):
+        self.node = Node()
+        self.addCleanup(self.node.end)
+
+    def sh(self, script, **request):
+        return self.node.run(["sh", "-c", script], **request)

@@ -1,22 +1,12 @@
 """Jobs in one node, with the real program and real processes; no engine and no container."""
 
 import os
-import shutil
 import signal
 import subprocess
 import time
 import unittest
 
-from node_process import DEADLINE, PROGRAM, Node, kill, marked
-
-
-class JobTest(unittest.TestCase):
-    def setUp(self):
-        self.node = Node()
-        self.addCleanup(self.node.end)
-
-    def sh(self, script, **request):
-        return self.node.run(["sh", "-c", script], **request)
+from node_process import DEADLINE, JobTest, kill, marked
 
 
 class WhenACommandEnds(JobTest):
@@ -65,11 +55,22 @@ class WhatACommandSees(JobTest):
         stream, _ = self.sh('echo "$GONE|$KEPT|$NEW|$DOCKDIST_JOB"', env={"NEW": "x\ny"}, unset=["GONE"])
         self.assertEqual(stream.output(), b"|a b|x\ny|job-0\n")
 
+    def test_of_two_values_the_job_s_own_wins_over_the_launcher_s_and_the_container_s(self):
+        self.node.record(A="container", B="container", C="container")
+        stream, _ = self.sh("echo $A $B $C", env={"B": "launcher", "C": "launcher"}, secrets={"C": "job"})
+        self.assertEqual(stream.output(), b"container launcher job\n")
+
     def test_the_folder_and_files_are_there(self):
         path = self.node.root + "/deep/er/file"
         stream, _ = self.sh("pwd; cat " + path, workdir=self.node.root, files={path: "content\n"})
         self.assertEqual(stream.output().decode(), self.node.root + "\ncontent\n")
         self.assertEqual(os.stat(path).st_mode & 0o7777, 0o600)
+
+    def test_its_scratch_is_its_users_alone_and_goes_with_it(self):
+        scratch = self.node.scratch("job-0")
+        stream, _ = self.sh(f"cd {scratch}; touch left-behind; stat -c '%a %u' .", user="nobody")
+        self.assertEqual(stream.output().decode(), "700 65534\n")
+        self.assertFalse(os.path.exists(scratch))
 
     def test_stdin_is_empty(self):
         stream, _ = self.node.run(["cat"])
@@ -276,110 +277,6 @@ class Lease(JobTest):
         stream.close()
         again = self.node.follow("job-0")
         self.assertEqual((again.result()["reason"], again.output()), ("", b"over\n"))
-
-
-class Ranks(JobTest):
-    def ranks(self, scripts, first_rank=0, **request):
-        """A launcher that starts a rank shim for each script and waits for all."""
-        lines = []
-        for local, script in enumerate(scripts):
-            lines.append("RANK=%d LOCAL_RANK=%d %s rank -- sh -c '%s' &" % (first_rank + local, local, PROGRAM, script))
-        return self.node.start(["sh", "-c", "\n".join(lines) + "\nwait\nexit 1"], ranks=len(scripts),
-                               first_rank=first_rank, **request)
-
-    def test_each_rank_s_output_bears_its_number(self):
-        stream = self.ranks(["echo zero", "echo one >&2"], first_rank=4)
-        stream.result()
-        self.assertEqual((stream.output(rank=4, stream=1), stream.output(rank=5, stream=2)), (b"zero\n", b"one\n"))
-
-    def test_a_rank_of_an_unprivileged_user_reaches_the_supervisor(self):
-        program = self.node.root + "/dockdist-init"  # where that user can run it
-        shutil.copy(PROGRAM, program)
-        stream = self.node.start(["sh", "-c", "RANK=6 LOCAL_RANK=0 %s rank -- id -u" % program], ranks=1, user="nobody",
-                                 workdir="/")
-        stream.result()
-        self.assertEqual(stream.output(rank=6), b"65534\n")
-
-    def test_the_first_failure_is_told_at_once_with_its_own_code(self):
-        os.mkfifo(self.node.root + "/never")
-        stream = self.ranks(["cat %s/never" % self.node.root, "echo cause >&2; exit 7"])
-        event = stream.until("rank_failed")
-        self.assertEqual((event["rank"], event["local_rank"], event["code"]), (1, 1, 7))
-        self.assertIn("cause", event["tail"])
-
-    def test_a_rank_that_the_launcher_ends_afterwards_comes_second(self):
-        stream = self.ranks(["trap \"exit 9\" TERM; echo up; while :; do sleep 0.1; done", "sleep 0.3; kill -TERM 0; exit 7"])
-        stream.until("rank_failed")
-        kill(next(pid for pid in marked("job-0") if b"trap" in cmdline(pid) and b"rank\0" in cmdline(pid)), signal.SIGTERM)
-        result = stream.result()
-        self.assertEqual([f["rank"] for f in result["failures"]], [1, 0])
-
-    def test_a_killed_shim_takes_its_rank_along_and_is_a_failure(self):
-        stream = self.ranks(["echo up; sleep 1000"])
-        stream.until_output(b"up\n")
-        shim = next(pid for pid in marked("job-0") if b"\0rank\0" in cmdline(pid) and parent(pid) != 1 and
-                    b"wait" not in cmdline(pid))
-        kill(shim)
-        result = stream.result()
-        self.assertEqual((result["failures"][0]["rank"], result["failures"][0]["signal"]), (0, 9))
-        self.assertEqual(marked("job-0"), [])
-
-    def test_a_rank_ended_by_a_stop_is_not_a_failure(self):
-        stream = self.ranks(["echo up; sleep 1000"])
-        stream.until_output(b"up\n")
-        stream.send(type="stop", grace_ms=5000)
-        self.assertEqual(stream.result()["failures"], [])
-
-    def test_a_stop_s_term_reaches_a_rank_once(self):
-        script = self.node.root + "/count.py"
-        with open(script, "w") as file:
-            file.write("import signal, time\n"
-                       "count = 0\n"
-                       "def term(number, frame):\n"
-                       "    global count\n"
-                       "    count += 1\n"
-                       "signal.signal(signal.SIGTERM, term)\n"
-                       "print('up', flush=True)\n"
-                       "while not count: signal.pause()\n"
-                       "time.sleep(0.5)\n"
-                       "print('terms:', count)\n")
-        stream = self.ranks(["exec python3 " + script])
-        stream.until_output(b"up\n")
-        stream.send(type="stop", grace_ms=20000)
-        stream.result()
-        self.assertEqual(stream.output(rank=0), b"up\nterms: 1\n")
-
-    def test_a_signal_is_forwarded_and_its_death_passed_on(self):
-        process = subprocess.Popen([PROGRAM, "rank", "--", "sleep", "1000"], stdout=subprocess.DEVNULL)
-        while b"sleep" not in b"".join(cmdline(pid) for pid in children(process.pid)):
-            time.sleep(0.01)
-        process.send_signal(signal.SIGUSR1)
-        self.assertEqual(process.wait(DEADLINE), -signal.SIGUSR1)
-
-    def test_open_mpi_names_become_torch_names(self):
-        environment = {"PATH": os.environ["PATH"], "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_LOCAL_RANK": "1",
-                       "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}
-        out = subprocess.run([PROGRAM, "rank", "--", "sh", "-c", "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE"],
-                             env=environment, stdout=subprocess.PIPE, check=True).stdout
-        self.assertEqual(out, b"3 1 4 2\n")
-
-
-def cmdline(pid):
-    try:
-        with open("/proc/%d/cmdline" % pid, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
-
-
-def parent(pid):
-    with open("/proc/%d/stat" % pid) as file:
-        return int(file.read().rsplit(")", 1)[1].split()[1])
-
-
-def children(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
-        return [int(child) for child in file.read().split()]
 
 
 if __name__ == "__main__":

@@ -6,28 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from containers import ADDRESS, DEADLINE, Host, Join, Node, find_busybox, join, only_child, wait_for
-
-BUSYBOX = find_busybox()
-ODD_VALUE = "a  \"b\" 'c' $d `e` \\ \u00e9\nsecond line\n"
-# What an image's variables and nsswitch.conf can do to dynamic programs that are not its own.
-HOSTILE = {"LD_LIBRARY_PATH": "/evil", "LD_PRELOAD": "/evil/libc.so.6", "ODD": ODD_VALUE}
-HOSTILE_FILES = {"/evil/libc.so.6": b"garbage", "/evil/libcrypto.so.3": b"garbage", "/evil/libz.so.1": b"garbage",
-                 "/etc/nsswitch.conf": b"passwd: sss systemd files\nhosts: dns\n",
-                 "/etc/hosts": b"127.0.0.1 localhost\n127.0.1.1 node-0.example.org node-0\n"}
-
-
-class TwoNodes(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.host = Host()
-        cls.addClassCleanup(cls.host.end)
-        cls.nodes = []
-        for name in ("node-0", "node-1"):
-            cls.nodes.append(Node(cls.host, name, HOSTILE, HOSTILE_FILES, busybox=BUSYBOX))
-            cls.addClassCleanup(cls.nodes[-1].end)
-        cls.a, cls.b = cls.nodes
-        cls.records = join(cls.nodes)
+from containers import ADDRESS, BUSYBOX, DEADLINE, ODD_VALUE, Host, Join, Node, TwoNodes, join, main, only_child, wait_for
 
 
 class AfterJoin(TwoNodes):
@@ -250,7 +229,4 @@ class TheFirstProcess(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0 or BUSYBOX is None:
-        print("skipped: needs root and a static busybox (apt install busybox-static)")
-        sys.exit(77)
-    unittest.main()
+    main()

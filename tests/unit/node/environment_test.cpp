@@ -1,9 +1,8 @@
 #include "golden.hpp"
 #include "node/environment.hpp"
 #include "node/gpus.hpp"
-#include "node/job_command.hpp"
+#include "node/job_part.hpp"
 #include "node/oom.hpp"
-#include "node/rank_shim.hpp"
 #include "unit/node/some_members.hpp"
 
 #include <doctest/doctest.h>
@@ -80,29 +79,25 @@ TEST_CASE("a packed line from elsewhere cannot break anything") {
     CHECK(environment.get("A") == "1");
 }
 
-TEST_CASE("a job's own variables win, and its mark is set") {
-    const wire::JobRequest request{
-        .job = "j", .argv = {"x"}, .env = {{"A", "job"}, {"PATH", "/x"}}, .unset = {"B"}};
+TEST_CASE("a job's own variables win, what it drops is gone, and its mark is set") {
+    const JobPart part{
+        .job = "j", .env = {{"A", "job"}, {"PATH", "/x"}, {"GONE", "job"}}, .unset = {"B", "GONE"}};
     const Account account{.name = "alice", .uid = 1000, .home = "/home/alice", .shell = "/bin/sh"};
     const auto environment =
-        job_environment(Environment::from_block("A=container\0B=1\0HOME=/root\0C=\0"s), request, account);
+        job_environment(Environment::from_block("A=container\0B=1\0HOME=/root\0C=\0"s), part, account);
     CHECK(environment.get("A") == "job");
     CHECK_FALSE(environment.get("B").has_value());
+    CHECK_FALSE(environment.get("GONE").has_value());
     CHECK(environment.get("C") == "");
     CHECK(environment.get("HOME") == "/home/alice");
     CHECK(environment.get("PATH") == "/opt/dockdist/bin:/x");
     CHECK(environment.get("DOCKDIST_JOB") == "j");
 }
 
-TEST_CASE("ranks are named as torch names them, unless they are already") {
-    auto mpi = Environment::from_block("PMI_RANK=3\0PMI_SIZE=8\0MPI_LOCALRANKID=1\0"s);
-    name_ranks(mpi);
-    CHECK(mpi.get("RANK") == "3");
-    CHECK(mpi.get("WORLD_SIZE") == "8");
-    CHECK(mpi.get("LOCAL_RANK") == "1");
-    auto torch = Environment::from_block("RANK=0\0SLURM_PROCID=5\0"s);
-    name_ranks(torch);
-    CHECK(torch.get("RANK") == "0");
+TEST_CASE("variables that are too many to travel leave none of another job behind") {
+    auto environment = Environment::from_block("DOCKDIST_JOB_ENV=OLD=1\0"s);
+    apply_part(environment, {.job = "j", .env = {{"A", std::string(200000, 'x')}}});
+    CHECK_FALSE(environment.get("DOCKDIST_JOB_ENV").has_value());
 }
 
 TEST_CASE("GPUs are counted as nvidia-smi lists them, MIG devices not") {

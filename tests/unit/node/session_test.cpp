@@ -56,6 +56,18 @@ TEST_CASE("a job's mark and variables arrive in its sessions") {
     CHECK_FALSE(session.get("GONE").has_value());
 }
 
+TEST_CASE("a node that has a part of the job gives its own variables, not those that were sent along") {
+    const auto from_sshd = Environment::from_block("DOCKDIST_JOB=j\0DOCKDIST_JOB_ENV=NODE_RANK=0 SENT=1\0"s);
+    const JobPart part{.job = "j", .env = {{"NODE_RANK", "1"}, {"TOKEN", "x y"}}, .unset = {"GONE"}};
+    const auto session = session_environment(Environment::from_block("GONE=1\0"s), from_sshd, root, part);
+    CHECK(session.get("DOCKDIST_JOB") == "j");
+    CHECK(session.get("NODE_RANK") == "1");
+    CHECK(session.get("TOKEN") == "x y");
+    CHECK(session.get("DOCKDIST_JOB_ENV") == "NODE_RANK=1 TOKEN=x%20y -GONE");
+    CHECK_FALSE(session.get("SENT").has_value());
+    CHECK_FALSE(session.get("GONE").has_value());
+}
+
 TEST_CASE("variables without a job, or with one that is none, change nothing") {
     CHECK_FALSE(session_environment({}, Environment::from_block("DOCKDIST_JOB_ENV=A=1\0"s), root)
                     .get("A")

@@ -9,64 +9,90 @@ using nlohmann::json;
 
 namespace {
 
-JobRequest request() {
+JobOpening opening() {
     return {.job = "train-1",
-            .argv = {"python", "train.py", "a b", "\xff\xfe", "$(touch /pwn)"},
             .env = {{"A", "x\ny"}, {"B", "\x80"}},
+            .secrets = {{"TOKEN", "\xfe"}},
             .unset = {"C"},
             .workdir = "/workspace",
             .user = "1000:1000",
-            .files = {{"/job/hostfile", "node-0 slots=8\n"}},
-            .ranks = 8,
-            .first_rank = 16,
             .lease_ms = 0,
-            .grace_ms = 500};
+            .grace_ms = 500,
+            .questions = {{.name = "python", .argv = {"python", "-c", "print('\xff')"}}},
+            .ports = 3};
 }
 
-std::string with(const char* pointer, const json& value) {
-    auto object = json(request());
+JobStart start() {
+    return {.argv = {"torchrun", "a b"},
+            .env = {{"NODE_RANK", "1"}},
+            .files = {{"/job/hostfile", "node-0 slots=8\n"}},
+            .rank_command = {"python", "train.py", "\xff\xfe", "$(touch /pwn)"},
+            .local_rank_at = 2,
+            .rank_secrets = true};
+}
+
+std::string opening_with(const char* pointer, const json& value) {
+    auto object = json(opening());
+    object[json::json_pointer(pointer)] = value;
+    return object.dump();
+}
+
+std::string start_with(const char* pointer, const json& value) {
+    auto object = json(start());
     object[json::json_pointer(pointer)] = value;
     return object.dump();
 }
 
 } // namespace
 
-TEST_CASE("a job request survives the way byte for byte") {
-    const auto parsed = parse_job_request(json(request()).dump());
-    REQUIRE(parsed.has_value());
-    CHECK(parsed->argv == request().argv);
-    CHECK(parsed->env == request().env);
-    CHECK(json(*parsed) == json(request()));
+TEST_CASE("a job's opening and its start survive the way byte for byte") {
+    const auto opened = parse_job_opening(json(opening()).dump());
+    REQUIRE(opened.has_value());
+    CHECK(opened->env == opening().env);
+    CHECK(opened->questions.at(0).argv == opening().questions[0].argv);
+    CHECK(json(*opened) == json(opening()));
+    const auto started = parse_job_start(json(start()).dump());
+    REQUIRE(started.has_value());
+    CHECK(started->rank_command == start().rank_command);
+    CHECK(json(*started) == json(start()));
+    CHECK(parse_job_start(R"({"argv":[]})")->argv.empty()); // a part that only hosts ranks
 }
 
 TEST_CASE("a job's name cannot leave its folder") {
     for (const auto* name : {"", "..", ".hidden", "a/b", "a\nb", "a b"}) {
         CAPTURE(name);
         CHECK_FALSE(is_job_id(name));
-        CHECK_FALSE(parse_job_request(with("/job", name)).has_value());
+        CHECK_FALSE(parse_job_opening(opening_with("/job", name)).has_value());
     }
     CHECK(is_job_id("train-1.a_B"));
     CHECK_FALSE(is_job_id(std::string(65, 'a')));
 }
 
 TEST_CASE("what no process can be given is refused") {
-    CHECK_FALSE(parse_job_request(with("/argv", json::array())).has_value());
-    CHECK_FALSE(parse_job_request(with("/argv", {""})).has_value());
-    CHECK_FALSE(parse_job_request(with("/argv", {"a", std::string("b\0c", 3)})).has_value());
-    CHECK_FALSE(parse_job_request(with("/env", {{"A=B", "x"}})).has_value());
-    CHECK_FALSE(parse_job_request(with("/env", {{"", "x"}})).has_value());
-    CHECK_FALSE(parse_job_request(with("/files", {{"relative", "x"}})).has_value());
-    CHECK_FALSE(parse_job_request(with("/lease_ms", -1)).has_value());
+    for (const auto* words : {"/argv", "/rank_command"}) {
+        CAPTURE(words);
+        CHECK_FALSE(parse_job_start(start_with(words, {""})).has_value());
+        CHECK_FALSE(parse_job_start(start_with(words, {"a", std::string("b\0c", 3)})).has_value());
+    }
+    CHECK_FALSE(parse_job_opening(opening_with("/env", {{"A=B", "x"}})).has_value());
+    CHECK_FALSE(parse_job_opening(opening_with("/secrets", {{"A=B", "x"}})).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/env", {{"", "x"}})).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/files", {{"relative", "x"}})).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/local_rank_at", 5)).has_value());
+    CHECK_FALSE(parse_job_opening(opening_with("/lease_ms", -1)).has_value());
+    CHECK_FALSE(parse_job_opening(opening_with("/ports", 1000)).has_value());
+    CHECK_FALSE(parse_job_opening(opening_with("/questions/0/argv", json::array())).has_value());
 }
 
 TEST_CASE("a wrong type names the key") {
-    CHECK(parse_job_request(with("/argv", "sh")).error().message ==
-          "the job request: \"argv\" must be an array");
-    CHECK(parse_job_request(with("/argv", {1})).error().message ==
-          "the job request: \"argv\" must be an array of strings");
-    CHECK(parse_job_request(with("/env", {{"A", 1}})).error().message ==
-          "the job request: \"env\" must be an object of strings");
-    CHECK_FALSE(parse_job_request(with("/argv", {{{"hex", "abc"}}})).has_value());
+    CHECK(parse_job_start(start_with("/argv", "sh")).error().message ==
+          "the job's start: \"argv\" must be an array");
+    CHECK(parse_job_start(start_with("/argv", {1})).error().message ==
+          "the job's start: \"argv\" must be an array of strings");
+    CHECK(parse_job_opening(opening_with("/env", {{"A", 1}})).error().message ==
+          "the job's opening: \"env\" must be an object of strings");
+    CHECK_FALSE(parse_job_start(start_with("/argv", {{{"hex", "abc"}}})).has_value());
+    CHECK_FALSE(parse_job_opening(opening_with("/questions", {1})).has_value());
 }
 
 TEST_CASE("events survive the way") {
@@ -82,6 +108,11 @@ TEST_CASE("events survive the way") {
     CHECK(parsed->result.failures[0].rank == 3);
     CHECK(parsed->result.failures[0].oom);
     CHECK(parsed->result.failures[0].tail == "last\xff");
+
+    event = {.type = JobEvent::Type::prepared};
+    event.facts = {.ports = {29500}, .answers = {{.name = "mpirun", .code = 127, .output = "\xff"}}};
+    const auto facts = parse_job_event(job_event(event))->facts;
+    CHECK(json(facts) == json(event.facts));
 
     event = {.type = JobEvent::Type::started};
     event.pid = 42;
@@ -100,6 +131,7 @@ TEST_CASE("an event of an unknown type is an error") {
     CHECK_FALSE(parse_job_event(R"({"type":"later"})").has_value());
     CHECK_FALSE(parse_job_event("{}").has_value());
     CHECK_FALSE(parse_job_event(R"({"type":"exited","failures":[1]})").has_value());
+    CHECK_FALSE(parse_job_event(R"({"type":"prepared","ports":[0]})").has_value());
 }
 
 TEST_CASE("the client's lines survive the way") {
