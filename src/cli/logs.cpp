@@ -17,8 +17,8 @@ struct Options {
     bool raw = false;
 };
 
-Task<Status> show(NodeJob& part, bool follow) {
-    const auto result = co_await part.follow(follow);
+Task<Status> show(NodeJob& part, bool follow, NodeJob::Handlers handlers) {
+    const auto result = co_await part.follow(follow, std::move(handlers));
     if (!result) {
         auto error = result.error();
         error.where = part.node().name.str();
@@ -51,17 +51,16 @@ Task<int> run_logs(Context& context, Options options) {
     std::vector<std::unique_ptr<NodeJob>> parts;
     std::vector<Task<Status>> tasks;
     for (const auto& node : found->nodes) {
-        wire::JobRequest request;
-        request.job = found->job.str();
+        wire::JobOpening job;
+        job.job = found->job.str();
         NodeJob::Handlers handlers;
         handlers.output = [&screen, name = node.name](int rank, StdStream stream, std::string_view bytes) {
             screen.output(name, rank, stream, bytes);
         };
         handlers.rank_failed = [](const wire::RankFailure&) {};
         handlers.batch_ended = [&screen] { screen.flush(); };
-        parts.push_back(std::make_unique<NodeJob>(*cluster.engines[node.host], node, std::move(request),
-                                                  std::move(handlers)));
-        tasks.push_back(show(*parts.back(), options.follow));
+        parts.push_back(std::make_unique<NodeJob>(*cluster.engines[node.host], node, std::move(job)));
+        tasks.push_back(show(*parts.back(), options.follow, std::move(handlers)));
     }
     Errors errors;
     for (const auto& status : co_await run_all(std::move(tasks))) {

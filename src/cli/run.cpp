@@ -21,8 +21,13 @@ constexpr int own_failure = 125;
 
 struct Options {
     std::string nodes{};
+    std::string exclude{};
     std::optional<int> gpus{};
     std::string launcher{};
+    std::string via{};
+    std::vector<std::string> launcher_args{};
+    bool per_rank = false;
+    bool dry_run = false;
     std::vector<std::string> env{};
     std::string workdir{};
     std::string grace = "10s";
@@ -31,12 +36,9 @@ struct Options {
     std::vector<std::string> command{};
 };
 
-// What --env and the file's secrets give to every rank. K alone takes the value from here.
-Result<std::map<std::string, std::string>> job_environment(const Options& options, const ClusterSpec& spec) {
+// What --env gives to every process. K alone takes the value from here.
+Result<std::map<std::string, std::string>> own_variables(const Options& options) {
     std::map<std::string, std::string> env;
-    for (const auto& secret : spec.container.secrets) {
-        env[secret.name] = secret.value;
-    }
     for (const auto& setting : options.env) {
         const auto equals = setting.find('=');
         const auto name = setting.substr(0, equals);
@@ -73,51 +75,85 @@ Result<JobOptions> job_options(const Options& options, const ClusterSpec& spec, 
 }
 
 struct Prepared {
+    Launcher launcher{};
     JobOptions job{};
     std::vector<ReadyNode> nodes{};
-    std::vector<NodeLaunch> launches{};
+    LaunchRequest request{};
 };
 
-// Everything that can be wrong with the command line, before any process starts.
+// Everything that can be wrong with the command line, before any node is asked.
 Result<Prepared> prepare(const Options& options, const Attached& cluster) {
     const auto name = options.launcher.empty() ? cluster.spec.launcher : options.launcher;
     const auto launcher = find_launcher(name.empty() ? "plain" : name);
     if (!launcher) {
         return launcher.error();
     }
-    auto nodes = select_nodes(cluster.nodes, options.nodes);
+    auto nodes = select_nodes(cluster.nodes, options.nodes, options.exclude);
     if (!nodes) {
         return nodes.error();
     }
-    auto env = job_environment(options, cluster.spec);
+    auto env = own_variables(options);
     if (!env) {
         return env.error();
     }
-    const JobId job("job-" + unique_id());
-    auto settings = job_options(options, cluster.spec, job);
+    auto settings = job_options(options, cluster.spec, JobId("job-" + unique_id()));
     if (!settings) {
         return settings.error();
     }
-    LaunchRequest request{.job = job,
+    for (const auto& secret : cluster.spec.container.secrets) {
+        if (!env->contains(secret.name)) {
+            settings->secrets[secret.name] = secret.value;
+        }
+    }
+    settings->env = std::move(*env);
+    LaunchRequest request{.job = settings->job,
                           .command = options.command,
                           .ranks_per_node = options.gpus,
-                          .master_port = rendezvous_port(job),
-                          .env = std::move(*env)};
+                          .per_rank = options.per_rank,
+                          .via = options.via,
+                          .options = options.launcher_args};
     for (const auto& node : *nodes) {
-        request.nodes.push_back({node.name, node.record.address, node.record.slots, node.record.gpus});
+        const auto& record = node.record;
+        request.nodes.push_back({node.name, record.address, record.interface, record.slots, record.gpus, {}});
     }
-    auto launches = launcher->launch(request);
-    if (!launches) {
-        return launches.error();
+    if (auto checked = check_request(*launcher, request); !checked) {
+        return checked.error();
     }
-    return Prepared{std::move(*settings), std::move(*nodes), std::move(*launches)};
+    return Prepared{*launcher, std::move(*settings), std::move(*nodes), std::move(request)};
+}
+
+struct Decided {
+    OpenedJob opened{};
+    std::vector<NodeLaunch> launches{};
+    Errors errors{};
+};
+
+// What each node has to start, from what the nodes say.
+Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
+    Decided decided;
+    decided.opened =
+        co_await open_job(cluster.engines, prepared.nodes, prepared.job,
+                          questions(prepared.launcher, prepared.request), prepared.launcher.ports);
+    decided.errors = decided.opened.errors;
+    if (decided.errors.empty()) {
+        decided.errors = take_answers(prepared.launcher, prepared.request, decided.opened.facts);
+    }
+    if (decided.errors.empty()) {
+        auto launches = prepared.launcher.launch(prepared.request);
+        if (launches) {
+            decided.launches = std::move(*launches);
+        } else {
+            decided.errors.push_back(launches.error());
+        }
+    }
+    co_return decided;
 }
 
 // "job-1a2b3c4d: 4 ranks on 2 nodes".
 std::string describe(const std::vector<NodeLaunch>& launches, const JobId& job) {
     int ranks = 0;
     for (const auto& launch : launches) {
-        ranks += std::max(launch.ranks, 1);
+        ranks += launch.supports ? launch.ranks : std::max(launch.ranks, 1);
     }
     return fmt::format("{}: {} rank{} on {} node{}", job.str(), ranks, ranks == 1 ? "" : "s", launches.size(),
                        launches.size() == 1 ? "" : "s");
@@ -162,12 +198,12 @@ Error failure_error(const JobFailure& failure, const JobId& job) {
             tail.empty() ? "" : "its last lines:\n" + tail};
 }
 
-Task<JobOutcome> run_on_screen(Context& context, const Attached& cluster, Prepared job, bool raw) {
+Task<JobOutcome> run_on_screen(Context& context, Decided decided, JobOptions job, bool raw) {
     FdSink sink;
     auto output = probe_job_output();
     output.raw = raw;
     JobScreen screen(output, sink);
-    for (const auto& launch : job.launches) {
+    for (const auto& launch : decided.launches) {
         for (int i = 0; i < launch.ranks; ++i) {
             screen.expect(launch.node, launch.first_rank + i);
         }
@@ -175,18 +211,59 @@ Task<JobOutcome> run_on_screen(Context& context, const Attached& cluster, Prepar
             screen.expect(launch.node, -1);
         }
     }
-    auto outcome = co_await run_job(cluster.engines, std::move(job.nodes), std::move(job.launches), job.job,
+    auto outcome = co_await run_job(std::move(decided.opened), std::move(decided.launches), job,
                                     *context.interrupts, screen, *context.reporter);
     screen.finish();
     co_return outcome;
 }
 
-Task<JobOutcome> run_as_json(Context& context, const Attached& cluster, Prepared job) {
+Task<JobOutcome> run_as_json(Context& context, Decided decided, JobOptions job) {
     JsonJobSink sink;
-    auto outcome = co_await run_job(cluster.engines, std::move(job.nodes), std::move(job.launches), job.job,
+    auto outcome = co_await run_job(std::move(decided.opened), std::move(decided.launches), job,
                                     *context.interrupts, sink, *context.reporter);
     sink.finish();
     co_return outcome;
+}
+
+nlohmann::json to_json(const NodeLaunch& launch) {
+    return {{"node", launch.node.str()},
+            {"ranks", launch.ranks},
+            {"first_rank", launch.first_rank},
+            {"env", launch.start.env},
+            {"files", launch.start.files},
+            {"argv", launch.start.argv},
+            {"rank_command", launch.start.rank_command},
+            {"local_rank_at", launch.start.local_rank_at}};
+}
+
+// Secrets are named, never shown.
+void print_launches(const Context& context, const Prepared& prepared,
+                    const std::vector<NodeLaunch>& launches) {
+    const auto& job = prepared.job;
+    if (context.json()) {
+        nlohmann::json nodes = nlohmann::json::array();
+        for (const auto& launch : launches) {
+            nodes.push_back(to_json(launch));
+        }
+        nlohmann::json secrets = nlohmann::json::array();
+        for (const auto& [name, value] : job.secrets) {
+            secrets.push_back(name);
+        }
+        context.print_json(
+            {{"launcher", prepared.launcher.name}, {"env", job.env}, {"secrets", secrets}, {"nodes", nodes}});
+        return;
+    }
+    std::string text;
+    if (!job.env.empty() || !job.secrets.empty()) {
+        text += "every process:\n";
+    }
+    for (const auto& [name, value] : job.env) {
+        text += "  " + name + "=" + shell_quote(value) + "\n";
+    }
+    for (const auto& [name, value] : job.secrets) {
+        text += "  " + name + " (a secret)\n";
+    }
+    context.print(text + to_text(launches));
 }
 
 Task<int> run(Context& context, Options options) {
@@ -198,17 +275,25 @@ Task<int> run(Context& context, Options options) {
     if (!prepared) {
         co_return context.fail(prepared.error()) == 2 ? 2 : own_failure;
     }
-    const auto job = prepared->job.job;
-    context.reporter->on({.kind = Event::Kind::note, .text = describe(prepared->launches, job)});
+    auto decided = co_await decide(cluster, *prepared);
+    if (!decided.errors.empty()) {
+        co_return context.fail(decided.errors) == 2 ? 2 : own_failure;
+    }
+    if (options.dry_run) {
+        print_launches(context, *prepared, decided.launches);
+        co_return 0;
+    }
+    const auto& job = prepared->job;
+    context.reporter->on({.kind = Event::Kind::note, .text = describe(decided.launches, job.job)});
     const auto outcome = context.json()
-                             ? co_await run_as_json(context, cluster, std::move(*prepared))
-                             : co_await run_on_screen(context, cluster, std::move(*prepared), options.raw);
+                             ? co_await run_as_json(context, std::move(decided), job)
+                             : co_await run_on_screen(context, std::move(decided), job, options.raw);
     if (outcome.first_failure) {
-        context.fail(failure_error(*outcome.first_failure, job));
+        context.fail(failure_error(*outcome.first_failure, job.job));
     }
     context.fail(outcome.errors);
     if (context.json()) { // the result is the last line
-        context.print_json(to_json(outcome, job));
+        context.print_json(to_json(outcome, job.job));
     }
     if (outcome.interrupted) {
         co_return 130;
@@ -231,9 +316,20 @@ void add_run(CLI::App& app, Program& program) {
     auto* command = app.add_subcommand("run", "Run a job over the nodes: dockdist run [options] -- COMMAND…");
     command->add_option("--nodes", options->nodes,
                         "How many nodes, or which: 2, or node-0,node-3 (default: all)");
+    command->add_option("--exclude", options->exclude, "Leave these nodes out: node-1,node-4");
     command->add_option("--gpus", options->gpus, "Ranks a node (default: the node's slots)")
         ->check(CLI::PositiveNumber);
     command->add_option("--launcher", options->launcher, launcher_list());
+    command->add_option("--via", options->via,
+                        "How the launcher reaches the other nodes, where it has a choice");
+    command
+        ->add_option("--launcher-arg", options->launcher_args,
+                     "A word for the launcher itself, put after ours: --launcher-arg=--bind-to; repeatable")
+        ->allow_extra_args(false);
+    command->add_flag("--per-rank", options->per_rank,
+                      "With the launcher plain: the command once on every slot, not once a node");
+    command->add_flag("--dry-run", options->dry_run,
+                      "Print for every node the environment, files and command, and start nothing");
     command
         ->add_option("--env", options->env, "NAME=VALUE for every rank, or NAME to pass on yours; repeatable")
         ->allow_extra_args(false);

@@ -11,11 +11,17 @@
 #include <nlohmann/json.hpp>
 
 namespace dockdist {
+namespace {
 
-NodeJob::NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobRequest request, Handlers handlers)
-    : engine_(engine), node_(std::move(node)), request_(std::move(request)), handlers_(std::move(handlers)) {}
+// Longer than a node gives to a question.
+constexpr std::chrono::seconds opening_limit{45};
 
-Task<Status> NodeJob::open(std::vector<std::string> arguments, std::string first_line) {
+} // namespace
+
+NodeJob::NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobOpening opening)
+    : engine_(engine), node_(std::move(node)), opening_(std::move(opening)) {}
+
+Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string first_line) {
     ExecConfig config;
     config.command = std::move(arguments);
     config.user = "0:0";
@@ -31,24 +37,63 @@ Task<Status> NodeJob::open(std::vector<std::string> arguments, std::string first
         }
     }
     stream_ = std::move(exec->stream);
+    decoder_ = {};
+    said_.clear();
     co_return ok;
 }
 
-Task<Result<wire::JobResult>> NodeJob::run() {
-    auto opened = co_await open({layout::init, "job", "start"}, nlohmann::json(request_).dump() + "\n");
-    if (!opened) {
+Task<Result<wire::NodeFacts>> NodeJob::open() {
+    auto connected = co_await connect({layout::init, "job", "start"}, nlohmann::json(opening_).dump() + "\n");
+    if (!connected) {
+        co_return connected.error();
+    }
+    co_return co_await with_timeout(
+        read_facts(), opening_limit,
+        Error{ErrorKind::timeout, "", "the node does not say whether it can start the job",
+              "see what its programs wait for: `dockdist exec " + node_.name.str() + " -- ps -ef`"});
+}
+
+Task<Result<wire::NodeFacts>> NodeJob::read_facts() {
+    while (true) {
+        const auto frame = co_await read_frame();
+        if (!frame) {
+            co_return frame.error();
+        }
+        if (!*frame) {
+            co_return end_of_stream();
+        }
+        if ((*frame)->kind == wire::Frame::Kind::control) {
+            auto event = wire::parse_job_event((*frame)->payload);
+            if (!event) {
+                co_return event.error();
+            }
+            if (event->type == wire::JobEvent::Type::error) {
+                co_return event->error;
+            }
+            if (event->type == wire::JobEvent::Type::prepared) {
+                co_return std::move(event->facts);
+            }
+        }
+    }
+}
+
+Task<Result<wire::JobResult>> NodeJob::run(wire::JobStart start, Handlers handlers) {
+    handlers_ = std::move(handlers);
+    const auto line = nlohmann::json(start).dump() + "\n";
+    if (auto written = co_await stream_->write(line); !written) {
         ended_ = true;
-        co_return opened.error();
+        co_return written.error();
     }
     co_return co_await follow_to_the_end();
 }
 
-Task<Result<wire::JobResult>> NodeJob::follow(bool to_the_end) {
+Task<Result<wire::JobResult>> NodeJob::follow(bool to_the_end, Handlers handlers) {
+    handlers_ = std::move(handlers);
     started_ = true;
-    auto opened = co_await open({layout::init, "job", "follow", follow_argument(to_the_end)}, "");
-    if (!opened) {
+    auto connected = co_await connect({layout::init, "job", "follow", follow_argument(to_the_end)}, "");
+    if (!connected) {
         ended_ = true;
-        co_return opened.error();
+        co_return connected.error();
     }
     if (to_the_end) {
         co_return co_await follow_to_the_end();
@@ -61,14 +106,19 @@ Task<Result<wire::JobResult>> NodeJob::follow(bool to_the_end) {
     co_return (*result).value_or(wire::JobResult{});
 }
 
+Error NodeJob::end_of_stream() const {
+    return {ErrorKind::node, "",
+            "the node ended its side of the stream" + (said_.empty() ? "" : ": " + printable(said_)), ""};
+}
+
 std::string NodeJob::follow_argument(bool to_the_end) const {
-    return nlohmann::json{{"job", request_.job}, {"position", position_}, {"follow", to_the_end}}.dump();
+    return nlohmann::json{{"job", opening_.job}, {"position", position_}, {"follow", to_the_end}}.dump();
 }
 
 Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
     using namespace std::chrono_literals;
     const auto patience =
-        std::max<std::chrono::milliseconds>(std::chrono::milliseconds(request_.lease_ms), 10s);
+        std::max<std::chrono::milliseconds>(std::chrono::milliseconds(opening_.lease_ms), 10s);
     auto last_contact = std::chrono::steady_clock::now();
     boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
     while (true) {
@@ -78,11 +128,7 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
             co_return std::move(**result);
         }
         stream_.reset();
-        Error broken = result ? Error{ErrorKind::node, "",
-                                      "the node ended its side of the stream" +
-                                          (said_.empty() ? "" : ": " + printable(said_)),
-                                      ""}
-                              : result.error();
+        Error broken = result ? end_of_stream() : result.error();
         // Nothing to resume where the job never began, and where the node itself says what is wrong.
         if (!started_ || broken.kind == ErrorKind::job || broken.kind == ErrorKind::protocol) {
             ended_ = true;
@@ -90,7 +136,7 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
         }
         Status opened = broken;
         while (!opened && std::chrono::steady_clock::now() - last_contact < patience) {
-            opened = co_await open({layout::init, "job", "follow", follow_argument(true)}, "");
+            opened = co_await connect({layout::init, "job", "follow", follow_argument(true)}, "");
             if (!opened &&
                 (opened.error().kind == ErrorKind::not_found || opened.error().kind == ErrorKind::conflict)) {
                 broken = {ErrorKind::node, "", "the node's container is gone or does not run",
@@ -106,7 +152,6 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
             ended_ = true;
             co_return broken;
         }
-        said_.clear();
         if (result) { // a stream that ended cleanly again and again must not spin
             pause.expires_after(100ms);
             co_await pause.async_wait(boost::asio::use_awaitable);
@@ -116,41 +161,50 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
     }
 }
 
-Task<Result<std::optional<wire::JobResult>>> NodeJob::read_frames() {
+Task<Result<std::optional<wire::Frame>>> NodeJob::read_frame() {
     constexpr std::size_t longest_err = 4096;
-    wire::FrameDecoder decoder;
     const auto stream = stream_;
     while (true) {
+        auto frame = decoder_.next();
+        if (!frame || *frame) {
+            co_return frame;
+        }
+        if (handlers_.batch_ended) {
+            handlers_.batch_ended();
+        }
         auto chunk = co_await stream->read();
         if (!chunk) {
             co_return chunk.error();
         }
         if (chunk->end) {
-            co_return std::optional<wire::JobResult>{};
+            co_return std::optional<wire::Frame>{};
         }
         if (chunk->stream == StdStream::err) {
             said_.append(chunk->bytes, 0, longest_err - std::min(longest_err, said_.size()));
-            continue;
+        } else {
+            decoder_.feed(chunk->bytes);
         }
-        decoder.feed(chunk->bytes);
-        while (true) {
-            auto frame = decoder.next();
-            if (!frame) {
-                co_return frame.error();
-            }
-            if (!*frame) {
-                break;
-            }
-            auto handled = handle(std::move(**frame));
-            if (!handled || *handled) {
-                co_return handled;
-            }
-        }
-        handlers_.batch_ended();
     }
 }
 
-Result<std::optional<wire::JobResult>> NodeJob::handle(wire::Frame frame) {
+Task<Result<std::optional<wire::JobResult>>> NodeJob::read_frames() {
+    while (true) {
+        const auto frame = co_await read_frame();
+        if (!frame) {
+            co_return frame.error();
+        }
+        if (!*frame) {
+            co_return std::optional<wire::JobResult>{};
+        }
+        auto handled = handle(**frame);
+        if (!handled || *handled) {
+            handlers_.batch_ended();
+            co_return handled;
+        }
+    }
+}
+
+Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame) {
     auto going_on = std::optional<wire::JobResult>{};
     if (frame.kind == wire::Frame::Kind::output) {
         position_ = frame.position + wire::frame_header_size + frame.payload.size();
@@ -165,6 +219,8 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(wire::Frame frame) {
         return event.error();
     }
     switch (event->type) {
+    case wire::JobEvent::Type::prepared:
+        return going_on;
     case wire::JobEvent::Type::started:
         started_ = true;
         return going_on;

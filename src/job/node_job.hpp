@@ -16,21 +16,24 @@ namespace dockdist {
 
 class NodeJob {
 public:
-    // Called as frames come. `exited` comes last, and once.
+    // Called as frames come.
     struct Handlers {
         std::function<void(int rank, StdStream stream, std::string_view bytes)> output{};
         std::function<void(const wire::RankFailure&)> rank_failed{};
         std::function<void()> batch_ended{}; // what has come so far is to be shown now
     };
 
-    NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobRequest request, Handlers handlers);
+    NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobOpening opening);
 
-    // Runs the node's part to its end. A stream that breaks is taken up again, at the byte where it broke,
-    // for as long as the job's lease; after that the node counts as lost (an error).
-    Task<Result<wire::JobResult>> run();
-    // Shows a job that was started elsewhere, from the beginning of its log: what is there now, or on to its
-    // end.
-    Task<Result<wire::JobResult>> follow(bool to_the_end);
+    // Asks the node what there is to know before the start. Nothing runs there yet, and nothing ever does
+    // when this object goes without run().
+    Task<Result<wire::NodeFacts>> open();
+    // After open(): runs the node's part to its end. A stream that breaks is taken up again, at the byte
+    // where it broke, for as long as the job's lease; after that the node counts as lost (an error).
+    Task<Result<wire::JobResult>> run(wire::JobStart start, Handlers handlers);
+    // Without open(): shows a job that was started elsewhere, from the beginning of its log: what is there
+    // now, or on to its end.
+    Task<Result<wire::JobResult>> follow(bool to_the_end, Handlers handlers);
 
     // Sends a line to the node's side. While no stream is open, a stop waits for the next one and the rest is
     // dropped. One at a time.
@@ -40,17 +43,22 @@ public:
     bool ended() const { return ended_; }
 
 private:
-    Task<Status> open(std::vector<std::string> arguments, std::string first_line);
+    Task<Status> connect(std::vector<std::string> arguments, std::string first_line);
+    // The next frame; nothing at the end of the stream.
+    Task<Result<std::optional<wire::Frame>>> read_frame();
+    Task<Result<wire::NodeFacts>> read_facts();
     // Reads frames until the job's end (a result) or the end of the stream (nothing).
     Task<Result<std::optional<wire::JobResult>>> read_frames();
     Task<Result<wire::JobResult>> follow_to_the_end();
-    Result<std::optional<wire::JobResult>> handle(wire::Frame frame);
+    Result<std::optional<wire::JobResult>> handle(const wire::Frame& frame);
+    Error end_of_stream() const;
     std::string follow_argument(bool to_the_end) const;
 
     ContainerEngine& engine_;
     ReadyNode node_;
-    wire::JobRequest request_;
-    Handlers handlers_;
+    wire::JobOpening opening_;
+    Handlers handlers_{};
+    wire::FrameDecoder decoder_{};
     std::shared_ptr<ExecStream> stream_{}; // shared: a write may be under way while the reader replaces it
     std::optional<wire::JobCommand> stop_{};
     std::uint64_t position_ = 0; // of the next frame in the node's log

@@ -4,10 +4,11 @@
 #include "async/interrupts.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
-#include "job/node_job.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
+
+#include <csignal>
 
 namespace dockdist {
 namespace {
@@ -20,29 +21,11 @@ public:
               JobSink& sink, Reporter& reporter)
         : options_(options), interrupts_(interrupts), sink_(sink), reporter_(reporter), changed_(executor) {}
 
-    void add(ContainerEngine& engine, ReadyNode node, const NodeLaunch& launch) {
-        wire::JobRequest request;
-        request.job = options_.job.str();
-        request.argv = launch.argv;
-        request.env = launch.env;
-        request.files = launch.files;
-        request.workdir = options_.workdir;
-        request.user = options_.user;
-        request.ranks = launch.ranks;
-        request.first_rank = launch.first_rank;
-        request.lease_ms = options_.lease.count();
-        request.grace_ms = options_.grace.count();
-        NodeJob::Handlers handlers;
-        handlers.output = [this, name = node.name](int rank, StdStream stream, std::string_view bytes) {
-            sink_.output(name, rank, stream, bytes);
-        };
-        handlers.rank_failed = [this, name = node.name](const wire::RankFailure& failure) {
-            fail({name, failure});
-        };
-        outcome_.nodes.push_back({.node = node.name});
-        handlers.batch_ended = [this] { sink_.flush(); };
-        parts_.push_back(
-            std::make_unique<NodeJob>(engine, std::move(node), std::move(request), std::move(handlers)));
+    void add(std::unique_ptr<NodeJob> part, NodeLaunch launch) {
+        outcome_.nodes.push_back({.node = part->node().name});
+        leaders_ += launch.supports ? 0 : 1;
+        parts_.push_back(std::move(part));
+        launches_.push_back(std::move(launch));
     }
 
     Task<JobOutcome> run() {
@@ -59,6 +42,8 @@ public:
         outcome_.interrupted = interrupts_.count() > 0;
         if (outcome_.first_failure) {
             outcome_.exit_code = outcome_.first_failure->failure.code;
+        } else if (!outcome_.interrupted && outcome_.errors.empty()) {
+            check_that_ranks_have_begun();
         }
         co_return std::move(outcome_);
     }
@@ -66,14 +51,16 @@ public:
 private:
     Task<Status> run_part(std::size_t index) {
         auto& part = *parts_[index];
-        auto result = co_await part.run();
+        auto& launch = launches_[index];
+        auto result = co_await part.run(std::move(launch.start), handlers_of(part.node().name));
         if (!result) {
             auto error = result.error();
             error.where = part.node().name.str();
             outcome_.errors.push_back(std::move(error));
             stop_wanted_ = true;
         } else {
-            if (result->code != 0 && !outcome_.first_failure && !stop_wanted_ && interrupts_.count() == 0) {
+            const bool our_doing = result->stopped && (stop_wanted_ || leaders_ == 0);
+            if ((result->code != 0 && !our_doing) || !result->failures.empty()) {
                 fail({part.node().name, result->failures.empty() ? wire::RankFailure{.code = result->code,
                                                                                      .signal = result->signal}
                                                                  : result->failures.front()});
@@ -81,11 +68,44 @@ private:
             outcome_.nodes[index].result = std::move(*result);
         }
         --running_;
+        leaders_ -= launch.supports ? 0 : 1;
         changed_.notify();
         co_return ok;
     }
 
+    NodeJob::Handlers handlers_of(const NodeName& name) {
+        return {.output = [this, name](int rank, StdStream stream,
+                                       std::string_view bytes) { sink_.output(name, rank, stream, bytes); },
+                .rank_failed = [this, name](const wire::RankFailure& failure) { fail({name, failure}); },
+                .batch_ended = [this] { sink_.flush(); }};
+    }
+
+    // Launchers that reach other nodes by ssh are known to end with 0 where they could not start a thing.
+    void check_that_ranks_have_begun() {
+        int wanted = 0;
+        int begun = 0;
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            wanted += launches_[i].ranks;
+            begun += outcome_.nodes[i].result->ranks;
+        }
+        if (begun < wanted) {
+            outcome_.errors.push_back(
+                {ErrorKind::job, "",
+                 fmt::format("the launcher ended with 0, and has started {} of {} ranks", begun, wanted),
+                 "its own lines above say why"});
+        }
+    }
+
+    // A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
+    static bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher) {
+        return launcher.rank < 0 && rank.rank >= 0 && rank.signal != SIGTERM && rank.signal != SIGKILL;
+    }
+
     void fail(JobFailure failure) {
+        if (outcome_.first_failure && explains(failure.failure, outcome_.first_failure->failure)) {
+            outcome_.first_failure = std::move(failure);
+            return;
+        }
         if (!outcome_.first_failure && !stop_wanted_ && interrupts_.count() == 0) {
             reporter_.on({.kind = Event::Kind::warning,
                           .subject = failure.node.str(),
@@ -106,7 +126,8 @@ private:
         int stops_sent = 0;
         while (running_ > 0) {
             const int interrupts = interrupts_.count();
-            const int wanted = interrupts >= 2 ? 2 : (interrupts == 1 || stop_wanted_ ? 1 : 0);
+            const int wanted =
+                interrupts >= 2 ? 2 : (interrupts == 1 || stop_wanted_ || leaders_ == 0 ? 1 : 0);
             if (wanted > stops_sent) {
                 if (interrupts > 0) {
                     reporter_.on({.kind = Event::Kind::note,
@@ -151,22 +172,51 @@ private:
     Reporter& reporter_;
     AsyncEvent changed_;
     std::vector<std::unique_ptr<NodeJob>> parts_{};
+    std::vector<NodeLaunch> launches_{};
     JobOutcome outcome_{};
     std::size_t running_ = 0;
+    int leaders_ = 0; // of those that run, the ones that do not only support others
     bool stop_wanted_ = false;
 };
 
 } // namespace
 
-Task<JobOutcome> run_job(const Engines& engines, std::vector<ReadyNode> nodes,
-                         std::vector<NodeLaunch> launches, const JobOptions& options, Interrupts& interrupts,
-                         JobSink& sink, Reporter& reporter) {
-    JobRunner runner(co_await boost::asio::this_coro::executor, options, interrupts, sink, reporter);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (!launches[i].argv.empty()) {
-            const auto host = nodes[i].host;
-            runner.add(*engines[host], std::move(nodes[i]), launches[i]);
+Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
+                         const JobOptions& options, std::vector<wire::Question> questions, int ports) {
+    wire::JobOpening opening{.job = options.job.str(),
+                             .env = options.env,
+                             .secrets = options.secrets,
+                             .workdir = options.workdir,
+                             .user = options.user,
+                             .lease_ms = options.lease.count(),
+                             .grace_ms = options.grace.count(),
+                             .questions = std::move(questions),
+                             .ports = ports};
+    OpenedJob opened;
+    std::vector<Task<Result<wire::NodeFacts>>> tasks;
+    for (const auto& node : nodes) {
+        opened.parts.push_back(std::make_unique<NodeJob>(*engines[node.host], node, opening));
+        opening.ports = 0;
+        tasks.push_back(opened.parts.back()->open());
+    }
+    auto answers = co_await run_all(std::move(tasks));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (answers[i]) {
+            opened.facts.push_back(std::move(*answers[i]));
+        } else {
+            auto error = answers[i].error();
+            error.where = nodes[i].name.str();
+            opened.errors.push_back(std::move(error));
         }
+    }
+    co_return opened;
+}
+
+Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, const JobOptions& options,
+                         Interrupts& interrupts, JobSink& sink, Reporter& reporter) {
+    JobRunner runner(co_await boost::asio::this_coro::executor, options, interrupts, sink, reporter);
+    for (std::size_t i = 0; i < opened.parts.size(); ++i) {
+        runner.add(std::move(opened.parts[i]), std::move(launches[i]));
     }
     co_return co_await runner.run();
 }

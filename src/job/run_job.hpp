@@ -1,6 +1,7 @@
 // One job over some nodes, from its start to its last process.
 #pragma once
 
+#include "job/node_job.hpp"
 #include "launch/launcher.hpp"
 #include "observe/observe.hpp"
 #include "report/event.hpp"
@@ -8,6 +9,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +28,8 @@ public:
 
 struct JobOptions {
     JobId job{};
+    std::map<std::string, std::string> env{}; // for every process, over what the launcher sets
+    std::map<std::string, std::string> secrets{};
     std::string user{};
     std::string workdir{};
     std::chrono::milliseconds lease{30000}; // how long the job lives on without a client; 0: detached
@@ -50,11 +54,23 @@ struct JobOutcome {
     Errors errors{}; // what dockdist itself could not do: exit code 125
 };
 
-// Starts `launches` (one a node, in the order of `nodes`), passes their output to `sink`, ends the job
-// everywhere at its first failure or at an interrupt (the second one: without grace), and returns when no
-// process of it is left on any node that answers. A broken stream is taken up again where it broke.
-Task<JobOutcome> run_job(const Engines& engines, std::vector<ReadyNode> nodes,
-                         std::vector<NodeLaunch> launches, const JobOptions& options, Interrupts& interrupts,
-                         JobSink& sink, Reporter& reporter);
+// A job of which every node has heard and that runs nowhere yet. When it goes without run_job, nothing of it
+// stays on any node.
+struct OpenedJob {
+    std::vector<std::unique_ptr<NodeJob>> parts{}; // in the order of the nodes
+    std::vector<wire::NodeFacts> facts{};          // of each part; the first has the ports
+    Errors errors{};                               // where there are any, the job must not run
+};
+
+// Asks every node the questions, side by side, and the first one for free ports.
+Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
+                         const JobOptions& options, std::vector<wire::Question> questions, int ports);
+
+// Starts `launches` (one a part), passes their output to `sink`, ends the job everywhere at its first failure
+// or at an interrupt (the second one: without grace), and the parts that only support others when these have
+// ended. Returns when no process of it is left on any node that answers. A broken stream is taken up again
+// where it broke.
+Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, const JobOptions& options,
+                         Interrupts& interrupts, JobSink& sink, Reporter& reporter);
 
 } // namespace dockdist

@@ -6,54 +6,80 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 namespace dockdist {
 
-Result<std::vector<ReadyNode>> select_nodes(const std::vector<ReadyNode>& nodes,
-                                            const std::string& selection) {
-    if (selection.empty()) {
-        return nodes;
-    }
-    std::size_t count = 0;
-    const auto* end = selection.data() + selection.size();
-    if (const auto [rest, error] = std::from_chars(selection.data(), end, count);
-        error == std::errc{} && rest == end) {
-        if (count == 0 || count > nodes.size()) {
-            return Error{ErrorKind::usage, "--nodes",
-                         fmt::format("{} nodes were asked for, the cluster has {}", count, nodes.size()),
-                         "ask for less, or add hosts to the file and run `dockdist up`"};
-        }
-        return std::vector<ReadyNode>(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(count));
-    }
+namespace {
+
+// The nodes of these names, in their order.
+Result<std::vector<ReadyNode>> find_nodes(const std::vector<ReadyNode>& nodes, const std::string& list,
+                                          const char* option) {
     std::vector<ReadyNode> chosen;
     std::vector<std::string_view> names;
     for (const auto& node : nodes) {
         names.push_back(node.name.str());
     }
-    for (const auto& name : split(selection, ',')) {
+    for (const auto& name : split(list, ',')) {
         const auto found = std::ranges::find(nodes, NodeName(name), &ReadyNode::name);
         if (found == nodes.end()) {
             const auto meant = nearest(name, names);
-            return Error{ErrorKind::usage, "--nodes", "there is no node `" + printable(name) + "`",
+            return Error{ErrorKind::usage, option, "there is no node `" + printable(name) + "`",
                          meant.empty() ? fmt::format("nodes: {}", fmt::join(names, ", "))
                                        : "did you mean `" + meant + "`?"};
         }
         if (std::ranges::find(chosen, found->name, &ReadyNode::name) != chosen.end()) {
-            return Error{ErrorKind::usage, "--nodes", "`" + name + "` is named twice", ""};
+            return Error{ErrorKind::usage, option, "`" + name + "` is named twice", ""};
         }
         chosen.push_back(*found);
     }
     return chosen;
 }
 
-Port rendezvous_port(const JobId& job) {
-    constexpr std::uint32_t first = 20000;
-    constexpr std::uint32_t count = 10000;
-    std::uint32_t hash = 2166136261; // FNV-1a
-    for (const char c : job.str()) {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+std::optional<std::size_t> whole_number(const std::string& text) {
+    std::size_t number = 0;
+    const auto* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
+}
+
+} // namespace
+
+Result<std::vector<ReadyNode>> select_nodes(std::vector<ReadyNode> nodes, const std::string& selection,
+                                            const std::string& excluded) {
+    const auto count = whole_number(selection);
+    auto chosen = selection.empty() || count ? Result<std::vector<ReadyNode>>(nodes)
+                                             : find_nodes(nodes, selection, "--nodes");
+    if (!chosen) {
+        return chosen;
     }
-    return Port{static_cast<std::uint16_t>(first + hash % count)};
+    if (!excluded.empty()) {
+        const auto out = find_nodes(nodes, excluded, "--exclude");
+        if (!out) {
+            return out.error();
+        }
+        for (const auto& node : *out) {
+            if (std::erase_if(*chosen, [&](const ReadyNode& other) { return other.name == node.name; }) ==
+                0) {
+                return Error{ErrorKind::usage, "--exclude",
+                             "`" + node.name.str() + "` is not among the nodes of --nodes", ""};
+            }
+        }
+    }
+    if (chosen->empty()) {
+        return Error{ErrorKind::usage, "--exclude", "no node is left", "exclude less"};
+    }
+    if (count) {
+        if (*count == 0 || *count > chosen->size()) {
+            return Error{ErrorKind::usage, "--nodes",
+                         fmt::format("{} nodes were asked for, {} {}", *count,
+                                     excluded.empty() ? "the cluster has" : "without --exclude's there are",
+                                     chosen->size()),
+                         "ask for less, or add hosts to the file and run `dockdist up`"};
+        }
+        chosen->resize(*count);
+    }
+    return chosen;
 }
 
 } // namespace dockdist

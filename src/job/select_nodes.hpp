@@ -1,4 +1,4 @@
-// Which nodes a job runs on, and where its ranks meet.
+// Which nodes a job runs on.
 #pragma once
 
 #include "observe/observe.hpp"
@@ -8,13 +8,10 @@
 
 namespace dockdist {
 
-// `selection`: "" all, "N" the first N, "a,b" those of these names, in the order given.
-// Errors (usage): more nodes than there are, an unknown or repeated name.
-Result<std::vector<ReadyNode>> select_nodes(const std::vector<ReadyNode>& nodes,
-                                            const std::string& selection);
-
-// The port at which a job's ranks meet on its first node. Derived from the job's name, so that jobs side by
-// side differ; in 20000–29999, below Linux's ephemeral ports and away from sshd's.
-Port rendezvous_port(const JobId& job);
+// `selection`: "" all, "N" the first N, "a,b" those of these names, in the order given. `excluded`: "a,b",
+// taken out first. Errors (usage): more nodes than there are, an unknown or repeated name, a node both named
+// and excluded, none left.
+Result<std::vector<ReadyNode>> select_nodes(std::vector<ReadyNode> nodes, const std::string& selection,
+                                            const std::string& excluded);
 
 } // namespace dockdist

@@ -1,19 +1,88 @@
 #include "launch/launcher.hpp"
 
 #include "core/text.hpp"
+#include "launch/common.hpp"
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 namespace dockdist {
 namespace {
 
+constexpr std::array<std::string_view, 2> deepspeed_vias{"pdsh", "openmpi"};
+constexpr std::array<std::string_view, 1> accelerate_vias{"pdsh"};
+constexpr std::array<std::string_view, 2> mpirun_vias{"openmpi", "mpich"};
+
 constexpr std::array table{
-    Launcher{"plain", "the command once on each node, with RANK, WORLD_SIZE and MASTER_ADDR set",
-             launch_plain},
-    Launcher{"torchrun", "torch.distributed ranks on every slot, static rendezvous, no ssh", launch_torchrun},
+    Launcher{.name = "plain",
+             .summary = "the command once on each node; with --per-rank once on every slot",
+             .launch = launch_plain},
+    Launcher{.name = "torchrun",
+             .summary = "torch.distributed ranks on every slot, static rendezvous, no ssh",
+             .tools = torchrun_tools,
+             .launch = launch_torchrun},
+    Launcher{.name = "torch.distributed.launch",
+             .summary = "the same, for scripts that want --local_rank",
+             .tools = torchrun_tools,
+             .launch = launch_torch_distributed},
+    Launcher{.name = "deepspeed",
+             .summary = "DeepSpeed's own launcher on each node, no ssh; --via pdsh or openmpi as by hand",
+             .vias = deepspeed_vias,
+             .tools = deepspeed_tools,
+             .launch = launch_deepspeed},
+    Launcher{.name = "accelerate",
+             .summary = "accelerate on each node, configured for the cluster; --via pdsh: with DeepSpeed",
+             .vias = accelerate_vias,
+             .tools = accelerate_tools,
+             .launch = launch_accelerate},
+    Launcher{.name = "mpirun",
+             .summary = "Open MPI or MPICH; --via openmpi or mpich where an image has both",
+             .vias = mpirun_vias,
+             .tools = mpirun_tools,
+             .launch = launch_mpirun},
+    Launcher{.name = "horovodrun",
+             .summary = "Horovod over gloo",
+             .tools = horovodrun_tools,
+             .launch = launch_horovodrun},
+    Launcher{.name = "ray",
+             .summary = "a Ray cluster over the nodes for as long as the command runs, on the first one",
+             .ports = 2,
+             .tools = ray_tools,
+             .launch = launch_ray},
+    Launcher{.name = "slurm", .summary = "every slot with SLURM_*, as under srun", .launch = launch_slurm},
 };
+
+Status check_ranks(const LaunchRequest& request) {
+    for (const auto& node : request.nodes) {
+        const int ranks = ranks_of(request, node);
+        if (ranks < 1) {
+            return Error{ErrorKind::usage, node.name.str(), "no slot to start a rank in",
+                         "set `slots` for the host, or --gpus"};
+        }
+        if (node.gpus > 0 && ranks > node.gpus) {
+            return Error{ErrorKind::usage, node.name.str(),
+                         std::to_string(ranks) + " ranks were asked for, and the node has " +
+                             std::to_string(node.gpus) + (node.gpus == 1 ? " GPU" : " GPUs"),
+                         "use --gpus " + std::to_string(node.gpus) + " or less"};
+        }
+    }
+    return ok;
+}
+
+std::string list_of(std::span<const std::string_view> names) {
+    std::string list;
+    for (const auto name : names) {
+        list += (list.empty() ? "" : ", ") + std::string(name);
+    }
+    return list;
+}
+
+// "train.py under torchrun" was meant when somebody writes `--launcher torchrun -- torchrun train.py`.
+bool is_launch_line(const std::string& program) {
+    constexpr std::array<std::string_view, 8> programs{"torchrun", "deepspeed",  "accelerate", "mpirun",
+                                                       "mpiexec",  "horovodrun", "srun",       "ray"};
+    return std::ranges::find(programs, program.substr(program.rfind('/') + 1)) != programs.end();
+}
 
 } // namespace
 
@@ -27,36 +96,39 @@ Result<Launcher> find_launcher(std::string_view name) {
         return *found;
     }
     std::vector<std::string_view> names;
-    std::string list;
     for (const auto& launcher : table) {
         names.push_back(launcher.name);
-        list += (list.empty() ? "" : ", ") + std::string(launcher.name);
     }
     const auto meant = nearest(name, names);
     return Error{ErrorKind::usage, "", "unknown launcher `" + printable(name) + "`",
-                 meant.empty() ? "launchers: " + list : "did you mean `" + meant + "`?"};
+                 meant.empty() ? "launchers: " + list_of(names) : "did you mean `" + meant + "`?"};
 }
 
-std::map<std::string, std::string> common_env(const LaunchRequest& request, std::size_t node_rank) {
-    std::map<std::string, std::string> env{
-        {"MASTER_ADDR", request.nodes.front().address},
-        {"MASTER_PORT", std::to_string(request.master_port.number)},
-        {"NODE_RANK", std::to_string(node_rank)},
-        {"NNODES", std::to_string(request.nodes.size())},
-    };
-    for (const auto& [name, value] : request.env) {
-        env[name] = value;
+Status check_request(const Launcher& launcher, const LaunchRequest& request) {
+    const std::string name(launcher.name);
+    const bool plain = launcher.launch == launch_plain;
+    if (!request.via.empty() && std::ranges::find(launcher.vias, request.via) == launcher.vias.end()) {
+        return Error{ErrorKind::usage, "--via",
+                     "the launcher " + name + " knows no way `" + printable(request.via) + "`",
+                     launcher.vias.empty() ? "leave --via out" : "it knows: " + list_of(launcher.vias)};
     }
-    return env;
-}
-
-std::vector<std::string> as_python_command(const std::vector<std::string>& command) {
-    std::vector<std::string> result;
-    if (!command.empty() && (command.front().ends_with(".py") || command.front() == "-m")) {
-        result = {"python", "-u"};
+    if (request.per_rank && !plain) {
+        return Error{ErrorKind::usage, "--per-rank", "the launcher " + name + " starts ranks in any case",
+                     "leave --per-rank out"};
     }
-    result.insert(result.end(), command.begin(), command.end());
-    return result;
+    if (plain && request.ranks_per_node && !request.per_rank) {
+        return Error{ErrorKind::usage, "--gpus", "the launcher plain runs the command once a node",
+                     "add --per-rank, or use --launcher torchrun"};
+    }
+    if (!plain && is_launch_line(request.command.front())) {
+        return Error{ErrorKind::usage, "",
+                     "the launcher " + name + " would start `" + printable(request.command.front()) +
+                         "` in every rank",
+                     "leave it and its options out: `--launcher LAUNCHER -- train.py …`; or run your own "
+                     "launch line on the first node: `--launcher plain --nodes 1 -- " +
+                         printable(request.command.front()) + " …`"};
+    }
+    return plain && !request.per_rank ? Status(ok) : check_ranks(request);
 }
 
 } // namespace dockdist

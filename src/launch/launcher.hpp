@@ -1,9 +1,15 @@
 // How a job's command becomes processes. A launcher is a pure function, one file each, entered in the table
-// below.
+// of launcher.cpp:
+//
+//   LaunchRequest → check_request → questions to every node → take_answers → Launcher::launch → NodeLaunch…
+//
+// Whatever the launcher, a rank is `dockdist-init rank` (wire/job.hpp): the command itself stands in the
+// node, and no launcher's quoting touches it.
 #pragma once
 
 #include "core/names.hpp"
 #include "core/result.hpp"
+#include "wire/job.hpp"
 
 #include <map>
 #include <optional>
@@ -17,50 +23,66 @@ namespace dockdist {
 // A node as a launcher sees it, in the order of the job's node ranks.
 struct LaunchNode {
     NodeName name{};
-    std::string address{}; // numeric
+    std::string address{};   // numeric
+    std::string interface{}; // that holds it
     int slots = 1;
     int gpus = 0;
+    std::map<std::string, std::string> versions{}; // of the launcher's tools, by name; what the node answered
 };
 
 struct LaunchRequest {
     JobId job{};
-    std::vector<std::string> command{};       // what stands after `--`
-    std::vector<LaunchNode> nodes{};          // at least one
-    std::optional<int> ranks_per_node{};      // --gpus; default: each node's slots
-    Port master_port{};                       // free on nodes[0], not sshd's
-    std::map<std::string, std::string> env{}; // --env and secrets: reaches every rank
+    std::vector<std::string> command{};  // what stands after `--`
+    std::vector<LaunchNode> nodes{};     // at least one
+    std::optional<int> ranks_per_node{}; // --gpus; default: each node's slots
+    bool per_rank = false;               // plain: the command once a slot, not once a node
+    std::string via{};                   // which of the launcher's own ways to start remote processes
+    std::vector<std::string> options{};  // for the launcher itself, after its own: they win
+    std::vector<Port> ports{};           // free on nodes[0] and reserved; the first is MASTER_PORT
 };
 
-// What one node has to start. Nodes that start nothing (the others of an mpirun) have an empty argv.
+// What one node has to start. Nodes that start nothing themselves (the others of an mpirun) have an empty
+// argv, and host the ranks that come to them.
 struct NodeLaunch {
     NodeName node{};
-    std::vector<std::string> argv{};
-    std::map<std::string, std::string> env{};
-    std::map<std::string, std::string> files{}; // path → content, made before the start
-    int ranks = 0; // started on this node through `dockdist-init rank`; 0: the command itself is the one rank
+    wire::JobStart start{};
+    int ranks = 0;      // on this node through `dockdist-init rank`; 0: the command itself is the one process
     int first_rank = 0; // global rank of this node's local rank 0
+    bool supports = false; // it runs until the others have ended; its own end says nothing
 };
 
-using LaunchFunction = Result<std::vector<NodeLaunch>> (*)(const LaunchRequest& request);
+// A program or a Python module that the image has to bring.
+struct Tool {
+    enum class Kind { python_module, program };
+    Kind kind = Kind::program;
+    std::string_view name{};
+    std::string_view how_to_add{};
+    bool required = true; // else the launcher looks by itself at what there is
+};
 
 struct Launcher {
-    std::string_view name;
-    std::string_view summary; // one line for --help
-    LaunchFunction launch;
+    std::string_view name{};
+    std::string_view summary{};                                         // one line for --help
+    std::span<const std::string_view> vias{};                           // what --via may be
+    int ports = 1;                                                      // how many it wants
+    std::vector<Tool> (*tools)(const LaunchRequest& request) = nullptr; // none when null
+    Result<std::vector<NodeLaunch>> (*launch)(const LaunchRequest& request) = nullptr;
 };
-
-// One entry a file of this folder.
-Result<std::vector<NodeLaunch>> launch_plain(const LaunchRequest& request);
-Result<std::vector<NodeLaunch>> launch_torchrun(const LaunchRequest& request);
 
 std::span<const Launcher> launchers();
 // usage error with a suggestion when there is none of that name.
 Result<Launcher> find_launcher(std::string_view name);
 
-// MASTER_ADDR, MASTER_PORT, NODE_RANK, NNODES and request.env: what every launcher gives to every node.
-std::map<std::string, std::string> common_env(const LaunchRequest& request, std::size_t node_rank);
+// What is wrong with the command line, found before any node is asked.
+Status check_request(const Launcher& launcher, const LaunchRequest& request);
+// What every node is asked before the launch is decided.
+std::vector<wire::Question> questions(const Launcher& launcher, const LaunchRequest& request);
+// Puts what the nodes answered, in the order of request.nodes, into the request. Errors, one a node: a tool
+// that it lacks, with how to add it; a version that is not the first node's.
+Errors take_answers(const Launcher& launcher, LaunchRequest& request,
+                    const std::vector<wire::NodeFacts>& facts);
 
-// "train.py …" and "-m package …" as Python programs run them; anything else stays as it is.
-std::vector<std::string> as_python_command(const std::vector<std::string>& command);
+// What `run --dry-run` prints: for every node its environment, files and command.
+std::string to_text(const std::vector<NodeLaunch>& launches);
 
 } // namespace dockdist

@@ -25,10 +25,8 @@ std::optional<EngineKey> engine_key(const HostDraft& draft) {
     }
     const auto& docker = draft.spec.docker;
     const bool ssh = docker.scheme == EngineAddress::Scheme::ssh;
-    return EngineKey{ssh                   ? "ssh"
-                     : docker.host.empty() ? "unix"
-                                           : "tcp",
-                     "", docker.host, docker.port.number, docker.path};
+    const std::uint16_t port = ssh && docker.port.number == 0 ? 22 : docker.port.number;
+    return EngineKey{ssh ? "ssh" : docker.host.empty() ? "unix" : "tcp", "", docker.host, port, docker.path};
 }
 
 const Value& place_of(const std::optional<Value>& value, const HostDraft& host) {
@@ -230,8 +228,10 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
                      "write `image: REPOSITORY:TAG`, the image that training runs in");
     }
     if (!draft.hosts_at && !is_misspelt(root, "hosts")) {
-        reader.error(root, "`hosts` is missing",
-                     "write `hosts:` and below it `- ssh://USER@HOST` for each machine");
+        HostDraft host{.at = root}; // the one that the docker command line itself would use
+        host.spec.name = HostName("node-0");
+        host.spec.use_current_context = true;
+        draft.hosts.push_back(std::move(host));
     } else if (draft.hosts_at && draft.hosts_at->node->kind != YamlNode::Kind::scalar &&
                draft.hosts_at->node->kind != YamlNode::Kind::map && draft.hosts.empty()) {
         reader.error(*draft.hosts_at, "the list is empty", "add `- ssh://USER@HOST` for each machine");

@@ -31,9 +31,10 @@ struct GpuSpec {
 };
 
 struct HostSpec {
-    HostName name{};        // default: node-<position>, from 0
-    EngineAddress docker{}; // default port filled in
-    std::string context{};  // set instead of docker when the file says `context:`
+    HostName name{};                  // default: node-<position>, from 0
+    EngineAddress docker{};           // default port filled in
+    std::string context{};            // set instead of docker when the file says `context:`
+    bool use_current_context = false; // set instead of both when the file names no hosts
     std::optional<TlsFiles> tls{};
     bool insecure = false; // plain tcp:// beyond loopback was asked for by name
     std::string address{}; // IP or name that peers use; empty for a unix:// host that names none: the node

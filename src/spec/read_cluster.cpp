@@ -14,7 +14,9 @@ constexpr std::array<std::string_view, 3> pull_words{"missing", "always",
                                                      "never"}; // in the order of ImageSpec::Pull
 
 // Those that `run` has; a test holds this list against launch/launcher.cpp, which this layer may not include.
-constexpr std::array<std::string_view, 2> launchers{"plain", "torchrun"};
+constexpr std::array<std::string_view, 9> launchers{
+    "accelerate", "deepspeed", "horovodrun", "mpirun", "plain", "ray", "slurm", "torch.distributed.launch",
+    "torchrun"};
 
 void read_ref(Reader& reader, const Value& value, ImageSpec& image) {
     const auto ref = reader.line(value, "an image reference");

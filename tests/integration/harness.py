@@ -110,9 +110,9 @@ class Cluster:
                                  f"--- stdout\n{done.stdout}--- stderr\n{done.stderr}")
         return done
 
-    def start(self, *arguments, **more):
-        return subprocess.Popen(self.command(*arguments), env=self.environment(), stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    def start(self, *arguments, **environment):
+        return subprocess.Popen(self.command(*arguments), env=self.environment(**environment), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def container(self, node):
         for engine in self.lab.engines:

@@ -167,9 +167,6 @@ def test_what_is_not_done_yet_is_said_before_any_host_is_touched(lab):
     with cluster(lab, "t-not-yet") as c:
         c.write(container="entrypoint: image")
         assert_in("not done yet", fails(c, "entrypoint", code=2))
-        c.write()
-        replace(c, f"docker: 'tcp://{lab.addresses[1]}:2375', insecure: true", f"docker: 'ssh://root@{lab.addresses[1]}'")
-        fails(c, "node-1 (ssh://", "not supported yet", code=2)
 
 
 def test_the_main_job_runs_over_tls(lab):

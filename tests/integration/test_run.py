@@ -122,6 +122,15 @@ def test_processes_that_a_job_started_over_ssh_end_with_it(lab):
         eventually(lambda: not marked(c, "sleep 4326"), "the remote process is gone", timeout=10)
 
 
+def test_a_node_that_is_done_leaves_alone_what_another_does_there_over_ssh(lab):
+    with cluster(lab, "t-ssh-on") as c:
+        c.write().run("up")
+        # node-1 has long ended when node-0's session there does.
+        script = "if [ $NODE_RANK = 0 ]; then ssh node-1 'sleep 1; echo done there'; fi"
+        done = c.run("run", "--", "sh", "-c", script)
+        assert done.stdout == "[node-0] done there\n", done.stdout
+
+
 def test_env_reaches_every_node_and_the_latest_log_is_shown_again(lab):
     with cluster(lab, "t-run-env") as c:
         c.write().run("up")

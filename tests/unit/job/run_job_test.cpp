@@ -25,6 +25,10 @@ std::string control(const wire::JobEvent& event) {
     return wire::encode({.kind = wire::Frame::Kind::control, .payload = wire::job_event(event)});
 }
 
+std::string prepared() {
+    return control({.type = wire::JobEvent::Type::prepared, .facts = {.ports = {29500}}});
+}
+
 std::string started() {
     return control({.type = wire::JobEvent::Type::started, .pid = 7});
 }
@@ -58,18 +62,18 @@ struct FakeJob {
             auto engine = std::make_unique<FakeEngine>(io.get_executor(), name);
             const auto id = engine->add_container(name).id;
             nodes.push_back({.name = NodeName(name), .id = id, .host = static_cast<std::size_t>(i)});
-            launches.push_back({.node = NodeName(name), .argv = {"train"}});
+            launches.push_back({.node = NodeName(name), .start = {.argv = {"train"}}});
             fakes.push_back(engine.get());
             engines.push_back(std::move(engine));
         }
     }
 
-    JobOutcome run() {
-        return run_task(io,
-                        run_job(engines, nodes, launches, {.job = JobId("job-1")}, interrupts, sink, events));
-    }
+    OpenedJob open() { return run_task(io, open_job(engines, nodes, options, {}, 1)); }
+
+    JobOutcome run() { return run_task(io, run_job(open(), launches, options, interrupts, sink, events)); }
 
     boost::asio::io_context io{};
+    JobOptions options{.job = JobId("job-1")};
     Engines engines{};
     std::vector<FakeEngine*> fakes{};
     std::vector<ReadyNode> nodes{};
@@ -79,10 +83,18 @@ struct FakeJob {
     Events events{};
 };
 
+// The two lines with which the client begins.
+Task<wire::JobStart> start_of(FakeExec exec) {
+    co_await exec.read_line();
+    exec.out(prepared());
+    const auto line = co_await exec.read_line();
+    co_return *wire::parse_job_start(line.value_or(""));
+}
+
 // Says that it has started, waits to be told to stop, and obeys.
 FakeEngine::ExecScript until_stopped(std::vector<std::string>& commands) {
     return [&commands](FakeExec exec) -> Task<int> {
-        co_await exec.read_line();
+        co_await start_of(exec);
         exec.out(started());
         while (const auto line = co_await exec.read_line()) {
             commands.push_back(*line);
@@ -90,7 +102,8 @@ FakeEngine::ExecScript until_stopped(std::vector<std::string>& commands) {
                 break;
             }
         }
-        exec.out(exited(143, 15));
+        exec.out(control({.type = wire::JobEvent::Type::exited,
+                          .result = {.code = 143, .signal = 15, .stopped = true, .reason = "stop"}}));
         co_return 0;
     };
 }
@@ -100,7 +113,7 @@ FakeEngine::ExecScript until_stopped(std::vector<std::string>& commands) {
 TEST_CASE("a job that ends well everywhere ends with 0, and all output has come") {
     FakeJob job(2);
     for (auto* engine : job.fakes) {
-        engine->on_exec("job start", started() + output("hello\n", 0) + exited(0));
+        engine->on_exec("job start", prepared() + started() + output("hello\n", 0) + exited(0));
     }
     const auto outcome = job.run();
     CHECK(outcome.exit_code == 0);
@@ -112,7 +125,7 @@ TEST_CASE("the first failure stops the other nodes, and its code is the job's") 
     FakeJob job(3);
     std::vector<std::string> commands;
     job.fakes[0]->on_exec("job start", until_stopped(commands));
-    job.fakes[1]->on_exec("job start", started() + exited(7));
+    job.fakes[1]->on_exec("job start", prepared() + started() + exited(7));
     job.fakes[2]->on_exec("job start", until_stopped(commands));
     const auto outcome = job.run();
     CHECK(outcome.exit_code == 7);
@@ -128,7 +141,7 @@ TEST_CASE("a rank's failure counts with the rank's own code, whatever the launch
     std::vector<std::string> commands;
     job.fakes[0]->on_exec("job start", until_stopped(commands));
     job.fakes[1]->on_exec("job start", [](FakeExec exec) -> Task<int> {
-        co_await exec.read_line();
+        co_await start_of(exec);
         exec.out(started() + control({.type = wire::JobEvent::Type::rank_failed,
                                       .failure = {.rank = 3, .local_rank = 1, .code = 7}}));
         co_await exec.read_line(); // the stop, to the node that failed as well
@@ -146,7 +159,7 @@ TEST_CASE("an interrupt stops every node; a second one without grace") {
     std::vector<std::string> commands;
     for (auto* engine : job.fakes) {
         engine->on_exec("job start", [&](FakeExec exec) -> Task<int> {
-            co_await exec.read_line();
+            co_await start_of(exec);
             exec.out(started());
             job.interrupts.interrupt();
             while (const auto line = co_await exec.read_line()) {
@@ -171,7 +184,7 @@ TEST_CASE("an interrupt stops every node; a second one without grace") {
 TEST_CASE("a broken stream is taken up where it broke: nothing twice, nothing lost") {
     FakeJob job(1);
     job.fakes[0]->on_exec("job start", [](FakeExec exec) -> Task<int> {
-        co_await exec.read_line();
+        co_await start_of(exec);
         exec.out(started() + output("one\n", 0));
         exec.break_stream({ErrorKind::unreachable, "", "connection reset", ""});
         co_return 0;
@@ -194,7 +207,7 @@ TEST_CASE("a node whose container is gone ends the job on the others") {
     std::vector<std::string> commands;
     job.fakes[0]->on_exec("job start", until_stopped(commands));
     job.fakes[1]->on_exec("job start", [&](FakeExec exec) -> Task<int> {
-        co_await exec.read_line();
+        co_await start_of(exec);
         exec.out(started());
         job.fakes[1]->containers.clear();
         exec.break_stream({ErrorKind::unreachable, "", "connection reset", ""});
@@ -211,12 +224,93 @@ TEST_CASE("a node that cannot start the job says why, and the others are stopped
     FakeJob job(2);
     std::vector<std::string> commands;
     job.fakes[0]->on_exec("job start", until_stopped(commands));
-    job.fakes[1]->on_exec("job start",
-                          control({.type = wire::JobEvent::Type::error,
-                                   .error = {ErrorKind::node, "", "no space left on device", "free some"}}));
+    job.fakes[1]->on_exec(
+        "job start",
+        prepared() + control({.type = wire::JobEvent::Type::error,
+                              .error = {ErrorKind::node, "", "no space left on device", "free some"}}));
     const auto outcome = job.run();
     REQUIRE(outcome.errors.size() == 1);
     CHECK(outcome.errors[0].where == "node-1");
     CHECK(outcome.errors[0].message == "no space left on device");
     CHECK(commands.size() == 1);
+}
+
+TEST_CASE("opening a job tells what each node answers, and asks the first alone for ports") {
+    FakeJob job(2);
+    std::vector<int> ports;
+    for (auto* engine : job.fakes) {
+        engine->on_exec("job start", [&](FakeExec exec) -> Task<int> {
+            const auto line = co_await exec.read_line();
+            ports.push_back(wire::parse_job_opening(*line)->ports);
+            exec.out(prepared());
+            CHECK_FALSE((co_await exec.read_line()).has_value()); // let go: nothing is started
+            co_return 0;
+        });
+    }
+    {
+        const auto opened = job.open();
+        CHECK(opened.errors.empty());
+        REQUIRE(opened.facts.size() == 2);
+        CHECK(opened.facts[0].ports == std::vector<int>{29500});
+    }
+    CHECK(ports == std::vector<int>{1, 0});
+}
+
+TEST_CASE("a node that cannot even open the job is named") {
+    FakeJob job(2);
+    job.fakes[0]->on_exec("job start", prepared());
+    job.fakes[1]->on_exec("job start", control({.type = wire::JobEvent::Type::error,
+                                                .error = {ErrorKind::config, "", "no user \"alice\"", ""}}));
+    const auto opened = job.open();
+    REQUIRE(opened.errors.size() == 1);
+    CHECK(to_text(opened.errors[0]) == "node-1: no user \"alice\"");
+}
+
+TEST_CASE("what only supports others is stopped when these have ended, and its end says nothing") {
+    FakeJob job(2);
+    std::vector<std::string> commands;
+    job.launches[1].supports = true;
+    job.launches[1].start.argv.clear();
+    job.fakes[0]->on_exec("job start", prepared() + started() + exited(0));
+    job.fakes[1]->on_exec("job start", until_stopped(commands));
+    const auto outcome = job.run();
+    CHECK(outcome.exit_code == 0);
+    CHECK_FALSE(outcome.first_failure.has_value());
+    CHECK(commands.size() == 1);
+}
+
+TEST_CASE("a launcher that ends with 0 and has started too few ranks has failed") {
+    FakeJob job(2);
+    std::vector<std::string> commands;
+    job.launches[0].ranks = 2;
+    job.launches[1].ranks = 2;
+    job.launches[1].supports = true;
+    job.launches[1].start.argv.clear();
+    job.fakes[0]->on_exec(
+        "job start", prepared() + started() +
+                         control({.type = wire::JobEvent::Type::exited, .result = {.code = 0, .ranks = 2}}));
+    job.fakes[1]->on_exec("job start", until_stopped(commands));
+    const auto outcome = job.run();
+    CHECK_FALSE(outcome.first_failure.has_value());
+    REQUIRE(outcome.errors.size() == 1);
+    CHECK(outcome.errors[0].message == "the launcher ended with 0, and has started 2 of 4 ranks");
+}
+
+TEST_CASE("a rank on another node explains why the launcher ended, also when it is heard of later") {
+    FakeJob job(2);
+    job.launches[1].supports = true;
+    job.launches[1].start.argv.clear();
+    job.fakes[0]->on_exec("job start", prepared() + started() + exited(1));
+    job.fakes[1]->on_exec("job start", [](FakeExec exec) -> Task<int> {
+        co_await start_of(exec);
+        exec.out(started());
+        co_await exec.read_line(); // the stop, because of node-0
+        exec.out(control({.type = wire::JobEvent::Type::rank_failed, .failure = {.rank = 3, .code = 7}}) +
+                 exited(0));
+        co_return 0;
+    });
+    const auto outcome = job.run();
+    CHECK(outcome.exit_code == 7);
+    REQUIRE(outcome.first_failure.has_value());
+    CHECK(outcome.first_failure->node == NodeName("node-1"));
 }

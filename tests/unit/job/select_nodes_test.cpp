@@ -26,23 +26,28 @@ std::string names_of(const Result<std::vector<ReadyNode>>& nodes) {
 
 TEST_CASE("select_nodes: all, the first N, or those named, in that order") {
     const auto nodes = nodes_of({"a", "b", "c"});
-    CHECK(names_of(select_nodes(nodes, "")) == "a b c");
-    CHECK(names_of(select_nodes(nodes, "2")) == "a b");
-    CHECK(names_of(select_nodes(nodes, "c,a")) == "c a");
+    CHECK(names_of(select_nodes(nodes, "", "")) == "a b c");
+    CHECK(names_of(select_nodes(nodes, "2", "")) == "a b");
+    CHECK(names_of(select_nodes(nodes, "c,a", "")) == "c a");
 }
 
 TEST_CASE("select_nodes: what there is not is an error that says what there is") {
     const auto nodes = nodes_of({"node-0", "node-1"});
-    CHECK(select_nodes(nodes, "3").error().message == "3 nodes were asked for, the cluster has 2");
-    CHECK(select_nodes(nodes, "0").has_error());
-    CHECK(select_nodes(nodes, "node-2").error().hint == "did you mean `node-0`?");
-    CHECK(select_nodes(nodes, "x").error().hint == "nodes: node-0, node-1");
-    CHECK(select_nodes(nodes, "node-0,node-0").error().message == "`node-0` is named twice");
+    CHECK(select_nodes(nodes, "3", "").error().message == "3 nodes were asked for, the cluster has 2");
+    CHECK(select_nodes(nodes, "0", "").has_error());
+    CHECK(select_nodes(nodes, "node-2", "").error().hint == "did you mean `node-0`?");
+    CHECK(select_nodes(nodes, "x", "").error().hint == "nodes: node-0, node-1");
+    CHECK(select_nodes(nodes, "node-0,node-0", "").error().message == "`node-0` is named twice");
 }
 
-TEST_CASE("rendezvous_port: below the ephemeral ports, and different for different jobs") {
-    CHECK(rendezvous_port(JobId("job-1")).number >= 20000);
-    CHECK(rendezvous_port(JobId("job-1")).number < 30000);
-    CHECK(rendezvous_port(JobId("job-1")) == rendezvous_port(JobId("job-1")));
-    CHECK(rendezvous_port(JobId("job-1")) != rendezvous_port(JobId("job-2")));
+TEST_CASE("select_nodes: the excluded are taken out before the first N are counted") {
+    const auto nodes = nodes_of({"a", "b", "c"});
+    CHECK(names_of(select_nodes(nodes, "", "b")) == "a c");
+    CHECK(names_of(select_nodes(nodes, "2", "a")) == "b c");
+    CHECK(names_of(select_nodes(nodes, "c,a", "a")) == "c");
+    CHECK(select_nodes(nodes, "3", "a").error().message ==
+          "3 nodes were asked for, without --exclude's there are 2");
+    CHECK(select_nodes(nodes, "", "x").error().where == "--exclude");
+    CHECK(select_nodes(nodes, "a", "b").error().message == "`b` is not among the nodes of --nodes");
+    CHECK(select_nodes(nodes, "", "a,b,c").error().message == "no node is left");
 }

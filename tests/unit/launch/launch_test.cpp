@@ -3,72 +3,202 @@
 #include "launch/launcher.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 using namespace dockdist;
 
 namespace {
 
-LaunchRequest request_of(std::vector<std::string> command) {
-    return {.job = JobId("job-1"),
-            .command = std::move(command),
-            .nodes = {{NodeName("node-0"), "10.0.0.1", 2, 2}, {NodeName("node-1"), "10.0.0.2", 4, 4}},
-            .master_port = Port{29000},
-            .env = {{"WANDB_API_KEY", "a b"}}};
+Launcher launcher_of(std::string_view name) {
+    return *find_launcher(name);
 }
 
-std::string to_text(const std::vector<NodeLaunch>& launches) {
-    std::string text;
-    for (const auto& launch : launches) {
-        text += fmt::format("{}: ranks {} from {}\n", launch.node.str(), launch.ranks, launch.first_rank);
-        for (const auto& [name, value] : launch.env) {
-            text += fmt::format("  {}={}\n", name, shell_quote(value));
-        }
-        text += "  $ " + shell_join(launch.argv) + "\n";
-    }
-    return text;
+LaunchRequest request_of(std::vector<std::string> command) {
+    const std::map<std::string, std::string> versions{
+        {"python", "3.13.5"},     {"torch", "2.6.0"},           {"deepspeed", "0.16.9"},
+        {"accelerate", "1.15.0"}, {"mpirun", "Open MPI 5.0.7"}, {"mpirun.mpich", "MPICH 4.3.0"}};
+    return {.job = JobId("job-1"),
+            .command = std::move(command),
+            .nodes = {{NodeName("node-0"), "10.0.0.1", "eth0", 2, 2, versions},
+                      {NodeName("node-1"), "10.0.0.2", "eth0", 4, 4, versions}},
+            .ports = {Port{29000}, Port{29001}}};
+}
+
+wire::NodeFacts facts_of(std::initializer_list<wire::Answer> answers) {
+    return {.ports = {}, .answers = answers};
 }
 
 } // namespace
 
-TEST_CASE("every launcher's processes are as in its golden file") {
+TEST_CASE("every launcher's environment, files and commands are as in its golden files") {
     for (const auto& launcher : launchers()) {
-        CAPTURE(launcher.name);
-        const auto launches = launcher.launch(request_of({"train.py", "--name", "it's $HOME", ""}));
-        REQUIRE(launches.has_value());
-        check_golden("launch/" + std::string(launcher.name) + ".txt", to_text(*launches));
+        std::vector<std::string> vias{""};
+        vias.insert(vias.end(), launcher.vias.begin(), launcher.vias.end());
+        for (const auto& via : vias) {
+            CAPTURE(launcher.name);
+            CAPTURE(via);
+            auto request = request_of({"train.py", "--name", "it's $HOME", "100%", ""});
+            request.via = via;
+            if (launcher.name == "accelerate") {
+                request.ranks_per_node = 2;
+            }
+            REQUIRE(check_request(launcher, request).has_value());
+            const auto launches = launcher.launch(request);
+            REQUIRE(launches.has_value());
+            const auto name = std::string(launcher.name) + (via.empty() ? "" : "-" + via);
+            check_golden("launch/" + name + ".txt", to_text(*launches));
+        }
     }
 }
 
-TEST_CASE("torchrun: --gpus sets the ranks of each node, and global ranks go on from node to node") {
+TEST_CASE("plain --per-rank is the command on every slot") {
+    auto request = request_of({"sh", "-c", "echo $RANK"});
+    request.per_rank = true;
+    check_golden("launch/plain-per-rank.txt", to_text(*launcher_of("plain").launch(request)));
+}
+
+TEST_CASE("global ranks go on from node to node, and --gpus sets how many there are") {
     auto request = request_of({"-m", "pkg.train"});
     request.ranks_per_node = 1;
-    const auto launches = launch_torchrun(request);
+    const auto launches = launcher_of("torchrun").launch(request);
     REQUIRE(launches.has_value());
     CHECK(launches->at(1).first_rank == 1);
     CHECK(launches->at(1).ranks == 1);
-    const auto& argv = launches->at(0).argv;
-    CHECK(std::vector<std::string>(argv.end() - 4, argv.end()) ==
-          std::vector<std::string>{"python", "-u", "-m", "pkg.train"});
+    CHECK(launches->at(0).start.rank_command == std::vector<std::string>{"python", "-u", "-m", "pkg.train"});
 }
 
-TEST_CASE("torchrun: more ranks than GPUs is an error that names the node") {
+TEST_CASE("--local_rank goes behind the script, wherever that stands") {
+    const auto at = [](std::vector<std::string> command) {
+        const auto launches = launcher_of("deepspeed").launch(request_of(std::move(command)));
+        const auto& start = launches->front().start;
+        return start.rank_command.at(static_cast<std::size_t>(start.local_rank_at) - 1);
+    };
+    CHECK(at({"train.py", "-x"}) == "train.py");
+    CHECK(at({"-m", "pkg.train", "-x"}) == "pkg.train");
+    CHECK(at({"python3.11", "-W", "ignore", "-u", "dir/train.py", "a"}) == "dir/train.py");
+    CHECK(at({"/opt/env/bin/python", "-m", "pkg", "a"}) == "pkg");
+    CHECK(at({"python"}) == "python");
+    CHECK(launcher_of("deepspeed").launch(request_of({"sh", "-c", "x"}))->front().start.local_rank_at == -1);
+}
+
+TEST_CASE("what is wrong with the command line is said before any node is asked") {
+    const auto check = [](std::string_view launcher, const LaunchRequest& request) {
+        return to_text(check_request(launcher_of(launcher), request).error());
+    };
     auto request = request_of({"train.py"});
     request.ranks_per_node = 3;
-    const auto launches = launch_torchrun(request);
-    REQUIRE(launches.has_error());
-    CHECK(to_text(launches.error()) ==
+    CHECK(check("torchrun", request) ==
           "node-0: 3 ranks were asked for, and the node has 2 GPUs\n  use --gpus 2 or less");
+    CHECK(check("plain", request) == "--gpus: the launcher plain runs the command once a node\n"
+                                     "  add --per-rank, or use --launcher torchrun");
+    request = request_of({"train.py"});
+    request.via = "pdsch";
+    CHECK(check("deepspeed", request) == "--via: the launcher deepspeed knows no way `pdsch`\n"
+                                         "  it knows: pdsh, openmpi");
+    CHECK(check("torchrun", request) ==
+          "--via: the launcher torchrun knows no way `pdsch`\n  leave --via out");
+    request = request_of({"train.py"});
+    request.per_rank = true;
+    CHECK(check_request(launcher_of("plain"), request).has_value());
+    CHECK(check_request(launcher_of("mpirun"), request).error().where == "--per-rank");
+    request = request_of({"/usr/bin/torchrun", "--nnodes", "2", "train.py"});
+    CHECK(check_request(launcher_of("torchrun"), request).has_error());
+    CHECK(check_request(launcher_of("plain"), request).has_value());
+    request = request_of({"train.py"});
+    request.nodes[1].slots = 0;
+    CHECK(check("mpirun", request) ==
+          "node-1: no slot to start a rank in\n  set `slots` for the host, or --gpus");
 }
 
-TEST_CASE("plain: --gpus is refused") {
-    auto request = request_of({"true"});
-    request.ranks_per_node = 2;
-    CHECK(launch_plain(request).error().kind == ErrorKind::usage);
+TEST_CASE("the nodes are asked for what the launcher needs, and for nothing else") {
+    auto request = request_of({"train.py"});
+    CHECK(questions(launcher_of("plain"), request).empty());
+    CHECK(questions(launcher_of("slurm"), request).empty());
+    const auto asked = questions(launcher_of("accelerate"), request);
+    REQUIRE(asked.size() == 1); // one Python for all modules
+    CHECK(std::vector<std::string>(asked[0].argv.end() - 2, asked[0].argv.end()) ==
+          std::vector<std::string>{"accelerate", "torch"});
+    request.via = "openmpi";
+    CHECK(questions(launcher_of("deepspeed"), request).at(0).argv ==
+          std::vector<std::string>{"mpirun", "--version"});
+}
+
+TEST_CASE("a tool that nodes lack is an error for each of them, with how to add it") {
+    auto request = request_of({"train.py"});
+    const auto errors = take_answers(launcher_of("deepspeed"), request,
+                                     {facts_of({{"python", 0, "python 3.12.1\ntorch 2.6.0\ndeepspeed \n"}}),
+                                      facts_of({{"python", 127, "python: not found in PATH"}})});
+    REQUIRE(errors.size() == 2);
+    CHECK(to_text(errors[0]) == "node-0: the image has no deepspeed, which the launcher deepspeed needs\n"
+                                "  take an image with DeepSpeed, or add it: `pip install deepspeed`");
+    CHECK(errors[1].message == "the image has no Python, which the launcher deepspeed needs");
+}
+
+TEST_CASE("versions that differ are an error that names both") {
+    auto request = request_of({"train.py"});
+    const auto errors = take_answers(launcher_of("torchrun"), request,
+                                     {facts_of({{"python", 0, "python 3.12.1\ntorch 2.6.0\n"}}),
+                                      facts_of({{"python", 0, "python 3.12.1\ntorch 2.5.1+cu124\n"}})});
+    REQUIRE(errors.size() == 1);
+    CHECK(errors[0].where == "node-1");
+    CHECK(errors[0].message == "it has torch 2.5.1+cu124, and node-0 has 2.6.0");
+}
+
+TEST_CASE("mpirun: its dialect follows from what the nodes' mpirun says") {
+    const auto argv_for = [](const std::string& version, const std::string& via) {
+        auto request = request_of({"train.py"});
+        request.via = via;
+        const auto errors =
+            take_answers(launcher_of("mpirun"), request,
+                         {facts_of({{"mpirun", 0, version}}), facts_of({{"mpirun", 0, version}})});
+        CHECK(errors.empty());
+        const auto launches = launcher_of("mpirun").launch(request);
+        return launches ? shell_join(launches->front().start.argv) : to_text(launches.error());
+    };
+    CHECK(argv_for("mpirun (Open MPI) 4.1.4\n\nReport bugs to …\n", "") ==
+          "mpirun --allow-run-as-root --hostfile /run/dockdist/jobs/job-1/hostfile -np 6 --map-by slot "
+          "--bind-to none /opt/dockdist/bin/dockdist-init rank");
+    CHECK(argv_for("HYDRA build details:\n    Version:                                 4.0.2\n", "") ==
+          "mpirun -launcher ssh -f /run/dockdist/jobs/job-1/hostfile.hydra -n 6 "
+          "/opt/dockdist/bin/dockdist-init rank");
+    CHECK(argv_for("mpirun (Open MPI) 4.1.4\n", "mpich")
+              .starts_with("node-0: the image has no mpirun of MPICH"));
+}
+
+TEST_CASE("torchrun: what torch 1.13 breaks on Python 3.11 is said, and other versions pass") {
+    auto request = request_of({"train.py"});
+    request.nodes[0].versions = {{"torch", "1.13.1"}, {"python", "3.11.2"}};
+    const auto error = launcher_of("torchrun").launch(request).error();
+    CHECK(error.where == "node-0");
+    CHECK(error.message == "torchrun of torch 1.13.1 does not work with Python 3.11.2");
+    request.nodes[0].versions["python"] = "3.10.12";
+    CHECK(launcher_of("torchrun").launch(request).has_value());
+}
+
+TEST_CASE("accelerate: nodes with different slots are refused, as it would start another number") {
+    const auto error = launcher_of("accelerate").launch(request_of({"train.py"})).error();
+    CHECK(to_text(error) == "node-1: accelerate starts the same number of ranks on each node; node-0 has 2 "
+                            "slots and this one 4\n  use --gpus 2, or --launcher torchrun");
+}
+
+TEST_CASE("where nodes call their interface differently, Open MPI is told addresses") {
+    auto request = request_of({"train.py"});
+    request.via = "openmpi";
+    request.nodes[1].interface = "ens5";
+    const auto argv = launcher_of("deepspeed").launch(request)->front().start.argv;
+    CHECK(shell_join(argv).find("btl_tcp_if_include 10.0.0.1/32,10.0.0.2/32") != std::string::npos);
+}
+
+TEST_CASE("the user's own words for the launcher come after ours") {
+    auto request = request_of({"train.py"});
+    request.options = {"--tee=3"};
+    const auto argv = launcher_of("torchrun").launch(request)->front().start.argv;
+    CHECK(std::vector<std::string>(argv.end() - 4, argv.end()) ==
+          std::vector<std::string>{"--tee=3", "--no_python", "/opt/dockdist/bin/dockdist-init", "rank"});
 }
 
 TEST_CASE("an unknown launcher is answered with the one that was meant") {
-    CHECK(find_launcher("torchrun").has_value());
     CHECK(find_launcher("torchrunn").error().hint == "did you mean `torchrun`?");
-    CHECK(find_launcher("x").error().hint == "launchers: plain, torchrun");
+    CHECK(find_launcher("x").error().hint ==
+          "launchers: plain, torchrun, torch.distributed.launch, deepspeed, accelerate, mpirun, horovodrun, "
+          "ray, slurm");
 }

@@ -76,6 +76,14 @@ TEST_CASE("an engine on loopback or a unix socket leaves the node to find its ad
     CHECK(spec.hosts[1].address.empty());
 }
 
+TEST_CASE("without hosts there is one: the engine that docker itself would use") {
+    const auto spec = load_good("image: a\n");
+    REQUIRE(spec.hosts.size() == 1);
+    CHECK(spec.hosts[0].name == HostName("node-0"));
+    CHECK(spec.hosts[0].use_current_context);
+    CHECK(spec.hosts[0].docker == EngineAddress{});
+}
+
 TEST_CASE("a context is kept by name") {
     const auto spec = hosts("  - {name: lab, context: my-lab.1, address: 10.0.0.9}\n");
     CHECK(spec.hosts[0].context == "my-lab.1");

@@ -1,0 +1,58 @@
+// What the launchers share.
+#pragma once
+
+#include "launch/launcher.hpp"
+
+#include <initializer_list>
+
+namespace dockdist {
+
+// One a file of this folder.
+Result<std::vector<NodeLaunch>> launch_plain(const LaunchRequest& request);
+Result<std::vector<NodeLaunch>> launch_torchrun(const LaunchRequest& request);
+Result<std::vector<NodeLaunch>> launch_torch_distributed(const LaunchRequest& request);
+Result<std::vector<NodeLaunch>> launch_deepspeed(const LaunchRequest& request);
+Result<std::vector<NodeLaunch>> launch_accelerate(const LaunchRequest& request);
+Result<std::vector<NodeLaunch>> launch_mpirun(const LaunchRequest& request);
+Result<std::vector<NodeLaunch>> launch_horovodrun(const LaunchRequest& request);
+Result<std::vector<NodeLaunch>> launch_ray(const LaunchRequest& request);
+Result<std::vector<NodeLaunch>> launch_slurm(const LaunchRequest& request);
+
+std::vector<Tool> torchrun_tools(const LaunchRequest& request);
+std::vector<Tool> deepspeed_tools(const LaunchRequest& request);
+std::vector<Tool> accelerate_tools(const LaunchRequest& request);
+std::vector<Tool> mpirun_tools(const LaunchRequest& request);
+std::vector<Tool> horovodrun_tools(const LaunchRequest& request);
+std::vector<Tool> ray_tools(const LaunchRequest& request);
+
+// Launches for every node, without argv: ranks counted, rank_command set, and in the environment what every
+// launcher gives: MASTER_ADDR, MASTER_PORT, NODE_RANK, NNODES.
+std::vector<NodeLaunch> ranks_on_every_node(const LaunchRequest& request);
+std::map<std::string, std::string> common_env(const LaunchRequest& request, std::size_t node_rank);
+int ranks_of(const LaunchRequest& request, const LaunchNode& node);
+int world_size(const std::vector<NodeLaunch>& launches);
+
+// The end of every launcher's command: the user's own options for it, `before` (its word for "no Python
+// script"), and what it starts as a rank.
+void append_rank(std::vector<std::string>& argv, const LaunchRequest& request,
+                 std::initializer_list<std::string> before = {});
+
+// "train.py …" and "-m package …" as Python programs run them; anything else stays as it is.
+std::vector<std::string> as_python_command(const std::vector<std::string>& command);
+// Behind the script, or the module, of a Python command: where launchers put `--local_rank=N`. -1: it is
+// none, and would not know the word.
+int behind_script(const std::vector<std::string>& command);
+
+// "NAME slots=N" lines over the job's nodes: DeepSpeed's and Open MPI's dialect.
+std::string slots_hostfile(const std::vector<NodeLaunch>& launches);
+
+// Makes the first node's part the one that counts, and the others hosts of the ranks that it starts there.
+void start_from_first_node(std::vector<NodeLaunch>& launches, std::vector<std::string> argv);
+
+// What Open MPI's btl_tcp_if_include takes: the interface where all nodes call it the same, else addresses.
+std::string interface_selector(const LaunchRequest& request);
+
+// A file in the job's own folder on its nodes.
+std::string in_scratch(const LaunchRequest& request, std::string_view name);
+
+} // namespace dockdist

@@ -1,0 +1,53 @@
+#include "core/text.hpp"
+#include "launch/launcher.hpp"
+
+namespace dockdist {
+namespace {
+
+std::string describe(const NodeLaunch& launch) {
+    std::string text = launch.node.str() + ":";
+    if (launch.ranks == 1) {
+        text += " rank " + std::to_string(launch.first_rank);
+    } else if (launch.ranks > 1) {
+        text += " ranks " + std::to_string(launch.first_rank) + " to " +
+                std::to_string(launch.first_rank + launch.ranks - 1);
+    }
+    return text + "\n";
+}
+
+} // namespace
+
+std::string to_text(const std::vector<NodeLaunch>& launches) {
+    std::string text;
+    for (const auto& launch : launches) {
+        const auto& start = launch.start;
+        text += describe(launch);
+        for (const auto& [name, value] : start.env) {
+            text += "  " + name + "=" + shell_quote(value) + "\n";
+        }
+        for (const auto& [path, content] : start.files) {
+            text += "  file " + path + ":\n";
+            for (const auto& line : split(content, '\n')) {
+                text += line.empty() ? "" : "    | " + printable(line) + "\n";
+            }
+        }
+        if (!start.argv.empty()) {
+            text += "  $ " + shell_join(start.argv) + "\n";
+        }
+        if (!start.rank_command.empty()) {
+            auto words = start.rank_command;
+            if (start.local_rank_at >= 0) {
+                words.insert(words.begin() + start.local_rank_at, "--local_rank=$LOCAL_RANK");
+            }
+            std::string line;
+            for (const auto& word : words) {
+                line += (line.empty() ? "" : " ") +
+                        (word == "--local_rank=$LOCAL_RANK" ? word : shell_quote(word));
+            }
+            text += "  each rank $ " + line + "\n";
+        }
+    }
+    return text;
+}
+
+} // namespace dockdist

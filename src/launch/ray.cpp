@@ -1,0 +1,90 @@
+// Ray: a head on the first node, workers on the others, for as long as the command runs, which the first node
+// starts. Every process bears the job's mark and ends with it; `ray stop` would end other jobs' too.
+#include "launch/common.hpp"
+#include "wire/layout.hpp"
+
+namespace dockdist {
+namespace {
+
+// Ports and folders are this job's own, so that two of Ray's clusters live side by side on a host.
+constexpr const char* script = R"(import importlib.util, os, shutil, signal, socket, subprocess, sys, time
+
+role, head, port, client_port, address, nodes, gpus, folder, init = sys.argv[1:]
+patience = 120
+
+
+def ended(*_):
+    raise SystemExit(143)
+
+
+signal.signal(signal.SIGTERM, ended)
+common = ["ray", "start", "--node-ip-address=" + address, "--num-gpus=" + gpus,
+          "--node-manager-port=0", "--object-manager-port=0", "--min-worker-port=0", "--max-worker-port=0",
+          "--dashboard-agent-listen-port=0", "--disable-usage-stats"]
+try:
+    if role == "worker":
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                socket.create_connection((head, int(port)), 5).close()
+                break
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    sys.exit(f"the head at {head}:{port} does not answer: {error}")
+                time.sleep(0.1)
+        sys.exit(subprocess.call(common + [f"--address={head}:{port}", "--block"]))
+    common += ["--head", "--port=" + port, "--temp-dir=" + folder, "--include-dashboard=false"]
+    if importlib.util.find_spec("grpc"):
+        common.append("--ray-client-server-port=" + client_port)
+    code = subprocess.call(common, stdout=subprocess.DEVNULL)
+    if code:
+        sys.exit(code)
+    import ray
+    ray.init(address=f"{head}:{port}", log_to_driver=False, logging_level="ERROR")
+    deadline = time.monotonic() + patience
+    while sum(node["Alive"] for node in ray.nodes()) < int(nodes):
+        if time.monotonic() > deadline:
+            sys.exit(f"only {len(ray.nodes())} of {nodes} nodes have come")
+        time.sleep(0.1)
+    ray.shutdown()
+    os.environ.update(RAY_ADDRESS=f"{head}:{port}", RANK="0", LOCAL_RANK="0", WORLD_SIZE="1", LOCAL_WORLD_SIZE="1")
+    sys.exit(subprocess.call([init, "rank"]))
+finally:
+    shutil.rmtree(folder, ignore_errors=True)
+)";
+
+} // namespace
+
+std::vector<Tool> ray_tools(const LaunchRequest&) {
+    return {{Tool::Kind::python_module, "ray", "take an image with Ray, or add it: `pip install ray`"}};
+}
+
+Result<std::vector<NodeLaunch>> launch_ray(const LaunchRequest& request) {
+    auto launches = ranks_on_every_node(request);
+    const auto file = in_scratch(request, "start-ray.py");
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        auto& launch = launches[i];
+        launch.start.files[file] = script;
+        launch.start.argv = {"python",
+                             "-u",
+                             file,
+                             i == 0 ? "head" : "worker",
+                             request.nodes.front().address,
+                             std::to_string(request.ports.at(0).number),
+                             std::to_string(request.ports.at(1).number),
+                             request.nodes[i].address,
+                             std::to_string(launches.size()),
+                             std::to_string(request.nodes[i].gpus > 0 ? launch.ranks : 0),
+                             "/tmp/ray-" + request.job.str(),
+                             layout::init};
+        launch.ranks = i == 0 ? 1 : 0;
+        launch.first_rank = 0;
+        launch.supports = i > 0;
+        if (i > 0) {
+            launch.start.rank_command.clear();
+        }
+    }
+    return launches;
+}
+
+} // namespace dockdist

@@ -1,0 +1,128 @@
+// What a launcher needs of the image: asked on every node before anything starts, in one round trip.
+#include "core/text.hpp"
+#include "launch/launcher.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace dockdist {
+namespace {
+
+constexpr const char* python_question = "python";
+constexpr int not_there = 127;
+
+// Prints "NAME VERSION" lines without importing what may take seconds to import.
+constexpr const char* python_versions = R"(import sys
+from importlib.util import find_spec
+print("python", sys.version.split()[0])
+for name in sys.argv[1:]:
+    try:
+        from importlib.metadata import version
+        print(name, version(name))
+    except Exception:
+        print(name, "unknown" if find_spec(name) else "")
+)";
+
+std::vector<Tool> tools_of(const Launcher& launcher, const LaunchRequest& request) {
+    return launcher.tools == nullptr ? std::vector<Tool>{} : launcher.tools(request);
+}
+
+// "Open MPI 5.0.7" of "mpirun (Open MPI) 5.0.7", "MPICH 4.3.0" of Hydra's details; else the first line.
+std::string version_line(const std::string& output) {
+    for (const auto& line : split(output, '\n')) {
+        if (const auto at = line.find("(Open MPI) "); at != std::string::npos) {
+            return "Open MPI " + line.substr(at + 11);
+        }
+        if (const auto at = line.find("Version:"); at != std::string::npos && output.starts_with("HYDRA")) {
+            const auto number = line.find_first_not_of(' ', at + 8);
+            return "MPICH " + (number == std::string::npos ? "" : line.substr(number));
+        }
+    }
+    return output.substr(0, output.find('\n'));
+}
+
+std::map<std::string, std::string> versions_of(const wire::NodeFacts& facts) {
+    std::map<std::string, std::string> versions;
+    for (const auto& answer : facts.answers) {
+        if (answer.name != python_question) {
+            versions[answer.name] = answer.code == not_there ? "" : version_line(answer.output);
+            continue;
+        }
+        for (const auto& line : split(answer.output, '\n')) {
+            const auto space = line.find(' ');
+            if (answer.code == 0 && space != std::string::npos) {
+                versions[line.substr(0, space)] = line.substr(space + 1);
+            }
+        }
+    }
+    return versions;
+}
+
+Error missing(const LaunchNode& node, const Tool& tool, const std::string& launcher) {
+    const bool no_python = tool.kind == Tool::Kind::python_module && !node.versions.contains("python");
+    const std::string what = no_python ? "Python" : std::string(tool.name);
+    return {ErrorKind::config, node.name.str(),
+            "the image has no " + what + ", which the launcher " + launcher + " needs",
+            no_python ? "take an image with Python 3, or --launcher plain" : std::string(tool.how_to_add)};
+}
+
+Error differs(const LaunchNode& first, const LaunchNode& node, const std::string& tool) {
+    return {ErrorKind::config, node.name.str(),
+            "it has " + tool + " " + printable(node.versions.at(tool)) + ", and " + first.name.str() +
+                " has " + printable(first.versions.at(tool)),
+            "give every node the same image: the same tag can stand for another image on another host "
+            "(`docker pull` there, then `dockdist up`)"};
+}
+
+} // namespace
+
+std::vector<wire::Question> questions(const Launcher& launcher, const LaunchRequest& request) {
+    std::vector<wire::Question> questions;
+    std::vector<std::string> modules;
+    for (const auto& tool : tools_of(launcher, request)) {
+        const std::string name(tool.name);
+        if (tool.kind == Tool::Kind::python_module) {
+            modules.push_back(name);
+        } else {
+            questions.push_back({.name = name, .argv = {name, "--version"}});
+        }
+    }
+    if (!modules.empty()) {
+        modules.insert(modules.begin(), {"python", "-c", python_versions});
+        questions.push_back({.name = python_question, .argv = std::move(modules)});
+    }
+    return questions;
+}
+
+Errors take_answers(const Launcher& launcher, LaunchRequest& request,
+                    const std::vector<wire::NodeFacts>& facts) {
+    Errors errors;
+    for (const auto port : facts.front().ports) {
+        request.ports.push_back(Port{static_cast<std::uint16_t>(port)});
+    }
+    const auto tools = tools_of(launcher, request);
+    for (std::size_t i = 0; i < request.nodes.size(); ++i) {
+        auto& node = request.nodes[i];
+        node.versions = versions_of(facts[i]);
+        const auto lacking = std::ranges::find_if(tools, [&](const Tool& tool) {
+            const auto found = node.versions.find(std::string(tool.name));
+            return tool.required && (found == node.versions.end() || found->second.empty());
+        });
+        if (lacking != tools.end()) {
+            errors.push_back(missing(node, *lacking, std::string(launcher.name)));
+            continue;
+        }
+        const auto& first = request.nodes.front();
+        for (const auto& [tool, version] : node.versions) {
+            if (const auto found = first.versions.find(tool);
+                found != first.versions.end() && !found->second.empty() && found->second != version) {
+                errors.push_back(differs(first, node, tool));
+                break;
+            }
+        }
+    }
+    return errors;
+}
+
+} // namespace dockdist

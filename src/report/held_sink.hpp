@@ -1,0 +1,42 @@
+// A sink that can be told to keep still: while a question stands on the terminal, nothing may be drawn over
+// it.
+#pragma once
+
+#include "report/output.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dockdist {
+
+class HeldSink : public OutputSink {
+public:
+    // `behind` outlives it.
+    explicit HeldSink(OutputSink& behind) : behind_(behind) {}
+
+    void write(int fd, std::string_view bytes) override {
+        if (held_) {
+            waiting_.emplace_back(fd, bytes);
+        } else {
+            behind_.write(fd, bytes);
+        }
+    }
+
+    // From now on what is written waits; or goes on, in its order, with what has waited.
+    void hold(bool on) {
+        held_ = on;
+        if (!held_) {
+            for (const auto& [fd, bytes] : std::exchange(waiting_, {})) {
+                behind_.write(fd, bytes);
+            }
+        }
+    }
+
+private:
+    OutputSink& behind_;
+    bool held_ = false;
+    std::vector<std::pair<int, std::string>> waiting_{};
+};
+
+} // namespace dockdist

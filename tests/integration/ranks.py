@@ -1,0 +1,58 @@
+"""What the launchers' tests run as a rank; it lies in the shared folder of the nodes.
+
+sum      every rank's number plus one, summed over all by gloo, and what the rank's environment says
+die HOW  rank 3 (the last) ends as HOW says, the others wait: an exit code, a signal's name, or `exception`
+wait     says `started` and waits
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+
+NAMES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT",
+         "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "DOCKDIST_NODE", "ODD")
+
+
+def total():
+    import torch
+    import torch.distributed as dist
+    dist.init_process_group("gloo")
+    number = torch.tensor([dist.get_rank() + 1.0])
+    dist.all_reduce(number)
+    print(json.dumps({"sum": number.item(), "argv": sys.argv[1:], "folder": os.getcwd(), "token": os.environ.get("TOKEN", "")[::-1],
+                      **{name: os.environ.get(name) for name in NAMES}}), flush=True)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def die(how):
+    print("started", flush=True)
+    if os.environ["RANK"] != "3":
+        time.sleep(1000)
+    print(f"last words at {time.time()}", file=sys.stderr, flush=True)
+    if how == "exception":
+        raise RuntimeError("boom")
+    if how.startswith("SIG"):
+        os.kill(os.getpid(), getattr(signal, how))
+    sys.exit(int(how))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int)
+    parser.add_argument("what")
+    parser.add_argument("rest", nargs="*")
+    arguments = parser.parse_args()
+    if arguments.what == "sum":
+        total()
+    elif arguments.what == "die":
+        die(arguments.rest[0])
+    else:
+        print("started", flush=True)
+        time.sleep(1000)
+
+
+main()
