@@ -1,5 +1,7 @@
 // Builds the objects, runs the one io_context, returns the exit code.
 #include "cli/context.hpp"
+#include "engine/docker_engine.hpp"
+#include "report/held_sink.hpp"
 #include "report/output.hpp"
 
 #include <CLI/CLI.hpp>
@@ -51,8 +53,9 @@ void keep_ticking(boost::asio::steady_timer& timer, Reporter& reporter) {
     });
 }
 
-int run(const Program& program, Reporter& reporter) {
+int run(const Program& program, Reporter& reporter, HeldSink& sink) {
     boost::asio::io_context io(1);
+    on_terminal_questions(io.get_executor(), [&sink](bool asking) { sink.hold(asking); });
     Interrupts interrupts;
     boost::asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
     boost::asio::steady_timer ticker(io);
@@ -109,10 +112,11 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
-    FdSink sink;
+    FdSink output;
+    HeldSink sink(output);
     const auto reporter = make_reporter({.format = program.options.output}, sink);
     try {
-        const int code = run(program, *reporter);
+        const int code = run(program, *reporter, sink);
         reporter->finish();
         return code;
     } catch (const std::exception& error) {

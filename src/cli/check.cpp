@@ -101,7 +101,7 @@ nlohmann::json to_json(const CheckReport& report, const ClusterSpec& spec) {
 }
 
 Task<int> run_check(Context& context) {
-    auto cluster = connect(context);
+    auto cluster = co_await connect(context);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

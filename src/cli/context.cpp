@@ -1,5 +1,6 @@
 #include "cli/context.hpp"
 
+#include "cli/reach_hosts.hpp"
 #include "cluster/lock.hpp"
 #include "core/text.hpp"
 #include "engine/docker_engine.hpp"
@@ -24,12 +25,6 @@ std::optional<std::string> client_environment(const std::string& name) {
 // What the file may say and this version does not do: said before any host is touched.
 Errors not_done_yet(const ClusterSpec& spec) {
     Errors errors;
-    for (const auto& host : spec.hosts) {
-        if (!host.context.empty()) {
-            errors.push_back({ErrorKind::config, host.name.str(), "`context:` is read, but not connected yet",
-                              "name the engine with `docker:` instead"});
-        }
-    }
     if (spec.container.entrypoint == ContainerSpec::Entrypoint::image) {
         errors.push_back({ErrorKind::config, spec.file.string(),
                           "`container.entrypoint: image` is not done yet",
@@ -97,14 +92,14 @@ std::string unique_id() {
     return fmt::format("{:08x}", random());
 }
 
-Connected connect(const Context& context, Secrets secrets) {
+Task<Connected> connect(const Context& context, Secrets secrets) {
     auto loaded = load(context, secrets);
     Connected connected{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
     if (connected.errors.empty()) {
         connected.errors = not_done_yet(connected.spec);
     }
     if (!connected.errors.empty()) {
-        return connected;
+        co_return connected;
     }
     if (!connected.spec.sync.empty()) {
         context.reporter->on(
@@ -112,17 +107,19 @@ Connected connect(const Context& context, Secrets secrets) {
              .subject = connected.spec.file.string(),
              .text = "`sync:` is read, but not carried out yet: put the code on a shared mount"});
     }
-    for (const auto& host : connected.spec.hosts) {
-        auto engine = make_docker_engine(
-            context.executor,
-            {.host = host.name, .address = host.docker, .tls = host.tls, .insecure = host.insecure});
-        connected.engines.push_back(std::move(engine));
+    auto reached = co_await reach_hosts(context, connected.spec);
+    connected.errors = std::move(reached.errors);
+    if (!connected.errors.empty()) {
+        co_return connected;
     }
-    return connected;
+    for (auto& endpoint : reached.endpoints) {
+        connected.engines.push_back(make_docker_engine(context.executor, std::move(endpoint)));
+    }
+    co_return connected;
 }
 
 Task<Attached> attach_to_cluster(Context& context, Secrets secrets) {
-    auto connected = connect(context, secrets);
+    auto connected = co_await connect(context, secrets);
     Attached attached{.spec = std::move(connected.spec),
                       .engines = std::move(connected.engines),
                       .errors = std::move(connected.errors)};

@@ -88,7 +88,7 @@ struct Connected {
     Errors errors{};
 };
 // load() and an engine a host, not yet connected.
-Connected connect(const Context& context, Secrets secrets = Secrets::leave);
+Task<Connected> connect(const Context& context, Secrets secrets = Secrets::leave);
 
 // The nodes that are ready, of all that the file names.
 struct Attached {

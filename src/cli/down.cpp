@@ -11,7 +11,7 @@ namespace dockdist {
 namespace {
 
 Task<int> run_down(Context& context, DownOptions options) {
-    auto cluster = connect(context);
+    auto cluster = co_await connect(context);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

@@ -41,7 +41,7 @@ nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
 }
 
 Task<int> run_plan(Context& context) {
-    auto cluster = connect(context);
+    auto cluster = co_await connect(context);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

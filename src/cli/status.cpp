@@ -111,7 +111,7 @@ std::string to_table(const std::vector<Row>& rows) {
 }
 
 Task<int> run_status(Context& context) {
-    auto cluster = connect(context);
+    auto cluster = co_await connect(context);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

@@ -75,7 +75,7 @@ void print_result(const Context& context, const UpResult& result, const Connecte
 }
 
 Task<int> run_up(Context& context, Options options) {
-    auto cluster = connect(context, Secrets::resolve);
+    auto cluster = co_await connect(context, Secrets::resolve);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

@@ -130,9 +130,9 @@ Status take_host_and_port(std::string_view url, std::string_view& rest, EngineAd
         }
     } else {
         if (std::ranges::count(rest, ':') > 1) {
-            return wrong(
-                url, "an IPv6 address needs brackets",
-                fmt::format("write {}[…]:{}", url.substr(0, url.find("://") + 3), address.port.number));
+            return wrong(url, "an IPv6 address needs brackets",
+                         fmt::format("write {}[…]:{}", url.substr(0, url.find("://") + 3),
+                                     address.port.number == 0 ? 22 : address.port.number));
         }
         if (const auto separator = rest.find(':'); separator != std::string_view::npos) {
             port = rest.substr(separator + 1);
@@ -190,7 +190,6 @@ Result<EngineAddress> parse_engine_address(std::string_view url) {
         address.port = Port{2375};
     } else if (scheme == "ssh") {
         address.scheme = Scheme::ssh;
-        address.port = Port{22};
     } else if (scheme == "https" || scheme == "http") {
         return wrong(url, fmt::format("the scheme {}:// is not known", printable(scheme)),
                      "write tcp://HOST:PORT, with `tls:` for TLS");

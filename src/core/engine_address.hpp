@@ -14,7 +14,7 @@ struct EngineAddress {
     Scheme scheme = Scheme::unix_socket;
     std::string user{}; // ssh only
     std::string host{}; // empty for unix_socket; an IPv6 address without brackets
-    Port port{};        // 0 for unix_socket
+    Port port{};        // 0 for unix_socket, and where the user's ssh configuration shall say (22 by default)
     std::string path{}; // of the socket: unix_socket, and ssh where one is named
     std::string url{};  // as it was written, for messages
     bool operator==(const EngineAddress&) const = default;

@@ -2,6 +2,7 @@
 
 #include "engine/endpoints/endpoints.hpp"
 #include "engine/engine_session.hpp"
+#include "engine/transport/ssh/commons.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <fmt/format.h>
@@ -39,10 +40,7 @@ std::unique_ptr<Transport> make_transport(const boost::asio::any_io_executor& ex
         }
         return make_tcp_transport(executor, address, limit);
     case Scheme::ssh:
-        return make_refusing_transport({ErrorKind::config, "",
-                                        fmt::format("{}: ssh:// is not supported yet", address.url),
-                                        "use tcp:// with `tls:`, or forward the socket: ssh -L "
-                                        "/tmp/docker.sock:/var/run/docker.sock HOST"});
+        return make_ssh_transport(executor, address, endpoint.ssh, limit);
     }
     return make_refusing_transport({ErrorKind::internal, "", "an address of an unknown kind", ""});
 }
@@ -136,6 +134,10 @@ private:
 std::unique_ptr<ContainerEngine> make_docker_engine(const boost::asio::any_io_executor& executor,
                                                     EngineEndpoint endpoint) {
     return std::make_unique<DockerEngine>(executor, std::move(endpoint));
+}
+
+void on_terminal_questions(const boost::asio::any_io_executor& executor, std::function<void(bool)> hold) {
+    SshCommons::of(executor).secrets(executor)->hold = std::move(hold);
 }
 
 } // namespace dockdist

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "engine/container_engine.hpp"
+#include "engine/transport/ssh/settings.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -23,6 +25,7 @@ struct EngineEndpoint {
     std::optional<TlsFiles> tls{};
     bool insecure = false; // allows plain TCP beyond loopback, where whoever connects is root
     EngineLimits limits{};
+    std::optional<SshSettings> ssh{}; // for an ssh address; empty: asked for when it is connected
 };
 
 // Does not connect. What is wrong with the endpoint itself (plain TCP beyond loopback, files of TLS that
@@ -30,5 +33,9 @@ struct EngineEndpoint {
 // ends its calls and its kept connection; streams that were opened live on.
 std::unique_ptr<ContainerEngine> make_docker_engine(const boost::asio::any_io_executor& executor,
                                                     EngineEndpoint endpoint);
+
+// `hold` is called with true before a question is asked on the terminal (the passphrase of a key), and with
+// false after it: whoever draws there keeps still meanwhile.
+void on_terminal_questions(const boost::asio::any_io_executor& executor, std::function<void(bool)> hold);
 
 } // namespace dockdist

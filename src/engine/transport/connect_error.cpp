@@ -40,6 +40,11 @@ Error connect_error(const EngineAddress& address, const boost::system::error_cod
     if (address.scheme == EngineAddress::Scheme::unix_socket) {
         return unix_error(address, error);
     }
+    if (error == errc::connection_refused && address.scheme == EngineAddress::Scheme::ssh) {
+        return unreachable(
+            fmt::format("{} refused the connection to port {}", address.url, address.port.number),
+            "does sshd run there, and on that port? (ssh://USER@HOST:PORT)");
+    }
     if (error == errc::connection_refused) {
         return unreachable(
             fmt::format("{} refused the connection", address.url),

@@ -3,11 +3,13 @@
 
 #include "core/engine_address.hpp"
 #include "engine/transport/byte_stream.hpp"
+#include "engine/transport/ssh/settings.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 namespace dockdist {
 
@@ -31,6 +33,11 @@ std::unique_ptr<Transport> make_tcp_transport(const boost::asio::any_io_executor
 // The peer's certificate is checked against tls.ca and the address's host name, and ours is shown to it.
 std::unique_ptr<Transport> make_tls_transport(const boost::asio::any_io_executor& executor,
                                               EngineAddress address, TlsFiles tls,
+                                              std::chrono::milliseconds connect_timeout);
+// Connections are channels of one ssh connection, which is made when the first one is asked for and again
+// after it was lost. Without `settings` those of `ssh -G` hold.
+std::unique_ptr<Transport> make_ssh_transport(const boost::asio::any_io_executor& executor,
+                                              EngineAddress address, std::optional<SshSettings> settings,
                                               std::chrono::milliseconds connect_timeout);
 // Every connect() ends with `error`, without touching the network.
 std::unique_ptr<Transport> make_refusing_transport(Error error);

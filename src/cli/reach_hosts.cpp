@@ -1,0 +1,95 @@
+#include "cli/reach_hosts.hpp"
+
+#include "async/run_all.hpp"
+#include "engine/docker_context.hpp"
+
+#include <boost/asio/ip/address.hpp>
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+namespace dockdist {
+namespace {
+
+std::optional<std::string> client_environment(const std::string& name) {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+bool is_numeric(const std::string& host) {
+    boost::system::error_code error;
+    (void)boost::asio::ip::make_address(host, error);
+    return !error;
+}
+
+bool is_loopback(const std::string& host) {
+    boost::system::error_code error;
+    const auto address = boost::asio::ip::make_address(host, error);
+    return error ? host == "localhost" : address.is_loopback();
+}
+
+Status use_context(HostSpec& host) {
+    auto context = load_docker_context(host.context, client_environment);
+    if (!context) {
+        return context.error();
+    }
+    host.docker = std::move(context->address);
+    host.tls = std::move(context->tls);
+    if (host.address.empty() && !is_loopback(host.docker.host)) {
+        host.address = host.docker.host; // as read_hosts does for an address in the file
+    }
+    return ok;
+}
+
+// What peers can make of an alias is the address behind it.
+void use_address_behind(HostSpec& host, const SshSettings& settings) {
+    if (host.address == host.docker.host && !is_numeric(host.docker.host)) {
+        host.address = is_loopback(settings.host) ? "" : settings.host;
+    }
+}
+
+Task<Result<EngineEndpoint>> reach(boost::asio::any_io_executor executor, HostSpec& host) {
+    if (host.use_current_context) {
+        host.context = current_docker_context(client_environment);
+    }
+    if (!host.context.empty()) {
+        if (const auto used = use_context(host); !used) {
+            co_return used.error();
+        }
+    }
+    EngineEndpoint endpoint{
+        .host = host.name, .address = host.docker, .tls = host.tls, .insecure = host.insecure};
+    if (host.docker.scheme == EngineAddress::Scheme::ssh) {
+        auto settings = co_await read_ssh_settings(executor, host.docker);
+        if (!settings) {
+            co_return settings.error();
+        }
+        use_address_behind(host, *settings);
+        endpoint.ssh = std::move(*settings);
+    }
+    co_return endpoint;
+}
+
+} // namespace
+
+Task<Reached> reach_hosts(const Context& context, ClusterSpec& spec) {
+    std::vector<Task<Result<EngineEndpoint>>> tasks;
+    tasks.reserve(spec.hosts.size());
+    for (auto& host : spec.hosts) {
+        tasks.push_back(reach(context.executor, host));
+    }
+    const auto results = co_await run_all(std::move(tasks));
+    Reached reached;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (results[i]) {
+            reached.endpoints.push_back(*results[i]);
+        } else {
+            Error error = results[i].error();
+            error.where = spec.hosts[i].name.str();
+            reached.errors.push_back(std::move(error));
+        }
+    }
+    co_return reached;
+}
+
+} // namespace dockdist

@@ -1,0 +1,61 @@
+#include "core/timestamp.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+
+namespace dockdist {
+namespace {
+
+bool take_number(std::string_view& text, std::size_t digits, char end, int& number) {
+    if (text.size() < digits || (end != '\0' && (text.size() == digits || text[digits] != end))) {
+        return false;
+    }
+    const std::string_view field = text.substr(0, digits);
+    const auto [rest, error] = std::from_chars(field.data(), field.data() + field.size(), number);
+    if (error != std::errc{} || rest != field.data() + field.size()) {
+        return false;
+    }
+    text.remove_prefix(digits + (end != '\0' ? 1 : 0));
+    return true;
+}
+
+} // namespace
+
+std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string_view text) {
+    std::tm parts{};
+    if (!take_number(text, 4, '-', parts.tm_year) || !take_number(text, 2, '-', parts.tm_mon) ||
+        !take_number(text, 2, 'T', parts.tm_mday) || !take_number(text, 2, ':', parts.tm_hour) ||
+        !take_number(text, 2, ':', parts.tm_min) || !take_number(text, 2, '\0', parts.tm_sec)) {
+        return std::nullopt;
+    }
+    parts.tm_year -= 1900;
+    parts.tm_mon -= 1;
+    std::chrono::milliseconds fraction{0};
+    if (text.starts_with('.')) {
+        text.remove_prefix(1);
+        const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
+        int unit = 100;
+        for (std::size_t i = 0; i < digits && unit > 0; ++i, unit /= 10) {
+            fraction += std::chrono::milliseconds(unit * (text[i] - '0'));
+        }
+        text.remove_prefix(digits);
+    }
+    std::chrono::minutes offset{0};
+    if (text != "Z") {
+        const int sign = text.starts_with('+') ? 1 : text.starts_with('-') ? -1 : 0;
+        int hours = 0;
+        int minutes = 0;
+        if (sign == 0) {
+            return std::nullopt;
+        }
+        text.remove_prefix(1);
+        if (!take_number(text, 2, ':', hours) || !take_number(text, 2, '\0', minutes) || !text.empty()) {
+            return std::nullopt;
+        }
+        offset = sign * std::chrono::minutes(hours * 60 + minutes);
+    }
+    return std::chrono::system_clock::from_time_t(::timegm(&parts)) + fraction - offset;
+}
+
+} // namespace dockdist

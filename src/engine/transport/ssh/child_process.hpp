@@ -1,0 +1,52 @@
+// Programs that ssh:// needs beside itself: `ssh -G`, and the proxy that a connection may go through.
+#pragma once
+
+#include "async/task.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace dockdist {
+
+// Destroying it ends the program. It does not see Ctrl-C of the terminal: what is cleaned up after an
+// interrupt still needs the connection.
+class ChildProcess {
+public:
+    // Its stdin and stdout are the other end of `socket`. Errors: not_found (no such program), internal.
+    static Result<std::unique_ptr<ChildProcess>> start(const boost::asio::any_io_executor& executor,
+                                                       const std::vector<std::string>& command);
+    ChildProcess(const ChildProcess&) = delete;
+    ChildProcess& operator=(const ChildProcess&) = delete;
+    ~ChildProcess();
+
+    boost::asio::local::stream_protocol::socket& socket() { return socket_; }
+    // The last line that it wrote to stderr.
+    std::string complaint() const;
+    // Ends it, and waits for that. Its exit code, 128+N after a signal.
+    int end(int signal);
+
+private:
+    ChildProcess(boost::asio::local::stream_protocol::socket socket, pid_t pid, int errors)
+        : socket_(std::move(socket)), pid_(pid), errors_(errors) {}
+
+    boost::asio::local::stream_protocol::socket socket_;
+    pid_t pid_;
+    int errors_; // a file in memory: a program that complains at length is never blocked by us
+};
+
+struct ProgramAnswer {
+    std::string output{};
+    std::string complaint{}; // the last line of stderr
+    int exit_code = 0;
+};
+// What it writes to stdout until it closes that. Errors: as start(), and timeout.
+Task<Result<ProgramAnswer>> run_and_read(boost::asio::any_io_executor executor,
+                                         std::vector<std::string> command, std::chrono::milliseconds limit);
+
+} // namespace dockdist

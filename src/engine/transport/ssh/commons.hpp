@@ -1,0 +1,54 @@
+// What all ssh connections of an io_context share.
+#pragma once
+
+#include "async/limiter.hpp"
+#include "engine/transport/ssh/login.hpp"
+
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/query.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace dockdist {
+
+class SshCommons : public boost::asio::execution_context::service {
+public:
+    using key_type = SshCommons;
+    static inline boost::asio::execution_context::id id;
+
+    explicit SshCommons(boost::asio::execution_context& context)
+        : boost::asio::execution_context::service(context) {}
+
+    static SshCommons& of(const boost::asio::any_io_executor& executor) {
+        return boost::asio::use_service<SshCommons>(
+            boost::asio::query(executor, boost::asio::execution::context));
+    }
+
+    // A place among those who knock at the same sshd. By default one refuses some of more than ten
+    // connections that have not logged in yet (MaxStartups 10:30:100), and many hosts may stand behind one
+    // jump host.
+    Task<Limiter::Permit> knock(const boost::asio::any_io_executor& executor, const std::string& door) {
+        return doors_.try_emplace(door, executor, std::size_t{8}).first->second.acquire();
+    }
+
+    const std::shared_ptr<SshSecrets>& secrets(const boost::asio::any_io_executor& executor) {
+        if (!secrets_) {
+            secrets_ = std::make_shared<SshSecrets>(executor);
+        }
+        return secrets_;
+    }
+
+private:
+    void shutdown() override {
+        doors_.clear();
+        secrets_.reset();
+    }
+
+    std::map<std::string, Limiter> doors_{};
+    std::shared_ptr<SshSecrets> secrets_{};
+};
+
+} // namespace dockdist

@@ -1,0 +1,174 @@
+#include "core/text.hpp"
+#include "engine/transport/ssh/known_hosts.hpp"
+#include "engine/transport/ssh/login.hpp"
+#include "engine/transport/ssh/packet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+
+namespace dockdist {
+namespace {
+
+constexpr std::array<std::string_view, 7> host_key_methods{
+    "ssh-ed25519",         "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
+    "rsa-sha2-512", // libssh2 1.11
+    "rsa-sha2-256",        "ssh-rsa",
+};
+
+// Of the key that a method proves, as known_hosts has it.
+std::string_view type_of(std::string_view method) {
+    return method.starts_with("rsa-") ? "ssh-rsa" : method;
+}
+
+// Those that are known come first: a server with several keys then shows the one that can be checked. Only
+// what this libssh2 can do: 1.10 copies a list over itself when it takes out the rest.
+std::string preferred_methods(LIBSSH2_SESSION* session, const std::vector<std::string>& known) {
+    const char** list = nullptr;
+    const int count = ::libssh2_session_supported_algs(session, LIBSSH2_METHOD_HOSTKEY, &list);
+    const std::vector<std::string_view> supported(list, list + std::max(count, 0));
+    ::libssh2_free(session, static_cast<void*>(list));
+    std::vector<std::string_view> methods;
+    const auto take = [&](const auto& wanted) {
+        for (const auto method : host_key_methods) {
+            if (wanted(method) && std::ranges::find(supported, method) != supported.end() &&
+                std::ranges::find(methods, method) == methods.end()) {
+                methods.push_back(method);
+            }
+        }
+    };
+    for (const auto& type : known) {
+        take([&](std::string_view method) { return type_of(method) == type; });
+    }
+    take([](std::string_view) { return true; });
+    return fmt::format("{}", fmt::join(methods, ","));
+}
+
+KnownHosts read_known_hosts(const SshSettings& settings) {
+    KnownHosts known;
+    for (const auto& path : settings.known_hosts) {
+        std::ifstream file(path, std::ios::binary);
+        known.add(std::string(std::istreambuf_iterator<char>(file), {}), path);
+    }
+    return known;
+}
+
+std::string library() {
+    return fmt::format("libssh2 {}", ::libssh2_version(0));
+}
+
+// The way out of most troubles: the user's own ssh may ask, and remember.
+std::string by_hand(const SshSettings& settings) {
+    return fmt::format(
+        "`ssh {}{}{}`", settings.port.number == 22 ? "" : fmt::format("-p {} ", settings.port.number),
+        settings.user.empty() ? "" : shell_quote(settings.user + "@"), shell_quote(settings.alias));
+}
+
+Error refused(std::string message, std::string hint) {
+    return {ErrorKind::unreachable, "", std::move(message), std::move(hint)};
+}
+
+Error agreement_failed(const SshSession& session, const SshSettings& settings, int code) {
+    char* text = nullptr;
+    ::libssh2_session_last_error(session.raw(), &text, nullptr, 0);
+    const auto& where = session.where();
+    if (code == LIBSSH2_ERROR_BANNER_RECV || code == LIBSSH2_ERROR_PROTO) {
+        return refused(fmt::format("what answers at {} is not an ssh server", where),
+                       "is the port right? (ssh://USER@HOST:PORT)");
+    }
+    if (code == LIBSSH2_ERROR_KEX_FAILURE || code == LIBSSH2_ERROR_METHOD_NONE) {
+        return refused(
+            fmt::format("{} and {} have no algorithm in common", library(), where),
+            fmt::format(
+                "libssh2 before 1.11 needs a host key that is not RSA (sudo ssh-keygen -A there, then "
+                "restart "
+                "sshd), an aes…-ctr cipher and a MAC without -etm; or forward the socket by "
+                "`ssh -NL /tmp/docker.sock:/var/run/docker.sock {}`, and name it unix:///tmp/docker.sock",
+                shell_quote(settings.alias)));
+    }
+    return refused(fmt::format("the ssh key exchange with {} failed: {} (libssh2: {})", where,
+                               text == nullptr ? "" : text, code),
+                   "try " + by_hand(settings));
+}
+
+Error host_key_error(const SshSession& session, const SshSettings& settings, const std::string& name,
+                     std::string_view key, const KnownHosts::Judgement& judgement,
+                     const std::vector<std::string>& known_types) {
+    using Verdict = KnownHosts::Verdict;
+    const auto shown = fmt::format("{} {}", key_type(key), fingerprint(key));
+    const auto place = fmt::format("{}:{}", judgement.place.path, judgement.place.line);
+    const auto& where = session.where();
+    switch (judgement.verdict) {
+    case Verdict::changed:
+        return refused(
+            fmt::format("the host key of {} has changed: it shows {}, and {} holds another one", where, shown,
+                        place),
+            fmt::format("if the machine was set up anew, forget the old key: `ssh-keygen -R {} -f {}`, then "
+                        "connect once with {}; if not, somebody may be in between",
+                        shell_quote(name), shell_quote(judgement.place.path), by_hand(settings)));
+    case Verdict::revoked:
+        return refused(fmt::format("the host key of {} is revoked ({}): {}", where, place, shown),
+                       "do not connect before you know why");
+    case Verdict::authority_only:
+        return refused(
+            fmt::format("{} is known by a certificate authority alone ({}), and {} knows no host "
+                        "certificates",
+                        where, place, library()),
+            fmt::format("add its plain key: `ssh-keyscan {}`, compared with the fingerprint that the "
+                        "machine itself shows",
+                        shell_quote(settings.host)));
+    case Verdict::other_type:
+        return refused(
+            fmt::format(
+                "the host key of {} cannot be checked: it shows {}, and known_hosts ({}) holds only {}",
+                where, shown, place, fmt::join(known_types, ", ")),
+            fmt::format(
+                "connect once with `ssh -o HostKeyAlgorithms={} {}`, compare the fingerprint, and say yes",
+                key_type(key), shell_quote(settings.alias)));
+    default:
+        return refused(
+            fmt::format("the host key of {} is not known: it shows {}", where, shown),
+            fmt::format("connect once with {}, compare the fingerprint, and say yes (or, on a network that "
+                        "you trust: `ssh-keyscan{} {} >>~/.ssh/known_hosts`)",
+                        by_hand(settings),
+                        settings.port.number == 22 ? "" : fmt::format(" -p {}", settings.port.number),
+                        shell_quote(settings.host)));
+    }
+}
+
+} // namespace
+
+Task<Status> agree_and_check_host(std::shared_ptr<SshSession> session, SshSettings settings) {
+    const auto known = read_known_hosts(settings);
+    const auto name = settings.host_key_alias.empty() ? known_hosts_name(settings.host, settings.port.number)
+                                                      : settings.host_key_alias;
+    const auto types = known.key_types(name);
+    ::libssh2_session_method_pref(session->raw(), LIBSSH2_METHOD_HOSTKEY,
+                                  preferred_methods(session->raw(), types).c_str());
+    const auto code = co_await session->repeat(
+        [&] { return ::libssh2_session_handshake(session->raw(), session->descriptor()); });
+    if (!code) {
+        co_return code.error();
+    }
+    if (*code != 0) {
+        co_return agreement_failed(*session, settings, *code);
+    }
+    std::size_t size = 0;
+    int kind = 0;
+    const char* bytes = ::libssh2_session_hostkey(session->raw(), &size, &kind);
+    if (bytes == nullptr) {
+        co_return refused(session->where() + " has shown no host key", "try " + by_hand(settings));
+    }
+    const std::string_view key(bytes, size);
+    const auto judgement = known.judge(name, key);
+    if (judgement.verdict != KnownHosts::Verdict::known) {
+        co_return host_key_error(*session, settings, name, key, judgement, types);
+    }
+    co_return ok;
+}
+
+} // namespace dockdist

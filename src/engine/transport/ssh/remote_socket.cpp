@@ -1,0 +1,85 @@
+#include "engine/transport/ssh/remote_socket.hpp"
+
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+namespace dockdist {
+namespace {
+
+constexpr std::string_view answers = "answers ";
+
+std::string docker_command(const std::string& path) {
+    return path.empty() ? "docker" : "docker -H " + shell_quote("unix://" + path);
+}
+
+} // namespace
+
+// In a shell of our own: the user's may be any.
+std::string ask_about_socket_command(const std::string& path) {
+    const auto socket = shell_quote(path.empty() ? std::string(default_engine_socket) : path);
+    return "sh -c " +
+           shell_quote(fmt::format(
+               "if [ ! -S {0} ]; then echo missing; elif [ -w {0} ]; then echo writable; else echo "
+               "forbidden; fi; {1} version --format '{2}{{{{.Server.Version}}}}' 2>&1",
+               socket, docker_command(path), answers));
+}
+
+SocketReport parse_socket_report(std::string_view output) {
+    SocketReport report;
+    const auto lines = split(output, '\n');
+    if (lines.empty()) {
+        return report;
+    }
+    using State = SocketReport::State;
+    report.state = lines[0] == "missing"     ? State::missing
+                   : lines[0] == "forbidden" ? State::forbidden
+                   : lines[0] == "writable"  ? State::writable
+                                             : State::unknown;
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+        if (lines[i].starts_with(answers)) {
+            const auto version = lines[i].substr(answers.size()); // without an engine: "", or "<no value>"
+            report.command_works = !version.empty() && version.front() >= '0' && version.front() <= '9';
+        } else if (report.complaint.empty() && !lines[i].empty()) {
+            report.complaint = printable(lines[i]);
+        }
+    }
+    if (report.command_works) {
+        report.complaint.clear();
+    }
+    return report;
+}
+
+std::string dial_command(const std::string& path) {
+    return docker_command(path) + " system dial-stdio";
+}
+
+Error socket_error(const SocketReport& report, const std::string& where, const std::string& user,
+                   const std::string& path, const std::string& refusal) {
+    const auto socket = path.empty() ? std::string(default_engine_socket) : path;
+    switch (report.state) {
+    case SocketReport::State::forbidden:
+        return {ErrorKind::unreachable, "", fmt::format("{} may not use {} on {}", user, socket, where),
+                fmt::format(
+                    "add that user to the group docker there: sudo usermod -aG docker {} (it counts from the "
+                    "next login on)",
+                    shell_quote(user))};
+    case SocketReport::State::missing:
+        return {ErrorKind::unreachable, "", fmt::format("there is no socket {} on {}", socket, where),
+                "is Docker installed and running there? (sudo systemctl start docker); a socket elsewhere: "
+                "ssh://USER@HOST/path/of/docker.sock"};
+    case SocketReport::State::writable:
+        return {ErrorKind::unreachable, "",
+                fmt::format("sshd on {} did not connect us to {} ({}), and `docker` there says: {}", where,
+                            socket, refusal, report.complaint.empty() ? "nothing" : report.complaint),
+                "if the Docker daemon has stopped, start it (sudo systemctl start docker); else allow "
+                "`AllowStreamLocalForwarding yes` in sshd_config, or install Docker's command line there"};
+    default:
+        return {ErrorKind::unreachable, "",
+                fmt::format("sshd on {} connects us neither to {} ({}) nor runs a command for {}", where,
+                            socket, refusal, user),
+                "allow `AllowStreamLocalForwarding yes` in its sshd_config"};
+    }
+}
+
+} // namespace dockdist

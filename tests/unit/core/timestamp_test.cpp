@@ -1,0 +1,31 @@
+#include "core/timestamp.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::chrono::milliseconds since_epoch(std::string_view text) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(parse_timestamp(text)->time_since_epoch());
+}
+
+} // namespace
+
+TEST_CASE("timestamps with fractions and offsets are the same point in time") {
+    CHECK(since_epoch("2026-11-21T11:02:03Z") == 1795258923000ms);
+    CHECK(since_epoch("2026-11-21T11:02:03.5Z") == 1795258923500ms);
+    CHECK(since_epoch("2026-11-21T11:02:03.123456789Z") == 1795258923123ms);
+    CHECK(since_epoch("2026-11-21T13:02:03.000000001+02:00") == 1795258923000ms);
+    CHECK(since_epoch("2026-11-21T05:32:03-05:30") == 1795258923000ms);
+}
+
+TEST_CASE("what is no timestamp is nothing") {
+    for (const auto* text :
+         {"", "now", "2026-11-21", "2026-11-21T11:02", "2026-11-21T11:02:03", "2026-11-21 11:02:03Z",
+          "2026-11-21T11:02:03+2", "2026-11-21T11:02:03+02:00x", "2026-1-21T11:02:03Z"}) {
+        CAPTURE(text);
+        CHECK_FALSE(parse_timestamp(text).has_value());
+    }
+}

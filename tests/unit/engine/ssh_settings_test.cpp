@@ -1,0 +1,144 @@
+// What `ssh -G` says, read.
+#include "engine/transport/ssh/settings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+
+using namespace dockdist;
+
+namespace {
+
+SshSurroundings surroundings() {
+    static const std::map<std::string, std::string> variables{
+        {"SSH_AUTH_SOCK", "/run/agent"}, {"OTHER_AGENT", "/run/other"}, {"KEYS", "/keys"}};
+    return {"/home/ada", "ada", [](const std::string& name) {
+                const auto found = variables.find(name);
+                return found == variables.end() ? std::nullopt : std::optional(found->second);
+            }};
+}
+
+SshSettings read(std::string_view text, const std::string& url = "ssh://gpu-1") {
+    return parse_ssh_settings(text, parse_engine_address(url).value(), surroundings());
+}
+
+using Words = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("the command asks for the host with the user and port of the address alone") {
+    const auto command = [](const char* url) {
+        return ssh_settings_command(parse_engine_address(url).value());
+    };
+    CHECK(command("ssh://gpu-1") == Words{"ssh", "-G", "--", "gpu-1"});
+    CHECK(command("ssh://ops@gpu-1:2222/run/docker.sock") ==
+          Words{"ssh", "-G", "-l", "ops", "-p", "2222", "--", "gpu-1"});
+}
+
+TEST_CASE("what ssh says is taken over") {
+    const auto settings = read("host gpu-1\nuser ops\nhostname 10.0.0.1\nport 2022\nidentitiesonly yes\n"
+                               "identityfile ~/.ssh/work\nidentityfile ${KEYS}/%h-%r-%p\n"
+                               "userknownhostsfile ~/.ssh/known_hosts /else/known\n"
+                               "globalknownhostsfile /etc/ssh/ssh_known_hosts\nhostkeyalias gpu\n"
+                               "connecttimeout 7\nserveraliveinterval 30\nserveralivecountmax 5\n");
+    CHECK(settings.alias == "gpu-1");
+    CHECK(settings.host == "10.0.0.1");
+    CHECK(settings.user == "ops");
+    CHECK(settings.port == Port{2022});
+    CHECK(settings.identities_only);
+    CHECK(settings.identity_files == Words{"/home/ada/.ssh/work", "/keys/10.0.0.1-ops-2022"});
+    CHECK(settings.known_hosts ==
+          Words{"/home/ada/.ssh/known_hosts", "/else/known", "/etc/ssh/ssh_known_hosts"});
+    CHECK(settings.host_key_alias == "gpu");
+    CHECK(settings.connect_timeout == std::chrono::seconds(7));
+    CHECK(settings.alive_interval == std::chrono::seconds(30));
+    CHECK(settings.alive_count == 5);
+    CHECK(settings.agent_socket == "/run/agent");
+    CHECK(settings.proxy.empty());
+}
+
+TEST_CASE("the address's own user and port come first") {
+    const auto settings = read("user ops\nhostname 10.0.0.1\nport 2022\n", "ssh://root@gpu-1:2200");
+    CHECK(settings.user == "root");
+    CHECK(settings.port == Port{2200});
+}
+
+TEST_CASE("without an ssh program its defaults hold") {
+    const auto settings = read("");
+    CHECK(settings.host == "gpu-1");
+    CHECK(settings.user == "ada");
+    CHECK(settings.port == Port{22});
+    CHECK(settings.identity_files ==
+          Words{"/home/ada/.ssh/id_rsa", "/home/ada/.ssh/id_ecdsa", "/home/ada/.ssh/id_ed25519"});
+    CHECK(settings.known_hosts == Words{"/home/ada/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts"});
+    CHECK_FALSE(settings.connect_timeout.has_value());
+    CHECK(settings.alive_interval == std::chrono::seconds(15));
+}
+
+TEST_CASE("what is switched off is off") {
+    const auto settings = read("identityfile none\nidentityagent none\nproxycommand none\nproxyjump none\n"
+                               "serveraliveinterval 0\nconnecttimeout none\nuserknownhostsfile none\n");
+    CHECK(settings.identity_files.empty());
+    CHECK(settings.agent_socket.empty());
+    CHECK(settings.proxy.empty());
+    CHECK(settings.known_hosts.empty());
+    CHECK(settings.alive_interval ==
+          std::chrono::seconds(15)); // a host that goes silent is noticed all the same
+}
+
+TEST_CASE("the agent is a path, a variable, or what SSH_AUTH_SOCK says") {
+    CHECK(read("identityagent SSH_AUTH_SOCK\n").agent_socket == "/run/agent");
+    CHECK(read("identityagent $OTHER_AGENT\n").agent_socket == "/run/other");
+    CHECK(read("identityagent $NOT_SET\n").agent_socket.empty());
+    CHECK(read("identityagent ~/agent.sock\n").agent_socket == "/home/ada/agent.sock");
+    CHECK(read("identityagent ${KEYS}/agent\n").agent_socket == "/keys/agent");
+}
+
+TEST_CASE("a proxy command gets its tokens, and is run without a shell that stays") {
+    const auto settings = read("hostname 10.0.0.1\nuser ops\nproxycommand nc -X connect %h %p %r %n 100%%\n");
+    CHECK(settings.proxy == Words{"/bin/sh", "-c", "exec nc -X connect 10.0.0.1 22 ops gpu-1 100%"});
+}
+
+TEST_CASE("a jump host is reached by the user's own ssh, which no jump host can make take an option") {
+    const auto jump = [](const std::string& text) {
+        return read("hostname h\n" + std::string("proxyjump ") + text).proxy;
+    };
+    CHECK(jump("bastion") == Words{"ssh", "-W", "[h]:22", "--", "bastion"});
+    CHECK(jump("ops@bastion:2222") ==
+          Words{"ssh", "-W", "[h]:22", "-l", "ops", "-p", "2222", "--", "bastion"});
+    CHECK(jump("ops@[10.0.0.9]:2222") ==
+          Words{"ssh", "-W", "[h]:22", "-l", "ops", "-p", "2222", "--", "10.0.0.9"});
+    CHECK(jump("[fe80::1]") == Words{"ssh", "-W", "[h]:22", "--", "fe80::1"});
+    CHECK(jump("first,ada@second,third") ==
+          Words{"ssh", "-J", "first,ada@second", "-W", "[h]:22", "--", "third"});
+    CHECK(jump("-oProxyCommand=x").back() == "-oProxyCommand=x");
+    CHECK(jump("-oProxyCommand=x")[3] == "--");
+}
+
+TEST_CASE("nonsense is no settings, and no crash") {
+    const auto settings =
+        read("port 99999999999\nconnecttimeout soon\nserveralivecountmax -3\nport\n\n \nuser\r\n"
+             "identityfile %\nidentityfile ${UNCLOSED\nproxyjump ,\n");
+    CHECK(settings.port == Port{22});
+    CHECK_FALSE(settings.connect_timeout.has_value());
+    CHECK(settings.alive_count == 3);
+    CHECK(settings.identity_files == Words{"%", "${UNCLOSED"});
+    std::mt19937 random(7);
+    const std::string_view pieces[] = {"proxyjump ", "identityfile ",
+                                       "port ",      "%",
+                                       "${",         "}",
+                                       "~/",         ",",
+                                       "@",          ":",
+                                       "[",          "]",
+                                       "\n",         " ",
+                                       "x",          "9",
+                                       "\0",         "\xFF"};
+    for (int round = 0; round < 3000; ++round) {
+        std::string text;
+        for (auto length = random() % 24; length > 0; --length) {
+            text += pieces[random() % std::size(pieces)];
+        }
+        (void)read(text);
+    }
+}

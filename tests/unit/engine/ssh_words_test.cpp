@@ -1,0 +1,165 @@
+// Messages and files of the ssh family: agent, keys, and what a host says of its socket.
+#include "engine/transport/ssh/agent.hpp"
+#include "engine/transport/ssh/key_file.hpp"
+#include "engine/transport/ssh/packet.hpp"
+#include "engine/transport/ssh/remote_socket.hpp"
+#include "fakes/ssh_front.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+using namespace dockdist;
+
+namespace {
+
+std::string blob_of(const std::string& type) {
+    std::string blob;
+    put_string(blob, type);
+    put_string(blob, "key");
+    return blob;
+}
+
+} // namespace
+
+TEST_CASE("the agent's list of keys") {
+    std::string answer("\x0C", 1);
+    put_u32(answer, 2);
+    for (const auto* comment : {"one", "two"}) {
+        put_string(answer, blob_of("ssh-ed25519"));
+        put_string(answer, comment);
+    }
+    const auto keys = parse_agent_keys(answer).value();
+    REQUIRE(keys.size() == 2);
+    CHECK(keys[1] == AgentKey{blob_of("ssh-ed25519"), "two"});
+    for (std::size_t size = 0; size < answer.size(); ++size) {
+        CHECK_FALSE(parse_agent_keys(answer.substr(0, size)).has_value());
+    }
+    CHECK_FALSE(parse_agent_keys(std::string("\x0C\xFF\xFF\xFF\xFF", 5)).has_value());
+    CHECK_FALSE(parse_agent_keys("\x05").has_value()); // refused
+}
+
+TEST_CASE("an RSA key is to be used by SHA-2, the others as they are") {
+    CHECK(agent_sign_request(blob_of("ssh-rsa"), "data").ends_with(std::string("data\0\0\0\2", 8)));
+    CHECK(agent_sign_request(blob_of("ssh-ed25519"), "data").ends_with(std::string("data\0\0\0\0", 8)));
+}
+
+TEST_CASE("the agent's signature without its algorithm's name") {
+    std::string inner;
+    put_string(inner, "rsa-sha2-256");
+    put_string(inner, "signature");
+    std::string answer("\x0E", 1);
+    put_string(answer, inner);
+    CHECK(parse_agent_signature(answer) == "signature");
+    for (std::size_t size = 0; size < answer.size(); ++size) {
+        CHECK_FALSE(parse_agent_signature(answer.substr(0, size)).has_value());
+    }
+}
+
+TEST_CASE("base64, with and without its padding") {
+    CHECK(decode_base64("") == "");
+    CHECK(decode_base64("Zg==") == "f");
+    CHECK(decode_base64("Zm8") == "fo");
+    CHECK(decode_base64("Zm9v") == "foo");
+    CHECK_FALSE(decode_base64("Zm9vY").has_value());
+    CHECK_FALSE(decode_base64("Zm 9").has_value());
+}
+
+TEST_CASE("keys are known by what stands in the clear, encrypted or not") {
+    TemporaryFolder folder;
+    const auto make = [&](const std::string& name, std::vector<std::string> options) {
+        std::vector<std::string> command{"ssh-keygen", "-q", "-f", folder.file(name)};
+        command.insert(command.end(), options.begin(), options.end());
+        run_program(command);
+        return inspect_key(folder.file(name), run_program({"cat", folder.file(name)}),
+                           run_program({"cat", folder.file(name) + ".pub"}));
+    };
+    const auto plain = make("a", {"-t", "ed25519", "-N", ""});
+    CHECK(plain.form == KeyFile::Form::openssh);
+    CHECK_FALSE(plain.encrypted);
+    CHECK(key_type(plain.blob) == "ssh-ed25519");
+    const auto listed = run_program({"ssh-keygen", "-l", "-f", folder.file("a")});
+    CHECK(listed.find(fingerprint(plain.blob)) != std::string::npos);
+
+    const auto locked = make("b", {"-t", "ecdsa", "-N", "secret"});
+    CHECK(locked.encrypted);
+    CHECK(key_type(locked.blob) == "ecdsa-sha2-nistp256");
+
+    const auto pem = make("c", {"-t", "rsa", "-b", "2048", "-m", "PEM", "-N", "secret"});
+    CHECK(pem.form == KeyFile::Form::pem);
+    CHECK(pem.encrypted);
+    CHECK(key_type(pem.blob) == "ssh-rsa"); // from the .pub
+    CHECK(PrivateKey::read(pem, "secret").value().blob() == pem.blob);
+    CHECK(PrivateKey::read(pem, "wrong").error().kind == ErrorKind::config);
+
+    const auto rsa = make("d", {"-t", "rsa", "-b", "2048", "-N", ""});
+    CHECK(PrivateKey::read(rsa, "").value().blob() == rsa.blob);
+    CHECK(PrivateKey::read(rsa, "").value().sign("data").value().size() == 256);
+    const auto locked_rsa = make("e", {"-t", "rsa", "-b", "2048", "-N", "secret"});
+    const auto error = PrivateKey::read(locked_rsa, "secret").error();
+    CHECK(error.hint == "ssh-add " + folder.file("e"));
+
+    CHECK(PrivateKey::read(plain, "").value().blob() == plain.blob);
+    CHECK(PrivateKey::read(plain, "").value().sign("data").value().size() == 64);
+    const auto ecdsa = make("f", {"-t", "ecdsa", "-b", "384", "-N", ""});
+    CHECK(PrivateKey::read(ecdsa, "").value().blob() == ecdsa.blob);
+    const auto ecdsa_pem = make("g", {"-t", "ecdsa", "-b", "521", "-m", "PKCS8", "-N", "secret"});
+    CHECK(PrivateKey::read(ecdsa_pem, "secret").value().blob() == ecdsa_pem.blob);
+
+    std::mt19937 random(3); // damaged files
+    for (int round = 0; round < 400; ++round) {
+        auto file = round % 3 == 0 ? rsa : round % 3 == 1 ? pem : ecdsa;
+        auto text = file.text;
+        for (int i = 0; i < 3; ++i) {
+            text[random() % text.size()] = static_cast<char>(random());
+        }
+        file = inspect_key(file.path, text, "ssh-rsa AAAA");
+        (void)PrivateKey::read(file, "secret");
+    }
+}
+
+TEST_CASE("files that are no private keys") {
+    CHECK(inspect_key("k", "hello", "").form == KeyFile::Form::unknown);
+    CHECK(inspect_key("k", "", "ssh-ed25519 nonsense").blob.empty());
+    CHECK(
+        inspect_key("k", "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n", "")
+            .form != KeyFile::Form::openssh);
+    CHECK(short_path("/home/ada/.ssh/id", "/home/ada") == "~/.ssh/id");
+    CHECK(short_path("/home/adam/id", "/home/ada") == "/home/adam/id");
+}
+
+TEST_CASE("what a host says of its socket") {
+    using State = SocketReport::State;
+    CHECK(parse_socket_report("forbidden\nanswers \npermission denied\n") ==
+          SocketReport{State::forbidden, false, "permission denied"});
+    CHECK(parse_socket_report("writable\nanswers 26.1.5\n") == SocketReport{State::writable, true, ""});
+    CHECK(parse_socket_report("missing\nsh: 1: docker: not found\n") ==
+          SocketReport{State::missing, false, "sh: 1: docker: not found"});
+    CHECK(parse_socket_report("missing\nanswers <no value>\nCannot connect\x1b\n") ==
+          SocketReport{State::missing, false, "Cannot connect\\x1b"});
+    CHECK(parse_socket_report("").state == State::unknown);
+    CHECK(parse_socket_report("Welcome!\nwritable\n").state == State::unknown);
+}
+
+TEST_CASE("each trouble with the socket says what to do") {
+    using State = SocketReport::State;
+    const auto error = [](State state) {
+        return socket_error({.state = state, .complaint = "docker: not found"}, "gpu-1", "ada", "",
+                            "connect failed");
+    };
+    CHECK(error(State::forbidden).message == "ada may not use /var/run/docker.sock on gpu-1");
+    CHECK(error(State::forbidden).hint.find("sudo usermod -aG docker ada") != std::string::npos);
+    CHECK(error(State::missing).message == "there is no socket /var/run/docker.sock on gpu-1");
+    CHECK(error(State::writable).message == "sshd on gpu-1 did not connect us to /var/run/docker.sock "
+                                            "(connect failed), and `docker` there says: docker: "
+                                            "not found");
+    CHECK(error(State::unknown).hint.find("AllowStreamLocalForwarding yes") != std::string::npos);
+}
+
+TEST_CASE("paths reach the host's shell as one word") {
+    CHECK(dial_command("") == "docker system dial-stdio");
+    CHECK(dial_command("/run/my docker.sock") == "docker -H 'unix:///run/my docker.sock' system dial-stdio");
+    const auto output =
+        run_program({"sh", "-c", ask_about_socket_command("/no'where $(echo x)") + " || true"});
+    CHECK(output.starts_with("missing\n"));
+}
