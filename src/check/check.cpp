@@ -2,6 +2,7 @@
 
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "check/engine_row.hpp"
 #include "check/peers.hpp"
 #include "core/text.hpp"
 #include "engine/exec_command.hpp"
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 namespace dockdist {
@@ -124,19 +126,28 @@ Task<CheckRow> check_ssh(ContainerEngine& engine, const ReadyNode& node) {
     co_return row;
 }
 
-void add_host_rows(const ClusterSpec& spec, const Observation& observation, CheckReport& report) {
+Task<std::vector<CheckRow>> not_reached(const HostSpec& host, const Errors& errors) {
+    CheckRow row{.state = State::fail, .subject = host.name.str(), .check = "engine"};
+    const auto error = std::ranges::find(errors, host_label(host), &Error::where);
+    row.text = error == errors.end() ? "not reached" : error->message;
+    row.hint = error == errors.end() ? "" : error->hint;
+    co_return std::vector{std::move(row)};
+}
+
+// All hosts' engines, then all clocks.
+Task<void> add_host_rows(const ClusterSpec& spec, const Engines& engines, const Observation& observation,
+                         CheckReport& report) {
+    std::vector<Task<std::vector<CheckRow>>> checks;
     for (std::size_t i = 0; i < spec.hosts.size(); ++i) {
-        CheckRow row{.subject = spec.hosts[i].name.str(), .check = "engine"};
-        if (observation.reached[i]) {
-            row.text = "answers at " + spec.hosts[i].docker.url;
-        } else {
-            const auto where = host_label(spec.hosts[i]);
-            const auto error = std::ranges::find(observation.errors, where, &Error::where);
-            row.state = State::fail;
-            row.text = error == observation.errors.end() ? "not reached" : error->message;
-            row.hint = error == observation.errors.end() ? "" : error->hint;
+        checks.push_back(observation.reached[i] ? check_engine(spec.hosts[i], *engines[i])
+                                                : not_reached(spec.hosts[i], observation.errors));
+    }
+    const auto answers = co_await run_all(std::move(checks));
+    for (const auto* layer : {"engine", "clock"}) {
+        for (const auto& rows : answers) {
+            std::ranges::copy_if(rows, std::back_inserter(report.rows),
+                                 [&](const CheckRow& row) { return row.check == layer; });
         }
-        report.rows.push_back(std::move(row));
     }
 }
 
@@ -169,7 +180,7 @@ bool CheckReport::passed() const {
 Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines, Reporter& reporter) {
     const auto observation = co_await observe(spec, engines, "", reporter);
     CheckReport report;
-    add_host_rows(spec, observation, report);
+    co_await add_host_rows(spec, engines, observation, report);
     add_container_rows(spec, observation, report);
     const auto ready = ready_nodes(spec, observation.cluster);
     const auto wanted = expand_nodes(spec);

@@ -15,7 +15,7 @@ struct CheckRow {
     enum class State { pass, warn, fail };
     State state = State::pass;
     std::string subject{}; // a host or a node
-    std::string check{};   // "engine", "container", "gpus", "ssh"
+    std::string check{};   // "engine", "clock", "container", "gpus", "ssh"
     std::string text{};
     std::string hint{};
 };

@@ -1,6 +1,7 @@
 #include "cluster/lock.hpp"
 
 #include "core/text.hpp"
+#include "core/timestamp.hpp"
 #include "core/units.hpp"
 #include "plan/labels.hpp"
 #include "plan/plan.hpp"
@@ -86,22 +87,13 @@ bool may_be_alive(const LockHolder& holder, const LockHolder& us) {
 }
 
 std::chrono::seconds age_of(const ContainerSummary& container, const std::string& system_time) {
-    std::tm time{};
-    if (container.created_s == 0 || strptime(system_time.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) {
+    const auto now = parse_timestamp(system_time);
+    if (container.created_s == 0 || !now) {
         return std::chrono::seconds(0);
     }
-    // The engine tells its time in its own zone: "…T12:00:00.123+02:00" or "…Z".
-    auto now = static_cast<std::int64_t>(timegm(&time));
-    const auto zone = system_time.find_last_of("+-");
-    if (zone != std::string::npos && zone > 18) {
-        int hours = 0;
-        int minutes = 0;
-        if (std::sscanf(system_time.c_str() + zone + 1, "%d:%d", &hours, &minutes) == 2) {
-            const auto offset = hours * 3600 + minutes * 60;
-            now += system_time[zone] == '+' ? -offset : offset;
-        }
-    }
-    return std::chrono::seconds(std::max<std::int64_t>(0, now - container.created_s));
+    const auto created = std::chrono::system_clock::from_time_t(container.created_s);
+    return std::max(std::chrono::seconds(0),
+                    std::chrono::duration_cast<std::chrono::seconds>(*now - created));
 }
 
 std::optional<Error> locked_by(const ContainerSummary& lock, const std::string& host,

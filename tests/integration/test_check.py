@@ -1,6 +1,7 @@
 """check on simulated GPUs, which reach the container through the engine's real DeviceRequests path."""
 
 import json
+import re
 
 from harness import assert_in, cluster
 
@@ -16,6 +17,10 @@ def test_check_shows_every_gpu_and_every_way(lab):
         assert len(report["gpus"]) == 4 and len({gpu["uuid"] for gpu in report["gpus"]}) == 4
         assert all(gpu["cuda"] and gpu["driver"] for gpu in report["gpus"])
         assert [row["state"] for row in report["rows"] if row["check"] == "ssh"] == ["pass", "pass"]
+        engines = [row["text"] for row in report["rows"] if row["check"] == "engine"]
+        assert re.fullmatch(r"Engine 20\.10\.\S+, API 1\.\d+, tcp://\S+, round trip [\d.]+ ms", engines[0]), engines
+        assert re.fullmatch(r"Engine 26\.1\.\S+, API 1\.\d+, tcp://\S+, round trip [\d.]+ ms", engines[1]), engines
+        assert [row["text"] for row in report["rows"] if row["check"] == "clock"] == ["as on this machine"] * 2
 
 
 def test_check_finds_gpus_that_vanished_from_a_running_container(lab):

@@ -1,0 +1,21 @@
+// The first layer of check: what answers on a host, how far away it is, and whether its clock is right.
+#pragma once
+
+#include "check/check.hpp"
+#include "engine/container_engine.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+// A few round trips, side by side with other hosts'. Rows: "engine", and "clock" where the engine tells its
+// time.
+Task<std::vector<CheckRow>> check_engine(const HostSpec& host, ContainerEngine& engine);
+
+// Pure. `ahead`: how far the host's clock is before this machine's; known to half a round trip.
+CheckRow judge_clock(const std::string& subject, std::chrono::milliseconds ahead,
+                     std::chrono::milliseconds round_trip);
+
+} // namespace dockdist
