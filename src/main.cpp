@@ -35,9 +35,9 @@ void add_commands(CLI::App& app, Program& program) {
 }
 
 void wait_for_interrupts(boost::asio::signal_set& signals, Interrupts& interrupts) {
-    signals.async_wait([&](boost::system::error_code error, int) {
+    signals.async_wait([&](boost::system::error_code error, int signal) {
         if (!error) {
-            interrupts.interrupt();
+            signal == SIGHUP ? interrupts.hang_up() : interrupts.interrupt();
             wait_for_interrupts(signals, interrupts);
         }
     });

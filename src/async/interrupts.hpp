@@ -18,6 +18,18 @@ public:
         }
     }
 
+    // The terminal is gone: an interrupt, unless the command has chosen otherwise.
+    void hang_up() { lets_go_on_hangup_ ? let_go() : interrupt(); }
+    void let_go_on_hangup() { lets_go_on_hangup_ = true; }
+    // Leave what runs to itself.
+    void let_go() {
+        wants_to_let_go_ = true;
+        if (handler_) {
+            handler_();
+        }
+    }
+    bool wants_to_let_go() const { return wants_to_let_go_; }
+
     // Called after each interrupt from now on. Returns the handler before it, for whoever puts it back.
     std::function<void()> handle_with(std::function<void()> handler) {
         return std::exchange(handler_, std::move(handler));
@@ -25,6 +37,8 @@ public:
 
 private:
     int count_ = 0;
+    bool wants_to_let_go_ = false;
+    bool lets_go_on_hangup_ = false;
     std::function<void()> handler_{};
 };
 

@@ -57,7 +57,6 @@ Task<int> run_logs(Context& context, Options options) {
         handlers.output = [&screen, name = node.name](int rank, StdStream stream, std::string_view bytes) {
             screen.output(name, rank, stream, bytes);
         };
-        handlers.rank_failed = [](const wire::RankFailure&) {};
         handlers.batch_ended = [&screen] { screen.flush(); };
         parts.push_back(std::make_unique<NodeJob>(*cluster.engines[node.host], node, std::move(job)));
         tasks.push_back(show(*parts.back(), options.follow, std::move(handlers)));

@@ -32,6 +32,10 @@ struct Options {
     std::string workdir{};
     std::string grace = "10s";
     std::string lease = "30s";
+    int max_restarts = 0;
+    std::string backoff = "1s";
+    bool detach = false;
+    bool detach_on_hangup = false;
     bool raw = false;
     std::vector<std::string> command{};
 };
@@ -61,17 +65,28 @@ Result<std::map<std::string, std::string>> own_variables(const Options& options)
 Result<JobOptions> job_options(const Options& options, const ClusterSpec& spec, JobId job) {
     const auto grace = parse_duration(options.grace);
     const auto lease = parse_duration(options.lease);
-    if (!grace || !lease || lease->count() == 0) {
-        return Error{ErrorKind::usage, !grace ? "--grace" : "--lease",
-                     "`" + printable(!grace ? options.grace : options.lease) +
-                         "` is not a duration above zero",
+    const auto backoff = parse_duration(options.backoff);
+    const auto wrong = [](const char* option, const std::string& value) {
+        return Error{ErrorKind::usage, option, "`" + printable(value) + "` is not a duration above zero",
                      "write it like 10s or 2m"};
+    };
+    if (!grace) {
+        return wrong("--grace", options.grace);
+    }
+    if (!lease || lease->count() == 0) {
+        return wrong("--lease", options.lease);
+    }
+    if (!backoff) {
+        return wrong("--backoff", options.backoff);
     }
     return JobOptions{.job = std::move(job),
                       .user = spec.container.user,
                       .workdir = options.workdir.empty() ? spec.container.workdir : options.workdir,
                       .lease = *lease,
-                      .grace = *grace};
+                      .grace = *grace,
+                      .max_restarts = options.max_restarts,
+                      .backoff = *backoff,
+                      .detach = options.detach};
 }
 
 struct Prepared {
@@ -164,10 +179,12 @@ nlohmann::json to_json(const JobOutcome& outcome, const JobId& job) {
                         {"job", job.str()},
                         {"exit_code", outcome.exit_code},
                         {"interrupted", outcome.interrupted},
+                        {"detached", outcome.detached},
+                        {"attempts", outcome.attempts},
                         {"nodes", nlohmann::json::array()}};
     if (outcome.first_failure) {
         json["first_failure"] = outcome.first_failure->failure;
-        json["first_failure"]["node"] = outcome.first_failure->node.str();
+        json["first_failure"]["node"] = outcome.first_failure->node;
     }
     for (const auto& node : outcome.nodes) {
         json["nodes"].push_back({{"node", node.node.str()}});
@@ -194,7 +211,7 @@ Error failure_error(const JobFailure& failure, const JobId& job) {
             tail += (tail.empty() ? "" : "\n") + printable(line);
         }
     }
-    return {ErrorKind::job, failure.node.str(), job.str() + ": " + message,
+    return {ErrorKind::job, failure.node, job.str() + ": " + message,
             tail.empty() ? "" : "its last lines:\n" + tail};
 }
 
@@ -284,6 +301,9 @@ Task<int> run(Context& context, Options options) {
         co_return 0;
     }
     const auto& job = prepared->job;
+    if (options.detach_on_hangup) {
+        context.interrupts->let_go_on_hangup();
+    }
     context.reporter->on({.kind = Event::Kind::note, .text = describe(decided.launches, job.job)});
     const auto outcome = context.json()
                              ? co_await run_as_json(context, std::move(decided), job)
@@ -294,6 +314,13 @@ Task<int> run(Context& context, Options options) {
     context.fail(outcome.errors);
     if (context.json()) { // the result is the last line
         context.print_json(to_json(outcome, job.job));
+    }
+    if (outcome.detached && outcome.errors.empty()) {
+        context.reporter->on({.kind = Event::Kind::note,
+                              .text = job.job.str() + " goes on by itself: `dockdist attach " +
+                                      job.job.str() + "` shows it, `dockdist stop " + job.job.str() +
+                                      "` ends it"});
+        co_return 0;
     }
     if (outcome.interrupted) {
         co_return 130;
@@ -339,6 +366,19 @@ void add_run(CLI::App& app, Program& program) {
         ->capture_default_str();
     command->add_option("--lease", options->lease, "How long the job lives on when this client is gone")
         ->capture_default_str();
+    command
+        ->add_option("--max-restarts", options->max_restarts,
+                     "How often the whole job is begun anew after a failure")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command
+        ->add_option("--backoff", options->backoff,
+                     "Time before the first restart; doubles with each, up to 30s")
+        ->capture_default_str();
+    command->add_flag("--detach", options->detach,
+                      "Leave the job to the cluster when it has started: it needs no client any more");
+    command->add_flag("--detach-on-hangup", options->detach_on_hangup,
+                      "Leave the job to the cluster when this terminal goes");
     command->add_flag("--raw", options->raw,
                       "Pass the job's bytes as they come: no prefixes, no protection of the terminal");
     command->add_option("COMMAND", options->command, "The command and its arguments, after --")->required();

@@ -29,8 +29,8 @@ Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string fi
     if (!exec) {
         co_return exec.error();
     }
-    // A stop that was wanted while no stream was open goes first. Nobody else writes before stream_ is set.
-    const auto lines = first_line + (stop_ ? wire::job_command_line(*stop_) : "");
+    // The last order goes first: it may not have arrived. Nobody else writes before stream_ is set.
+    const auto lines = first_line + (order_ ? wire::job_command_line(*order_) : "");
     if (!lines.empty()) {
         if (auto written = co_await exec->stream->write(lines); !written) {
             co_return written;
@@ -223,10 +223,16 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
         return going_on;
     case wire::JobEvent::Type::started:
         started_ = true;
-        return going_on;
+        [[fallthrough]];
     case wire::JobEvent::Type::rank_failed:
-        handlers_.rank_failed(event->failure);
+    case wire::JobEvent::Type::ended:
+        if (handlers_.event) {
+            handlers_.event(*event);
+        }
         return going_on;
+    case wire::JobEvent::Type::detached:
+        detached_ = true;
+        return std::optional(wire::JobResult{});
     case wire::JobEvent::Type::exited:
         return std::optional(std::move(event->result));
     case wire::JobEvent::Type::error:
@@ -236,8 +242,8 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
 }
 
 Task<void> NodeJob::send(wire::JobCommand command) {
-    if (command.type == wire::JobCommand::Type::stop) {
-        stop_ = command;
+    if (command.type != wire::JobCommand::Type::ping) {
+        order_ = command;
     }
     const auto stream = stream_;
     if (!stream || ended_) {

@@ -19,8 +19,8 @@ public:
     // Called as frames come.
     struct Handlers {
         std::function<void(int rank, StdStream stream, std::string_view bytes)> output{};
-        std::function<void(const wire::RankFailure&)> rank_failed{};
-        std::function<void()> batch_ended{}; // what has come so far is to be shown now
+        std::function<void(const wire::JobEvent&)> event{}; // all but `exited` and `error`
+        std::function<void()> batch_ended{};                // what has come so far is to be shown now
     };
 
     NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobOpening opening);
@@ -31,16 +31,18 @@ public:
     // After open(): runs the node's part to its end. A stream that breaks is taken up again, at the byte
     // where it broke, for as long as the job's lease; after that the node counts as lost (an error).
     Task<Result<wire::JobResult>> run(wire::JobStart start, Handlers handlers);
+    // After `detached` it ends too: see detached().
     // Without open(): shows a job that was started elsewhere, from the beginning of its log: what is there
     // now, or on to its end.
     Task<Result<wire::JobResult>> follow(bool to_the_end, Handlers handlers);
 
-    // Sends a line to the node's side. While no stream is open, a stop waits for the next one and the rest is
-    // dropped. One at a time.
+    // Sends a line to the node's side. While no stream is open, the last order waits for the next one, and
+    // pings are dropped. One at a time.
     Task<void> send(wire::JobCommand command);
 
     const ReadyNode& node() const { return node_; }
     bool ended() const { return ended_; }
+    bool detached() const { return detached_; }
 
 private:
     Task<Status> connect(std::vector<std::string> arguments, std::string first_line);
@@ -59,12 +61,13 @@ private:
     wire::JobOpening opening_;
     Handlers handlers_{};
     wire::FrameDecoder decoder_{};
-    std::shared_ptr<ExecStream> stream_{}; // shared: a write may be under way while the reader replaces it
-    std::optional<wire::JobCommand> stop_{};
-    std::uint64_t position_ = 0; // of the next frame in the node's log
-    std::string said_{};         // stderr of the exec itself
+    std::shared_ptr<ExecStream> stream_{};    // shared: a write may be under way while the reader replaces it
+    std::optional<wire::JobCommand> order_{}; // the last one
+    std::uint64_t position_ = 0;              // of the next frame in the node's log
+    std::string said_{};                      // stderr of the exec itself
     bool started_ = false;
     bool ended_ = false;
+    bool detached_ = false;
 };
 
 } // namespace dockdist

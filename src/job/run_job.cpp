@@ -8,157 +8,243 @@
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
-#include <csignal>
+#include <deque>
 
 namespace dockdist {
 namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::chrono::milliseconds longest_ping_pause = 5s;
+constexpr std::chrono::milliseconds write_limit = 5s;
+
+std::int64_t now_ms() {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+std::string describe(const wire::RankFailure& failure) {
+    return failure.rank < 0 ? fmt::format("ended with {}", failure.code)
+                            : fmt::format("rank {} ended with {}", failure.rank, failure.code);
+}
+
 class JobRunner {
 public:
-    JobRunner(const boost::asio::any_io_executor& executor, const JobOptions& options, Interrupts& interrupts,
-              JobSink& sink, Reporter& reporter)
-        : options_(options), interrupts_(interrupts), sink_(sink), reporter_(reporter), changed_(executor) {}
+    // A part runs its launch, or, without one, follows what was started elsewhere.
+    struct Part {
+        std::unique_ptr<NodeJob> job{};
+        std::optional<wire::JobStart> start{};
+    };
+    struct Settings {
+        wire::CourseSettings course{};
+        std::chrono::milliseconds lease{30000};
+        bool detach = false; // when all have started
+        bool carries = true; // else it only looks on
+    };
 
-    void add(std::unique_ptr<NodeJob> part, NodeLaunch launch) {
-        outcome_.nodes.push_back({.node = part->node().name});
-        leaders_ += launch.supports ? 0 : 1;
-        parts_.push_back(std::move(part));
-        launches_.push_back(std::move(launch));
+    JobRunner(const boost::asio::any_io_executor& executor, std::vector<Part> parts, Settings settings,
+              Interrupts& interrupts, JobSink& sink, Reporter& reporter)
+        : settings_(std::move(settings)), interrupts_(interrupts), sink_(sink), reporter_(reporter),
+          changed_(executor), parts_(std::move(parts)), course_(settings_.course) {
+        for (const auto& part : parts_) {
+            outcome_.nodes.push_back({.node = part.job->node().name});
+            outboxes_.push_back(std::make_unique<Outbox>(executor));
+        }
     }
 
     Task<JobOutcome> run() {
         running_ = parts_.size();
-        auto previous = interrupts_.handle_with([this] { changed_.notify(); });
+        previous_ = interrupts_.handle_with([this] { on_interrupt(); });
         std::vector<Task<Status>> tasks;
         for (std::size_t i = 0; i < parts_.size(); ++i) {
             tasks.push_back(run_part(i));
+            tasks.push_back(send_orders(i));
         }
         tasks.push_back(watch());
         co_await run_all(std::move(tasks));
-        interrupts_.handle_with(std::move(previous));
+        interrupts_.handle_with(std::move(previous_));
         sink_.flush();
-        outcome_.interrupted = interrupts_.count() > 0;
-        if (outcome_.first_failure) {
-            outcome_.exit_code = outcome_.first_failure->failure.code;
-        } else if (!outcome_.interrupted && outcome_.errors.empty()) {
-            check_that_ranks_have_begun();
-        }
+        conclude();
         co_return std::move(outcome_);
     }
 
 private:
+    // Leaving must not wait for a node that does not answer.
+    void on_interrupt() {
+        if (!settings_.carries && interrupts_.count() > 1) {
+            return previous_();
+        }
+        changed_.set();
+    }
+
     Task<Status> run_part(std::size_t index) {
-        auto& part = *parts_[index];
-        auto& launch = launches_[index];
-        auto result = co_await part.run(std::move(launch.start), handlers_of(part.node().name));
+        auto& part = parts_[index];
+        auto& job = *part.job;
+        const NodeJob::Handlers handlers = handlers_of(index);
+        auto result = part.start ? co_await job.run(std::move(*part.start), handlers)
+                                 : co_await job.follow(true, handlers);
         if (!result) {
             auto error = result.error();
-            error.where = part.node().name.str();
+            error.where = job.node().name.str();
             outcome_.errors.push_back(std::move(error));
-            stop_wanted_ = true;
-        } else {
-            const bool our_doing = result->stopped && (stop_wanted_ || leaders_ == 0);
-            if ((result->code != 0 && !our_doing) || !result->failures.empty()) {
-                fail({part.node().name, result->failures.empty() ? wire::RankFailure{.code = result->code,
-                                                                                     .signal = result->signal}
-                                                                 : result->failures.front()});
-            }
+            course_.lost(index);
+        } else if (!job.detached()) {
+            course_.exited(index, *result);
             outcome_.nodes[index].result = std::move(*result);
         }
         --running_;
-        leaders_ -= launch.supports ? 0 : 1;
-        changed_.notify();
+        outboxes_[index]->closed = true;
+        outboxes_[index]->changed.set();
+        changed_.set();
         co_return ok;
     }
 
-    NodeJob::Handlers handlers_of(const NodeName& name) {
-        return {.output = [this, name](int rank, StdStream stream,
-                                       std::string_view bytes) { sink_.output(name, rank, stream, bytes); },
-                .rank_failed = [this, name](const wire::RankFailure& failure) { fail({name, failure}); },
+    // Side by side, so that a node that does not answer delays no other; and pings, which hold the lease.
+    Task<Status> send_orders(std::size_t index) {
+        const auto ping_pause = std::min(longest_ping_pause, settings_.lease / 3);
+        auto& outbox = *outboxes_[index];
+        while (!outbox.closed) {
+            outbox.changed.reset();
+            auto command = wire::JobCommand{.type = wire::JobCommand::Type::ping};
+            if (!outbox.orders.empty()) {
+                command = std::move(outbox.orders.front());
+                outbox.orders.pop_front();
+            } else if (co_await with_timeout(wait_for(outbox.changed), ping_pause,
+                                             Error{.kind = ErrorKind::timeout})) {
+                continue;
+            }
+            co_await with_timeout(send(*parts_[index].job, std::move(command)), write_limit,
+                                  Error{.kind = ErrorKind::timeout});
+        }
+        co_return ok;
+    }
+
+    void order(const std::vector<JobCourse::Order>& orders) {
+        for (const auto& [part, command] : orders) {
+            outboxes_[part]->orders.push_back(command);
+            outboxes_[part]->changed.set();
+        }
+    }
+
+    NodeJob::Handlers handlers_of(std::size_t index) {
+        return {.output = [this, name = parts_[index].job->node().name](
+                              int rank, StdStream stream,
+                              std::string_view bytes) { sink_.output(name, rank, stream, bytes); },
+                .event = [this, index](const wire::JobEvent& event) { hear(index, event); },
                 .batch_ended = [this] { sink_.flush(); }};
     }
 
-    // Launchers that reach other nodes by ssh are known to end with 0 where they could not start a thing.
-    void check_that_ranks_have_begun() {
-        int wanted = 0;
-        int begun = 0;
-        for (std::size_t i = 0; i < parts_.size(); ++i) {
-            wanted += launches_[i].ranks;
-            begun += outcome_.nodes[i].result->ranks;
+    void hear(std::size_t index, const wire::JobEvent& event) {
+        if (event.type == wire::JobEvent::Type::started) {
+            course_.started(index, event.attempt);
+        } else if (event.type == wire::JobEvent::Type::rank_failed) {
+            course_.rank_failed(index, event.attempt, event.failure);
+        } else if (event.type == wire::JobEvent::Type::ended) {
+            course_.ended(index, event.attempt, event.result);
         }
-        if (begun < wanted) {
+        changed_.set();
+    }
+
+    // Orders what the course decides.
+    Task<Status> watch() {
+        while (running_ > 0) {
+            changed_.reset(); // what happens from here on is looked at in the next round
+            take_interrupts();
+            if (const auto orders =
+                    settings_.carries ? course_.decide(now_ms()) : std::vector<JobCourse::Order>();
+                !orders.empty()) {
+                tell_what_happens();
+                order(orders);
+                continue;
+            }
+            if (wants_to_detach()) {
+                detach_sent_ = true;
+                for (std::size_t i = 0; i < parts_.size(); ++i) {
+                    order({{i, {.type = wire::JobCommand::Type::detach}}});
+                }
+            }
+            if (const auto wake = course_.wake_at_ms()) {
+                co_await with_timeout(wait_for(changed_),
+                                      std::chrono::milliseconds(std::max<std::int64_t>(*wake - now_ms(), 0)),
+                                      Error{.kind = ErrorKind::timeout});
+            } else {
+                co_await changed_.wait();
+            }
+        }
+        co_return ok;
+    }
+
+    void take_interrupts() {
+        for (; settings_.carries && interrupts_seen_ < interrupts_.count(); ++interrupts_seen_) {
+            course_.interrupted();
+            if (interrupts_seen_ < 2) {
+                reporter_.on({.kind = Event::Kind::note,
+                              .text = interrupts_seen_ == 0 ? "stopping the job (Ctrl-C again: at once)"
+                                                            : "ending the job at once"});
+            }
+        }
+    }
+
+    void tell_what_happens() {
+        const auto restart = course_.take_restart();
+        const auto& failure = restart ? std::optional(restart->because) : course_.first_failure();
+        if (restart) {
+            ++outcome_.attempts;
+        } else if (!failure || interrupts_seen_ > 0 || told_failure_) {
+            return;
+        } else {
+            told_failure_ = true;
+        }
+        reporter_.on({.kind = Event::Kind::warning,
+                      .subject = failure->node,
+                      .text = describe(failure->failure) +
+                              (restart ? fmt::format(": attempt {} of {} begins in {:.3g} s",
+                                                     outcome_.attempts, settings_.course.max_restarts + 1,
+                                                     static_cast<double>(restart->in_ms) / 1000)
+                                       : ": the job is stopped everywhere")});
+    }
+
+    bool wants_to_detach() const {
+        if (detach_sent_) {
+            return false;
+        }
+        if (!settings_.carries) { // the job is detached: the nodes only answer
+            return interrupts_.count() > 0 || interrupts_.wants_to_let_go();
+        }
+        return course_.all_started() && interrupts_seen_ == 0 &&
+               (settings_.detach || interrupts_.wants_to_let_go());
+    }
+
+    void conclude() {
+        outcome_.interrupted = interrupts_seen_ > 0;
+        outcome_.first_failure = course_.first_failure();
+        for (const auto& part : parts_) {
+            outcome_.detached = outcome_.detached || part.job->detached();
+        }
+        for (const auto& node : outcome_.nodes) { // who carried it before may have seen more
+            if (node.result && !node.result->first_node.empty() && !outcome_.first_failure) {
+                outcome_.first_failure = JobFailure{node.result->first_node, node.result->first};
+            }
+        }
+        if (outcome_.first_failure) {
+            outcome_.exit_code = outcome_.first_failure->failure.code;
+        } else if (const auto missing = course_.missing_ranks();
+                   missing > 0 && outcome_.errors.empty() && !outcome_.detached) {
+            // Launchers that reach other nodes by ssh are known to end with 0 where they could not start a
+            // thing.
+            const auto wanted = course_.wanted_ranks();
             outcome_.errors.push_back(
                 {ErrorKind::job, "",
-                 fmt::format("the launcher ended with 0, and has started {} of {} ranks", begun, wanted),
+                 fmt::format("the launcher ended with 0, and has started {} of {} ranks", wanted - missing,
+                             wanted),
                  "its own lines above say why"});
         }
     }
 
-    // A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
-    static bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher) {
-        return launcher.rank < 0 && rank.rank >= 0 && rank.signal != SIGTERM && rank.signal != SIGKILL;
-    }
-
-    void fail(JobFailure failure) {
-        if (outcome_.first_failure && explains(failure.failure, outcome_.first_failure->failure)) {
-            outcome_.first_failure = std::move(failure);
-            return;
-        }
-        if (!outcome_.first_failure && !stop_wanted_ && interrupts_.count() == 0) {
-            reporter_.on({.kind = Event::Kind::warning,
-                          .subject = failure.node.str(),
-                          .text = failure.failure.rank < 0
-                                      ? fmt::format("ended with {}: the job is stopped everywhere",
-                                                    failure.failure.code)
-                                      : fmt::format("rank {} ended with {}: the job is stopped everywhere",
-                                                    failure.failure.rank, failure.failure.code)});
-            outcome_.first_failure = std::move(failure);
-            stop_wanted_ = true;
-            changed_.notify();
-        }
-    }
-
-    // Keeps the lease alive, and tells every node to stop when that is called for: once for a failure, once
-    // for each interrupt.
-    Task<Status> watch() {
-        int stops_sent = 0;
-        while (running_ > 0) {
-            const int interrupts = interrupts_.count();
-            const int wanted =
-                interrupts >= 2 ? 2 : (interrupts == 1 || stop_wanted_ || leaders_ == 0 ? 1 : 0);
-            if (wanted > stops_sent) {
-                if (interrupts > 0) {
-                    reporter_.on({.kind = Event::Kind::note,
-                                  .text = wanted == 1 ? "stopping the job (Ctrl-C again: at once)"
-                                                      : "ending the job at once"});
-                }
-                stops_sent = wanted;
-                co_await send_all({.type = wire::JobCommand::Type::stop,
-                                   .grace_ms = wanted == 2 ? 0 : options_.grace.count()});
-                continue;
-            }
-            const auto change =
-                co_await with_timeout(wait_for_change(), 5s, Error{.kind = ErrorKind::timeout});
-            if (!change) {
-                co_await send_all({.type = wire::JobCommand::Type::ping});
-            }
-        }
+    static Task<Status> wait_for(AsyncEvent& event) {
+        co_await event.wait();
         co_return ok;
-    }
-
-    Task<Status> wait_for_change() {
-        co_await changed_.wait_for_change();
-        co_return ok;
-    }
-
-    Task<void> send_all(wire::JobCommand command) {
-        std::vector<Task<Result<Ok>>> sends;
-        for (auto& part : parts_) {
-            sends.push_back(with_timeout(send(*part, command), 5s, Error{.kind = ErrorKind::timeout}));
-        }
-        co_await run_all(std::move(sends));
     }
 
     static Task<Status> send(NodeJob& part, wire::JobCommand command) {
@@ -166,17 +252,27 @@ private:
         co_return ok;
     }
 
-    const JobOptions& options_;
+    struct Outbox {
+        explicit Outbox(const boost::asio::any_io_executor& executor) : changed(executor) {}
+        AsyncEvent changed;
+        std::deque<wire::JobCommand> orders{};
+        bool closed = false; // the part has ended
+    };
+
+    Settings settings_;
     Interrupts& interrupts_;
     JobSink& sink_;
     Reporter& reporter_;
     AsyncEvent changed_;
-    std::vector<std::unique_ptr<NodeJob>> parts_{};
-    std::vector<NodeLaunch> launches_{};
+    std::vector<Part> parts_;
+    std::vector<std::unique_ptr<Outbox>> outboxes_{};
+    JobCourse course_;
     JobOutcome outcome_{};
     std::size_t running_ = 0;
-    int leaders_ = 0; // of those that run, the ones that do not only support others
-    bool stop_wanted_ = false;
+    std::function<void()> previous_{}; // what an interrupt does outside of a job
+    int interrupts_seen_ = 0;
+    bool told_failure_ = false;
+    bool detach_sent_ = false;
 };
 
 } // namespace
@@ -214,10 +310,36 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
 
 Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, const JobOptions& options,
                          Interrupts& interrupts, JobSink& sink, Reporter& reporter) {
-    JobRunner runner(co_await boost::asio::this_coro::executor, options, interrupts, sink, reporter);
-    for (std::size_t i = 0; i < opened.parts.size(); ++i) {
-        runner.add(std::move(opened.parts[i]), std::move(launches[i]));
+    JobRunner::Settings settings{.course = {.max_restarts = options.max_restarts,
+                                            .backoff_ms = options.backoff.count(),
+                                            .grace_ms = options.grace.count()},
+                                 .lease = options.lease,
+                                 .detach = options.detach};
+    for (const auto& launch : launches) {
+        settings.course.parts.push_back(
+            {.node = launch.node.str(), .supports = launch.supports, .ranks = launch.ranks});
     }
+    std::vector<JobRunner::Part> parts;
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        auto start = std::move(launches[i].start);
+        start.course = settings.course;
+        start.part = static_cast<int>(i);
+        start.stays = launches.size() > 1 || options.max_restarts > 0;
+        parts.push_back({std::move(opened.parts[i]), std::move(start)});
+    }
+    JobRunner runner(co_await boost::asio::this_coro::executor, std::move(parts), std::move(settings),
+                     interrupts, sink, reporter);
+    co_return co_await runner.run();
+}
+
+Task<JobOutcome> follow_job(std::vector<std::unique_ptr<NodeJob>> parts, wire::CourseSettings course,
+                            bool detached, Interrupts& interrupts, JobSink& sink, Reporter& reporter) {
+    std::vector<JobRunner::Part> followed;
+    for (auto& part : parts) {
+        followed.push_back({std::move(part), std::nullopt});
+    }
+    JobRunner runner(co_await boost::asio::this_coro::executor, std::move(followed),
+                     {.course = std::move(course), .carries = !detached}, interrupts, sink, reporter);
     co_return co_await runner.run();
 }
 

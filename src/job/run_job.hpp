@@ -1,6 +1,7 @@
 // One job over some nodes, from its start to its last process.
 #pragma once
 
+#include "course/job_course.hpp"
 #include "job/node_job.hpp"
 #include "launch/launcher.hpp"
 #include "observe/observe.hpp"
@@ -32,13 +33,11 @@ struct JobOptions {
     std::map<std::string, std::string> secrets{};
     std::string user{};
     std::string workdir{};
-    std::chrono::milliseconds lease{30000}; // how long the job lives on without a client; 0: detached
+    std::chrono::milliseconds lease{30000}; // how long the job lives on without who carries it
     std::chrono::milliseconds grace{10000}; // between TERM and KILL
-};
-
-struct JobFailure {
-    NodeName node{};
-    wire::RankFailure failure{};
+    int max_restarts = 0;
+    std::chrono::milliseconds backoff{1000}; // before the first restart
+    bool detach = false;                     // as soon as every part has started
 };
 
 struct NodeOutcome {
@@ -49,6 +48,8 @@ struct NodeOutcome {
 struct JobOutcome {
     int exit_code = 0;        // of the first failure, by the order of arrival; 0 when there is none
     bool interrupted = false; // ended by Ctrl-C
+    bool detached = false;    // it goes on without this client; the rest says nothing then
+    int attempts = 1;
     std::optional<JobFailure> first_failure{};
     std::vector<NodeOutcome> nodes{};
     Errors errors{}; // what dockdist itself could not do: exit code 125
@@ -66,11 +67,17 @@ struct OpenedJob {
 Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
                          const JobOptions& options, std::vector<wire::Question> questions, int ports);
 
-// Starts `launches` (one a part), passes their output to `sink`, ends the job everywhere at its first failure
-// or at an interrupt (the second one: without grace), and the parts that only support others when these have
-// ended. Returns when no process of it is left on any node that answers. A broken stream is taken up again
-// where it broke.
+// Starts `launches` (one a part), passes their output to `sink`, and carries the job (course/job_course.hpp):
+// ends it everywhere at its first failure, or begins it anew; ends it at an interrupt (the second one:
+// without grace). Returns when no process of it is left on any node that answers, or when it was let go
+// (Interrupts::let_go) and every part has said that it needs this client no more. A broken stream is taken up
+// again where it broke.
 Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, const JobOptions& options,
                          Interrupts& interrupts, JobSink& sink, Reporter& reporter);
+
+// The same with a job that was started elsewhere: `parts` in the order of its course. Carries it too, unless
+// it is detached; then it only looks on, and an interrupt ends the looking (JobOutcome::detached).
+Task<JobOutcome> follow_job(std::vector<std::unique_ptr<NodeJob>> parts, wire::CourseSettings course,
+                            bool detached, Interrupts& interrupts, JobSink& sink, Reporter& reporter);
 
 } // namespace dockdist

@@ -27,22 +27,22 @@ namespace {
     if (const auto became = become(job.account); !became) {
         report(problems, {.code = 126, .message = became.error().message});
     }
-    if (const auto entered = enter_folder(job.folder); !entered) {
+    if (const auto entered = enter_folder(job.part.workdir); !entered) {
         report(problems, {.code = 126, .message = entered.error().message + "\n  " + entered.error().hint});
     }
     // Looked up here: a relative name counts from the job's folder, and may be executable for the user alone.
-    const auto program = find_program(job.argv.front(), job.environment);
+    const auto program = find_program(job.start.argv.front(), job.environment);
     if (program.path.empty()) {
         report(problems, program.error);
     }
     std::vector<char*> argv;
-    job.argv.front() = program.name;
-    for (auto& word : job.argv) {
+    job.start.argv.front() = program.name;
+    for (auto& word : job.start.argv) {
         argv.push_back(word.data());
     }
     argv.push_back(nullptr);
     ::execve(program.path.c_str(), argv.data(), job.environment.pointers().data());
-    report(problems, exec_failure(job.argv.front(), program.path, errno));
+    report(problems, exec_failure(job.start.argv.front(), program.path, errno));
 }
 
 } // namespace

@@ -99,7 +99,7 @@ std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const 
         by_pid[entry.pid] = &entry;
     }
     const auto may_belong = [&](const ProcessEntry& entry) {
-        return entry.pid != self && entry.pid > 1 &&
+        return entry.pid != self && entry.pid > 1 && entry.mark != helper_mark &&
                (entry.mark.empty() || entry.mark == scope.mark || scope.mark.empty());
     };
     std::set<pid_t> members;

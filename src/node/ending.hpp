@@ -11,9 +11,12 @@
 
 namespace dockdist::node {
 
+// The mark of a supervisor's own helpers: no job's, and of no scope.
+inline constexpr const char* helper_mark = ":helper";
+
 // A process belongs when its environment bears DOCKDIST_JOB=<mark>, when it descends from one that does or
 // from `root`, or when it is of the session of one of those. A process with another job's mark never belongs,
-// nor does the caller.
+// nor does a helper or the caller.
 struct ProcessScope {
     std::string mark{};
     pid_t root = 0; // its descendants belong, itself does not; 0: none
@@ -38,6 +41,9 @@ inline constexpr int told_to_all = 0x646f636b;
 class Ending {
 public:
     Ending(Loop& loop, ProcessScope scope, std::function<void(std::vector<pid_t> left)> when_done);
+    ~Ending() { loop_.cancel(timer_); }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
     void begin(std::int64_t grace_ms); // again: a shorter grace wins
     bool begun() const { return begun_; }
     void look(); // something has ended: look at once

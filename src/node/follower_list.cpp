@@ -1,7 +1,6 @@
 #include "node/follower_list.hpp"
 
 #include "node/supervisor.hpp"
-#include "wire/job.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -23,9 +22,12 @@ FollowerList::FollowerList(Loop& loop, Fd listener, std::int64_t lease_ms)
 
 void FollowerList::accept() {
     Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.open()) {
-        return;
+    if (socket.open()) {
+        add(std::move(socket));
     }
+}
+
+FollowerList::Follower& FollowerList::add(Fd socket) {
     const int number = socket.get();
     auto& follower = *(followers_[number] = std::make_unique<Follower>());
     follower.socket = std::move(socket);
@@ -34,6 +36,20 @@ void FollowerList::accept() {
     for (const auto& event : told_) {
         send(follower, event + "\n");
     }
+    return follower;
+}
+
+void FollowerList::add_link(Fd socket, std::function<void()> on_end) {
+    auto& follower = add(std::move(socket));
+    follower.is_link = true;
+    follower.client_gone = true; // it holds the lease when the keeper has been heard, not before
+    follower.on_end = std::move(on_end);
+}
+
+void FollowerList::held_by(Holder holder) {
+    by_link_ = holder == Holder::link;
+    lease_ms_ = by_link_ ? lease_ms_ : 0;
+    unheld_since_ms_ = monotonic_ms();
 }
 
 void FollowerList::hear(Follower& follower) {
@@ -66,19 +82,24 @@ bool FollowerList::obey(Follower& follower, const std::string& line) {
         return true;
     }
     follower.last_heard_ms = monotonic_ms();
-    switch (command->type) {
-    case wire::JobCommand::Type::ping:
-        break;
-    case wire::JobCommand::Type::detach:
-        lease_ms_ = 0;
-        break;
-    case wire::JobCommand::Type::stop: {
-        const int number = follower.socket.get();
-        on_stop(command->grace_ms);
-        return followers_.contains(number);
+    follower.client_gone = false;
+    if (command->type == wire::JobCommand::Type::ping) {
+        if (follower.is_link) {
+            send(follower, "\n");
+        }
+        return true;
     }
+    const int number = follower.socket.get();
+    ordering_ = number;
+    on_order(*command);
+    ordering_ = -1;
+    return followers_.contains(number);
+}
+
+void FollowerList::answer(const std::string& event) {
+    if (const auto found = followers_.find(ordering_); found != followers_.end()) {
+        send(*found->second, event + "\n");
     }
-    return true;
 }
 
 void FollowerList::send(Follower& follower, const std::string& bytes) {
@@ -97,8 +118,12 @@ void FollowerList::send(Follower& follower, const std::string& bytes) {
 
 void FollowerList::drop(Follower& follower) {
     const int number = follower.socket.get();
+    const auto on_end = std::move(follower.on_end);
     loop_.forget(number);
     followers_.erase(number);
+    if (on_end) {
+        on_end();
+    }
 }
 
 void FollowerList::tell(const std::string& event) {
@@ -114,7 +139,7 @@ void FollowerList::log_is(std::uint64_t size) {
     }
     log_size_ = size;
     for (const auto& [number, follower] : followers_) {
-        if (follower->unsent.empty()) { // what waits there wakes it anyway
+        if (follower->unsent.empty() && !follower->is_link) { // what waits there wakes it anyway
             send(*follower, "\n");
         }
     }
@@ -145,7 +170,8 @@ void FollowerList::check_lease() {
     }
     const auto now = monotonic_ms();
     const bool held = std::ranges::any_of(followers_, [&](const auto& entry) {
-        return !entry.second->client_gone && now - entry.second->last_heard_ms < lease_ms_;
+        return entry.second->is_link == by_link_ && !entry.second->client_gone &&
+               now - entry.second->last_heard_ms < lease_ms_;
     });
     if (held) {
         unheld_since_ms_ = now;

@@ -7,6 +7,7 @@
 #include "node/job_part.hpp"
 #include "node/job_start.hpp"
 #include "node/job_store.hpp"
+#include "node/keeper_link.hpp"
 #include "wire/job.hpp"
 #include "wire/json_reader.hpp"
 
@@ -128,7 +129,11 @@ int run_job(const std::vector<std::string>& arguments) {
         return what == "stop" ? stop(*parsed)
                               : follow_job(parsed->job, static_cast<std::uint64_t>(parsed->position), {});
     }
-    (void)write_all(STDERR_FILENO, "usage: dockdist-init job start | follow JSON | stop JSON | list\n");
+    if (what == "link" && arguments.size() == 3) {
+        return run_keeper_end(arguments[1], arguments[2]);
+    }
+    (void)write_all(STDERR_FILENO,
+                    "usage: dockdist-init job start | follow JSON | stop JSON | list | link JOB PART\n");
     return 2;
 }
 

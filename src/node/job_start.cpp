@@ -24,27 +24,33 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::size_t longest_line = 64U << 20U;     // files travel in it
-constexpr std::int64_t forgotten_after_ms = 300'000; // a detached job's opening that nobody comes back to
+constexpr std::size_t longest_line = 64U << 20U; // files travel in it
 
 // All that is made outside this process, in an order that leaves another job of that name alone.
-Status make_places(PreparedJob& job, const JobPart& part, const wire::JobStart& start) {
-    const auto& id = part.job;
+Status make_places(PreparedJob& job) {
+    const auto& id = job.part.job;
     if (auto created = create_job(job.summary); !created) {
         return created;
     }
-    const auto made = make_scratch(part, start.files, job.account);
+    const auto made = job.enter_attempt(0);
     auto log = OutputLog::create(job_log(id));
     auto control = listen_unix(control_socket(id), SOCK_STREAM, 0600, {::geteuid(), ::getegid()});
-    auto ranks = listen_unix(rank_socket(id), SOCK_SEQPACKET, 0600, {job.account.uid, job.account.gid});
-    if (!made || !log || !control || !ranks) {
+    const Owner user{job.account.uid, job.account.gid};
+    auto ranks = listen_unix(rank_socket(id), SOCK_SEQPACKET, 0600, user);
+    auto members = listen_unix(member_socket(id), SOCK_STREAM, 0600, user);
+    if (!made || !log || !control || !ranks || !members) {
         remove_scratch(id);
         remove_tree(job_folder(id));
-        return !made ? made.error() : !log ? log.error() : !control ? control.error() : ranks.error();
+        return !made      ? made.error()
+               : !log     ? log.error()
+               : !control ? control.error()
+               : !ranks   ? ranks.error()
+                          : members.error();
     }
     job.log = std::move(*log);
     job.control = std::move(*control);
     job.ranks = std::move(*ranks);
+    job.members = std::move(*members);
     return ok;
 }
 
@@ -106,7 +112,6 @@ private:
     bool opened_ = false;
     bool told_ = false; // the facts
     bool started_ = false;
-    bool detached_ = false;
     bool ended_ = false;
     int code_ = 0;
 };
@@ -118,8 +123,7 @@ int Starter::run() {
     if (!started_) {
         return code_;
     }
-    auto lines = detached_ ? wire::job_command_line({.type = wire::JobCommand::Type::detach}) : std::string();
-    return follow_job(part_.job, 0, lines + from_client_);
+    return follow_job(part_.job, 0, from_client_);
 }
 
 void Starter::end(int code) {
@@ -183,11 +187,12 @@ bool Starter::obey(const wire::JobCommand& command) {
     case wire::JobCommand::Type::ping:
         (void)write_all(STDOUT_FILENO, wire::encode({.kind = wire::Frame::Kind::pong}));
         return true;
+    case wire::JobCommand::Type::halt:
+    case wire::JobCommand::Type::begin:
     case wire::JobCommand::Type::detach:
-        opening_.lease_ms = 0;
-        detached_ = true;
-        return true;
+        return true; // nothing to do them to
     case wire::JobCommand::Type::stop:
+    case wire::JobCommand::Type::over:
         break;
     }
     wire::JobEvent event{.type = wire::JobEvent::Type::exited};
@@ -248,8 +253,7 @@ void Starter::tell_facts(std::vector<wire::Answer> answers) {
 
 // Ports must not stay taken for a client that is gone without a word.
 void Starter::watch_lease() {
-    const auto limit = opening_.lease_ms > 0 ? opening_.lease_ms : forgotten_after_ms;
-    const auto left = last_heard_ms_ + limit - monotonic_ms();
+    const auto left = last_heard_ms_ + opening_.lease_ms - monotonic_ms();
     if (left <= 0) {
         return end(1);
     }
@@ -269,16 +273,16 @@ Status Starter::start(const std::string& line) {
     job.summary = {.job = part_.job,
                    .running = true,
                    .started_ms = unix_ms(),
-                   .argv = start->rank_command.empty() ? start->argv : start->rank_command};
+                   .argv = start->rank_command.empty() ? start->argv : start->rank_command,
+                   .course = start->course,
+                   .lease_ms = opening_.lease_ms};
+    job.start = std::move(*start);
+    job.part = part_;
     job.account = account_;
-    job.environment = job_environment(recorded_environment(), part_, account_);
-    job.folder = part_.workdir;
-    job.lease_ms = opening_.lease_ms;
     job.grace_ms = opening_.grace_ms;
-    if (auto made = make_places(job, part_, *start); !made) {
+    if (auto made = make_places(job); !made) {
         return made;
     }
-    job.argv = std::move(start->argv);
     job.ports = std::move(ports_);
     if (auto begun = start_supervisor(std::move(job)); !begun) {
         remove_scratch(part_.job);

@@ -26,6 +26,10 @@ std::string rank_socket(const std::string& job) {
     return paths().job_sockets + "/" + job + ":rank";
 }
 
+std::string member_socket(const std::string& job) {
+    return paths().job_sockets + "/" + job + ":member";
+}
+
 Status create_job(const wire::JobSummary& summary) {
     const auto& place = paths();
     const Owner own{::geteuid(), ::getegid()};

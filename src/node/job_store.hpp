@@ -21,6 +21,7 @@ std::string job_log(const std::string& job);
 // Beside the jobs' scratch folders; no job's name has a ':'.
 std::string control_socket(const std::string& job); // followers and stop; root only
 std::string rank_socket(const std::string& job);    // rank shims; root and container.user
+std::string member_socket(const std::string& job);  // the links of a detached job's members; the same
 
 // Makes the folder; conflict when there was a job of that name.
 Status create_job(const wire::JobSummary& summary);

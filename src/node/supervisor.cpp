@@ -5,9 +5,12 @@
 #include "node/follower_list.hpp"
 #include "node/job_part.hpp"
 #include "node/job_store.hpp"
+#include "node/keeper.hpp"
+#include "node/keeper_link.hpp"
 #include "node/loop.hpp"
 #include "node/oom.hpp"
 #include "node/rank_channel.hpp"
+#include "node/session.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,11 +33,7 @@ constexpr std::size_t chunk = 256U << 10U;
 class Supervisor {
 public:
     explicit Supervisor(PreparedJob job)
-        : job_(std::move(job)), followers_(loop_, std::move(job_.control), job_.lease_ms),
-          ending_(loop_, {.mark = job_.summary.job, .root = ::getpid()},
-                  [this](std::vector<pid_t> left) { finish(std::move(left)); }),
-          leftovers_(loop_, {.mark = {}, .root = ::getpid()},
-                     [this](std::vector<pid_t> left) { finish(std::move(left)); }) {}
+        : job_(std::move(job)), followers_(loop_, std::move(job_.control), job_.summary.lease_ms) {}
 
     int run();
 
@@ -50,6 +49,8 @@ private:
         ExitStatus status{};
     };
 
+    void obey(const wire::JobCommand& order);
+    void tell(wire::JobEvent event);
     void start_command();
     void cannot_start(const ProgramError& error);
     void on_signal();
@@ -63,16 +64,34 @@ private:
     void drain(Fd& pipe, std::uint8_t stream, std::int32_t rank);
     void failed(std::int32_t rank, std::int32_t local_rank, ExitStatus status);
     void stop(const std::string& reason, std::int64_t grace_ms);
+    void halt(std::int64_t grace_ms);
+    void over();
+    void begin(int attempt);
+    void detach();
+    void lease_is_over();
+    void take_first(const wire::JobCommand& order);
+    // What is to follow when the processes are gone.
+    enum class Then { wait, exit };
+    void sweep(const ProcessScope& scope, std::int64_t grace_ms, Then then);
+    void swept(const std::vector<pid_t>& left);
     void end_without_command();
-    void finish(std::vector<pid_t> left);
+    void collect(const std::vector<pid_t>& left);
+    void wait_for_orders();
+    void exit();
+    bool is_keeper() const { return job_.start.part == 0; }
 
     Loop loop_{};
     PreparedJob job_;
     FollowerList followers_;
-    Ending ending_; // of the whole job on this node
-    // Of what the command left behind when it ended by itself: another node's command may still be at work
-    // here over ssh.
-    Ending leftovers_;
+    std::unique_ptr<Ending> ending_{};
+    Then then_ = Then::wait;
+    bool sweeping_ = false;
+    bool sweeping_all_ = false; // everything with the mark, not only the command's leftovers
+    int sweeps_ = 0;            // the latest one counts
+    // Of a detached job: one or the other.
+    std::unique_ptr<Keeper> keeper_{};
+    std::unique_ptr<KeeperLink> link_{};
+    std::vector<wire::JobEvent> told_{}; // of this attempt, for a keeper that begins later
     Fd signals_{};
     Fd out_{}, err_{}; // of the command
     std::vector<std::unique_ptr<RankConnection>> ranks_{};
@@ -81,7 +100,10 @@ private:
     std::int64_t oom_kills_before_ = oom_kills();
     pid_t command_ = 0;
     bool command_done_ = false;
-    bool stopping_ = false;
+    bool stopping_ = false; // what ends now is ended by us
+    bool stop_told_ = false;
+    bool waiting_ = false;   // for orders: nothing of the attempt is left
+    int wanted_attempt_ = 0; // ordered while the one before was still ending
     bool finished_ = false;
 };
 
@@ -94,8 +116,8 @@ int Supervisor::run() {
     }
     loop_.watch(signals_.get(), POLLIN, [this](short) { on_signal(); });
     loop_.watch(job_.ranks.get(), POLLIN, [this](short) { accept_rank(); });
-    followers_.on_stop = [this](std::int64_t grace_ms) { stop("stop", grace_ms); };
-    followers_.on_lease_over = [this] { stop("lease", job_.grace_ms); };
+    followers_.on_order = [this](const wire::JobCommand& order) { obey(order); };
+    followers_.on_lease_over = [this] { lease_is_over(); };
     loop_.after_each_round([this] {
         if (!failed_ranks_.empty()) {
             hear_all_ranks();
@@ -109,8 +131,49 @@ int Supervisor::run() {
     return 0;
 }
 
+void Supervisor::obey(const wire::JobCommand& order) {
+    using Type = wire::JobCommand::Type;
+    take_first(order);
+    switch (order.type) {
+    case Type::ping:
+        return;
+    case Type::stop:
+        if (keeper_) {
+            keeper_->stop_members(order.grace_ms);
+        }
+        return stop("stop", order.grace_ms);
+    case Type::halt:
+        if (order.attempt == job_.summary.result.attempt) {
+            halt(order.grace_ms);
+        }
+        return;
+    case Type::begin:
+        return begin(order.attempt);
+    case Type::over:
+        return over();
+    case Type::detach:
+        return detach();
+    }
+}
+
+void Supervisor::take_first(const wire::JobCommand& order) {
+    if (!order.first_node.empty()) {
+        job_.summary.result.first_node = order.first_node;
+        job_.summary.result.first = order.first;
+    }
+}
+
+void Supervisor::tell(wire::JobEvent event) {
+    event.attempt = job_.summary.result.attempt;
+    followers_.tell(wire::job_event(event));
+    told_.push_back(event);
+    if (keeper_) {
+        keeper_->hear_own(event);
+    }
+}
+
 void Supervisor::start_command() {
-    if (!job_.argv.empty()) {
+    if (!job_.start.argv.empty()) {
         auto started = start_command_of(job_);
         if (started.pid == 0) {
             return cannot_start(started.error);
@@ -123,7 +186,7 @@ void Supervisor::start_command() {
     }
     wire::JobEvent event{.type = wire::JobEvent::Type::started};
     event.pid = command_;
-    followers_.tell(wire::job_event(event));
+    tell(std::move(event));
 }
 
 void Supervisor::cannot_start(const ProgramError& error) {
@@ -131,7 +194,7 @@ void Supervisor::cannot_start(const ProgramError& error) {
     command_done_ = true;
     job_.summary.result.code = error.code;
     failed(-1, -1, {.code = error.code});
-    finish({});
+    swept({});
 }
 
 void Supervisor::watch_output(const Fd& pipe, std::uint8_t stream, std::int32_t rank) {
@@ -240,7 +303,7 @@ void Supervisor::failed(std::int32_t rank, std::int32_t local_rank, ExitStatus s
     if (failures.size() == 1) {
         wire::JobEvent event{.type = wire::JobEvent::Type::rank_failed};
         event.failure = std::move(failure);
-        followers_.tell(wire::job_event(event));
+        tell(std::move(event));
     }
 }
 
@@ -261,8 +324,9 @@ void Supervisor::reap() {
             command_ended(exit_status(status));
         }
     }
-    ending_.look();
-    leftovers_.look();
+    if (ending_) {
+        ending_->look();
+    }
 }
 
 void Supervisor::command_ended(ExitStatus status) {
@@ -276,21 +340,135 @@ void Supervisor::command_ended(ExitStatus status) {
     if (status.code != 0 && result.failures.empty()) {
         failed(-1, -1, status);
     }
-    if (!ending_.begun()) {
-        leftovers_.begin(std::min(job_.grace_ms, leftover_grace_ms));
+    if (!sweeping_) {
+        // Only what it left behind itself: another node's command may still be at work here over ssh.
+        sweep({.mark = {}, .root = ::getpid()}, std::min(job_.grace_ms, leftover_grace_ms),
+              job_.start.stays ? Then::wait : Then::exit);
     }
 }
 
+// Everything with the job's mark.
 void Supervisor::stop(const std::string& reason, std::int64_t grace_ms) {
     auto& result = job_.summary.result;
     if (!stopping_ && !command_done_) {
         stopping_ = true;
         result.stopped = true;
         result.reason = reason;
-        ending_.begin(grace_ms);
-    } else {
-        ending_.begin(0);
     }
+    const bool again = std::exchange(stop_told_, true);
+    sweep({.mark = job_.summary.job, .root = ::getpid()}, again ? 0 : grace_ms, Then::exit);
+}
+
+void Supervisor::halt(std::int64_t grace_ms) {
+    auto& result = job_.summary.result;
+    if (!stopping_ && !command_done_) {
+        stopping_ = true;
+        result.stopped = true;
+        result.reason = "stop";
+    }
+    sweep({.mark = job_.summary.job, .root = ::getpid()}, grace_ms, Then::wait);
+}
+
+void Supervisor::over() {
+    auto& result = job_.summary.result;
+    if (!command_done_ && !stopping_) {
+        stopping_ = true;
+        result.stopped = true;
+        result.reason = "over";
+    }
+    sweep({.mark = job_.summary.job, .root = ::getpid()},
+          command_done_ ? std::min(job_.grace_ms, leftover_grace_ms) : job_.grace_ms, Then::exit);
+}
+
+void Supervisor::lease_is_over() {
+    const auto seconds = std::to_string(job_.summary.lease_ms / 1000) + " s";
+    job_.log.append(2, -1,
+                    link_
+                        ? "dockdist: nothing was heard of the job's keeper, " +
+                              job_.start.course.parts.front().node + ", for " + seconds +
+                              (link_->last_words().empty() ? "" : "; ssh said: " + link_->last_words()) + "\n"
+                        : "dockdist: no client was there for " + seconds + "\n");
+    stop("lease", job_.grace_ms);
+}
+
+// Again an order that has been obeyed: its answer got lost.
+void Supervisor::begin(int attempt) {
+    if (attempt != job_.summary.result.attempt + 1 || then_ == Then::exit) {
+        return;
+    }
+    if (!waiting_) {
+        wanted_attempt_ = attempt;
+        return;
+    }
+    waiting_ = false;
+    wanted_attempt_ = 0;
+    stopping_ = false;
+    command_done_ = false;
+    command_ = 0;
+    ranks_.clear();
+    failed_ranks_.clear();
+    oom_kills_before_ = oom_kills();
+    job_.summary.result = {.attempt = attempt};
+    (void)save_summary(job_.summary);
+    followers_.forget_told();
+    told_.clear();
+    job_.log.append(2, -1, "dockdist: attempt " + std::to_string(attempt + 1) + " begins\n");
+    if (const auto entered = job_.enter_attempt(attempt); !entered) {
+        return cannot_start({.code = 126, .message = entered.error().message});
+    }
+    start_command();
+}
+
+void Supervisor::detach() {
+    if (!job_.summary.detached) {
+        job_.summary.detached = true;
+        (void)save_summary(job_.summary);
+        const auto& course = job_.start.course;
+        if (!job_.start.stays) {
+            followers_.held_by(FollowerList::Holder::nobody);
+        } else if (is_keeper()) {
+            followers_.held_by(FollowerList::Holder::nobody);
+            keeper_ = std::make_unique<Keeper>(loop_, course, std::move(job_.members), job_.summary.lease_ms);
+            keeper_->on_order = [this](const wire::JobCommand& order) { obey(order); };
+            keeper_->on_note = [this](const std::string& line) { job_.log.append(2, -1, line + "\n"); };
+            for (const auto& event : std::vector(told_)) {
+                keeper_->hear_own(event);
+            }
+        } else {
+            followers_.held_by(FollowerList::Holder::link);
+            link_ = std::make_unique<KeeperLink>(
+                loop_,
+                KeeperLink::Target{
+                    .job = job_.summary.job, .node = course.parts.front().node, .part = job_.start.part},
+                job_.account,
+                [this](Fd socket) { followers_.add_link(std::move(socket), [this] { link_->ended(); }); });
+            link_->dial();
+        }
+    }
+    // Not remembered for others: it answers who has asked.
+    followers_.answer(wire::job_event({.type = wire::JobEvent::Type::detached}));
+}
+
+void Supervisor::sweep(const ProcessScope& scope, std::int64_t grace_ms, Then then) {
+    then_ = std::max(then_, then);
+    if (waiting_ && then == Then::wait) {
+        waiting_ = false; // it says so again when all is gone
+    }
+    const bool wider = sweeping_ && !scope.mark.empty() && !sweeping_all_;
+    if (!sweeping_ || wider) {
+        sweeping_ = true;
+        sweeping_all_ = !scope.mark.empty();
+        const int sweep = ++sweeps_;
+        // Never at once: whoever has ordered this is still speaking.
+        ending_ = std::make_unique<Ending>(loop_, scope, [this, sweep](std::vector<pid_t> left) {
+            loop_.after(0, [this, sweep, left = std::move(left)] {
+                if (sweep == sweeps_) {
+                    swept(left);
+                }
+            });
+        });
+    }
+    ending_->begin(grace_ms);
 }
 
 // What the job's code is when no command gave one.
@@ -306,11 +484,20 @@ void Supervisor::end_without_command() {
     }
 }
 
-void Supervisor::finish(std::vector<pid_t> left) {
+// No process of this attempt is left, but for those that cannot be ended.
+void Supervisor::swept(const std::vector<pid_t>& left) {
     if (finished_) {
         return;
     }
-    finished_ = true;
+    sweeping_ = false;
+    collect(left);
+    if (then_ == Then::exit || !job_.start.stays) {
+        return exit();
+    }
+    wait_for_orders();
+}
+
+void Supervisor::collect(const std::vector<pid_t>& left) {
     if (!command_done_) {
         reap();
     }
@@ -329,6 +516,21 @@ void Supervisor::finish(std::vector<pid_t> left) {
                         "dockdist: process " + std::to_string(pid) +
                             " does not end: it waits in the kernel for a device or a file server\n");
     }
+}
+
+void Supervisor::wait_for_orders() {
+    waiting_ = true;
+    (void)save_summary(job_.summary);
+    wire::JobEvent event{.type = wire::JobEvent::Type::ended};
+    event.result = job_.summary.result;
+    tell(std::move(event));
+    if (wanted_attempt_ != 0) {
+        begin(wanted_attempt_);
+    }
+}
+
+void Supervisor::exit() {
+    finished_ = true;
     job_.summary.running = false;
     job_.ports.clear();
     remove_scratch(job_.summary.job);
@@ -338,11 +540,19 @@ void Supervisor::finish(std::vector<pid_t> left) {
     // Nobody finds a supervisor from here on: a follower that comes now reads the summary.
     ::unlink(control_socket(job_.summary.job).c_str());
     ::unlink(rank_socket(job_.summary.job).c_str());
+    ::unlink(member_socket(job_.summary.job).c_str());
     followers_.say_goodbye(wire::job_event(event));
     loop_.stop();
 }
 
 } // namespace
+
+Status PreparedJob::enter_attempt(int attempt) {
+    part.env["DOCKDIST_RESTART_COUNT"] = std::to_string(attempt);
+    part.env["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
+    environment = job_environment(recorded_environment(), part, account);
+    return make_scratch(part, start.files, account);
+}
 
 int supervise(PreparedJob job) {
     Supervisor supervisor(std::move(job));

@@ -1,9 +1,11 @@
-// The one process beside a job on its node: it started the command, where there is one, keeps its output and
+// The one process beside a job on its node: it starts the command, where there is one, keeps its output and
 // its ranks' true exit codes, holds the lease and the ports, and ends everything that bears the job's mark.
+// What becomes of the job as a whole its carrier decides (wire/job.hpp).
 #pragma once
 
 #include "node/accounts.hpp"
 #include "node/environment.hpp"
+#include "node/job_part.hpp"
 #include "node/output_log.hpp"
 #include "node/port_reservation.hpp"
 #include "node/process.hpp"
@@ -17,16 +19,18 @@
 namespace dockdist::node {
 
 struct PreparedJob {
-    wire::JobSummary summary{};
-    std::vector<std::string> argv{}; // empty: no command, its ranks come from elsewhere
+    wire::JobSummary summary{}; // with the course and the lease
+    wire::JobStart start{};     // argv empty: no command, its ranks come from elsewhere
+    JobPart part{};
     Account account{};
-    Environment environment{};
-    std::string folder{}; // in which the command starts
-    std::int64_t lease_ms = 0;
     std::int64_t grace_ms = 0;
     OutputLog log{};
-    Fd control{}, ranks{}; // listening
+    Fd control{}, ranks{}, members{}; // listening
     std::vector<ReservedPort> ports{};
+
+    // Its scratch, and what the command sees, in attempt `attempt`.
+    Status enter_attempt(int attempt);
+    Environment environment{};
 };
 
 // Runs the job to its end, in a process of its own. Returns that process's exit status.

@@ -4,6 +4,7 @@
 #include "wire/layout.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace dockdist::wire {
 namespace {
@@ -25,6 +26,17 @@ json bytes_object(const std::map<std::string, std::string>& values) {
     }
     return object;
 }
+
+struct CommandName {
+    JobCommand::Type type;
+    std::string_view name;
+};
+constexpr std::array<CommandName, 6> command_names{{{JobCommand::Type::ping, "ping"},
+                                                    {JobCommand::Type::stop, "stop"},
+                                                    {JobCommand::Type::halt, "halt"},
+                                                    {JobCommand::Type::begin, "begin"},
+                                                    {JobCommand::Type::over, "over"},
+                                                    {JobCommand::Type::detach, "detach"}}};
 
 bool has_nul(const std::string& text) {
     return text.find('\0') != std::string::npos;
@@ -49,8 +61,8 @@ void check_opening(const JobOpening& opening, ObjectReader& reader) {
     if (has_nul(opening.workdir) || has_nul(opening.user)) {
         reader.fail("\"workdir\" or \"user\" holds a NUL byte");
     }
-    if (opening.lease_ms < 0 || opening.grace_ms < 0 || opening.ports < 0 || opening.ports > 64) {
-        reader.fail("\"lease_ms\" and \"grace_ms\" must not be negative, \"ports\" be 0 to 64");
+    if (opening.lease_ms <= 0 || opening.grace_ms < 0 || opening.ports < 0 || opening.ports > 64) {
+        reader.fail("\"lease_ms\" must be above 0, \"grace_ms\" not negative, \"ports\" 0 to 64");
     }
     for (const auto& question : opening.questions) {
         if (question.argv.empty() || question.argv.front().empty() ||
@@ -76,6 +88,11 @@ void check_start(const JobStart& start, ObjectReader& reader) {
         if (path.empty() || path.front() != '/' || has_nul(path)) {
             reader.fail("\"files\": a path is not absolute");
         }
+    }
+    const auto& course = start.course;
+    if (start.part < 0 || (start.part != 0 && static_cast<std::size_t>(start.part) >= course.parts.size()) ||
+        course.max_restarts < 0 || course.backoff_ms < 0 || course.grace_ms < 0) {
+        reader.fail("\"part\" is none of \"course\", or a number there is negative");
     }
     if (start.local_rank_at > static_cast<int>(start.rank_command.size())) {
         reader.fail("\"local_rank_at\" is behind the last word of \"rank_command\"");
@@ -127,7 +144,52 @@ void read_failure(ObjectReader& reader, RankFailure& failure) {
     reader.read_bytes("tail", failure.tail);
 }
 
-void read_result(ObjectReader& reader, JobResult& result) {
+// An object under a key, where there is one.
+template <class Read>
+void read_object(ObjectReader& reader, const nlohmann::json& object, const char* key, Read read) {
+    const auto found = object.find(key);
+    if (found == object.end()) {
+        return;
+    }
+    if (!found->is_object()) {
+        return reader.fail(std::string("\"") + key + "\" must be an object");
+    }
+    ObjectReader nested(*found, key);
+    read(nested, *found);
+    if (nested.failed()) {
+        reader.fail(nested.error().message);
+    }
+}
+
+void read_first(ObjectReader& reader, const json& object, std::string& node, RankFailure& first) {
+    read_object(reader, object, "first", [&](ObjectReader& nested, const json& inner) {
+        nested.read("node", node);
+        read_object(nested, inner, "failure",
+                    [&](ObjectReader& failure, const json&) { read_failure(failure, first); });
+    });
+}
+
+json first_object(const std::string& node, const RankFailure& first) {
+    return {{"node", node}, {"failure", first}};
+}
+
+void read_course(ObjectReader& reader, const json& object, CourseSettings& course) {
+    read_object(reader, object, "course", [&](ObjectReader& nested, const json&) {
+        read_objects(nested, "parts", [&](ObjectReader& part) {
+            auto& read = course.parts.emplace_back();
+            part.read("node", read.node);
+            part.read("supports", read.supports);
+            part.read("ranks", read.ranks);
+        });
+        nested.read("max_restarts", course.max_restarts);
+        nested.read("backoff_ms", course.backoff_ms);
+        nested.read("grace_ms", course.grace_ms);
+    });
+}
+
+void read_result(ObjectReader& reader, const json& object, JobResult& result) {
+    reader.read("attempt", result.attempt);
+    read_first(reader, object, result.first_node, result.first);
     reader.read("code", result.code);
     reader.read("ranks", result.ranks);
     reader.read("signal", result.signal);
@@ -166,10 +228,26 @@ void to_json(json& out, const JobOpening& opening) {
     }
 }
 
+void to_json(json& out, const CourseSettings& course) {
+    out = json{{"parts", json::array()},
+               {"max_restarts", course.max_restarts},
+               {"backoff_ms", course.backoff_ms},
+               {"grace_ms", course.grace_ms}};
+    for (const auto& part : course.parts) {
+        out["parts"].push_back({{"node", part.node}, {"supports", part.supports}, {"ranks", part.ranks}});
+    }
+}
+
 void to_json(json& out, const JobStart& start) {
-    out = json{{"argv", bytes_array(start.argv)},      {"env", bytes_object(start.env)},
-               {"files", bytes_object(start.files)},   {"rank_command", bytes_array(start.rank_command)},
-               {"local_rank_at", start.local_rank_at}, {"rank_secrets", start.rank_secrets}};
+    out = json{{"course", start.course},
+               {"part", start.part},
+               {"stays", start.stays},
+               {"argv", bytes_array(start.argv)},
+               {"env", bytes_object(start.env)},
+               {"files", bytes_object(start.files)},
+               {"rank_command", bytes_array(start.rank_command)},
+               {"local_rank_at", start.local_rank_at},
+               {"rank_secrets", start.rank_secrets}};
 }
 
 void to_json(json& out, const NodeFacts& facts) {
@@ -188,7 +266,11 @@ void to_json(json& out, const RankFailure& failure) {
 
 void to_json(json& out, const JobResult& result) {
     out = json{{"code", result.code},       {"ranks", result.ranks},   {"signal", result.signal},
-               {"stopped", result.stopped}, {"reason", result.reason}, {"failures", result.failures}};
+               {"stopped", result.stopped}, {"reason", result.reason}, {"failures", result.failures},
+               {"attempt", result.attempt}};
+    if (!result.first_node.empty()) {
+        out["first"] = first_object(result.first_node, result.first);
+    }
 }
 
 void to_json(json& out, const JobSummary& summary) {
@@ -196,7 +278,10 @@ void to_json(json& out, const JobSummary& summary) {
                {"running", summary.running},
                {"started_ms", summary.started_ms},
                {"argv", bytes_array(summary.argv)},
-               {"result", summary.result}};
+               {"result", summary.result},
+               {"course", summary.course},
+               {"detached", summary.detached},
+               {"lease_ms", summary.lease_ms}};
 }
 
 Result<JobOpening> parse_job_opening(std::string_view line) {
@@ -238,6 +323,9 @@ Result<JobStart> parse_job_start(std::string_view line) {
     JobStart start;
     ObjectReader reader(*object, "the job's start");
     reader.require("argv");
+    read_course(reader, *object, start.course);
+    reader.read("part", start.part);
+    reader.read("stays", start.stays);
     reader.read_bytes("argv", start.argv);
     reader.read_bytes("env", start.env);
     reader.read_bytes("files", start.files);
@@ -265,17 +353,11 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
     reader.read("running", summary.running);
     reader.read("started_ms", summary.started_ms);
     reader.read_bytes("argv", summary.argv);
-    if (const auto result = object->find("result"); result != object->end()) {
-        ObjectReader nested(*result, "a job's result");
-        if (!result->is_object()) {
-            reader.fail("\"result\" must be an object");
-        } else {
-            read_result(nested, summary.result);
-        }
-        if (nested.failed()) {
-            return nested.error();
-        }
-    }
+    read_object(reader, *object, "result",
+                [&](ObjectReader& nested, const json& inner) { read_result(nested, inner, summary.result); });
+    read_course(reader, *object, summary.course);
+    reader.read("detached", summary.detached);
+    reader.read("lease_ms", summary.lease_ms);
     if (reader.failed()) {
         return reader.error();
     }
@@ -289,7 +371,7 @@ Result<JobResult> parse_job_result(std::string_view text) {
     }
     JobResult result;
     ObjectReader reader(*object, "a job's result");
-    read_result(reader, result);
+    read_result(reader, *object, result);
     if (reader.failed()) {
         return reader.error();
     }
@@ -306,6 +388,7 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
     std::string type;
     reader.require("type");
     reader.read("type", type);
+    reader.read("attempt", event.attempt);
     if (type == "prepared") {
         event.type = JobEvent::Type::prepared;
         read_facts(reader, event.facts);
@@ -315,9 +398,14 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
     } else if (type == "rank_failed") {
         event.type = JobEvent::Type::rank_failed;
         read_failure(reader, event.failure);
+    } else if (type == "ended") {
+        event.type = JobEvent::Type::ended;
+        read_result(reader, *object, event.result);
+    } else if (type == "detached") {
+        event.type = JobEvent::Type::detached;
     } else if (type == "exited") {
         event.type = JobEvent::Type::exited;
-        read_result(reader, event.result);
+        read_result(reader, *object, event.result);
     } else if (type == "error") {
         event.type = JobEvent::Type::error;
         event.error = read_error(reader);
@@ -338,12 +426,21 @@ std::string job_event(const JobEvent& event) {
         object["type"] = "prepared";
         break;
     case JobEvent::Type::started:
-        object = json{{"pid", event.pid}};
+        object = json{{"pid", event.pid}, {"attempt", event.attempt}};
         object["type"] = "started";
         break;
     case JobEvent::Type::rank_failed:
         object = event.failure;
+        object["attempt"] = event.attempt;
         object["type"] = "rank_failed";
+        break;
+    case JobEvent::Type::ended:
+        object = event.result;
+        object["attempt"] = event.attempt;
+        object["type"] = "ended";
+        break;
+    case JobEvent::Type::detached:
+        object["type"] = "detached";
         break;
     case JobEvent::Type::exited:
         object = event.result;
@@ -368,14 +465,13 @@ Result<JobCommand> parse_job_command(std::string_view line) {
     reader.require("type");
     reader.read("type", type);
     reader.read("grace_ms", command.grace_ms);
-    if (type == "ping") {
-        command.type = JobCommand::Type::ping;
-    } else if (type == "stop") {
-        command.type = JobCommand::Type::stop;
-    } else if (type == "detach") {
-        command.type = JobCommand::Type::detach;
-    } else {
+    reader.read("attempt", command.attempt);
+    read_first(reader, *object, command.first_node, command.first);
+    const auto* const found = std::ranges::find(command_names, type, &CommandName::name);
+    if (found == command_names.end()) {
         reader.fail("unknown type \"" + type + "\"");
+    } else {
+        command.type = found->type;
     }
     if (reader.failed()) {
         return reader.error();
@@ -384,15 +480,18 @@ Result<JobCommand> parse_job_command(std::string_view line) {
 }
 
 std::string job_command_line(const JobCommand& command) {
-    switch (command.type) {
-    case JobCommand::Type::ping:
-        return "{\"type\":\"ping\"}\n";
-    case JobCommand::Type::detach:
-        return "{\"type\":\"detach\"}\n";
-    case JobCommand::Type::stop:
-        break;
+    using Type = JobCommand::Type;
+    json object{{"type", std::ranges::find(command_names, command.type, &CommandName::type)->name}};
+    if (command.type == Type::stop || command.type == Type::halt) {
+        object["grace_ms"] = command.grace_ms;
     }
-    return "{\"grace_ms\":" + std::to_string(command.grace_ms) + ",\"type\":\"stop\"}\n";
+    if (command.type == Type::halt || command.type == Type::begin) {
+        object["attempt"] = command.attempt;
+    }
+    if (!command.first_node.empty()) {
+        object["first"] = first_object(command.first_node, command.first);
+    }
+    return dump(object) + "\n";
 }
 
 } // namespace dockdist::wire

@@ -16,12 +16,28 @@
 //   started      {"pid":N}; 0 where the part has no command of its own
 //   rank_failed  {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}, as soon as the first rank
 //                of this node fails
-//   exited       JobResult: the command has ended and no process with the job's mark is left
+//   ended        JobResult: the command has ended, or was halted; the part waits for `over` or `begin`
+//   detached     the job needs no client any more
+//   exited       JobResult: the part is gone, no process with the job's mark is left
 //   error        {"kind","message","hint"}: it could not be started
+// rank_failed, ended and started bear the "attempt" that they speak of, from 0.
 // Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds (answered by a 'P' frame),
-//   {"type":"stop","grace_ms":N} (a second one: now), {"type":"detach"}.
-// A follower whose stdin ends, or that hears no ping for lease_ms, starts the lease: unless another follower
-// comes within lease_ms, the job is stopped. Detached jobs have no lease.
+// and orders, which may come twice:
+//   {"type":"stop","grace_ms":N}              ends every process and the part (a second one: now)
+//   {"type":"halt","attempt":A,"grace_ms":N}  ends every process of that attempt; the part stays
+//   {"type":"begin","attempt":A}              runs the command anew, as attempt A
+//   {"type":"over"}                           the job is over everywhere: ends what is left, and the part
+//   {"type":"detach"}
+// stop and over may bear "first", the job's first failure, which the part keeps in its result.
+//
+// Who carries a job. Its parts report, and one decides for all of them by course/job_course.hpp: the client
+// that runs it or is attached to it; of a detached job, the keeper, which lives in the supervisor of the
+// first part. A member's supervisor dials the keeper by ssh (`dockdist-init job link JOB PART` there) and
+// then takes that stream for its client: the same events, the same orders, the same pings.
+//
+// The lease. A carrier whose stdin ends, or that sends no ping for lease_ms, starts the lease: unless another
+// one comes within lease_ms, the part is stopped. The keeper's own part has none once it is detached, and a
+// keeper that has not heard of a member for lease_ms takes it for lost.
 //
 // Ranks. Every launcher starts `dockdist-init rank`, with no words of its own: it runs the node's
 // rank_command, so that no launcher's or shell's quoting touches it. Its output and its true exit status go
@@ -63,7 +79,7 @@ struct JobOpening {
     std::vector<std::string> unset{};             // variables to drop
     std::string workdir{};                        // empty: the container's own
     std::string user{};                           // empty: root
-    std::int64_t lease_ms = 30000;                // 0: detached
+    std::int64_t lease_ms = 30000;                // above 0
     std::int64_t grace_ms = 10000;                // between TERM and KILL
     std::vector<Question> questions{};
     int ports = 0; // how many to reserve
@@ -86,7 +102,25 @@ struct NodeFacts {
     std::vector<Answer> answers{}; // in the order of the questions
 };
 
+// What whoever carries the job has to know of it.
+struct CoursePart {
+    std::string node{};
+    bool supports = false; // it runs until the others have ended; its own end says nothing
+    int ranks = 0;         // that must have begun there through `dockdist-init rank`
+};
+struct CourseSettings {
+    std::vector<CoursePart> parts{}; // in the order of the job's nodes; parts[0] is the keeper's
+    int max_restarts = 0;            // how often the whole job is begun anew after a failure
+    std::int64_t backoff_ms = 1000;  // before the first restart; doubles with each, up to 30 s
+    std::int64_t grace_ms = 10000;   // between TERM and KILL
+};
+
 struct JobStart {
+    CourseSettings course{};
+    int part = 0; // which of course.parts this one is
+    // After its command has ended the part waits for orders; else it exits by itself. For jobs of more than
+    // one part, or with restarts.
+    bool stays = false;
     std::vector<std::string> argv{};          // run without a shell; argv[0] is looked up in the job's PATH.
                                               // Empty: no command, the part lives until it is stopped
     std::map<std::string, std::string> env{}; // over the container's, under JobOpening::env
@@ -116,6 +150,9 @@ struct JobResult {
     bool stopped = false;                // ended because it was told to
     std::string reason{};                // "stop", "lease", "" when it ended by itself
     std::vector<RankFailure> failures{}; // in the order in which the ranks ended
+    int attempt = 0;                     // the last one, from 0
+    std::string first_node{};            // where the job's first failure was, as its carrier holds it;
+    RankFailure first{};                 // empty: it told of none
 };
 
 struct JobSummary {
@@ -124,12 +161,16 @@ struct JobSummary {
     std::int64_t started_ms = 0;
     std::vector<std::string> argv{}; // what people ran: the rank_command where there is one
     JobResult result{};              // when it has ended
+    CourseSettings course{};
+    bool detached = false;
+    std::int64_t lease_ms = 0;
 };
 
 // What may stand in paths and in the environment as a job's name: [A-Za-z0-9_.-], 1 to 64, not a '.' first.
 bool is_job_id(std::string_view text);
 
 void to_json(nlohmann::json& json, const JobOpening& opening);
+void to_json(nlohmann::json& json, const CourseSettings& course);
 void to_json(nlohmann::json& json, const JobStart& start);
 void to_json(nlohmann::json& json, const NodeFacts& facts);
 void to_json(nlohmann::json& json, const RankFailure& failure);
@@ -142,8 +183,9 @@ Result<JobResult> parse_job_result(std::string_view text);
 
 // A control frame's payload.
 struct JobEvent {
-    enum class Type { prepared, started, rank_failed, exited, error };
+    enum class Type { prepared, started, rank_failed, ended, detached, exited, error };
     Type type = Type::error;
+    int attempt = 0;
     NodeFacts facts{};
     int pid = 0;
     RankFailure failure{};
@@ -153,11 +195,14 @@ struct JobEvent {
 Result<JobEvent> parse_job_event(std::string_view payload);
 std::string job_event(const JobEvent& event);
 
-// A line from the client.
+// A line from the client, or from the keeper.
 struct JobCommand {
-    enum class Type { ping, stop, detach };
+    enum class Type { ping, stop, halt, begin, over, detach };
     Type type = Type::ping;
-    std::int64_t grace_ms = 0;
+    std::int64_t grace_ms = 0; // stop, halt
+    int attempt = 0;           // halt, begin
+    std::string first_node{};  // stop, over: JobResult::first_node, first
+    RankFailure first{};
 };
 Result<JobCommand> parse_job_command(std::string_view line);
 std::string job_command_line(const JobCommand& command);

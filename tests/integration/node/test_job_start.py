@@ -86,19 +86,6 @@ class Steps(JobTest):
         stream.send(argv=["true"])
         self.assertEqual(stream.result()["code"], 0)
 
-    def test_a_job_that_is_detached_before_its_start_needs_nobody(self):
-        os.mkfifo(self.node.root + "/go")
-        stream, _ = self.prepared(lease_ms=300)
-        stream.send(type="detach")
-        stream.send(argv=["sh", "-c", "read x < %s/go; echo over" % self.node.root])
-        stream.until("started")
-        stream.close()
-        self.assertEqual(stream.process.returncode, 0)
-        with open(self.node.root + "/go", "w") as go:
-            go.write("\n")
-        again = self.node.follow("job-0")
-        self.assertEqual((again.result()["reason"], again.output()), ("", b"over\n"))
-
     def test_a_start_that_cannot_be_is_an_error_and_leaves_nothing(self):
         for start in ({"argv": [""]}, {"argv": ["true"], "files": {"/dev/null/x": "content"}}):
             stream, _ = self.prepared()

@@ -98,7 +98,8 @@ FakeEngine::ExecScript until_stopped(std::vector<std::string>& commands) {
         exec.out(started());
         while (const auto line = co_await exec.read_line()) {
             commands.push_back(*line);
-            if (wire::parse_job_command(*line)->type == wire::JobCommand::Type::stop) {
+            const auto type = wire::parse_job_command(*line)->type;
+            if (type == wire::JobCommand::Type::stop || type == wire::JobCommand::Type::over) {
                 break;
             }
         }
@@ -130,7 +131,7 @@ TEST_CASE("the first failure stops the other nodes, and its code is the job's") 
     const auto outcome = job.run();
     CHECK(outcome.exit_code == 7);
     REQUIRE(outcome.first_failure.has_value());
-    CHECK(outcome.first_failure->node == NodeName("node-1"));
+    CHECK(outcome.first_failure->node == "node-1");
     CHECK(commands.size() == 2);
     CHECK(job.events.texts ==
           std::vector<std::string>{"node-1: ended with 7: the job is stopped everywhere"});
@@ -279,6 +280,113 @@ TEST_CASE("what only supports others is stopped when these have ended, and its e
     CHECK(commands.size() == 1);
 }
 
+TEST_CASE("a part that has ended goes when all have, and is told so") {
+    FakeJob job(2);
+    std::vector<std::string> told;
+    for (auto* engine : job.fakes) {
+        engine->on_exec("job start", [&](FakeExec exec) -> Task<int> {
+            const auto start = co_await start_of(exec);
+            CHECK(start.stays);
+            CHECK(start.course.parts.size() == 2);
+            exec.out(started() + control({.type = wire::JobEvent::Type::ended, .result = {.code = 0}}));
+            const auto line = co_await exec.read_line();
+            told.push_back(line.value_or(""));
+            exec.out(exited(0));
+            co_return 0;
+        });
+    }
+    const auto outcome = job.run();
+    CHECK(outcome.exit_code == 0);
+    CHECK(told == std::vector<std::string>(2, R"({"type":"over"})"));
+}
+
+TEST_CASE("a failed attempt is halted everywhere and begun anew") {
+    FakeJob job(2);
+    job.options.max_restarts = 1;
+    job.options.backoff = std::chrono::milliseconds(1);
+    for (auto* engine : job.fakes) {
+        const bool fails = engine == job.fakes[1];
+        engine->on_exec("job start", [fails](FakeExec exec) -> Task<int> {
+            using Type = wire::JobCommand::Type;
+            co_await start_of(exec);
+            exec.out(started());
+            if (fails) {
+                exec.out(
+                    control({.type = wire::JobEvent::Type::rank_failed, .failure = {.rank = 3, .code = 7}}));
+            }
+            int attempt = 0;
+            while (const auto line = co_await exec.read_line()) {
+                const auto command = *wire::parse_job_command(*line);
+                if (command.type == Type::halt) {
+                    exec.out(control({.type = wire::JobEvent::Type::ended,
+                                      .attempt = attempt,
+                                      .result = {.code = 143, .stopped = true, .attempt = attempt}}));
+                } else if (command.type == Type::begin) {
+                    attempt = command.attempt;
+                    exec.out(control({.type = wire::JobEvent::Type::started, .attempt = attempt}) +
+                             control({.type = wire::JobEvent::Type::ended,
+                                      .attempt = attempt,
+                                      .result = {.code = 0, .attempt = attempt}}));
+                } else if (command.type == Type::over) {
+                    break;
+                }
+            }
+            exec.out(control({.type = wire::JobEvent::Type::exited, .result = {.attempt = attempt}}));
+            co_return 0;
+        });
+    }
+    const auto outcome = job.run();
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.attempts == 2);
+    CHECK_FALSE(outcome.first_failure.has_value());
+    CHECK(job.events.texts ==
+          std::vector<std::string>{"node-1: rank 3 ended with 7: attempt 2 of 2 begins in 0.001 s"});
+}
+
+TEST_CASE("a job is let go when every part has started and has agreed") {
+    FakeJob job(2);
+    job.options.detach = true;
+    int detached = 0;
+    for (auto* engine : job.fakes) {
+        engine->on_exec("job start", [&](FakeExec exec) -> Task<int> {
+            co_await start_of(exec);
+            exec.out(started());
+            const auto line = co_await exec.read_line();
+            detached += wire::parse_job_command(*line)->type == wire::JobCommand::Type::detach;
+            exec.out(control({.type = wire::JobEvent::Type::detached}));
+            co_await exec.read_line(); // until the client goes
+            co_return 0;
+        });
+    }
+    const auto outcome = job.run();
+    CHECK(outcome.detached);
+    CHECK(outcome.errors.empty());
+    CHECK(detached == 2);
+}
+
+TEST_CASE("who looks on at a detached job orders nothing, and leaves it at an interrupt") {
+    FakeJob job(1);
+    std::vector<std::string> commands;
+    job.fakes[0]->on_exec("job follow", [&](FakeExec exec) -> Task<int> {
+        exec.out(started() + output("one\n", 0) +
+                 control({.type = wire::JobEvent::Type::rank_failed, .failure = {.rank = 0, .code = 7}}));
+        job.interrupts.interrupt();
+        while (const auto line = co_await exec.read_line()) {
+            commands.push_back(*line);
+            exec.out(control({.type = wire::JobEvent::Type::detached}));
+        }
+        co_return 0;
+    });
+    std::vector<std::unique_ptr<NodeJob>> parts;
+    parts.push_back(
+        std::make_unique<NodeJob>(*job.engines[0], job.nodes[0], wire::JobOpening{.job = "job-1"}));
+    const auto outcome = run_task(job.io, follow_job(std::move(parts), {.parts = {{.node = "node-0"}}}, true,
+                                                     job.interrupts, job.sink, job.events));
+    CHECK(outcome.detached);
+    CHECK(commands == std::vector<std::string>{R"({"type":"detach"})"});
+    CHECK(job.sink.text["node-0"] == "one\n");
+}
+
 TEST_CASE("a launcher that ends with 0 and has started too few ranks has failed") {
     FakeJob job(2);
     std::vector<std::string> commands;
@@ -312,5 +420,5 @@ TEST_CASE("a rank on another node explains why the launcher ended, also when it 
     const auto outcome = job.run();
     CHECK(outcome.exit_code == 7);
     REQUIRE(outcome.first_failure.has_value());
-    CHECK(outcome.first_failure->node == NodeName("node-1"));
+    CHECK(outcome.first_failure->node == "node-1");
 }

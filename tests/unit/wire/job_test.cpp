@@ -16,14 +16,20 @@ JobOpening opening() {
             .unset = {"C"},
             .workdir = "/workspace",
             .user = "1000:1000",
-            .lease_ms = 0,
+            .lease_ms = 5000,
             .grace_ms = 500,
             .questions = {{.name = "python", .argv = {"python", "-c", "print('\xff')"}}},
             .ports = 3};
 }
 
 JobStart start() {
-    return {.argv = {"torchrun", "a b"},
+    return {.course = {.parts = {{.node = "node-0", .ranks = 2}, {.node = "node-1", .supports = true}},
+                       .max_restarts = 3,
+                       .backoff_ms = 10,
+                       .grace_ms = 20},
+            .part = 1,
+            .stays = true,
+            .argv = {"torchrun", "a b"},
             .env = {{"NODE_RANK", "1"}},
             .files = {{"/job/hostfile", "node-0 slots=8\n"}},
             .rank_command = {"python", "train.py", "\xff\xfe", "$(touch /pwn)"},
@@ -55,6 +61,10 @@ TEST_CASE("a job's opening and its start survive the way byte for byte") {
     REQUIRE(started.has_value());
     CHECK(started->rank_command == start().rank_command);
     CHECK(json(*started) == json(start()));
+    CHECK(started->course.parts.at(1).supports);
+    CHECK_FALSE(parse_job_start(start_with("/part", 2)).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/course/max_restarts", -1)).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/course/parts", 1)).has_value());
     CHECK(parse_job_start(R"({"argv":[]})")->argv.empty()); // a part that only hosts ranks
 }
 
@@ -80,6 +90,7 @@ TEST_CASE("what no process can be given is refused") {
     CHECK_FALSE(parse_job_start(start_with("/files", {{"relative", "x"}})).has_value());
     CHECK_FALSE(parse_job_start(start_with("/local_rank_at", 5)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/lease_ms", -1)).has_value());
+    CHECK_FALSE(parse_job_opening(opening_with("/lease_ms", 0)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/ports", 1000)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/questions/0/argv", json::array())).has_value());
 }
@@ -122,6 +133,12 @@ TEST_CASE("events survive the way") {
     event.failure = {.rank = 2, .code = 1};
     CHECK(parse_job_event(job_event(event))->failure.rank == 2);
 
+    event = {.type = JobEvent::Type::ended, .attempt = 2};
+    event.result = {.code = 7, .attempt = 2, .first_node = "node-1", .first = {.rank = 3, .code = 7}};
+    const auto ended = parse_job_event(job_event(event));
+    CHECK(ended->attempt == 2);
+    CHECK(json(ended->result) == json(event.result));
+    CHECK(parse_job_event(job_event({.type = JobEvent::Type::detached}))->type == JobEvent::Type::detached);
     event = {.type = JobEvent::Type::error};
     event.error = {.kind = ErrorKind::config, .message = "no user", .hint = "set one"};
     CHECK(parse_job_event(job_event(event))->error == event.error);
@@ -142,6 +159,17 @@ TEST_CASE("the client's lines survive the way") {
     const auto stop = parse_job_command(job_command_line({.type = JobCommand::Type::stop, .grace_ms = 1500}));
     CHECK(stop->type == JobCommand::Type::stop);
     CHECK(stop->grace_ms == 1500);
+    CHECK(stop->first_node.empty());
+    for (const auto type : {JobCommand::Type::halt, JobCommand::Type::begin}) {
+        CHECK(parse_job_command(job_command_line({.type = type, .attempt = 2}))->attempt == 2);
+    }
+    const auto over = parse_job_command(job_command_line({.type = JobCommand::Type::over,
+                                                          .first_node = "node-1",
+                                                          .first = {.rank = 3, .code = 7, .tail = "\xff"}}));
+    CHECK(over->type == JobCommand::Type::over);
+    CHECK(over->first_node == "node-1");
+    CHECK(over->first.rank == 3);
+    CHECK(over->first.tail == "\xff");
 }
 
 TEST_CASE("a summary survives the way") {

@@ -1,0 +1,105 @@
+// What becomes of a running job. Its parts report, one carrier listens and tells them what to do: the client,
+// or the keeper on the job's first node (wire/job.hpp). Both decide by this class, so a job goes the same way
+// whoever carries it. Pure: time comes in, orders come out.
+//
+//   running ──all leaders ended──▶ over          every part ends what is left, and goes
+//      │ a failure
+//      ├──restarts left──▶ halting ──all ended──▶ pausing ──backoff──▶ running, the next attempt
+//      └──none left, lost part, interrupt──▶ stopping   every part ends its processes, and goes
+#pragma once
+
+#include "wire/job.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+// A failure and where it was.
+struct JobFailure {
+    std::string node{};
+    wire::RankFailure failure{};
+};
+
+// A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
+bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher);
+
+class JobCourse {
+public:
+    struct Order {
+        std::size_t part = 0;
+        wire::JobCommand command{};
+    };
+    // A failed attempt that another one follows.
+    struct Restart {
+        int attempt = 0; // the new one
+        JobFailure because{};
+        std::int64_t in_ms = 0;
+    };
+
+    explicit JobCourse(wire::CourseSettings settings);
+
+    // What happened. `part` counts as settings.parts. What a former attempt's events say is passed over; a
+    // later attempt is one that another carrier has begun.
+    void started(std::size_t part, int attempt);
+    void rank_failed(std::size_t part, int attempt, const wire::RankFailure& failure);
+    void ended(std::size_t part, int attempt, const wire::JobResult& result); // and waits for an order
+    void exited(std::size_t part, const wire::JobResult& result);             // and is gone
+    // Gone without a word. False where it had only its farewell left to say. `failure`: what the parts are
+    // told of it, where nobody else tells.
+    bool lost(std::size_t part, std::optional<wire::RankFailure> failure = std::nullopt);
+    void interrupted(); // a second time: at once
+
+    // What the parts have to be told now. Call it after each event, and at wake_at_ms().
+    std::vector<Order> decide(std::int64_t now_ms);
+    std::optional<std::int64_t> wake_at_ms() const;
+
+    int attempt() const { return attempt_; }
+    bool all_started() const;
+    bool all_gone() const;
+    // No part but this one is there any more.
+    bool alone(std::size_t part) const;
+    // The failure that ended the last attempt.
+    const std::optional<JobFailure>& first_failure() const { return failure_; }
+    // Set by the decide() that ordered it; taken once.
+    std::optional<Restart> take_restart();
+    // A launcher that ended with 0 and has not begun all its ranks: known to happen to those that use ssh.
+    // Counted when every part but `part` is gone and that one has ended; 0 before, and when it failed
+    // otherwise.
+    int missing_ranks_but(std::size_t part) const;
+    int missing_ranks() const; // when all are gone
+    int wanted_ranks() const;
+
+private:
+    enum class Phase { running, halting, pausing, over, stopping };
+    struct Part {
+        bool started = false;
+        bool ended = false; // its command in this attempt
+        bool gone = false;
+        int ranks = 0;
+    };
+    bool speaks_of_now(int attempt);
+    void enter_attempt(int attempt);
+    void fail(std::size_t part, wire::RankFailure failure);
+    void take_result(std::size_t part, const wire::JobResult& result);
+    bool leaders_ended() const;
+    std::vector<Order> tell_all(const wire::JobCommand& command);
+    std::vector<Order> stop_all();
+    bool may_restart() const;
+
+    wire::CourseSettings settings_;
+    std::vector<Part> parts_;
+    Phase phase_ = Phase::running;
+    int attempt_ = 0;
+    int interrupts_ = 0;
+    int stops_told_ = 0; // 0, 1: with grace, 2: at once
+    bool part_missing_ = false;
+    std::int64_t begin_at_ms_ = 0;
+    std::optional<JobFailure> failure_{};
+    std::optional<Restart> restart_{};
+};
+
+} // namespace dockdist

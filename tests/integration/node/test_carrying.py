@@ -1,0 +1,291 @@
+"""Jobs of several parts: who carries them, what a part does until the job is over everywhere, restarts, and jobs that
+need no client. Real programs and processes; the parts of one job are nodes with a root folder each, and `ssh` between
+them is a script that runs its command in the other's. They share a /proc, in which a job ends what bears its name: so each
+part has its own, job-0.1 for the second, and the script says which is the keeper's."""
+
+import json
+import os
+import select
+import subprocess
+import time
+import unittest
+
+from node_process import DEADLINE, PROGRAM, Node, Stream, kill, marked
+
+
+def course(parts, **more):
+    return {"parts": [{"node": "node-%d" % i} for i in range(parts)], "backoff_ms": 1, "grace_ms": 2000, **more}
+
+
+class Lines:
+    """A process that speaks in JSON lines: the keeper's end of a link."""
+
+    def __init__(self, process):
+        self.process, self.buffer = process, b""
+
+    def send(self, **line):
+        self.process.stdin.write((json.dumps(line) + "\n").encode())
+        self.process.stdin.flush()
+
+    def next(self, skip=("ping",)):
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            while b"\n" in self.buffer:
+                line, self.buffer = self.buffer.split(b"\n", 1)
+                told = json.loads(line)
+                if told["type"] not in skip:
+                    return told
+            readable, _, _ = select.select([self.process.stdout], [], [], max(deadline - time.monotonic(), 0))
+            assert readable, "nothing is said"
+            piece = os.read(self.process.stdout.fileno(), 65536)
+            if not piece:
+                return None
+            self.buffer += piece
+
+
+class CarryingTest(unittest.TestCase):
+    def nodes(self, count):
+        """node-0 … with an `ssh` to node-0, the keeper's."""
+        made = []
+        for _ in range(count):
+            node = Node()
+            self.addCleanup(node.end)
+            made.append(node)
+        for node in made:
+            libexec = node.root + "/opt/dockdist/libexec"
+            os.makedirs(libexec)
+            os.symlink(PROGRAM, libexec + "/dockdist-init")
+            with open(libexec + "/ssh", "w") as ssh:
+                # The last word is the command: PROGRAM job link JOB PART.
+                ssh.write('#!/bin/sh\nfor last; do :; done\nexport DOCKDIST_TEST_ROOT=%s\n'
+                          '[ -e %s/cut ] && { echo "no route to node-0" >&2; exit 255; }\nset -- $last\nexec %s job link "${4%%.*}.0" "$5"\n'
+                          % (made[0].root, node.root, PROGRAM))
+            os.chmod(libexec + "/ssh", 0o755)
+        return made
+
+    def start(self, nodes, script, job="job-0", lease_ms=30000, **settings):
+        """One stream a part; the script sees its part as $PART."""
+        streams = []
+        for part, node in enumerate(nodes):
+            stream = node.start(["sh", "-c", script], job="%s.%d" % (job, part), lease_ms=lease_ms, env={"PART": str(part)},
+                                course=course(len(nodes), **settings), part=part, stays=True)
+            stream.until("started")
+            streams.append(stream)
+        return streams
+
+    def result(self, node, part, job="job-0"):
+        stream = node.follow("%s.%d" % (job, part))
+        return stream.result(), stream.output()
+
+    def detach(self, streams):
+        for stream in streams:
+            stream.send(type="detach")
+        for stream in streams:
+            stream.until("detached")
+            stream.close()
+
+
+class APartThatStays(CarryingTest):
+    def setUp(self):
+        (self.node,) = self.nodes(1)
+
+    def test_it_waits_for_the_others_after_its_command(self):
+        (stream,) = self.start([self.node], "echo done; exit 3")
+        self.assertEqual(stream.until("ended")["code"], 3)
+        self.assertTrue(self.node.list()[0]["running"])
+        stream.send(type="over", first={"node": "node-9", "failure": {"rank": 4, "code": 3}})
+        result = stream.result()
+        self.assertEqual((result["code"], result["stopped"], stream.output()), (3, False, b"done\n"))
+        self.assertEqual((result["first"]["node"], result["first"]["failure"]["rank"]), ("node-9", 4))
+        self.assertEqual(self.node.list()[0]["result"]["first"]["node"], "node-9")
+
+    def test_at_the_end_goes_what_came_from_other_nodes_too(self):
+        (stream,) = self.start([self.node], "true")
+        stream.until("ended")
+        stray = subprocess.Popen(["sleep", "1000"], env={**os.environ, "DOCKDIST_JOB": "job-0.0"}, start_new_session=True)
+        self.addCleanup(stray.wait)
+        self.addCleanup(stray.kill)
+        stream.send(type="over")
+        stream.result()
+        self.assertEqual(stray.wait(DEADLINE), -15)
+
+    def test_a_client_that_never_comes_back_does_not_keep_it(self):
+        (stream,) = self.start([self.node], "true", lease_ms=300)
+        stream.until("ended")
+        self.assertEqual(stream.result()["code"], 0)
+
+    def test_halted_and_begun_anew_it_knows_the_attempt(self):
+        script = 'echo "attempt $DOCKDIST_RESTART_COUNT $TORCHELASTIC_RESTART_COUNT"; [ $DOCKDIST_RESTART_COUNT = 1 ] || sleep 1000'
+        (stream,) = self.start([self.node], script, max_restarts=1)
+        stream.until_output(b"attempt 0 0\n")
+        stream.send(type="halt", attempt=0, grace_ms=5000)
+        ended = stream.until("ended")
+        self.assertEqual((ended["attempt"], ended["stopped"]), (0, True))
+        stream.send(type="begin", attempt=1)
+        stream.send(type="begin", attempt=1)  # an order may come twice
+        self.assertEqual(stream.until("started")["attempt"], 1)
+        ended = stream.until("ended")
+        self.assertEqual((ended["attempt"], ended["code"], ended["stopped"]), (1, 0, False))
+        stream.send(type="over")
+        self.assertEqual(stream.result()["attempt"], 1)
+        self.assertIn(b"attempt 1 1\n", stream.output(stream=1))
+
+    def test_begun_while_it_still_ends_it_waits_for_the_end(self):
+        (stream,) = self.start([self.node], "trap 'sleep 0.3; echo bye; exit' TERM; echo up; while :; do sleep 0.05; done", max_restarts=1)
+        stream.until_output(b"up\n")
+        stream.send(type="halt", attempt=0, grace_ms=5000)
+        stream.send(type="begin", attempt=1)
+        stream.until("ended")
+        self.assertIn(b"bye\n", stream.output())
+        self.assertEqual(stream.until("started")["attempt"], 1)
+
+    def test_a_new_attempt_finds_its_files_as_they_were(self):
+        scratch = self.node.scratch("job-0")
+        stream = self.node.start(["sh", "-c", "cd %s; cat list; echo used > list; touch left" % scratch], course=course(1), stays=True,
+                                 files={scratch + "/list": "fresh\n"})
+        stream.until("ended")
+        stream.send(type="begin", attempt=1)
+        stream.until("ended")
+        self.assertFalse(os.path.exists(scratch + "/left.old"))
+        self.assertEqual(stream.output(stream=1), b"fresh\nfresh\n")
+
+    def test_a_follower_that_comes_later_hears_of_the_last_attempt_only(self):
+        (stream,) = self.start([self.node], "exit 7", max_restarts=1)
+        stream.until("ended")
+        stream.send(type="begin", attempt=1)
+        stream.until("ended")
+        again = self.node.follow("job-0.0")
+        self.assertEqual(again.until("started")["attempt"], 1)
+        again.send(type="over")
+        self.assertEqual(again.result()["attempt"], 1)
+
+
+class ADetachedJob(CarryingTest):
+    def test_it_goes_on_to_its_end_without_a_client(self):
+        nodes = self.nodes(3)
+        streams = self.start(nodes, "read x < %s/go; echo over $PART" % nodes[0].root if os.mkfifo(nodes[0].root + "/go") is None else "")
+        self.detach(streams)
+        with open(nodes[0].root + "/go", "w") as go:
+            go.write("\n\n\n")
+        for part, node in enumerate(nodes):
+            result, output = self.result(node, part)
+            self.assertEqual((result["code"], result["reason"], output), (0, "", b"over %d\n" % part))
+
+    def test_a_failure_ends_it_everywhere_and_every_node_knows_it(self):
+        nodes = self.nodes(3)
+        os.mkfifo(nodes[0].root + "/go")
+        self.detach(self.start(nodes, "[ $PART = 2 ] || exec sleep 1000; read x < %s/go; exit 7" % nodes[0].root))
+        with open(nodes[0].root + "/go", "w") as go:
+            go.write("\n")
+        began = time.monotonic()
+        for part, node in enumerate(nodes):
+            first = self.result(node, part)[0]["first"]
+            self.assertEqual((first["node"], first["failure"]["code"]), ("node-2", 7))
+            self.assertEqual(marked("job-0.%d" % part), [])
+        self.assertLess(time.monotonic() - began, 5)
+
+    def test_it_is_begun_anew_without_a_client(self):
+        nodes = self.nodes(2)
+        os.mkfifo(nodes[0].root + "/go")
+        script = "[ $DOCKDIST_RESTART_COUNT = 2 ] && exit 0; [ $PART = 1 ] || exec sleep 1000; [ $DOCKDIST_RESTART_COUNT = 1 ] || read x < %s/go; exit 7"
+        self.detach(self.start(nodes, script % nodes[0].root, max_restarts=2))
+        with open(nodes[0].root + "/go", "w") as go:
+            go.write("\n")
+        for part, node in enumerate(nodes):
+            result, output = self.result(node, part)
+            self.assertEqual((result["code"], result["attempt"], "first" in result), (0, 2, False))
+            self.assertIn(b"attempt 3 begins", output)
+        self.assertIn(b"the command on node-1 ended with 7; attempt 3 of 3 begins", self.result(nodes[0], 0)[1])
+
+    def test_a_stop_on_one_node_ends_it_on_all(self):
+        for stopped in (0, 1):
+            nodes = self.nodes(2)
+            job = "job-%d" % stopped
+            self.detach(self.start(nodes, "exec sleep 1000", job=job))
+            link_of(nodes[0], 1)
+            nodes[stopped].stop("%s.%d" % (job, stopped))
+            self.assertTrue(self.result(nodes[1 - stopped], 1 - stopped, job)[0]["stopped"])
+
+    def test_a_link_that_breaks_is_dialled_again(self):
+        nodes = self.nodes(2)
+        os.mkfifo(nodes[0].root + "/go")
+        self.detach(self.start(nodes, "[ $PART = 1 ] || exec sleep 1000; read x < %s/go; exit 7" % nodes[0].root, lease_ms=20000))
+        for _ in range(2):
+            kill(link_of(nodes[0], 1))
+        with open(nodes[0].root + "/go", "w") as go:
+            go.write("\n")
+        self.assertEqual(self.result(nodes[0], 0)[0]["first"]["failure"]["code"], 7)
+
+    def test_a_part_that_is_cut_off_ends_after_the_lease_and_so_do_the_others(self):
+        nodes = self.nodes(3)
+        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=1000))
+        link = link_of(nodes[0], 2)
+        open(nodes[2].root + "/cut", "w").close()
+        kill(link)
+        cut, output = self.result(nodes[2], 2)
+        self.assertEqual(cut["reason"], "lease")
+        self.assertIn(b"no route to node-0", output)
+        for part, node in enumerate(nodes[:2]):
+            result, _ = self.result(node, part)
+            self.assertTrue(result["stopped"])
+            self.assertEqual(result["first"]["node"], "node-2")
+            self.assertIn("nothing was heard of node-2", result["first"]["failure"]["tail"])
+
+    def test_without_its_keeper_the_rest_ends_after_the_lease(self):
+        nodes = self.nodes(2)
+        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=1000))
+        link_of(nodes[0], 1)
+        for pid in supervisors(nodes[0]):
+            kill(pid)
+        self.assertEqual(self.result(nodes[1], 1)[0]["reason"], "lease")
+
+    def test_a_member_that_comes_when_all_is_over_is_told_so(self):
+        (node,) = self.nodes(1)
+        link = Lines(node.popen("job", "link", "job-0", "1"))
+        self.assertEqual(link.next(), {"type": "over"})
+        self.assertEqual(link.process.wait(DEADLINE), 0)
+
+    def test_who_looks_on_changes_nothing_and_a_single_part_needs_no_keeper(self):
+        (node,) = self.nodes(1)
+        os.mkfifo(node.root + "/go")
+        stream = node.start(["sh", "-c", "read x < %s/go; exit 7" % node.root], lease_ms=300)
+        stream.until("started")
+        self.detach([stream])
+        looking = node.follow("job-0")
+        looking.until("started")
+        self.detach([looking])
+        with open(node.root + "/go", "w") as go:
+            go.write("\n")
+        self.assertEqual(node.follow("job-0").result()["code"], 7)
+
+
+def processes(wanted, root):
+    """pid of those whose command line has these words, with that test root."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as line, open("/proc/%s/environ" % pid, "rb") as environ:
+                if wanted in line.read().replace(b"\0", b" ") and root.encode() in environ.read():
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def link_of(keeper, part):
+    """The keeper's end of a member's link, when it is there."""
+    deadline = time.monotonic() + DEADLINE
+    while time.monotonic() < deadline:
+        if found := processes(b".0 %d " % part, keeper.root):
+            return found[0]
+        time.sleep(0.02)
+    raise AssertionError("no link came")
+
+
+def supervisors(node):
+    """A supervisor keeps the command line of the `job start` that it came from."""
+    return [pid for pid in processes(b"job start", node.root) if os.getsid(pid) != os.getsid(0)]
+
+
+if __name__ == "__main__":
+    unittest.main()
