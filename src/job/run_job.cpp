@@ -4,11 +4,10 @@
 #include "async/interrupts.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "job/job_report.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
-
-#include <csignal>
 
 namespace dockdist {
 namespace {
@@ -42,6 +41,9 @@ public:
         outcome_.interrupted = interrupts_.count() > 0;
         if (outcome_.first_failure) {
             outcome_.exit_code = outcome_.first_failure->failure.code;
+            outcome_.stop_reason.clear();
+        } else if (!outcome_.stop_reason.empty()) {
+            outcome_.exit_code = timeout_code;
         } else if (!outcome_.interrupted && outcome_.errors.empty()) {
             check_that_ranks_have_begun();
         }
@@ -59,7 +61,11 @@ private:
             outcome_.errors.push_back(std::move(error));
             stop_wanted_ = true;
         } else {
-            const bool our_doing = result->stopped && (stop_wanted_ || leaders_ == 0);
+            const bool time_is_over = result->stopped && result->reason == "timeout";
+            if (time_is_over) { // the others have clocks of their own
+                outcome_.stop_reason = result->reason;
+            }
+            const bool our_doing = time_is_over || (result->stopped && (stop_wanted_ || leaders_ == 0));
             if ((result->code != 0 && !our_doing) || !result->failures.empty()) {
                 fail({part.node().name, result->failures.empty() ? wire::RankFailure{.code = result->code,
                                                                                      .signal = result->signal}
@@ -77,7 +83,8 @@ private:
         return {.output = [this, name](int rank, StdStream stream,
                                        std::string_view bytes) { sink_.output(name, rank, stream, bytes); },
                 .rank_failed = [this, name](const wire::RankFailure& failure) { fail({name, failure}); },
-                .batch_ended = [this] { sink_.flush(); }};
+                .batch_ended = [this] { sink_.flush(); },
+                .room = [this] { return sink_.room(); }};
     }
 
     // Launchers that reach other nodes by ssh are known to end with 0 where they could not start a thing.
@@ -94,11 +101,6 @@ private:
                  fmt::format("the launcher ended with 0, and has started {} of {} ranks", begun, wanted),
                  "its own lines above say why"});
         }
-    }
-
-    // A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
-    static bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher) {
-        return launcher.rank < 0 && rank.rank >= 0 && rank.signal != SIGTERM && rank.signal != SIGKILL;
     }
 
     void fail(JobFailure failure) {
@@ -190,6 +192,8 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
                              .user = options.user,
                              .lease_ms = options.lease.count(),
                              .grace_ms = options.grace.count(),
+                             .timeout_ms = options.timeout.count(),
+                             .log_limit = static_cast<std::int64_t>(options.log_limit.count),
                              .questions = std::move(questions),
                              .ports = ports};
     OpenedJob opened;

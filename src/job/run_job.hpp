@@ -24,6 +24,8 @@ public:
     virtual ~JobSink() = default;
     virtual void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) = 0;
     virtual void flush() = 0;
+    // Waited for between one batch of a node's output and the next: a sink that is full lets the node wait.
+    virtual Task<void> room() { co_return; }
 };
 
 struct JobOptions {
@@ -34,6 +36,8 @@ struct JobOptions {
     std::string workdir{};
     std::chrono::milliseconds lease{30000}; // how long the job lives on without a client; 0: detached
     std::chrono::milliseconds grace{10000}; // between TERM and KILL
+    std::chrono::milliseconds timeout{0};   // the nodes end the job after it; 0: never
+    Bytes log_limit{static_cast<std::uint64_t>(wire::default_log_limit)}; // of its output on a node
 };
 
 struct JobFailure {
@@ -47,8 +51,9 @@ struct NodeOutcome {
 };
 
 struct JobOutcome {
-    int exit_code = 0;        // of the first failure, by the order of arrival; 0 when there is none
-    bool interrupted = false; // ended by Ctrl-C
+    int exit_code = 0;         // of the first failure; where there is none, of how the job was ended, else 0
+    bool interrupted = false;  // ended by Ctrl-C
+    std::string stop_reason{}; // told to end by others, and nothing failed: "stop", "lease", "timeout"
     std::optional<JobFailure> first_failure{};
     std::vector<NodeOutcome> nodes{};
     Errors errors{}; // what dockdist itself could not do: exit code 125

@@ -74,7 +74,7 @@ bool FollowerList::obey(Follower& follower, const std::string& line) {
         break;
     case wire::JobCommand::Type::stop: {
         const int number = follower.socket.get();
-        on_stop(command->grace_ms);
+        on_stop(command->grace_ms, std::exchange(follower.has_stopped, true));
         return followers_.contains(number);
     }
     }

@@ -17,7 +17,9 @@ public:
     // `lease_ms` 0: the job needs nobody.
     FollowerList(Loop& loop, Fd listener, std::int64_t lease_ms);
 
-    std::function<void(std::int64_t grace_ms)> on_stop{};
+    // `again`: the same follower has asked before. Of two clients that stop a job, the second one must not
+    // take the grace that the first one gave.
+    std::function<void(std::int64_t grace_ms, bool again)> on_stop{};
     std::function<void()> on_lease_over{};
 
     // An event for every follower, and for each that comes later.
@@ -32,6 +34,7 @@ private:
         std::string unsent{};
         std::int64_t last_heard_ms = 0;
         bool client_gone = false;
+        bool has_stopped = false;
     };
     void accept();
     void hear(Follower& follower);

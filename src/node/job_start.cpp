@@ -28,13 +28,14 @@ constexpr std::size_t longest_line = 64U << 20U;     // files travel in it
 constexpr std::int64_t forgotten_after_ms = 300'000; // a detached job's opening that nobody comes back to
 
 // All that is made outside this process, in an order that leaves another job of that name alone.
-Status make_places(PreparedJob& job, const JobPart& part, const wire::JobStart& start) {
+Status make_places(PreparedJob& job, const JobPart& part, const wire::JobStart& start,
+                   std::int64_t log_limit) {
     const auto& id = part.job;
     if (auto created = create_job(job.summary); !created) {
         return created;
     }
     const auto made = make_scratch(part, start.files, job.account);
-    auto log = OutputLog::create(job_log(id));
+    auto log = OutputLog::create(job_folder(id), log_limit);
     auto control = listen_unix(control_socket(id), SOCK_STREAM, 0600, {::geteuid(), ::getegid()});
     auto ranks = listen_unix(rank_socket(id), SOCK_SEQPACKET, 0600, {job.account.uid, job.account.gid});
     if (!made || !log || !control || !ranks) {
@@ -42,6 +43,7 @@ Status make_places(PreparedJob& job, const JobPart& part, const wire::JobStart& 
         remove_tree(job_folder(id));
         return !made ? made.error() : !log ? log.error() : !control ? control.error() : ranks.error();
     }
+    prune_jobs(job.summary.started_ms);
     job.log = std::move(*log);
     job.control = std::move(*control);
     job.ranks = std::move(*ranks);
@@ -119,7 +121,7 @@ int Starter::run() {
         return code_;
     }
     auto lines = detached_ ? wire::job_command_line({.type = wire::JobCommand::Type::detach}) : std::string();
-    return follow_job(part_.job, 0, lines + from_client_);
+    return follow_job({.job = part_.job}, lines + from_client_);
 }
 
 void Starter::end(int code) {
@@ -205,6 +207,9 @@ Status Starter::open(const std::string& line) {
     }
     opening_ = std::move(*opening);
     opened_ = true;
+    if (auto free = check_name(opening_.job); !free) {
+        return free; // before the other nodes have begun
+    }
     std::string problem;
     account_ = named_account(opening_.user, problem);
     if (!problem.empty()) {
@@ -275,7 +280,8 @@ Status Starter::start(const std::string& line) {
     job.folder = part_.workdir;
     job.lease_ms = opening_.lease_ms;
     job.grace_ms = opening_.grace_ms;
-    if (auto made = make_places(job, part_, *start); !made) {
+    job.timeout_ms = opening_.timeout_ms;
+    if (auto made = make_places(job, part_, *start, opening_.log_limit); !made) {
         return made;
     }
     job.argv = std::move(start->argv);

@@ -63,6 +63,7 @@ private:
     void drain(Fd& pipe, std::uint8_t stream, std::int32_t rank);
     void failed(std::int32_t rank, std::int32_t local_rank, ExitStatus status);
     void stop(const std::string& reason, std::int64_t grace_ms);
+    void time_is_over();
     void end_without_command();
     void finish(std::vector<pid_t> left);
 
@@ -94,8 +95,15 @@ int Supervisor::run() {
     }
     loop_.watch(signals_.get(), POLLIN, [this](short) { on_signal(); });
     loop_.watch(job_.ranks.get(), POLLIN, [this](short) { accept_rank(); });
-    followers_.on_stop = [this](std::int64_t grace_ms) { stop("stop", grace_ms); };
+    followers_.on_stop = [this](std::int64_t grace_ms, bool again) {
+        if (!stopping_ || again || grace_ms == 0) {
+            stop("stop", grace_ms);
+        }
+    };
     followers_.on_lease_over = [this] { stop("lease", job_.grace_ms); };
+    if (job_.timeout_ms > 0) {
+        loop_.after(job_.timeout_ms, [this] { time_is_over(); });
+    }
     loop_.after_each_round([this] {
         if (!failed_ranks_.empty()) {
             hear_all_ranks();
@@ -293,6 +301,13 @@ void Supervisor::stop(const std::string& reason, std::int64_t grace_ms) {
     }
 }
 
+// What is being ended already keeps its reason and its grace.
+void Supervisor::time_is_over() {
+    if (!stopping_ && !command_done_) {
+        stop("timeout", job_.grace_ms);
+    }
+}
+
 // What the job's code is when no command gave one.
 void Supervisor::end_without_command() {
     command_done_ = true;
@@ -330,6 +345,7 @@ void Supervisor::finish(std::vector<pid_t> left) {
                             " does not end: it waits in the kernel for a device or a file server\n");
     }
     job_.summary.running = false;
+    job_.summary.duration_ms = std::max<std::int64_t>(unix_ms() - job_.summary.started_ms, 1);
     job_.ports.clear();
     remove_scratch(job_.summary.job);
     (void)save_summary(job_.summary);

@@ -24,6 +24,7 @@ struct PreparedJob {
     std::string folder{}; // in which the command starts
     std::int64_t lease_ms = 0;
     std::int64_t grace_ms = 0;
+    std::int64_t timeout_ms = 0; // 0: never
     OutputLog log{};
     Fd control{}, ranks{}; // listening
     std::vector<ReservedPort> ports{};

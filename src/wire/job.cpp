@@ -1,5 +1,6 @@
 #include "wire/job.hpp"
 
+#include "wire/job_result.hpp"
 #include "wire/json_reader.hpp"
 #include "wire/layout.hpp"
 
@@ -9,14 +10,6 @@ namespace dockdist::wire {
 namespace {
 
 using nlohmann::json;
-
-json bytes_array(const std::vector<std::string>& values) {
-    json array = json::array();
-    for (const auto& value : values) {
-        array.push_back(bytes_to_json(value));
-    }
-    return array;
-}
 
 json bytes_object(const std::map<std::string, std::string>& values) {
     json object = json::object();
@@ -49,8 +42,13 @@ void check_opening(const JobOpening& opening, ObjectReader& reader) {
     if (has_nul(opening.workdir) || has_nul(opening.user)) {
         reader.fail("\"workdir\" or \"user\" holds a NUL byte");
     }
-    if (opening.lease_ms < 0 || opening.grace_ms < 0 || opening.ports < 0 || opening.ports > 64) {
-        reader.fail("\"lease_ms\" and \"grace_ms\" must not be negative, \"ports\" be 0 to 64");
+    if (opening.lease_ms < 0 || opening.grace_ms < 0 || opening.timeout_ms < 0 || opening.ports < 0 ||
+        opening.ports > 64) {
+        reader.fail(
+            "\"lease_ms\", \"grace_ms\" and \"timeout_ms\" must not be negative, \"ports\" be 0 to 64");
+    }
+    if (opening.log_limit < least_log_limit) {
+        reader.fail("\"log_limit\" must be " + std::to_string(least_log_limit) + " bytes at least");
     }
     for (const auto& question : opening.questions) {
         if (question.argv.empty() || question.argv.front().empty() ||
@@ -82,25 +80,6 @@ void check_start(const JobStart& start, ObjectReader& reader) {
     }
 }
 
-// The objects of an array; nothing when it is missing or wrong.
-template <class Read>
-void read_objects(ObjectReader& reader, const char* key, Read read) {
-    const auto* items = reader.array(key);
-    if (items == nullptr) {
-        return;
-    }
-    for (const auto& item : *items) {
-        if (!item.is_object()) {
-            return reader.fail(std::string("\"") + key + "\" must be an array of objects");
-        }
-        ObjectReader nested(item, key);
-        read(nested);
-        if (nested.failed()) {
-            return reader.fail(nested.error().message);
-        }
-    }
-}
-
 void read_facts(ObjectReader& reader, NodeFacts& facts) {
     if (const auto* ports = reader.array("ports")) {
         for (const auto& port : *ports) {
@@ -116,25 +95,6 @@ void read_facts(ObjectReader& reader, NodeFacts& facts) {
         answer.read("code", read.code);
         answer.read_bytes("output", read.output);
     });
-}
-
-void read_failure(ObjectReader& reader, RankFailure& failure) {
-    reader.read("rank", failure.rank);
-    reader.read("local_rank", failure.local_rank);
-    reader.read("code", failure.code);
-    reader.read("signal", failure.signal);
-    reader.read("oom", failure.oom);
-    reader.read_bytes("tail", failure.tail);
-}
-
-void read_result(ObjectReader& reader, JobResult& result) {
-    reader.read("code", result.code);
-    reader.read("ranks", result.ranks);
-    reader.read("signal", result.signal);
-    reader.read("stopped", result.stopped);
-    reader.read("reason", result.reason);
-    read_objects(reader, "failures",
-                 [&](ObjectReader& failure) { read_failure(failure, result.failures.emplace_back()); });
 }
 
 } // namespace
@@ -159,6 +119,8 @@ void to_json(json& out, const JobOpening& opening) {
                {"user", opening.user},
                {"lease_ms", opening.lease_ms},
                {"grace_ms", opening.grace_ms},
+               {"timeout_ms", opening.timeout_ms},
+               {"log_limit", opening.log_limit},
                {"questions", json::array()},
                {"ports", opening.ports}};
     for (const auto& question : opening.questions) {
@@ -180,25 +142,6 @@ void to_json(json& out, const NodeFacts& facts) {
     }
 }
 
-void to_json(json& out, const RankFailure& failure) {
-    out = json{{"rank", failure.rank}, {"local_rank", failure.local_rank},
-               {"code", failure.code}, {"signal", failure.signal},
-               {"oom", failure.oom},   {"tail", bytes_to_json(failure.tail)}};
-}
-
-void to_json(json& out, const JobResult& result) {
-    out = json{{"code", result.code},       {"ranks", result.ranks},   {"signal", result.signal},
-               {"stopped", result.stopped}, {"reason", result.reason}, {"failures", result.failures}};
-}
-
-void to_json(json& out, const JobSummary& summary) {
-    out = json{{"job", summary.job},
-               {"running", summary.running},
-               {"started_ms", summary.started_ms},
-               {"argv", bytes_array(summary.argv)},
-               {"result", summary.result}};
-}
-
 Result<JobOpening> parse_job_opening(std::string_view line) {
     const auto object = parse_object(line, "the job's opening");
     if (!object) {
@@ -215,6 +158,8 @@ Result<JobOpening> parse_job_opening(std::string_view line) {
     reader.read("user", opening.user);
     reader.read("lease_ms", opening.lease_ms);
     reader.read("grace_ms", opening.grace_ms);
+    reader.read("timeout_ms", opening.timeout_ms);
+    reader.read("log_limit", opening.log_limit);
     reader.read("ports", opening.ports);
     read_objects(reader, "questions", [&](ObjectReader& question) {
         auto& read = opening.questions.emplace_back();
@@ -251,49 +196,6 @@ Result<JobStart> parse_job_start(std::string_view line) {
         return reader.error();
     }
     return start;
-}
-
-Result<JobSummary> parse_job_summary(std::string_view line) {
-    const auto object = parse_object(line, "a job's summary");
-    if (!object) {
-        return object.error();
-    }
-    JobSummary summary;
-    ObjectReader reader(*object, "a job's summary");
-    reader.require("job");
-    reader.read("job", summary.job);
-    reader.read("running", summary.running);
-    reader.read("started_ms", summary.started_ms);
-    reader.read_bytes("argv", summary.argv);
-    if (const auto result = object->find("result"); result != object->end()) {
-        ObjectReader nested(*result, "a job's result");
-        if (!result->is_object()) {
-            reader.fail("\"result\" must be an object");
-        } else {
-            read_result(nested, summary.result);
-        }
-        if (nested.failed()) {
-            return nested.error();
-        }
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return summary;
-}
-
-Result<JobResult> parse_job_result(std::string_view text) {
-    const auto object = parse_object(text, "a job's result");
-    if (!object) {
-        return object.error();
-    }
-    JobResult result;
-    ObjectReader reader(*object, "a job's result");
-    read_result(reader, result);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return result;
 }
 
 Result<JobEvent> parse_job_event(std::string_view payload) {
