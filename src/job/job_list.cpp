@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace dockdist {
 namespace {
@@ -37,9 +38,12 @@ Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, Contain
     co_return jobs;
 }
 
-std::int64_t begin_of(const KnownJob& job) {
-    return std::ranges::min(job.parts, {}, [](const auto& part) { return part.summary.started_ms; })
-        .summary.started_ms;
+std::pair<std::int64_t, JobId> begin_of(const KnownJob& job) {
+    auto begin = job.parts.front().summary.started_ms;
+    for (const auto& part : job.parts) {
+        begin = std::min(begin, part.summary.started_ms);
+    }
+    return {begin, job.job};
 }
 
 } // namespace
@@ -70,7 +74,7 @@ Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& no
     for (auto& [name, job] : jobs) {
         list.jobs.push_back(std::move(job));
     }
-    std::ranges::stable_sort(list.jobs, {}, begin_of);
+    std::ranges::sort(list.jobs, {}, begin_of);
     co_return list;
 }
 

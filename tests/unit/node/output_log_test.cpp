@@ -75,3 +75,33 @@ TEST_CASE("a log that is there is never written over") {
     REQUIRE(OutputLog::create(scratch.path, wire::default_log_limit).has_value());
     CHECK(OutputLog::create(scratch.path, wire::default_log_limit).has_error());
 }
+
+TEST_CASE("the oldest segments go at the limit, and positions go on") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch.path, wire::least_log_limit);
+    const std::string piece(10000, 'x');
+    for (int i = 0; i < 300; ++i) { // three times the limit
+        log->append(1, i, piece);
+    }
+    const auto segments = log_segments(scratch.path);
+    std::uint64_t kept = 0;
+    for (const auto& segment : segments) {
+        kept += std::filesystem::file_size(segment.path);
+    }
+    CHECK(log->size() == 300 * (wire::frame_header_size + piece.size()));
+    CHECK(kept <= static_cast<std::uint64_t>(wire::least_log_limit));
+    CHECK(kept > static_cast<std::uint64_t>(wire::least_log_limit) * 7 / 8);
+    CHECK(segments.front().first + kept == log->size());
+    CHECK(frames_of(segments.front().path).front().position == segments.front().first);
+    CHECK(log->tail(299, 5) == "xxxxx");
+    CHECK(log->tail(0).empty()); // its last lines are gone with their segment
+}
+
+TEST_CASE("a frame above a segment's share has one for itself") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch.path, wire::least_log_limit);
+    for (int i = 0; i < 10; ++i) {
+        log->append(1, 0, std::string(std::size_t{256} << 10U, 'x'));
+    }
+    CHECK(log_segments(scratch.path).size() == 3); // a fourth one would not fit with its header
+}
