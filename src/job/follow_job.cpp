@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto between_pings = 5s;
+constexpr auto between_pings = 1s; // the shortest lease that is of use is not known here
 constexpr auto longest_write = 5s;
 constexpr auto after_grace = 30s; // until a node that says nothing about a stop counts as gone
 

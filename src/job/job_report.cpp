@@ -29,6 +29,19 @@ std::string local_time(std::int64_t unix_ms) {
                        parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
+// "node-1 rank 3: signal 11 (Segmentation fault)".
+std::string short_words(const JobFailure& first) {
+    const auto& failure = first.failure;
+    const auto who =
+        failure.rank < 0 ? first.node.str() : fmt::format("{} rank {}", first.node.str(), failure.rank);
+    if (failure.oom) {
+        return who + ": out of memory";
+    }
+    return who + (failure.signal != 0
+                      ? fmt::format(": signal {} ({})", failure.signal, strsignal(failure.signal))
+                      : fmt::format(": exit code {}", failure.code));
+}
+
 // A job that was told to end is one of which some part ended badly over it, or every part ended: what only
 // supports others is told to end in every job.
 std::string stop_reason(const std::vector<NodeOutcome>& nodes) {
@@ -185,8 +198,7 @@ std::string jobs_text(const std::vector<JobReport>& jobs, bool unicode) {
                  (job.reason.empty() || job.reason == "stop" ? "" : ": " + job.reason),
              nodes, local_time(job.started_ms),
              job.duration_ms == 0 ? "-" : format_duration(std::chrono::milliseconds(job.duration_ms)),
-             job.exit_code ? std::to_string(*job.exit_code) : "-",
-             first ? first->node.str() + ": " + failure_words(first->failure) : "-",
+             job.exit_code ? std::to_string(*job.exit_code) : "-", first ? short_words(*first) : "-",
              clipped(safe_cell(shell_join(job.command)), command_columns, unicode)});
     }
     return table.to_text();

@@ -9,6 +9,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dockdist {
 namespace {
 
@@ -125,6 +127,8 @@ private:
     // Keeps the lease alive, and tells every node to stop when that is called for: once for a failure, once
     // for each interrupt.
     Task<Status> watch() {
+        const auto between_pings =
+            options_.lease.count() > 0 ? std::min<std::chrono::milliseconds>(options_.lease / 4, 5s) : 5s;
         int stops_sent = 0;
         while (running_ > 0) {
             const int interrupts = interrupts_.count();
@@ -142,7 +146,7 @@ private:
                 continue;
             }
             const auto change =
-                co_await with_timeout(wait_for_change(), 5s, Error{.kind = ErrorKind::timeout});
+                co_await with_timeout(wait_for_change(), between_pings, Error{.kind = ErrorKind::timeout});
             if (!change) {
                 co_await send_all({.type = wire::JobCommand::Type::ping});
             }

@@ -8,13 +8,12 @@ using wire::FrameDecoder;
 
 namespace {
 
-const Frame output{
-    .kind = Frame::Kind::output,
-    .stream = 2,
-    .rank = 5,
-    .position = 0x0102030405060708,
-    .time_ms = 0x0A0B0C0D0E0F,
-    .payload = "text"};
+const Frame output{.kind = Frame::Kind::output,
+                   .stream = 2,
+                   .rank = 5,
+                   .position = 0x0102030405060708,
+                   .time_ms = 0x0A0B0C0D0E0F,
+                   .payload = "text"};
 
 bool same(const Frame& a, const Frame& b) {
     return a.kind == b.kind && a.stream == b.stream && a.rank == b.rank && a.position == b.position &&
