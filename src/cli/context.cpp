@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <random>
 
 namespace dockdist {
@@ -129,11 +130,9 @@ Task<Attached> attach_to_cluster(Context& context, Secrets secrets) {
     QuietReporter quiet(*context.reporter);
     auto observation = co_await observe(attached.spec, attached.engines, "", quiet);
     attached.errors = std::move(observation.errors);
-    if (attached.errors.empty()) {
-        auto ready = ready_nodes(attached.spec, observation.cluster);
-        attached.nodes = std::move(ready.nodes);
-        attached.errors = std::move(ready.errors);
-    }
+    auto ready = ready_nodes(attached.spec, observation.cluster, observation.reached);
+    attached.nodes = std::move(ready.nodes);
+    std::ranges::move(ready.errors, std::back_inserter(attached.errors));
     co_return attached;
 }
 

@@ -90,7 +90,7 @@ struct Connected {
 // load() and an engine a host, not yet connected.
 Task<Connected> connect(const Context& context, Secrets secrets = Secrets::leave);
 
-// The nodes that are ready, of all that the file names.
+// The nodes that are ready, of all that the file names; the errors say what is wrong with the others.
 struct Attached {
     ClusterSpec spec{};
     Engines engines{};
@@ -110,7 +110,11 @@ void add_down(CLI::App& app, Program& program);
 void add_status(CLI::App& app, Program& program);
 void add_check(CLI::App& app, Program& program);
 void add_run(CLI::App& app, Program& program);
+void add_jobs(CLI::App& app, Program& program);
 void add_logs(CLI::App& app, Program& program);
+void add_attach(CLI::App& app, Program& program);
+void add_stop(CLI::App& app, Program& program);
+void add_wait(CLI::App& app, Program& program);
 void add_exec(CLI::App& app, Program& program);
 void add_ssh(CLI::App& app, Program& program);
 void add_hostfile(CLI::App& app, Program& program);

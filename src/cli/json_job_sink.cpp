@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
+#include <unistd.h>
 
 namespace dockdist {
 
@@ -35,11 +35,12 @@ void JsonJobSink::print(const Source& source, std::string_view line) {
                                      {"line", line}}
                           .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
                       "\n";
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    unwritten_ += text;
 }
 
 void JsonJobSink::flush() {
-    std::fflush(stdout);
+    sink_.write(STDOUT_FILENO, unwritten_);
+    unwritten_.clear();
 }
 
 void JsonJobSink::finish() {

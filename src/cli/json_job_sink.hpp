@@ -5,6 +5,7 @@
 #pragma once
 
 #include "job/run_job.hpp"
+#include "report/output.hpp"
 
 #include <map>
 #include <string>
@@ -14,6 +15,8 @@ namespace dockdist {
 
 class JsonJobSink : public JobSink {
 public:
+    explicit JsonJobSink(OutputSink& sink) : sink_(sink) {}
+
     void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) override;
     void flush() override;
     // Prints what has no newline at its end.
@@ -21,8 +24,10 @@ public:
 
 private:
     using Source = std::tuple<NodeName, int, StdStream>;
-    static void print(const Source& source, std::string_view line);
+    void print(const Source& source, std::string_view line);
 
+    OutputSink& sink_;
+    std::string unwritten_{};
     std::map<Source, std::string> partial_{};
 };
 

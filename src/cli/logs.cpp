@@ -1,9 +1,9 @@
-#include "async/run_all.hpp"
-#include "cli/context.hpp"
-#include "cli/job_screen.hpp"
+#include "cli/find_job.hpp"
+#include "cli/job_view.hpp"
 #include "core/text.hpp"
-#include "job/find_job.hpp"
-#include "job/node_job.hpp"
+#include "core/timestamp.hpp"
+#include "core/units.hpp"
+#include "job/follow_job.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -13,61 +13,51 @@ namespace {
 struct Options {
     std::string job{};
     std::string node{};
+    std::string since{};
+    std::optional<int> rank{};
+    std::optional<std::int64_t> tail{};
     bool follow = false;
-    bool raw = false;
+    JobViewOptions view{};
 };
 
-Task<Status> show(NodeJob& part, bool follow, NodeJob::Handlers handlers) {
-    const auto result = co_await part.follow(follow, std::move(handlers));
-    if (!result) {
-        auto error = result.error();
-        error.where = part.node().name.str();
-        co_return error;
+// How long ago that was. Nodes count back from their own clocks, so that these need not agree with ours.
+Result<std::int64_t> milliseconds_ago(const std::string& text) {
+    if (const auto duration = parse_duration(text)) {
+        return duration->count();
     }
-    co_return ok;
+    if (const auto moment = parse_timestamp(text)) {
+        const auto ago = std::chrono::system_clock::now() - *moment;
+        return std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(ago).count(), 0);
+    }
+    return Error{ErrorKind::usage, "--since",
+                 "`" + printable(text) + "` is neither a duration nor a point in time",
+                 "write it like 10m, or like 2026-02-28T17:30:00Z or 2026-02-28T17:30:00+01:00"};
 }
 
 Task<int> run_logs(Context& context, Options options) {
-    auto cluster = co_await attach_to_cluster(context);
-    if (!cluster.errors.empty()) {
-        co_return context.fail(cluster.errors);
-    }
-    auto nodes = cluster.nodes;
-    if (!options.node.empty()) {
-        auto node = find_node(nodes, options.node);
-        if (!node) {
-            co_return context.fail(node.error());
+    wire::JobQuery query;
+    query.to_the_end = options.follow;
+    query.rank = options.rank;
+    query.tail = options.tail;
+    if (!options.since.empty()) {
+        const auto ago = milliseconds_ago(options.since);
+        if (!ago) {
+            co_return context.fail(ago.error());
         }
-        nodes = {*node};
+        query.since_ms = *ago;
     }
-    const auto found = co_await find_job(cluster.engines, nodes, JobId(options.job));
-    if (!found) {
-        co_return context.fail(found.error());
+    auto found = co_await find_job(context, options.job, options.node);
+    if (!found.found) {
+        co_return context.fail(found.errors);
     }
-    FdSink sink;
-    auto output = probe_job_output();
-    output.raw = options.raw;
-    JobScreen screen(output, sink);
-    std::vector<std::unique_ptr<NodeJob>> parts;
-    std::vector<Task<Status>> tasks;
-    for (const auto& node : found->nodes) {
-        wire::JobOpening job;
-        job.job = found->job.str();
-        NodeJob::Handlers handlers;
-        handlers.output = [&screen, name = node.name](int rank, StdStream stream, std::string_view bytes) {
-            screen.output(name, rank, stream, bytes);
-        };
-        handlers.batch_ended = [&screen] { screen.flush(); };
-        parts.push_back(std::make_unique<NodeJob>(*cluster.engines[node.host], node, std::move(job)));
-        tasks.push_back(show(*parts.back(), options.follow, std::move(handlers)));
+    auto view = JobView::create(context, options.view, found.job.job);
+    if (!view) {
+        co_return context.fail(view.error());
     }
-    Errors errors;
-    for (const auto& status : co_await run_all(std::move(tasks))) {
-        if (!status) {
-            errors.push_back(status.error());
-        }
-    }
-    screen.finish();
+    auto outcome = co_await follow_job(found.cluster.engines, found.job, std::move(query), **view);
+    (*view)->finish();
+    auto errors = std::move(found.errors);
+    std::ranges::move(outcome.errors, std::back_inserter(errors));
     co_return errors.empty() ? 0 : context.fail(errors);
 }
 
@@ -76,11 +66,15 @@ Task<int> run_logs(Context& context, Options options) {
 void add_logs(CLI::App& app, Program& program) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("logs", "Show a job's output: dockdist logs [JOB]");
-    command->add_option("JOB", options->job, "Its name, as `run` shows it (default: the latest)");
-    command->add_option("--node", options->node, "Only this node's part");
+    command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");
+    command->add_option("--node", options->node, "Only this node's part: its name or rank");
+    command->add_option("--rank", options->rank, "Only this rank of the job")->check(CLI::NonNegativeNumber);
+    command->add_option("--since", options->since,
+                        "Only what was written since then: a duration back from now (10m) or a point in time "
+                        "(2026-02-28T17:30:00Z)");
+    add_tail_option(*command, options->tail);
     command->add_flag("--follow", options->follow, "Go on until the job ends");
-    command->add_flag("--raw", options->raw,
-                      "Pass the job's bytes as they come: no prefixes, no protection of the terminal");
+    add_view_options(*command, options->view);
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_logs(context, *options); };
     });

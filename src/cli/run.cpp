@@ -1,6 +1,6 @@
 #include "cli/context.hpp"
-#include "cli/job_screen.hpp"
-#include "cli/json_job_sink.hpp"
+#include "cli/job_end.hpp"
+#include "cli/job_view.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "job/run_job.hpp"
@@ -12,12 +12,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
 namespace dockdist {
 namespace {
-
-constexpr int own_failure = 125;
 
 struct Options {
     std::string nodes{};
@@ -36,7 +33,10 @@ struct Options {
     std::string backoff = "1s";
     bool detach = false;
     bool detach_on_hangup = false;
-    bool raw = false;
+    std::string name{};
+    std::string timeout{};
+    std::string log_limit = "1g";
+    JobViewOptions view{};
     std::vector<std::string> command{};
 };
 
@@ -62,31 +62,56 @@ Result<std::map<std::string, std::string>> own_variables(const Options& options)
     return env;
 }
 
-Result<JobOptions> job_options(const Options& options, const ClusterSpec& spec, JobId job) {
-    const auto grace = parse_duration(options.grace);
-    const auto lease = parse_duration(options.lease);
-    const auto backoff = parse_duration(options.backoff);
-    const auto wrong = [](const char* option, const std::string& value) {
-        return Error{ErrorKind::usage, option, "`" + printable(value) + "` is not a duration above zero",
+Result<std::chrono::milliseconds> duration_above_zero(const char* option, const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (!duration || duration->count() == 0) {
+        return Error{ErrorKind::usage, option, "`" + printable(text) + "` is not a duration above zero",
                      "write it like 10s or 2m"};
-    };
+    }
+    return *duration;
+}
+
+Result<JobOptions> job_options(const Options& options, const ClusterSpec& spec) {
+    JobOptions job{.job = JobId(options.name.empty() ? "job-" + unique_id() : options.name),
+                   .user = spec.container.user,
+                   .workdir = options.workdir.empty() ? spec.container.workdir : options.workdir};
+    if (!wire::is_job_id(job.job.str())) {
+        return Error{ErrorKind::usage, "--name", "`" + printable(options.name) + "` is not a job's name",
+                     "write 1 to 64 letters, digits, '-', '_' or '.', and no '.' first"};
+    }
+    const auto grace = parse_duration(options.grace);
     if (!grace) {
-        return wrong("--grace", options.grace);
+        return Error{ErrorKind::usage, "--grace", "`" + printable(options.grace) + "` is not a duration",
+                     "write it like 10s or 2m"};
     }
-    if (!lease || lease->count() == 0) {
-        return wrong("--lease", options.lease);
+    job.grace = *grace;
+    const auto lease = duration_above_zero("--lease", options.lease);
+    if (!lease) {
+        return lease.error();
     }
+    job.lease = *lease;
+    const auto backoff = duration_above_zero("--backoff", options.backoff);
     if (!backoff) {
-        return wrong("--backoff", options.backoff);
+        return backoff.error();
     }
-    return JobOptions{.job = std::move(job),
-                      .user = spec.container.user,
-                      .workdir = options.workdir.empty() ? spec.container.workdir : options.workdir,
-                      .lease = *lease,
-                      .grace = *grace,
-                      .max_restarts = options.max_restarts,
-                      .backoff = *backoff,
-                      .detach = options.detach};
+    job.backoff = *backoff;
+    job.max_restarts = options.max_restarts;
+    job.detach = options.detach;
+    if (!options.timeout.empty()) {
+        const auto timeout = duration_above_zero("--timeout", options.timeout);
+        if (!timeout) {
+            return timeout.error();
+        }
+        job.timeout = *timeout;
+    }
+    const auto limit = parse_size(options.log_limit);
+    if (!limit || limit->count < static_cast<std::uint64_t>(wire::least_log_limit)) {
+        return Error{ErrorKind::usage, "--log-limit",
+                     "`" + printable(options.log_limit) + "` is not a size of 1m or more",
+                     "write it like 512m or 4g"};
+    }
+    job.log_limit = *limit;
+    return job;
 }
 
 struct Prepared {
@@ -111,7 +136,7 @@ Result<Prepared> prepare(const Options& options, const Attached& cluster) {
     if (!env) {
         return env.error();
     }
-    auto settings = job_options(options, cluster.spec, JobId("job-" + unique_id()));
+    auto settings = job_options(options, cluster.spec);
     if (!settings) {
         return settings.error();
     }
@@ -174,71 +199,18 @@ std::string describe(const std::vector<NodeLaunch>& launches, const JobId& job) 
                        launches.size() == 1 ? "" : "s");
 }
 
-nlohmann::json to_json(const JobOutcome& outcome, const JobId& job) {
-    nlohmann::json json{{"type", "result"},
-                        {"job", job.str()},
-                        {"exit_code", outcome.exit_code},
-                        {"interrupted", outcome.interrupted},
-                        {"detached", outcome.detached},
-                        {"attempts", outcome.attempts},
-                        {"nodes", nlohmann::json::array()}};
-    if (outcome.first_failure) {
-        json["first_failure"] = outcome.first_failure->failure;
-        json["first_failure"]["node"] = outcome.first_failure->node;
-    }
-    for (const auto& node : outcome.nodes) {
-        json["nodes"].push_back({{"node", node.node.str()}});
-        if (node.result) {
-            json["nodes"].back()["result"] = *node.result;
-        }
-    }
-    return json;
-}
-
-Error failure_error(const JobFailure& failure, const JobId& job) {
-    const auto& what = failure.failure;
-    std::string message = what.rank < 0 ? "the command" : fmt::format("rank {}", what.rank);
-    if (what.oom) {
-        message += " was killed because its memory limit was reached (out of memory)";
-    } else if (what.signal != 0) {
-        message += fmt::format(" was ended by signal {} ({})", what.signal, strsignal(what.signal));
-    } else {
-        message += fmt::format(" exited with {}", what.code);
-    }
-    std::string tail;
-    for (const auto& line : split(what.tail, '\n')) {
-        if (!line.empty()) {
-            tail += (tail.empty() ? "" : "\n") + printable(line);
-        }
-    }
-    return {ErrorKind::job, failure.node, job.str() + ": " + message,
-            tail.empty() ? "" : "its last lines:\n" + tail};
-}
-
-Task<JobOutcome> run_on_screen(Context& context, Decided decided, JobOptions job, bool raw) {
-    FdSink sink;
-    auto output = probe_job_output();
-    output.raw = raw;
-    JobScreen screen(output, sink);
+Task<JobOutcome> run_in_view(Context& context, JobView& view, Decided decided, const JobOptions& job) {
     for (const auto& launch : decided.launches) {
         for (int i = 0; i < launch.ranks; ++i) {
-            screen.expect(launch.node, launch.first_rank + i);
+            view.expect(launch.node, launch.first_rank + i);
         }
         if (launch.ranks == 0) {
-            screen.expect(launch.node, -1);
+            view.expect(launch.node, -1);
         }
     }
     auto outcome = co_await run_job(std::move(decided.opened), std::move(decided.launches), job,
-                                    *context.interrupts, screen, *context.reporter);
-    screen.finish();
-    co_return outcome;
-}
-
-Task<JobOutcome> run_as_json(Context& context, Decided decided, JobOptions job) {
-    JsonJobSink sink;
-    auto outcome = co_await run_job(std::move(decided.opened), std::move(decided.launches), job,
-                                    *context.interrupts, sink, *context.reporter);
-    sink.finish();
+                                    *context.interrupts, view, *context.reporter);
+    view.finish();
     co_return outcome;
 }
 
@@ -286,46 +258,31 @@ void print_launches(const Context& context, const Prepared& prepared,
 Task<int> run(Context& context, Options options) {
     auto cluster = co_await attach_to_cluster(context, Secrets::resolve);
     if (!cluster.errors.empty()) {
-        co_return context.fail(cluster.errors) == 2 ? 2 : own_failure;
+        co_return fail_before(context, cluster.errors);
     }
     auto prepared = prepare(options, cluster);
     if (!prepared) {
-        co_return context.fail(prepared.error()) == 2 ? 2 : own_failure;
+        co_return fail_before(context, {prepared.error()});
     }
     auto decided = co_await decide(cluster, *prepared);
     if (!decided.errors.empty()) {
-        co_return context.fail(decided.errors) == 2 ? 2 : own_failure;
+        co_return fail_before(context, decided.errors);
     }
     if (options.dry_run) {
         print_launches(context, *prepared, decided.launches);
         co_return 0;
     }
     const auto& job = prepared->job;
+    auto view = JobView::create(context, options.view, job.job);
+    if (!view) {
+        co_return fail_before(context, {view.error()});
+    }
     if (options.detach_on_hangup) {
         context.interrupts->let_go_on_hangup();
     }
     context.reporter->on({.kind = Event::Kind::note, .text = describe(decided.launches, job.job)});
-    const auto outcome = context.json()
-                             ? co_await run_as_json(context, std::move(decided), job)
-                             : co_await run_on_screen(context, std::move(decided), job, options.raw);
-    if (outcome.first_failure) {
-        context.fail(failure_error(*outcome.first_failure, job.job));
-    }
-    context.fail(outcome.errors);
-    if (context.json()) { // the result is the last line
-        context.print_json(to_json(outcome, job.job));
-    }
-    if (outcome.detached && outcome.errors.empty()) {
-        context.reporter->on({.kind = Event::Kind::note,
-                              .text = job.job.str() + " goes on by itself: `dockdist attach " +
-                                      job.job.str() + "` shows it, `dockdist stop " + job.job.str() +
-                                      "` ends it"});
-        co_return 0;
-    }
-    if (outcome.interrupted) {
-        co_return 130;
-    }
-    co_return outcome.first_failure ? outcome.exit_code : (outcome.errors.empty() ? 0 : own_failure);
+    const auto outcome = co_await run_in_view(context, **view, std::move(decided), job);
+    co_return tell_end(context, outcome, job.job);
 }
 
 std::string launcher_list() {
@@ -379,8 +336,14 @@ void add_run(CLI::App& app, Program& program) {
                       "Leave the job to the cluster when it has started: it needs no client any more");
     command->add_flag("--detach-on-hangup", options->detach_on_hangup,
                       "Leave the job to the cluster when this terminal goes");
-    command->add_flag("--raw", options->raw,
-                      "Pass the job's bytes as they come: no prefixes, no protection of the terminal");
+    command->add_option("--name", options->name, "The job's name (default: one is made up)");
+    command->add_option("--timeout", options->timeout,
+                        "The nodes end the job after this time, with or without this client: exit code 124");
+    command
+        ->add_option("--log-limit", options->log_limit,
+                     "How much output a node keeps of the job; beyond it the oldest is deleted")
+        ->capture_default_str();
+    add_view_options(*command, options->view);
     command->add_option("COMMAND", options->command, "The command and its arguments, after --")->required();
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run(context, *options); };

@@ -89,11 +89,9 @@ void JobCourse::interrupted() {
 
 void JobCourse::take_result(std::size_t part, const wire::JobResult& result) {
     parts_[part].ranks = result.ranks;
-    const bool our_doing = result.stopped && phase_ != Phase::running;
-    const bool counts = !settings_.parts[part].supports || !result.failures.empty();
     if (!result.failures.empty()) {
         fail(part, result.failures.front());
-    } else if (result.code != 0 && !our_doing && counts) {
+    } else if (result.code != 0 && !result.stopped && !settings_.parts[part].supports) {
         fail(part, {.code = result.code, .signal = result.signal});
     }
 }

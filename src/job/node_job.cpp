@@ -19,7 +19,9 @@ constexpr std::chrono::seconds opening_limit{45};
 } // namespace
 
 NodeJob::NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobOpening opening)
-    : engine_(engine), node_(std::move(node)), opening_(std::move(opening)) {}
+    : engine_(engine), node_(std::move(node)), opening_(std::move(opening)) {
+    query_.job = opening_.job;
+}
 
 Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string first_line) {
     ExecConfig config;
@@ -87,15 +89,16 @@ Task<Result<wire::JobResult>> NodeJob::run(wire::JobStart start, Handlers handle
     co_return co_await follow_to_the_end();
 }
 
-Task<Result<wire::JobResult>> NodeJob::follow(bool to_the_end, Handlers handlers) {
+Task<Result<wire::JobResult>> NodeJob::follow(wire::JobQuery query, Handlers handlers) {
+    query_ = std::move(query);
     handlers_ = std::move(handlers);
     started_ = true;
-    auto connected = co_await connect({layout::init, "job", "follow", follow_argument(to_the_end)}, "");
+    auto connected = co_await connect({layout::init, "job", "follow", follow_argument()}, "");
     if (!connected) {
         ended_ = true;
         co_return connected.error();
     }
-    if (to_the_end) {
+    if (query_.to_the_end) {
         co_return co_await follow_to_the_end();
     }
     auto result = co_await read_frames();
@@ -111,8 +114,14 @@ Error NodeJob::end_of_stream() const {
             "the node ended its side of the stream" + (said_.empty() ? "" : ": " + printable(said_)), ""};
 }
 
-std::string NodeJob::follow_argument(bool to_the_end) const {
-    return nlohmann::json{{"job", opening_.job}, {"position", position_}, {"follow", to_the_end}}.dump();
+std::string NodeJob::follow_argument() const {
+    auto query = query_;
+    if (position_ > 0) { // what was asked for has begun to come
+        query.position = position_;
+        query.tail.reset();
+        query.since_ms.reset();
+    }
+    return wire::job_query(query);
 }
 
 Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
@@ -136,7 +145,7 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
         }
         Status opened = broken;
         while (!opened && std::chrono::steady_clock::now() - last_contact < patience) {
-            opened = co_await connect({layout::init, "job", "follow", follow_argument(true)}, "");
+            opened = co_await connect({layout::init, "job", "follow", follow_argument()}, "");
             if (!opened &&
                 (opened.error().kind == ErrorKind::not_found || opened.error().kind == ErrorKind::conflict)) {
                 broken = {ErrorKind::node, "", "the node's container is gone or does not run",
@@ -171,6 +180,9 @@ Task<Result<std::optional<wire::Frame>>> NodeJob::read_frame() {
         }
         if (handlers_.batch_ended) {
             handlers_.batch_ended();
+        }
+        if (handlers_.room) {
+            co_await handlers_.room();
         }
         auto chunk = co_await stream->read();
         if (!chunk) {
@@ -211,7 +223,8 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
         handlers_.output(frame.rank, frame.stream == 2 ? StdStream::err : StdStream::out, frame.payload);
         return going_on;
     }
-    if (frame.kind != wire::Frame::Kind::control) {
+    if (frame.kind == wire::Frame::Kind::pong) {
+        position_ = std::max(position_, frame.position);
         return going_on;
     }
     auto event = wire::parse_job_event(frame.payload);

@@ -5,6 +5,7 @@
 #include "observe/observe.hpp"
 #include "wire/frame.hpp"
 #include "wire/job.hpp"
+#include "wire/job_query.hpp"
 
 #include <chrono>
 #include <functional>
@@ -21,6 +22,7 @@ public:
         std::function<void(int rank, StdStream stream, std::string_view bytes)> output{};
         std::function<void(const wire::JobEvent&)> event{}; // all but `exited` and `error`
         std::function<void()> batch_ended{};                // what has come so far is to be shown now
+        std::function<Task<void>()> room{};                 // waited for before more is read; may be empty
     };
 
     NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobOpening opening);
@@ -32,9 +34,9 @@ public:
     // where it broke, for as long as the job's lease; after that the node counts as lost (an error).
     Task<Result<wire::JobResult>> run(wire::JobStart start, Handlers handlers);
     // After `detached` it ends too: see detached().
-    // Without open(): shows a job that was started elsewhere, from the beginning of its log: what is there
-    // now, or on to its end.
-    Task<Result<wire::JobResult>> follow(bool to_the_end, Handlers handlers);
+    // Without open(): shows of a job that was started elsewhere what the query asks for. An empty result
+    // where the query does not go to the job's end and it has not ended.
+    Task<Result<wire::JobResult>> follow(wire::JobQuery query, Handlers handlers);
 
     // Sends a line to the node's side. While no stream is open, the last order waits for the next one, and
     // pings are dropped. One at a time.
@@ -54,11 +56,12 @@ private:
     Task<Result<wire::JobResult>> follow_to_the_end();
     Result<std::optional<wire::JobResult>> handle(const wire::Frame& frame);
     Error end_of_stream() const;
-    std::string follow_argument(bool to_the_end) const;
+    std::string follow_argument() const;
 
     ContainerEngine& engine_;
     ReadyNode node_;
     wire::JobOpening opening_;
+    wire::JobQuery query_{}; // what a stream that is taken up again is for
     Handlers handlers_{};
     wire::FrameDecoder decoder_{};
     std::shared_ptr<ExecStream> stream_{};    // shared: a write may be under way while the reader replaces it

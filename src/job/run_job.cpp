@@ -4,6 +4,7 @@
 #include "async/interrupts.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "job/job_report.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
@@ -39,12 +40,13 @@ public:
     struct Settings {
         wire::CourseSettings course{};
         std::chrono::milliseconds lease{30000};
-        bool detach = false; // when all have started
+        wire::JobQuery query{}; // of those that follow
+        bool detach = false;    // when all have started
         bool carries = true; // else it only looks on
     };
 
     JobRunner(const boost::asio::any_io_executor& executor, std::vector<Part> parts, Settings settings,
-              Interrupts& interrupts, JobSink& sink, Reporter& reporter)
+              Interrupts* interrupts, JobSink& sink, Reporter& reporter)
         : settings_(std::move(settings)), interrupts_(interrupts), sink_(sink), reporter_(reporter),
           changed_(executor), parts_(std::move(parts)), course_(settings_.course) {
         for (const auto& part : parts_) {
@@ -55,7 +57,10 @@ public:
 
     Task<JobOutcome> run() {
         running_ = parts_.size();
-        previous_ = interrupts_.handle_with([this] { on_interrupt(); });
+        std::function<void()> previous;
+        if (interrupts_ != nullptr) {
+            previous = interrupts_->handle_with([this] { changed_.set(); });
+        }
         std::vector<Task<Status>> tasks;
         for (std::size_t i = 0; i < parts_.size(); ++i) {
             tasks.push_back(run_part(i));
@@ -63,27 +68,21 @@ public:
         }
         tasks.push_back(watch());
         co_await run_all(std::move(tasks));
-        interrupts_.handle_with(std::move(previous_));
+        if (interrupts_ != nullptr) {
+            interrupts_->handle_with(std::move(previous));
+        }
         sink_.flush();
         conclude();
         co_return std::move(outcome_);
     }
 
 private:
-    // Leaving must not wait for a node that does not answer.
-    void on_interrupt() {
-        if (!settings_.carries && interrupts_.count() > 1) {
-            return previous_();
-        }
-        changed_.set();
-    }
-
     Task<Status> run_part(std::size_t index) {
         auto& part = parts_[index];
         auto& job = *part.job;
         const NodeJob::Handlers handlers = handlers_of(index);
         auto result = part.start ? co_await job.run(std::move(*part.start), handlers)
-                                 : co_await job.follow(true, handlers);
+                                 : co_await job.follow(settings_.query, handlers);
         if (!result) {
             auto error = result.error();
             error.where = job.node().name.str();
@@ -132,7 +131,8 @@ private:
                               int rank, StdStream stream,
                               std::string_view bytes) { sink_.output(name, rank, stream, bytes); },
                 .event = [this, index](const wire::JobEvent& event) { hear(index, event); },
-                .batch_ended = [this] { sink_.flush(); }};
+                .batch_ended = [this] { sink_.flush(); },
+                .room = [this] { return sink_.room(); }};
     }
 
     void hear(std::size_t index, const wire::JobEvent& event) {
@@ -176,7 +176,7 @@ private:
     }
 
     void take_interrupts() {
-        for (; settings_.carries && interrupts_seen_ < interrupts_.count(); ++interrupts_seen_) {
+        for (; interrupts_ != nullptr && interrupts_seen_ < interrupts_->count(); ++interrupts_seen_) {
             course_.interrupted();
             if (interrupts_seen_ < 2) {
                 reporter_.on({.kind = Event::Kind::note,
@@ -189,57 +189,51 @@ private:
     void tell_what_happens() {
         const auto restart = course_.take_restart();
         const auto& failure = restart ? std::optional(restart->because) : course_.first_failure();
-        if (restart) {
-            ++outcome_.attempts;
-        } else if (!failure || interrupts_seen_ > 0 || told_failure_) {
+        if (!restart && (!failure || interrupts_seen_ > 0 || told_failure_)) {
             return;
-        } else {
-            told_failure_ = true;
         }
+        told_failure_ = !restart;
         reporter_.on({.kind = Event::Kind::warning,
                       .subject = failure->node,
                       .text = describe(failure->failure) +
                               (restart ? fmt::format(": attempt {} of {} begins in {:.3g} s",
-                                                     outcome_.attempts, settings_.course.max_restarts + 1,
+                                                     restart->attempt + 1, settings_.course.max_restarts + 1,
                                                      static_cast<double>(restart->in_ms) / 1000)
                                        : ": the job is stopped everywhere")});
     }
 
     bool wants_to_detach() const {
-        if (detach_sent_) {
-            return false;
-        }
-        if (!settings_.carries) { // the job is detached: the nodes only answer
-            return interrupts_.count() > 0 || interrupts_.wants_to_let_go();
-        }
-        return course_.all_started() && interrupts_seen_ == 0 &&
-               (settings_.detach || interrupts_.wants_to_let_go());
+        return !detach_sent_ && course_.all_started() && interrupts_seen_ == 0 &&
+               (settings_.detach || (interrupts_ != nullptr && interrupts_->wants_to_let_go()));
     }
 
     void conclude() {
-        outcome_.interrupted = interrupts_seen_ > 0;
-        outcome_.first_failure = course_.first_failure();
         for (const auto& part : parts_) {
             outcome_.detached = outcome_.detached || part.job->detached();
         }
-        for (const auto& node : outcome_.nodes) { // who carried it before may have seen more
-            if (node.result && !node.result->first_node.empty() && !outcome_.first_failure) {
-                outcome_.first_failure = JobFailure{node.result->first_node, node.result->first};
-            }
-        }
-        if (outcome_.first_failure) {
-            outcome_.exit_code = outcome_.first_failure->failure.code;
+        // What each node says in the end; then what this client has seen on its way.
+        auto told = outcome_of(std::move(outcome_.nodes), std::move(outcome_.errors));
+        told.interrupted = interrupts_seen_ > 0;
+        told.detached = outcome_.detached;
+        told.attempts = course_.attempt() + 1;
+        if (const auto& failure = course_.first_failure(); failure && settings_.carries) {
+            told.first_failure = failure;
+            told.exit_code = failure->failure.code;
+            told.stop_reason.clear();
         } else if (const auto missing = course_.missing_ranks();
-                   missing > 0 && outcome_.errors.empty() && !outcome_.detached) {
+                   missing > 0 && !told.first_failure && told.stop_reason.empty() && told.errors.empty()) {
             // Launchers that reach other nodes by ssh are known to end with 0 where they could not start a
             // thing.
             const auto wanted = course_.wanted_ranks();
-            outcome_.errors.push_back(
-                {ErrorKind::job, "",
-                 fmt::format("the launcher ended with 0, and has started {} of {} ranks", wanted - missing,
-                             wanted),
-                 "its own lines above say why"});
+            told.errors.push_back({ErrorKind::job, "",
+                                   fmt::format("the launcher ended with 0, and has started {} of {} ranks",
+                                               wanted - missing, wanted),
+                                   "its own lines above say why"});
         }
+        if (told.interrupted) {
+            told.stop_reason.clear();
+        }
+        outcome_ = std::move(told);
     }
 
     static Task<Status> wait_for(AsyncEvent& event) {
@@ -260,7 +254,7 @@ private:
     };
 
     Settings settings_;
-    Interrupts& interrupts_;
+    Interrupts* interrupts_; // null: they are not the job's
     JobSink& sink_;
     Reporter& reporter_;
     AsyncEvent changed_;
@@ -269,7 +263,6 @@ private:
     JobCourse course_;
     JobOutcome outcome_{};
     std::size_t running_ = 0;
-    std::function<void()> previous_{}; // what an interrupt does outside of a job
     int interrupts_seen_ = 0;
     bool told_failure_ = false;
     bool detach_sent_ = false;
@@ -286,6 +279,8 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
                              .user = options.user,
                              .lease_ms = options.lease.count(),
                              .grace_ms = options.grace.count(),
+                             .timeout_ms = options.timeout.count(),
+                             .log_limit = static_cast<std::int64_t>(options.log_limit.count),
                              .questions = std::move(questions),
                              .ports = ports};
     OpenedJob opened;
@@ -328,18 +323,33 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
         parts.push_back({std::move(opened.parts[i]), std::move(start)});
     }
     JobRunner runner(co_await boost::asio::this_coro::executor, std::move(parts), std::move(settings),
-                     interrupts, sink, reporter);
+                     &interrupts, sink, reporter);
     co_return co_await runner.run();
 }
 
-Task<JobOutcome> follow_job(std::vector<std::unique_ptr<NodeJob>> parts, wire::CourseSettings course,
-                            bool detached, Interrupts& interrupts, JobSink& sink, Reporter& reporter) {
-    std::vector<JobRunner::Part> followed;
-    for (auto& part : parts) {
-        followed.push_back({std::move(part), std::nullopt});
+Task<JobOutcome> carry_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink,
+                           Reporter& reporter) {
+    const auto& known = job.parts.front().summary;
+    JobRunner::Settings settings{.course = known.course,
+                                 .lease = std::chrono::milliseconds(known.lease_ms),
+                                 .query = std::move(query)};
+    settings.query.job = job.job.str();
+    // A node of the job that does not answer is not among its parts: then nobody can decide for all.
+    settings.carries = !known.detached && known.course.parts.size() == job.parts.size();
+    if (settings.course.parts.size() != job.parts.size()) {
+        settings.course.parts.clear();
+        for (const auto& part : job.parts) {
+            settings.course.parts.push_back({.node = part.node.name.str()});
+        }
     }
-    JobRunner runner(co_await boost::asio::this_coro::executor, std::move(followed),
-                     {.course = std::move(course), .carries = !detached}, interrupts, sink, reporter);
+    std::vector<JobRunner::Part> parts;
+    for (const auto& part : job.parts) {
+        wire::JobOpening opening{.job = job.job.str(), .lease_ms = known.lease_ms};
+        parts.push_back({std::make_unique<NodeJob>(*engines[part.node.host], part.node, std::move(opening)),
+                         std::nullopt});
+    }
+    JobRunner runner(co_await boost::asio::this_coro::executor, std::move(parts), std::move(settings),
+                     nullptr, sink, reporter);
     co_return co_await runner.run();
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "course/job_course.hpp"
+#include "job/job_list.hpp"
 #include "job/node_job.hpp"
 #include "launch/launcher.hpp"
 #include "observe/observe.hpp"
 #include "report/event.hpp"
 #include "wire/job.hpp"
+#include "wire/job_query.hpp"
 
 #include <chrono>
 #include <map>
@@ -25,6 +27,8 @@ public:
     virtual ~JobSink() = default;
     virtual void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) = 0;
     virtual void flush() = 0;
+    // Waited for between one batch of a node's output and the next: a sink that is full lets the node wait.
+    virtual Task<void> room() { co_return; }
 };
 
 struct JobOptions {
@@ -38,6 +42,8 @@ struct JobOptions {
     int max_restarts = 0;
     std::chrono::milliseconds backoff{1000}; // before the first restart
     bool detach = false;                     // as soon as every part has started
+    std::chrono::milliseconds timeout{0};    // the nodes end the job after it; 0: never
+    Bytes log_limit{static_cast<std::uint64_t>(wire::default_log_limit)}; // of its output on a node
 };
 
 struct NodeOutcome {
@@ -46,10 +52,11 @@ struct NodeOutcome {
 };
 
 struct JobOutcome {
-    int exit_code = 0;        // of the first failure, by the order of arrival; 0 when there is none
-    bool interrupted = false; // ended by Ctrl-C
-    bool detached = false;    // it goes on without this client; the rest says nothing then
+    int exit_code = 0;         // of the first failure; where there is none, of how the job was ended, else 0
+    bool interrupted = false;  // ended by Ctrl-C
+    bool detached = false;     // it goes on without this client; the rest says nothing then
     int attempts = 1;
+    std::string stop_reason{}; // told to end by others, and nothing failed: "stop", "lease", "timeout"
     std::optional<JobFailure> first_failure{};
     std::vector<NodeOutcome> nodes{};
     Errors errors{}; // what dockdist itself could not do: exit code 125
@@ -75,9 +82,9 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
 Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, const JobOptions& options,
                          Interrupts& interrupts, JobSink& sink, Reporter& reporter);
 
-// The same with a job that was started elsewhere: `parts` in the order of its course. Carries it too, unless
-// it is detached; then it only looks on, and an interrupt ends the looking (JobOutcome::detached).
-Task<JobOutcome> follow_job(std::vector<std::unique_ptr<NodeJob>> parts, wire::CourseSettings course,
-                            bool detached, Interrupts& interrupts, JobSink& sink, Reporter& reporter);
+// The same with a job that was started elsewhere, and as much of its output as `query` asks for. Carries it
+// too, unless it is detached or one of its nodes did not answer; then it only looks on.
+Task<JobOutcome> carry_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink,
+                           Reporter& reporter);
 
 } // namespace dockdist

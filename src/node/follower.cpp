@@ -4,15 +4,16 @@
 #include "node/init_channel.hpp"
 #include "node/job_frames.hpp"
 #include "node/job_store.hpp"
+#include "node/log_selection.hpp"
 #include "node/os.hpp"
 #include "node/supervisor.hpp"
 #include "wire/frame.hpp"
 #include "wire/job.hpp"
+#include "wire/job_query.hpp"
 
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
 #include <optional>
 #include <poll.h>
 #include <sys/socket.h>
@@ -21,13 +22,12 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::size_t chunk = wire::max_payload + wire::frame_header_size; // holds the largest frame
 constexpr int stuck_after_ms = 60000; // when the client's stdin has ended, and its stdout takes nothing
 
 class Follower {
 public:
-    Follower(std::string job, std::uint64_t position, std::string already_read)
-        : job_(std::move(job)), position_(position), from_client_(std::move(already_read)) {}
+    Follower(wire::JobQuery query, std::string already_read)
+        : query_(std::move(query)), from_client_(std::move(already_read)) {}
     int run();
 
 private:
@@ -41,15 +41,14 @@ private:
     void read_supervisor();
     void to_supervisor(const std::string& line);
 
-    std::string job_;
-    std::uint64_t position_;
+    wire::JobQuery query_;
+    std::optional<LogSelection> log_{}; // none where the query is for no output
     std::string from_client_;
     std::string from_supervisor_{};
     std::string urgent_{}; // frames that go before more output
     std::string out_{};
     std::size_t out_begin_ = 0;
     std::optional<std::string> exited_{};
-    Fd log_{};
     Fd supervisor_{};
     bool client_open_ = true;
     bool detached_ = false;
@@ -59,17 +58,21 @@ private:
 
 int Follower::run() {
     ::signal(SIGPIPE, SIG_IGN);
-    log_ = Fd(::open(job_log(job_).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!log_.open()) {
-        print_error(Error{.kind = ErrorKind::not_found,
-                          .message = "no job " + job_ + " on this node",
-                          .hint = "`dockdist jobs` lists the cluster's jobs"});
+    if (!is_folder(job_folder(query_.job))) {
+        print_error(no_such_job(query_.job));
         return 1;
     }
-    if (auto connected = connect_unix(control_socket(job_), SOCK_STREAM)) {
-        supervisor_ = std::move(*connected);
-    } else {
+    if (auto connected = connect_unix(control_socket(query_.job), SOCK_STREAM); !connected) {
         supervisor_is_gone();
+    } else if (query_.to_the_end) {
+        supervisor_ = std::move(*connected);
+    }
+    // After the supervisor was looked for: where it is gone, all that it wrote is there.
+    if (query_.output) {
+        log_.emplace(job_folder(query_.job), query_, unix_ms());
+        if (query_.tail || query_.since_ms) {
+            urgent_ += wire::encode({.kind = wire::Frame::Kind::pong, .position = log_->position()});
+        }
     }
     set_nonblocking(STDOUT_FILENO);
     take_client_lines();
@@ -126,32 +129,19 @@ bool Follower::fill() {
         done_ = true;
         return true;
     }
+    done_ = !query_.to_the_end;
     return false;
 }
 
 bool Follower::read_log() {
-    out_.resize(chunk);
-    const auto count = ::pread(log_.get(), out_.data(), out_.size(), static_cast<off_t>(position_));
-    out_.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
-    std::size_t whole = 0;
-    while (whole + wire::frame_header_size <= out_.size()) {
-        const auto header = wire::parse_header(std::string_view(out_).substr(whole));
-        if (!header || header->position != position_ + whole) {
-            out_ = error_frame(Error{.kind = ErrorKind::protocol,
-                                     .message = "position " + std::to_string(position_ + whole) +
-                                                " is not the beginning of a frame of this job's log"});
-            done_ = true;
-            return true;
-        }
-        const auto next = whole + wire::frame_header_size + header->length;
-        if (next > out_.size()) {
-            break;
-        }
-        whole = next;
+    if (!log_) {
+        return false;
     }
-    out_.resize(whole);
-    position_ += whole;
-    return whole > 0;
+    if (const auto read = log_->read(out_); !read) {
+        out_ = error_frame(read.error());
+        done_ = true;
+    }
+    return !out_.empty();
 }
 
 bool Follower::write_out() {
@@ -241,14 +231,14 @@ void Follower::take_events() {
 
 void Follower::supervisor_is_gone() {
     wire::JobEvent event{.type = wire::JobEvent::Type::exited};
-    event.result = result_without_supervisor(job_);
+    event.result = result_without_supervisor(query_.job);
     exited_ = wire::job_event(event);
 }
 
 } // namespace
 
-int follow_job(const std::string& job, std::uint64_t position, std::string already_read) {
-    return Follower(job, position, std::move(already_read)).run();
+int follow_job(const wire::JobQuery& query, std::string already_read) {
+    return Follower(query, std::move(already_read)).run();
 }
 
 } // namespace dockdist::node

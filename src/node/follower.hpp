@@ -1,14 +1,16 @@
 // A client's view of a running or ended job: its output as frames.
 #pragma once
 
-#include <cstdint>
+#include "wire/job_query.hpp"
+
 #include <string>
 
 namespace dockdist::node {
 
-// The process behind one exec of the client: copies the job's log from `position` to stdout as it grows, with
-// the control frames between, and carries the client's lines (those already read first) to the supervisor.
-// Ends after `exited`, with 0, or when nobody reads any more.
-int follow_job(const std::string& job, std::uint64_t position, std::string already_read);
+// The process behind one exec of the client: copies what the query asks for of the job's log to stdout as it
+// grows, with the control frames between, and carries the client's lines (those already read first) to the
+// supervisor. Ends after `exited`, with 0, or when nobody reads any more; and where the query does not go to
+// the job's end, after the output that is there.
+int follow_job(const wire::JobQuery& query, std::string already_read);
 
 } // namespace dockdist::node

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <sys/socket.h>
+#include <utility>
 
 namespace dockdist::node {
 namespace {
@@ -91,7 +92,8 @@ bool FollowerList::obey(Follower& follower, const std::string& line) {
     }
     const int number = follower.socket.get();
     ordering_ = number;
-    on_order(*command);
+    const bool stops = command->type == wire::JobCommand::Type::stop;
+    on_order(*command, stops && std::exchange(follower.has_stopped, true));
     ordering_ = -1;
     return followers_.contains(number);
 }

@@ -18,7 +18,9 @@ class FollowerList {
 public:
     FollowerList(Loop& loop, Fd listener, std::int64_t lease_ms);
 
-    std::function<void(const wire::JobCommand&)> on_order{}; // anything but a ping
+    // Anything but a ping. `again`: the same follower has told to stop before. Of two clients that stop a job,
+    // the second one must not take the grace that the first one gave.
+    std::function<void(const wire::JobCommand&, bool again)> on_order{};
     std::function<void()> on_lease_over{};
 
     // The other end is the keeper: it gets the events and pings, but is not told of the log.
@@ -42,6 +44,7 @@ private:
         std::int64_t last_heard_ms = 0;
         bool client_gone = false;
         bool is_link = false;
+        bool has_stopped = false;
         std::function<void()> on_end{};
     };
     void accept();

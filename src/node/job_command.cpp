@@ -9,6 +9,7 @@
 #include "node/job_store.hpp"
 #include "node/keeper_link.hpp"
 #include "wire/job.hpp"
+#include "wire/job_query.hpp"
 #include "wire/json_reader.hpp"
 
 #include <algorithm>
@@ -26,32 +27,6 @@ int fail(const Error& error) {
     return 1;
 }
 
-struct JobArguments {
-    std::string job{};
-    std::int64_t position = 0;
-    std::int64_t grace_ms = 10000;
-};
-
-Result<JobArguments> parse_arguments(const std::string& text) {
-    const auto object = wire::parse_object(text, "the argument");
-    if (!object) {
-        return object.error();
-    }
-    JobArguments arguments;
-    wire::ObjectReader reader(*object, "the argument");
-    reader.require("job");
-    reader.read("job", arguments.job);
-    reader.read("position", arguments.position);
-    reader.read("grace_ms", arguments.grace_ms);
-    if (!wire::is_job_id(arguments.job) || arguments.position < 0 || arguments.grace_ms < 0) {
-        reader.fail("\"job\" must be a job's name, \"position\" and \"grace_ms\" not negative");
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return arguments;
-}
-
 // Until the supervisor closes the connection, which it does when everything has ended.
 void stop_by_supervisor(const Fd& supervisor, std::int64_t grace_ms) {
     const auto line = wire::job_command_line({.type = wire::JobCommand::Type::stop, .grace_ms = grace_ms});
@@ -67,7 +42,7 @@ void stop_by_supervisor(const Fd& supervisor, std::int64_t grace_ms) {
     }
 }
 
-int stop(const JobArguments& arguments) {
+int stop(const wire::JobQuery& arguments) {
     wire::JobEvent event{.type = wire::JobEvent::Type::exited};
     const bool known = load_summary(arguments.job).has_value();
     if (const auto supervisor = connect_unix(control_socket(arguments.job), SOCK_STREAM)) {
@@ -101,8 +76,18 @@ int list() {
         auto summary = load_summary(id);
         if (summary) {
             if (summary->running && !is_running(id)) {
-                summary->running = false;
-                summary->result = {.code = 128 + SIGKILL, .signal = SIGKILL, .reason = "lost"};
+                // It may have ended just now, and have said so before it closed its door.
+                summary = load_summary(id);
+                if (!summary) {
+                    continue;
+                }
+                if (summary->running) {
+                    summary->running = false;
+                    summary->result = lost_result();
+                }
+            }
+            if (summary->running) {
+                summary->duration_ms = std::max<std::int64_t>(unix_ms() - summary->started_ms, 1);
             }
             (void)write_all(STDOUT_FILENO, wire::dump(nlohmann::json(*summary)) + "\n");
         }
@@ -122,12 +107,11 @@ int run_job(const std::vector<std::string>& arguments) {
         return list();
     }
     if ((what == "follow" || what == "stop") && arguments.size() == 2) {
-        const auto parsed = parse_arguments(arguments[1]);
+        const auto parsed = wire::parse_job_query(arguments[1]);
         if (!parsed) {
             return fail(parsed.error());
         }
-        return what == "stop" ? stop(*parsed)
-                              : follow_job(parsed->job, static_cast<std::uint64_t>(parsed->position), {});
+        return what == "stop" ? stop(*parsed) : follow_job(*parsed, {});
     }
     if (what == "link" && arguments.size() == 3) {
         return run_keeper_end(arguments[1], arguments[2]);

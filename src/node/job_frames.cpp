@@ -34,6 +34,13 @@ void print_event(const wire::JobEvent& event) {
     (void)write_all(STDOUT_FILENO, event_frame(event));
 }
 
+wire::JobResult lost_result() {
+    wire::JobResult result{.code = 128 + SIGKILL, .signal = SIGKILL, .reason = "lost"};
+    result.failures.push_back(
+        {.code = result.code, .signal = result.signal, .tail = "the job's supervisor was killed"});
+    return result;
+}
+
 wire::JobResult result_without_supervisor(const std::string& job) {
     auto summary = load_summary(job);
     if (summary && !summary->running) {
@@ -41,9 +48,7 @@ wire::JobResult result_without_supervisor(const std::string& job) {
     }
     (void)end_processes({.mark = job}, lost_grace_ms);
     remove_scratch(job);
-    wire::JobResult result{.code = 128 + SIGKILL, .signal = SIGKILL, .reason = "lost"};
-    result.failures.push_back(
-        {.code = result.code, .signal = result.signal, .tail = "the job's supervisor was killed"});
+    auto result = lost_result();
     if (summary) {
         summary->running = false;
         summary->result = result;

@@ -27,13 +27,13 @@ namespace {
 constexpr std::size_t longest_line = 64U << 20U; // files travel in it
 
 // All that is made outside this process, in an order that leaves another job of that name alone.
-Status make_places(PreparedJob& job) {
+Status make_places(PreparedJob& job, std::int64_t log_limit) {
     const auto& id = job.part.job;
     if (auto created = create_job(job.summary); !created) {
         return created;
     }
     const auto made = job.enter_attempt(0);
-    auto log = OutputLog::create(job_log(id));
+    auto log = OutputLog::create(job_folder(id), log_limit);
     auto control = listen_unix(control_socket(id), SOCK_STREAM, 0600, {::geteuid(), ::getegid()});
     const Owner user{job.account.uid, job.account.gid};
     auto ranks = listen_unix(rank_socket(id), SOCK_SEQPACKET, 0600, user);
@@ -47,6 +47,7 @@ Status make_places(PreparedJob& job) {
                : !ranks   ? ranks.error()
                           : members.error();
     }
+    prune_jobs(job.summary.started_ms);
     job.log = std::move(*log);
     job.control = std::move(*control);
     job.ranks = std::move(*ranks);
@@ -123,7 +124,7 @@ int Starter::run() {
     if (!started_) {
         return code_;
     }
-    return follow_job(part_.job, 0, from_client_);
+    return follow_job({.job = part_.job}, from_client_);
 }
 
 void Starter::end(int code) {
@@ -210,6 +211,9 @@ Status Starter::open(const std::string& line) {
     }
     opening_ = std::move(*opening);
     opened_ = true;
+    if (auto free = check_name(opening_.job); !free) {
+        return free; // before the other nodes have begun
+    }
     std::string problem;
     account_ = named_account(opening_.user, problem);
     if (!problem.empty()) {
@@ -280,7 +284,8 @@ Status Starter::start(const std::string& line) {
     job.part = part_;
     job.account = account_;
     job.grace_ms = opening_.grace_ms;
-    if (auto made = make_places(job); !made) {
+    job.timeout_ms = opening_.timeout_ms;
+    if (auto made = make_places(job, opening_.log_limit); !made) {
         return made;
     }
     job.ports = std::move(ports_);

@@ -4,7 +4,9 @@
 #include "node/paths.hpp"
 #include "wire/json_reader.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -12,10 +14,6 @@ namespace dockdist::node {
 
 std::string job_folder(const std::string& job) {
     return paths().jobs + "/" + job;
-}
-
-std::string job_log(const std::string& job) {
-    return job_folder(job) + "/log";
 }
 
 std::string control_socket(const std::string& job) {
@@ -30,6 +28,21 @@ std::string member_socket(const std::string& job) {
     return paths().job_sockets + "/" + job + ":member";
 }
 
+Status check_name(const std::string& job) {
+    if (!is_folder(job_folder(job))) {
+        return ok;
+    }
+    return Error{.kind = ErrorKind::conflict,
+                 .message = "a job " + job + " was started on this node before",
+                 .hint = "`dockdist attach " + job + "` follows it; a new job needs a new name"};
+}
+
+Error no_such_job(const std::string& job) {
+    return Error{.kind = ErrorKind::not_found,
+                 .message = "no job " + job + " on this node",
+                 .hint = "`dockdist jobs` lists the cluster's jobs"};
+}
+
 Status create_job(const wire::JobSummary& summary) {
     const auto& place = paths();
     const Owner own{::geteuid(), ::getegid()};
@@ -40,13 +53,11 @@ Status create_job(const wire::JobSummary& summary) {
         return made;
     }
     if (::mkdir(job_folder(summary.job).c_str(), 0700) != 0) {
-        if (errno == EEXIST) {
-            return Error{.kind = ErrorKind::conflict,
-                         .message = "a job " + summary.job + " was started on this node before",
-                         .hint =
-                             "`dockdist attach " + summary.job + "` follows it; a new job needs a new name"};
+        const int why = errno;
+        if (auto free = check_name(summary.job); !free) {
+            return free;
         }
-        return system_error("cannot make " + job_folder(summary.job), errno);
+        return system_error("cannot make " + job_folder(summary.job), why);
     }
     return save_summary(summary);
 }
@@ -62,9 +73,7 @@ Result<wire::JobSummary> load_summary(const std::string& job) {
     }
     const auto text = read_file(job_folder(job) + "/summary.json");
     if (!text) {
-        return Error{.kind = ErrorKind::not_found,
-                     .message = "no job " + job + " on this node",
-                     .hint = "`dockdist jobs` lists the cluster's jobs"};
+        return no_such_job(job);
     }
     return wire::parse_job_summary(*text);
 }
@@ -77,6 +86,22 @@ std::vector<std::string> job_ids() {
         }
     }
     return ids;
+}
+
+void prune_jobs(std::int64_t now_ms) {
+    std::vector<wire::JobSummary> ended;
+    for (const auto& id : job_ids()) {
+        if (auto summary = load_summary(id); summary && (!summary->running || !is_running(id))) {
+            ended.push_back(std::move(*summary));
+        }
+    }
+    std::ranges::sort(ended, std::greater{}, &wire::JobSummary::started_ms);
+    for (std::size_t i = 0; i < ended.size(); ++i) {
+        const auto end = ended[i].started_ms + ended[i].duration_ms;
+        if (i >= most_ended_jobs || now_ms - end > ended_jobs_stay_ms) {
+            remove_tree(job_folder(ended[i].job));
+        }
+    }
 }
 
 bool is_running(const std::string& job) {

@@ -49,7 +49,7 @@ private:
         ExitStatus status{};
     };
 
-    void obey(const wire::JobCommand& order);
+    void obey(const wire::JobCommand& order, bool again);
     void tell(wire::JobEvent event);
     void start_command();
     void cannot_start(const ProgramError& error);
@@ -69,6 +69,7 @@ private:
     void begin(int attempt);
     void detach();
     void lease_is_over();
+    void time_is_over();
     void take_first(const wire::JobCommand& order);
     // What is to follow when the processes are gone.
     enum class Then { wait, exit };
@@ -116,8 +117,11 @@ int Supervisor::run() {
     }
     loop_.watch(signals_.get(), POLLIN, [this](short) { on_signal(); });
     loop_.watch(job_.ranks.get(), POLLIN, [this](short) { accept_rank(); });
-    followers_.on_order = [this](const wire::JobCommand& order) { obey(order); };
+    followers_.on_order = [this](const wire::JobCommand& order, bool again) { obey(order, again); };
     followers_.on_lease_over = [this] { lease_is_over(); };
+    if (job_.timeout_ms > 0) {
+        loop_.after(job_.timeout_ms, [this] { time_is_over(); });
+    }
     loop_.after_each_round([this] {
         if (!failed_ranks_.empty()) {
             hear_all_ranks();
@@ -131,7 +135,7 @@ int Supervisor::run() {
     return 0;
 }
 
-void Supervisor::obey(const wire::JobCommand& order) {
+void Supervisor::obey(const wire::JobCommand& order, bool again) {
     using Type = wire::JobCommand::Type;
     take_first(order);
     switch (order.type) {
@@ -141,7 +145,7 @@ void Supervisor::obey(const wire::JobCommand& order) {
         if (keeper_) {
             keeper_->stop_members(order.grace_ms);
         }
-        return stop("stop", order.grace_ms);
+        return stop("stop", again ? 0 : order.grace_ms);
     case Type::halt:
         if (order.attempt == job_.summary.result.attempt) {
             halt(order.grace_ms);
@@ -355,8 +359,9 @@ void Supervisor::stop(const std::string& reason, std::int64_t grace_ms) {
         result.stopped = true;
         result.reason = reason;
     }
-    const bool again = std::exchange(stop_told_, true);
-    sweep({.mark = job_.summary.job, .root = ::getpid()}, again ? 0 : grace_ms, Then::exit);
+    if (!std::exchange(stop_told_, true) || grace_ms == 0) {
+        sweep({.mark = job_.summary.job, .root = ::getpid()}, grace_ms, Then::exit);
+    }
 }
 
 void Supervisor::halt(std::int64_t grace_ms) {
@@ -429,7 +434,7 @@ void Supervisor::detach() {
         } else if (is_keeper()) {
             followers_.held_by(FollowerList::Holder::nobody);
             keeper_ = std::make_unique<Keeper>(loop_, course, std::move(job_.members), job_.summary.lease_ms);
-            keeper_->on_order = [this](const wire::JobCommand& order) { obey(order); };
+            keeper_->on_order = [this](const wire::JobCommand& order) { obey(order, false); };
             keeper_->on_note = [this](const std::string& line) { job_.log.append(2, -1, line + "\n"); };
             for (const auto& event : std::vector(told_)) {
                 keeper_->hear_own(event);
@@ -469,6 +474,13 @@ void Supervisor::sweep(const ProcessScope& scope, std::int64_t grace_ms, Then th
         });
     }
     ending_->begin(grace_ms);
+}
+
+// What is being ended already keeps its reason and its grace.
+void Supervisor::time_is_over() {
+    if (!stopping_ && !command_done_) {
+        stop("timeout", job_.grace_ms);
+    }
 }
 
 // What the job's code is when no command gave one.
@@ -532,6 +544,7 @@ void Supervisor::wait_for_orders() {
 void Supervisor::exit() {
     finished_ = true;
     job_.summary.running = false;
+    job_.summary.duration_ms = std::max<std::int64_t>(unix_ms() - job_.summary.started_ms, 1);
     job_.ports.clear();
     remove_scratch(job_.summary.job);
     (void)save_summary(job_.summary);

@@ -24,6 +24,7 @@ struct PreparedJob {
     JobPart part{};
     Account account{};
     std::int64_t grace_ms = 0;
+    std::int64_t timeout_ms = 0; // 0: never
     OutputLog log{};
     Fd control{}, ranks{}, members{}; // listening
     std::vector<ReservedPort> ports{};

@@ -186,9 +186,13 @@ Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::
     co_return observation;
 }
 
-ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster) {
+ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster,
+                       const std::vector<bool>& reached) {
     ReadyNodes result;
     for (const auto& node : expand_nodes(spec)) {
+        if (!reached.empty() && !reached[node.host]) {
+            continue;
+        }
         const auto& there = cluster.hosts[node.host].nodes;
         const auto found = std::ranges::find(there, node.name, &ObservedNode::node);
         const auto where = node.name.str() + " on " + host_label(spec.hosts[node.host]);

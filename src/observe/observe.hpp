@@ -35,11 +35,12 @@ struct ReadyNode {
 };
 
 // The ready nodes in rank order. Errors name each node of the file that is missing or not ready, and what to
-// do.
+// do; not those of hosts that were not `reached` (empty: all were), which have an error of their own.
 struct ReadyNodes {
     std::vector<ReadyNode> nodes{};
     Errors errors{};
 };
-ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster);
+ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster,
+                       const std::vector<bool>& reached = {});
 
 } // namespace dockdist

@@ -34,10 +34,10 @@ std::string encode_header(const FrameHeader& header) {
     out.reserve(frame_header_size);
     out += static_cast<char>(header.kind);
     out += static_cast<char>(header.stream);
-    put(out, std::uint16_t{0});
+    put(out, static_cast<std::uint16_t>(header.time_ms >> 32));
     put(out, static_cast<std::uint32_t>(header.rank));
     put(out, header.length);
-    put(out, std::uint32_t{0});
+    put(out, static_cast<std::uint32_t>(header.time_ms));
     put(out, header.position);
     return out;
 }
@@ -57,10 +57,11 @@ Result<FrameHeader> parse_header(std::string_view bytes) {
     header.rank = static_cast<std::int32_t>(static_cast<std::uint32_t>(get(data + 4, 4)));
     header.length = static_cast<std::uint32_t>(get(data + 8, 4));
     header.position = get(data + 16, 8);
+    header.time_ms = static_cast<std::int64_t>(get(data + 2, 2) << 32U | get(data + 12, 4));
     if (header.length > max_payload) {
         return protocol_error("a frame of " + std::to_string(header.length) + " bytes");
     }
-    if (header.stream > 2 || get(data + 2, 2) != 0 || get(data + 12, 4) != 0) {
+    if (header.stream > 2 || (header.kind != Frame::Kind::output && header.time_ms != 0)) {
         return protocol_error("a frame whose header is not of the protocol");
     }
     return header;
@@ -71,7 +72,8 @@ std::string encode(const Frame& frame) {
                           .stream = frame.stream,
                           .rank = frame.rank,
                           .length = static_cast<std::uint32_t>(frame.payload.size()),
-                          .position = frame.position}) +
+                          .position = frame.position,
+                          .time_ms = frame.time_ms}) +
            frame.payload;
 }
 
@@ -104,6 +106,7 @@ Result<std::optional<Frame>> FrameDecoder::next() {
               .stream = header->stream,
               .rank = header->rank,
               .position = header->position,
+              .time_ms = header->time_ms,
               .payload = std::string(rest.substr(frame_header_size, header->length))});
 }
 

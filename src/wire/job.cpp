@@ -1,5 +1,6 @@
 #include "wire/job.hpp"
 
+#include "wire/job_result.hpp"
 #include "wire/json_reader.hpp"
 #include "wire/layout.hpp"
 
@@ -10,14 +11,6 @@ namespace dockdist::wire {
 namespace {
 
 using nlohmann::json;
-
-json bytes_array(const std::vector<std::string>& values) {
-    json array = json::array();
-    for (const auto& value : values) {
-        array.push_back(bytes_to_json(value));
-    }
-    return array;
-}
 
 json bytes_object(const std::map<std::string, std::string>& values) {
     json object = json::object();
@@ -61,8 +54,13 @@ void check_opening(const JobOpening& opening, ObjectReader& reader) {
     if (has_nul(opening.workdir) || has_nul(opening.user)) {
         reader.fail("\"workdir\" or \"user\" holds a NUL byte");
     }
-    if (opening.lease_ms <= 0 || opening.grace_ms < 0 || opening.ports < 0 || opening.ports > 64) {
-        reader.fail("\"lease_ms\" must be above 0, \"grace_ms\" not negative, \"ports\" 0 to 64");
+    if (opening.lease_ms <= 0 || opening.grace_ms < 0 || opening.timeout_ms < 0 || opening.ports < 0 ||
+        opening.ports > 64) {
+        reader.fail(
+            "\"lease_ms\" must be above 0, \"grace_ms\" and \"timeout_ms\" not negative, \"ports\" 0 to 64");
+    }
+    if (opening.log_limit < least_log_limit) {
+        reader.fail("\"log_limit\" must be " + std::to_string(least_log_limit) + " bytes at least");
     }
     for (const auto& question : opening.questions) {
         if (question.argv.empty() || question.argv.front().empty() ||
@@ -99,25 +97,6 @@ void check_start(const JobStart& start, ObjectReader& reader) {
     }
 }
 
-// The objects of an array; nothing when it is missing or wrong.
-template <class Read>
-void read_objects(ObjectReader& reader, const char* key, Read read) {
-    const auto* items = reader.array(key);
-    if (items == nullptr) {
-        return;
-    }
-    for (const auto& item : *items) {
-        if (!item.is_object()) {
-            return reader.fail(std::string("\"") + key + "\" must be an array of objects");
-        }
-        ObjectReader nested(item, key);
-        read(nested);
-        if (nested.failed()) {
-            return reader.fail(nested.error().message);
-        }
-    }
-}
-
 void read_facts(ObjectReader& reader, NodeFacts& facts) {
     if (const auto* ports = reader.array("ports")) {
         for (const auto& port : *ports) {
@@ -133,70 +112,6 @@ void read_facts(ObjectReader& reader, NodeFacts& facts) {
         answer.read("code", read.code);
         answer.read_bytes("output", read.output);
     });
-}
-
-void read_failure(ObjectReader& reader, RankFailure& failure) {
-    reader.read("rank", failure.rank);
-    reader.read("local_rank", failure.local_rank);
-    reader.read("code", failure.code);
-    reader.read("signal", failure.signal);
-    reader.read("oom", failure.oom);
-    reader.read_bytes("tail", failure.tail);
-}
-
-// An object under a key, where there is one.
-template <class Read>
-void read_object(ObjectReader& reader, const nlohmann::json& object, const char* key, Read read) {
-    const auto found = object.find(key);
-    if (found == object.end()) {
-        return;
-    }
-    if (!found->is_object()) {
-        return reader.fail(std::string("\"") + key + "\" must be an object");
-    }
-    ObjectReader nested(*found, key);
-    read(nested, *found);
-    if (nested.failed()) {
-        reader.fail(nested.error().message);
-    }
-}
-
-void read_first(ObjectReader& reader, const json& object, std::string& node, RankFailure& first) {
-    read_object(reader, object, "first", [&](ObjectReader& nested, const json& inner) {
-        nested.read("node", node);
-        read_object(nested, inner, "failure",
-                    [&](ObjectReader& failure, const json&) { read_failure(failure, first); });
-    });
-}
-
-json first_object(const std::string& node, const RankFailure& first) {
-    return {{"node", node}, {"failure", first}};
-}
-
-void read_course(ObjectReader& reader, const json& object, CourseSettings& course) {
-    read_object(reader, object, "course", [&](ObjectReader& nested, const json&) {
-        read_objects(nested, "parts", [&](ObjectReader& part) {
-            auto& read = course.parts.emplace_back();
-            part.read("node", read.node);
-            part.read("supports", read.supports);
-            part.read("ranks", read.ranks);
-        });
-        nested.read("max_restarts", course.max_restarts);
-        nested.read("backoff_ms", course.backoff_ms);
-        nested.read("grace_ms", course.grace_ms);
-    });
-}
-
-void read_result(ObjectReader& reader, const json& object, JobResult& result) {
-    reader.read("attempt", result.attempt);
-    read_first(reader, object, result.first_node, result.first);
-    reader.read("code", result.code);
-    reader.read("ranks", result.ranks);
-    reader.read("signal", result.signal);
-    reader.read("stopped", result.stopped);
-    reader.read("reason", result.reason);
-    read_objects(reader, "failures",
-                 [&](ObjectReader& failure) { read_failure(failure, result.failures.emplace_back()); });
 }
 
 } // namespace
@@ -221,6 +136,8 @@ void to_json(json& out, const JobOpening& opening) {
                {"user", opening.user},
                {"lease_ms", opening.lease_ms},
                {"grace_ms", opening.grace_ms},
+               {"timeout_ms", opening.timeout_ms},
+               {"log_limit", opening.log_limit},
                {"questions", json::array()},
                {"ports", opening.ports}};
     for (const auto& question : opening.questions) {
@@ -228,26 +145,11 @@ void to_json(json& out, const JobOpening& opening) {
     }
 }
 
-void to_json(json& out, const CourseSettings& course) {
-    out = json{{"parts", json::array()},
-               {"max_restarts", course.max_restarts},
-               {"backoff_ms", course.backoff_ms},
-               {"grace_ms", course.grace_ms}};
-    for (const auto& part : course.parts) {
-        out["parts"].push_back({{"node", part.node}, {"supports", part.supports}, {"ranks", part.ranks}});
-    }
-}
-
 void to_json(json& out, const JobStart& start) {
-    out = json{{"course", start.course},
-               {"part", start.part},
-               {"stays", start.stays},
-               {"argv", bytes_array(start.argv)},
-               {"env", bytes_object(start.env)},
-               {"files", bytes_object(start.files)},
-               {"rank_command", bytes_array(start.rank_command)},
-               {"local_rank_at", start.local_rank_at},
-               {"rank_secrets", start.rank_secrets}};
+    out = json{{"course", start.course},               {"part", start.part},
+               {"stays", start.stays},                 {"argv", bytes_array(start.argv)},      {"env", bytes_object(start.env)},
+               {"files", bytes_object(start.files)},   {"rank_command", bytes_array(start.rank_command)},
+               {"local_rank_at", start.local_rank_at}, {"rank_secrets", start.rank_secrets}};
 }
 
 void to_json(json& out, const NodeFacts& facts) {
@@ -256,32 +158,6 @@ void to_json(json& out, const NodeFacts& facts) {
         out["answers"].push_back(
             {{"name", answer.name}, {"code", answer.code}, {"output", bytes_to_json(answer.output)}});
     }
-}
-
-void to_json(json& out, const RankFailure& failure) {
-    out = json{{"rank", failure.rank}, {"local_rank", failure.local_rank},
-               {"code", failure.code}, {"signal", failure.signal},
-               {"oom", failure.oom},   {"tail", bytes_to_json(failure.tail)}};
-}
-
-void to_json(json& out, const JobResult& result) {
-    out = json{{"code", result.code},       {"ranks", result.ranks},   {"signal", result.signal},
-               {"stopped", result.stopped}, {"reason", result.reason}, {"failures", result.failures},
-               {"attempt", result.attempt}};
-    if (!result.first_node.empty()) {
-        out["first"] = first_object(result.first_node, result.first);
-    }
-}
-
-void to_json(json& out, const JobSummary& summary) {
-    out = json{{"job", summary.job},
-               {"running", summary.running},
-               {"started_ms", summary.started_ms},
-               {"argv", bytes_array(summary.argv)},
-               {"result", summary.result},
-               {"course", summary.course},
-               {"detached", summary.detached},
-               {"lease_ms", summary.lease_ms}};
 }
 
 Result<JobOpening> parse_job_opening(std::string_view line) {
@@ -300,6 +176,8 @@ Result<JobOpening> parse_job_opening(std::string_view line) {
     reader.read("user", opening.user);
     reader.read("lease_ms", opening.lease_ms);
     reader.read("grace_ms", opening.grace_ms);
+    reader.read("timeout_ms", opening.timeout_ms);
+    reader.read("log_limit", opening.log_limit);
     reader.read("ports", opening.ports);
     read_objects(reader, "questions", [&](ObjectReader& question) {
         auto& read = opening.questions.emplace_back();
@@ -323,7 +201,7 @@ Result<JobStart> parse_job_start(std::string_view line) {
     JobStart start;
     ObjectReader reader(*object, "the job's start");
     reader.require("argv");
-    read_course(reader, *object, start.course);
+    read_course(reader, start.course);
     reader.read("part", start.part);
     reader.read("stays", start.stays);
     reader.read_bytes("argv", start.argv);
@@ -339,43 +217,6 @@ Result<JobStart> parse_job_start(std::string_view line) {
         return reader.error();
     }
     return start;
-}
-
-Result<JobSummary> parse_job_summary(std::string_view line) {
-    const auto object = parse_object(line, "a job's summary");
-    if (!object) {
-        return object.error();
-    }
-    JobSummary summary;
-    ObjectReader reader(*object, "a job's summary");
-    reader.require("job");
-    reader.read("job", summary.job);
-    reader.read("running", summary.running);
-    reader.read("started_ms", summary.started_ms);
-    reader.read_bytes("argv", summary.argv);
-    read_object(reader, *object, "result",
-                [&](ObjectReader& nested, const json& inner) { read_result(nested, inner, summary.result); });
-    read_course(reader, *object, summary.course);
-    reader.read("detached", summary.detached);
-    reader.read("lease_ms", summary.lease_ms);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return summary;
-}
-
-Result<JobResult> parse_job_result(std::string_view text) {
-    const auto object = parse_object(text, "a job's result");
-    if (!object) {
-        return object.error();
-    }
-    JobResult result;
-    ObjectReader reader(*object, "a job's result");
-    read_result(reader, *object, result);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return result;
 }
 
 Result<JobEvent> parse_job_event(std::string_view payload) {
@@ -400,12 +241,12 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
         read_failure(reader, event.failure);
     } else if (type == "ended") {
         event.type = JobEvent::Type::ended;
-        read_result(reader, *object, event.result);
+        read_result(reader, event.result);
     } else if (type == "detached") {
         event.type = JobEvent::Type::detached;
     } else if (type == "exited") {
         event.type = JobEvent::Type::exited;
-        read_result(reader, *object, event.result);
+        read_result(reader, event.result);
     } else if (type == "error") {
         event.type = JobEvent::Type::error;
         event.error = read_error(reader);
@@ -466,7 +307,7 @@ Result<JobCommand> parse_job_command(std::string_view line) {
     reader.read("type", type);
     reader.read("grace_ms", command.grace_ms);
     reader.read("attempt", command.attempt);
-    read_first(reader, *object, command.first_node, command.first);
+    read_first(reader, command.first_node, command.first);
     const auto* const found = std::ranges::find(command_names, type, &CommandName::name);
     if (found == command_names.end()) {
         reader.fail("unknown type \"" + type + "\"");

@@ -4,9 +4,9 @@
 //                                  nothing is written to disk until the JobStart line comes: it starts the
 //                                  job's supervisor and follows its output. An end of stdin, or a stop line,
 //                                  before it: the opening is forgotten
-//   dockdist-init job follow JSON  {"job":ID,"position":N}: follows from there (after a broken stream, or
-//                                  `attach`)
-//   dockdist-init job stop JSON    {"job":ID,"grace_ms":N}: ends every process that bears the job's mark;
+//   dockdist-init job follow JSON  a JobQuery (wire/job_query.hpp): follows from a position (after a broken
+//                                  stream, or `attach`), or shows a part of the log
+//   dockdist-init job stop JSON    a JobQuery's job and grace: ends every process that bears the job's mark;
 //                                  `exited` when gone, also on a node where the job has no supervisor
 //   dockdist-init job list         one JobSummary line a job (lines, not frames)
 //
@@ -23,7 +23,8 @@
 // rank_failed, ended and started bear the "attempt" that they speak of, from 0.
 // Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds (answered by a 'P' frame),
 // and orders, which may come twice:
-//   {"type":"stop","grace_ms":N}              ends every process and the part (a second one: now)
+//   {"type":"stop","grace_ms":N}              ends every process and the part (a second one of the same
+//                                             client, or one without grace: now)
 //   {"type":"halt","attempt":A,"grace_ms":N}  ends every process of that attempt; the part stays
 //   {"type":"begin","attempt":A}              runs the command anew, as attempt A
 //   {"type":"over"}                           the job is over everywhere: ends what is left, and the part
@@ -71,6 +72,10 @@ struct Question {
     std::vector<std::string> argv{};
 };
 
+// Of a job's output on one node. Beyond it the oldest is deleted, in segments of a sixteenth.
+inline constexpr std::int64_t default_log_limit = std::int64_t{1} << 30;
+inline constexpr std::int64_t least_log_limit = std::int64_t{1} << 20;
+
 // What there is to know before a launch can be decided.
 struct JobOpening {
     std::string job{};
@@ -81,6 +86,8 @@ struct JobOpening {
     std::string user{};                           // empty: root
     std::int64_t lease_ms = 30000;                // above 0
     std::int64_t grace_ms = 10000;                // between TERM and KILL
+    std::int64_t timeout_ms = 0;                  // the node ends its part after this time; 0: never
+    std::int64_t log_limit = default_log_limit;   // bytes of output that the node keeps, see least_log_limit
     std::vector<Question> questions{};
     int ports = 0; // how many to reserve
 };
@@ -148,7 +155,7 @@ struct JobResult {
     int ranks = 0; // that have begun on this node through `dockdist-init rank`
     int signal = 0;
     bool stopped = false;                // ended because it was told to
-    std::string reason{};                // "stop", "lease", "" when it ended by itself
+    std::string reason{};                // "stop", "lease", "timeout", "lost"; "" when it ended by itself
     std::vector<RankFailure> failures{}; // in the order in which the ranks ended
     int attempt = 0;                     // the last one, from 0
     std::string first_node{};            // where the job's first failure was, as its carrier holds it;
@@ -158,7 +165,8 @@ struct JobResult {
 struct JobSummary {
     std::string job{};
     bool running = false;
-    std::int64_t started_ms = 0;
+    std::int64_t started_ms = 0;     // since 1970, by the node's clock
+    std::int64_t duration_ms = 0;    // to its end, or so far; 0: not known, its supervisor was killed
     std::vector<std::string> argv{}; // what people ran: the rank_command where there is one
     JobResult result{};              // when it has ended
     CourseSettings course{};

@@ -120,6 +120,15 @@ void ObjectReader::wrong_type(const char* key, const char* expected) {
     fail(std::string("\"") + key + "\" must be " + expected);
 }
 
+const json* ObjectReader::object(const char* key) {
+    const auto* value = find(key);
+    if (value != nullptr && !value->is_object()) {
+        wrong_type(key, "an object");
+        return nullptr;
+    }
+    return value;
+}
+
 void ObjectReader::require(const char* key) {
     if (!failed() && !object_.contains(key)) {
         fail(std::string("\"") + key + "\" is missing");

@@ -40,6 +40,7 @@ public:
     void read_bytes(const char* key, std::map<std::string, std::string>& out);
     // The array under `key`; nullptr when it is missing or wrong.
     const nlohmann::json* array(const char* key);
+    const nlohmann::json* object(const char* key); // the same
 
     void require(const char* key);
     void fail(const std::string& message);

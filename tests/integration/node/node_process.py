@@ -12,13 +12,13 @@ import time
 import unittest
 
 PROGRAM = os.environ.get("DOCKDIST_INIT_UNDER_TEST", "dockdist-init-under-test")
-OPENING_KEYS = {"job", "unset", "workdir", "user", "lease_ms", "grace_ms", "questions", "ports"}
+OPENING_KEYS = {"job", "unset", "workdir", "user", "lease_ms", "grace_ms", "timeout_ms", "log_limit", "questions", "ports"}
 DEADLINE = float(os.environ.get("DOCKDIST_TEST_DEADLINE", "30"))
 
 
 class Frame:
-    def __init__(self, kind, stream, rank, position, payload):
-        self.kind, self.stream, self.rank, self.position, self.payload = kind, stream, rank, position, payload
+    def __init__(self, kind, stream, rank, position, time_ms, payload):
+        self.kind, self.stream, self.rank, self.position, self.time_ms, self.payload = kind, stream, rank, position, time_ms, payload
 
     @property
     def event(self):
@@ -33,6 +33,7 @@ class Stream:
         self.buffer = b""
         self.frames = []
         self.next_position = 0
+        self.whole = True  # no frame may be missing
 
     def send(self, **command):
         self.process.stdin.write((json.dumps(command) + "\n").encode())
@@ -42,15 +43,14 @@ class Stream:
         deadline = time.monotonic() + DEADLINE
         while True:
             if len(self.buffer) >= 24:
-                kind, stream, zero, rank, length, zero2, position = struct.unpack("<BBHiIIQ", self.buffer[:24])
-                assert zero == 0 and zero2 == 0, self.buffer[:24]
+                kind, stream, time_high, rank, length, time_low, position = struct.unpack("<BBHiIIQ", self.buffer[:24])
                 if len(self.buffer) >= 24 + length:
-                    frame = Frame(chr(kind), stream, rank, position, self.buffer[24:24 + length])
+                    frame = Frame(chr(kind), stream, rank, position, time_high << 32 | time_low, self.buffer[24:24 + length])
                     self.buffer = self.buffer[24 + length:]
                     self.frames.append(frame)
                     if frame.kind == "O":
-                        assert frame.position == self.next_position, (frame.position, self.next_position)
-                        self.next_position += 24 + length
+                        assert frame.position == self.next_position or not self.whole, (frame.position, self.next_position)
+                        self.next_position = frame.position + 24 + length
                     return frame
             left = deadline - time.monotonic()
             readable, _, _ = select.select([self.process.stdout], [], [], max(left, 0))
@@ -73,6 +73,11 @@ class Stream:
         while text not in self.output():
             if self.next_frame() is None:
                 raise AssertionError("the stream ended before %r: %r" % (text, self.output()))
+
+    def rest(self):
+        while self.next_frame() is not None:
+            pass
+        self.close()
 
     def result(self):
         event = self.until("exited")
@@ -146,9 +151,23 @@ class Node:
         out, err = process.communicate(timeout=DEADLINE)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
-    def follow(self, job, position=0):
-        stream = Stream(self.popen("job", "follow", json.dumps({"job": job, "position": position})))
+    def follow(self, job, position=0, **query):
+        stream = Stream(self.popen("job", "follow", json.dumps({"job": job, "position": position, **query})))
         stream.next_position = position
+        return stream
+
+    def wait_for(self, path):
+        """For a file that a job makes: it has no event of its own."""
+        deadline = time.monotonic() + DEADLINE
+        while not os.path.exists(path):
+            assert time.monotonic() < deadline, path + " has not come"
+            time.sleep(0.02)
+
+    def log(self, job, **query):
+        """What `logs` shows of a part of the log: the output that is there now."""
+        stream = self.follow(job, to_the_end=False, **query)
+        stream.whole = False
+        stream.rest()
         return stream
 
     def stop(self, job, grace_ms=5000):

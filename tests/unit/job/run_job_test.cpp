@@ -364,27 +364,58 @@ TEST_CASE("a job is let go when every part has started and has agreed") {
     CHECK(detached == 2);
 }
 
-TEST_CASE("who looks on at a detached job orders nothing, and leaves it at an interrupt") {
-    FakeJob job(1);
-    std::vector<std::string> commands;
-    job.fakes[0]->on_exec("job follow", [&](FakeExec exec) -> Task<int> {
-        exec.out(started() + output("one\n", 0) +
-                 control({.type = wire::JobEvent::Type::rank_failed, .failure = {.rank = 0, .code = 7}}));
-        job.interrupts.interrupt();
-        while (const auto line = co_await exec.read_line()) {
-            commands.push_back(*line);
-            exec.out(control({.type = wire::JobEvent::Type::detached}));
+namespace {
+
+KnownJob known(const FakeJob& job, bool detached) {
+    KnownJob made{.job = JobId("job-1")};
+    for (const auto& node : job.nodes) {
+        wire::JobSummary summary{.job = "job-1", .running = true, .detached = detached, .lease_ms = 30000};
+        for (const auto& part : job.nodes) {
+            summary.course.parts.push_back({.node = part.name.str()});
         }
+        made.parts.push_back({node, std::move(summary)});
+    }
+    return made;
+}
+
+// One node's part has failed; the other goes on until it is told.
+void let_one_fail(FakeJob& job, std::vector<std::string>& commands) {
+    job.fakes[0]->on_exec("job follow", [](FakeExec exec) -> Task<int> {
+        exec.out(started() + output("one\n", 0) + exited(7));
         co_return 0;
     });
-    std::vector<std::unique_ptr<NodeJob>> parts;
-    parts.push_back(
-        std::make_unique<NodeJob>(*job.engines[0], job.nodes[0], wire::JobOpening{.job = "job-1"}));
-    const auto outcome = run_task(job.io, follow_job(std::move(parts), {.parts = {{.node = "node-0"}}}, true,
-                                                     job.interrupts, job.sink, job.events));
-    CHECK(outcome.detached);
-    CHECK(commands == std::vector<std::string>{R"({"type":"detach"})"});
+    job.fakes[1]->on_exec("job follow", [&commands](FakeExec exec) -> Task<int> {
+        exec.out(started());
+        if (const auto line = co_await exec.read_line()) {
+            commands.push_back(nlohmann::json::parse(*line)["type"].get<std::string>());
+        }
+        exec.out(exited(0));
+        co_return 0;
+    });
+}
+
+} // namespace
+
+TEST_CASE("who attaches to a job carries it") {
+    FakeJob job(2);
+    std::vector<std::string> commands;
+    let_one_fail(job, commands);
+    const auto outcome =
+        run_task(job.io, carry_job(job.engines, known(job, false), {}, job.sink, job.events));
+    CHECK(outcome.exit_code == 7);
+    CHECK(commands == std::vector<std::string>{"stop"});
     CHECK(job.sink.text["node-0"] == "one\n");
+}
+
+TEST_CASE("who attaches to a detached job only looks on, and holds its streams by pings") {
+    FakeJob job(2);
+    std::vector<std::string> commands;
+    let_one_fail(job, commands);
+    auto seen = known(job, true);
+    seen.parts[0].summary.lease_ms = 30;
+    const auto outcome = run_task(job.io, carry_job(job.engines, seen, {}, job.sink, job.events));
+    CHECK(outcome.exit_code == 7);
+    CHECK(commands == std::vector<std::string>{"ping"});
 }
 
 TEST_CASE("a launcher that ends with 0 and has started too few ranks has failed") {

@@ -8,12 +8,16 @@ using wire::FrameDecoder;
 
 namespace {
 
-const Frame output{
-    .kind = Frame::Kind::output, .stream = 2, .rank = 5, .position = 0x0102030405060708, .payload = "text"};
+const Frame output{.kind = Frame::Kind::output,
+                   .stream = 2,
+                   .rank = 5,
+                   .position = 0x0102030405060708,
+                   .time_ms = 0x0A0B0C0D0E0F,
+                   .payload = "text"};
 
 bool same(const Frame& a, const Frame& b) {
     return a.kind == b.kind && a.stream == b.stream && a.rank == b.rank && a.position == b.position &&
-           a.payload == b.payload;
+           a.time_ms == b.time_ms && a.payload == b.payload;
 }
 
 } // namespace
@@ -21,7 +25,7 @@ bool same(const Frame& a, const Frame& b) {
 TEST_CASE("a frame's bytes are those of the protocol") {
     using namespace std::string_literals;
     CHECK(wire::encode(output) ==
-          "O\x02\0\0\x05\0\0\0\x04\0\0\0\0\0\0\0\x08\x07\x06\x05\x04\x03\x02\x01text"s);
+          "O\x02\x0B\x0A\x05\0\0\0\x04\0\0\0\x0F\x0E\x0D\x0C\x08\x07\x06\x05\x04\x03\x02\x01text"s);
 }
 
 TEST_CASE("rank -1 survives the way") {
@@ -67,6 +71,14 @@ TEST_CASE("a length beyond the limit is an error before its bytes arrive") {
 TEST_CASE("text that is not of the protocol is an error") {
     FrameDecoder decoder;
     decoder.feed("OCI runtime exec failed: exec failed");
+    CHECK(decoder.next().error().kind == ErrorKind::protocol);
+}
+
+TEST_CASE("a time on a frame that is not output is an error") {
+    auto bytes = wire::encode({.payload = "{}"});
+    bytes[12] = 1;
+    FrameDecoder decoder;
+    decoder.feed(bytes);
     CHECK(decoder.next().error().kind == ErrorKind::protocol);
 }
 

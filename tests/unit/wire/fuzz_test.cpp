@@ -1,6 +1,7 @@
 // What comes from the other side may be anything: damaged lines end in an error or a value, never in a crash.
 #include "wire/frame.hpp"
 #include "wire/job.hpp"
+#include "wire/job_query.hpp"
 #include "wire/join.hpp"
 
 #include <doctest/doctest.h>
@@ -72,6 +73,7 @@ TEST_CASE("damaged lines never break a parser") {
         json(start).dump(),
         wire::job_event(event),
         wire::job_event(facts),
+        wire::job_query({.job = "j", .rank = 1, .tail = 2, .since_ms = 3}),
         wire::job_command_line({.type = wire::JobCommand::Type::stop, .grace_ms = 5}),
         std::string(2000, '['),
         R"({"nodes":)" + std::string(2000, '[')};
@@ -85,6 +87,7 @@ TEST_CASE("damaged lines never break a parser") {
         parsed += wire::parse_job_opening(line).has_value() ? 1 : 0;
         parsed += wire::parse_job_start(line).has_value() ? 1 : 0;
         parsed += wire::parse_job_summary(line).has_value() ? 1 : 0;
+        parsed += wire::parse_job_query(line).has_value() ? 1 : 0;
         parsed += wire::parse_job_event(line).has_value() ? 1 : 0;
         parsed += wire::parse_job_command(line).has_value() ? 1 : 0;
     }

@@ -18,6 +18,8 @@ JobOpening opening() {
             .user = "1000:1000",
             .lease_ms = 5000,
             .grace_ms = 500,
+            .timeout_ms = 60000,
+            .log_limit = 1 << 21,
             .questions = {{.name = "python", .argv = {"python", "-c", "print('\xff')"}}},
             .ports = 3};
 }
@@ -91,6 +93,8 @@ TEST_CASE("what no process can be given is refused") {
     CHECK_FALSE(parse_job_start(start_with("/local_rank_at", 5)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/lease_ms", -1)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/lease_ms", 0)).has_value());
+    CHECK_FALSE(parse_job_opening(opening_with("/timeout_ms", -1)).has_value());
+    CHECK_FALSE(parse_job_opening(opening_with("/log_limit", 1000)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/ports", 1000)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/questions/0/argv", json::array())).has_value());
 }
@@ -173,10 +177,26 @@ TEST_CASE("the client's lines survive the way") {
 }
 
 TEST_CASE("a summary survives the way") {
-    JobSummary summary{.job = "a", .running = true, .started_ms = 12, .argv = {"x", "\xfe"}};
+    JobSummary summary{
+        .job = "a", .running = true, .started_ms = 12, .duration_ms = 7, .argv = {"x", "\xfe"}};
     summary.result.code = 3;
     const auto parsed = parse_job_summary(json(summary).dump());
     REQUIRE(parsed.has_value());
     CHECK(json(*parsed) == json(summary));
+    CHECK(parsed->duration_ms == 7);
     CHECK_FALSE(parse_job_summary(R"({"job":"a","result":1})").has_value());
+}
+
+TEST_CASE("a job's first failure travels in its result, where there is one") {
+    JobResult result{.code = 143};
+    CHECK_FALSE(json(result).contains("first"));
+    result.first_node = "node-1";
+    result.first = {.rank = 3, .code = 7, .tail = "\xfe"};
+    CHECK(json(result)["first"]["node"] == "node-1");
+    CHECK(json(result)["first"]["failure"]["rank"] == 3);
+    const auto parsed = parse_job_result(json(result).dump());
+    REQUIRE(parsed.has_value());
+    CHECK(json(*parsed) == json(result));
+    CHECK(parse_job_result(R"({"first":1})").has_error());
+    CHECK(parse_job_result(R"({"first":{"node":"a","failure":{"rank":"x"}}})").has_error());
 }

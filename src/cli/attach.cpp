@@ -1,0 +1,77 @@
+#include "cli/find_job.hpp"
+#include "cli/job_end.hpp"
+#include "cli/job_view.hpp"
+#include "job/run_job.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace dockdist {
+namespace {
+
+struct Options {
+    std::string job{};
+    std::optional<std::int64_t> tail{};
+    JobViewOptions view{};
+};
+
+// Says what becomes of the job before the program is cancelled.
+class LeaveOnInterrupt {
+public:
+    LeaveOnInterrupt(const Context& context, const JobId& job) : interrupts_(*context.interrupts) {
+        previous_ = interrupts_.handle_with([this, &context, job] {
+            context.reporter->on(
+                {.kind = Event::Kind::note,
+                 .text = fmt::format("{} goes on; `dockdist stop {}` stops it. Without any client it ends "
+                                     "when its lease is over, unless it was detached",
+                                     job.str(), job.str())});
+            previous_();
+        });
+    }
+    LeaveOnInterrupt(const LeaveOnInterrupt&) = delete;
+    LeaveOnInterrupt& operator=(const LeaveOnInterrupt&) = delete;
+    ~LeaveOnInterrupt() { interrupts_.handle_with(std::move(previous_)); }
+
+private:
+    Interrupts& interrupts_;
+    std::function<void()> previous_{};
+};
+
+Task<int> run_attach(Context& context, Options options) {
+    auto found = co_await find_job(context, options.job);
+    if (!found.found) {
+        co_return fail_before(context, found.errors);
+    }
+    const auto& job = found.job.job;
+    auto view = JobView::create(context, options.view, job);
+    if (!view) {
+        co_return fail_before(context, {view.error()});
+    }
+    context.reporter->on({.kind = Event::Kind::note,
+                          .text = fmt::format("{}: attached (Ctrl-C leaves it, `dockdist stop {}` stops it)",
+                                              job.str(), job.str())});
+    wire::JobQuery query;
+    query.tail = options.tail;
+    const LeaveOnInterrupt leave(context, job);
+    auto outcome =
+        co_await carry_job(found.cluster.engines, found.job, std::move(query), **view, *context.reporter);
+    (*view)->finish();
+    std::ranges::move(found.errors, std::back_inserter(outcome.errors));
+    co_return tell_end(context, outcome, job);
+}
+
+} // namespace
+
+void add_attach(CLI::App& app, Program& program) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand(
+        "attach", "Follow a job as the client that started it: its output, its exit code; holds its lease");
+    command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");
+    add_tail_option(*command, options->tail);
+    add_view_options(*command, options->view);
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_attach(context, *options); };
+    });
+}
+
+} // namespace dockdist

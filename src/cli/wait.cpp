@@ -1,0 +1,70 @@
+#include "async/with_timeout.hpp"
+#include "cli/find_job.hpp"
+#include "cli/job_end.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "job/follow_job.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace dockdist {
+namespace {
+
+struct Options {
+    std::string job{};
+    std::string timeout{};
+};
+
+class NoSink : public JobSink {
+public:
+    void output(const NodeName&, int, StdStream, std::string_view) override {}
+    void flush() override {}
+};
+
+Task<Result<JobOutcome>> wait_for_end(const FoundJob& found) {
+    NoSink sink;
+    wire::JobQuery query;
+    query.output = false;
+    co_return co_await follow_job(found.cluster.engines, found.job, std::move(query), sink);
+}
+
+Task<int> run_wait(Context& context, Options options) {
+    std::chrono::milliseconds limit = std::chrono::hours(24 * 365 * 10);
+    if (!options.timeout.empty()) {
+        const auto given = parse_duration(options.timeout);
+        if (!given) {
+            co_return context.fail({ErrorKind::usage, "--timeout",
+                                    "`" + printable(options.timeout) + "` is not a duration",
+                                    "write it like 10s or 2m"});
+        }
+        limit = *given;
+    }
+    const auto found = co_await find_job(context, options.job);
+    if (!found.found) {
+        co_return fail_before(context, found.errors);
+    }
+    const auto outcome = co_await with_timeout(wait_for_end(found), limit, Error{.kind = ErrorKind::timeout});
+    if (!outcome) {
+        co_return timeout_code;
+    }
+    auto errors = found.errors;
+    std::ranges::copy(outcome->errors, std::back_inserter(errors));
+    context.fail(errors);
+    co_return errors.empty() || outcome->first_failure ? outcome->exit_code : own_failure;
+}
+
+} // namespace
+
+void add_wait(CLI::App& app, Program& program) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand(
+        "wait",
+        "Wait, in silence, until a job has ended; its exit code is the answer. Does not hold its lease");
+    command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it")->required();
+    command->add_option("--timeout", options->timeout, "Wait no longer than this: exit code 124");
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_wait(context, *options); };
+    });
+}
+
+} // namespace dockdist

@@ -1,0 +1,98 @@
+#include "job/job_list.hpp"
+
+#include "async/run_all.hpp"
+#include "async/with_timeout.hpp"
+#include "core/text.hpp"
+#include "engine/exec_command.hpp"
+#include "wire/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+constexpr std::chrono::seconds answer_limit{20};
+constexpr std::size_t longest_list = 64U << 20U; // each failed rank's last lines are in it
+
+Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, ContainerId id) {
+    ExecConfig config;
+    config.command = {layout::init, "job", "list"};
+    config.user = "0:0";
+    const auto answer = co_await run_command(engine, id, std::move(config), longest_list);
+    if (!answer) {
+        co_return answer.error();
+    }
+    if (answer->exit_code != 0) {
+        co_return Error{ErrorKind::node, "", "its jobs cannot be listed: " + printable(answer->err), ""};
+    }
+    std::vector<wire::JobSummary> jobs;
+    for (const auto& line : split(answer->out, '\n')) {
+        if (auto job = wire::parse_job_summary(line)) {
+            jobs.push_back(std::move(*job));
+        }
+    }
+    co_return jobs;
+}
+
+std::pair<std::int64_t, JobId> begin_of(const KnownJob& job) {
+    auto begin = job.parts.front().summary.started_ms;
+    for (const auto& part : job.parts) {
+        begin = std::min(begin, part.summary.started_ms);
+    }
+    return {begin, job.job};
+}
+
+} // namespace
+
+Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& nodes) {
+    std::vector<Task<Result<std::vector<wire::JobSummary>>>> tasks;
+    for (const auto& node : nodes) {
+        tasks.push_back(with_timeout(ask(*engines[node.host], node.id), answer_limit,
+                                     Error{ErrorKind::timeout, "", "the node does not say which jobs it has",
+                                           "see `dockdist status`"}));
+    }
+    auto answers = co_await run_all(std::move(tasks));
+    JobList list;
+    std::map<std::string, KnownJob> jobs;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (!answers[i]) {
+            auto error = answers[i].error();
+            error.where = nodes[i].name.str();
+            list.errors.push_back(std::move(error));
+            continue;
+        }
+        for (auto& summary : *answers[i]) {
+            auto& job = jobs[summary.job];
+            job.job = JobId(summary.job);
+            job.parts.push_back({.node = nodes[i], .summary = std::move(summary)});
+        }
+    }
+    for (auto& [name, job] : jobs) {
+        list.jobs.push_back(std::move(job));
+    }
+    std::ranges::sort(list.jobs, {}, begin_of);
+    co_return list;
+}
+
+Result<KnownJob> choose_job(const std::vector<KnownJob>& jobs, const JobId& job) {
+    if (job.empty() && !jobs.empty()) {
+        return jobs.back();
+    }
+    std::vector<std::string> names;
+    for (const auto& known : jobs) {
+        if (known.job == job) {
+            return known;
+        }
+        names.push_back(known.job.str());
+    }
+    return Error{ErrorKind::not_found, "",
+                 job.empty() ? "no job has run on these nodes"
+                             : "there is no job `" + printable(job.str()) + "`",
+                 names.empty() ? "" : fmt::format("jobs: {}", fmt::join(names, ", "))};
+}
+
+} // namespace dockdist

@@ -1,0 +1,207 @@
+#include "job/job_report.hpp"
+
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "report/display_text.hpp"
+#include "report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+namespace dockdist {
+namespace {
+
+constexpr std::size_t command_columns = 48;
+
+// Supports are told to end in every job.
+bool was_stopped(const wire::JobResult& result) {
+    return result.stopped && result.reason != "over";
+}
+
+bool was_told(const wire::JobResult& result, std::string_view reason) {
+    return result.stopped && result.reason == reason;
+}
+
+std::string local_time(std::int64_t unix_ms) {
+    const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
+    std::tm parts{};
+    ::localtime_r(&seconds, &parts);
+    return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1,
+                       parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+// "node-1 rank 3: signal 11 (Segmentation fault)".
+std::string short_words(const JobFailure& first) {
+    const auto& failure = first.failure;
+    const auto who =
+        failure.rank < 0 ? first.node : fmt::format("{} rank {}", first.node, failure.rank);
+    if (failure.oom) {
+        return who + ": out of memory";
+    }
+    return who + (failure.signal != 0
+                      ? fmt::format(": signal {} ({})", failure.signal, strsignal(failure.signal))
+                      : fmt::format(": exit code {}", failure.code));
+}
+
+// A job that was told to end is one of which some part ended badly over it, or every part ended.
+std::string stop_reason(const std::vector<NodeOutcome>& nodes) {
+    std::string reason;
+    bool all = true;
+    bool badly = false;
+    for (const auto& node : nodes) {
+        if (!node.result || !was_stopped(*node.result)) {
+            all = false;
+            continue;
+        }
+        badly = badly || node.result->code != 0 || node.result->reason != "stop";
+        if (reason.empty() || node.result->reason != "stop") {
+            reason = node.result->reason;
+        }
+    }
+    return all || badly ? reason : "";
+}
+
+} // namespace
+
+std::optional<JobFailure> first_failure(const std::vector<NodeOutcome>& nodes) {
+    for (const auto& node : nodes) {
+        if (node.result && !node.result->first_node.empty()) {
+            return JobFailure{node.result->first_node, node.result->first};
+        }
+    }
+    std::optional<JobFailure> first;
+    for (const auto& node : nodes) {
+        if (!node.result) {
+            continue;
+        }
+        const auto& result = *node.result;
+        JobFailure failure{.node = node.node.str()};
+        if (!result.failures.empty()) {
+            failure.failure = result.failures.front();
+        } else if (result.code != 0 && !result.stopped) {
+            failure.failure = {.code = result.code, .signal = result.signal};
+        } else {
+            continue;
+        }
+        if (!first || explains(failure.failure, first->failure)) {
+            first = std::move(failure);
+        }
+    }
+    return first;
+}
+
+JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors) {
+    JobOutcome outcome{.nodes = std::move(nodes), .errors = std::move(errors)};
+    outcome.first_failure = first_failure(outcome.nodes);
+    outcome.stop_reason = outcome.first_failure ? "" : stop_reason(outcome.nodes);
+    if (outcome.first_failure) {
+        outcome.exit_code = outcome.first_failure->failure.code;
+    } else if (std::ranges::any_of(outcome.nodes, [](const NodeOutcome& node) {
+                   return node.result && was_told(*node.result, "timeout");
+               })) {
+        outcome.exit_code = timeout_code;
+        outcome.stop_reason = "timeout";
+    } else {
+        for (const auto& node : outcome.nodes) {
+            if (outcome.exit_code == 0 && node.result && node.result->reason != "over") {
+                outcome.exit_code = node.result->code;
+            }
+        }
+    }
+    return outcome;
+}
+
+std::string failure_words(const wire::RankFailure& failure) {
+    const auto who = failure.rank < 0 ? std::string("the command") : fmt::format("rank {}", failure.rank);
+    if (failure.oom) {
+        return who + " was killed because its memory limit was reached (out of memory)";
+    }
+    if (failure.signal != 0) {
+        return who + fmt::format(" was ended by signal {} ({})", failure.signal, strsignal(failure.signal));
+    }
+    return who + fmt::format(" exited with {}", failure.code);
+}
+
+std::string_view to_string(JobState state) {
+    switch (state) {
+    case JobState::running:
+        return "running";
+    case JobState::done:
+        return "done";
+    case JobState::failed:
+        return "failed";
+    case JobState::stopped:
+        return "stopped";
+    case JobState::lost:
+        return "lost";
+    }
+    return "unknown";
+}
+
+JobReport report_of(const KnownJob& job) {
+    JobReport report{.job = job.job};
+    std::vector<NodeOutcome> nodes;
+    bool running = false;
+    bool lost = false;
+    for (const auto& part : job.parts) {
+        const auto& summary = part.summary;
+        report.nodes.push_back(part.node.name);
+        report.started_ms =
+            report.started_ms == 0 ? summary.started_ms : std::min(report.started_ms, summary.started_ms);
+        report.duration_ms = std::max(report.duration_ms, summary.duration_ms);
+        if (report.command.empty()) {
+            report.command = summary.argv;
+        }
+        nodes.push_back({.node = part.node.name});
+        if (!summary.running) {
+            nodes.back().result = summary.result;
+        }
+        running = running || summary.running;
+        lost = lost || (!summary.running && summary.result.reason == "lost");
+    }
+    const auto outcome = outcome_of(std::move(nodes), {});
+    report.first_failure = outcome.first_failure;
+    if (running) {
+        return report;
+    }
+    report.exit_code = outcome.exit_code;
+    report.reason = outcome.stop_reason;
+    report.state = lost                           ? JobState::lost
+                   : report.first_failure         ? JobState::failed
+                   : !outcome.stop_reason.empty() ? JobState::stopped
+                                                  : JobState::done;
+    return report;
+}
+
+std::string jobs_text(const std::vector<JobReport>& jobs, bool unicode) {
+    Table table({{"JOB"},
+                 {"STATE"},
+                 {"NODES"},
+                 {"SINCE"},
+                 {"FOR", Align::right},
+                 {"EXIT", Align::right},
+                 {"FIRST FAILURE"},
+                 {"COMMAND"}});
+    for (const auto& job : jobs) {
+        std::string nodes;
+        for (const auto& node : job.nodes) {
+            nodes += (nodes.empty() ? "" : ",") + node.str();
+        }
+        const auto& first = job.first_failure;
+        table.add_row(
+            {job.job.str(),
+             std::string(to_string(job.state)) +
+                 (job.reason.empty() || job.reason == "stop" ? "" : ": " + job.reason),
+             nodes, local_time(job.started_ms),
+             job.duration_ms == 0 ? "-" : format_duration(std::chrono::milliseconds(job.duration_ms)),
+             job.exit_code ? std::to_string(*job.exit_code) : "-", first ? short_words(*first) : "-",
+             clipped(safe_cell(shell_join(job.command)), command_columns, unicode)});
+    }
+    return table.to_text();
+}
+
+} // namespace dockdist

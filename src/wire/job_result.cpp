@@ -1,0 +1,135 @@
+#include "wire/job_result.hpp"
+
+namespace dockdist::wire {
+
+using nlohmann::json;
+
+json bytes_array(const std::vector<std::string>& values) {
+    json array = json::array();
+    for (const auto& value : values) {
+        array.push_back(bytes_to_json(value));
+    }
+    return array;
+}
+
+void read_failure(ObjectReader& reader, RankFailure& failure) {
+    reader.read("rank", failure.rank);
+    reader.read("local_rank", failure.local_rank);
+    reader.read("code", failure.code);
+    reader.read("signal", failure.signal);
+    reader.read("oom", failure.oom);
+    reader.read_bytes("tail", failure.tail);
+}
+
+void read_result(ObjectReader& reader, JobResult& result) {
+    reader.read("code", result.code);
+    reader.read("ranks", result.ranks);
+    reader.read("signal", result.signal);
+    reader.read("stopped", result.stopped);
+    reader.read("reason", result.reason);
+    read_objects(reader, "failures",
+                 [&](ObjectReader& failure) { read_failure(failure, result.failures.emplace_back()); });
+    reader.read("attempt", result.attempt);
+    read_first(reader, result.first_node, result.first);
+}
+
+void read_first(ObjectReader& reader, std::string& node, RankFailure& first) {
+    read_object(reader, "first", [&](ObjectReader& object) {
+        object.read("node", node);
+        read_object(object, "failure", [&](ObjectReader& failure) { read_failure(failure, first); });
+    });
+}
+
+json first_object(const std::string& node, const RankFailure& first) {
+    return {{"node", node}, {"failure", first}};
+}
+
+void read_course(ObjectReader& reader, CourseSettings& course) {
+    read_object(reader, "course", [&](ObjectReader& object) {
+        read_objects(object, "parts", [&](ObjectReader& part) {
+            auto& read = course.parts.emplace_back();
+            part.read("node", read.node);
+            part.read("supports", read.supports);
+            part.read("ranks", read.ranks);
+        });
+        object.read("max_restarts", course.max_restarts);
+        object.read("backoff_ms", course.backoff_ms);
+        object.read("grace_ms", course.grace_ms);
+    });
+}
+
+void to_json(json& out, const CourseSettings& course) {
+    out = json{{"parts", json::array()},
+               {"max_restarts", course.max_restarts},
+               {"backoff_ms", course.backoff_ms},
+               {"grace_ms", course.grace_ms}};
+    for (const auto& part : course.parts) {
+        out["parts"].push_back({{"node", part.node}, {"supports", part.supports}, {"ranks", part.ranks}});
+    }
+}
+
+void to_json(json& out, const RankFailure& failure) {
+    out = json{{"rank", failure.rank}, {"local_rank", failure.local_rank},
+               {"code", failure.code}, {"signal", failure.signal},
+               {"oom", failure.oom},   {"tail", bytes_to_json(failure.tail)}};
+}
+
+void to_json(json& out, const JobResult& result) {
+    out = json{{"code", result.code},       {"ranks", result.ranks},   {"signal", result.signal},
+               {"stopped", result.stopped}, {"reason", result.reason}, {"failures", result.failures},
+               {"attempt", result.attempt}};
+    if (!result.first_node.empty()) {
+        out["first"] = first_object(result.first_node, result.first);
+    }
+}
+
+void to_json(json& out, const JobSummary& summary) {
+    out = json{{"job", summary.job},
+               {"running", summary.running},
+               {"started_ms", summary.started_ms},
+               {"duration_ms", summary.duration_ms},
+               {"argv", bytes_array(summary.argv)},
+               {"result", summary.result},
+               {"course", summary.course},
+               {"detached", summary.detached},
+               {"lease_ms", summary.lease_ms}};
+}
+
+Result<JobSummary> parse_job_summary(std::string_view line) {
+    const auto object = parse_object(line, "a job's summary");
+    if (!object) {
+        return object.error();
+    }
+    JobSummary summary;
+    ObjectReader reader(*object, "a job's summary");
+    reader.require("job");
+    reader.read("job", summary.job);
+    reader.read("running", summary.running);
+    reader.read("started_ms", summary.started_ms);
+    reader.read("duration_ms", summary.duration_ms);
+    reader.read_bytes("argv", summary.argv);
+    read_object(reader, "result", [&](ObjectReader& result) { read_result(result, summary.result); });
+    read_course(reader, summary.course);
+    reader.read("detached", summary.detached);
+    reader.read("lease_ms", summary.lease_ms);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return summary;
+}
+
+Result<JobResult> parse_job_result(std::string_view text) {
+    const auto object = parse_object(text, "a job's result");
+    if (!object) {
+        return object.error();
+    }
+    JobResult result;
+    ObjectReader reader(*object, "a job's result");
+    read_result(reader, result);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return result;
+}
+
+} // namespace dockdist::wire

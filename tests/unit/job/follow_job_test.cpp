@@ -1,0 +1,199 @@
+#include "fakes/fake_engine.hpp"
+#include "job/follow_job.hpp"
+#include "wire/frame.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+using namespace dockdist;
+
+namespace {
+
+std::string output(std::string bytes, std::uint64_t position) {
+    return wire::encode({.kind = wire::Frame::Kind::output,
+                         .stream = 1,
+                         .rank = 0,
+                         .position = position,
+                         .payload = std::move(bytes)});
+}
+
+std::string exited(wire::JobResult result) {
+    wire::JobEvent event{.type = wire::JobEvent::Type::exited};
+    event.result = std::move(result);
+    return wire::encode({.kind = wire::Frame::Kind::control, .payload = wire::job_event(event)});
+}
+
+std::string summary(const char* job, bool running, std::int64_t started_ms) {
+    return nlohmann::json(wire::JobSummary{.job = job, .running = running, .started_ms = started_ms}).dump() +
+           "\n";
+}
+
+class Sink : public JobSink {
+public:
+    void output(const NodeName& node, int, StdStream, std::string_view bytes) override {
+        text[node.str()] += bytes;
+    }
+    void flush() override {}
+    std::map<std::string, std::string> text{};
+};
+
+wire::JobQuery query_of(const FakeExec& exec) {
+    return wire::parse_job_query(exec.config().command.back()).value();
+}
+
+// Two nodes, each on an engine of its own.
+struct FakeCluster {
+    FakeCluster() {
+        for (int i = 0; i < 2; ++i) {
+            const auto name = "node-" + std::to_string(i);
+            auto engine = std::make_unique<FakeEngine>(io.get_executor(), name);
+            nodes.push_back({.name = NodeName(name),
+                             .id = engine->add_container(name).id,
+                             .host = static_cast<std::size_t>(i)});
+            fakes.push_back(engine.get());
+            engines.push_back(std::move(engine));
+        }
+    }
+    KnownJob job() const {
+        KnownJob known{.job = JobId("job-1")};
+        for (const auto& node : nodes) {
+            known.parts.push_back({.node = node, .summary = {.job = "job-1", .detached = true, .lease_ms = 30}});
+        }
+        return known;
+    }
+    JobOutcome follow(wire::JobQuery query = {}) {
+        return run_task(io, follow_job(engines, job(), std::move(query), sink));
+    }
+
+    boost::asio::io_context io{};
+    Engines engines{};
+    std::vector<FakeEngine*> fakes{};
+    std::vector<ReadyNode> nodes{};
+    Sink sink{};
+};
+
+} // namespace
+
+TEST_CASE("a job that somebody else started: its output and its end, as the cluster tells them") {
+    FakeCluster cluster;
+    wire::JobResult failed{.code = 1};
+    failed.failures.push_back({.rank = 3, .code = 7});
+    cluster.fakes[0]->on_exec("job follow", output("a\n", 0) + exited({.code = 143, .stopped = true}));
+    cluster.fakes[1]->on_exec("job follow", output("b\n", 0) + exited(failed));
+    const auto outcome = cluster.follow();
+    CHECK(cluster.sink.text == std::map<std::string, std::string>{{"node-0", "a\n"}, {"node-1", "b\n"}});
+    CHECK(outcome.exit_code == 7);
+    CHECK(outcome.first_failure->node == "node-1");
+}
+
+TEST_CASE("a part of the log is asked for once: a stream that is taken up again goes on where it broke") {
+    FakeCluster cluster;
+    std::vector<wire::JobQuery> queries;
+    cluster.fakes[0]->on_exec("job follow", [&](FakeExec exec) -> Task<int> {
+        queries.push_back(query_of(exec));
+        if (queries.size() == 1) {
+            exec.out(wire::encode({.kind = wire::Frame::Kind::pong, .position = 1000}));
+            exec.break_stream({ErrorKind::unreachable, "", "connection reset", ""});
+        } else {
+            exec.out(output("new\n", 1000) + exited({}));
+        }
+        co_return 0;
+    });
+    cluster.fakes[1]->on_exec("job follow", exited({}));
+    wire::JobQuery query;
+    query.tail = 0;
+    query.rank = 5;
+    cluster.follow(query);
+    REQUIRE(queries.size() == 2);
+    CHECK(queries[0].tail == 0);
+    CHECK_FALSE(queries[1].tail.has_value());
+    CHECK(queries[1].position == 1000);
+    CHECK(queries[1].rank == 5);
+    CHECK(cluster.sink.text["node-0"] == "new\n");
+}
+
+TEST_CASE("a full screen keeps a node waiting, not the others") {
+    class Silent : public Reporter {
+        void on(const Event&) override {}
+        void error(const Error&) override {}
+        void finish() override {}
+    };
+    class FullFor : public Sink {
+    public:
+        explicit FullFor(const boost::asio::any_io_executor& executor) : opened(executor) {}
+        void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) override {
+            Sink::output(node, rank, stream, bytes);
+            full = full || bytes == "much\n";
+        }
+        Task<void> room() override {
+            if (full) {
+                co_await opened.wait();
+            }
+        }
+        AsyncEvent opened;
+        bool full = false;
+    };
+    FakeCluster cluster;
+    FullFor sink(cluster.io.get_executor());
+    int pings = 0;
+    cluster.fakes[0]->on_exec("job follow", [&](FakeExec exec) -> Task<int> {
+        exec.out(output("much\n", 0));
+        exec.out(output("more\n", 29));
+        while (pings < 2) { // they come although nothing is read
+            co_await exec.read_line();
+            ++pings;
+            if (pings == 2) {
+                CHECK(sink.text["node-0"] == "much\n");
+                sink.opened.set();
+            }
+        }
+        exec.out(exited({}));
+        co_return 0;
+    });
+    cluster.fakes[1]->on_exec("job follow", exited({}));
+    Silent silent;
+    run_task(cluster.io, carry_job(cluster.engines, cluster.job(), {}, sink, silent));
+    CHECK(sink.text["node-0"] == "much\nmore\n");
+}
+
+TEST_CASE("the jobs of all nodes, the latest last; a node that does not answer is named") {
+    FakeCluster cluster;
+    cluster.fakes[0]->on_exec("job list", summary("b", false, 20) + summary("a", true, 30));
+    cluster.fakes[1]->on_exec("job list", summary("b", false, 21));
+    auto list = run_task(cluster.io, list_jobs(cluster.engines, cluster.nodes));
+    REQUIRE(list.jobs.size() == 2);
+    CHECK(list.jobs[0].job == JobId("b"));
+    CHECK(list.jobs[0].parts.size() == 2);
+    CHECK(choose_job(list.jobs, JobId(""))->job == JobId("a"));
+    CHECK(choose_job(list.jobs, JobId("b"))->parts.size() == 2);
+    CHECK(to_text(choose_job(list.jobs, JobId("c")).error()) == "there is no job `c`\n  jobs: b, a");
+
+    cluster.fakes[1]->fail("create_exec", {ErrorKind::unreachable, "", "connection refused", ""});
+    list = run_task(cluster.io, list_jobs(cluster.engines, cluster.nodes));
+    CHECK(list.jobs.size() == 2);
+    REQUIRE(list.errors.size() == 1);
+    CHECK(to_text(list.errors[0]) == "node-1: connection refused");
+}
+
+TEST_CASE("a job is stopped on every node, and each answers for itself") {
+    FakeCluster cluster;
+    std::vector<std::int64_t> graces;
+    cluster.fakes[0]->on_exec("job stop", [&](FakeExec exec) -> Task<int> {
+        graces.push_back(query_of(exec).grace_ms);
+        exec.out(exited({.code = 143, .stopped = true, .reason = "stop"}));
+        co_return 0;
+    });
+    wire::JobEvent error{.type = wire::JobEvent::Type::error};
+    error.error = {ErrorKind::job, "", "these processes do not end: 7", ""};
+    cluster.fakes[1]->on_exec(
+        "job stop", wire::encode({.kind = wire::Frame::Kind::control, .payload = wire::job_event(error)}));
+    const auto results = run_task(
+        cluster.io, stop_job(cluster.engines, cluster.nodes, JobId("job-1"), std::chrono::seconds(2)));
+    REQUIRE(results.size() == 2);
+    CHECK(results[0]->reason == "stop");
+    CHECK(graces == std::vector<std::int64_t>{2000});
+    CHECK(to_text(results[1].error()) == "node-1: these processes do not end: 7");
+}

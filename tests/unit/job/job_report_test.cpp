@@ -1,0 +1,135 @@
+#include "job/job_report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+
+using namespace dockdist;
+
+namespace {
+
+NodeOutcome node(const char* name, wire::JobResult result) {
+    return {.node = NodeName(name), .result = std::move(result)};
+}
+
+wire::JobResult failed(int rank, int code, int signal = 0) {
+    wire::JobResult result{.code = code, .signal = signal};
+    result.failures.push_back({.rank = rank, .code = code, .signal = signal});
+    return result;
+}
+
+wire::JobResult told(const char* reason, int code = 143) {
+    return {.code = code, .signal = code > 128 ? code - 128 : 0, .stopped = true, .reason = reason};
+}
+
+KnownJob job(const char* name, std::vector<wire::JobResult> results, bool running = false) {
+    KnownJob known{.job = JobId(name)};
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        KnownPart part;
+        part.node.name = NodeName("node-" + std::to_string(i));
+        part.summary = {.job = name,
+                        .running = running,
+                        .started_ms = 1772300000000,
+                        .duration_ms = 200000,
+                        .argv = {"python", "train.py", "--lr", "0.1"},
+                        .result = std::move(results[i])};
+        known.parts.push_back(std::move(part));
+    }
+    return known;
+}
+
+} // namespace
+
+TEST_CASE("what a node did because it was told to end is no failure") {
+    const auto first = first_failure({node("node-0", told("stop")), node("node-1", failed(3, 7))});
+    REQUIRE(first.has_value());
+    CHECK(first->node == "node-1");
+    CHECK(first->failure.code == 7);
+    CHECK_FALSE(first_failure({node("node-0", told("stop")), node("node-1", {})}).has_value());
+}
+
+TEST_CASE("a rank's failure explains its launcher's, on whichever node it was") {
+    const auto first = first_failure({node("node-0", failed(-1, 1)), node("node-1", failed(3, 7))});
+    CHECK(first->failure.rank == 3);
+    const auto killed = first_failure({node("node-0", failed(-1, 1)), node("node-1", failed(3, 143, 15))});
+    CHECK(killed->failure.rank == -1); // the launcher's end killed it
+}
+
+TEST_CASE("the first failure that the cluster holds counts before what can be guessed") {
+    auto result = failed(0, 1);
+    result.first_node = "node-1";
+    result.first = {.rank = 3, .code = 7};
+    const auto first = first_failure({node("node-0", failed(5, 9)), node("node-1", result)});
+    CHECK(first->node == "node-1");
+    CHECK(first->failure.code == 7);
+}
+
+TEST_CASE("how a job ended, and its exit code") {
+    struct Case {
+        std::vector<NodeOutcome> nodes;
+        int code;
+        const char* reason;
+    };
+    const std::vector<Case> cases{
+        {{node("a", {}), node("b", {})}, 0, ""},
+        {{node("a", failed(1, 7)), node("b", told("stop"))}, 7, ""},
+        {{node("a", told("stop")), node("b", told("stop"))}, 143, "stop"},
+        {{node("a", told("stop", 0)), node("b", told("stop", 0))}, 0, "stop"},
+        {{node("a", {}), node("b", told("stop", 0))}, 0, ""}, // b only supported a's launcher
+        {{node("a", told("lease")), node("b", told("stop"))}, 143, "lease"},
+        {{node("a", told("timeout")), node("b", told("stop"))}, 124, "timeout"},
+        {{node("a", failed(-1, 137, 9)), node("b", {})}, 137, ""},
+    };
+    for (const auto& it : cases) {
+        CAPTURE(it.code);
+        const auto outcome = outcome_of(it.nodes, {});
+        CHECK(outcome.exit_code == it.code);
+        CHECK(outcome.stop_reason == it.reason);
+    }
+}
+
+TEST_CASE("a job that runs on any node runs") {
+    auto known = job("a", {failed(1, 7), {}});
+    known.parts[1].summary.running = true;
+    const auto report = report_of(known);
+    CHECK(report.state == JobState::running);
+    CHECK_FALSE(report.exit_code.has_value());
+    CHECK(report.first_failure->failure.code == 7);
+}
+
+TEST_CASE("a job whose supervisor was killed is lost") {
+    auto result = failed(-1, 137, 9);
+    result.reason = "lost";
+    CHECK(report_of(job("a", {result, {}})).state == JobState::lost);
+}
+
+TEST_CASE("the table of jobs") {
+    ::setenv("TZ", "UTC", 1);
+    ::tzset();
+    auto lost = failed(-1, 137, 9);
+    lost.reason = "lost";
+    auto out_of_memory = failed(3, 137, 9);
+    out_of_memory.failures[0].oom = true;
+    auto unknown_end = job("gone", {lost});
+    unknown_end.parts[0].summary.duration_ms = 0;
+    auto long_command = job("job-1a2b3c4d", {failed(11, 139, 11)});
+    long_command.parts[0].summary.argv = {"python", "a b", "\x1b[2J\n", std::string(100, 'x')};
+    std::vector<JobReport> reports;
+    for (const auto& known :
+         {job("train-1", {{}, {}}, true), job("done", {{}, {}}), job("code", {told("stop"), failed(3, 7)}),
+          job("memory", {out_of_memory}), long_command, job("stopped", {told("stop"), told("stop")}),
+          job("unheld", {told("lease")}), job("late", {told("timeout")}), unknown_end}) {
+        reports.push_back(report_of(known));
+    }
+    const auto text = jobs_text(reports, true);
+    const std::string path = DOCKDIST_SOURCE_DIR "/tests/golden/job/jobs.txt";
+    if (std::getenv("DOCKDIST_UPDATE_GOLDEN") != nullptr) {
+        std::ofstream(path, std::ios::binary) << text;
+    }
+    std::ifstream file(path, std::ios::binary);
+    REQUIRE_MESSAGE(file.good(), "no golden file " << path);
+    CHECK(text == std::string(std::istreambuf_iterator<char>(file), {}));
+}
