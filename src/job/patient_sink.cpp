@@ -29,8 +29,8 @@ PatientSink::PatientSink(boost::asio::any_io_executor executor)
     : executor_(std::move(executor)), changed_(executor_) {}
 
 PatientSink::~PatientSink() {
-    finish();
-    for (const auto& [fd, door] : doors_) {
+    for (auto& [fd, door] : doors_) {
+        write_some(door, false);
         if (door.is_own) {
             ::close(door.fd);
         }

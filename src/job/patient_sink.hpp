@@ -17,7 +17,7 @@ namespace dockdist {
 class PatientSink : public OutputSink {
 public:
     explicit PatientSink(boost::asio::any_io_executor executor);
-    ~PatientSink() override;
+    ~PatientSink() override; // drops what is kept: who was cancelled waits for no reader
 
     // Never blocks: what the reader does not take is kept.
     void write(int fd, std::string_view bytes) override;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -67,6 +68,37 @@ TEST_CASE("a reader that takes nothing does not stop the writer, and loses nothi
     taken += reader.take();
     CHECK(sink.kept() == 0);
     CHECK(taken == all);
+}
+
+TEST_CASE("a terminal that is stopped does not stop the writer, either") {
+    boost::asio::io_context io;
+    const int screen = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    REQUIRE(screen >= 0);
+    REQUIRE(::grantpt(screen) == 0);
+    REQUIRE(::unlockpt(screen) == 0);
+    std::array<char, 256> name{};
+    REQUIRE(::ptsname_r(screen, name.data(), name.size()) == 0);
+    const int terminal = ::open(name.data(), O_RDWR | O_NOCTTY);
+    REQUIRE(terminal >= 0);
+    const std::string all(300000, 'x');
+    std::string taken;
+    {
+        PatientSink sink(io.get_executor());
+        sink.write(terminal, all);
+        CHECK(sink.kept() > 0);
+        std::array<char, 65536> buffer{};
+        while (taken.size() < all.size()) {
+            const auto count = ::read(screen, buffer.data(), buffer.size());
+            if (count > 0) {
+                taken.append(buffer.data(), static_cast<std::size_t>(count));
+            }
+            sink.write(terminal, "");
+        }
+        CHECK(sink.kept() == 0);
+    }
+    CHECK(taken == all);
+    ::close(terminal);
+    ::close(screen);
 }
 
 TEST_CASE("a descriptor that others share stays as it was") {

@@ -453,3 +453,25 @@ TEST_CASE("a rank on another node explains why the launcher ended, also when it 
     REQUIRE(outcome.first_failure.has_value());
     CHECK(outcome.first_failure->node == "node-1");
 }
+
+TEST_CASE("a job whose time is over was ended by its nodes: that is no failure, and nobody is told to stop") {
+    FakeJob job(2);
+    for (auto* engine : job.fakes) {
+        engine->on_exec("job start", [](FakeExec exec) -> Task<int> {
+            CHECK(wire::parse_job_opening((co_await exec.read_line()).value_or(""))->timeout_ms == 7000);
+            exec.out(prepared());
+            co_await exec.read_line(); // the start
+            exec.out(started() + control({.type = wire::JobEvent::Type::exited,
+                                          .result = {.code = 143, .stopped = true, .reason = "timeout"}}));
+            CHECK_FALSE((co_await exec.read_line()).has_value());
+            co_return 0;
+        });
+    }
+    job.options.timeout = std::chrono::seconds(7);
+    const auto outcome = job.run();
+    CHECK(outcome.exit_code == 124);
+    CHECK(outcome.stop_reason == "timeout");
+    CHECK_FALSE(outcome.first_failure.has_value());
+    CHECK(outcome.errors.empty());
+    CHECK(job.events.texts.empty());
+}
