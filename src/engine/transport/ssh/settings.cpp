@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/transport/ssh/child_process.hpp"
+#include "engine/transport/ssh/commons.hpp"
 
 #include <fmt/format.h>
 
@@ -259,7 +260,9 @@ SshSettings parse_ssh_settings(std::string_view text, const EngineAddress& addre
 
 Task<Result<SshSettings>> read_ssh_settings(boost::asio::any_io_executor executor, EngineAddress address) {
     const auto command = ssh_settings_command(address);
+    auto permit = co_await SshCommons::of(executor).start_program(executor);
     const auto answer = co_await run_and_read(executor, command, seconds(10));
+    permit.release();
     if (!answer) {
         if (answer.error().kind == ErrorKind::not_found) {
             co_return parse_ssh_settings("", address, ssh_surroundings());
