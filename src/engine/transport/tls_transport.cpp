@@ -169,7 +169,7 @@ private:
         Error timeout = connect_timeout_error(address, limit);
         timeout.message =
             fmt::format("{} accepted the connection and did not answer the TLS handshake", address.url);
-        timeout.hint = "is that Docker's port for TLS (2376)?";
+        timeout.hint = "is that Docker's port for TLS (2376), and is the Docker daemon there stuck?";
         const auto permit = co_await handshake_place(executor);
         co_return co_await with_timeout(shake_hands(std::move(stream), address), limit, timeout);
     }

@@ -249,11 +249,12 @@ SshSettings parse_ssh_settings(std::string_view text, const EngineAddress& addre
     if (const auto limit = number(lines, "connecttimeout"); limit && *limit > 0) {
         settings.connect_timeout = seconds(*limit);
     }
+    // Without an interval ssh asks for no sign of life, and its count means nothing.
     if (const auto interval = number(lines, "serveraliveinterval"); interval && *interval > 0) {
         settings.alive_interval = seconds(*interval);
-    }
-    if (const auto count = number(lines, "serveralivecountmax"); count && *count > 0) {
-        settings.alive_count = *count;
+        if (const auto count = number(lines, "serveralivecountmax"); count && *count > 0) {
+            settings.alive_count = *count;
+        }
     }
     return settings;
 }
