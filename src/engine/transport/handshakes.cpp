@@ -35,8 +35,7 @@ private:
 } // namespace
 
 Task<Limiter::Permit> handshake_place(const boost::asio::any_io_executor& executor) {
-    return boost::asio::use_service<Handshakes>(
-               boost::asio::query(executor, boost::asio::execution::context))
+    return boost::asio::use_service<Handshakes>(boost::asio::query(executor, boost::asio::execution::context))
         .limiter(executor)
         .acquire();
 }

@@ -48,7 +48,8 @@ inline Task<void> engine_script(StubConnection connection) {
 struct BehindSsh {
     // `config` as SshFront takes it; FOLDER in it stands for this folder.
     explicit BehindSsh(const std::string& config = "")
-        : front(io, folder, server.address(), std::regex_replace(config, std::regex("FOLDER"), folder.file(""))) {}
+        : front(io, folder, server.address(),
+                std::regex_replace(config, std::regex("FOLDER"), folder.file(""))) {}
 
     std::unique_ptr<ContainerEngine> engine(const SshSettings& settings) {
         return make_docker_engine(io.get_executor(),

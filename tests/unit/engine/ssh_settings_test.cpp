@@ -77,8 +77,9 @@ TEST_CASE("without an ssh program its defaults hold") {
 }
 
 TEST_CASE("what is switched off is off") {
-    const auto settings = read("identityfile none\nidentityagent none\nproxycommand none\nproxyjump none\n"
-                               "serveraliveinterval 0\nserveralivecountmax 3\nconnecttimeout none\nuserknownhostsfile none\n");
+    const auto settings =
+        read("identityfile none\nidentityagent none\nproxycommand none\nproxyjump none\n"
+             "serveraliveinterval 0\nserveralivecountmax 3\nconnecttimeout none\nuserknownhostsfile none\n");
     CHECK(settings.identity_files.empty());
     CHECK(settings.agent_socket.empty());
     CHECK(settings.proxy.empty());

@@ -63,7 +63,8 @@ struct WithoutForwardingAndWithFewSessions : WithoutForwarding {
 
 } // namespace
 
-TEST_CASE_FIXTURE(WithoutForwarding, "where sshd forwards no sockets, commands carry 24 streams side by side") {
+TEST_CASE_FIXTURE(WithoutForwarding,
+                  "where sshd forwards no sockets, commands carry 24 streams side by side") {
     converse_at_once(24);
     CHECK(front.connections() <= 4); // 24 streams and the kept one, 8 a session
 }

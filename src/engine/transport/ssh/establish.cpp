@@ -133,8 +133,8 @@ Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, Engine
         const Error no_login{ErrorKind::timeout, "",
                              fmt::format("the login on {} did not come to an end", (*session)->where()),
                              "try `ssh` by hand"};
-        const auto in =
-            co_await with_timeout(log_in(*session, settings, commons.secrets(executor)), login_limit, no_login);
+        const auto in = co_await with_timeout(log_in(*session, settings, commons.secrets(executor)),
+                                              login_limit, no_login);
         if (!in) {
             co_return in.error();
         }

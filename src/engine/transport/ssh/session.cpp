@@ -211,7 +211,9 @@ void SshSession::acknowledge_at_once() {
 // Lets libssh2 see what came: its packets go to the queues of their channels, and what asks for an answer
 // gets it, also while no channel is being read. A read of nothing from any channel does that.
 void SshSession::take_in_packets() {
-    auto* const any = !channels_.empty() ? channels_.front() : !dying_.empty() ? dying_.front().channel : nullptr;
+    auto* const any = !channels_.empty() ? channels_.front()
+                      : !dying_.empty()  ? dying_.front().channel
+                                         : nullptr;
     if (any == nullptr) {
         return;
     }

@@ -25,7 +25,8 @@ class SshTransport final : public Transport {
 public:
     SshTransport(boost::asio::any_io_executor executor, EngineAddress address,
                  std::optional<SshSettings> settings, milliseconds limit)
-        : shared_(std::make_shared<Shared>(std::move(executor), std::move(address), std::move(settings), limit)) {}
+        : shared_(std::make_shared<Shared>(std::move(executor), std::move(address), std::move(settings),
+                                           limit)) {}
     ~SshTransport() override { shared_->links.clear(); } // streams hold their sessions
 
     Task<StreamResult> connect() override { return connect(shared_); }
