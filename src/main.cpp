@@ -1,4 +1,5 @@
 // Builds the objects, runs the one io_context, returns the exit code.
+#include "async/recurring.hpp"
 #include "cli/context.hpp"
 #include "engine/docker_engine.hpp"
 #include "report/held_sink.hpp"
@@ -9,8 +10,6 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <chrono>
@@ -23,6 +22,7 @@ namespace {
 using namespace dockdist;
 
 constexpr int interrupted_code = 130;
+constexpr std::chrono::milliseconds tick{100};
 
 void add_commands(CLI::App& app, Program& program) {
     for (const auto add :
@@ -35,35 +35,15 @@ void add_commands(CLI::App& app, Program& program) {
     }
 }
 
-void wait_for_interrupts(boost::asio::signal_set& signals, Interrupts& interrupts) {
-    signals.async_wait([&](boost::system::error_code error, int signal) {
-        if (!error) {
-            signal == SIGHUP ? interrupts.hang_up() : interrupts.interrupt();
-            wait_for_interrupts(signals, interrupts);
-        }
-    });
-}
-
-void keep_ticking(boost::asio::steady_timer& timer, Reporter& reporter) {
-    timer.expires_after(std::chrono::milliseconds(100));
-    timer.async_wait([&](boost::system::error_code error) {
-        if (!error) {
-            reporter.tick();
-            keep_ticking(timer, reporter);
-        }
-    });
-}
-
 int run(const Program& program, Reporter& reporter, HeldSink& sink) {
     boost::asio::io_context io(1);
     on_terminal_questions(io.get_executor(), [&sink](bool asking) { sink.hold(asking); });
     Interrupts interrupts;
-    boost::asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
-    boost::asio::steady_timer ticker(io);
     boost::asio::cancellation_signal cancel;
     interrupts.handle_with([&] { cancel.emit(boost::asio::cancellation_type::terminal); });
-    wait_for_interrupts(signals, interrupts);
-    keep_ticking(ticker, reporter);
+    SignalWatch signals(io.get_executor(), {SIGINT, SIGTERM}, [&] { interrupts.interrupt(); });
+    SignalWatch hangups(io.get_executor(), {SIGHUP}, [&] { interrupts.hang_up(); });
+    Ticker ticker(io.get_executor(), tick, [&] { reporter.tick(); });
 
     Context context{.executor = io.get_executor(),
                     .options = program.options,
@@ -76,8 +56,9 @@ int run(const Program& program, Reporter& reporter, HeldSink& sink) {
         boost::asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr exception, int result) {
             thrown = exception;
             code = result;
-            signals.cancel();
-            ticker.cancel();
+            signals.stop();
+            hangups.stop();
+            ticker.stop();
         }));
     io.run();
     if (!thrown) {

@@ -64,16 +64,32 @@ Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
     co_return removed;
 }
 
-// The error of a lock that somebody alive holds.
-Task<std::optional<Error>> foreign_lock(const ClusterSpec& spec, ContainerEngine& engine) {
+// What stands in the way of `down`: the lock of somebody alive, or a first host that does not answer.
+struct Obstacle {
+    std::optional<Error> lock{};
+    std::optional<Error> silence{};
+};
+
+Task<Obstacle> look_for_lock(const ClusterSpec& spec, ContainerEngine& engine) {
     const auto locks = co_await engine.list_containers(
         {.labels = {label(labels::cluster, spec.name.str()), label(labels::role, "lock")}});
-    if (!locks || locks->empty()) {
-        co_return std::nullopt; // an engine that does not answer is told of by the removal itself
+    if (!locks) {
+        co_return Obstacle{.silence = locks.error()};
+    }
+    if (locks->empty()) {
+        co_return Obstacle{};
     }
     const auto info = co_await engine.info();
-    co_return locked_by(locks->front(), host_label(spec.hosts.front()),
-                        age_of(locks->front(), info ? info->system_time : ""));
+    co_return Obstacle{.lock = locked_by(locks->front(), host_label(spec.hosts.front()),
+                                         age_of(locks->front(), info ? info->system_time : ""))};
+}
+
+// A host that did not answer is not made to miss a second deadline.
+Task<Result<int>> tell_silence(const HostSpec& host, Error error, Reporter& reporter) {
+    Step step(reporter, "remove", host.name.str(), "remove containers");
+    step.failed(error.message);
+    error.where = host_label(host);
+    co_return error;
 }
 
 } // namespace
@@ -81,9 +97,11 @@ Task<std::optional<Error>> foreign_lock(const ClusterSpec& spec, ContainerEngine
 Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options,
                       Reporter& reporter) {
     DownResult result;
+    Obstacle obstacle;
     if (!options.break_lock) {
-        if (auto error = co_await foreign_lock(spec, *engines.front())) {
-            result.errors.push_back(std::move(*error));
+        obstacle = co_await look_for_lock(spec, *engines.front());
+        if (obstacle.lock) {
+            result.errors.push_back(std::move(*obstacle.lock));
             co_return result;
         }
     }
@@ -91,8 +109,10 @@ Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const Dow
         options.purge ? labels::toolkit_volume_prefix + options.toolkit_version : std::string();
     std::vector<Task<Result<int>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
-        tasks.push_back(remove_on_host(spec.hosts[i], *engines[i], {label(labels::cluster, spec.name.str())},
-                                       volume, reporter));
+        tasks.push_back(i == 0 && obstacle.silence
+                            ? tell_silence(spec.hosts[i], *obstacle.silence, reporter)
+                            : remove_on_host(spec.hosts[i], *engines[i],
+                                             {label(labels::cluster, spec.name.str())}, volume, reporter));
     }
     for (const auto& removed : co_await run_all(std::move(tasks))) {
         if (removed) {

@@ -105,6 +105,8 @@ struct SshFront::State {
     tcp::endpoint behind;
     std::vector<pid_t> running{};
     int connections = 0;
+    int turn_away = 0;
+    int turned_away = 0;
 };
 
 SshFront::SshFront(asio::io_context& io, const TemporaryFolder& folder, const EngineAddress& behind,
@@ -130,6 +132,13 @@ SshFront::SshFront(asio::io_context& io, const TemporaryFolder& folder, const En
             auto [error, socket] = co_await state->acceptor.async_accept(asio::as_tuple(asio::use_awaitable));
             if (error) {
                 co_return;
+            }
+            if (state->turn_away > 0) {
+                --state->turn_away;
+                ++state->turned_away;
+                (void)co_await asio::async_write(socket, asio::buffer("Exceeded MaxStartups\r\n", 22),
+                                                 asio::as_tuple(asio::use_awaitable));
+                continue;
             }
             ++state->connections;
             state->running.push_back(start_sshd(socket.native_handle(), state->folder.file("sshd_config"),
@@ -201,6 +210,14 @@ SshSettings SshFront::settings() const {
 
 int SshFront::connections() const {
     return state_->connections;
+}
+
+void SshFront::turn_away(int count) {
+    state_->turn_away = count;
+}
+
+int SshFront::turned_away() const {
+    return state_->turned_away;
 }
 
 std::string SshFront::make_key(const std::string& name, const std::vector<std::string>& options,

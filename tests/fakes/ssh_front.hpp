@@ -26,7 +26,10 @@ public:
     EngineAddress address() const;
     // Of a user who may log in by the key "id", and knows the host.
     SshSettings settings() const;
-    int connections() const;
+    int connections() const; // that were let through to an sshd
+    // Sends the next `count` connections away as sshd does when too many are logging in.
+    void turn_away(int count);
+    int turned_away() const;
     // Ends every sshd that runs.
     void hang_up();
     // Every sshd stops answering, with its connections open, until hang_up().

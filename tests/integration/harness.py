@@ -73,8 +73,11 @@ class Lab:
             route = subprocess.run(["ip", "-4", "route", "get", address], check=True, capture_output=True, text=True).stdout
             assert self.env["LAB_MACHINE_ADDRESS"] in route, f"{address} is not reached through the lab: {route}"
 
+    def command(self, *arguments):
+        return [str(ROOT / "scripts/lab"), "--name", LAB_NAME, *arguments]
+
     def script(self, *arguments):
-        return subprocess.run([ROOT / "scripts/lab", "--name", LAB_NAME, *arguments], check=True, capture_output=True, text=True).stdout
+        return subprocess.run(self.command(*arguments), check=True, capture_output=True, text=True).stdout
 
 
 class Cluster:

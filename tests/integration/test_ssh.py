@@ -54,8 +54,9 @@ def write_hosts(c, *urls, more=None):
     c.file.write_text("\n".join(lines) + "\n")
 
 
-def main_job(c, environment):
+def main_job(c, environment, look=lambda: None):
     assert_in("is up: 2 nodes", c.run("up", **environment).stdout)
+    look()
     assert sorted(c.run("run", "--", "hostname", **environment).stdout.splitlines()) == ["[node-0] node-0", "[node-1] node-1"]
     assert c.run("exec", "node-0", "--", "ssh", "node-1", "hostname", **environment).stdout == "node-1\n"
     for node in ("node-0", "node-1"):
@@ -300,7 +301,7 @@ def test_an_address_that_ssh_would_take_for_an_option_is_refused(lab):
         assert_in("is not a", c.run("up", code=2).stderr)
 
 
-def write_context(folder, name, url, tls=None):
+def write_context(folder, name, url, tls=None, names=("ca.pem", "cert.pem", "key.pem")):
     """What `docker context create` writes."""
     identity = hashlib.sha256(name.encode()).hexdigest()
     meta = folder / "contexts/meta" / identity
@@ -309,7 +310,7 @@ def write_context(folder, name, url, tls=None):
     if tls:
         files = folder / "contexts/tls" / identity / "docker"
         files.mkdir(parents=True)
-        for file in ("ca.pem", "cert.pem", "key.pem"):
+        for file in names:
             shutil.copy(f"{tls}/{file}", files)
 
 

@@ -218,16 +218,16 @@ private:
                 co_return;
             }
             rest = parser.take_rest();
-            const bool upload = !self->in_flight_.front()->request.borrowed_body.empty();
-            if (upload && self->sending_) { // its last write may have ended in this very turn of the loop
+            const bool write = !self->in_flight_.front()->request.is_read();
+            if (write && self->sending_) { // its last write may have ended in this very turn of the loop
                 co_await boost::asio::post(boost::asio::use_awaitable);
                 if (self->stream_ != stream) {
                     co_return;
                 }
             }
-            // An upload that is answered before its end: the engine will not read the rest, and the caller's
-            // bytes go with the call.
-            self->deliver(parser, upload && self->sending_);
+            // A request that is answered before its end: the engine will not read the rest, nothing would
+            // end our waiting for it, and the bytes of an upload go with the call.
+            self->deliver(parser, write && self->sending_);
         }
         if (self->stream_ == stream) {
             self->reading_ = false;

@@ -1,4 +1,5 @@
 #include "async/with_timeout.hpp"
+#include "engine/transport/handshakes.hpp"
 #include "engine/transport/socket_stream.hpp"
 #include "engine/transport/tcp_connect.hpp"
 #include "engine/transport/tls_error.hpp"
@@ -168,7 +169,8 @@ private:
         Error timeout = connect_timeout_error(address, limit);
         timeout.message =
             fmt::format("{} accepted the connection and did not answer the TLS handshake", address.url);
-        timeout.hint = "is that Docker's port for TLS (2376)?";
+        timeout.hint = "is that Docker's port for TLS (2376), and is the Docker daemon there stuck?";
+        const auto permit = co_await handshake_place(executor);
         co_return co_await with_timeout(shake_hands(std::move(stream), address), limit, timeout);
     }
 

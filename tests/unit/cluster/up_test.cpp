@@ -227,10 +227,12 @@ TEST_CASE("down goes on when a host does not answer, and names it") {
     FakeCluster cluster(2);
     cluster.up();
     cluster.fakes[0]->fail("list_containers", {ErrorKind::timeout, "", "no answer", ""}, -1);
+    cluster.fakes[0]->calls.clear();
     const auto result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].where == "node-0 (tcp://10.0.0.1)");
     CHECK(result.removed == 1);
+    CHECK(cluster.fakes[0]->calls.size() == 1); // one deadline, not one after the other
 }
 
 TEST_CASE("a node that ends the key exchange is named with what it said") {

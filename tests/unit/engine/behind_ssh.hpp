@@ -9,6 +9,8 @@
 
 #include <doctest/doctest.h>
 
+#include <regex>
+
 namespace dockdist {
 
 inline const std::string upgraded = "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n";
@@ -44,7 +46,10 @@ inline Task<void> engine_script(StubConnection connection) {
 }
 
 struct BehindSsh {
-    explicit BehindSsh(const std::string& config = "") : front(io, folder, server.address(), config) {}
+    // `config` as SshFront takes it; FOLDER in it stands for this folder.
+    explicit BehindSsh(const std::string& config = "")
+        : front(io, folder, server.address(),
+                std::regex_replace(config, std::regex("FOLDER"), folder.file(""))) {}
 
     std::unique_ptr<ContainerEngine> engine(const SshSettings& settings) {
         return make_docker_engine(io.get_executor(),

@@ -1,8 +1,10 @@
 // The one connection of an engine: reuse, pipelining, loss, deadlines, cancellation.
+#include "async/async_event.hpp"
 #include "async/run_all.hpp"
 #include "over_stub.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <doctest/doctest.h>
 
@@ -217,6 +219,26 @@ TEST_CASE("an upload that is refused before its end gives the refusal") {
     });
     const auto result = stub.run(stub.engine->put_archive(container_id, "/", tar));
     CHECK(result.error().kind == ErrorKind::not_found);
+}
+
+TEST_CASE("a write that is answered before its end, by an engine that reads no further, holds up nothing") {
+    OverStub stub([](StubConnection connection) -> Task<void> {
+        AsyncEvent end_of_test(co_await boost::asio::this_coro::executor);
+        if (connection.number() == 1) {
+            (void)co_await connection.read_request();
+            co_await connection.send(ping_answer());
+            (void)co_await connection.read_some(); // the beginning of the request
+            co_await connection.send(http_answer(404, R"({"message":"No such container"})"));
+            co_await end_of_test.wait();
+        }
+        while (const auto request = co_await connection.read_request()) {
+            co_await connection.send(volume_answer(*request));
+        }
+    });
+    const auto refused =
+        stub.run(stub.engine->create_exec(container_id, {.command = {std::string(8U << 20U, 'x')}}));
+    CHECK(refused.error().kind == ErrorKind::not_found);
+    CHECK(stub.run(stub.engine->inspect_volume("v")));
 }
 
 TEST_CASE("an upload that is cancelled leaves its bytes alone from then on") {

@@ -73,18 +73,20 @@ TEST_CASE("without an ssh program its defaults hold") {
           Words{"/home/ada/.ssh/id_rsa", "/home/ada/.ssh/id_ecdsa", "/home/ada/.ssh/id_ed25519"});
     CHECK(settings.known_hosts == Words{"/home/ada/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts"});
     CHECK_FALSE(settings.connect_timeout.has_value());
-    CHECK(settings.alive_interval == std::chrono::seconds(15));
+    CHECK(settings.alive_interval == std::chrono::seconds(10));
 }
 
 TEST_CASE("what is switched off is off") {
-    const auto settings = read("identityfile none\nidentityagent none\nproxycommand none\nproxyjump none\n"
-                               "serveraliveinterval 0\nconnecttimeout none\nuserknownhostsfile none\n");
+    const auto settings =
+        read("identityfile none\nidentityagent none\nproxycommand none\nproxyjump none\n"
+             "serveraliveinterval 0\nserveralivecountmax 3\nconnecttimeout none\nuserknownhostsfile none\n");
     CHECK(settings.identity_files.empty());
     CHECK(settings.agent_socket.empty());
     CHECK(settings.proxy.empty());
     CHECK(settings.known_hosts.empty());
     CHECK(settings.alive_interval ==
-          std::chrono::seconds(15)); // a host that goes silent is noticed all the same
+          std::chrono::seconds(10)); // a host that goes silent is noticed all the same
+    CHECK(settings.alive_count == 2);
 }
 
 TEST_CASE("the agent is a path, a variable, or what SSH_AUTH_SOCK says") {
@@ -122,7 +124,7 @@ TEST_CASE("nonsense is no settings, and no crash") {
              "identityfile %\nidentityfile ${UNCLOSED\nproxyjump ,\n");
     CHECK(settings.port == Port{22});
     CHECK_FALSE(settings.connect_timeout.has_value());
-    CHECK(settings.alive_count == 3);
+    CHECK(settings.alive_count == 2);
     CHECK(settings.identity_files == Words{"%", "${UNCLOSED"});
     std::mt19937 random(7);
     const std::string_view pieces[] = {"proxyjump ", "identityfile ",

@@ -32,10 +32,9 @@ bool is_closed_by_peer(LIBSSH2_CHANNEL* channel) {
 
 } // namespace
 
-SshChannel::SshChannel(std::shared_ptr<SshSession> session, LIBSSH2_CHANNEL* channel, bool command)
-    : shared_(std::make_shared<Shared>(Shared{std::move(session), channel, command})) {
-    shared_->session->commands_ += command ? 1 : 0;
-}
+SshChannel::SshChannel(std::shared_ptr<SshSession> session, LIBSSH2_CHANNEL* channel,
+                       SshSession::CommandPlace place)
+    : shared_(std::make_shared<Shared>(Shared{std::move(session), channel, std::move(place)})) {}
 
 SshChannel::~SshChannel() {
     close();
@@ -43,8 +42,7 @@ SshChannel::~SshChannel() {
 
 void SshChannel::close() noexcept {
     if (auto* const channel = std::exchange(shared_->channel, nullptr)) {
-        shared_->session->commands_ -= shared_->command ? 1 : 0;
-        shared_->session->bury(channel);
+        shared_->session->bury(channel, std::exchange(shared_->place, nullptr));
         shared_->session->progress_.notify();
         shared_->session->room_.notify();
     }
@@ -86,7 +84,7 @@ Task<Result<std::size_t>> SshChannel::read_some(std::shared_ptr<Shared> shared, 
 
 // The end of the stream; an error when a command had nothing to say but a complaint.
 Result<std::size_t> SshChannel::ended(Shared& shared) {
-    if (!shared.command || shared.heard) {
+    if (shared.place == nullptr || shared.heard) {
         return std::size_t{0};
     }
     std::array<char, 2048> text{};

@@ -7,8 +7,8 @@ namespace dockdist {
 
 class SshChannel final : public ByteStream {
 public:
-    // `command` tells that a command runs on it: when that says nothing and ends, its stderr is the error.
-    SshChannel(std::shared_ptr<SshSession> session, LIBSSH2_CHANNEL* channel, bool command);
+    // With a `place` a command runs on it: when that says nothing and ends, its stderr is the error.
+    SshChannel(std::shared_ptr<SshSession> session, LIBSSH2_CHANNEL* channel, SshSession::CommandPlace place);
     ~SshChannel() override;
 
     Task<Result<std::size_t>> read_some(std::span<char> buffer) override;
@@ -22,7 +22,7 @@ private:
     struct Shared {
         std::shared_ptr<SshSession> session;
         LIBSSH2_CHANNEL* channel; // null: closed
-        bool command;
+        SshSession::CommandPlace place;
         bool heard = false;
     };
     static Task<Result<std::size_t>> read_some(std::shared_ptr<Shared> shared, std::span<char> buffer);

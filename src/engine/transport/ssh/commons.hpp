@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace dockdist {
@@ -34,6 +35,15 @@ public:
         return doors_.try_emplace(door, executor, std::size_t{8}).first->second.acquire();
     }
 
+    // A place among the programs that are asked something (`ssh -G`), so that a thousand hosts do not start
+    // a thousand of them.
+    Task<Limiter::Permit> start_program(const boost::asio::any_io_executor& executor) {
+        if (!programs_) {
+            programs_.emplace(executor, std::size_t{16});
+        }
+        return programs_->acquire();
+    }
+
     const std::shared_ptr<SshSecrets>& secrets(const boost::asio::any_io_executor& executor) {
         if (!secrets_) {
             secrets_ = std::make_shared<SshSecrets>(executor);
@@ -44,10 +54,12 @@ public:
 private:
     void shutdown() override {
         doors_.clear();
+        programs_.reset();
         secrets_.reset();
     }
 
     std::map<std::string, Limiter> doors_{};
+    std::optional<Limiter> programs_{};
     std::shared_ptr<SshSecrets> secrets_{};
 };
 

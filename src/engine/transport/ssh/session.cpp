@@ -77,6 +77,11 @@ std::shared_ptr<SshSession> SshSession::create(boost::asio::any_io_executor exec
             }};
 }
 
+std::string_view SshSession::banner() const {
+    const char* const line = ::libssh2_session_banner_get(raw_);
+    return line == nullptr ? std::string_view() : std::string_view(line);
+}
+
 void SshSession::end(const Error& error) {
     if (broken_) {
         return;
@@ -206,7 +211,9 @@ void SshSession::acknowledge_at_once() {
 // Lets libssh2 see what came: its packets go to the queues of their channels, and what asks for an answer
 // gets it, also while no channel is being read. A read of nothing from any channel does that.
 void SshSession::take_in_packets() {
-    auto* const any = !channels_.empty() ? channels_.front() : !dying_.empty() ? dying_.front() : nullptr;
+    auto* const any = !channels_.empty() ? channels_.front()
+                      : !dying_.empty()  ? dying_.front().channel
+                                         : nullptr;
     if (any == nullptr) {
         return;
     }
@@ -283,6 +290,7 @@ struct SshSession::Opening {
     std::string type{};
     std::string message{}; // the channel's own part of the request
     std::string command{}; // to start on it; empty: none
+    CommandPlace place{};
     AsyncEvent done;
     Result<Opened> result{Opened{}};
     bool abandoned = false;
@@ -299,8 +307,9 @@ Task<Result<SshSession::Opened>> SshSession::open_socket(std::shared_ptr<SshSess
 }
 
 Task<Result<SshSession::Opened>> SshSession::open_command(std::shared_ptr<SshSession> handle,
-                                                          std::string command) {
+                                                          std::string command, CommandPlace place) {
     const auto opening = std::make_shared<Opening>(std::move(handle));
+    opening->place = std::move(place);
     opening->type = "session";
     opening->command = std::move(command);
     return open(opening);
@@ -362,7 +371,7 @@ Task<Result<SshSession::Opened>> SshSession::do_open(std::shared_ptr<Opening> op
         co_return *self->broken_;
     }
     self->channels_.push_back(channel);
-    auto stream = std::make_unique<SshChannel>(self, channel, !opening->command.empty());
+    auto stream = std::make_unique<SshChannel>(self, channel, std::move(opening->place));
     if (!opening->command.empty()) {
         const auto started = co_await self->repeat([&] {
             return ::libssh2_channel_process_startup(channel, "exec", 4, opening->command.data(),
@@ -378,17 +387,22 @@ Task<Result<SshSession::Opened>> SshSession::do_open(std::shared_ptr<Opening> op
     co_return Opened{std::move(stream), ""};
 }
 
-void SshSession::bury(LIBSSH2_CHANNEL* channel) {
+SshSession::CommandPlace SshSession::place_for_command() const {
+    ++*commands_;
+    return {nullptr, [count = commands_](void*) { --*count; }};
+}
+
+void SshSession::bury(LIBSSH2_CHANNEL* channel, CommandPlace place) {
     std::erase(channels_, channel);
     if (!broken_) { // else they all go with the session
-        dying_.push_back(channel);
+        dying_.push_back({channel, std::move(place)});
         bury_the_dead();
     }
 }
 
 void SshSession::bury_the_dead() {
-    std::erase_if(dying_, [](LIBSSH2_CHANNEL* channel) {
-        return ::libssh2_channel_free(channel) != LIBSSH2_ERROR_EAGAIN;
+    std::erase_if(dying_, [](const Dying& dying) {
+        return ::libssh2_channel_free(dying.channel) != LIBSSH2_ERROR_EAGAIN;
     });
 }
 

@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dockdist {
@@ -50,6 +51,8 @@ public:
     const ChildProcess* proxy() const { return proxy_.get(); }
     // What the server said when it hung up; empty when it said nothing.
     const std::string& farewell() const { return farewell_; }
+    // The server's first line, "SSH-2.0-…" when it is one; empty before it has come.
+    std::string_view banner() const;
 
     // Waits until the peer has sent something. Errors: broken().
     Task<Status> progress();
@@ -84,9 +87,14 @@ public:
     };
     // To a unix socket of the host (direct-streamlocal@openssh.com, OpenSSH's PROTOCOL 2.4).
     static Task<Result<Opened>> open_socket(std::shared_ptr<SshSession> handle, std::string path);
+    // sshd runs few commands at a time (MaxSessions). A place counts until its last copy goes; a channel
+    // keeps it until the server, too, has closed.
+    using CommandPlace = std::shared_ptr<void>;
+    CommandPlace place_for_command() const;
+    int commands_running() const { return *commands_; }
     // A command's stdin and stdout.
-    static Task<Result<Opened>> open_command(std::shared_ptr<SshSession> handle, std::string command);
-    int commands_running() const { return commands_; }
+    static Task<Result<Opened>> open_command(std::shared_ptr<SshSession> handle, std::string command,
+                                             CommandPlace place);
 
 private:
     friend class SshChannel;
@@ -104,7 +112,7 @@ private:
     static Task<void> keep_alive(std::shared_ptr<SshSession> self, std::chrono::seconds interval, int count);
     void acknowledge_at_once();
     void take_in_packets();
-    void bury(LIBSSH2_CHANNEL* channel);
+    void bury(LIBSSH2_CHANNEL* channel, CommandPlace place);
     void bury_the_dead();
     std::size_t send_now(const char* bytes, std::size_t size);
 
@@ -124,8 +132,12 @@ private:
     boost::asio::steady_timer alive_;
     bool heard_ = false;                       // since the last look of keep_alive
     std::vector<LIBSSH2_CHANNEL*> channels_{}; // open
-    std::vector<LIBSSH2_CHANNEL*> dying_{};    // closed by us, waiting for the peer
-    int commands_ = 0;
+    struct Dying {
+        LIBSSH2_CHANNEL* channel;
+        CommandPlace place;
+    };
+    std::vector<Dying> dying_{}; // closed by us, waiting for the peer
+    std::shared_ptr<int> commands_ = std::make_shared<int>(0);
 };
 
 } // namespace dockdist

@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/transport/ssh/child_process.hpp"
+#include "engine/transport/ssh/commons.hpp"
 
 #include <fmt/format.h>
 
@@ -248,18 +249,21 @@ SshSettings parse_ssh_settings(std::string_view text, const EngineAddress& addre
     if (const auto limit = number(lines, "connecttimeout"); limit && *limit > 0) {
         settings.connect_timeout = seconds(*limit);
     }
+    // Without an interval ssh asks for no sign of life, and its count means nothing.
     if (const auto interval = number(lines, "serveraliveinterval"); interval && *interval > 0) {
         settings.alive_interval = seconds(*interval);
-    }
-    if (const auto count = number(lines, "serveralivecountmax"); count && *count > 0) {
-        settings.alive_count = *count;
+        if (const auto count = number(lines, "serveralivecountmax"); count && *count > 0) {
+            settings.alive_count = *count;
+        }
     }
     return settings;
 }
 
 Task<Result<SshSettings>> read_ssh_settings(boost::asio::any_io_executor executor, EngineAddress address) {
     const auto command = ssh_settings_command(address);
+    auto permit = co_await SshCommons::of(executor).start_program(executor);
     const auto answer = co_await run_and_read(executor, command, seconds(10));
+    permit.release();
     if (!answer) {
         if (answer.error().kind == ErrorKind::not_found) {
             co_return parse_ssh_settings("", address, ssh_surroundings());

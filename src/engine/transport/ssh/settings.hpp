@@ -28,8 +28,8 @@ struct SshSettings {
     std::vector<std::string> proxy{};          // argv of a program whose stdin and stdout are the connection
     std::string proxy_name{};                  // the first machine met on that way, for messages
     std::optional<std::chrono::milliseconds> connect_timeout{};
-    std::chrono::seconds alive_interval{15};
-    int alive_count = 3;
+    std::chrono::seconds alive_interval{10};
+    int alive_count = 2;
     bool operator==(const SshSettings&) const = default;
 };
 

@@ -1,10 +1,7 @@
+#include "async/shared_run.hpp"
 #include "async/with_timeout.hpp"
-#include "engine/transport/ssh/commons.hpp"
-#include "engine/transport/ssh/login.hpp"
+#include "engine/transport/ssh/establish.hpp"
 #include "engine/transport/ssh/remote_socket.hpp"
-#include "engine/transport/ssh/session.hpp"
-#include "engine/transport/ssh/settings.hpp"
-#include "engine/transport/tcp_connect.hpp"
 #include "engine/transport/transport.hpp"
 
 #include <fmt/format.h>
@@ -21,8 +18,6 @@ using std::chrono::milliseconds;
 using StreamResult = Result<std::unique_ptr<ByteStream>>;
 using Handle = std::shared_ptr<SshSession>;
 
-constexpr auto agreement_limit = 10s;
-constexpr auto login_limit = 120s; // a person may have to be asked; sshd gives up after that time, too
 constexpr auto command_limit = 20s;
 constexpr int commands_a_session = 8; // sshd's MaxSessions is 10 by default; sockets do not count
 
@@ -30,179 +25,85 @@ class SshTransport final : public Transport {
 public:
     SshTransport(boost::asio::any_io_executor executor, EngineAddress address,
                  std::optional<SshSettings> settings, milliseconds limit)
-        : shared_(std::make_shared<Shared>()) {
-        shared_->executor = std::move(executor);
-        shared_->address = std::move(address);
-        shared_->settings = std::move(settings);
-        shared_->limit = limit;
-    }
-    ~SshTransport() override { shared_->sessions.clear(); } // streams hold theirs
+        : shared_(std::make_shared<Shared>(std::move(executor), std::move(address), std::move(settings),
+                                           limit)) {}
+    ~SshTransport() override { shared_->links.clear(); } // streams hold their sessions
 
     Task<StreamResult> connect() override { return connect(shared_); }
 
 private:
-    struct Connecting {
-        explicit Connecting(const boost::asio::any_io_executor& executor) : ended(executor) {}
-        AsyncEvent ended;
-        std::optional<Result<Handle>> result{};
+    struct Link {
+        Handle session{};
+        int places = commands_a_session; // for commands at a time, as far as is known
     };
     struct Shared {
-        boost::asio::any_io_executor executor{};
-        EngineAddress address{};
-        std::optional<SshSettings> settings{};
-        milliseconds limit{};
-        std::vector<Handle>
-            sessions{};          // one; more only where each connection takes one of sshd's few sessions
-        bool by_command = false; // sshd forwards no sockets: `docker system dial-stdio` instead
-        std::shared_ptr<Connecting> connecting{};
+        Shared(boost::asio::any_io_executor where, EngineAddress what, std::optional<SshSettings> how,
+               milliseconds longest)
+            : executor(std::move(where)), address(std::move(what)), settings(std::move(how)), limit(longest),
+              connecting(executor), asking(executor) {}
+        boost::asio::any_io_executor executor;
+        EngineAddress address;
+        std::optional<SshSettings> settings;
+        milliseconds limit;
+        std::vector<Link> links{}; // one; more only where each connection takes one of sshd's few sessions
+        bool by_command = false;   // sshd forwards no sockets: `docker system dial-stdio` instead
+        SharedRun<Result<Handle>> connecting;
+        SharedRun<Result<SocketReport>> asking;
     };
     using SharedPointer = std::shared_ptr<Shared>;
 
     static Task<StreamResult> connect(SharedPointer shared) {
         for (bool again = true;; again = false) {
-            Handle session = usable_session(*shared);
-            const bool old = session != nullptr;
-            if (!old) {
-                auto connected = co_await connect_once(shared);
-                if (!connected) {
-                    co_return connected.error();
-                }
-                session = std::move(*connected);
+            std::erase_if(shared->links, [](const Link& link) { return link.session->broken().has_value(); });
+            const bool old = !shared->links.empty();
+            const auto session =
+                old ? Result<Handle>(shared->links.front().session) : co_await one_more_session(shared);
+            if (!session) {
+                co_return session.error();
             }
-            auto stream = co_await open(shared, session);
+            auto stream = shared->by_command ? co_await dial(shared) : co_await open_socket(shared, *session);
             // An old connection may turn out to be dead only now.
-            if (stream || !old || !again || !session->broken()) {
+            if (stream || !old || !again || !(*session)->broken()) {
                 co_return stream;
             }
         }
     }
 
-    static Handle usable_session(Shared& shared) {
-        std::erase_if(shared.sessions, [](const Handle& session) { return session->broken().has_value(); });
-        const auto found = std::ranges::find_if(shared.sessions, [&](const Handle& session) {
-            return !shared.by_command || session->commands_running() < commands_a_session;
-        });
-        return found == shared.sessions.end() ? nullptr : *found;
+    static Task<Result<Handle>> one_more_session(SharedPointer shared) {
+        return shared->connecting.join([shared] { return establish(shared); });
     }
 
-    // One at a time; who comes meanwhile shares its result.
-    static Task<Result<Handle>> connect_once(SharedPointer shared) {
-        while (shared->connecting) {
-            const auto running = shared->connecting;
-            co_await running->ended.wait();
-            if (running->result) {
-                co_return *running->result;
-            } // else it was cancelled: our turn
-        }
-        const auto own = std::make_shared<Connecting>(shared->executor);
-        shared->connecting = own;
-        struct End {
-            SharedPointer shared;
-            std::shared_ptr<Connecting> connecting;
-            ~End() {
-                shared->connecting.reset();
-                connecting->ended.set();
-            }
-        };
-        const End end{shared, own};
-        own->result = co_await establish(*shared);
-        if (*own->result) {
-            shared->sessions.push_back(**own->result);
-        }
-        co_return *own->result;
-    }
-
-    static Task<Result<Handle>> establish(Shared& shared) {
-        if (!shared.settings) {
-            auto settings = co_await read_ssh_settings(shared.executor, shared.address);
+    static Task<Result<Handle>> establish(SharedPointer shared) {
+        if (!shared->settings) {
+            auto settings = co_await read_ssh_settings(shared->executor, shared->address);
             if (!settings) {
                 co_return settings.error();
             }
-            shared.settings = std::move(*settings);
+            shared->settings = std::move(*settings);
         }
-        const auto& settings = *shared.settings;
-        const auto where = settings.port.number == 22
-                               ? settings.alias
-                               : fmt::format("{}:{}", settings.alias, settings.port.number);
-        auto& commons = SshCommons::of(shared.executor);
-        const auto door = settings.proxy.empty() ? fmt::format("{}:{}", settings.host, settings.port.number)
-                                                 : settings.proxy_name;
-        const auto permit = co_await commons.knock(shared.executor, door);
-
-        Handle session;
-        if (settings.proxy.empty()) {
-            EngineAddress address = shared.address;
-            address.host = settings.host;
-            address.port = settings.port;
-            auto socket = co_await connect_tcp(shared.executor, address,
-                                               settings.connect_timeout.value_or(shared.limit));
-            if (!socket) {
-                co_return socket.error();
-            }
-            session =
-                SshSession::create(shared.executor, SshSession::Socket(std::move(**socket)), nullptr, where);
-        } else {
-            auto proxy = ChildProcess::start(shared.executor, settings.proxy);
-            if (!proxy) {
-                co_return proxy.error();
-            }
-            SshSession::Socket socket(std::move((*proxy)->socket()));
-            session = SshSession::create(shared.executor, std::move(socket), std::move(*proxy), where);
+        auto session =
+            co_await establish_ssh(shared->executor, shared->address, *shared->settings, shared->limit);
+        if (session) {
+            shared->links.push_back({*session});
         }
-        const Error silence{ErrorKind::timeout, "",
-                            fmt::format("{} did not answer the ssh handshake within {} s", where,
-                                        std::chrono::seconds(agreement_limit).count()),
-                            settings.proxy.empty()
-                                ? "is that an ssh server, and is the machine overloaded?"
-                                : "is the machine up? it is reached through " + settings.proxy_name};
-        const auto agreed =
-            co_await with_timeout(agree_and_check_host(session, settings), agreement_limit, silence);
-        if (!agreed) {
-            co_return explain_loss(*session, settings, agreed.error());
-        }
-        const Error no_login{ErrorKind::timeout, "",
-                             fmt::format("the login on {} did not come to an end", where),
-                             "try `ssh` by hand"};
-        const auto in = co_await with_timeout(log_in(session, settings, commons.secrets(shared.executor)),
-                                              login_limit, no_login);
-        if (!in) {
-            co_return in.error();
-        }
-        session->watch(settings.alive_interval, settings.alive_count);
         co_return session;
-    }
-
-    // A server that hangs up at once says nothing about why.
-    static Error explain_loss(const SshSession& session, const SshSettings& settings, Error error) {
-        if (!session.broken() || *session.broken() != error || !session.farewell().empty()) {
-            return error;
-        }
-        if (session.proxy() != nullptr) {
-            const auto complaint = session.proxy()->complaint();
-            error.message = fmt::format("no way to {} through {}{}{}", session.where(), settings.proxy_name,
-                                        complaint.empty() ? "" : ": ", complaint);
-            error.hint = "does `ssh` by hand come through there?";
-            return error;
-        }
-        error.message = fmt::format("{} closed the connection during the ssh handshake", session.where());
-        error.hint = "sshd may refuse this machine or be overloaded (on the host: journalctl -u ssh)";
-        return error;
     }
 
     // --- a connection to the engine on a session ---
 
-    static Task<StreamResult> open(SharedPointer shared, Handle session) {
-        const auto& path = shared->address.path;
+    static Task<StreamResult> open_socket(SharedPointer shared, Handle session) {
+        const auto path = shared->address.path;
+        auto opened = co_await SshSession::open_socket(
+            session, path.empty() ? std::string(default_engine_socket) : path);
+        if (!opened) {
+            co_return opened.error();
+        }
+        if (opened->stream) {
+            co_return std::move(opened->stream);
+        }
         if (!shared->by_command) {
-            auto opened = co_await SshSession::open_socket(
-                session, path.empty() ? std::string(default_engine_socket) : path);
-            if (!opened) {
-                co_return opened.error();
-            }
-            if (opened->stream) {
-                co_return std::move(opened->stream);
-            }
-            const auto report = co_await ask_about_socket(session, path);
+            const auto report =
+                co_await shared->asking.join([session, path] { return ask_about_socket(session, path); });
             if (!report) {
                 co_return report.error();
             }
@@ -212,21 +113,54 @@ private:
             }
             shared->by_command = true;
         }
-        auto opened = co_await SshSession::open_command(session, dial_command(path));
-        if (!opened) {
-            co_return opened.error();
+        co_return co_await dial(shared);
+    }
+
+    // Where sessions are full, one more is made: nobody waits for the end of another one's stream.
+    static Task<StreamResult> dial(SharedPointer shared) {
+        while (true) {
+            const auto link = std::ranges::find_if(shared->links, [](const Link& candidate) {
+                return !candidate.session->broken() &&
+                       candidate.session->commands_running() < candidate.places;
+            });
+            if (link == shared->links.end()) {
+                if (const auto session = co_await one_more_session(shared); !session) {
+                    co_return session.error();
+                }
+                continue;
+            }
+            const auto session = link->session;
+            const auto place = session->place_for_command();
+            auto opened =
+                co_await SshSession::open_command(session, dial_command(shared->address.path), place);
+            if (!opened) {
+                co_return opened.error();
+            }
+            if (opened->stream) {
+                co_return std::move(opened->stream);
+            }
+            if (session->commands_running() == 1) { // ours
+                co_return Error{
+                    ErrorKind::unreachable, "",
+                    fmt::format("sshd on {} starts no command: {}", session->where(), opened->refusal),
+                    "raise MaxSessions in its sshd_config, or allow `AllowStreamLocalForwarding yes`"};
+            }
+            allow_fewer(*shared, session);
         }
-        if (!opened->stream) {
-            co_return Error{
-                ErrorKind::unreachable, "",
-                fmt::format("sshd on {} starts no further command: {}", session->where(), opened->refusal),
-                "raise MaxSessions in its sshd_config, or allow `AllowStreamLocalForwarding yes`"};
+    }
+
+    // This sshd has a lower MaxSessions, or has not yet noticed the end of a command.
+    static void allow_fewer(Shared& shared, const Handle& session) {
+        for (auto& link : shared.links) {
+            if (link.session == session) {
+                link.places = std::max(link.places - 1, 1);
+            }
         }
-        co_return std::move(opened->stream);
     }
 
     static Task<Result<SocketReport>> ask_about_socket(Handle session, std::string path) {
-        auto opened = co_await SshSession::open_command(session, ask_about_socket_command(path));
+        auto opened = co_await SshSession::open_command(session, ask_about_socket_command(path),
+                                                        session->place_for_command());
         if (!opened) {
             co_return opened.error();
         }
@@ -234,7 +168,7 @@ private:
             co_return SocketReport{};
         }
         const Error late{ErrorKind::timeout, "", fmt::format("{} does not run a command", session->where()),
-                         ""};
+                         "try `ssh` by hand"};
         co_return co_await with_timeout(read_report(std::move(opened->stream)), command_limit, late);
     }
 
