@@ -78,6 +78,7 @@ Result<EngineInfo> decode_info(std::string_view text, ApiVersion negotiated) {
     for (const auto& option : fields.texts("SecurityOptions")) {
         info.rootless = info.rootless || option == "name=rootless" || option == "rootless";
     }
+    info.cdi_spec_dirs = fields.texts("CDISpecDirs");
     if (const auto* devices = fields.find("DiscoveredDevices"); devices != nullptr && devices->is_array()) {
         for (const auto& device : *devices) {
             JsonFields entry(device, "the answer to GET /info: DiscoveredDevices");
@@ -110,6 +111,7 @@ Result<std::vector<ContainerSummary>> decode_container_list(std::string_view tex
         summary.image_id = fields.text("ImageID");
         summary.state = decode_state(fields.text("State"), fields, "State");
         summary.labels = fields.map("Labels");
+        summary.created_s = fields.integer("Created");
         if (fields.failure()) {
             return *fields.failure();
         }
