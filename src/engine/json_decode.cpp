@@ -167,7 +167,7 @@ Result<ExecState> decode_exec(std::string_view text) {
     ExecState state;
     state.running = fields.flag("Running");
     state.pid = to_int(fields.integer("Pid"));
-    if (fields.find("ExitCode") != nullptr) {
+    if (!state.running && fields.find("ExitCode") != nullptr) { // Podman says 0 while it runs
         state.exit_code = to_int(fields.integer("ExitCode"));
     }
     return checked(state, fields);

@@ -24,6 +24,9 @@ Version version_of(const std::string& text) {
 
 // Tried: 4.3 drops CDI requests of its Docker API without a word, 5.4 resolves them.
 constexpr Version first_podman_with_cdi{5, 4};
+// Tried: 3.0 refuses every container whose healthcheck is turned off; Podman's release notes name 4.2 as the
+// cure.
+constexpr Version oldest_podman{4, 2};
 constexpr ApiVersion first_docker_with_cdi{1, 44}; // Engine 25.0
 
 bool wants_gpus(const HostSpec& host) {
@@ -90,6 +93,13 @@ EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const 
     if (!engine.os_type.empty() && engine.os_type != "linux") {
         verdict.errors.push_back({"the engine runs " + engine.os_type + " containers",
                                   "dockdist needs a Linux engine on every host"});
+    }
+    if (engine.podman && version_of(engine.version) < oldest_podman) {
+        verdict.errors.push_back({name +
+                                      " is too old: its Docker-compatible API refuses to create a node (no "
+                                      "container may turn its image's healthcheck off)",
+                                  "upgrade Podman on that host to 4.3 or newer, or use Docker there"});
+        return verdict;
     }
     if (wants_gpus(host) && !(host.cdi ? able.cdi : able.gpu_hook)) {
         verdict.errors.push_back(no_gpus(host, engine, able));
