@@ -92,7 +92,7 @@ def test_what_an_engine_lacks_is_said_for_every_host_before_anything_starts(lab)
         write(c, docker(lab)[0] + ", gpus: all, cdi: true", docker(lab)[1] + ", gpus: all, cdi: true", old + ", gpus: all",
               new + ", gpus: all", container="runtime: nvidia")
         for command in ("plan", "up"):
-            said = c.run(command, code=1).stderr
+            said = c.run(command, code=2).stderr
             for node, url, text in ((0, docker(lab)[0], "Engine 20.10.24+dfsg1 knows no CDI names"),
                                     (1, docker(lab)[1], "CDI is off in Engine 26.1.5+dfsg1"),
                                     (2, old, "Podman 4.3.1 ignores all GPU requests of its Docker-compatible API"),
@@ -118,7 +118,8 @@ CDI = {
     "devices": [{"name": "all", "containerEdits": {"mounts": [
         {"hostPath": "/run/lab-cdi-gpu", "containerPath": "/dev/nvidia0", "options": ["ro", "bind"]}]}}],
     "containerEdits": {"mounts": [
-        {"hostPath": "/usr/local/lib/lab/nvidia-smi", "containerPath": "/usr/bin/nvidia-smi", "options": ["ro", "bind"]}]},
+        {"hostPath": "/usr/local/lib/lab/nvidia-smi", "containerPath": "/usr/bin/nvidia-smi", "options": ["ro", "bind"]},
+        {"hostPath": "/run/lab-cdi-gpu", "containerPath": "/dev/nvidiactl", "options": ["ro", "bind"]}]},
 }
 
 
