@@ -75,6 +75,7 @@ Result<EngineInfo> decode_info(std::string_view text, ApiVersion negotiated) {
     info.system_time = fields.text("SystemTime");
     info.cpus = fields.natural("NCPU");
     info.memory = Bytes{fields.natural("MemTotal")};
+    info.rootless = fields.flag("Rootless"); // Podman
     for (const auto& option : fields.texts("SecurityOptions")) {
         info.rootless = info.rootless || option == "name=rootless" || option == "rootless";
     }

@@ -24,16 +24,24 @@ DOCKDIST = pathlib.Path(os.environ.get("DOCKDIST", ROOT / "build" / "dockdist"))
 LAB_NAME = os.environ.get("DOCKDIST_LAB", "lab")
 
 
+class UnixConnection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.host)
+
+
 class Engine:
-    """One host's engine, over its tcp port."""
+    """One host's engine, over its tcp port, or its unix socket where `address` is a path."""
 
     def __init__(self, address):
         self.address = address
 
     def call(self, method, path, body=None):
-        connection = http.client.HTTPConnection(self.address, 2375, timeout=60)
+        kind = UnixConnection if self.address.startswith("/") else http.client.HTTPConnection
+        connection = kind(self.address, 2375, timeout=60)
         headers = {"Content-Type": "application/json"} if body is not None else {}
-        connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+        connection.request(method, path, json.dumps(body) if body is not None else None, {"Host": "engine", **headers})
         response = connection.getresponse()
         data = response.read()
         connection.close()

@@ -4,6 +4,7 @@ import json
 import re
 
 from harness import ROOT, assert_in, cluster, eventually, read_until
+from rootless import rootless
 from test_ssh import Ssh
 
 
@@ -208,3 +209,25 @@ def test_docker_20_10_and_26_1_and_podman_train_as_one_cluster(lab):
             assert len(losses) == 3 and losses[-1] < losses[0], (rank, losses, done.stdout)
         c.run("down")
         c.assert_clean()
+
+
+def test_a_rootless_podman_is_a_node_beside_docker(lab):
+    with rootless(lab, lab.podman[0], "podman") as engine, cluster(lab, "t-rootless") as c:
+        own = f"unix://{engine.address}, gpus: none, address: {lab.podman_addresses[0]}"
+        write(c, docker(lab)[1], own, container="mounts: ['/shared:/shared']")
+        main_job(c)
+        assert engine.containers(cluster=c.name) == []
+        assert_in("Podman 4.3.1, rootless", c.run("plan").stderr)
+
+
+def test_rootless_docker_is_refused_among_several_hosts_and_works_alone(lab):
+    with rootless(lab, 2, "docker") as engine, cluster(lab, "t-rootless-docker") as c:
+        write(c, docker(lab)[0], f"unix://{engine.address}, gpus: none, address: {lab.addresses[1]}")
+        assert_in(f"error: node-1 (unix://{engine.address}): Engine 26.1.5+dfsg1, rootless: the host network of its containers "
+                  "is RootlessKit's", c.run("up", code=2).stderr)
+        assert engine.containers(cluster=c.name) == []
+        c.assert_clean()
+        write(c, f"unix://{engine.address}, gpus: none, nodes: 2").run("up")
+        assert c.run("exec", "node-0-0", "--", "ssh", "node-0-1", "hostname").stdout == "node-0-1\n"
+        c.run("down")
+        assert engine.containers(cluster=c.name) == []

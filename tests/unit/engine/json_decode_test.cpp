@@ -70,6 +70,14 @@ TEST_CASE("CDI devices and rootless are found in info") {
     CHECK(info->cdi_devices == std::vector<std::string>{"nvidia.com/gpu=0"});
 }
 
+TEST_CASE("rootless engines say so, each in its own way") {
+    for (const std::string engine : {"20.10", "26.1", "podman-4.3"}) {
+        CAPTURE(engine);
+        CHECK_FALSE(decode_info(recorded(engine + "/info.json"), {1, 41})->rootless);
+        CHECK(decode_info(recorded(engine + "-rootless/info.json"), {1, 41})->rootless);
+    }
+}
+
 TEST_CASE("containers of both engines") {
     for (const std::string engine : {"20.10", "26.1"}) {
         CAPTURE(engine);
