@@ -22,7 +22,8 @@ Result<T> checked(T value, const JsonFields& fields) {
 }
 
 ContainerState decode_state(const std::string& word, JsonFields& fields, const char* name) {
-    constexpr std::array<std::pair<std::string_view, ContainerState>, 9> words{{
+    // Docker's seven, then Podman's own.
+    constexpr std::array<std::pair<std::string_view, ContainerState>, 12> words{{
         {"created", ContainerState::created},
         {"running", ContainerState::running},
         {"paused", ContainerState::paused},
@@ -30,8 +31,11 @@ ContainerState decode_state(const std::string& word, JsonFields& fields, const c
         {"removing", ContainerState::removing},
         {"exited", ContainerState::exited},
         {"dead", ContainerState::dead},
-        {"stopped", ContainerState::exited},    // Podman
-        {"configured", ContainerState::created} // Podman
+        {"configured", ContainerState::created},
+        {"initialized", ContainerState::created},
+        {"stopping", ContainerState::removing}, // as good as gone: neither runs nor starts
+        {"stopped", ContainerState::exited},
+        {"unknown", ContainerState::dead},
     }};
     for (const auto& [known, state] : words) {
         if (known == word) {

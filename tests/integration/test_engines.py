@@ -163,6 +163,17 @@ def test_of_two_ups_at_once_on_podman_one_wins(lab):
         assert c.run("exec", "node-0", "--", "ssh", "node-1", "hostname").stdout == "node-1\n"
 
 
+def test_two_downs_at_once_on_podman_both_end_well(lab):
+    with cluster(lab, "t-podman-downs") as c:
+        for _ in range(3):
+            write(c, *podman(lab)).run("up")
+            clients = [c.start("down") for _ in range(2)]
+            for client in clients:
+                _, err = client.communicate(timeout=60)
+                assert client.returncode == 0, err
+            c.assert_clean()
+
+
 def test_a_name_that_is_taken_on_podman_is_a_conflict_and_stays(lab):
     with cluster(lab, "t-podman-name") as c:
         engine = lab.podman_engines[0]

@@ -170,6 +170,12 @@ TEST_CASE("containers, execs, images and volumes of Podman") {
     }
 }
 
+TEST_CASE("a container that Podman is stopping neither runs nor can be started") {
+    const auto list = decode_container_list(R"([{"Id":"x","State":"stopping"}])");
+    REQUIRE(list);
+    CHECK(list->front().state == ContainerState::removing);
+}
+
 TEST_CASE("an exec that runs has no exit code, also where Podman says 0") {
     const auto exec = decode_exec(R"({"Running":true,"Pid":15866,"ExitCode":0})");
     REQUIRE(exec);
