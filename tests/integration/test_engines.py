@@ -5,7 +5,7 @@ import re
 
 from harness import ROOT, assert_in, cluster, eventually, read_until
 from rootless import rootless
-from test_ssh import Ssh
+from test_ssh import Ssh, sshd
 
 
 def write(c, *hosts, image="dockdist-lab/busybox", container="", more=""):
@@ -66,6 +66,19 @@ def test_the_main_job_runs_on_podman_over_ssh(lab):
         ssh = Ssh(lab, c)
         write(c, *[f"ssh://root@{address}/run/podman/podman.sock" for address in lab.podman_addresses])
         main_job(c, **ssh.environment)
+
+
+def test_podman_is_reached_through_an_sshd_that_forwards_no_sockets(lab):
+    address, port = lab.podman_addresses[0], 2231
+    with sshd(lab, lab.podman[0], port, "AllowStreamLocalForwarding=no"), cluster(lab, "t-podman-dial") as c:
+        ssh = Ssh(lab, c)
+        key = next(line.split(" ", 1)[1] for line in ssh.known_hosts.read_text().splitlines() if line.startswith(address + ","))
+        with ssh.known_hosts.open("a") as file:
+            file.write(f"[{address}]:{port} {key}\n")
+        write(c, f"ssh://root@{address}:{port}/run/podman/podman.sock, gpus: none, nodes: 2").run("up", **ssh.environment)
+        assert c.run("exec", "node-0-0", "--", "ssh", "node-0-1", "cat", input="half-closed\n", **ssh.environment).stdout == "half-closed\n"
+        c.run("down", **ssh.environment)
+        c.assert_clean()
 
 
 def test_check_names_podman_and_what_it_does_in_its_own_way(lab):
