@@ -1,4 +1,4 @@
-# Tests on the lab: real Docker hosts, see scripts/lab. The first one registered brings `scripts/lab up` and
+# Tests on the lab: real Docker and Podman hosts, see scripts/lab. The first one registered brings `scripts/lab up` and
 # `scripts/lab down` around them all, under a name of their own, so that a lab somebody works with stays as it is.
 #
 #   dockdist_lab_test(NAME COMMAND …)   label "lab"; in its environment DOCKDIST_LAB=test and DOCKDIST=<the built program>
@@ -13,7 +13,7 @@ function(dockdist_lab_test name)
     get_property(registered GLOBAL PROPERTY DOCKDIST_LAB_REGISTERED)
     if(NOT registered)
         set_property(GLOBAL PROPERTY DOCKDIST_LAB_REGISTERED TRUE)
-        add_test(NAME lab/up COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up)
+        add_test(NAME lab/up COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up 4 --podman 3,4)
         set_tests_properties(lab/up PROPERTIES LABELS lab FIXTURES_SETUP lab ENVIRONMENT "${environment}"
             TIMEOUT 1800 RUN_SERIAL TRUE)
         add_test(NAME lab/down COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab down)

@@ -24,9 +24,15 @@ write_compose_file() {
             echo "    extra_hosts: [${names%, }]"
             echo "    environment:"
             echo "      LAB_GPUS: \"$(gpus_of "$number" "$gpus" "$without")\""
+            echo "      LAB_ENGINE: $(engine_of "$number")"
             echo "      LAB_CGROUP: /dockdist-lab/$name/host-$number"
             echo "    volumes:"
-            echo "      - $dir/host-$number/docker:/var/lib/docker"
+            if [[ $(engine_of "$number") == podman ]]; then
+                echo "      - $dir/host-$number/containers:/var/lib/containers"
+                echo "      - $dir/podman:/var/lib/lab-images:ro"
+            else
+                echo "      - $dir/host-$number/docker:/var/lib/docker"
+            fi
             echo "      - $dir/host-$number/etc:/etc/lab:ro"
             echo "      - $run/host-$number:/run/lab"
             echo "      - $dir/shared:/shared" # one storage for all hosts, as an NFS export would be
@@ -40,6 +46,9 @@ gpus_of() {
     [[ $without != *,$number,* ]] || gpus=0
     echo "$gpus"
 }
+
+# $podman: the numbers of hosts that run it, as in ",3,5,".
+engine_of() { [[ $podman == *,$1,* ]] && echo podman || echo docker; }
 
 make_keys() {
     local count=$1 number etc
@@ -96,19 +105,22 @@ write_env_file() {
         echo "LAB_SSH_KEY=$dir/ssh/id_ed25519"
         echo "LAB_SSH_KNOWN_HOSTS=$dir/ssh/known_hosts"
         echo "LAB_MEMLOCK=$(memlock)"
+        echo "LAB_NOFILE=$(ulimit -H -n)"
+        echo "LAB_NPROC=$(nproc_limit)"
         echo "LAB_SHARED=$dir/shared" # /shared on every host
         for ((number = 1; number <= count; number++)); do
             echo "LAB_HOST_${number}_ADDRESS=$(address_of "$number")"
             echo "LAB_HOST_${number}_SOCKET=$run/host-$number/docker.sock"
             echo "LAB_HOST_${number}_CONTAINER=host-$number"
             echo "LAB_HOST_${number}_ENGINE=$(engine_version "$run/host-$number/docker.sock")"
+            echo "LAB_HOST_${number}_KIND=$(engine_of "$number")"
             echo "LAB_HOST_${number}_GPUS=$(gpus_of "$number" "$gpus" "$without")"
         done
     } >"$dir/lab.env"
 }
 
 engine_version() {
-    curl --silent --max-time 5 --head --unix-socket "$1" http://engine/_ping | sed -n 's,^Server: Docker/\([0-9.]*\).*,\1,p'
+    curl --silent --max-time 5 --head --unix-socket "$1" http://engine/_ping | sed -n 's,^Server: \(Docker\|Libpod\)/\([0-9.]*\).*,\2,p'
 }
 
 # What a container may lock is what this machine's limit leaves to the lab's engines.
@@ -116,6 +128,14 @@ memlock() {
     local limit
     limit=$(ulimit -H -l)
     [[ $limit == unlimited ]] && echo "$limit" || echo "${limit}k"
+}
+
+# Podman's own limit on itself.
+nproc_limit() {
+    local limit most
+    limit=$(ulimit -H -u)
+    most=$(</proc/sys/kernel/pid_max)
+    [[ $limit == unlimited ]] || ((limit > most)) && echo "$most" || echo "$limit"
 }
 
 write_cluster_file() {
@@ -132,6 +152,7 @@ write_cluster_file() {
         done
         echo "container:"
         echo "  shm_size: 256m"
-        echo "  ulimits: {memlock: $(memlock)}"
+        # Podman raises open files and processes to a million unless it is told, and the lab's hosts may not.
+        echo "  ulimits: {memlock: $(memlock)$([[ $podman == , ]] || echo ", nofile: $(ulimit -H -n), nproc: $(nproc_limit)")}"
     } >"$dir/cluster.yaml"
 }

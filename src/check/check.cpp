@@ -139,7 +139,7 @@ Task<void> add_host_rows(const ClusterSpec& spec, const Engines& engines, const 
                          CheckReport& report) {
     std::vector<Task<std::vector<CheckRow>>> checks;
     for (std::size_t i = 0; i < spec.hosts.size(); ++i) {
-        checks.push_back(observation.reached[i] ? check_engine(spec.hosts[i], *engines[i])
+        checks.push_back(observation.reached[i] ? check_engine(spec, spec.hosts[i], *engines[i])
                                                 : not_reached(spec.hosts[i], observation.errors));
     }
     const auto answers = co_await run_all(std::move(checks));

@@ -1,6 +1,7 @@
 #include "check/engine_row.hpp"
 
 #include "core/timestamp.hpp"
+#include "plan/engine_abilities.hpp"
 
 #include <fmt/format.h>
 
@@ -45,7 +46,8 @@ CheckRow judge_clock(const std::string& subject, std::chrono::milliseconds ahead
     return row;
 }
 
-Task<std::vector<CheckRow>> check_engine(const HostSpec& host, ContainerEngine& engine) {
+Task<std::vector<CheckRow>> check_engine(const ClusterSpec& spec, const HostSpec& host,
+                                         ContainerEngine& engine) {
     constexpr int tries = 3;
     auto shortest = Clock::duration::max();
     for (int i = 0; i < tries; ++i) {
@@ -66,10 +68,24 @@ Task<std::vector<CheckRow>> check_engine(const HostSpec& host, ContainerEngine& 
     std::vector<CheckRow> rows{
         {.subject = host.name.str(),
          .check = "engine",
-         .text = fmt::format("Engine {}, API {}.{}, {}{}, round trip {:.1f} ms", info->version,
-                             info->api.major, info->api.minor, address.url,
+         .text = fmt::format("{}, API {}.{}, {}{}, round trip {:.1f} ms", engine_name(*info), info->api.major,
+                             info->api.minor, address.url,
                              address.scheme == EngineAddress::Scheme::tls ? " (TLS)" : "",
                              Milliseconds(shortest).count())}};
+    const auto verdict = judge_engine(spec, host, *info);
+    const auto add = [&](CheckRow::State state, const EngineRemark& remark) {
+        rows.push_back({.state = state,
+                        .subject = host.name.str(),
+                        .check = "engine",
+                        .text = remark.message,
+                        .hint = remark.hint});
+    };
+    for (const auto& remark : verdict.errors) {
+        add(CheckRow::State::fail, remark);
+    }
+    for (const auto& remark : verdict.warnings) {
+        add(CheckRow::State::warn, remark);
+    }
     if (const auto theirs = parse_timestamp(info->system_time)) {
         const auto ours =
             asked_at + std::chrono::duration_cast<std::chrono::system_clock::duration>(took / 2);

@@ -10,9 +10,10 @@
 
 namespace dockdist {
 
-// A few round trips, side by side with other hosts'. Rows: "engine", and "clock" where the engine tells its
-// time.
-Task<std::vector<CheckRow>> check_engine(const HostSpec& host, ContainerEngine& engine);
+// A few round trips, side by side with other hosts'. Rows: "engine", one more for each thing that the engine
+// cannot do or does in its own way, and "clock" where it tells its time.
+Task<std::vector<CheckRow>> check_engine(const ClusterSpec& spec, const HostSpec& host,
+                                         ContainerEngine& engine);
 
 // Pure. `ahead`: how far the host's clock is before this machine's; known to half a round trip.
 CheckRow judge_clock(const std::string& subject, std::chrono::milliseconds ahead,

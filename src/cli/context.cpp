@@ -73,10 +73,7 @@ Loaded load(const Context& context, Secrets secrets) {
     }
     auto loaded = load_spec_file(file, client_environment, {.resolve_secrets = secrets == Secrets::resolve});
     for (const auto& warning : loaded.warnings) {
-        context.reporter->on(
-            {.kind = Event::Kind::warning,
-             .subject = warning.where,
-             .text = warning.message + (warning.hint.empty() ? "" : " (" + warning.hint + ")")});
+        context.reporter->on(warning_event(warning));
     }
     return {.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
 }

@@ -59,6 +59,9 @@ Task<int> run_plan(Context& context) {
     if (!planned.errors.empty()) {
         co_return context.fail(planned.errors);
     }
+    for (const auto& warning : planned.warnings) {
+        context.reporter->on(warning_event(warning));
+    }
     if (context.json()) {
         context.print_json(
             {{"cluster", cluster.spec.name.str()}, {"operations", to_json(planned.plan, cluster.spec)}});

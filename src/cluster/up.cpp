@@ -59,6 +59,9 @@ private:
         if (!planned.errors.empty()) {
             co_return planned.errors;
         }
+        for (const auto& warning : planned.warnings) {
+            reporter_.on(warning_event(warning));
+        }
         const auto& plan = planned.plan;
         if (plan.empty()) {
             result.nodes = ready_nodes(spec_, observed_).nodes;

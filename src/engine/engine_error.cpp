@@ -33,13 +33,16 @@ constexpr std::array<KnownMessage, 24> known_messages{{
     {"unknown runtime specified",
      "that runtime is not set up on the host (docker info shows those that are)"},
     {"bind source path does not exist", "make that folder on the host, or correct `container.mounts`"},
-    {"error setting rlimit", "the Docker daemon on that host may not raise this limit: set "
-                             "`container.ulimits.memlock` to what it allows, or give its "
-                             "systemd unit LimitMEMLOCK=infinity"},
+    {"error setting rlimit",
+     "the Docker daemon on that host may not raise this limit: set "
+     "`container.ulimits.memlock` to what it allows, or give its "
+     "systemd unit LimitMEMLOCK=infinity; Podman raises `nofile` and `nproc` too, unless "
+     "`container.ulimits` sets them"},
     {"error setting ulimit", "the Docker daemon on that host may not raise this limit: set "
                              "`container.ulimits.memlock` to what it allows"},
-    {"rlimit", "the Docker daemon on that host may not raise this limit: set `container.ulimits.memlock` to "
-               "what it allows"},
+    {"rlimit",
+     "the engine on that host may not raise this limit: set `container.ulimits.memlock` (with Podman also "
+     "`nofile` and `nproc`, which it raises unless they are set) to what it allows"},
     {"client version",
      "this engine is too old or too new for this dockdist; dockdist speaks API 1.40 to 1.51"},
     {"toomanyrequests", "the registry limits anonymous pulls: log in (docker login), or use a mirror"},
@@ -51,7 +54,7 @@ constexpr std::array<KnownMessage, 24> known_messages{{
     {"no such host", "that host cannot resolve the registry's name: check its DNS and network"},
     {"address already in use", "another program holds that port: choose another one in cluster.yaml"},
     {"port is already allocated", "another container holds that port: choose another one in cluster.yaml"},
-    {"is already in use by container",
+    {"is already in use by",
      "a container of that name is there already: another cluster of the same name? choose another `name:`"},
     {"no space left on device", "free disk space on that host (docker system df)"},
     {"permission denied",
@@ -81,10 +84,12 @@ Error engine_error(const HttpResponse& response, std::string_view what) {
                 "check the host's address: a web server or a proxy may stand there"};
     }
     Error error;
-    error.kind = status == 404   ? ErrorKind::not_found
-                 : status == 409 ? ErrorKind::conflict
-                                 : ErrorKind::engine;
     const auto message = decode_error_message(response.body);
+    // Podman before 6.0 answers 500 where Docker answers 409.
+    const bool name_taken = message.find("that name is already in use") != std::string::npos;
+    error.kind = status == 404                 ? ErrorKind::not_found
+                 : status == 409 || name_taken ? ErrorKind::conflict
+                                               : ErrorKind::engine;
     error.message = message.empty() ? fmt::format("{}: the engine answered with status {}", what, status)
                                     : fmt::format("{}: {}", what, message);
     error.hint = engine_hint(message);

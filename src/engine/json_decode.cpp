@@ -22,7 +22,8 @@ Result<T> checked(T value, const JsonFields& fields) {
 }
 
 ContainerState decode_state(const std::string& word, JsonFields& fields, const char* name) {
-    constexpr std::array<std::pair<std::string_view, ContainerState>, 9> words{{
+    // Docker's seven, then Podman's own.
+    constexpr std::array<std::pair<std::string_view, ContainerState>, 12> words{{
         {"created", ContainerState::created},
         {"running", ContainerState::running},
         {"paused", ContainerState::paused},
@@ -30,8 +31,11 @@ ContainerState decode_state(const std::string& word, JsonFields& fields, const c
         {"removing", ContainerState::removing},
         {"exited", ContainerState::exited},
         {"dead", ContainerState::dead},
-        {"stopped", ContainerState::exited},    // Podman
-        {"configured", ContainerState::created} // Podman
+        {"configured", ContainerState::created},
+        {"initialized", ContainerState::created},
+        {"stopping", ContainerState::removing}, // as good as gone: neither runs nor starts
+        {"stopped", ContainerState::exited},
+        {"unknown", ContainerState::dead},
     }};
     for (const auto& [known, state] : words) {
         if (known == word) {
@@ -75,9 +79,11 @@ Result<EngineInfo> decode_info(std::string_view text, ApiVersion negotiated) {
     info.system_time = fields.text("SystemTime");
     info.cpus = fields.natural("NCPU");
     info.memory = Bytes{fields.natural("MemTotal")};
+    info.rootless = fields.flag("Rootless"); // Podman
     for (const auto& option : fields.texts("SecurityOptions")) {
         info.rootless = info.rootless || option == "name=rootless" || option == "rootless";
     }
+    info.cdi_spec_dirs = fields.texts("CDISpecDirs");
     if (const auto* devices = fields.find("DiscoveredDevices"); devices != nullptr && devices->is_array()) {
         for (const auto& device : *devices) {
             JsonFields entry(device, "the answer to GET /info: DiscoveredDevices");
@@ -110,6 +116,7 @@ Result<std::vector<ContainerSummary>> decode_container_list(std::string_view tex
         summary.image_id = fields.text("ImageID");
         summary.state = decode_state(fields.text("State"), fields, "State");
         summary.labels = fields.map("Labels");
+        summary.created_s = fields.integer("Created");
         if (fields.failure()) {
             return *fields.failure();
         }
@@ -165,7 +172,7 @@ Result<ExecState> decode_exec(std::string_view text) {
     ExecState state;
     state.running = fields.flag("Running");
     state.pid = to_int(fields.integer("Pid"));
-    if (fields.find("ExitCode") != nullptr) {
+    if (!state.running && fields.find("ExitCode") != nullptr) { // Podman says 0 while it runs
         state.exit_code = to_int(fields.integer("ExitCode"));
     }
     return checked(state, fields);

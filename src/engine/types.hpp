@@ -40,7 +40,8 @@ struct EngineInfo {
     Bytes memory{};
     bool podman = false;
     bool rootless = false;
-    std::vector<std::string> cdi_devices{}; // DiscoveredDevices (API 1.50), "nvidia.com/gpu=0"; else empty
+    std::vector<std::string> cdi_devices{};   // DiscoveredDevices (API 1.50), "nvidia.com/gpu=0"; else empty
+    std::vector<std::string> cdi_spec_dirs{}; // Docker, from API 1.44; empty where CDI is off
 };
 
 // --- containers --------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "observe/observe.hpp"
 
 #include "async/run_all.hpp"
+#include "plan/engine_abilities.hpp"
 #include "plan/labels.hpp"
 #include "plan/plan.hpp"
 #include "report/step.hpp"
@@ -160,7 +161,7 @@ Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine
         error.where = host_label(host);
         co_return error;
     }
-    step.finished(result->engine.version.empty() ? "reached" : "reached, Engine " + result->engine.version);
+    step.finished(result->engine.version.empty() ? "reached" : "reached, " + engine_name(result->engine));
     co_return result;
 }
 

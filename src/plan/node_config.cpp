@@ -125,10 +125,12 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
     config.log_options = {{"max-size", "1m"}, {"max-file", "2"}};
     if (rdma) {
         config.devices.emplace_back("/dev/infiniband");
-        config.mounts.push_back({.type = Mount::Type::bind,
-                                 .source = "/dev/infiniband",
-                                 .target = "/run/dockdist.infiniband",
-                                 .read_only = true});
+        if (input.engine.refuses_mounts) {
+            config.mounts.push_back({.type = Mount::Type::bind,
+                                     .source = "/dev/infiniband",
+                                     .target = "/run/dockdist.infiniband",
+                                     .read_only = true});
+        }
         if (std::ranges::find(config.cap_add, "IPC_LOCK") == config.cap_add.end()) {
             config.cap_add.emplace_back("IPC_LOCK");
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/types.hpp"
+#include "plan/engine_abilities.hpp"
 #include "spec/cluster_spec.hpp"
 
 #include <string>
@@ -13,10 +14,12 @@ struct NodeConfigInput {
     const NodeSpec& node;
     const ImageDetails* image = nullptr; // null while the image is not there yet
     std::string toolkit_version{};
+    EngineAbilities engine{};
 };
 
 // Without labels. `rdma`: ask for /dev/infiniband, which the engine refuses at create where the host has
-// none.
+// none: Docker for the mount (a missing device it refuses at start only), Podman for the device (a missing
+// mount it would make).
 ContainerConfig node_config(const NodeConfigInput& input, bool rdma);
 
 // A container that is never started: it holds the toolkit's volume writable while the tar is put there.

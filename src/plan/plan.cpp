@@ -1,5 +1,6 @@
 #include "plan/plan.hpp"
 
+#include "plan/engine_abilities.hpp"
 #include "plan/labels.hpp"
 #include "plan/node_config.hpp"
 
@@ -45,16 +46,8 @@ private:
 
     void check_host(std::size_t host) {
         const auto& engine = seen(host).engine;
-        const auto& asked = spec_.hosts[host];
-        if (!engine.os_type.empty() && engine.os_type != "linux") {
-            fail(host, ErrorKind::config, "the engine runs " + engine.os_type + " containers",
-                 "dockdist needs a Linux engine on every host");
-        }
-        const bool wants_gpus = asked.gpus.kind != GpuSpec::Kind::none &&
-                                !(asked.gpus.kind == GpuSpec::Kind::count && asked.gpus.count == 0);
-        if (engine.podman && wants_gpus && !asked.cdi) {
-            fail(host, ErrorKind::config, "Podman ignores GPU requests that are not CDI names",
-                 "set `cdi: true` for this host, or `gpus: none`");
+        for (auto& error : judge_engine(spec_, spec_.hosts[host], engine).errors) {
+            fail(host, ErrorKind::config, std::move(error.message), std::move(error.hint));
         }
         const auto& image = seen(host).image;
         if (image && spec_.image.platform.empty() && !image->architecture.empty() &&
@@ -66,10 +59,10 @@ private:
     }
 
     static bool same_architecture(const ImageDetails& image, const EngineInfo& engine) {
-        if (engine.architecture == "x86_64") {
+        if (engine.architecture == "x86_64" || engine.architecture == "amd64") { // Podman has Go's names
             return image.architecture == "amd64";
         }
-        if (engine.architecture == "aarch64") {
+        if (engine.architecture == "aarch64" || engine.architecture == "arm64") {
             return image.architecture == "arm64";
         }
         return true;
@@ -87,12 +80,15 @@ private:
         return config;
     }
 
+    NodeConfigInput input_for(const NodeSpec& node) const {
+        const auto& host = seen(node.host);
+        return {spec_, node, host.image ? &*host.image : nullptr, context_.toolkit_version,
+                abilities_of(host.engine)};
+    }
+
     void plan_node(const NodeSpec& node) {
         const auto& host = seen(node.host);
-        const bool rdma = spec_.container.devices_auto;
-        const NodeConfigInput input{spec_, node, host.image ? &*host.image : nullptr,
-                                    context_.toolkit_version};
-        const auto config = node_config(input, rdma);
+        const auto config = node_config(input_for(node), spec_.container.devices_auto);
         const auto print = fingerprint(config);
         const auto there = std::ranges::find(host.nodes, node.name, &ObservedNode::node);
         if (there == host.nodes.end()) {
@@ -165,10 +161,7 @@ private:
                              .config = labelled(config, node, print),
                              .cause = std::move(cause)};
         if (spec_.container.devices_auto) {
-            const NodeConfigInput input{spec_, node,
-                                        seen(node.host).image ? &*seen(node.host).image : nullptr,
-                                        context_.toolkit_version};
-            operation.without_rdma = labelled(node_config(input, false), node, print);
+            operation.without_rdma = labelled(node_config(input_for(node), false), node, print);
         }
         result_.plan.creates.push_back(std::move(operation));
         result_.plan.starts.push_back({node.host, node.name, {}, ""});
@@ -194,6 +187,10 @@ private:
             creating.insert(create.host);
         }
         for (const auto host : creating) {
+            for (auto& warning : judge_engine(spec_, spec_.hosts[host], seen(host).engine).warnings) {
+                result_.warnings.push_back({ErrorKind::config, host_label(spec_.hosts[host]),
+                                            std::move(warning.message), std::move(warning.hint)});
+            }
             const bool always = spec_.image.pull == ImageSpec::Pull::always;
             if (!seen(host).image && spec_.image.pull == ImageSpec::Pull::never) {
                 fail(host, ErrorKind::not_found, "the image " + spec_.image.ref.str() + " is not there",

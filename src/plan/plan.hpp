@@ -77,11 +77,12 @@ struct PlanContext {
 };
 
 // Errors: conflict when a cluster of that name was made from elsewhere and differs; config when an engine
-// cannot do what the spec asks (Podman and GPUs by NVIDIA's hook, an image of another architecture, …). All
-// of them at once.
+// cannot do what the spec asks (engine_abilities.hpp; an image of another architecture, …). All of them at
+// once.
 struct PlanResult {
     Plan plan{};
     Errors errors{};
+    Errors warnings{}; // about hosts that a node is made on
 };
 PlanResult make_plan(const ClusterSpec& spec, const ObservedCluster& observed, const PlanContext& context);
 

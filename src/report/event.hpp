@@ -30,6 +30,13 @@ struct Event {
     std::chrono::milliseconds elapsed{0};
 };
 
+// An error's text and hint as a warning.
+inline Event warning_event(const Error& about) {
+    return {.kind = Event::Kind::warning,
+            .subject = about.where,
+            .text = about.message + (about.hint.empty() ? "" : " (" + about.hint + ")")};
+}
+
 class Reporter {
 public:
     Reporter() = default;

@@ -24,16 +24,24 @@ DOCKDIST = pathlib.Path(os.environ.get("DOCKDIST", ROOT / "build" / "dockdist"))
 LAB_NAME = os.environ.get("DOCKDIST_LAB", "lab")
 
 
+class UnixConnection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.host)
+
+
 class Engine:
-    """One host's engine, over its tcp port."""
+    """One host's engine, over its tcp port, or its unix socket where `address` is a path."""
 
     def __init__(self, address):
         self.address = address
 
     def call(self, method, path, body=None):
-        connection = http.client.HTTPConnection(self.address, 2375, timeout=60)
+        kind = UnixConnection if self.address.startswith("/") else http.client.HTTPConnection
+        connection = kind(self.address, 2375, timeout=60)
         headers = {"Content-Type": "application/json"} if body is not None else {}
-        connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+        connection.request(method, path, json.dumps(body) if body is not None else None, {"Host": "engine", **headers})
         response = connection.getresponse()
         data = response.read()
         connection.close()
@@ -62,14 +70,21 @@ class Lab:
         for line in (pathlib.Path("/var/lib/dockdist-lab") / LAB_NAME / "lab.env").read_text().splitlines():
             key, _, value = line.partition("=")
             self.env[key] = value.strip("'\"")
-        self.count = int(self.env["LAB_HOSTS"])
-        self.addresses = [self.env[f"LAB_HOST_{i}_ADDRESS"] for i in range(1, self.count + 1)]
-        self.sockets = [self.env[f"LAB_HOST_{i}_SOCKET"] for i in range(1, self.count + 1)]
+        hosts = range(1, int(self.env["LAB_HOSTS"]) + 1)
+        docker = [i for i in hosts if self.env[f"LAB_HOST_{i}_KIND"] == "docker"]
+        self.count = len(docker)
+        self.addresses = [self.env[f"LAB_HOST_{i}_ADDRESS"] for i in docker]
+        self.sockets = [self.env[f"LAB_HOST_{i}_SOCKET"] for i in docker]
         self.engines = [Engine(address) for address in self.addresses]
+        self.podman = [i for i in hosts if i not in docker]  # numbers of hosts, 4.3 before 5.4
+        self.podman_addresses = [self.env[f"LAB_HOST_{i}_ADDRESS"] for i in self.podman]
+        self.podman_sockets = [self.env[f"LAB_HOST_{i}_SOCKET"] for i in self.podman]
+        self.podman_engines = [Engine(address) for address in self.podman_addresses]
+        self.all_engines = self.engines + self.podman_engines
         self.memlock = self.env["LAB_MEMLOCK"]
         self.shared = pathlib.Path(self.env["LAB_SHARED"])
         # Only the lab's own link leads to its addresses: a lab that is down must not send its tests' packets elsewhere.
-        for address in self.addresses:
+        for address in self.addresses + self.podman_addresses:
             route = subprocess.run(["ip", "-4", "route", "get", address], check=True, capture_output=True, text=True).stdout
             assert self.env["LAB_MACHINE_ADDRESS"] in route, f"{address} is not reached through the lab: {route}"
 
@@ -118,13 +133,13 @@ class Cluster:
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def container(self, node):
-        for engine in self.lab.engines:
+        for engine in self.lab.all_engines:
             for found in engine.containers(cluster=self.name, node=node):
                 return engine, found["Id"]
         raise AssertionError(f"no container of {node}")
 
     def all_containers(self):
-        return [c for engine in self.lab.engines for c in engine.containers(cluster=self.name)]
+        return [c for engine in self.lab.all_engines for c in engine.containers(cluster=self.name)]
 
     def assert_clean(self):
         left = [c["Names"] for c in self.all_containers()]
@@ -144,7 +159,7 @@ def cluster(lab, name):
 
 def remove_all(lab, name):
     """By the engines' own API: nothing of one test may meet the next, whatever the program under test does."""
-    for engine in lab.engines:
+    for engine in lab.all_engines:
         for found in engine.containers(cluster=name):
             engine.call("DELETE", f"/v1.40/containers/{found['Id']}?force=1&v=1")
 

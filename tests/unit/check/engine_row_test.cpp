@@ -8,6 +8,16 @@
 using namespace dockdist;
 using namespace std::chrono_literals;
 
+namespace {
+
+ClusterSpec one_host() {
+    ClusterSpec spec;
+    spec.hosts.push_back({.name = HostName("a"), .gpus = {.kind = GpuSpec::Kind::none}});
+    return spec;
+}
+
+} // namespace
+
 TEST_CASE("a clock is judged by how far it is off, as well as the round trip lets one know") {
     CHECK(judge_clock("a", 20ms, 1ms).text == "as on this machine");
     CHECK(judge_clock("a", -1500ms, 1ms).text == "1.5 s behind this machine's");
@@ -21,16 +31,37 @@ TEST_CASE("a clock is judged by how far it is off, as well as the round trip let
 
 TEST_CASE("an engine's row names version, API, address and round trip; a wrong clock has a row of its own") {
     boost::asio::io_context io;
+    const auto spec = one_host();
     FakeEngine engine(io.get_executor(), "a");
     engine.engine_info.version = "26.1.5";
     engine.engine_info.api = {1, 45};
     engine.engine_info.system_time = "2001-01-01T00:00:00Z";
-    const auto rows = run_task(io, check_engine({.name = HostName("a")}, engine));
+    const auto rows = run_task(io, check_engine(spec, spec.hosts.front(), engine));
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].text.starts_with("Engine 26.1.5, API 1.45, "));
     CHECK(rows[0].text.ends_with(" ms"));
     CHECK(rows[1].check == "clock");
     CHECK(rows[1].state == CheckRow::State::warn);
     engine.engine_info.system_time.clear();
-    CHECK(run_task(io, check_engine({.name = HostName("a")}, engine)).size() == 1);
+    CHECK(run_task(io, check_engine(spec, spec.hosts.front(), engine)).size() == 1);
+}
+
+TEST_CASE("what an engine cannot do is a row that fails, what it does in its own way one that warns") {
+    boost::asio::io_context io;
+    auto spec = one_host();
+    spec.hosts.front().gpus.kind = GpuSpec::Kind::all;
+    spec.container.mounts = {{.source = "/data", .target = "/data"}};
+    FakeEngine engine(io.get_executor(), "a");
+    engine.engine_info = {.api = {1, 41}, .version = "4.3.1", .podman = true};
+    const auto rows = run_task(io, check_engine(spec, spec.hosts.front(), engine));
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0].text.starts_with("Podman 4.3.1, API 1.41, "));
+    CHECK(rows[0].state == CheckRow::State::pass);
+    CHECK(rows[1].text == "Podman 4.3.1 ignores all GPU requests of its Docker-compatible API");
+    CHECK(rows[1].state == CheckRow::State::fail);
+    CHECK(rows[1].hint.starts_with("upgrade Podman on that host to 5.4"));
+    CHECK(rows[2].state == CheckRow::State::warn);
+    for (const auto& row : rows) {
+        CHECK(row.check == "engine");
+    }
 }

@@ -70,6 +70,14 @@ TEST_CASE("CDI devices and rootless are found in info") {
     CHECK(info->cdi_devices == std::vector<std::string>{"nvidia.com/gpu=0"});
 }
 
+TEST_CASE("rootless engines say so, each in its own way") {
+    for (const std::string engine : {"20.10", "26.1", "podman-4.3"}) {
+        CAPTURE(engine);
+        CHECK_FALSE(decode_info(recorded(engine + "/info.json"), {1, 41})->rootless);
+        CHECK(decode_info(recorded(engine + "-rootless/info.json"), {1, 41})->rootless);
+    }
+}
+
 TEST_CASE("containers of both engines") {
     for (const std::string engine : {"20.10", "26.1"}) {
         CAPTURE(engine);
@@ -81,6 +89,7 @@ TEST_CASE("containers of both engines") {
         CHECK(list->front().image.str() == "bb");
         CHECK(list->front().state == ContainerState::running);
         CHECK(list->front().labels == Labels{{"dockdist.cluster", "vision"}});
+        CHECK(list->front().created_s > 1'700'000'000);
 
         const auto created = decode_container(recorded(engine + "/container_created.json"));
         REQUIRE(created);
@@ -128,6 +137,49 @@ TEST_CASE("images and volumes of both engines") {
         CHECK(volume->name == "rec");
         CHECK(volume->labels == Labels{{"a", "b"}});
     }
+}
+
+TEST_CASE("containers, execs, images and volumes of Podman") {
+    for (const std::string engine : {"podman-4.3", "podman-5.4"}) {
+        CAPTURE(engine);
+        const auto list = decode_container_list(recorded(engine + "/containers.json"));
+        REQUIRE(list);
+        REQUIRE(list->size() == 1);
+        CHECK(list->front().name == "recorded");
+        CHECK(list->front().image.str() == "localhost/dockdist-lab/busybox:latest");
+        CHECK(list->front().state == ContainerState::running);
+        CHECK(list->front().labels == Labels{{"dockdist.cluster", "vision"}});
+        CHECK(list->front().created_s > 1'700'000'000);
+
+        const auto image = decode_image(recorded(engine + "/image.json"));
+        REQUIRE(image);
+        CHECK(image->id == list->front().image_id); // or every `up` would make every node anew
+        CHECK(image->architecture == "amd64");
+
+        CHECK(decode_container(recorded(engine + "/container_created.json"))->state ==
+              ContainerState::created);
+        const auto running = decode_container(recorded(engine + "/container_running.json"));
+        REQUIRE(running);
+        CHECK(running->state == ContainerState::running);
+        CHECK(decode_id(recorded(engine + "/create.json"), "x").value() == running->id.str());
+
+        const auto ended = decode_exec(recorded(engine + "/exec_ended.json"));
+        REQUIRE(ended);
+        CHECK(ended->exit_code == 3);
+        CHECK(decode_volume(recorded(engine + "/volume.json"))->name == "rec");
+    }
+}
+
+TEST_CASE("a container that Podman is stopping neither runs nor can be started") {
+    const auto list = decode_container_list(R"([{"Id":"x","State":"stopping"}])");
+    REQUIRE(list);
+    CHECK(list->front().state == ContainerState::removing);
+}
+
+TEST_CASE("an exec that runs has no exit code, also where Podman says 0") {
+    const auto exec = decode_exec(R"({"Running":true,"Pid":15866,"ExitCode":0})");
+    REQUIRE(exec);
+    CHECK_FALSE(exec->exit_code.has_value());
 }
 
 TEST_CASE("events of both engines") {
@@ -219,6 +271,24 @@ TEST_CASE("the engines' refusals, and what to do about them") {
         CHECK(refusal(400, engine + "/too_new.txt").hint.find("API 1.40 to 1.51") != std::string::npos);
         CHECK(refusal(400, engine + "/too_old.txt").message.find("Minimum supported API version") !=
               std::string::npos);
+    }
+}
+
+TEST_CASE("Podman's refusals mean what Docker's do, by other statuses") {
+    for (const std::string engine : {"podman-4.3", "podman-5.4"}) {
+        CAPTURE(engine);
+        const auto refusal = [&](int status, const std::string& file) {
+            return engine_error({status, {}, recorded(engine + file)}, "create x");
+        };
+        const auto taken = refusal(500, "/name_taken.json");
+        CHECK(taken.kind == ErrorKind::conflict);
+        CHECK(taken.hint.find("another cluster of the same name?") != std::string::npos);
+        CHECK(refusal(404, "/no_such_image.json").kind == ErrorKind::not_found);
+        CHECK(refusal(500, "/rlimit.json").hint.find("`nofile` and `nproc`") != std::string::npos);
+        // What `up` looks for before it goes on without RDMA.
+        CHECK(refusal(500, "/no_device.json").message ==
+              "create x: container create: stat /dev/infiniband: no such file or directory");
+        CHECK(refusal(500, "/no_device.json").kind == ErrorKind::engine);
     }
 }
 

@@ -131,11 +131,12 @@ TEST_CASE("every host that cannot do what is asked is told of at once") {
     auto observed = fresh(spec);
     observed.hosts[0].engine.os_type = "windows";
     observed.hosts[1].engine.podman = true;
+    observed.hosts[1].engine.version = "5.4.2";
     observed.hosts[2].image->architecture = "arm64";
     const auto result = make_plan(spec, observed, context());
     REQUIRE(result.errors.size() == 3);
     CHECK(result.errors[0].message == "the engine runs windows containers");
-    CHECK(result.errors[1].message == "Podman ignores GPU requests that are not CDI names");
+    CHECK(result.errors[1].message == "Podman 5.4.2 ignores GPU requests that are not CDI names");
     CHECK(result.errors[2].message == "the image is for arm64, the host is x86_64");
 }
 

@@ -1,0 +1,188 @@
+#include "cluster_builder.hpp"
+#include "plan/engine_abilities.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace dockdist;
+using namespace dockdist::testing;
+
+namespace {
+
+EngineInfo docker(std::string version, ApiVersion api) {
+    return {.api = api, .version = std::move(version), .architecture = "x86_64", .os_type = "linux"};
+}
+
+EngineInfo podman(std::string version) {
+    return {.api = {1, 41},
+            .version = std::move(version),
+            .architecture = "amd64",
+            .os_type = "linux",
+            .podman = true};
+}
+
+ClusterSpec without_gpus(int hosts) {
+    auto spec = spec_of(hosts);
+    for (auto& host : spec.hosts) {
+        host.gpus.kind = GpuSpec::Kind::none;
+    }
+    return spec;
+}
+
+std::vector<std::string> errors(const ClusterSpec& spec, const EngineInfo& engine) {
+    std::vector<std::string> messages;
+    for (const auto& error : judge_engine(spec, spec.hosts.front(), engine).errors) {
+        messages.push_back(error.message + " -> " + error.hint);
+    }
+    return messages;
+}
+
+std::vector<std::string> warnings(const ClusterSpec& spec, const EngineInfo& engine) {
+    std::vector<std::string> messages;
+    for (const auto& warning : judge_engine(spec, spec.hosts.front(), engine).warnings) {
+        messages.push_back(warning.message);
+    }
+    return messages;
+}
+
+using Messages = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("an engine is called by its kind, version, and whether it is rootless") {
+    CHECK(engine_name(docker("26.1.5", {1, 45})) == "Engine 26.1.5");
+    CHECK(engine_name(podman("5.4.2")) == "Podman 5.4.2");
+    auto rootless = podman("5.4.2");
+    rootless.rootless = true;
+    CHECK(engine_name(rootless) == "Podman 5.4.2, rootless");
+}
+
+TEST_CASE("Docker from 20.10 to 29 does what a file with GPUs asks for") {
+    for (const auto& engine :
+         {docker("20.10.24", {1, 41}), docker("26.1.5", {1, 45}), docker("29.0.1", {1, 51})}) {
+        CHECK(errors(spec_of(2), engine).empty());
+        CHECK(warnings(spec_of(2), engine).empty());
+    }
+}
+
+TEST_CASE("GPUs on Podman: by CDI names, from 5.4 on") {
+    auto spec = spec_of(1);
+    CHECK(errors(spec, podman("5.4.2")) ==
+          Messages{"Podman 5.4.2 ignores GPU requests that are not CDI names -> set `cdi: true` for this "
+                   "host (its CDI "
+                   "file: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or `gpus: none`"});
+    spec.hosts[0].cdi = true;
+    CHECK(errors(spec, podman("5.4.2")).empty());
+    for (const bool cdi : {false, true}) {
+        spec.hosts[0].cdi = cdi;
+        CHECK(errors(spec, podman("4.3.1")) ==
+              Messages{"Podman 4.3.1 ignores all GPU requests of its Docker-compatible API -> upgrade Podman "
+                       "on that "
+                       "host to 5.4 or newer and set `cdi: true`, use Docker there, or set `gpus: none`"});
+    }
+    spec.hosts[0].gpus = {.kind = GpuSpec::Kind::count, .count = 0};
+    CHECK(errors(spec, podman("4.3.1")).empty());
+}
+
+TEST_CASE("CDI names on Docker: from 25 on, and where the daemon has it on") {
+    auto spec = spec_of(1);
+    spec.hosts[0].cdi = true;
+    CHECK(
+        errors(spec, docker("20.10.24", {1, 41})) ==
+        Messages{
+            "Engine 20.10.24 knows no CDI names -> upgrade Docker on that host to 25 or newer, or leave out "
+            "`cdi:`"});
+    auto engine = docker("26.1.5", {1, 45});
+    CHECK(errors(spec, engine) ==
+          Messages{R"(CDI is off in Engine 26.1.5 -> write "features": {"cdi": true} into the host's )"
+                   "/etc/docker/daemon.json and restart Docker, or leave out `cdi:`"});
+    engine.cdi_spec_dirs = {"/etc/cdi", "/var/run/cdi"};
+    CHECK(errors(spec, engine).empty());
+}
+
+TEST_CASE("a Podman that is too old is told so, and of nothing else") {
+    CHECK(errors(spec_of(1), podman("3.0.1")) ==
+          Messages{"Podman 3.0.1 is too old: its Docker-compatible API refuses to create a node (no "
+                   "container may turn "
+                   "its image's healthcheck off) -> upgrade Podman on that host to 4.3 or newer, or use "
+                   "Docker there"});
+    for (const auto* version : {"4.2.0", "4.10.1", "10.0.0"}) {
+        CHECK(errors(without_gpus(1), podman(version)).empty());
+    }
+    CHECK(errors(without_gpus(1), podman("")).size() == 1);
+}
+
+TEST_CASE("Podman ignores a runtime, which is an error, and makes missing folders, which is a warning") {
+    auto spec = without_gpus(1);
+    spec.container.mounts = {{.source = "data", .target = "/data"}};
+    CHECK(warnings(spec, podman("5.4.2")).empty());
+    spec.container.runtime = "nvidia";
+    spec.container.mounts.push_back({.source = "/data", .target = "/data2"});
+    CHECK(errors(spec, podman("5.4.2")) == Messages{"Podman 5.4.2 ignores `container.runtime` -> remove it, "
+                                                    "or use Docker on that host; Podman's runtime "
+                                                    "is set in the host's containers.conf"});
+    CHECK(warnings(spec, podman("5.4.2")) == Messages{"Podman 5.4.2 makes a folder of `container.mounts` "
+                                                      "that is missing on its host, where Docker refuses"});
+    CHECK(errors(spec, docker("26.1.5", {1, 45})).empty());
+    CHECK(warnings(spec, docker("26.1.5", {1, 45})).empty());
+}
+
+TEST_CASE("rootless Docker has no network of its host: refused where nodes are on several hosts") {
+    auto engine = docker("26.1.5", {1, 45});
+    engine.rootless = true;
+    CHECK(errors(without_gpus(2), engine) ==
+          Messages{
+              "Engine 26.1.5, rootless: the host network of its containers is RootlessKit's, which has no "
+              "address "
+              "of the host, so that no other node reaches this one -> use that host's system-wide Docker, or "
+              "rootless Podman, whose host network is the host's own"});
+    CHECK(errors(without_gpus(1), engine).empty());
+}
+
+TEST_CASE("rootless Podman has it, and cannot raise limits") {
+    auto engine = podman("5.4.2");
+    engine.rootless = true;
+    auto spec = without_gpus(2);
+    CHECK(errors(spec, engine).empty());
+    CHECK(warnings(spec, engine) ==
+          Messages{"Podman 5.4.2, rootless cannot raise limits above those of its user, and "
+                   "`container.ulimits` asks for unlimited"});
+    spec.container.ulimits = {{"memlock", {8 << 20, 8 << 20}}};
+    CHECK(warnings(spec, engine).empty());
+}
+
+TEST_CASE("a Podman host is not asked to mount what tells Docker of RDMA: it would make that folder") {
+    const auto spec = without_gpus(2);
+    auto observed = fresh(spec);
+    observed.hosts[1].engine = podman("5.4.2");
+    const auto plan = make_plan(spec, observed, context()).plan;
+    const auto mounts_infiniband = [](const ContainerConfig& config) {
+        return std::ranges::any_of(config.mounts,
+                                   [](const Mount& m) { return m.source == "/dev/infiniband"; });
+    };
+    const Messages infiniband{"/dev/infiniband"};
+    REQUIRE(plan.creates.size() == 2);
+    CHECK(mounts_infiniband(plan.creates[0].config));
+    CHECK_FALSE(mounts_infiniband(plan.creates[1].config));
+    for (const auto& create : plan.creates) {
+        CHECK(create.config.devices == infiniband);
+        CHECK(create.without_rdma->devices.empty());
+    }
+}
+
+TEST_CASE("warnings of a plan are about hosts on which a node is made") {
+    auto spec = without_gpus(2);
+    spec.container.mounts = {{.source = "/data", .target = "/data"}};
+    auto observed = fresh(spec);
+    observed.hosts[1].engine = podman("5.4.2");
+    const auto result = make_plan(spec, observed, context());
+    REQUIRE(result.warnings.size() == 1);
+    CHECK(result.warnings[0].where == "node-1 (tcp://10.0.0.2:2375)");
+
+    observed.hosts[1].engine = podman("3.0.1");
+    const auto refused = make_plan(spec, observed, context());
+    REQUIRE(refused.errors.size() == 1);
+    CHECK(refused.errors[0].where == "node-1 (tcp://10.0.0.2:2375)");
+    CHECK(refused.plan.empty());
+}
