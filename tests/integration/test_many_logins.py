@@ -26,7 +26,7 @@ def test_several_commands_at_once_get_past_an_sshd_that_turns_some_away(lab):
         ssh.know(1, 2222)
         ssh.write(*[(f"many-{i}", f"HostName {lab.addresses[0]}", "Port 2222") for i in range(24)])
         write(c, [f"docker: 'ssh://ops@many-{i}'" for i in range(24)])
-        clients = [c.start("down", **ssh.environment) for _ in range(3)]
+        clients = [c.start("down", **ssh.environment) for _ in range(2)]
         for client in clients:
             out, err = client.communicate(timeout=100)
             assert client.returncode == 0, err

@@ -26,6 +26,7 @@ constexpr auto agreement_limit = 10s;
 constexpr auto login_limit = 120s; // a person may have to be asked; sshd gives up after that time, too
 constexpr milliseconds first_pause = 100ms;
 constexpr milliseconds longest_pause = 1s;
+constexpr int crowd_patience = 4; // times the limit of an attempt
 
 std::string name_of(const SshSettings& settings) {
     return settings.port.number == 22 ? settings.alias
@@ -112,7 +113,8 @@ Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, Engine
     auto& commons = SshCommons::of(executor);
     const auto permit = co_await commons.knock(executor, door_of(settings)); // also while it pauses
     limit = settings.connect_timeout.value_or(limit);
-    const auto give_up = std::chrono::steady_clock::now() + limit;
+    const auto begin = std::chrono::steady_clock::now();
+    auto give_up = begin + limit;
     boost::asio::steady_timer timer(executor);
     std::minstd_rand random(std::random_device{}());
     for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
@@ -121,6 +123,9 @@ Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, Engine
             co_return session.error();
         }
         if (const auto agreed = co_await agree(*session, settings); !agreed) {
+            if ((*session)->banner().find("MaxStartups") != std::string_view::npos) {
+                give_up = begin + crowd_patience * limit; // others are logging in: it comes to an end
+            }
             if (!turned_away(**session) || std::chrono::steady_clock::now() + pause > give_up) {
                 co_return explain_loss(**session, settings, agreed.error());
             }

@@ -11,8 +11,8 @@
 namespace dockdist {
 
 // An sshd that turns us away before it has said a word (it does so when many log in at once: MaxStartups) is
-// asked again, until `limit` has passed. `limit` is also that of each attempt to connect. Errors:
-// unreachable, timeout, config; without `where`.
+// asked again, until `limit` has passed, four times that when it says that this is why. `limit` is also that
+// of each attempt to connect. Errors: unreachable, timeout, config; without `where`.
 Task<Result<std::shared_ptr<SshSession>>> establish_ssh(boost::asio::any_io_executor executor,
                                                         EngineAddress address, SshSettings settings,
                                                         std::chrono::milliseconds limit);

@@ -77,11 +77,6 @@ std::shared_ptr<SshSession> SshSession::create(boost::asio::any_io_executor exec
             }};
 }
 
-std::string_view SshSession::banner() const {
-    const char* const line = ::libssh2_session_banner_get(raw_);
-    return line == nullptr ? std::string_view() : std::string_view(line);
-}
-
 void SshSession::end(const Error& error) {
     if (broken_) {
         return;
@@ -385,11 +380,6 @@ Task<Result<SshSession::Opened>> SshSession::do_open(std::shared_ptr<Opening> op
         }
     }
     co_return Opened{std::move(stream), ""};
-}
-
-SshSession::CommandPlace SshSession::place_for_command() const {
-    ++*commands_;
-    return {nullptr, [count = commands_](void*) { --*count; }};
 }
 
 void SshSession::bury(LIBSSH2_CHANNEL* channel, CommandPlace place) {

@@ -52,7 +52,10 @@ public:
     // What the server said when it hung up; empty when it said nothing.
     const std::string& farewell() const { return farewell_; }
     // The server's first line, "SSH-2.0-…" when it is one; empty before it has come.
-    std::string_view banner() const;
+    std::string_view banner() const {
+        const char* const line = ::libssh2_session_banner_get(raw_);
+        return line == nullptr ? std::string_view() : std::string_view(line);
+    }
 
     // Waits until the peer has sent something. Errors: broken().
     Task<Status> progress();
@@ -90,7 +93,10 @@ public:
     // sshd runs few commands at a time (MaxSessions). A place counts until its last copy goes; a channel
     // keeps it until the server, too, has closed.
     using CommandPlace = std::shared_ptr<void>;
-    CommandPlace place_for_command() const;
+    CommandPlace place_for_command() const {
+        ++*commands_;
+        return {nullptr, [count = commands_](void*) { --*count; }};
+    }
     int commands_running() const { return *commands_; }
     // A command's stdin and stdout.
     static Task<Result<Opened>> open_command(std::shared_ptr<SshSession> handle, std::string command,
