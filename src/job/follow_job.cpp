@@ -89,7 +89,8 @@ Task<Result<wire::JobResult>> stop_part(ContainerEngine& engine, ContainerId id,
 
 } // namespace
 
-Task<JobOutcome> follow_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink) {
+Task<JobOutcome> follow_job(const Engines& engines, const KnownJob& job, wire::JobQuery query,
+                            JobSink& sink) {
     JobFollower follower(std::move(query), sink);
     co_return co_await follower.run(engines, job);
 }

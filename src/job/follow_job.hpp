@@ -10,9 +10,9 @@
 
 namespace dockdist {
 
-// Passes the job's output to `sink`, of all its nodes side by side, and holds nothing. Where the query (its job
-// and position are set here) goes to the job's end, the outcome is the job's, however it went; else what the
-// nodes that have ended say.
+// Passes the job's output to `sink`, of all its nodes side by side, and holds nothing. Where the query (its
+// job and position are set here) goes to the job's end, the outcome is the job's, however it went; else what
+// the nodes that have ended say.
 Task<JobOutcome> follow_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink);
 
 // Ends every process of the job on all `nodes`, side by side, whether its supervisor lives or not. One answer

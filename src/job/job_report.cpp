@@ -37,8 +37,7 @@ std::string local_time(std::int64_t unix_ms) {
 // "node-1 rank 3: signal 11 (Segmentation fault)".
 std::string short_words(const JobFailure& first) {
     const auto& failure = first.failure;
-    const auto who =
-        failure.rank < 0 ? first.node : fmt::format("{} rank {}", first.node, failure.rank);
+    const auto who = failure.rank < 0 ? first.node : fmt::format("{} rank {}", first.node, failure.rank);
     if (failure.oom) {
         return who + ": out of memory";
     }

@@ -42,7 +42,7 @@ public:
         std::chrono::milliseconds lease{30000};
         wire::JobQuery query{}; // of those that follow
         bool detach = false;    // when all have started
-        bool carries = true; // else it only looks on
+        bool carries = true;    // else it only looks on
     };
 
     JobRunner(const boost::asio::any_io_executor& executor, std::vector<Part> parts, Settings settings,
@@ -230,7 +230,8 @@ private:
                                                wanted - missing, wanted),
                                    "its own lines above say why"});
         }
-        if (told.interrupted) {
+        if (told.interrupted) { // what the rest says is our doing
+            told.first_failure = course_.first_failure();
             told.stop_reason.clear();
         }
         outcome_ = std::move(told);

@@ -52,9 +52,9 @@ struct NodeOutcome {
 };
 
 struct JobOutcome {
-    int exit_code = 0;         // of the first failure; where there is none, of how the job was ended, else 0
-    bool interrupted = false;  // ended by Ctrl-C
-    bool detached = false;     // it goes on without this client; the rest says nothing then
+    int exit_code = 0;        // of the first failure; where there is none, of how the job was ended, else 0
+    bool interrupted = false; // ended by Ctrl-C
+    bool detached = false;    // it goes on without this client; the rest says nothing then
     int attempts = 1;
     std::string stop_reason{}; // told to end by others, and nothing failed: "stop", "lease", "timeout"
     std::optional<JobFailure> first_failure{};

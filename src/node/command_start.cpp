@@ -1,5 +1,7 @@
 #include "node/command_start.hpp"
 
+#include "node/session.hpp"
+
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -89,6 +91,23 @@ StartedCommand start_command_of(PreparedJob& job) {
     started.out = std::move(out->read);
     started.err = std::move(err->read);
     return started;
+}
+
+Status PreparedJob::enter_attempt(int attempt) {
+    part.env["DOCKDIST_RESTART_COUNT"] = std::to_string(attempt);
+    part.env["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
+    environment = job_environment(recorded_environment(), part, account);
+    return make_scratch(part, start.files, account);
+}
+
+void conclude_without_command(wire::JobResult& result, bool had_one) {
+    if (had_one) {
+        result.code = 128 + SIGKILL;
+        result.signal = SIGKILL;
+    } else if (!result.failures.empty()) {
+        result.code = result.failures.front().code;
+        result.signal = result.failures.front().signal;
+    }
 }
 
 } // namespace dockdist::node

@@ -15,4 +15,7 @@ struct StartedCommand {
 // empty. Returns when the program runs, or with the reason why it does not.
 StartedCommand start_command_of(PreparedJob& job);
 
+// The job's code where its command gave none: it could not be reaped, or there was none.
+void conclude_without_command(wire::JobResult& result, bool had_one);
+
 } // namespace dockdist::node

@@ -200,6 +200,33 @@ void Ending::step() {
     timer_ = loop_.after(std::max<std::int64_t>(pause, 1), [this] { step(); });
 }
 
+Sweep::Sweep(Loop& loop, std::string mark, std::function<void(const std::vector<pid_t>& left)> when_done)
+    : loop_(loop), mark_(std::move(mark)), when_done_(std::move(when_done)) {}
+
+void Sweep::begin(What what, std::int64_t grace_ms) {
+    if (!under_way_ || (what == What::job && what_ == What::leftovers)) {
+        under_way_ = true;
+        what_ = what;
+        const int number = ++count_;
+        const ProcessScope scope{.mark = what == What::job ? mark_ : "", .root = ::getpid()};
+        ending_ = std::make_unique<Ending>(loop_, scope, [this, number](std::vector<pid_t> left) {
+            loop_.after(0, [this, number, left = std::move(left)] {
+                if (number == count_) {
+                    under_way_ = false;
+                    when_done_(left);
+                }
+            });
+        });
+    }
+    ending_->begin(grace_ms);
+}
+
+void Sweep::look() {
+    if (ending_) {
+        ending_->look();
+    }
+}
+
 std::vector<pid_t> end_processes(const ProcessScope& scope, std::int64_t grace_ms) {
     Loop loop;
     std::vector<pid_t> left;

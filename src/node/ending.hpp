@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -62,6 +63,30 @@ private:
     std::int64_t pause_ms_ = 0;
     bool begun_ = false;
     bool done_ = false;
+};
+
+// What a job's supervisor ends, one sweep at a time; a wider one takes the narrower one's place.
+class Sweep {
+public:
+    Sweep(Loop& loop, std::string mark, std::function<void(const std::vector<pid_t>& left)> when_done);
+
+    enum class What {
+        leftovers, // this process's own descendants
+        job,       // these, and everything with the mark
+    };
+    // Again: a shorter grace wins. It is never done at once, whoever orders it is still speaking.
+    void begin(What what, std::int64_t grace_ms);
+    bool under_way() const { return under_way_; }
+    void look();
+
+private:
+    Loop& loop_;
+    std::string mark_;
+    std::function<void(const std::vector<pid_t>& left)> when_done_;
+    std::unique_ptr<Ending> ending_{};
+    What what_ = What::leftovers;
+    bool under_way_ = false;
+    int count_ = 0; // the latest one counts
 };
 
 // Blocks until they are gone; the processes that could not be ended.

@@ -18,8 +18,8 @@ class FollowerList {
 public:
     FollowerList(Loop& loop, Fd listener, std::int64_t lease_ms);
 
-    // Anything but a ping. `again`: the same follower has told to stop before. Of two clients that stop a job,
-    // the second one must not take the grace that the first one gave.
+    // Anything but a ping. `again`: the same follower has told to stop before. Of two clients that stop a
+    // job, the second one must not take the grace that the first one gave.
     std::function<void(const wire::JobCommand&, bool again)> on_order{};
     std::function<void()> on_lease_over{};
 

@@ -146,10 +146,15 @@ void to_json(json& out, const JobOpening& opening) {
 }
 
 void to_json(json& out, const JobStart& start) {
-    out = json{{"course", start.course},               {"part", start.part},
-               {"stays", start.stays},                 {"argv", bytes_array(start.argv)},      {"env", bytes_object(start.env)},
-               {"files", bytes_object(start.files)},   {"rank_command", bytes_array(start.rank_command)},
-               {"local_rank_at", start.local_rank_at}, {"rank_secrets", start.rank_secrets}};
+    out = json{{"course", start.course},
+               {"part", start.part},
+               {"stays", start.stays},
+               {"argv", bytes_array(start.argv)},
+               {"env", bytes_object(start.env)},
+               {"files", bytes_object(start.files)},
+               {"rank_command", bytes_array(start.rank_command)},
+               {"local_rank_at", start.local_rank_at},
+               {"rank_secrets", start.rank_secrets}};
 }
 
 void to_json(json& out, const NodeFacts& facts) {

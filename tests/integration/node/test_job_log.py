@@ -153,8 +153,10 @@ class TheTimeOfAJob(JobTest):
         self.assertEqual((result["code"], result["reason"]), (4, ""))
 
     def test_a_job_without_a_client_is_ended_too(self):
-        stream = self.node.start(["sleep", "1000"], lease_ms=0, timeout_ms=500)
+        stream = self.node.start(["sleep", "1000"], lease_ms=300, timeout_ms=1000)
         stream.until("started")
+        stream.send(type="detach")
+        stream.until("detached")
         kill(stream.process.pid)
         stream.close()
         self.assertEqual(self.node.follow("job-0").result()["reason"], "timeout")

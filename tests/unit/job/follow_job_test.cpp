@@ -60,7 +60,8 @@ struct FakeCluster {
     KnownJob job() const {
         KnownJob known{.job = JobId("job-1")};
         for (const auto& node : nodes) {
-            known.parts.push_back({.node = node, .summary = {.job = "job-1", .detached = true, .lease_ms = 30}});
+            known.parts.push_back(
+                {.node = node, .summary = {.job = "job-1", .detached = true, .lease_ms = 30}});
         }
         return known;
     }
