@@ -10,7 +10,7 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::int64_t tick_ms = 1000;
+constexpr std::int64_t longest_tick_ms = 1000;
 constexpr std::size_t longest_line = 1U << 20U; // a rank's last lines travel in it
 constexpr int own_failure = 125;
 
@@ -29,7 +29,7 @@ Keeper::Keeper(Loop& loop, wire::CourseSettings settings, Fd listener, std::int6
         member.last_heard_ms = monotonic_ms();
     }
     loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
-    timer_ = loop_.after(tick_ms, [this] { tick(); });
+    tick();
 }
 
 Keeper::~Keeper() {
@@ -223,7 +223,7 @@ void Keeper::settle_outcome() {
 }
 
 void Keeper::tick() {
-    timer_ = loop_.after(std::clamp<std::int64_t>(lease_ms_ / 10, 20, tick_ms), [this] { tick(); });
+    timer_ = loop_.after(std::clamp<std::int64_t>(lease_ms_ / 10, 20, longest_tick_ms), [this] { tick(); });
     const auto ping = wire::job_command_line({.type = wire::JobCommand::Type::ping});
     for (auto& member : members_) {
         send(member, ping);
