@@ -9,6 +9,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <map>
+#include <poll.h>
 #include <set>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
@@ -39,6 +40,23 @@ std::string read_environ(pid_t pid) {
     ::setfsuid(0);
     ::setfsgid(::getegid());
     return environ_text ? std::move(*environ_text) : std::string();
+}
+
+// A process that is just becoming another program has neither environment nor arguments for a moment, and
+// must not be taken for one that bears no mark.
+std::string settled_environ(pid_t pid) {
+    constexpr int looks = 20;
+    std::string text;
+    for (int i = 0; i < looks; ++i) {
+        text = read_environ(pid);
+        if (!text.empty() || !read_file_or_empty("/proc/" + std::to_string(pid) + "/cmdline").empty() ||
+            ::kill(pid, 0) != 0) {
+            break;
+        }
+        pollfd nothing{.fd = -1, .events = 0, .revents = 0};
+        ::poll(&nothing, 1, 1);
+    }
+    return text;
 }
 
 std::string find_mark(const std::string& environ_text) {
@@ -84,7 +102,7 @@ std::vector<pid_t> find_processes(const ProcessScope& scope) {
         ProcessEntry entry;
         if (error == std::errc{} && end == name.data() + name.size() && read_entry(pid, entry)) {
             if (!entry.zombie) {
-                entry.mark = find_mark(read_environ(pid));
+                entry.mark = find_mark(settled_environ(pid));
             }
             all.push_back(std::move(entry));
         }
