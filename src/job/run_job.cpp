@@ -230,6 +230,9 @@ private:
                                                wanted - missing, wanted),
                                    "its own lines above say why"});
         }
+        if (!told.errors.empty() && told.stop_reason == "stop") { // by us: a node was lost
+            told.stop_reason.clear();
+        }
         if (told.interrupted) { // what the rest says is our doing
             told.first_failure = course_.first_failure();
             told.stop_reason.clear();

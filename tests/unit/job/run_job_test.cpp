@@ -112,6 +112,7 @@ TEST_CASE("a node whose container is gone ends the job on the others") {
     REQUIRE(outcome.errors.size() == 1);
     CHECK(outcome.errors[0].where == "node-1");
     CHECK(outcome.errors[0].message == "the node's container is gone or does not run");
+    CHECK(outcome.stop_reason.empty()); // nobody else has stopped it
     CHECK(commands.size() == 1);
 }
 
