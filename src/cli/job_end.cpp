@@ -64,7 +64,7 @@ int fail_before(const Context& context, const Errors& errors) {
 
 int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job) {
     if (outcome.detached) {
-        const auto name = job.str();
+        const auto& name = job.str();
         context.reporter->on({.kind = Event::Kind::note,
                               .text = name + " goes on by itself: `dockdist attach " + name +
                                       "` shows it, `dockdist stop " + name + "` ends it"});
