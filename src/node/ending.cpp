@@ -46,11 +46,13 @@ std::string read_environ(pid_t pid) {
 // must not be taken for one that bears no mark.
 std::string settled_environ(pid_t pid) {
     constexpr int looks = 20;
+    const auto folder = "/proc/" + std::to_string(pid);
     std::string text;
     for (int i = 0; i < looks; ++i) {
         text = read_environ(pid);
-        if (!text.empty() || !read_file_or_empty("/proc/" + std::to_string(pid) + "/cmdline").empty() ||
-            ::kill(pid, 0) != 0) {
+        // The kernel's own threads never have either, nor a program.
+        if (!text.empty() || !read_file_or_empty(folder + "/cmdline").empty() ||
+            read_link(folder + "/exe").empty()) {
             break;
         }
         pollfd nothing{.fd = -1, .events = 0, .revents = 0};
