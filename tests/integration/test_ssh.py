@@ -81,7 +81,8 @@ class Sshd:
         return self.lab.script("exec", str(self.number), "cat", self.files + ".log")
 
     def connections(self):
-        return self.log().count("Connection from ")
+        # At the begin of a line: sshd's complaint that a client hung up has these words too.
+        return sum(line.startswith("Connection from ") for line in self.log().splitlines())
 
 
 @contextlib.contextmanager
