@@ -1,8 +1,12 @@
 #include "cli/job_end.hpp"
 
 #include "core/text.hpp"
+#include "job/job_report.hpp"
+#include "report/output.hpp"
 
 #include <nlohmann/json.hpp>
+
+#include <unistd.h>
 
 namespace dockdist {
 namespace {
@@ -74,6 +78,10 @@ int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job
         context.fail(stop_error(outcome.stop_reason, job));
     }
     context.fail(outcome.errors);
+    const bool ended_well = !outcome.first_failure && outcome.stop_reason.empty() && outcome.errors.empty();
+    if (!context.json() && !outcome.detached && !ended_well && outcome.nodes.size() > 1) {
+        FdSink().write(STDERR_FILENO, results_text(outcome.nodes, probe_output(STDERR_FILENO).unicode));
+    }
     if (context.json()) { // the result is the last line
         context.print_json(to_json(outcome, job));
     }
@@ -83,8 +91,8 @@ int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job
     if (outcome.interrupted) {
         return 130;
     }
-    const bool known = outcome.first_failure || !outcome.stop_reason.empty() || outcome.errors.empty();
-    return known ? outcome.exit_code : own_failure;
+    return ended_well || outcome.first_failure || !outcome.stop_reason.empty() ? outcome.exit_code
+                                                                               : own_failure;
 }
 
 } // namespace dockdist

@@ -1,6 +1,7 @@
 #include "cli/context.hpp"
 #include "cli/job_end.hpp"
 #include "cli/job_view.hpp"
+#include "cli/key_watch.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "job/run_job.hpp"
@@ -31,6 +32,8 @@ struct Options {
     std::string lease = "30s";
     int max_restarts = 0;
     std::string backoff = "1s";
+    std::string stall{};
+    std::string on_stall = "report";
     bool detach = false;
     bool detach_on_hangup = false;
     std::string name{};
@@ -103,6 +106,14 @@ Result<JobOptions> job_options(const Options& options, const ClusterSpec& spec) 
             return timeout.error();
         }
         job.timeout = *timeout;
+    }
+    if (!options.stall.empty()) {
+        const auto stall = duration_above_zero("--stall", options.stall);
+        if (!stall) {
+            return stall.error();
+        }
+        job.stall = *stall;
+        job.stop_stalled = options.on_stall == "stop";
     }
     const auto limit = parse_size(options.log_limit);
     if (!limit || limit->count < static_cast<std::uint64_t>(wire::least_log_limit)) {
@@ -280,7 +291,14 @@ Task<int> run(Context& context, Options options) {
     if (options.detach_on_hangup) {
         context.interrupts->let_go_on_hangup();
     }
-    context.reporter->on({.kind = Event::Kind::note, .text = describe(decided.launches, job.job)});
+    std::optional<KeyWatch> key;
+    if (!context.json()) {
+        key.emplace(context.executor, 'd', [&context] { context.interrupts->let_go(); });
+    }
+    const bool has_key = key && key->watches() && !job.detach;
+    context.reporter->on(
+        {.kind = Event::Kind::note,
+         .text = describe(decided.launches, job.job) + (has_key ? " (d: leave it to the cluster)" : "")});
     const auto outcome = co_await run_in_view(context, **view, std::move(decided), job);
     co_return tell_end(context, outcome, job.job);
 }
@@ -331,6 +349,18 @@ void add_run(CLI::App& app, Program& program) {
     command
         ->add_option("--backoff", options->backoff,
                      "Time before the first restart; doubles with each, up to 30s")
+        ->capture_default_str();
+    auto* stall = command->add_option(
+        "--stall", options->stall,
+        "When no rank has written anything for this time: report what each is doing, with its stacks where "
+        "py-spy or gdb is in the image");
+    command
+        ->add_option(
+            "--on-stall", options->on_stall,
+            "What follows the report: report (nothing), or stop: that is a failure (exit code 124, or "
+            "a restart)")
+        ->check(CLI::IsMember({"report", "stop"}))
+        ->needs(stall)
         ->capture_default_str();
     command->add_flag("--detach", options->detach,
                       "Leave the job to the cluster when it has started: it needs no client any more");

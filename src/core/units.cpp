@@ -112,19 +112,4 @@ std::string format_size(Bytes size) {
     return unit == 0 ? fmt::format("{} B", size.count) : fmt::format("{:.1f} {}", value, units.at(unit));
 }
 
-std::string format_duration(std::chrono::milliseconds duration) {
-    const double seconds = static_cast<double>(duration.count()) / 1000;
-    if (seconds < 10) {
-        return fmt::format("{:.2f} s", seconds);
-    }
-    if (seconds < 60) {
-        return fmt::format("{:.0f} s", seconds);
-    }
-    const auto whole = duration.count() / 1000;
-    if (whole < 3600) {
-        return fmt::format("{} min {} s", whole / 60, whole % 60);
-    }
-    return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
-}
-
 } // namespace dockdist

@@ -22,4 +22,7 @@ std::string format_size(Bytes size);
 // "0.42 s", "12 s", "3 min 20 s".
 std::string format_duration(std::chrono::milliseconds duration);
 
+// One that people have set, in the largest unit that divides it: "10 min", "90 s", "250 ms".
+std::string format_exact_duration(std::chrono::milliseconds duration);
+
 } // namespace dockdist

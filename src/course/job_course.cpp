@@ -1,6 +1,9 @@
 #include "course/job_course.hpp"
 
+#include "core/units.hpp"
+
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -8,11 +11,23 @@ namespace dockdist {
 namespace {
 
 constexpr std::int64_t longest_backoff_ms = 30000;
+constexpr std::int64_t longest_report_ms = 60000;
+
+std::string silence(const wire::CourseSettings& settings) {
+    return "no rank wrote anything for " +
+           format_exact_duration(std::chrono::milliseconds(settings.stall_ms));
+}
 
 } // namespace
 
 bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher) {
     return launcher.rank < 0 && rank.rank >= 0 && rank.signal != SIGTERM && rank.signal != SIGKILL;
+}
+
+std::string stall_words(const wire::CourseSettings& settings, const std::string& first_silent) {
+    return silence(settings) + " (" + first_silent +
+           " was the first to fall silent): what each is doing follows" +
+           (settings.stop_stalled ? ", then the job is stopped" : "");
 }
 
 JobCourse::JobCourse(wire::CourseSettings settings)
@@ -28,6 +43,8 @@ bool JobCourse::speaks_of_now(int attempt) {
 void JobCourse::enter_attempt(int attempt) {
     attempt_ = attempt;
     failure_.reset();
+    first_silent_.reset();
+    reports_until_ms_.reset();
     for (auto& part : parts_) {
         part = {.gone = part.gone};
     }
@@ -68,6 +85,35 @@ void JobCourse::exited(std::size_t part, const wire::JobResult& result) {
         state.started = true;
         state.ended = true;
         take_result(part, result);
+    }
+}
+
+void JobCourse::silent(std::size_t part, int attempt) {
+    if (speaks_of_now(attempt)) {
+        parts_[part].silent = true;
+        if (!first_silent_) {
+            first_silent_ = part;
+        }
+    }
+}
+
+void JobCourse::speaks(std::size_t part, int attempt) {
+    if (speaks_of_now(attempt)) {
+        parts_[part].silent = false;
+        first_silent_.reset();
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            parts_[i].reported = false;
+            if (parts_[i].silent) {
+                first_silent_ = i;
+            }
+        }
+        reports_until_ms_.reset();
+    }
+}
+
+void JobCourse::reported(std::size_t part, int attempt) {
+    if (speaks_of_now(attempt)) {
+        parts_[part].reported = true;
     }
 }
 
@@ -116,6 +162,34 @@ bool JobCourse::leaders_ended() const {
         }
     }
     return true;
+}
+
+bool JobCourse::all_silent() const {
+    return std::ranges::all_of(parts_, [](const Part& part) { return part.silent || !part.runs(); });
+}
+
+// A job that stands still is asked once why; what is written later makes it one that goes on.
+std::vector<JobCourse::Order> JobCourse::watch_silence(std::int64_t now_ms) {
+    if (settings_.stall_ms == 0 || !first_silent_ || !all_silent()) {
+        return {};
+    }
+    if (!reports_until_ms_) {
+        reports_until_ms_ = now_ms + longest_report_ms;
+        stall_ = settings_.parts[*first_silent_].node;
+        std::vector<Order> orders;
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            if (parts_[i].runs()) {
+                orders.push_back({i, {.type = wire::JobCommand::Type::report, .attempt = attempt_}});
+            }
+        }
+        return orders;
+    }
+    const bool all_reported =
+        std::ranges::all_of(parts_, [](const Part& part) { return part.reported || !part.runs(); });
+    if (settings_.stop_stalled && (all_reported || now_ms >= *reports_until_ms_)) {
+        fail(*first_silent_, {.code = stall_code, .finding = silence(settings_)});
+    }
+    return {};
 }
 
 bool JobCourse::all_started() const {
@@ -171,6 +245,9 @@ std::vector<JobCourse::Order> JobCourse::decide(std::int64_t now_ms) {
     }
     switch (phase_) {
     case Phase::running:
+        if (auto orders = watch_silence(now_ms); !orders.empty()) {
+            return orders;
+        }
         if (failure_ && may_restart()) {
             const auto backoff = std::min(settings_.backoff_ms << std::min(attempt_, 16), longest_backoff_ms);
             restart_ = Restart{.attempt = attempt_ + 1, .because = *failure_, .in_ms = backoff};
@@ -210,11 +287,18 @@ std::vector<JobCourse::Order> JobCourse::decide(std::int64_t now_ms) {
 }
 
 std::optional<std::int64_t> JobCourse::wake_at_ms() const {
+    if (phase_ == Phase::running && settings_.stop_stalled) {
+        return reports_until_ms_;
+    }
     return phase_ == Phase::pausing ? std::optional(begin_at_ms_) : std::nullopt;
 }
 
 std::optional<JobCourse::Restart> JobCourse::take_restart() {
     return std::exchange(restart_, std::nullopt);
+}
+
+std::optional<std::string> JobCourse::take_stall() {
+    return std::exchange(stall_, std::nullopt);
 }
 
 int JobCourse::wanted_ranks() const {

@@ -6,6 +6,9 @@
 //      │ a failure
 //      ├──restarts left──▶ halting ──all ended──▶ pausing ──backoff──▶ running, the next attempt
 //      └──none left, lost part, interrupt──▶ stopping   every part ends its processes, and goes
+//
+// A job of which all parts are silent has stalled: they report what their ranks are doing, and where
+// settings.stop_stalled says so that is a failure once they have.
 #pragma once
 
 #include "wire/job.hpp"
@@ -24,8 +27,13 @@ struct JobFailure {
     wire::RankFailure failure{};
 };
 
+inline constexpr int stall_code = 124; // of a job that is stopped because it has stalled; as timeout(1)
+
 // A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
 bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher);
+
+// "no rank wrote anything for 10 min (node-1 was the first to fall silent): what each is doing follows".
+std::string stall_words(const wire::CourseSettings& settings, const std::string& first_silent);
 
 class JobCourse {
 public:
@@ -48,6 +56,9 @@ public:
     void rank_failed(std::size_t part, int attempt, const wire::RankFailure& failure);
     void ended(std::size_t part, int attempt, const wire::JobResult& result); // and waits for an order
     void exited(std::size_t part, const wire::JobResult& result);             // and is gone
+    void silent(std::size_t part, int attempt);
+    void speaks(std::size_t part, int attempt);
+    void reported(std::size_t part, int attempt);
     // Gone without a word. False where it had only its farewell left to say. `failure`: what the parts are
     // told of it, where nobody else tells.
     bool lost(std::size_t part, std::optional<wire::RankFailure> failure = std::nullopt);
@@ -66,6 +77,8 @@ public:
     const std::optional<JobFailure>& first_failure() const { return failure_; }
     // Set by the decide() that ordered it; taken once.
     std::optional<Restart> take_restart();
+    // The job has stalled: the node that fell silent first. Set by the decide() that ordered the reports.
+    std::optional<std::string> take_stall();
     // A launcher that ended with 0 and has not begun all its ranks: known to happen to those that use ssh.
     // Counted when every part but `part` is gone and that one has ended; 0 before, and when it failed
     // otherwise.
@@ -79,13 +92,18 @@ private:
         bool started = false;
         bool ended = false; // its command in this attempt
         bool gone = false;
+        bool silent = false;
+        bool reported = false;
         int ranks = 0;
+        bool runs() const { return !ended && !gone; }
     };
     bool speaks_of_now(int attempt);
     void enter_attempt(int attempt);
     void fail(std::size_t part, wire::RankFailure failure);
     void take_result(std::size_t part, const wire::JobResult& result);
     bool leaders_ended() const;
+    bool all_silent() const;
+    std::vector<Order> watch_silence(std::int64_t now_ms);
     std::vector<Order> tell_all(const wire::JobCommand& command);
     std::vector<Order> stop_all();
     bool may_restart() const;
@@ -100,6 +118,9 @@ private:
     std::int64_t begin_at_ms_ = 0;
     std::optional<JobFailure> failure_{};
     std::optional<Restart> restart_{};
+    std::optional<std::size_t> first_silent_{};      // the part
+    std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
+    std::optional<std::string> stall_{};
 };
 
 } // namespace dockdist

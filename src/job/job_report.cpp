@@ -11,6 +11,8 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <map>
+#include <utility>
 
 namespace dockdist {
 namespace {
@@ -34,9 +36,35 @@ std::string local_time(std::int64_t unix_ms) {
                        parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
+// What a node did, in words, and how it is sorted: failures first, then the lost.
+std::pair<int, std::string> result_words(const NodeOutcome& node) {
+    if (!node.result) {
+        return {1, "lost: nothing is known of its end"};
+    }
+    const auto& result = *node.result;
+    if (!result.failures.empty()) {
+        const auto more = result.failures.size() - 1;
+        return {
+            0, failure_words(result.failures.front()) +
+                   (more == 0 ? "" : fmt::format(", and {} more rank{} failed", more, more == 1 ? "" : "s"))};
+    }
+    if (result.stopped) {
+        return {3, result.reason == "timeout" ? "ended because its time was over"
+                   : result.reason == "lease" ? "ended because nobody held the job any more"
+                                              : "ended as it was told"};
+    }
+    if (result.code != 0) {
+        return {0, failure_words({.code = result.code, .signal = result.signal})};
+    }
+    return {4, "done"};
+}
+
 // "node-1 rank 3: signal 11 (Segmentation fault)".
 std::string short_words(const JobFailure& first) {
     const auto& failure = first.failure;
+    if (!failure.finding.empty()) {
+        return failure.finding;
+    }
     const auto who = failure.rank < 0 ? first.node : fmt::format("{} rank {}", first.node, failure.rank);
     if (failure.oom) {
         return who + ": out of memory";
@@ -115,6 +143,9 @@ JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors) {
 }
 
 std::string failure_words(const wire::RankFailure& failure) {
+    if (!failure.finding.empty()) {
+        return failure.finding;
+    }
     const auto who = failure.rank < 0 ? std::string("the command") : fmt::format("rank {}", failure.rank);
     if (failure.oom) {
         return who + " was killed because its memory limit was reached (out of memory)";
@@ -123,6 +154,23 @@ std::string failure_words(const wire::RankFailure& failure) {
         return who + fmt::format(" was ended by signal {} ({})", failure.signal, strsignal(failure.signal));
     }
     return who + fmt::format(" exited with {}", failure.code);
+}
+
+std::string results_text(const std::vector<NodeOutcome>& nodes, bool unicode) {
+    constexpr std::size_t nodes_columns = 40;
+    std::map<std::pair<int, std::string>, std::pair<int, std::string>>
+        rows; // words → how many nodes, and which
+    for (const auto& node : nodes) {
+        auto& [count, names] = rows[result_words(node)];
+        ++count;
+        names += (names.empty() ? "" : ",") + node.node.str();
+    }
+    Table table({{"NODES"}, {"WHICH"}, {"RESULT"}});
+    for (const auto& [words, which] : rows) {
+        table.add_row(
+            {std::to_string(which.first), clipped(which.second, nodes_columns, unicode), words.second});
+    }
+    return table.to_text();
 }
 
 std::string_view to_string(JobState state) {

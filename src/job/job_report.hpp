@@ -24,6 +24,10 @@ JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors);
 // "rank 3 exited with 7", "the command was ended by signal 11 (Segmentation fault)".
 std::string failure_words(const wire::RankFailure& failure);
 
+// A table for people: what became of the job on each node, the nodes with the same result in one row, the
+// failed ones first.
+std::string results_text(const std::vector<NodeOutcome>& nodes, bool unicode);
+
 enum class JobState { running, done, failed, stopped, lost };
 std::string_view to_string(JobState state);
 

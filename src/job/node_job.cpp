@@ -238,6 +238,9 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
         started_ = true;
         [[fallthrough]];
     case wire::JobEvent::Type::rank_failed:
+    case wire::JobEvent::Type::silent:
+    case wire::JobEvent::Type::speaks:
+    case wire::JobEvent::Type::reported:
     case wire::JobEvent::Type::ended:
         if (handlers_.event) {
             handlers_.event(*event);

@@ -26,6 +26,9 @@ std::int64_t now_ms() {
 }
 
 std::string describe(const wire::RankFailure& failure) {
+    if (!failure.finding.empty()) {
+        return failure.finding;
+    }
     return failure.rank < 0 ? fmt::format("ended with {}", failure.code)
                             : fmt::format("rank {} ended with {}", failure.rank, failure.code);
 }
@@ -140,6 +143,12 @@ private:
             course_.started(index, event.attempt);
         } else if (event.type == wire::JobEvent::Type::rank_failed) {
             course_.rank_failed(index, event.attempt, event.failure);
+        } else if (event.type == wire::JobEvent::Type::silent) {
+            course_.silent(index, event.attempt);
+        } else if (event.type == wire::JobEvent::Type::speaks) {
+            course_.speaks(index, event.attempt);
+        } else if (event.type == wire::JobEvent::Type::reported) {
+            course_.reported(index, event.attempt);
         } else if (event.type == wire::JobEvent::Type::ended) {
             course_.ended(index, event.attempt, event.result);
         }
@@ -187,6 +196,10 @@ private:
     }
 
     void tell_what_happens() {
+        if (const auto first = course_.take_stall()) {
+            reporter_.on({.kind = Event::Kind::warning, .text = stall_words(settings_.course, *first)});
+            return;
+        }
         const auto restart = course_.take_restart();
         const auto& failure = restart ? std::optional(restart->because) : course_.first_failure();
         if (!restart && (!failure || interrupts_seen_ > 0 || told_failure_)) {
@@ -311,7 +324,9 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
                          Interrupts& interrupts, JobSink& sink, Reporter& reporter) {
     JobRunner::Settings settings{.course = {.max_restarts = options.max_restarts,
                                             .backoff_ms = options.backoff.count(),
-                                            .grace_ms = options.grace.count()},
+                                            .grace_ms = options.grace.count(),
+                                            .stall_ms = options.stall.count(),
+                                            .stop_stalled = options.stop_stalled},
                                  .lease = options.lease,
                                  .detach = options.detach};
     for (const auto& launch : launches) {
@@ -323,7 +338,7 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
         auto start = std::move(launches[i].start);
         start.course = settings.course;
         start.part = static_cast<int>(i);
-        start.stays = launches.size() > 1 || options.max_restarts > 0;
+        start.stays = launches.size() > 1 || options.max_restarts > 0 || options.stall.count() > 0;
         parts.push_back({std::move(opened.parts[i]), std::move(start)});
     }
     JobRunner runner(co_await boost::asio::this_coro::executor, std::move(parts), std::move(settings),

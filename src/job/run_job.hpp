@@ -41,8 +41,10 @@ struct JobOptions {
     std::chrono::milliseconds grace{10000}; // between TERM and KILL
     int max_restarts = 0;
     std::chrono::milliseconds backoff{1000}; // before the first restart
-    bool detach = false;                     // as soon as every part has started
-    std::chrono::milliseconds timeout{0};    // the nodes end the job after it; 0: never
+    std::chrono::milliseconds stall{0};      // silence after which the job has stalled; 0: not watched
+    bool stop_stalled = false;
+    bool detach = false;                  // as soon as every part has started
+    std::chrono::milliseconds timeout{0}; // the nodes end the job after it; 0: never
     Bytes log_limit{static_cast<std::uint64_t>(wire::default_log_limit)}; // of its output on a node
 };
 

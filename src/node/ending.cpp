@@ -1,11 +1,11 @@
 #include "node/ending.hpp"
 
 #include "node/os.hpp"
+#include "node/process_stat.hpp"
 #include "wire/job.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <fcntl.h>
 #include <map>
@@ -73,40 +73,17 @@ std::string find_mark(const std::string& environ_text) {
     return {};
 }
 
-bool read_entry(pid_t pid, ProcessEntry& entry) {
-    const auto text = read_file_or_empty("/proc/" + std::to_string(pid) + "/stat");
-    const auto name_end = text.rfind(')'); // the name before it may hold anything
-    if (name_end == std::string::npos || name_end + 2 >= text.size()) {
-        return false;
-    }
-    const char* at = text.c_str() + name_end + 4;
-    const char* end = text.c_str() + text.size();
-    int group = 0;
-    entry.pid = pid;
-    entry.zombie = text[name_end + 2] == 'Z' || text[name_end + 2] == 'X';
-    for (int* field : {&entry.parent, &group, &entry.session}) {
-        const auto [next, error] = std::from_chars(at, end, *field);
-        if (error != std::errc{}) {
-            return false;
-        }
-        at = next + 1;
-    }
-    return true;
-}
-
 } // namespace
 
 std::vector<pid_t> find_processes(const ProcessScope& scope) {
     std::vector<ProcessEntry> all;
-    for (const auto& name : list_folder("/proc")) {
-        pid_t pid = 0;
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        ProcessEntry entry;
-        if (error == std::errc{} && end == name.data() + name.size() && read_entry(pid, entry)) {
-            if (!entry.zombie) {
-                entry.mark = find_mark(settled_environ(pid));
-            }
-            all.push_back(std::move(entry));
+    for (const auto& process : all_processes()) {
+        auto& entry = all.emplace_back(ProcessEntry{.pid = process.pid,
+                                                    .parent = process.parent,
+                                                    .session = process.session,
+                                                    .zombie = process.has_ended()});
+        if (!entry.zombie) {
+            entry.mark = find_mark(settled_environ(entry.pid));
         }
     }
     return select_processes(all, scope, ::getpid(), ::getsid(0));

@@ -190,6 +190,7 @@ bool Starter::obey(const wire::JobCommand& command) {
         return true;
     case wire::JobCommand::Type::halt:
     case wire::JobCommand::Type::begin:
+    case wire::JobCommand::Type::report:
     case wire::JobCommand::Type::detach:
         return true; // nothing to do them to
     case wire::JobCommand::Type::stop:

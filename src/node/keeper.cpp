@@ -16,6 +16,9 @@ constexpr int own_failure = 125;
 
 std::string describe(const JobFailure& failure) {
     const auto& what = failure.failure;
+    if (!what.finding.empty()) {
+        return what.finding;
+    }
     return (what.rank < 0 ? "the command" : "rank " + std::to_string(what.rank)) + " on " + failure.node +
            " ended with " + std::to_string(what.code);
 }
@@ -132,6 +135,12 @@ void Keeper::take(std::size_t part, const wire::JobEvent& event) {
         return course_.started(part, event.attempt);
     case Type::rank_failed:
         return course_.rank_failed(part, event.attempt, event.failure);
+    case Type::silent:
+        return course_.silent(part, event.attempt);
+    case Type::speaks:
+        return course_.speaks(part, event.attempt);
+    case Type::reported:
+        return course_.reported(part, event.attempt);
     case Type::ended:
         return course_.ended(part, event.attempt, event.result);
     case Type::exited:
@@ -173,6 +182,9 @@ void Keeper::decide() {
                     std::to_string(settings_.max_restarts + 1) + " begins in " +
                     std::to_string(restart->in_ms) + " ms");
         }
+        if (const auto first = course_.take_stall()) {
+            on_note("dockdist: " + stall_words(settings_, *first));
+        }
         for (const auto& order : orders) {
             if (order.part == 0) {
                 order_own(order.command);
@@ -210,9 +222,9 @@ void Keeper::settle_outcome() {
         const auto wanted = course_.wanted_ranks();
         first = JobFailure{settings_.parts[0].node,
                            {.code = own_failure,
-                            .tail = "the launcher ended with 0, and has started " +
-                                    std::to_string(wanted - missing) + " of " + std::to_string(wanted) +
-                                    " ranks"}};
+                            .finding = "the launcher ended with 0, and has started " +
+                                       std::to_string(wanted - missing) + " of " + std::to_string(wanted) +
+                                       " ranks"}};
     }
     auto command = *last_own_order_;
     if (first) {
@@ -243,7 +255,7 @@ void Keeper::find_lost() {
         const auto& node = settings_.parts[part].node;
         const auto silence =
             "nothing was heard of " + node + " for " + std::to_string(lease_ms_ / 1000) + " s";
-        if (course_.lost(part, wire::RankFailure{.code = own_failure, .tail = silence})) {
+        if (course_.lost(part, wire::RankFailure{.code = own_failure, .finding = silence})) {
             on_note("dockdist: " + silence + ": the job is stopped");
         }
     }

@@ -1,7 +1,6 @@
 #include "node/output_pipes.hpp"
 
 #include <cerrno>
-#include <string_view>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -19,7 +18,11 @@ void OutputPipes::watch(const Fd& pipe, std::uint8_t stream, std::int32_t rank) 
 bool OutputPipes::read(const Fd& pipe, std::uint8_t stream, std::int32_t rank) {
     const auto count = ::read(pipe.get(), buffer_.data(), buffer_.size());
     if (count > 0) {
-        log_.append(stream, rank, std::string_view(buffer_).substr(0, static_cast<std::size_t>(count)));
+        const auto bytes = std::string_view(buffer_).substr(0, static_cast<std::size_t>(count));
+        log_.append(stream, rank, bytes);
+        if (on_output) {
+            on_output(stream, rank, bytes);
+        }
         return true;
     }
     return count < 0 && (errno == EAGAIN || errno == EINTR);

@@ -6,13 +6,17 @@
 #include "node/output_log.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace dockdist::node {
 
 class OutputPipes {
 public:
     OutputPipes(Loop& loop, OutputLog& log) : loop_(loop), log_(log) {}
+
+    std::function<void(std::uint8_t stream, std::int32_t rank, std::string_view bytes)> on_output{};
 
     // Until its end; the pipe stays where it is, or is drained before it goes.
     void watch(const Fd& pipe, std::uint8_t stream, std::int32_t rank);

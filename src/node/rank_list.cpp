@@ -23,6 +23,7 @@ void RankList::accept() {
     const int number = socket.get();
     auto& rank = *ranks_.emplace_back(std::make_unique<Rank>());
     rank.socket = std::move(socket);
+    rank.shim = credentials.pid;
     loop_.watch(number, POLLIN, [this, &rank](short) { hear(rank); });
 }
 
@@ -58,6 +59,16 @@ void RankList::hear(Rank& rank) {
             failed_.push_back(end);
         }
     }
+}
+
+std::vector<std::pair<std::int32_t, pid_t>> RankList::running() const {
+    std::vector<std::pair<std::int32_t, pid_t>> running;
+    for (const auto& rank : ranks_) {
+        if (rank->socket.open()) {
+            running.emplace_back(rank->begun.rank, rank->shim);
+        }
+    }
+    return running;
 }
 
 void RankList::tell_failures() {

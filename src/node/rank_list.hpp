@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace dockdist::node {
@@ -24,6 +25,8 @@ public:
     std::function<void(std::int32_t rank, std::int32_t local_rank, ExitStatus status)> on_failed{};
 
     int begun() const { return begun_; }
+    // Those that run: their numbers, and their shims, from which their processes descend.
+    std::vector<std::pair<std::int32_t, pid_t>> running() const;
     void tell_failures(); // where there are any
     // The first failure is the one that people look at. When one is heard, all that came before it have been
     // sent too, and wait in some other socket.
@@ -34,6 +37,7 @@ public:
 private:
     struct Rank {
         Fd socket{};
+        pid_t shim = 0;
         RankMessage begun{};
         Fd out{}, err{};
     };

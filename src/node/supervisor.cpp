@@ -10,6 +10,7 @@
 #include "node/oom.hpp"
 #include "node/output_pipes.hpp"
 #include "node/rank_list.hpp"
+#include "node/silence_watch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -41,6 +42,7 @@ private:
     void reap();
     void command_ended(ExitStatus status);
     void failed(std::int32_t rank, std::int32_t local_rank, ExitStatus status);
+    void is_stopped_for(const std::string& reason);
     void stop(const std::string& reason, std::int64_t grace_ms);
     void halt(std::int64_t grace_ms);
     void over();
@@ -53,6 +55,10 @@ private:
     enum class Then { wait, exit };
     void sweep(Sweep::What what, std::int64_t grace_ms, Then then);
     void swept(const std::vector<pid_t>& left);
+    void drain_command() {
+        outputs_.drain(out_, 1, -1);
+        outputs_.drain(err_, 2, -1);
+    }
     void collect(const std::vector<pid_t>& left);
     void wait_for_orders();
     void exit();
@@ -66,6 +72,7 @@ private:
     std::vector<wire::JobEvent> told_{};         // of this attempt, for a keeper that begins later
     Fd signals_{};
     OutputPipes outputs_{loop_, job_.log};
+    SilenceWatch silence_{loop_, job_.log, job_.start.course.stall_ms};
     Fd out_{}, err_{}; // of the command
     RankList ranks_{loop_, outputs_, job_.ranks.get(), job_.account.uid};
     std::int64_t oom_kills_before_ = oom_kills();
@@ -89,6 +96,10 @@ int Supervisor::run() {
     ranks_.on_failed = [this](std::int32_t rank, std::int32_t local_rank, ExitStatus status) {
         failed(rank, local_rank, status);
     };
+    outputs_.on_output = [this](std::uint8_t stream, std::int32_t rank, std::string_view bytes) {
+        silence_.heard(stream, rank, bytes);
+    };
+    silence_.on_event = [this](wire::JobEvent::Type type) { tell({.type = type}); };
     followers_.on_order = [this](const wire::JobCommand& order, bool again) { obey(order, again); };
     followers_.on_lease_over = [this] { lease_is_over(); };
     if (job_.timeout_ms > 0) {
@@ -123,6 +134,9 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
         return;
     case Type::begin:
         return begin(order.attempt);
+    case Type::report:
+        return silence_.report(ranks_.running(), command_done_ ? 0 : command_, job_.account,
+                               job_.environment);
     case Type::over:
         return over();
     case Type::detach:
@@ -158,9 +172,8 @@ void Supervisor::start_command() {
         outputs_.watch(out_, 1, -1);
         outputs_.watch(err_, 2, -1);
     }
-    wire::JobEvent event{.type = wire::JobEvent::Type::started};
-    event.pid = command_;
-    tell(std::move(event));
+    silence_.begin();
+    tell({.type = wire::JobEvent::Type::started, .pid = command_});
 }
 
 void Supervisor::cannot_start(const ProgramError& error) {
@@ -182,9 +195,7 @@ void Supervisor::failed(std::int32_t rank, std::int32_t local_rank, ExitStatus s
     auto& failures = job_.summary.result.failures;
     failures.push_back(failure);
     if (failures.size() == 1) {
-        wire::JobEvent event{.type = wire::JobEvent::Type::rank_failed};
-        event.failure = std::move(failure);
-        tell(std::move(event));
+        tell({.type = wire::JobEvent::Type::rank_failed, .failure = std::move(failure)});
     }
 }
 
@@ -211,8 +222,7 @@ void Supervisor::reap() {
 void Supervisor::command_ended(ExitStatus status) {
     command_done_ = true;
     ranks_.hear_all(); // what the ranks said before their launcher ended comes first
-    outputs_.drain(out_, 1, -1);
-    outputs_.drain(err_, 2, -1);
+    drain_command();
     auto& result = job_.summary.result;
     result.code = status.code;
     result.signal = status.signal;
@@ -226,36 +236,30 @@ void Supervisor::command_ended(ExitStatus status) {
     }
 }
 
-// Everything with the job's mark.
-void Supervisor::stop(const std::string& reason, std::int64_t grace_ms) {
+void Supervisor::is_stopped_for(const std::string& reason) {
     auto& result = job_.summary.result;
     if (!stopping_ && !command_done_) {
         stopping_ = true;
         result.stopped = true;
         result.reason = reason;
     }
+}
+
+// Everything with the job's mark.
+void Supervisor::stop(const std::string& reason, std::int64_t grace_ms) {
+    is_stopped_for(reason);
     if (!std::exchange(stop_told_, true) || grace_ms == 0) {
         sweep(Sweep::What::job, grace_ms, Then::exit);
     }
 }
 
 void Supervisor::halt(std::int64_t grace_ms) {
-    auto& result = job_.summary.result;
-    if (!stopping_ && !command_done_) {
-        stopping_ = true;
-        result.stopped = true;
-        result.reason = "stop";
-    }
+    is_stopped_for("stop");
     sweep(Sweep::What::job, grace_ms, Then::wait);
 }
 
 void Supervisor::over() {
-    auto& result = job_.summary.result;
-    if (!command_done_ && !stopping_) {
-        stopping_ = true;
-        result.stopped = true;
-        result.reason = "over";
-    }
+    is_stopped_for("over");
     sweep(Sweep::What::job, command_done_ ? std::min(job_.grace_ms, leftover_grace_ms) : job_.grace_ms,
           Then::exit);
 }
@@ -348,8 +352,8 @@ void Supervisor::collect(const std::vector<pid_t>& left) {
     }
     ranks_.hear_all();
     ranks_.drain();
-    outputs_.drain(out_, 1, -1);
-    outputs_.drain(err_, 2, -1);
+    drain_command();
+    silence_.end();
     job_.summary.result.ranks = ranks_.begun();
     if (!command_done_) {
         command_done_ = true;
@@ -365,9 +369,7 @@ void Supervisor::collect(const std::vector<pid_t>& left) {
 void Supervisor::wait_for_orders() {
     waiting_ = true;
     (void)save_summary(job_.summary);
-    wire::JobEvent event{.type = wire::JobEvent::Type::ended};
-    event.result = job_.summary.result;
-    tell(std::move(event));
+    tell({.type = wire::JobEvent::Type::ended, .result = job_.summary.result});
     if (wanted_attempt_ != 0) {
         begin(wanted_attempt_);
     }
@@ -380,8 +382,7 @@ void Supervisor::exit() {
     job_.ports.clear();
     remove_scratch(job_.summary.job);
     (void)save_summary(job_.summary);
-    wire::JobEvent event{.type = wire::JobEvent::Type::exited};
-    event.result = job_.summary.result;
+    const wire::JobEvent event{.type = wire::JobEvent::Type::exited, .result = job_.summary.result};
     // Nobody finds a supervisor from here on: a follower that comes now reads the summary.
     ::unlink(control_socket(job_.summary.job).c_str());
     ::unlink(rank_socket(job_.summary.job).c_str());

@@ -24,12 +24,29 @@ struct CommandName {
     JobCommand::Type type;
     std::string_view name;
 };
-constexpr std::array<CommandName, 6> command_names{{{JobCommand::Type::ping, "ping"},
+constexpr std::array<CommandName, 7> command_names{{{JobCommand::Type::ping, "ping"},
                                                     {JobCommand::Type::stop, "stop"},
                                                     {JobCommand::Type::halt, "halt"},
                                                     {JobCommand::Type::begin, "begin"},
+                                                    {JobCommand::Type::report, "report"},
                                                     {JobCommand::Type::over, "over"},
                                                     {JobCommand::Type::detach, "detach"}}};
+
+struct EventName {
+    JobEvent::Type type;
+    std::string_view name;
+    bool of_attempt = false;
+};
+constexpr std::array<EventName, 10> event_names{{{JobEvent::Type::prepared, "prepared"},
+                                                 {JobEvent::Type::started, "started", true},
+                                                 {JobEvent::Type::rank_failed, "rank_failed", true},
+                                                 {JobEvent::Type::silent, "silent", true},
+                                                 {JobEvent::Type::speaks, "speaks", true},
+                                                 {JobEvent::Type::reported, "reported", true},
+                                                 {JobEvent::Type::ended, "ended", true},
+                                                 {JobEvent::Type::detached, "detached"},
+                                                 {JobEvent::Type::exited, "exited"},
+                                                 {JobEvent::Type::error, "error"}}};
 
 bool has_nul(const std::string& text) {
     return text.find('\0') != std::string::npos;
@@ -89,7 +106,7 @@ void check_start(const JobStart& start, ObjectReader& reader) {
     }
     const auto& course = start.course;
     if (start.part < 0 || (start.part != 0 && static_cast<std::size_t>(start.part) >= course.parts.size()) ||
-        course.max_restarts < 0 || course.backoff_ms < 0 || course.grace_ms < 0) {
+        course.max_restarts < 0 || course.backoff_ms < 0 || course.grace_ms < 0 || course.stall_ms < 0) {
         reader.fail("\"part\" is none of \"course\", or a number there is negative");
     }
     if (start.local_rank_at > static_cast<int>(start.rank_command.size())) {
@@ -225,6 +242,7 @@ Result<JobStart> parse_job_start(std::string_view line) {
 }
 
 Result<JobEvent> parse_job_event(std::string_view payload) {
+    using Type = JobEvent::Type;
     const auto object = parse_object(payload, "a job's event");
     if (!object) {
         return object.error();
@@ -235,28 +253,22 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
     reader.require("type");
     reader.read("type", type);
     reader.read("attempt", event.attempt);
-    if (type == "prepared") {
-        event.type = JobEvent::Type::prepared;
-        read_facts(reader, event.facts);
-    } else if (type == "started") {
-        event.type = JobEvent::Type::started;
-        reader.read("pid", event.pid);
-    } else if (type == "rank_failed") {
-        event.type = JobEvent::Type::rank_failed;
-        read_failure(reader, event.failure);
-    } else if (type == "ended") {
-        event.type = JobEvent::Type::ended;
-        read_result(reader, event.result);
-    } else if (type == "detached") {
-        event.type = JobEvent::Type::detached;
-    } else if (type == "exited") {
-        event.type = JobEvent::Type::exited;
-        read_result(reader, event.result);
-    } else if (type == "error") {
-        event.type = JobEvent::Type::error;
-        event.error = read_error(reader);
-    } else {
+    const auto* const found = std::ranges::find(event_names, type, &EventName::name);
+    if (found == event_names.end()) {
         reader.fail("unknown type \"" + type + "\"");
+        return reader.error();
+    }
+    event.type = found->type;
+    if (event.type == Type::prepared) {
+        read_facts(reader, event.facts);
+    } else if (event.type == Type::started) {
+        reader.read("pid", event.pid);
+    } else if (event.type == Type::rank_failed) {
+        read_failure(reader, event.failure);
+    } else if (event.type == Type::ended || event.type == Type::exited) {
+        read_result(reader, event.result);
+    } else if (event.type == Type::error) {
+        event.error = read_error(reader);
     }
     if (reader.failed()) {
         return reader.error();
@@ -265,37 +277,35 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
 }
 
 std::string job_event(const JobEvent& event) {
-    json object;
+    using Type = JobEvent::Type;
+    json object = json::object();
     switch (event.type) {
-    case JobEvent::Type::prepared:
+    case Type::prepared:
         object = event.facts;
-        object["type"] = "prepared";
         break;
-    case JobEvent::Type::started:
-        object = json{{"pid", event.pid}, {"attempt", event.attempt}};
-        object["type"] = "started";
+    case Type::started:
+        object = json{{"pid", event.pid}};
         break;
-    case JobEvent::Type::rank_failed:
+    case Type::rank_failed:
         object = event.failure;
-        object["attempt"] = event.attempt;
-        object["type"] = "rank_failed";
         break;
-    case JobEvent::Type::ended:
+    case Type::ended:
+    case Type::exited:
         object = event.result;
-        object["attempt"] = event.attempt;
-        object["type"] = "ended";
         break;
-    case JobEvent::Type::detached:
-        object["type"] = "detached";
-        break;
-    case JobEvent::Type::exited:
-        object = event.result;
-        object["type"] = "exited";
-        break;
-    case JobEvent::Type::error:
+    case Type::error:
         object = error_to_json(event.error);
-        object["type"] = "error";
         break;
+    case Type::silent:
+    case Type::speaks:
+    case Type::reported:
+    case Type::detached:
+        break;
+    }
+    const auto* const found = std::ranges::find(event_names, event.type, &EventName::type);
+    object["type"] = found->name;
+    if (found->of_attempt) {
+        object["attempt"] = event.attempt;
     }
     return dump(object);
 }
@@ -331,7 +341,7 @@ std::string job_command_line(const JobCommand& command) {
     if (command.type == Type::stop || command.type == Type::halt) {
         object["grace_ms"] = command.grace_ms;
     }
-    if (command.type == Type::halt || command.type == Type::begin) {
+    if (command.type == Type::halt || command.type == Type::begin || command.type == Type::report) {
         object["attempt"] = command.attempt;
     }
     if (!command.first_node.empty()) {

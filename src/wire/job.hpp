@@ -16,17 +16,21 @@
 //   started      {"pid":N}; 0 where the part has no command of its own
 //   rank_failed  {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}, as soon as the first rank
 //                of this node fails
+//   silent       nothing was written here for CourseSettings::stall_ms; `speaks` takes it back
+//   reported     what the ranks here are doing stands in the log, as `report` has asked
 //   ended        JobResult: the command has ended, or was halted; the part waits for `over` or `begin`
 //   detached     the job needs no client any more
 //   exited       JobResult: the part is gone, no process with the job's mark is left
 //   error        {"kind","message","hint"}: it could not be started
-// rank_failed, ended and started bear the "attempt" that they speak of, from 0.
+// rank_failed, silent, speaks, reported, ended and started bear the "attempt" that they speak of, from 0.
 // Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds (answered by a 'P' frame),
 // and orders, which may come twice:
 //   {"type":"stop","grace_ms":N}              ends every process and the part (a second one of the same
 //                                             client, or one without grace: now)
 //   {"type":"halt","attempt":A,"grace_ms":N}  ends every process of that attempt; the part stays
 //   {"type":"begin","attempt":A}              runs the command anew, as attempt A
+//   {"type":"report","attempt":A}             writes into the log what each rank is doing, with the stacks of
+//                                             its threads where a tool for it is there
 //   {"type":"over"}                           the job is over everywhere: ends what is left, and the part
 //   {"type":"detach"}
 // stop and over may bear "first", the job's first failure, which the part keeps in its result.
@@ -120,6 +124,8 @@ struct CourseSettings {
     int max_restarts = 0;            // how often the whole job is begun anew after a failure
     std::int64_t backoff_ms = 1000;  // before the first restart; doubles with each, up to 30 s
     std::int64_t grace_ms = 10000;   // between TERM and KILL
+    std::int64_t stall_ms = 0;       // all parts silent for so long: the job has stalled; 0: not watched
+    bool stop_stalled = false;       // that is a failure then; else it is only reported
 };
 
 struct JobStart {
@@ -148,6 +154,9 @@ struct RankFailure {
     int signal = 0;
     bool oom = false;
     std::string tail{}; // its last lines of stderr and stdout
+    // What whoever carries the job has found, where no process has failed: "node-1 was lost". Said in place
+    // of rank and code.
+    std::string finding{};
 };
 
 struct JobResult {
@@ -191,7 +200,18 @@ Result<JobResult> parse_job_result(std::string_view text);
 
 // A control frame's payload.
 struct JobEvent {
-    enum class Type { prepared, started, rank_failed, ended, detached, exited, error };
+    enum class Type {
+        prepared,
+        started,
+        rank_failed,
+        silent,
+        speaks,
+        reported,
+        ended,
+        detached,
+        exited,
+        error
+    };
     Type type = Type::error;
     int attempt = 0;
     NodeFacts facts{};
@@ -205,10 +225,10 @@ std::string job_event(const JobEvent& event);
 
 // A line from the client, or from the keeper.
 struct JobCommand {
-    enum class Type { ping, stop, halt, begin, over, detach };
+    enum class Type { ping, stop, halt, begin, report, over, detach };
     Type type = Type::ping;
     std::int64_t grace_ms = 0; // stop, halt
-    int attempt = 0;           // halt, begin
+    int attempt = 0;           // halt, begin, report
     std::string first_node{};  // stop, over: JobResult::first_node, first
     RankFailure first{};
 };

@@ -19,6 +19,7 @@ void read_failure(ObjectReader& reader, RankFailure& failure) {
     reader.read("signal", failure.signal);
     reader.read("oom", failure.oom);
     reader.read_bytes("tail", failure.tail);
+    reader.read("finding", failure.finding);
 }
 
 void read_result(ObjectReader& reader, JobResult& result) {
@@ -55,14 +56,15 @@ void read_course(ObjectReader& reader, CourseSettings& course) {
         object.read("max_restarts", course.max_restarts);
         object.read("backoff_ms", course.backoff_ms);
         object.read("grace_ms", course.grace_ms);
+        object.read("stall_ms", course.stall_ms);
+        object.read("stop_stalled", course.stop_stalled);
     });
 }
 
 void to_json(json& out, const CourseSettings& course) {
-    out = json{{"parts", json::array()},
-               {"max_restarts", course.max_restarts},
-               {"backoff_ms", course.backoff_ms},
-               {"grace_ms", course.grace_ms}};
+    out = json{{"parts", json::array()},          {"max_restarts", course.max_restarts},
+               {"backoff_ms", course.backoff_ms}, {"grace_ms", course.grace_ms},
+               {"stall_ms", course.stall_ms},     {"stop_stalled", course.stop_stalled}};
     for (const auto& part : course.parts) {
         out["parts"].push_back({{"node", part.node}, {"supports", part.supports}, {"ranks", part.ranks}});
     }
@@ -72,6 +74,9 @@ void to_json(json& out, const RankFailure& failure) {
     out = json{{"rank", failure.rank}, {"local_rank", failure.local_rank},
                {"code", failure.code}, {"signal", failure.signal},
                {"oom", failure.oom},   {"tail", bytes_to_json(failure.tail)}};
+    if (!failure.finding.empty()) {
+        out["finding"] = failure.finding;
+    }
 }
 
 void to_json(json& out, const JobResult& result) {

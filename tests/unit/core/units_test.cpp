@@ -35,4 +35,8 @@ TEST_CASE("sizes and durations print briefly") {
     CHECK(format_duration(12s) == "12 s");
     CHECK(format_duration(200s) == "3 min 20 s");
     CHECK(format_duration(3720s) == "1 h 2 min");
+    CHECK(format_exact_duration(7200s) == "2 h");
+    CHECK(format_exact_duration(600s) == "10 min");
+    CHECK(format_exact_duration(90s) == "90 s");
+    CHECK(format_exact_duration(1500ms) == "1500 ms");
 }

@@ -20,11 +20,12 @@ wire::CourseSettings settings(int parts, int max_restarts = 0) {
 std::string text(const std::vector<JobCourse::Order>& orders) {
     std::string all;
     for (const auto& [part, command] : orders) {
-        const auto name = command.type == Type::stop    ? "stop/" + std::to_string(command.grace_ms)
-                          : command.type == Type::halt  ? "halt#" + std::to_string(command.attempt)
-                          : command.type == Type::begin ? "begin#" + std::to_string(command.attempt)
-                          : command.type == Type::over  ? "over"
-                                                        : "?";
+        const auto name = command.type == Type::stop     ? "stop/" + std::to_string(command.grace_ms)
+                          : command.type == Type::halt   ? "halt#" + std::to_string(command.attempt)
+                          : command.type == Type::begin  ? "begin#" + std::to_string(command.attempt)
+                          : command.type == Type::report ? "report#" + std::to_string(command.attempt)
+                          : command.type == Type::over   ? "over"
+                                                         : "?";
         all += (all.empty() ? "" : " ") + std::to_string(part) + ":" + name;
     }
     return all;

@@ -41,6 +41,16 @@ KnownJob job(const char* name, std::vector<wire::JobResult> results, bool runnin
     return known;
 }
 
+void check_golden(const std::string& name, const std::string& text) {
+    const auto path = DOCKDIST_SOURCE_DIR "/tests/golden/job/" + name;
+    if (std::getenv("DOCKDIST_UPDATE_GOLDEN") != nullptr) {
+        std::ofstream(path, std::ios::binary) << text;
+    }
+    std::ifstream file(path, std::ios::binary);
+    REQUIRE_MESSAGE(file.good(), "no golden file " << path);
+    CHECK(text == std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
 } // namespace
 
 TEST_CASE("what a node did because it was told to end is no failure") {
@@ -124,12 +134,23 @@ TEST_CASE("the table of jobs") {
           job("unheld", {told("lease")}), job("late", {told("timeout")}), unknown_end}) {
         reports.push_back(report_of(known));
     }
-    const auto text = jobs_text(reports, true);
-    const std::string path = DOCKDIST_SOURCE_DIR "/tests/golden/job/jobs.txt";
-    if (std::getenv("DOCKDIST_UPDATE_GOLDEN") != nullptr) {
-        std::ofstream(path, std::ios::binary) << text;
+    check_golden("jobs.txt", jobs_text(reports, true));
+}
+
+TEST_CASE("the table of a job's results has a row for each result, failures first") {
+    auto over = told("over");
+    over.code = 0;
+    auto two_failed = failed(5, 7);
+    two_failed.failures.push_back({.rank = 6, .code = 1});
+    wire::JobResult plain{.code = 3};
+    std::vector<NodeOutcome> nodes;
+    for (const auto& result : std::vector<std::optional<wire::JobResult>>{
+             told("stop"), wire::JobResult{}, two_failed, told("lease"), std::nullopt, told("timeout"),
+             told("stop"), over, plain}) {
+        nodes.push_back({.node = NodeName("node-" + std::to_string(nodes.size())), .result = result});
     }
-    std::ifstream file(path, std::ios::binary);
-    REQUIRE_MESSAGE(file.good(), "no golden file " << path);
-    CHECK(text == std::string(std::istreambuf_iterator<char>(file), {}));
+    for (int i = 0; i < 55; ++i) {
+        nodes.push_back({.node = NodeName("other-" + std::to_string(i)), .result = told("stop")});
+    }
+    check_golden("results.txt", results_text(nodes, true));
 }

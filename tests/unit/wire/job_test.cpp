@@ -134,14 +134,20 @@ TEST_CASE("events survive the way") {
     CHECK(parse_job_event(job_event(event))->pid == 42);
 
     event = {.type = JobEvent::Type::rank_failed};
-    event.failure = {.rank = 2, .code = 1};
+    event.failure = {.rank = 2, .code = 1, .finding = "no rank wrote anything"};
     CHECK(parse_job_event(job_event(event))->failure.rank == 2);
+    CHECK(parse_job_event(job_event(event))->failure.finding == "no rank wrote anything");
 
     event = {.type = JobEvent::Type::ended, .attempt = 2};
     event.result = {.code = 7, .attempt = 2, .first_node = "node-1", .first = {.rank = 3, .code = 7}};
     const auto ended = parse_job_event(job_event(event));
     CHECK(ended->attempt == 2);
     CHECK(json(ended->result) == json(event.result));
+    for (const auto type : {JobEvent::Type::silent, JobEvent::Type::speaks, JobEvent::Type::reported}) {
+        const auto told = parse_job_event(job_event({.type = type, .attempt = 2}));
+        CHECK(told->type == type);
+        CHECK(told->attempt == 2);
+    }
     CHECK(parse_job_event(job_event({.type = JobEvent::Type::detached}))->type == JobEvent::Type::detached);
     event = {.type = JobEvent::Type::error};
     event.error = {.kind = ErrorKind::config, .message = "no user", .hint = "set one"};
@@ -164,7 +170,7 @@ TEST_CASE("the client's lines survive the way") {
     CHECK(stop->type == JobCommand::Type::stop);
     CHECK(stop->grace_ms == 1500);
     CHECK(stop->first_node.empty());
-    for (const auto type : {JobCommand::Type::halt, JobCommand::Type::begin}) {
+    for (const auto type : {JobCommand::Type::halt, JobCommand::Type::begin, JobCommand::Type::report}) {
         CHECK(parse_job_command(job_command_line({.type = type, .attempt = 2}))->attempt == 2);
     }
     const auto over = parse_job_command(job_command_line({.type = JobCommand::Type::over,

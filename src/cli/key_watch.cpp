@@ -1,0 +1,119 @@
+#include "cli/key_watch.hpp"
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <csignal>
+#include <fcntl.h>
+#include <termios.h>
+#include <unistd.h>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+bool in_foreground() {
+    return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+}
+
+} // namespace
+
+// Handlers hold it: one whose event has come is called after its watch is gone.
+struct KeyWatch::State : std::enable_shared_from_this<KeyWatch::State> {
+    State(const boost::asio::any_io_executor& executor, char what, std::function<void()> then)
+        : key(what), work(std::move(then)), input(executor), continued(executor, SIGCONT) {}
+
+    void enter() {
+        termios mode{};
+        if (!in_foreground() || ::tcgetattr(STDIN_FILENO, &mode) != 0) {
+            return;
+        }
+        saved = mode;
+        mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+        mode.c_cc[VMIN] = 1;
+        mode.c_cc[VTIME] = 0;
+        entered = ::tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0;
+        if (entered && !waiting) {
+            wait();
+        }
+    }
+
+    void leave() {
+        stopped = true;
+        boost::system::error_code ignored;
+        ignored = input.close(ignored);
+        ignored = continued.cancel(ignored);
+        if (entered && in_foreground()) {
+            ::tcsetattr(STDIN_FILENO, TCSADRAIN, &saved);
+        }
+    }
+
+    void wait() {
+        waiting = true;
+        input.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [self = shared_from_this()](boost::system::error_code error) {
+                             self->waiting = false;
+                             if (!error && !self->stopped && in_foreground()) {
+                                 self->read();
+                             }
+                         });
+    }
+
+    void read() {
+        char typed = 0;
+        if (::read(input.native_handle(), &typed, 1) != 1) {
+            return;
+        }
+        wait();
+        if (typed == key) {
+            work();
+        }
+    }
+
+    // After Ctrl-Z the shell has put its own mode back.
+    void await_return() {
+        continued.async_wait([self = shared_from_this()](boost::system::error_code error, int) {
+            if (!error && !self->stopped) {
+                self->enter();
+                self->await_return();
+            }
+        });
+    }
+
+    char key;
+    std::function<void()> work;
+    boost::asio::posix::stream_descriptor input;
+    boost::asio::signal_set continued;
+    termios saved{};
+    bool entered = false;
+    bool waiting = false;
+    bool stopped = false;
+};
+
+KeyWatch::KeyWatch(const boost::asio::any_io_executor& executor, char key, std::function<void()> work) {
+    if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) {
+        return;
+    }
+    // Opened anew: Asio makes its descriptors non-blocking, which would outlive us on a description that we
+    // share.
+    const int terminal = ::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    if (terminal < 0) {
+        return;
+    }
+    state_ = std::make_shared<State>(executor, key, std::move(work));
+    state_->input.assign(terminal);
+    state_->enter();
+    state_->await_return();
+}
+
+KeyWatch::~KeyWatch() {
+    if (state_) {
+        state_->leave();
+    }
+}
+
+bool KeyWatch::watches() const {
+    return state_ != nullptr;
+}
+
+} // namespace dockdist

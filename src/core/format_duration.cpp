@@ -1,0 +1,34 @@
+// Apart from its siblings: dockdist-init says durations too, and has no fmt.
+#include "core/units.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace dockdist {
+
+std::string format_duration(std::chrono::milliseconds duration) {
+    const double seconds = static_cast<double>(duration.count()) / 1000;
+    if (seconds < 60) {
+        std::array<char, 32> text{};
+        (void)std::snprintf(text.data(), text.size(), seconds < 10 ? "%.2f s" : "%.0f s", seconds);
+        return text.data();
+    }
+    const auto whole = duration.count() / 1000;
+    if (whole < 3600) {
+        return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+    }
+    return std::to_string(whole / 3600) + " h " + std::to_string(whole / 60 % 60) + " min";
+}
+
+std::string format_exact_duration(std::chrono::milliseconds duration) {
+    const auto count = duration.count();
+    if (count % 3600000 == 0) {
+        return std::to_string(count / 3600000) + " h";
+    }
+    if (count % 60000 == 0) {
+        return std::to_string(count / 60000) + " min";
+    }
+    return count % 1000 == 0 ? std::to_string(count / 1000) + " s" : std::to_string(count) + " ms";
+}
+
+} // namespace dockdist

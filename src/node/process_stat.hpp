@@ -1,0 +1,26 @@
+// One process, as /proc/PID/stat tells it (proc(5)).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace dockdist::node {
+
+struct ProcessStat {
+    pid_t pid = 0, parent = 0, session = 0;
+    char state = '?';           // R running, S sleeping, D waits in the kernel, T stopped, Z zombie, X dead
+    std::int64_t cpu_ticks = 0; // user and system time, in sysconf(_SC_CLK_TCK)
+    std::int64_t threads = 0;
+    bool has_ended() const { return state == 'Z' || state == 'X'; }
+};
+
+// Pure.
+std::optional<ProcessStat> parse_process_stat(std::string_view text);
+
+std::optional<ProcessStat> read_process_stat(pid_t pid); // empty: it is gone
+std::vector<ProcessStat> all_processes();                // of this container
+
+} // namespace dockdist::node

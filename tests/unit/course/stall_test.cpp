@@ -1,0 +1,125 @@
+#include "course/job_course.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+
+namespace {
+
+using Type = wire::JobCommand::Type;
+
+wire::CourseSettings settings(bool stop, int max_restarts = 0) {
+    return {.parts = {{.node = "node-0"}, {.node = "node-1"}},
+            .max_restarts = max_restarts,
+            .backoff_ms = 1000,
+            .grace_ms = 500,
+            .stall_ms = 600000,
+            .stop_stalled = stop};
+}
+
+bool all_are(const std::vector<JobCourse::Order>& orders, Type type) {
+    return orders.size() == 2 && orders[0].command.type == type && orders[1].command.type == type;
+}
+
+} // namespace
+
+TEST_CASE("a job has stalled when all its parts are silent, and is asked once what it does") {
+    JobCourse course(settings(false));
+    course.silent(1, 0);
+    CHECK(course.decide(0).empty());
+    CHECK_FALSE(course.take_stall().has_value());
+    course.silent(0, 0);
+    const auto orders = course.decide(10);
+    CHECK(all_are(orders, Type::report));
+    CHECK(orders[0].command.attempt == 0);
+    CHECK(course.take_stall() == "node-1");
+    CHECK_FALSE(course.take_stall().has_value());
+    CHECK(course.decide(20).empty());
+    course.reported(0, 0);
+    course.reported(1, 0);
+    CHECK(course.decide(1000000).empty()); // only told
+    CHECK_FALSE(course.wake_at_ms().has_value());
+    CHECK_FALSE(course.first_failure().has_value());
+}
+
+TEST_CASE("a part that speaks makes it a job that goes on, and the next silence is told anew") {
+    JobCourse course(settings(true));
+    course.silent(0, 0);
+    course.silent(1, 0);
+    CHECK(all_are(course.decide(0), Type::report));
+    course.reported(0, 0);
+    course.speaks(1, 0);
+    course.reported(1, 0);
+    CHECK(course.decide(100000).empty());
+    CHECK_FALSE(course.wake_at_ms().has_value());
+    course.silent(1, 0);
+    CHECK(all_are(course.decide(200000), Type::report));
+    CHECK(course.take_stall() == "node-0");
+}
+
+TEST_CASE("a stalled job fails when it has told what it does, or takes too long to tell") {
+    const auto fails_after = [](bool reports) {
+        JobCourse course(settings(true));
+        course.silent(0, 0);
+        course.silent(1, 0);
+        CHECK(all_are(course.decide(0), Type::report));
+        course.reported(0, 0);
+        CHECK(course.decide(59999).empty());
+        CHECK(course.wake_at_ms() == 60000);
+        if (reports) {
+            course.reported(1, 0);
+        }
+        const auto orders = course.decide(reports ? 1 : 60000);
+        CHECK(all_are(orders, Type::stop));
+        CHECK(orders[1].command.first_node == "node-0");
+        CHECK(orders[1].command.first.code == 124);
+        CHECK(orders[1].command.first.finding == "no rank wrote anything for 10 min");
+        CHECK_FALSE(course.wake_at_ms().has_value());
+    };
+    fails_after(true);
+    fails_after(false);
+}
+
+TEST_CASE("a stalled job is begun anew where restarts are left, and its silence counts anew") {
+    JobCourse course(settings(true, 1));
+    course.silent(0, 0);
+    course.silent(1, 0);
+    CHECK(all_are(course.decide(0), Type::report));
+    course.reported(0, 0);
+    course.reported(1, 0);
+    CHECK(all_are(course.decide(1), Type::halt));
+    course.ended(0, 0, {});
+    course.ended(1, 0, {});
+    CHECK(course.decide(2).empty());
+    CHECK(all_are(course.decide(1002), Type::begin));
+    course.silent(0, 0); // what the former attempt says
+    course.silent(1, 1);
+    CHECK(course.decide(1003).empty());
+    course.silent(0, 1);
+    CHECK(all_are(course.decide(1004), Type::report));
+}
+
+TEST_CASE("a part that has ended is not waited for, and a job that nobody watches does not stall") {
+    JobCourse course(settings(false));
+    course.ended(0, 0, {});
+    course.silent(1, 0);
+    const auto orders = course.decide(0);
+    REQUIRE(orders.size() == 1);
+    CHECK(orders[0].part == 1);
+    CHECK(orders[0].command.type == Type::report);
+
+    auto unwatched = settings(true);
+    unwatched.stall_ms = 0;
+    JobCourse other(unwatched);
+    other.silent(0, 0);
+    other.silent(1, 0);
+    CHECK(other.decide(0).empty());
+}
+
+TEST_CASE("what people read of a stall") {
+    CHECK(stall_words(settings(false), "node-1") == "no rank wrote anything for 10 min (node-1 was the first "
+                                                    "to fall silent): what each is doing follows");
+    CHECK(stall_words(settings(true), "node-1") == "no rank wrote anything for 10 min (node-1 was the first "
+                                                   "to fall silent): what each is doing follows, "
+                                                   "then the job is stopped");
+}
