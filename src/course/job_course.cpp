@@ -69,6 +69,7 @@ void JobCourse::ended(std::size_t part, int attempt, const wire::JobResult& resu
     }
     parts_[part].started = true;
     parts_[part].ended = true;
+    something_spoke_ = true;
     take_result(part, result);
 }
 
@@ -84,6 +85,7 @@ void JobCourse::exited(std::size_t part, const wire::JobResult& result) {
     if (!state.ended) {
         state.started = true;
         state.ended = true;
+        something_spoke_ = true;
         take_result(part, result);
     }
 }
@@ -100,6 +102,7 @@ void JobCourse::silent(std::size_t part, int attempt) {
 void JobCourse::speaks(std::size_t part, int attempt) {
     if (speaks_of_now(attempt)) {
         parts_[part].silent = false;
+        something_spoke_ = true;
         first_silent_.reset();
         for (std::size_t i = 0; i < parts_.size(); ++i) {
             parts_[i].reported = false;
@@ -168,9 +171,21 @@ bool JobCourse::all_silent() const {
     return std::ranges::all_of(parts_, [](const Part& part) { return part.silent || !part.runs(); });
 }
 
+// Each part knows its own silence. One that spoke and has ended since counts for the others too.
+std::optional<std::int64_t> JobCourse::stalled_from_ms() const {
+    if (settings_.stall_ms == 0 || !first_silent_ || !all_silent()) {
+        return std::nullopt;
+    }
+    return spoke_at_ms_ == 0 ? 0 : spoke_at_ms_ + settings_.stall_ms;
+}
+
 // A job that stands still is asked once why; what is written later makes it one that goes on.
 std::vector<JobCourse::Order> JobCourse::watch_silence(std::int64_t now_ms) {
-    if (settings_.stall_ms == 0 || !first_silent_ || !all_silent()) {
+    if (std::exchange(something_spoke_, false)) {
+        spoke_at_ms_ = now_ms;
+    }
+    const auto from_ms = stalled_from_ms();
+    if (!from_ms || now_ms < *from_ms) {
         return {};
     }
     if (!reports_until_ms_) {
@@ -287,10 +302,16 @@ std::vector<JobCourse::Order> JobCourse::decide(std::int64_t now_ms) {
 }
 
 std::optional<std::int64_t> JobCourse::wake_at_ms() const {
-    if (phase_ == Phase::running && settings_.stop_stalled) {
-        return reports_until_ms_;
+    if (phase_ == Phase::pausing) {
+        return begin_at_ms_;
     }
-    return phase_ == Phase::pausing ? std::optional(begin_at_ms_) : std::nullopt;
+    if (phase_ != Phase::running) {
+        return std::nullopt;
+    }
+    if (!reports_until_ms_) {
+        return stalled_from_ms();
+    }
+    return settings_.stop_stalled ? reports_until_ms_ : std::nullopt;
 }
 
 std::optional<JobCourse::Restart> JobCourse::take_restart() {

@@ -103,6 +103,7 @@ private:
     void take_result(std::size_t part, const wire::JobResult& result);
     bool leaders_ended() const;
     bool all_silent() const;
+    std::optional<std::int64_t> stalled_from_ms() const;
     std::vector<Order> watch_silence(std::int64_t now_ms);
     std::vector<Order> tell_all(const wire::JobCommand& command);
     std::vector<Order> stop_all();
@@ -118,6 +119,8 @@ private:
     std::int64_t begin_at_ms_ = 0;
     std::optional<JobFailure> failure_{};
     std::optional<Restart> restart_{};
+    bool something_spoke_ = false;                   // since the last decision
+    std::int64_t spoke_at_ms_ = 0;                   // 0: never
     std::optional<std::size_t> first_silent_{};      // the part
     std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
     std::optional<std::string> stall_{};

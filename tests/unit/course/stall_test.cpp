@@ -53,7 +53,9 @@ TEST_CASE("a part that speaks makes it a job that goes on, and the next silence 
     CHECK(course.decide(100000).empty());
     CHECK_FALSE(course.wake_at_ms().has_value());
     course.silent(1, 0);
-    CHECK(all_are(course.decide(200000), Type::report));
+    CHECK(course.decide(200000).empty());
+    CHECK(course.wake_at_ms() == 700000); // since node-1 spoke
+    CHECK(all_are(course.decide(700000), Type::report));
     CHECK(course.take_stall() == "node-0");
 }
 
@@ -101,9 +103,11 @@ TEST_CASE("a stalled job is begun anew where restarts are left, and its silence 
 
 TEST_CASE("a part that has ended is not waited for, and a job that nobody watches does not stall") {
     JobCourse course(settings(false));
-    course.ended(0, 0, {});
     course.silent(1, 0);
-    const auto orders = course.decide(0);
+    course.ended(0, 0, {});
+    CHECK(course.decide(10).empty()); // it may have spoken just now, and the other one is about to
+    CHECK(course.wake_at_ms() == 600010);
+    const auto orders = course.decide(600010);
     REQUIRE(orders.size() == 1);
     CHECK(orders[0].part == 1);
     CHECK(orders[0].command.type == Type::report);

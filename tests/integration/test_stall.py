@@ -1,0 +1,133 @@
+"""Jobs that hang: what each rank is doing is told, and the job is ended or begun anew where that was asked for."""
+
+import json
+import os
+import pty
+import re
+import select
+import time
+
+from harness import assert_in, cluster
+from test_run import marked
+
+# Rank 1 is lost in its data, the others wait for it; and one computes.
+HANG = """
+import os, sys, time
+def read_next_batch():
+    time.sleep(1000)
+def wait_for_others():
+    time.sleep(1000)
+def compute():
+    while True:
+        pass
+print("begun", flush=True)
+sys.stderr.write("Epoch 3:  45%")
+sys.stderr.flush()
+{"0": compute, "1": read_next_batch}.get(os.environ["RANK"], wait_for_others)()
+"""
+
+
+def told_by(rank, text):
+    return "".join(line for line in text.splitlines(True) if re.match(rf"\[node-\d:{rank}\] ", line))
+
+
+def test_a_job_that_hangs_is_told_with_its_stacks_and_ended(lab):
+    with cluster(lab, "t-stall") as c:
+        c.write(image="dockdist-lab/torch", gpus=2).run("up")
+        done = c.run("run", "--per-rank", "--stall", "3s", "--on-stall", "stop", "--", "python3", "-c", HANG, code=124)
+        assert re.search(r"warning: no rank wrote anything for 3 s \(node-[01] was the first to fall silent\): "
+                         r"what each is doing follows, then the job is stopped\n", done.stderr), done.stderr
+        for rank, function in enumerate(("compute", "read_next_batch", "wait_for_others", "wait_for_others")):
+            told = told_by(rank, done.stderr)
+            assert re.search(r"Epoch 3:  45%\n\[node-\d:\d\] dockdist: wrote nothing for \d", told), told
+            assert_in("(python3 -c ", told)
+            assert_in(" runs, " if rank == 0 else " sleeps in ", told)
+            assert_in("dockdist: py-spy:\n", told)
+            assert_in(f"{function} (<string>:", told)
+        assert re.search(r"error: node-[01]: job-[0-9a-f]{8}: no rank wrote anything for 3 s\n", done.stderr)
+        assert_in("NODES  WHICH          RESULT\n2      node-0,node-1  ended as it was told\n", done.stderr)
+        assert marked(c, "python3") == []
+        jobs = json.loads(c.run("jobs", "-o", "json").stdout)
+        assert jobs["jobs"][0]["exit_code"] == 124, jobs
+
+
+def test_a_program_that_hangs_is_only_told_where_nothing_else_was_asked_for(lab):
+    with cluster(lab, "t-stall-tell") as c:
+        c.write(image="dockdist-lab/torch").run("up")
+        script = "echo begun; sleep 4; echo goes on; sleep 4; echo over"
+        done = c.run("run", "--stall", "2s", "--", "sh", "-c", script)
+        assert done.stderr.count("warning: no rank wrote anything for 2 s") == 2, done.stderr
+        assert_in("(sleep 4) sleeps in ", done.stderr)
+        assert_in("dockdist: gdb:\n", done.stderr)
+        assert_in("in clock_nanosleep", done.stderr)
+        assert done.stdout.count("over\n") == 2
+        assert "stopped" not in done.stderr, done.stderr
+
+
+def test_an_image_without_tools_still_tells_what_its_ranks_are_doing(lab):
+    with cluster(lab, "t-stall-bare") as c:
+        c.write(gpus=2).run("up")
+        done = c.run("run", "--per-rank", "--stall", "1s", "--on-stall", "stop", "--", "sleep", "1000", code=124)
+        for rank in range(4):
+            assert_in("(sleep 1000) sleeps in ", told_by(rank, done.stderr))
+        assert done.stderr.count("its stacks would stand here if gdb were in the image") == 2, done.stderr
+
+
+def test_a_detached_job_that_hangs_is_begun_anew_and_ended_without_a_client(lab):
+    with cluster(lab, "t-stall-alone") as c:
+        c.write().run("up")
+        started = c.run("run", "--detach", "--stall", "1s", "--on-stall", "stop", "--max-restarts", "1", "--backoff", "100ms",
+                        "--", "sh", "-c", "echo attempt $DOCKDIST_RESTART_COUNT; exec sleep 1000")
+        job = re.search(r"job-[0-9a-f]{8}", started.stderr).group()
+        c.run("wait", job, code=124)
+        assert_in("no rank wrote anything for 1 s", c.run("jobs").stdout)
+        logs = c.run("logs", job)
+        for attempt in (0, 1):
+            assert logs.stdout.count(f"attempt {attempt}\n") == 2, logs.stdout
+        assert logs.stderr.count("(sleep 1000) sleeps in ") == 4, logs.stderr
+        assert_in("no rank wrote anything for 1 s; attempt 2 of 2 begins in 100 ms", logs.stderr)
+        assert marked(c, "sleep 1000") == []
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, argv, env):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execvpe(argv[0], argv, env)
+        self.seen = ""
+
+    def read_until(self, text, timeout=30):
+        deadline = time.monotonic() + timeout
+        while text not in self.seen:
+            readable, _, _ = select.select([self.fd], [], [], max(deadline - time.monotonic(), 0))
+            assert readable, f"{text!r} does not come: {self.seen}"
+            self.seen += os.read(self.fd, 65536).decode()
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self):
+        """Its exit code."""
+        try:
+            while piece := os.read(self.fd, 65536):
+                self.seen += piece.decode()
+        except OSError:  # the terminal is gone with its last process
+            pass
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def test_a_key_leaves_a_job_to_the_cluster(lab):
+    with cluster(lab, "t-key") as c:
+        c.write().run("up")
+        terminal = Terminal(c.command("run", "--", "sh", "-c", "echo begun; sleep 2; echo over"), c.environment())
+        terminal.read_until("(d: leave it to the cluster)")
+        terminal.read_until("begun")
+        terminal.type("xd")
+        assert terminal.end() == 0, terminal.seen
+        assert_in("goes on by itself", terminal.seen)
+        job = re.search(r"job-[0-9a-f]{8}", terminal.seen).group()
+        assert c.run("logs", "--follow", job).stdout.count("over\n") == 2
+        c.run("wait", job)
