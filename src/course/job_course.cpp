@@ -43,6 +43,8 @@ bool JobCourse::speaks_of_now(int attempt) {
 void JobCourse::enter_attempt(int attempt) {
     attempt_ = attempt;
     failure_.reset();
+    something_spoke_ = false;
+    spoke_at_ms_ = 0;
     first_silent_.reset();
     reports_until_ms_.reset();
     for (auto& part : parts_) {
