@@ -29,7 +29,7 @@ constexpr std::size_t longest_line = 64U << 20U; // files travel in it
 // All that is made outside this process, in an order that leaves another job of that name alone.
 Status make_places(PreparedJob& job, std::int64_t log_limit) {
     const auto& id = job.part.job;
-    if (auto created = create_job(job.summary); !created) {
+    if (auto created = create_job(id); !created) {
         return created;
     }
     const auto made = job.enter_attempt(0);
@@ -38,14 +38,17 @@ Status make_places(PreparedJob& job, std::int64_t log_limit) {
     const Owner user{job.account.uid, job.account.gid};
     auto ranks = listen_unix(rank_socket(id), SOCK_SEQPACKET, 0600, user);
     auto members = listen_unix(member_socket(id), SOCK_STREAM, 0600, user);
-    if (!made || !log || !control || !ranks || !members) {
+    // Last: who finds a summary takes a job without a door for one whose supervisor was killed.
+    const auto saved = made && log && control && ranks && members ? save_summary(job.summary) : ok;
+    if (!made || !log || !control || !ranks || !members || !saved) {
         remove_scratch(id);
         remove_tree(job_folder(id));
         return !made      ? made.error()
                : !log     ? log.error()
                : !control ? control.error()
                : !ranks   ? ranks.error()
-                          : members.error();
+               : !members ? members.error()
+                          : saved.error();
     }
     prune_jobs(job.summary.started_ms);
     job.log = std::move(*log);

@@ -43,7 +43,7 @@ Error no_such_job(const std::string& job) {
                  .hint = "`dockdist jobs` lists the cluster's jobs"};
 }
 
-Status create_job(const wire::JobSummary& summary) {
+Status create_job(const std::string& job) {
     const auto& place = paths();
     const Owner own{::geteuid(), ::getegid()};
     if (auto made = make_folders(place.jobs, 0700, own); !made) {
@@ -52,14 +52,14 @@ Status create_job(const wire::JobSummary& summary) {
     if (auto made = make_folders(place.job_sockets, 0711, own); !made) {
         return made;
     }
-    if (::mkdir(job_folder(summary.job).c_str(), 0700) != 0) {
+    if (::mkdir(job_folder(job).c_str(), 0700) != 0) {
         const int why = errno;
-        if (auto free = check_name(summary.job); !free) {
+        if (auto free = check_name(job); !free) {
             return free;
         }
-        return system_error("cannot make " + job_folder(summary.job), why);
+        return system_error("cannot make " + job_folder(job), why);
     }
-    return save_summary(summary);
+    return ok;
 }
 
 Status save_summary(const wire::JobSummary& summary) {

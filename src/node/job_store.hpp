@@ -26,7 +26,7 @@ std::string member_socket(const std::string& job);  // the links of a detached j
 Status check_name(const std::string& job);
 Error no_such_job(const std::string& job);
 // Makes the folder; conflict as above.
-Status create_job(const wire::JobSummary& summary);
+Status create_job(const std::string& job);
 Status save_summary(const wire::JobSummary& summary);
 Result<wire::JobSummary> load_summary(const std::string& job);
 std::vector<std::string> job_ids();

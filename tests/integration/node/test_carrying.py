@@ -229,7 +229,7 @@ class ADetachedJob(CarryingTest):
             result, _ = self.result(node, part)
             self.assertTrue(result["stopped"])
             self.assertEqual(result["first"]["node"], "node-2")
-            self.assertIn("nothing was heard of node-2", result["first"]["failure"]["tail"])
+            self.assertIn("nothing was heard of node-2", result["first"]["failure"]["finding"])
 
     def test_without_its_keeper_the_rest_ends_after_the_lease(self):
         nodes = self.nodes(2)
