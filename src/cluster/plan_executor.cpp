@@ -1,9 +1,13 @@
 #include "cluster/plan_executor.hpp"
 
 #include "async/run_all.hpp"
-#include "plan/node_config.hpp"
+#include "plan/labels.hpp"
 #include "report/step.hpp"
 #include "wire/layout.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <set>
 
@@ -33,6 +37,38 @@ bool lacks_infiniband(const Error& error) {
 bool lacks_toolkit(const Error& error) {
     return error.message.find(layout::init) != std::string::npos &&
            error.message.find("no such file") != std::string::npos;
+}
+
+// Made by an earlier `up` from the same file. While this one holds the lock, that one is not alive.
+bool is_of_an_earlier_up(const Labels& there, const Labels& ours) {
+    const auto same = [&](const char* name) {
+        const auto a = there.find(name);
+        const auto b = ours.find(name);
+        return a != there.end() && b != ours.end() && a->second == b->second;
+    };
+    return same(labels::cluster) && same(labels::node) && same(labels::origin) && !same(labels::attempt);
+}
+
+// A client that was killed may have left a create under way. The engine reserves the name at once, and shows
+// the container only when it is done, maybe after we looked.
+Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string name, ContainerConfig config) {
+    constexpr int most_tries = 50;
+    boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
+    for (int tries = 0;; ++tries) {
+        auto id = co_await engine.create_container(name, config);
+        if (id || id.error().kind != ErrorKind::conflict || tries == most_tries) {
+            co_return id;
+        }
+        const auto there = co_await engine.inspect_container(ContainerId(name)); // engines take names, too
+        if (!there && there.error().kind == ErrorKind::not_found) {
+            pause.expires_after(std::chrono::milliseconds(100));
+            co_await pause.async_wait(boost::asio::use_awaitable);
+        } else if (!there || !is_of_an_earlier_up(there->labels, config.labels)) {
+            co_return id;
+        } else if (const auto removed = co_await engine.remove_container(there->id); !removed) {
+            co_return removed.error();
+        }
+    }
 }
 
 } // namespace
@@ -186,9 +222,9 @@ Task<Status> PlanExecutor::upload(std::size_t host, std::string container_name, 
 Task<Status> PlanExecutor::create_node(const CreateNode& create) {
     auto& engine = *engines_[create.host];
     Step step(reporter_, "create", create.node.name.str(), "create container");
-    auto id = co_await engine.create_container(create.container_name, create.config);
+    auto id = co_await create_or_replace(engine, create.container_name, create.config);
     if (!id && create.without_rdma && lacks_infiniband(id.error())) {
-        id = co_await engine.create_container(create.container_name, *create.without_rdma);
+        id = co_await create_or_replace(engine, create.container_name, *create.without_rdma);
     }
     if (!id) {
         auto error = id.error();
@@ -240,9 +276,7 @@ Task<Status> PlanExecutor::start_node(const StartNode& start) {
     const auto id = container_of(start.node, start.id);
     auto status = co_await engine.start_container(id);
     if (!status && lacks_toolkit(status.error())) {
-        auto config = toolkit_upload_config(spec_.image.ref, toolkit_.version);
-        status = co_await upload(start.host,
-                                 container_name(spec_.name, NodeName("upload." + start.node.str())), config);
+        status = co_await upload(start.host, start.upload.container_name, start.upload.config);
         if (status) {
             status = co_await engine.start_container(id);
         }

@@ -171,6 +171,81 @@ TEST_CASE("an upload that was cut off is completed") {
     CHECK(uploads == 1);
 }
 
+TEST_CASE("what is left of a client that was killed while it completed an upload is the cluster's") {
+    FakeCluster cluster(1);
+    cluster.fakes[0]->volumes["dockdist-toolkit-t1"] = {.name = "dockdist-toolkit-t1"};
+    cluster.fakes[0]->fail("start_container",
+                           {ErrorKind::engine, "",
+                            "exec: \"/opt/dockdist/bin/dockdist-init\": stat: no such file or directory",
+                            ""});
+    Labels seen;
+    cluster.fakes[0]->on_call = [&](const std::string& call) {
+        if (call.starts_with("put_archive")) {
+            seen = cluster.fakes[0]->container("dockdist-vision-upload.a1").config.labels;
+        }
+    };
+    cluster.up();
+    CHECK(seen[labels::cluster] == "vision");
+    CHECK(seen[labels::role] == "upload");
+}
+
+TEST_CASE("a container of an upload that was cut off goes with the next up, which names all nodes") {
+    FakeCluster cluster(2);
+    cluster.up();
+    cluster.fakes[1]->add_container("dockdist-vision-upload.a0",
+                                    {.labels = {{labels::cluster, "vision"}, {labels::role, "upload"}}},
+                                    ContainerState::created);
+    const auto result = cluster.up("a2");
+    CHECK(result.errors.empty());
+    CHECK(result.nodes.size() == 2);
+    CHECK(cluster.containers() == two_nodes);
+}
+
+TEST_CASE("a create of a killed client that ends after we looked: the same cluster's is replaced, a stranger's stays") {
+    for (const bool stranger : {false, true}) {
+        CAPTURE(stranger);
+        FakeCluster cluster(2);
+        auto& engine = *cluster.fakes[1];
+        ContainerId late;
+        engine.fail("create_container dockdist-vision-node-1",
+                    {ErrorKind::conflict, "", "already in use", ""}); // reserved, and not to be seen yet
+        int creates = 0;
+        engine.on_call = [&](const std::string& call) {
+            if (call == "create_container dockdist-vision-node-1" && ++creates == 2) {
+                late = engine
+                           .add_container("dockdist-vision-node-1",
+                                          {.labels = {{labels::cluster, "vision"},
+                                                      {labels::node, "node-1"},
+                                                      {labels::origin, stranger ? "you" : "ops@box:/cluster.yaml"},
+                                                      {labels::attempt, "a0"}}},
+                                          ContainerState::created)
+                           .id;
+            }
+        };
+        const auto result = cluster.up();
+        CHECK(result.errors.empty() == !stranger);
+        CHECK((engine.container("dockdist-vision-node-1").id == late) == stranger);
+    }
+}
+
+TEST_CASE("a lock whose holder was killed when all was up goes with the next up, one that is held stays") {
+    for (const bool held : {false, true}) {
+        FakeCluster cluster(2);
+        cluster.up();
+        auto holder = this_process();
+        holder.process_start = held ? holder.process_start : "1";
+        cluster.fakes[0]->add_container("dockdist-vision-lock",
+                                        {.labels = {{labels::cluster, "vision"},
+                                                    {labels::role, "lock"},
+                                                    {labels::holder, to_label(holder)}}},
+                                        ContainerState::created);
+        const auto result = cluster.up("a2");
+        CHECK(result.errors.empty());
+        CHECK_FALSE(result.changed);
+        CHECK(cluster.containers().size() == (held ? 3 : 2));
+    }
+}
+
 TEST_CASE("a host without RDMA devices gets its node without them") {
     FakeCluster cluster(1);
     cluster.spec.container.devices_auto = true;
