@@ -1,6 +1,7 @@
 #include "cluster/plan_executor.hpp"
 
 #include "async/run_all.hpp"
+#include "cluster/slowest_step.hpp"
 #include "plan/labels.hpp"
 #include "report/step.hpp"
 #include "wire/layout.hpp"
@@ -113,8 +114,12 @@ Task<Errors> PlanExecutor::on_hosts(std::string phase, std::vector<std::size_t> 
 Task<Observation> PlanExecutor::observe() {
     const auto begin = std::chrono::steady_clock::now();
     reporter_.on({.kind = Event::Kind::phase_started, .phase = "observe"});
-    auto observation = co_await dockdist::observe(spec_, engines_, toolkit_.version, reporter_);
-    finish_phase({.phase = "observe", .elapsed = since(begin)});
+    SlowestStep steps(reporter_);
+    auto observation = co_await dockdist::observe(spec_, engines_, toolkit_.version, steps);
+    finish_phase({.phase = "observe",
+                  .elapsed = since(begin),
+                  .slowest = steps.subject(),
+                  .slowest_elapsed = steps.elapsed()});
     co_return observation;
 }
 
@@ -292,6 +297,7 @@ Task<Status> PlanExecutor::start_node(const StartNode& start) {
 Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds ready_timeout) {
     const auto begin = std::chrono::steady_clock::now();
     reporter_.on({.kind = Event::Kind::phase_started, .phase = "join"});
+    SlowestStep steps(reporter_);
     std::vector<JoinTarget> targets;
     for (const auto& join : plan.joins) {
         auto request = join.request;
@@ -305,8 +311,11 @@ Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds 
     constexpr std::chrono::seconds margin{
         10}; // the node's own deadline names its unreached peers: let it speak first
     auto result = co_await join_nodes(std::move(targets), spec_.name.str(), hello_timeout,
-                                      ready_timeout + margin, reporter_);
-    finish_phase({.phase = "join", .elapsed = since(begin)});
+                                      ready_timeout + margin, steps);
+    finish_phase({.phase = "join",
+                  .elapsed = since(begin),
+                  .slowest = steps.subject(),
+                  .slowest_elapsed = steps.elapsed()});
     co_return result;
 }
 

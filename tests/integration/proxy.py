@@ -17,6 +17,7 @@ class Call:
     def __init__(self, head):
         self.method, self.path = head.split(b"\r\n", 1)[0].decode().split(" ")[:2]
         self.body = 0  # bytes of it that have come so far
+        self.text = b""  # the first of all bytes
 
     def __repr__(self):
         return f"{self.method} {self.path}"
@@ -58,6 +59,7 @@ class Requests:
     def _part(self, part, body, done):
         call = self.call
         call.body += body
+        call.text += part if len(call.text) < CHUNK else b""
         if done:
             self.call = None
         yield call, part, done
@@ -70,11 +72,12 @@ class Proxy:
         self.target = (address, port)
         self.delay = 0  # seconds that each piece waits, either way
         self.slice = 0  # bytes of an answer sent at once; 0: as they come
+        self.patient = False  # the engine hears of a client's end only when it has answered
         self.on_part = lambda call: True  # a part of a request, not passed on yet; False: cut instead
         self.on_answer = lambda call: True  # the engine has answered, and the client does not know; False: cut instead
         self.on_bytes = lambda count: True  # so many more bytes from the engine; False: cut instead
         self.connections = 0
-        self._open, self._loop = set(), asyncio.new_event_loop()
+        self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._server = self._call(asyncio.start_server(self._serve, "127.0.0.1", 0))
@@ -93,15 +96,18 @@ class Proxy:
         pair = [writer, engine_writer]
         for end in pair:
             end.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._open.add(tuple(pair))
         waiting = []  # the call whose answer has not begun to come
+        tasks = [asyncio.ensure_future(self._requests(reader, engine_writer, waiting)),
+                 asyncio.ensure_future(self._answers(engine_reader, writer, waiting))]
         try:
-            await asyncio.gather(self._requests(reader, engine_writer, waiting), self._answers(engine_reader, writer, waiting))
-        except (OSError, EOFError):
-            pass
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            pass  # close()
         finally:
-            self._open.discard(tuple(pair))
             self._reset(pair)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _requests(self, reader, writer, waiting):
         requests = Requests()
@@ -114,6 +120,8 @@ class Proxy:
                 await asyncio.sleep(self.delay)
                 writer.write(part)
                 await writer.drain()
+        while self.patient and waiting:
+            await asyncio.sleep(0.01)
         writer.write_eof()
 
     async def _answers(self, reader, writer, waiting):
@@ -137,9 +145,10 @@ class Proxy:
     def close(self):
         async def end():
             self._server.close()
-            for pair in list(self._open):
-                self._reset(pair)
-            await asyncio.sleep(0)
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
 
         self._call(end())
         self._loop.call_soon_threadsafe(self._loop.stop)

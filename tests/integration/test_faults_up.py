@@ -1,10 +1,10 @@
 """Trouble while a cluster is made: the next `up` converges, and `down` leaves nothing."""
 
 import json
+import threading
 
 from harness import assert_in, cluster, eventually, read_until
 from proxy import proxies, write_through
-from test_bad_input import replace
 from test_silence import cut
 
 
@@ -70,3 +70,89 @@ def test_a_client_killed_at_each_call_of_up_leaves_what_the_next_up_completes(la
             if code == 0:  # there was no such call
                 break
         assert moment[1] > 15, killer.answered
+
+
+def test_creates_whose_answers_are_lost_or_late_make_no_second_container(lab):
+    with cluster(lab, "t-lost") as c, proxies(lab) as both:
+        write_through(c, both)
+        before = names(lab)
+
+        def creates(call):  # not the one that asks for RDMA devices, which the hosts refuse
+            return "/containers/create" in call.path and call.body > 0 and b"infiniband" not in call.text
+
+        both[1].on_answer = lambda call: not creates(call)
+        failed = c.run("up", code=1)
+        assert_in("node-1 (tcp://127.0.0.1:", failed.stderr)
+        both[1].on_answer = lambda call: True
+        assert [name for name in names(lab) if c.name in name] == []
+        # The engine gets to it when the client is long gone.
+        let_go = threading.Event()
+
+        def on_part(call):
+            if creates(call):
+                client.kill()
+                let_go.wait(timeout=60)
+            return True
+
+        both[1].on_part, both[1].patient = on_part, True
+        client = c.start("up")
+        client.communicate()
+        both[1].on_part = lambda call: True
+        assert not lab.engines[1].containers(cluster=c.name)
+        let_go.set()
+        eventually(lambda: lab.engines[1].containers(cluster=c.name), "the container appears late")
+        c.run("up")
+        is_whole(c)
+        c.run("down")
+        assert [name for name in names(lab) if name not in before and "toolkit" not in name] == []
+
+
+def test_up_racing_down_ends_with_all_or_nothing(lab):
+    for phase in ("observe", "create", "start", "join"):
+        with cluster(lab, f"t-race-{phase}") as c:
+            client = c.write().start("up", "-o", "json")
+            read_until(client, f'"{phase}"')
+            down = c.run("down", code=None)
+            out, err = client.communicate(timeout=60)
+            if client.returncode == 0 and down.returncode != 0:
+                is_whole(c)
+            elif client.returncode != 0:
+                assert err, out  # says what happened to it
+                c.assert_clean()
+            c.run("down")
+            c.assert_clean()
+
+
+def test_a_host_that_vanishes_in_the_middle_of_up_is_named_and_the_others_are_taken_back(lab):
+    with cluster(lab, "t-vanish") as c:
+        client = c.write().start("up", "-o", "json")
+        read_until(client, '"start"')
+        with cut(lab, 2):
+            out, _ = client.communicate(timeout=120)
+            assert client.returncode == 1, out
+            errors = [event for event in map(json.loads, out.splitlines()) if event["type"] == "error"]
+            assert all("node-1" in error["where"] for error in errors), errors
+            assert_in("run `dockdist down` when the host answers again", errors[-1]["hint"])
+            assert not lab.engines[0].containers(cluster=c.name)
+        c.run("down")
+        c.assert_clean()
+
+
+def test_a_full_disk_during_the_upload_is_told_with_its_host_and_taken_back(lab):
+    with cluster(lab, "t-full") as c:
+        c.write().run("down", "--purge")
+        before = names(lab)
+        # The toolkit has 21 MB; the engine keeps volumes below this folder.
+        lab.script("exec", "2", "mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", "/var/lib/docker/volumes")
+        try:
+            failed = c.run("up", code=1)
+            assert_in("error: node-1 (tcp://", failed.stderr)
+            assert_in("no space left on device", failed.stderr)
+            assert "error: node-0" not in failed.stderr
+            c.assert_clean()
+            c.run("down", "--purge")
+        finally:
+            lab.script("exec", "2", "umount", "/var/lib/docker/volumes")
+        assert names(lab) == before
+        c.run("up")
+        is_whole(c)

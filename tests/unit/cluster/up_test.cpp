@@ -25,6 +25,11 @@ TEST_CASE("up makes every node, joins them and takes the lock away again") {
     CHECK(result.changed);
     REQUIRE(result.nodes.size() == 2);
     CHECK(result.nodes[1].record.address == "10.0.0.2");
+    REQUIRE(result.timings.size() == 4);
+    for (const auto& phase : result.timings) {
+        CAPTURE(phase.phase);
+        CHECK(phase.slowest.starts_with("node-"));
+    }
     CHECK(cluster.containers() == two_nodes);
 }
 
