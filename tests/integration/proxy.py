@@ -75,6 +75,7 @@ class Proxy:
         self.patient = False  # the engine hears of a client's end only when it has answered
         self.on_part = lambda call: True  # a part of a request, not passed on yet; False: cut instead
         self.on_answer = lambda call: True  # the engine has answered, and the client does not know; False: cut instead
+        self.edit = lambda data: data  # an answer's bytes, which must stay as many
         self.on_bytes = lambda count: True  # so many more bytes from the engine; False: cut instead
         self.connections = 0
         self._loop = asyncio.new_event_loop()
@@ -128,6 +129,7 @@ class Proxy:
         while data := await reader.read(CHUNK):
             if waiting and not self.on_answer(waiting.pop()) or not self.on_bytes(len(data)):
                 raise EOFError
+            data = self.edit(data)
             await asyncio.sleep(self.delay)
             step = self.slice or len(data)
             for begin in range(0, len(data), step):

@@ -1,6 +1,7 @@
 """Trouble while a cluster is made: the next `up` converges, and `down` leaves nothing."""
 
 import json
+import re
 import threading
 
 from harness import assert_in, cluster, eventually, read_until
@@ -156,3 +157,37 @@ def test_a_full_disk_during_the_upload_is_told_with_its_host_and_taken_back(lab)
         assert names(lab) == before
         c.run("up")
         is_whole(c)
+
+
+def test_an_image_that_one_host_lacks_is_told_before_anything_is_made(lab):
+    with cluster(lab, "t-one-image") as c:
+        engine = lab.engines[0]
+        assert engine.call("POST", "/v1.40/images/dockdist-lab/busybox/tag?repo=dockdist-lab/only-here&tag=latest")[0] == 201
+        try:
+            failed = c.write(image="dockdist-lab/only-here").run("up", code=1)
+            assert_in("error: node-1 (tcp://", failed.stderr)
+            assert_in("only-here", failed.stderr)
+            assert "error: node-0" not in failed.stderr
+            c.assert_clean()
+        finally:
+            engine.call("DELETE", "/v1.40/images/dockdist-lab/only-here:latest")
+
+
+def test_a_clock_that_is_an_hour_off_is_told_and_matters_to_nothing(lab):
+    def an_hour_on(data):
+        def later(match):
+            return match[1] + b"%02d" % ((int(match[2]) + 1) % 24) + match[3]
+
+        return re.sub(rb'("SystemTime":"[0-9-]+T)([0-9]{2})(:)', later, data)
+
+    with cluster(lab, "t-clock") as c, proxies(lab) as both:
+        write_through(c, both)
+        both[1].edit = an_hour_on
+        c.run("up")
+        is_whole(c)
+        rows = {row["subject"]: row for row in json.loads(c.run("check", "-o", "json").stdout)["rows"] if row["check"] == "clock"}
+        assert rows["node-0"]["state"] == "pass", rows
+        assert rows["node-1"]["state"] == "warn" and re.search("s (ahead of|behind) this machine's", rows["node-1"]["text"]), rows
+        assert c.run("run", "--", "echo", "trained").stdout.count("trained\n") == 2
+        c.run("down")
+        c.assert_clean()
