@@ -40,19 +40,22 @@ bool lacks_toolkit(const Error& error) {
            error.message.find("no such file") != std::string::npos;
 }
 
-// Made by an earlier `up` from the same file. While this one holds the lock, that one is not alive.
-bool is_of_an_earlier_up(const Labels& there, const Labels& ours) {
+// Made by an earlier `up` from the same file, which came no further. While this one holds the lock, that one
+// is not alive. What has been started is another matter: an `up` that was done between our look and our lock.
+bool is_of_an_up_cut_off(const ContainerDetails& there, const Labels& ours) {
     const auto same = [&](const char* name) {
-        const auto a = there.find(name);
+        const auto a = there.labels.find(name);
         const auto b = ours.find(name);
-        return a != there.end() && b != ours.end() && a->second == b->second;
+        return a != there.labels.end() && b != ours.end() && a->second == b->second;
     };
-    return same(labels::cluster) && same(labels::node) && same(labels::origin) && !same(labels::attempt);
+    return there.state == ContainerState::created && same(labels::cluster) && same(labels::node) &&
+           same(labels::origin) && !same(labels::attempt);
 }
 
 // A client that was killed may have left a create under way. The engine reserves the name at once, and shows
 // the container only when it is done, maybe after we looked.
-Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string name, ContainerConfig config) {
+Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string name,
+                                            ContainerConfig config) {
     constexpr int most_tries = 50;
     boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
     for (int tries = 0;; ++tries) {
@@ -64,7 +67,7 @@ Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string
         if (!there && there.error().kind == ErrorKind::not_found) {
             pause.expires_after(std::chrono::milliseconds(100));
             co_await pause.async_wait(boost::asio::use_awaitable);
-        } else if (!there || !is_of_an_earlier_up(there->labels, config.labels)) {
+        } else if (!there || !is_of_an_up_cut_off(*there, config.labels)) {
             co_return id;
         } else if (const auto removed = co_await engine.remove_container(there->id); !removed) {
             co_return removed.error();

@@ -13,8 +13,7 @@ public:
     explicit SlowestStep(Reporter& next) : next_(next) {}
 
     void on(const Event& event) override {
-        const bool ended =
-            event.kind == Event::Kind::step_finished || event.kind == Event::Kind::step_failed;
+        const bool ended = event.kind == Event::Kind::step_finished || event.kind == Event::Kind::step_failed;
         if (ended && event.elapsed >= elapsed_) {
             subject_ = event.subject;
             elapsed_ = event.elapsed;

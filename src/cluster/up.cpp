@@ -114,8 +114,8 @@ private:
     // Of a client that was killed when all was done but this.
     Task<void> remove_left_lock() {
         const auto& host = observed_.hosts.front();
-        if (host.lock &&
-            !locked_by(*host.lock, host_label(spec_.hosts.front()), age_of(*host.lock, host.engine.system_time))) {
+        if (host.lock && !locked_by(*host.lock, host_label(spec_.hosts.front()),
+                                    age_of(*host.lock, host.engine.system_time))) {
             co_await engines_.front()->remove_container(host.lock->id);
         }
     }

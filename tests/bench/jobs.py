@@ -54,7 +54,6 @@ class Following:
         self.lab, self.c = lab, c
         self.file = lab.shared / "bench-lines"
         self.file.write_bytes(LINE * (size // len(LINE)))
-        self.size = self.file.stat().st_size * RANKS
         c.write(container="mounts: ['/shared:/shared']").run("up")
 
     def close(self):
@@ -89,13 +88,24 @@ class Following:
             "curl", "--silent", "--fail", "--no-buffer", "--output", "/dev/null",
             f"http://{address}:2375/v1.40/containers/{container}/logs?follow=1&stdout=1&stderr=1"))
 
+    def execs(self):
+        begin, streams = time.perf_counter(), []
+        for number in range(RANKS):
+            engine, container = self.c.container(f"node-{number % 2}")
+            status, data = engine.call("POST", f"/v1.40/containers/{container}/exec", {"Cmd": ["cat", "/shared/bench-lines"], "AttachStdout": True})
+            assert status == 201, data
+            streams.append(quietly("curl", "--silent", "--fail", "--no-buffer", "--output", "/dev/null", "--json", '{"Detach": false}',
+                                   f"http://{engine.address}:2375/v1.40/exec/{json.loads(data)['Id']}/start"))
+        _, cpu, memory = usage_of(streams)
+        return time.perf_counter() - begin, cpu, memory
+
     def docker(self):
         return self.containers(lambda address, container: ("docker", "-H", f"tcp://{address}:2375", "logs", "-f", container))
 
 
 def following(lab, rounds, size):
-    """Three lists of (seconds, CPU seconds, KiB), for dockdist, raw API streams and `docker logs -f`, in turn; and all bytes."""
-    measured = {"dockdist": [], "raw": [], "docker": []}
+    """Lists of (seconds, CPU seconds, KiB) for dockdist, raw API streams of logs and of execs, and `docker logs -f`, in turn."""
+    measured = {"dockdist": [], "raw": [], "execs": [], "docker": []}
     with harness.cluster(lab, "bench-follow") as c:
         job = Following(lab, c, size)
         try:
@@ -104,7 +114,7 @@ def following(lab, rounds, size):
                     results.append(getattr(job, way)())
         finally:
             job.close()
-    return measured, job.size
+    return measured
 
 
 def writing(lab, rounds, size):

@@ -206,9 +206,18 @@ TEST_CASE("a container of an upload that was cut off goes with the next up, whic
     CHECK(cluster.containers() == two_nodes);
 }
 
-TEST_CASE("a create of a killed client that ends after we looked: the same cluster's is replaced, a stranger's stays") {
-    for (const bool stranger : {false, true}) {
-        CAPTURE(stranger);
+TEST_CASE("a create of a killed client that ends after we looked is replaced, what others made stays") {
+    struct Late {
+        std::string origin;
+        ContainerState state;
+        bool replaced;
+    };
+    for (const auto& [origin, state, replaced] :
+         {Late{"ops@box:/cluster.yaml", ContainerState::created, true},
+          Late{"ops@box:/cluster.yaml", ContainerState::running, false},
+          Late{"you@box:/cluster.yaml", ContainerState::created, false}}) {
+        CAPTURE(origin);
+        CAPTURE(replaced);
         FakeCluster cluster(2);
         auto& engine = *cluster.fakes[1];
         ContainerId late;
@@ -221,15 +230,15 @@ TEST_CASE("a create of a killed client that ends after we looked: the same clust
                            .add_container("dockdist-vision-node-1",
                                           {.labels = {{labels::cluster, "vision"},
                                                       {labels::node, "node-1"},
-                                                      {labels::origin, stranger ? "you" : "ops@box:/cluster.yaml"},
+                                                      {labels::origin, origin},
                                                       {labels::attempt, "a0"}}},
-                                          ContainerState::created)
+                                          state)
                            .id;
             }
         };
         const auto result = cluster.up();
-        CHECK(result.errors.empty() == !stranger);
-        CHECK((engine.container("dockdist-vision-node-1").id == late) == stranger);
+        CHECK(result.errors.empty() == replaced);
+        CHECK((engine.container("dockdist-vision-node-1").id == late) == !replaced);
     }
 }
 
