@@ -1,9 +1,14 @@
 #include "cluster/plan_executor.hpp"
 
 #include "async/run_all.hpp"
-#include "plan/node_config.hpp"
+#include "cluster/slowest_step.hpp"
+#include "plan/labels.hpp"
 #include "report/step.hpp"
 #include "wire/layout.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <set>
 
@@ -33,6 +38,41 @@ bool lacks_infiniband(const Error& error) {
 bool lacks_toolkit(const Error& error) {
     return error.message.find(layout::init) != std::string::npos &&
            error.message.find("no such file") != std::string::npos;
+}
+
+// Made by an earlier `up` from the same file, which came no further. While this one holds the lock, that one
+// is not alive. What has been started is another matter: an `up` that was done between our look and our lock.
+bool is_of_an_up_cut_off(const ContainerDetails& there, const Labels& ours) {
+    const auto same = [&](const char* name) {
+        const auto a = there.labels.find(name);
+        const auto b = ours.find(name);
+        return a != there.labels.end() && b != ours.end() && a->second == b->second;
+    };
+    return there.state == ContainerState::created && same(labels::cluster) && same(labels::node) &&
+           same(labels::origin) && !same(labels::attempt);
+}
+
+// A client that was killed may have left a create under way. The engine reserves the name at once, and shows
+// the container only when it is done, maybe after we looked.
+Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string name,
+                                            ContainerConfig config) {
+    constexpr int most_tries = 50;
+    boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
+    for (int tries = 0;; ++tries) {
+        auto id = co_await engine.create_container(name, config);
+        if (id || id.error().kind != ErrorKind::conflict || tries == most_tries) {
+            co_return id;
+        }
+        const auto there = co_await engine.inspect_container(ContainerId(name)); // engines take names, too
+        if (!there && there.error().kind == ErrorKind::not_found) {
+            pause.expires_after(std::chrono::milliseconds(100));
+            co_await pause.async_wait(boost::asio::use_awaitable);
+        } else if (!there || !is_of_an_up_cut_off(*there, config.labels)) {
+            co_return id;
+        } else if (const auto removed = co_await engine.remove_container(there->id); !removed) {
+            co_return removed.error();
+        }
+    }
 }
 
 } // namespace
@@ -77,8 +117,12 @@ Task<Errors> PlanExecutor::on_hosts(std::string phase, std::vector<std::size_t> 
 Task<Observation> PlanExecutor::observe() {
     const auto begin = std::chrono::steady_clock::now();
     reporter_.on({.kind = Event::Kind::phase_started, .phase = "observe"});
-    auto observation = co_await dockdist::observe(spec_, engines_, toolkit_.version, reporter_);
-    finish_phase({.phase = "observe", .elapsed = since(begin)});
+    SlowestStep steps(reporter_);
+    auto observation = co_await dockdist::observe(spec_, engines_, toolkit_.version, steps);
+    finish_phase({.phase = "observe",
+                  .elapsed = since(begin),
+                  .slowest = steps.subject(),
+                  .slowest_elapsed = steps.elapsed()});
     co_return observation;
 }
 
@@ -186,9 +230,9 @@ Task<Status> PlanExecutor::upload(std::size_t host, std::string container_name, 
 Task<Status> PlanExecutor::create_node(const CreateNode& create) {
     auto& engine = *engines_[create.host];
     Step step(reporter_, "create", create.node.name.str(), "create container");
-    auto id = co_await engine.create_container(create.container_name, create.config);
+    auto id = co_await create_or_replace(engine, create.container_name, create.config);
     if (!id && create.without_rdma && lacks_infiniband(id.error())) {
-        id = co_await engine.create_container(create.container_name, *create.without_rdma);
+        id = co_await create_or_replace(engine, create.container_name, *create.without_rdma);
     }
     if (!id) {
         auto error = id.error();
@@ -240,9 +284,7 @@ Task<Status> PlanExecutor::start_node(const StartNode& start) {
     const auto id = container_of(start.node, start.id);
     auto status = co_await engine.start_container(id);
     if (!status && lacks_toolkit(status.error())) {
-        auto config = toolkit_upload_config(spec_.image.ref, toolkit_.version);
-        status = co_await upload(start.host,
-                                 container_name(spec_.name, NodeName("upload." + start.node.str())), config);
+        status = co_await upload(start.host, start.upload.container_name, start.upload.config);
         if (status) {
             status = co_await engine.start_container(id);
         }
@@ -258,6 +300,7 @@ Task<Status> PlanExecutor::start_node(const StartNode& start) {
 Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds ready_timeout) {
     const auto begin = std::chrono::steady_clock::now();
     reporter_.on({.kind = Event::Kind::phase_started, .phase = "join"});
+    SlowestStep steps(reporter_);
     std::vector<JoinTarget> targets;
     for (const auto& join : plan.joins) {
         auto request = join.request;
@@ -271,8 +314,11 @@ Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds 
     constexpr std::chrono::seconds margin{
         10}; // the node's own deadline names its unreached peers: let it speak first
     auto result = co_await join_nodes(std::move(targets), spec_.name.str(), hello_timeout,
-                                      ready_timeout + margin, reporter_);
-    finish_phase({.phase = "join", .elapsed = since(begin)});
+                                      ready_timeout + margin, steps);
+    finish_phase({.phase = "join",
+                  .elapsed = since(begin),
+                  .slowest = steps.subject(),
+                  .slowest_elapsed = steps.elapsed()});
     co_return result;
 }
 

@@ -64,6 +64,7 @@ private:
         }
         const auto& plan = planned.plan;
         if (plan.empty()) {
+            co_await remove_left_lock();
             result.nodes = ready_nodes(spec_, observed_).nodes;
             co_return Errors{};
         }
@@ -110,7 +111,20 @@ private:
         co_return std::nullopt;
     }
 
+    // Of a client that was killed when all was done but this.
+    Task<void> remove_left_lock() {
+        const auto& host = observed_.hosts.front();
+        if (host.lock && !locked_by(*host.lock, host_label(spec_.hosts.front()),
+                                    age_of(*host.lock, host.engine.system_time))) {
+            co_await engines_.front()->remove_container(host.lock->id);
+        }
+    }
+
     Task<Errors> join(const Plan& plan, UpResult& result) {
+        if (plan.joins.empty()) {
+            result.nodes = ready_nodes(spec_, observed_).nodes;
+            co_return Errors{};
+        }
         auto joined = co_await executor_.join(plan, options_.ready_timeout);
         if (!joined.errors.empty()) {
             co_return joined.errors;

@@ -108,7 +108,8 @@ private:
             }
             ids_[node.name] = there->id;
         } else {
-            result_.plan.starts.push_back({node.host, node.name, there->id, "not running"});
+            result_.plan.starts.push_back(
+                {node.host, node.name, there->id, "not running", upload_to(node.host)});
             ids_[node.name] = there->id;
             rejoin_ = true;
         }
@@ -164,11 +165,21 @@ private:
             operation.without_rdma = labelled(node_config(input_for(node), false), node, print);
         }
         result_.plan.creates.push_back(std::move(operation));
-        result_.plan.starts.push_back({node.host, node.name, {}, ""});
+        result_.plan.starts.push_back({node.host, node.name, {}, "", upload_to(node.host)});
         rejoin_ = true;
     }
 
-    // Nodes that bear the cluster's labels and that the file no longer names.
+    UploadToolkit upload_to(std::size_t host) const {
+        auto config = toolkit_upload_config(spec_.image.ref, context_.toolkit_version);
+        config.labels = {{labels::cluster, spec_.name.str()},
+                         {labels::role, "upload"},
+                         {labels::attempt, context_.attempt},
+                         {labels::origin, context_.origin}};
+        return {host, container_name(spec_.name, NodeName("upload." + context_.attempt)), std::move(config)};
+    }
+
+    // Nodes that bear the cluster's labels and that the file no longer names; containers of uploads that
+    // nobody ended. (Whose `up` is alive holds the lock, so that this plan is not carried out.)
     void remove_leftovers(std::size_t host, const std::vector<NodeSpec>& nodes) {
         for (const auto& node : seen(host).nodes) {
             const bool wanted = std::ranges::any_of(
@@ -177,6 +188,13 @@ private:
                 result_.plan.removals.push_back(
                     {host, node.id, node.container_name, "the file does not name it"});
                 rejoin_ = true;
+            }
+        }
+        for (const auto& container : seen(host).others) {
+            const auto role = container.labels.find(labels::role);
+            if (role != container.labels.end() && role->second == "upload") {
+                result_.plan.removals.push_back(
+                    {host, container.id, container.name, "an `up` that was cut off left it"});
             }
         }
     }
@@ -200,14 +218,7 @@ private:
                     {host, spec_.image.ref, always ? "pull: always" : "the host lacks it"});
             }
             if (!seen(host).toolkit_there) {
-                auto config = toolkit_upload_config(spec_.image.ref, context_.toolkit_version);
-                config.labels = {{labels::cluster, spec_.name.str()},
-                                 {labels::role, "upload"},
-                                 {labels::attempt, context_.attempt},
-                                 {labels::origin, context_.origin}};
-                result_.plan.uploads.push_back(
-                    {host, container_name(spec_.name, NodeName("upload." + context_.attempt)),
-                     std::move(config)});
+                result_.plan.uploads.push_back(upload_to(host));
             }
         }
     }

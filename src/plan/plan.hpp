@@ -46,6 +46,7 @@ struct StartNode {
     NodeName node{};
     ContainerId id{}; // empty: the container that CreateNode made
     std::string cause{};
+    UploadToolkit upload{}; // for when the start shows that the last upload was cut off: no read tells
 };
 
 struct JoinNode {

@@ -25,6 +25,11 @@ TEST_CASE("up makes every node, joins them and takes the lock away again") {
     CHECK(result.changed);
     REQUIRE(result.nodes.size() == 2);
     CHECK(result.nodes[1].record.address == "10.0.0.2");
+    REQUIRE(result.timings.size() == 4);
+    for (const auto& phase : result.timings) {
+        CAPTURE(phase.phase);
+        CHECK(phase.slowest.starts_with("node-"));
+    }
     CHECK(cluster.containers() == two_nodes);
 }
 
@@ -169,6 +174,90 @@ TEST_CASE("an upload that was cut off is completed") {
         uploads += call.starts_with("put_archive") ? 1 : 0;
     }
     CHECK(uploads == 1);
+}
+
+TEST_CASE("what is left of a client that was killed while it completed an upload is the cluster's") {
+    FakeCluster cluster(1);
+    cluster.fakes[0]->volumes["dockdist-toolkit-t1"] = {.name = "dockdist-toolkit-t1"};
+    cluster.fakes[0]->fail("start_container",
+                           {ErrorKind::engine, "",
+                            "exec: \"/opt/dockdist/bin/dockdist-init\": stat: no such file or directory",
+                            ""});
+    Labels seen;
+    cluster.fakes[0]->on_call = [&](const std::string& call) {
+        if (call.starts_with("put_archive")) {
+            seen = cluster.fakes[0]->container("dockdist-vision-upload.a1").config.labels;
+        }
+    };
+    cluster.up();
+    CHECK(seen[labels::cluster] == "vision");
+    CHECK(seen[labels::role] == "upload");
+}
+
+TEST_CASE("a container of an upload that was cut off goes with the next up, which names all nodes") {
+    FakeCluster cluster(2);
+    cluster.up();
+    cluster.fakes[1]->add_container("dockdist-vision-upload.a0",
+                                    {.labels = {{labels::cluster, "vision"}, {labels::role, "upload"}}},
+                                    ContainerState::created);
+    const auto result = cluster.up("a2");
+    CHECK(result.errors.empty());
+    CHECK(result.nodes.size() == 2);
+    CHECK(cluster.containers() == two_nodes);
+}
+
+TEST_CASE("a create of a killed client that ends after we looked is replaced, what others made stays") {
+    struct Late {
+        std::string origin;
+        ContainerState state;
+        bool replaced;
+    };
+    for (const auto& [origin, state, replaced] :
+         {Late{"ops@box:/cluster.yaml", ContainerState::created, true},
+          Late{"ops@box:/cluster.yaml", ContainerState::running, false},
+          Late{"you@box:/cluster.yaml", ContainerState::created, false}}) {
+        CAPTURE(origin);
+        CAPTURE(replaced);
+        FakeCluster cluster(2);
+        auto& engine = *cluster.fakes[1];
+        ContainerId late;
+        engine.fail("create_container dockdist-vision-node-1",
+                    {ErrorKind::conflict, "", "already in use", ""}); // reserved, and not to be seen yet
+        int creates = 0;
+        engine.on_call = [&](const std::string& call) {
+            if (call == "create_container dockdist-vision-node-1" && ++creates == 2) {
+                late = engine
+                           .add_container("dockdist-vision-node-1",
+                                          {.labels = {{labels::cluster, "vision"},
+                                                      {labels::node, "node-1"},
+                                                      {labels::origin, origin},
+                                                      {labels::attempt, "a0"}}},
+                                          state)
+                           .id;
+            }
+        };
+        const auto result = cluster.up();
+        CHECK(result.errors.empty() == replaced);
+        CHECK((engine.container("dockdist-vision-node-1").id == late) == !replaced);
+    }
+}
+
+TEST_CASE("a lock whose holder was killed when all was up goes with the next up, one that is held stays") {
+    for (const bool held : {false, true}) {
+        FakeCluster cluster(2);
+        cluster.up();
+        auto holder = this_process();
+        holder.process_start = held ? holder.process_start : "1";
+        cluster.fakes[0]->add_container("dockdist-vision-lock",
+                                        {.labels = {{labels::cluster, "vision"},
+                                                    {labels::role, "lock"},
+                                                    {labels::holder, to_label(holder)}}},
+                                        ContainerState::created);
+        const auto result = cluster.up("a2");
+        CHECK(result.errors.empty());
+        CHECK_FALSE(result.changed);
+        CHECK(cluster.containers().size() == (held ? 3 : 2));
+    }
 }
 
 TEST_CASE("a host without RDMA devices gets its node without them") {

@@ -92,6 +92,17 @@ TEST_CASE("a host that left the file loses its node, when it is still among the 
           std::string::npos);
 }
 
+TEST_CASE("what an up that was cut off left of an upload is removed, and the nodes stay as they are") {
+    const auto spec = spec_of(2);
+    auto observed = after_up(spec);
+    observed.hosts[1].others.push_back({.id = ContainerId("id-1"),
+                                        .name = "dockdist-vision-upload.a0",
+                                        .labels = {{labels::role, "upload"}}});
+    observed.hosts[1].others.push_back({.id = ContainerId("id-2"), .name = "dockdist-vision-something"});
+    CHECK(plan_text(spec, observed) ==
+          "node-1  remove container dockdist-vision-upload.a0  # an `up` that was cut off left it\n");
+}
+
 TEST_CASE("the image of a tag changed: the node is made anew") {
     const auto spec = spec_of(1);
     auto observed = after_up(spec);
