@@ -136,7 +136,7 @@ Status start_sshd() {
 // An error when the node's own sshd does not come up says why in sshd's words.
 Status meet_all(const wire::NodeRecord& self, const wire::Members& members, std::int64_t timeout_ms) {
     const auto deadline = monotonic_ms() + timeout_ms;
-    if (auto own = meet({self}, self, std::min<std::int64_t>(timeout_ms, 10000)); !own) {
+    if (auto own = meet({self}, self, std::min<std::int64_t>(timeout_ms, 20000)); !own) {
         const auto status = ask_init({{"do", "status"}});
         return Error{.kind = ErrorKind::node,
                      .message = "sshd of " + self.node + " does not come up on " + self.address + ":" +
