@@ -1,0 +1,114 @@
+#include "probe/carrier.hpp"
+
+#include "probe/order.hpp"
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <thread>
+#include <unistd.h>
+
+namespace dockdist::probe {
+namespace {
+
+constexpr auto patience = std::chrono::seconds(2); // with a main thread that knows that it is late, and aborts
+
+void pause() {
+    (void)poll(nullptr, 0, 1);
+}
+
+} // namespace
+
+Carrier::Carrier(Output& output) : output_(output) {
+    std::thread([this] { watch(); }).detach();
+}
+
+void Carrier::set_deadline(std::string where, std::chrono::milliseconds from_now) {
+    const std::lock_guard lock(mutex_);
+    where_ = std::move(where);
+    given_ = from_now;
+    deadline_ = Clock::now() + from_now;
+}
+
+bool Carrier::late() const {
+    const std::lock_guard lock(mutex_);
+    return Clock::now() >= deadline_;
+}
+
+void Carrier::doing(std::string what) {
+    const std::lock_guard lock(mutex_);
+    doing_ = std::move(what);
+}
+
+Error Carrier::lateness() const {
+    const std::lock_guard lock(mutex_);
+    return Error{.kind = ErrorKind::timeout,
+                 .where = where_,
+                 .message = doing_ + " had not ended when the deadline of " + std::to_string(given_.count()) + " ms passed",
+                 .hint = "a rank that never came, died or cannot be reached keeps the others waiting: which one has another "
+                         "error, and do the nodes reach each other on the interface that NCCL took?"};
+}
+
+Result<std::string> Carrier::next_line() {
+    while (true) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!lines_.empty()) {
+                auto line = std::move(lines_.front());
+                lines_.pop_front();
+                return line;
+            }
+        }
+        if (late()) {
+            return lateness();
+        }
+        pause();
+    }
+}
+
+void Carrier::take(std::string_view bytes) {
+    const std::lock_guard lock(mutex_);
+    partial_ += bytes;
+    for (auto end = partial_.find('\n'); end != std::string::npos; end = partial_.find('\n')) {
+        lines_.push_back(partial_.substr(0, end));
+        partial_.erase(0, end + 1);
+    }
+    if (partial_.size() > wire::max_line) {
+        partial_.clear();
+        lines_.emplace_back(); // which is no order, and says so
+    }
+}
+
+void Carrier::watch() {
+    std::array<char, 4096> bytes{};
+    while (true) {
+        pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+        const int ready = poll(&input, 1, 100);
+        if (ready > 0) {
+            const auto count = read(STDIN_FILENO, bytes.data(), bytes.size());
+            if (count > 0) {
+                take({bytes.data(), static_cast<std::size_t>(count)});
+            } else if (count == 0 || errno != EINTR) {
+                const Error gone{.kind = ErrorKind::interrupted,
+                                 .message = "stdin has ended: who started the probe is gone",
+                                 .hint = "keep the probe's stdin open until its result is there"};
+                (void)output_.fail(gone);
+                _exit(exit_code(gone));
+            }
+        }
+        bool stuck = false;
+        {
+            const std::lock_guard lock(mutex_);
+            stuck = deadline_ != Clock::time_point::max() && Clock::now() >= deadline_ + patience;
+        }
+        if (stuck) {
+            const auto error = lateness();
+            (void)output_.fail(error);
+            _exit(exit_code(error));
+        }
+    }
+}
+
+} // namespace dockdist::probe
