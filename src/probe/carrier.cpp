@@ -13,7 +13,8 @@
 namespace dockdist::probe {
 namespace {
 
-constexpr auto patience = std::chrono::seconds(2); // with a main thread that knows that it is late, and aborts
+constexpr auto patience =
+    std::chrono::seconds(2); // with a main thread that knows that it is late, and aborts
 
 void pause() {
     (void)poll(nullptr, 0, 1);
@@ -46,8 +47,10 @@ Error Carrier::lateness() const {
     const std::lock_guard lock(mutex_);
     return Error{.kind = ErrorKind::timeout,
                  .where = where_,
-                 .message = doing_ + " had not ended when the deadline of " + std::to_string(given_.count()) + " ms passed",
-                 .hint = "a rank that never came, died or cannot be reached keeps the others waiting: which one has another "
+                 .message = doing_ + " had not ended when the deadline of " + std::to_string(given_.count()) +
+                            " ms passed",
+                 .hint = "a rank that never came, died or cannot be reached keeps the others waiting: which "
+                         "one has another "
                          "error, and do the nodes reach each other on the interface that NCCL took?"};
 }
 

@@ -1,6 +1,6 @@
-// Who carries the probe, at the other end of stdin, and the deadline. A thread of its own reads the lines and ends the
-// process when it must end, whatever CUDA or NCCL are doing in the meantime: at the end of stdin at once, and past the
-// deadline when the main thread, which looks at the deadline too, is stuck in a call.
+// Who carries the probe, at the other end of stdin, and the deadline. A thread of its own reads the lines and
+// ends the process when it must end, whatever CUDA or NCCL are doing in the meantime: at the end of stdin at
+// once, and past the deadline when the main thread, which looks at the deadline too, is stuck in a call.
 #pragma once
 
 #include "core/result.hpp"
@@ -22,7 +22,8 @@ public:
 
     void set_deadline(std::string where, std::chrono::milliseconds from_now);
     bool late() const;
-    // What the probe is at, in words that go into the message when it is late: "all_reduce of 1024 bytes of float".
+    // What the probe is at, in words that go into the message when it is late: "all_reduce of 1024 bytes of
+    // float".
     void doing(std::string what);
     Error lateness() const;
 

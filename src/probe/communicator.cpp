@@ -6,7 +6,8 @@
 namespace dockdist::probe {
 namespace {
 
-// NCCL and the stream are asked all the time at first, then every millisecond: short operations end within the first.
+// NCCL and the stream are asked all the time at first, then every millisecond: short operations end within
+// the first.
 class Pace {
 public:
     void step() {
@@ -26,7 +27,8 @@ NcclType nccl_type(DataType type) {
 }
 
 const void* at(DevicePointer memory, std::uint64_t offset = 0) {
-    return reinterpret_cast<const void*>(memory + offset); // NOLINT(performance-no-int-to-ptr): CUDA's own addresses
+    return reinterpret_cast<const void*>(memory +
+                                         offset); // NOLINT(performance-no-int-to-ptr): CUDA's own addresses
 }
 
 void* into(DevicePointer memory, std::uint64_t offset = 0) {
@@ -36,16 +38,17 @@ void* into(DevicePointer memory, std::uint64_t offset = 0) {
 } // namespace
 
 Error Communicator::failure(NcclCode code, const char* what) const {
-    std::string message = std::string(what) + ": " + api_.error_string(code) + " (NCCL " + std::to_string(code) + ")";
+    std::string message =
+        std::string(what) + ": " + api_.error_string(code) + " (NCCL " + std::to_string(code) + ")";
     const char* more = api_.last_error == nullptr ? nullptr : api_.last_error(comm_);
     if (more != nullptr && *more != '\0') {
         message += std::string(": ") + more;
     }
     return Error{.kind = ErrorKind::node,
                  .message = std::move(message),
-                 .hint = code == nccl_remote_error
-                             ? "another rank died or lost its connection: the error of the rank that ended first is the cause"
-                             : "the result's warnings are what NCCL itself said"};
+                 .hint = code == nccl_remote_error ? "another rank died or lost its connection: the error of "
+                                                     "the rank that ended first is the cause"
+                                                   : "the result's warnings are what NCCL itself said"};
 }
 
 Status Communicator::check_peers() const {
@@ -117,22 +120,28 @@ Status Communicator::start(Operation operation, const Shape& shape, DataType typ
     auto* stream = gpu_.stream();
     switch (operation) {
     case Operation::all_reduce:
-        return settle(api_.all_reduce(send, receive, shape.send_count, kind, nccl_sum, comm_, stream), "ncclAllReduce");
+        return settle(api_.all_reduce(send, receive, shape.send_count, kind, nccl_sum, comm_, stream),
+                      "ncclAllReduce");
     case Operation::all_gather:
         return settle(api_.all_gather(send, receive, shape.send_count, kind, comm_, stream), "ncclAllGather");
     case Operation::reduce_scatter:
-        return settle(api_.reduce_scatter(send, receive, shape.receive_count, kind, nccl_sum, comm_, stream), "ncclReduceScatter");
+        return settle(api_.reduce_scatter(send, receive, shape.receive_count, kind, nccl_sum, comm_, stream),
+                      "ncclReduceScatter");
     case Operation::broadcast:
-        return settle(api_.broadcast(send, receive, shape.send_count, kind, 0, comm_, stream), "ncclBroadcast");
+        return settle(api_.broadcast(send, receive, shape.send_count, kind, 0, comm_, stream),
+                      "ncclBroadcast");
     case Operation::all_to_all:
     case Operation::send_receive:
         break;
     }
     auto code = api_.group_start();
-    const auto add = [&](NcclCode next) { code = code == nccl_success || code == nccl_in_progress ? next : code; };
+    const auto add = [&](NcclCode next) {
+        code = code == nccl_success || code == nccl_in_progress ? next : code;
+    };
     if (operation == Operation::send_receive) {
         add(api_.send(send, shape.send_count, kind, (rank_ + 1) % world_size_, comm_, stream));
-        add(api_.receive(receive, shape.receive_count, kind, (rank_ + world_size_ - 1) % world_size_, comm_, stream));
+        add(api_.receive(receive, shape.receive_count, kind, (rank_ + world_size_ - 1) % world_size_, comm_,
+                         stream));
     } else {
         const auto block = shape.block_count * size_of(type);
         for (int peer = 0; peer < world_size_; ++peer) {
@@ -153,7 +162,8 @@ Result<std::uint64_t> Communicator::least(std::uint64_t value, const Buffers& bu
     if (const auto done = gpu_.to_device(buffers.send, &number, sizeof number); !done) {
         return done.error();
     }
-    const auto code = api_.all_reduce(at(buffers.send), into(buffers.receive), 1, nccl_int64, nccl_min, comm_, gpu_.stream());
+    const auto code = api_.all_reduce(at(buffers.send), into(buffers.receive), 1, nccl_int64, nccl_min, comm_,
+                                      gpu_.stream());
     if (const auto done = settle(code, "ncclAllReduce"); !done) {
         return done.error();
     }

@@ -1,5 +1,5 @@
-// One rank's NCCL communicator. From NCCL 2.14 on none of its calls blocks: each is waited for with an eye on the deadline
-// and on NCCL's own errors, so that a peer that died is noticed.
+// One rank's NCCL communicator. From NCCL 2.14 on none of its calls blocks: each is waited for with an eye on
+// the deadline and on NCCL's own errors, so that a peer that died is noticed.
 #pragma once
 
 #include "core/result.hpp"
@@ -20,7 +20,8 @@ struct Buffers {
 
 class Communicator {
 public:
-    Communicator(NcclApi api, const Gpu& gpu, Carrier& carrier) : api_(std::move(api)), gpu_(gpu), carrier_(carrier) {}
+    Communicator(NcclApi api, const Gpu& gpu, Carrier& carrier)
+        : api_(std::move(api)), gpu_(gpu), carrier_(carrier) {}
 
     Result<NcclUniqueId> make_id() const;
     Status open(const NcclUniqueId& id, int rank, int world_size);
@@ -33,7 +34,7 @@ public:
     // The least value that any rank brings.
     Result<std::uint64_t> least(std::uint64_t value, const Buffers& buffers);
 
-    Status close();       // says goodbye to the peers
+    Status close();        // says goodbye to the peers
     void abort() noexcept; // lets go of everything, and of a kernel that hangs
 
 private:

@@ -1,6 +1,6 @@
-// The part of the CUDA driver API that the probe uses, as its public documentation gives it ("CUDA Driver API" reference
-// manual, cuda.h; the exported names bear the version of their ABI). Declared here so that it builds without CUDA;
-// tests/probe/abi.cpp compares it with cuda.h where that is installed.
+// The part of the CUDA driver API that the probe uses, as its public documentation gives it ("CUDA Driver
+// API" reference manual, cuda.h; the exported names bear the version of their ABI). Declared here so that it
+// builds without CUDA; tests/probe/abi.cpp compares it with cuda.h where that is installed.
 #pragma once
 
 #include "probe/library.hpp"
@@ -17,7 +17,7 @@ using CudaStream = void*;                 // CUstream, which NCCL takes as a cud
 using CudaEvent = void*;                  // CUevent
 
 inline constexpr CudaCode cuda_success = 0;
-inline constexpr CudaCode cuda_not_ready = 600;          // CUDA_ERROR_NOT_READY
+inline constexpr CudaCode cuda_not_ready = 600;         // CUDA_ERROR_NOT_READY
 inline constexpr unsigned cuda_stream_non_blocking = 1; // CU_STREAM_NON_BLOCKING
 
 struct CudaApi {

@@ -14,7 +14,8 @@ DebugLog::DebugLog() : descriptor_(static_cast<int>(syscall(SYS_memfd_create, "n
     }
     const auto path = "/proc/self/fd/" + std::to_string(descriptor_);
     setenv("NCCL_DEBUG", "INFO", 1);
-    setenv("NCCL_DEBUG_SUBSYS", "INIT,NET", 1); // connections stand among INIT; COLL would write a line an operation
+    setenv("NCCL_DEBUG_SUBSYS", "INIT,NET",
+           1); // connections stand among INIT; COLL would write a line an operation
     setenv("NCCL_DEBUG_FILE", path.c_str(), 1);
 }
 

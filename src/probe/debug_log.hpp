@@ -1,4 +1,5 @@
-// Where NCCL writes its NCCL_DEBUG lines: a file in memory, which leaves nothing behind however the process ends.
+// Where NCCL writes its NCCL_DEBUG lines: a file in memory, which leaves nothing behind however the process
+// ends.
 #pragma once
 
 #include <string>

@@ -9,9 +9,11 @@ namespace {
 Error cuda_error(const CudaApi& api, CudaCode code, const char* what) {
     const char* text = nullptr;
     (void)api.error_string(code, &text);
-    return Error{.kind = ErrorKind::node,
-                 .message = std::string(what) + ": " + (text == nullptr ? "error" : text) + " (CUDA " + std::to_string(code) + ")",
-                 .hint = "does nvidia-smi work in this container, and does the kernel's log (dmesg) show an Xid?"};
+    return Error{
+        .kind = ErrorKind::node,
+        .message = std::string(what) + ": " + (text == nullptr ? "error" : text) + " (CUDA " +
+                   std::to_string(code) + ")",
+        .hint = "does nvidia-smi work in this container, and does the kernel's log (dmesg) show an Xid?"};
 }
 
 } // namespace
@@ -37,7 +39,8 @@ Result<Gpu> Gpu::open(CudaApi api, int ordinal) {
     }
     if (ordinal >= count) {
         return Error{.kind = ErrorKind::not_found,
-                     .message = "there is no GPU " + std::to_string(ordinal) + ": the container has " + std::to_string(count),
+                     .message = "there is no GPU " + std::to_string(ordinal) + ": the container has " +
+                                std::to_string(count),
                      .hint = "which GPUs does nvidia-smi -L show in it, and what is CUDA_VISIBLE_DEVICES?"};
     }
     CudaDevice device = 0;

@@ -1,5 +1,5 @@
-// Bus bandwidths that sound machines of a kind reach, from people who published them, and what to make of a measured one.
-// Pure.
+// Bus bandwidths that sound machines of a kind reach, from people who published them, and what to make of a
+// measured one. Pure.
 #pragma once
 
 #include "probe/operation.hpp"
@@ -11,10 +11,10 @@ namespace dockdist::probe {
 
 // For all GPUs of one node of eight, joined by NVSwitch, and the sizes at which the figure no longer rises.
 struct KnownGood {
-    std::string_view gpu{};          // the start of the name that the driver gives
-    bool all_reduce = false;         // all_reduce, which NVLink SHARP speeds up; else the other operations
-    double bus_bandwidth = 0;        // GB/s
-    std::string_view source{};       // where it was published
+    std::string_view gpu{};    // the start of the name that the driver gives
+    bool all_reduce = false;   // all_reduce, which NVLink SHARP speeds up; else the other operations
+    double bus_bandwidth = 0;  // GB/s
+    std::string_view source{}; // where it was published
 };
 
 enum class Grade {
@@ -29,7 +29,8 @@ struct Grading {
     const KnownGood* known = nullptr; // what it was compared with; null for none
 };
 
-inline constexpr std::uint64_t graded_from = 1U << 30U; // bytes; below it the figure still rises with the size
+inline constexpr std::uint64_t graded_from = 1U
+                                             << 30U; // bytes; below it the figure still rises with the size
 inline constexpr int graded_gpus = 8;
 
 // Of a measurement between the GPUs of one node.

@@ -9,7 +9,8 @@ namespace {
 
 std::string path_of(void* handle, const std::string& asked) {
     link_map* map = nullptr;
-    if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr && map->l_name[0] != '\0') {
+    if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr &&
+        map->l_name[0] != '\0') {
         return map->l_name;
     }
     return asked;
@@ -44,8 +45,10 @@ Result<Library> Library::open(std::string_view name, const std::vector<std::stri
     return Error{.kind = ErrorKind::not_found,
                  .message = "there is no " + library + " (looked in " + where + first + ")",
                  .hint = library.starts_with("libcuda")
-                             ? "it is the driver's, and the container has it where it was given GPUs: does nvidia-smi work in it?"
-                             : "the image has no NCCL: install PyTorch or the package libnccl2, or name the file with --libnccl"};
+                             ? "it is the driver's, and the container has it where it was given GPUs: does "
+                               "nvidia-smi work in it?"
+                             : "the image has no NCCL: install PyTorch or the package libnccl2, or name the "
+                               "file with --libnccl"};
 }
 
 void* Library::address(const char* name) const {

@@ -11,9 +11,16 @@ namespace dockdist::probe {
 namespace {
 
 constexpr std::string_view system_folders[] = {
-    "/usr/local/nvidia/lib64",      "/usr/local/nvidia/lib",         "/usr/lib/wsl/lib",          "/usr/local/cuda/lib64",
-    "/usr/local/cuda/lib",          "/usr/local/cuda/compat",        "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib64",                   "/usr/lib",
+    "/usr/local/nvidia/lib64",
+    "/usr/local/nvidia/lib",
+    "/usr/lib/wsl/lib",
+    "/usr/local/cuda/lib64",
+    "/usr/local/cuda/lib",
+    "/usr/local/cuda/compat",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
 };
 
 void add(std::vector<std::string>& paths, std::string path) {
@@ -22,7 +29,8 @@ void add(std::vector<std::string>& paths, std::string path) {
     }
 }
 
-void add_library_path(std::vector<std::string>& paths, const SearchSettings& settings, const std::string& name) {
+void add_library_path(std::vector<std::string>& paths, const SearchSettings& settings,
+                      const std::string& name) {
     for (const auto& folder : split(settings.library_path, ':')) {
         if (folder.starts_with('/')) {
             add(paths, folder + "/" + name);
@@ -37,7 +45,8 @@ void add_system(std::vector<std::string>& paths, const std::string& name) {
     }
 }
 
-// The folders of which lib/python3.X holds site-packages, in the order in which a training command meets them.
+// The folders of which lib/python3.X holds site-packages, in the order in which a training command meets
+// them.
 std::vector<std::string> python_prefixes(const SearchSettings& settings) {
     std::vector<std::string> prefixes;
     const auto add_prefix = [&](const std::string& prefix) {
@@ -61,7 +70,8 @@ std::vector<std::string> python_prefixes(const SearchSettings& settings) {
     return prefixes;
 }
 
-void add_wheels(std::vector<std::string>& paths, const SearchSettings& settings, const ListFolder& list, const std::string& name) {
+void add_wheels(std::vector<std::string>& paths, const SearchSettings& settings, const ListFolder& list,
+                const std::string& name) {
     for (const auto& prefix : python_prefixes(settings)) {
         for (const auto* library : {"/lib", "/lib64"}) {
             auto pythons = list(prefix + library);

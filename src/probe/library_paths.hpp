@@ -1,10 +1,12 @@
-// Where libcuda.so.1 and libnccl.so.2 are looked for. Pure, but for the listing of folders, which the caller brings.
+// Where libcuda.so.1 and libnccl.so.2 are looked for. Pure, but for the listing of folders, which the caller
+// brings.
 //
 //   libcuda.so.1   1. every folder of LD_LIBRARY_PATH
 //                  2. the loader's own search: /etc/ld.so.cache and its default folders
 //                  3. the folders where NVIDIA's container toolkit, WSL and CUDA put it
 //   libnccl.so.2   1. every folder of LD_LIBRARY_PATH
-//                  2. PyTorch's: nvidia/nccl/lib in the site-packages of $VIRTUAL_ENV, of $CONDA_PREFIX, of every python
+//                  2. PyTorch's: nvidia/nccl/lib in the site-packages of $VIRTUAL_ENV, of $CONDA_PREFIX, of
+//                  every python
 //                     in PATH, of ~/.local, /opt/conda, /usr/local and /usr, as training takes it from there
 //                  3. the loader's own search
 //                  4. CUDA's and the system's folders

@@ -1,4 +1,5 @@
-// dockdist-probe: measures what NCCL reaches between the cluster's GPUs, and checks that what arrives is right.
+// dockdist-probe: measures what NCCL reaches between the cluster's GPUs, and checks that what arrives is
+// right.
 #include "probe/run.hpp"
 
 #include <csignal>
@@ -9,7 +10,8 @@
 
 namespace {
 
-constexpr std::string_view usage = R"(dockdist-probe: one rank of a check of CUDA and NCCL, a process for each GPU
+constexpr std::string_view usage =
+    R"(dockdist-probe: one rank of a check of CUDA and NCCL, a process for each GPU
   dockdist-probe [--libcuda PATH] [--libnccl PATH]
 
 It reads its order, one JSON line, from stdin, and answers with JSON lines on stdout; the last one is the result. Rank 0
@@ -49,7 +51,8 @@ int main(int argc, char** argv) {
             return 0;
         }
         if (path == nullptr || i + 1 == argc) {
-            print(stderr, path == nullptr ? "dockdist-probe: there is no option " : "dockdist-probe: a PATH is missing after ");
+            print(stderr, path == nullptr ? "dockdist-probe: there is no option "
+                                          : "dockdist-probe: a PATH is missing after ");
             print(stderr, word);
             print(stderr, "\n  dockdist-probe --help lists what there is\n");
             return 2;

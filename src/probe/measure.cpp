@@ -67,7 +67,8 @@ Status Bench::check(const Shape& shape, const Pattern& pattern, Measurement& mea
                 }
             }
             const auto count = std::min(segment.count - done, loaded_end - place);
-            compare(expected, segment, done, staging_ + (place - loaded) * size, count, measured.type, measured.mismatch);
+            compare(expected, segment, done, staging_ + (place - loaded) * size, count, measured.type,
+                    measured.mismatch);
             done += count;
         }
     }
@@ -75,7 +76,8 @@ Status Bench::check(const Shape& shape, const Pattern& pattern, Measurement& mea
     return ok;
 }
 
-Result<Measurement> Bench::measure(Operation operation, DataType type, std::uint64_t bytes, std::uint64_t number) {
+Result<Measurement> Bench::measure(Operation operation, DataType type, std::uint64_t bytes,
+                                   std::uint64_t number) {
     const auto shape = shape_of(operation, bytes, order_.world_size, type);
     const Pattern pattern{.world_size = order_.world_size, .salt = number};
     Measurement measured{.operation = operation, .type = type, .bytes = shape.bytes};

@@ -1,5 +1,5 @@
-// One measurement: an operation, a data type, a size. Every element of its result is checked, before the timed iterations
-// and after them.
+// One measurement: an operation, a data type, a size. Every element of its result is checked, before the
+// timed iterations and after them.
 #pragma once
 
 #include "core/result.hpp"
@@ -23,13 +23,15 @@ class Bench {
 public:
     static constexpr std::uint64_t staging_bytes = 16U << 20U;
 
-    Bench(const Order& order, const Gpu& gpu, Communicator& communicator, Buffers buffers, unsigned char* staging,
+    Bench(const Order& order, const Gpu& gpu, Communicator& communicator, Buffers buffers,
+          unsigned char* staging,
           std::vector<CudaEvent> events) // iterations + 1
         : order_(order), gpu_(gpu), communicator_(communicator), buffers_(buffers), staging_(staging),
           events_(std::move(events)) {}
 
     // `number` differs from measurement to measurement and is the same on all ranks.
-    Result<Measurement> measure(Operation operation, DataType type, std::uint64_t bytes, std::uint64_t number);
+    Result<Measurement> measure(Operation operation, DataType type, std::uint64_t bytes,
+                                std::uint64_t number);
 
 private:
     Status run(Operation operation, const Shape& shape, DataType type, int times);

@@ -15,7 +15,8 @@ Error too_old(const std::string& path, const std::string& what) {
 
 std::string nccl_version_text(int code) {
     const int thousand = code < 10000 ? 1000 : 10000;
-    return std::to_string(code / thousand) + "." + std::to_string(code % thousand / 100) + "." + std::to_string(code % 100);
+    return std::to_string(code / thousand) + "." + std::to_string(code % thousand / 100) + "." +
+           std::to_string(code % 100);
 }
 
 Result<NcclApi> open_nccl(const std::vector<std::string>& paths) {

@@ -1,5 +1,6 @@
-// The part of NCCL's C API that the probe uses, as its public documentation gives it ("NCCL API" in the user guide, nccl.h).
-// Declared here so that it builds without NCCL; tests/probe/abi.cpp compares it with nccl.h where that is installed.
+// The part of NCCL's C API that the probe uses, as its public documentation gives it ("NCCL API" in the user
+// guide, nccl.h). Declared here so that it builds without NCCL; tests/probe/abi.cpp compares it with nccl.h
+// where that is installed.
 #pragma once
 
 #include "probe/cuda_api.hpp"
@@ -42,7 +43,8 @@ struct NcclApi {
     NcclCode (*unique_id)(NcclUniqueId* id) = nullptr;
     NcclCode (*init)(NcclComm* comm, int ranks, NcclUniqueId id, int rank) = nullptr;
     // From 2.14 on; without them the calls block, and only the watchdog ends one that hangs.
-    NcclCode (*init_config)(NcclComm* comm, int ranks, NcclUniqueId id, int rank, NcclConfig* config) = nullptr;
+    NcclCode (*init_config)(NcclComm* comm, int ranks, NcclUniqueId id, int rank,
+                            NcclConfig* config) = nullptr;
     NcclCode (*finalize)(NcclComm comm) = nullptr;
     const char* (*last_error)(NcclComm comm) = nullptr; // from 2.13 on
 
@@ -50,14 +52,14 @@ struct NcclApi {
     NcclCode (*abort)(NcclComm comm) = nullptr;
     NcclCode (*async_error)(NcclComm comm, NcclCode* code) = nullptr;
     const char* (*error_string)(NcclCode code) = nullptr;
-    NcclCode (*all_reduce)(const void* send, void* receive, std::size_t count, NcclType type, NcclReduction reduction,
+    NcclCode (*all_reduce)(const void* send, void* receive, std::size_t count, NcclType type,
+                           NcclReduction reduction, NcclComm comm, CudaStream stream) = nullptr;
+    NcclCode (*all_gather)(const void* send, void* receive, std::size_t send_count, NcclType type,
                            NcclComm comm, CudaStream stream) = nullptr;
-    NcclCode (*all_gather)(const void* send, void* receive, std::size_t send_count, NcclType type, NcclComm comm,
-                           CudaStream stream) = nullptr;
     NcclCode (*reduce_scatter)(const void* send, void* receive, std::size_t receive_count, NcclType type,
                                NcclReduction reduction, NcclComm comm, CudaStream stream) = nullptr;
-    NcclCode (*broadcast)(const void* send, void* receive, std::size_t count, NcclType type, int root, NcclComm comm,
-                          CudaStream stream) = nullptr;
+    NcclCode (*broadcast)(const void* send, void* receive, std::size_t count, NcclType type, int root,
+                          NcclComm comm, CudaStream stream) = nullptr;
     NcclCode (*send)(const void* buffer, std::size_t count, NcclType type, int peer, NcclComm comm,
                      CudaStream stream) = nullptr;
     NcclCode (*receive)(void* buffer, std::size_t count, NcclType type, int peer, NcclComm comm,

@@ -19,7 +19,8 @@ void add_once(std::vector<std::string>& list, std::string_view word) {
     }
 }
 
-// "[0]eth0:10.0.0.1<0> [1]eth1:…<0>", "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB …": the words behind "[number]".
+// "[0]eth0:10.0.0.1<0> [1]eth1:…<0>", "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB …": the words behind
+// "[number]".
 std::vector<std::string_view> numbered(std::string_view list) {
     std::vector<std::string_view> words;
     list = list.substr(0, list.find(';'));
@@ -45,7 +46,8 @@ std::string_view take_part(std::string_view& path) {
     return part;
 }
 
-// "NET/IB/0/GDRDMA", "NET/IB/1(4)/GDRDMA/Shared" (by way of rank 4's NIC), "P2P/IPC/read", "SHM/direct/direct".
+// "NET/IB/0/GDRDMA", "NET/IB/1(4)/GDRDMA/Shared" (by way of rank 4's NIC), "P2P/IPC/read",
+// "SHM/direct/direct".
 Transport transport(std::string_view path) {
     Transport found;
     found.kind = take_part(path);
@@ -93,7 +95,8 @@ void read_line(std::string_view line, NcclLog& log) {
         for (const auto word : numbered(interfaces)) {
             add_once(log.interfaces, word.substr(0, word.find(':')));
         }
-    } else if (const auto path = after(line, " via "); !path.empty() && line.find(" -> ") != std::string_view::npos) {
+    } else if (const auto path = after(line, " via ");
+               !path.empty() && line.find(" -> ") != std::string_view::npos) {
         count(log.transports, transport(path));
     } else if (const auto collnet = after(line, " via COLLNET/"); !collnet.empty()) {
         count(log.transports, transport(line.substr(line.find("COLLNET/"))));

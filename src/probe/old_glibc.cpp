@@ -1,10 +1,15 @@
-// The probe is linked against a new C library and must start with an old one, of whatever image it is put into: 2.17 is
-// asked for at most, which `objdump -T` shows and tests/probe looks after. What came later is replaced here, by ld's --wrap,
-// which turns calls of f() in every object, libstdc++'s too, into calls of __wrap_f():
-// - functions that moved into libc.so.6 with 2.34 are asked for as they were before. libdl.so.2 and libpthread.so.0, where
-//   an old C library has them, are named as needed by the link (CMakeLists.txt); new ones still bring these files
-// - __libc_start_main: 2.34's calls constructors itself, an older one leaves it to a function that the program gives it
-// - _dl_find_object (2.35), by which libgcc finds how to unwind an exception: done with dl_iterate_phdr, as before
+// The probe is linked against a new C library and must start with an old one, of whatever image it is put
+// into: 2.17 is asked for at most, which `objdump -T` shows and tests/probe looks after. What came later is
+// replaced here, by ld's --wrap, which turns calls of f() in every object, libstdc++'s too, into calls of
+// __wrap_f():
+// - functions that moved into libc.so.6 with 2.34 are asked for as they were before. libdl.so.2 and
+// libpthread.so.0, where
+//   an old C library has them, are named as needed by the link (CMakeLists.txt); new ones still bring these
+//   files
+// - __libc_start_main: 2.34's calls constructors itself, an older one leaves it to a function that the
+// program gives it
+// - _dl_find_object (2.35), by which libgcc finds how to unwind an exception: done with dl_iterate_phdr, as
+// before
 // - __libc_single_threaded (2.32), which libstdc++ asks: never
 #include <cstddef>
 #include <cstdint>
@@ -44,11 +49,13 @@ void* old_dlopen(const char* path, int flags);
 void* old_dlsym(void* handle, const char* name);
 char* old_dlerror();
 int old_dlinfo(void* handle, int request, void* info);
-int old_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument);
+int old_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                       void* argument);
 int old_pthread_detach(pthread_t thread);
 int old_pthread_once(pthread_once_t* once, void (*call)());
 int old___pthread_key_create(pthread_key_t* key, void (*destroy)(void*));
-int old___libc_start_main(Main main, int argc, char** argv, Constructor init, void (*fini)(), void (*rtld_fini)(), void* stack);
+int old___libc_start_main(Main main, int argc, char** argv, Constructor init, void (*fini)(),
+                          void (*rtld_fini)(), void* stack);
 
 void* __wrap_dlopen(const char* path, int flags) {
     return old_dlopen(path, flags);
@@ -62,7 +69,8 @@ char* __wrap_dlerror() {
 int __wrap_dlinfo(void* handle, int request, void* info) {
     return old_dlinfo(handle, request, info);
 }
-int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument) {
+int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                          void* argument) {
     return old_pthread_create(thread, attributes, start, argument);
 }
 int __wrap_pthread_detach(pthread_t thread) {
@@ -89,8 +97,10 @@ static void construct(int argc, char** argv, char** environment) {
     }
 }
 
-// A new C library calls `init` in place of the constructors where it is given one, as programs linked long ago do.
-int __wrap___libc_start_main(Main main, int argc, char** argv, Constructor, void (*fini)(), void (*rtld_fini)(), void* stack) {
+// A new C library calls `init` in place of the constructors where it is given one, as programs linked long
+// ago do.
+int __wrap___libc_start_main(Main main, int argc, char** argv, Constructor, void (*fini)(),
+                             void (*rtld_fini)(), void* stack) {
     return old___libc_start_main(main, argc, argv, construct, fini, rtld_fini, stack);
 }
 
@@ -120,10 +130,12 @@ static int look(dl_phdr_info* info, std::size_t, void* data) {
         const auto start = info->dlpi_addr + part.p_vaddr;
         if (part.p_type == PT_GNU_EH_FRAME) {
             eh_frame = reinterpret_cast<void*>(start); // NOLINT(performance-no-int-to-ptr)
-        } else if (part.p_type == PT_LOAD && search.address >= start && search.address < start + part.p_memsz) {
+        } else if (part.p_type == PT_LOAD && search.address >= start &&
+                   search.address < start + part.p_memsz) {
             holds = true;
-            search.found->map_start = reinterpret_cast<void*>(start);                // NOLINT(performance-no-int-to-ptr)
-            search.found->map_end = reinterpret_cast<void*>(start + part.p_memsz); // NOLINT(performance-no-int-to-ptr)
+            search.found->map_start = reinterpret_cast<void*>(start); // NOLINT(performance-no-int-to-ptr)
+            search.found->map_end =
+                reinterpret_cast<void*>(start + part.p_memsz); // NOLINT(performance-no-int-to-ptr)
         }
     }
     if (!holds || eh_frame == nullptr) {

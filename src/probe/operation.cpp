@@ -70,7 +70,8 @@ Shape shape_of(Operation operation, std::uint64_t bytes, int world_size, DataTyp
         break;
     }
     const auto whole = std::max<std::uint64_t>(bytes / size_of(type), 1);
-    return {.send_count = whole, .receive_count = whole, .block_count = whole, .bytes = whole * size_of(type)};
+    return {
+        .send_count = whole, .receive_count = whole, .block_count = whole, .bytes = whole * size_of(type)};
 }
 
 Bandwidth bandwidth_of(Operation operation, std::uint64_t bytes, double seconds, int world_size) {

@@ -1,4 +1,5 @@
-// The collectives that the probe runs, what each moves, and the two bandwidths of nccl-tests (doc/PERFORMANCE.md there).
+// The collectives that the probe runs, what each moves, and the two bandwidths of nccl-tests
+// (doc/PERFORMANCE.md there).
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,8 @@
 
 namespace dockdist::probe {
 
-// In nccl-tests' words: all_reduce_perf, all_gather_perf, reduce_scatter_perf, broadcast_perf (root 0), alltoall_perf,
-// and sendrecv_perf: every rank sends to the next one and receives from the one before it.
+// In nccl-tests' words: all_reduce_perf, all_gather_perf, reduce_scatter_perf, broadcast_perf (root 0),
+// alltoall_perf, and sendrecv_perf: every rank sends to the next one and receives from the one before it.
 enum class Operation { all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_receive };
 
 inline constexpr Operation every_operation[] = {Operation::all_reduce,     Operation::all_gather,
@@ -25,8 +26,9 @@ std::string_view to_string(DataType type);
 std::optional<DataType> parse_data_type(std::string_view name);
 std::uint64_t size_of(DataType type); // bytes
 
-// What one rank hands to NCCL for an operation of `bytes`, which is nccl-tests' size: that of the larger of a rank's two
-// buffers. It is rounded down to whole elements, the same number for every rank, and up to one element a rank.
+// What one rank hands to NCCL for an operation of `bytes`, which is nccl-tests' size: that of the larger of a
+// rank's two buffers. It is rounded down to whole elements, the same number for every rank, and up to one
+// element a rank.
 struct Shape {
     std::uint64_t send_count = 0; // elements
     std::uint64_t receive_count = 0;

@@ -44,7 +44,8 @@ void read_sizes(const json& object, wire::ObjectReader& reader, Order& order) {
 }
 
 template <class Value, class Parse>
-void read_names(const json& object, const char* key, wire::ObjectReader& reader, Parse parse, std::vector<Value>& out) {
+void read_names(const json& object, const char* key, wire::ObjectReader& reader, Parse parse,
+                std::vector<Value>& out) {
     if (!object.contains(key)) {
         return;
     }
@@ -121,10 +122,12 @@ Result<Order> parse_order(std::string_view line) {
         order.id = read_id(reader);
     }
     if (!reader.failed()) {
-        if (order.world_size < 1 || order.world_size > most_ranks || order.rank < 0 || order.rank >= order.world_size) {
+        if (order.world_size < 1 || order.world_size > most_ranks || order.rank < 0 ||
+            order.rank >= order.world_size) {
             reader.fail("rank is from 0 to world_size - 1");
         } else if (order.device < 0 || order.iterations < 1 || order.warm_up < 0 || order.deadline_ms < 1) {
-            reader.fail("device, iterations, warm_up and deadline_ms are not negative, and 1 at least where it is about time");
+            reader.fail("device, iterations, warm_up and deadline_ms are not negative, and 1 at least where "
+                        "it is about time");
         }
     }
     if (reader.failed()) {

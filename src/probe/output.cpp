@@ -29,7 +29,8 @@ bool Output::result(const nlohmann::json& json) {
 }
 
 bool Output::fail(const Error& error) {
-    return result({{"type", "result"}, {"ok", false}, {"measurements", 0}, {"error", wire::error_to_json(error)}});
+    return result(
+        {{"type", "result"}, {"ok", false}, {"measurements", 0}, {"error", wire::error_to_json(error)}});
 }
 
 void Output::write(const nlohmann::json& json) const {

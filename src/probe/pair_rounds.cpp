@@ -17,7 +17,8 @@ std::vector<std::vector<Pair>> pair_rounds(std::size_t nodes) {
         };
         auto& pairs = rounds.emplace_back();
         for (std::size_t seat = 0; seat < seats / 2; ++seat) {
-            const auto [first, second] = std::minmax({at(seat == 0 ? seats - 1 : seat), at(seat == 0 ? 0 : seats - 1 - seat)});
+            const auto [first, second] =
+                std::minmax({at(seat == 0 ? seats - 1 : seat), at(seat == 0 ? 0 : seats - 1 - seat)});
             if (second < nodes) {
                 pairs.emplace_back(first, second);
             }

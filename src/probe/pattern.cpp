@@ -44,7 +44,8 @@ void put(float value, DataType type, unsigned char* at) {
         std::memcpy(at, &bits, sizeof bits);
         return;
     }
-    const auto upper = static_cast<std::uint16_t>(bits >> 16U); // exact: the lower bits of small whole numbers are 0
+    const auto upper =
+        static_cast<std::uint16_t>(bits >> 16U); // exact: the lower bits of small whole numbers are 0
     std::memcpy(at, &upper, sizeof upper);
 }
 
@@ -111,16 +112,17 @@ std::vector<Segment> expected_segments(Operation operation, const Shape& shape, 
     }
     std::vector<Segment> segments;
     for (int source = 0; source < world_size; ++source) {
-        segments.push_back({.place = static_cast<std::uint64_t>(source) * shape.block_count,
-                            .count = shape.block_count,
-                            .source = source,
-                            .source_index = operation == Operation::all_to_all ? own * shape.block_count : 0});
+        segments.push_back(
+            {.place = static_cast<std::uint64_t>(source) * shape.block_count,
+             .count = shape.block_count,
+             .source = source,
+             .source_index = operation == Operation::all_to_all ? own * shape.block_count : 0});
     }
     return segments;
 }
 
-std::vector<unsigned char> send_bytes(Operation operation, const Pattern& pattern, int rank, std::uint64_t count,
-                                      DataType type) {
+std::vector<unsigned char> send_bytes(Operation operation, const Pattern& pattern, int rank,
+                                      std::uint64_t count, DataType type) {
     if (sums(operation)) {
         return bytes_of(count, type, [&](std::uint64_t i) { return pattern.added(rank, i); });
     }
@@ -129,14 +131,16 @@ std::vector<unsigned char> send_bytes(Operation operation, const Pattern& patter
 
 std::vector<unsigned char> segment_bytes(const Pattern& pattern, const Segment& segment, DataType type) {
     if (!segment.source) {
-        return bytes_of(segment.count, type, [&](std::uint64_t i) { return pattern.sum(segment.source_index + i); });
+        return bytes_of(segment.count, type,
+                        [&](std::uint64_t i) { return pattern.sum(segment.source_index + i); });
     }
-    return bytes_of(segment.count, type,
-                    [&](std::uint64_t i) { return pattern.moved(*segment.source, segment.source_index + i); });
+    return bytes_of(segment.count, type, [&](std::uint64_t i) {
+        return pattern.moved(*segment.source, segment.source_index + i);
+    });
 }
 
-void compare(const std::vector<unsigned char>& expected, const Segment& segment, std::uint64_t first, const unsigned char* got,
-             std::uint64_t count, DataType type, Mismatch& mismatch) {
+void compare(const std::vector<unsigned char>& expected, const Segment& segment, std::uint64_t first,
+             const unsigned char* got, std::uint64_t count, DataType type, Mismatch& mismatch) {
     const auto size = size_of(type);
     const auto elements = expected.size() / size;
     for (std::uint64_t done = 0; done < count;) {

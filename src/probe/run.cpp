@@ -22,11 +22,13 @@ std::string where(const Order& order) {
 }
 
 std::string words(Operation operation, DataType type, std::uint64_t bytes) {
-    return std::string(to_string(operation)) + " of " + std::to_string(bytes) + " bytes of " + std::string(to_string(type));
+    return std::string(to_string(operation)) + " of " + std::to_string(bytes) + " bytes of " +
+           std::string(to_string(type));
 }
 
 json measurement_line(const Measurement& measured, const Order& order) {
-    const auto bandwidth = bandwidth_of(measured.operation, measured.bytes, measured.seconds, order.world_size);
+    const auto bandwidth =
+        bandwidth_of(measured.operation, measured.bytes, measured.seconds, order.world_size);
     json line{{"type", "measurement"},
               {"operation", to_string(measured.operation)},
               {"data_type", to_string(measured.type)},
@@ -51,13 +53,15 @@ json measurement_line(const Measurement& measured, const Order& order) {
 Error wrong_elements(const Measurement& measured) {
     const auto& mismatch = measured.mismatch;
     return Error{.kind = ErrorKind::node,
-                 .message = words(measured.operation, measured.type, measured.bytes) + ": " + std::to_string(mismatch.wrong) +
-                            " of " + std::to_string(measured.checked) + " elements are wrong, the first one at index " +
-                            std::to_string(mismatch.index) + ": expected " +
-                            std::to_string(static_cast<long long>(mismatch.expected)) + ", got " +
-                            std::to_string(static_cast<double>(mismatch.got)),
-                 .hint = "a GPU's memory, NVLink or NIC corrupts data, or NCCL or the driver has a bug: look at the ECC counters "
-                         "(nvidia-smi -q -d ECC) and at NVLink's (nvidia-smi nvlink -e), and leave this GPU out"};
+                 .message = words(measured.operation, measured.type, measured.bytes) + ": " +
+                            std::to_string(mismatch.wrong) + " of " + std::to_string(measured.checked) +
+                            " elements are wrong, the first one at index " + std::to_string(mismatch.index) +
+                            ": expected " + std::to_string(static_cast<long long>(mismatch.expected)) +
+                            ", got " + std::to_string(static_cast<double>(mismatch.got)),
+                 .hint =
+                     "a GPU's memory, NVLink or NIC corrupts data, or NCCL or the driver has a bug: look at "
+                     "the ECC counters "
+                     "(nvidia-smi -q -d ECC) and at NVLink's (nvidia-smi nvlink -e), and leave this GPU out"};
 }
 
 class Probe {
@@ -109,7 +113,8 @@ Status Probe::open_libraries(const Paths& paths) {
     if (!free) {
         return free.error();
     }
-    const auto driver = std::to_string(gpu_->driver() / 1000) + "." + std::to_string(gpu_->driver() % 1000 / 10);
+    const auto driver =
+        std::to_string(gpu_->driver() / 1000) + "." + std::to_string(gpu_->driver() % 1000 / 10);
     output_.line({{"type", "device"},
                   {"name", gpu_->name()},
                   {"pci", gpu_->pci()},
@@ -241,7 +246,8 @@ int Probe::finish(const Status& status) {
     const auto log = parse_nccl_log(log_.text());
     auto transports = json::array();
     for (const auto& transport : log.transports) {
-        transports.push_back({{"kind", transport.kind}, {"detail", transport.detail}, {"connections", transport.connections}});
+        transports.push_back(
+            {{"kind", transport.kind}, {"detail", transport.detail}, {"connections", transport.connections}});
     }
     json result{{"type", "result"},
                 {"ok", status && !wrong_},

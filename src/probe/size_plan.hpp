@@ -14,10 +14,12 @@ struct SizePlan {
 // `first`, then `factor` times as much, up to `last`. Empty where first or factor make no sense (0, 1).
 std::vector<std::uint64_t> sizes_between(std::uint64_t first, std::uint64_t last, std::uint64_t factor);
 
-// The largest size of which a send and a receive buffer fit into `free` bytes, an eighth of which NCCL keeps for its own.
+// The largest size of which a send and a receive buffer fit into `free` bytes, an eighth of which NCCL keeps
+// for its own.
 std::uint64_t largest_size(std::uint64_t free);
 
-// `limit` is the least of all ranks: every rank must come to the same plan, else they wait for each other for ever.
+// `limit` is the least of all ranks: every rank must come to the same plan, else they wait for each other for
+// ever.
 SizePlan plan_sizes(std::vector<std::uint64_t> wanted, std::uint64_t limit);
 
 } // namespace dockdist::probe

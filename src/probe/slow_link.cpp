@@ -61,7 +61,9 @@ SlowParts find_slow(std::size_t nodes, const std::vector<PairFigure>& figures, d
     slow.nodes = slow_ones(best, share);
 
     std::vector<double> sound;
-    const auto is_slow = [&](std::size_t node) { return std::ranges::find(slow.nodes, node) != slow.nodes.end(); };
+    const auto is_slow = [&](std::size_t node) {
+        return std::ranges::find(slow.nodes, node) != slow.nodes.end();
+    };
     for (const auto& [pair, bandwidth] : figures) {
         if (!is_slow(pair.first) && !is_slow(pair.second)) {
             sound.push_back(bandwidth);
