@@ -13,6 +13,7 @@ using nlohmann::json;
 
 constexpr std::int64_t most_ranks = 1 << 20;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 42;
+constexpr int most_iterations = 10000;
 
 void read_sizes(const json& object, wire::ObjectReader& reader, Order& order) {
     std::int64_t first = 1024;
@@ -125,9 +126,11 @@ Result<Order> parse_order(std::string_view line) {
         if (order.world_size < 1 || order.world_size > most_ranks || order.rank < 0 ||
             order.rank >= order.world_size) {
             reader.fail("rank is from 0 to world_size - 1");
-        } else if (order.device < 0 || order.iterations < 1 || order.warm_up < 0 || order.deadline_ms < 1) {
-            reader.fail("device, iterations, warm_up and deadline_ms are not negative, and 1 at least where "
-                        "it is about time");
+        } else if (order.device < 0 || order.deadline_ms < 1) {
+            reader.fail("device is 0 or more, and deadline_ms 1 or more");
+        } else if (order.iterations < 1 || order.iterations > most_iterations || order.warm_up < 0 ||
+                   order.warm_up > most_iterations) {
+            reader.fail("iterations are 1 to 10000, and warm_up 0 to 10000");
         }
     }
     if (reader.failed()) {
