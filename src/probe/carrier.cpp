@@ -84,33 +84,53 @@ void Carrier::take(std::string_view bytes) {
     }
 }
 
-void Carrier::watch() {
+void Carrier::end_soon(int code) {
+    const std::lock_guard lock(mutex_);
+    code_ = code;
+    deadline_ = Clock::now();
+}
+
+// False at the end of stdin, once the result is told: then only the main thread's end is waited for.
+bool Carrier::read_more() {
     std::array<char, 4096> bytes{};
-    while (true) {
-        pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-        const int ready = poll(&input, 1, 100);
-        if (ready > 0) {
-            const auto count = read(STDIN_FILENO, bytes.data(), bytes.size());
-            if (count > 0) {
-                take({bytes.data(), static_cast<std::size_t>(count)});
-            } else if (count == 0 || errno != EINTR) {
-                const Error gone{.kind = ErrorKind::interrupted,
-                                 .message = "stdin has ended: who started the probe is gone",
-                                 .hint = "keep the probe's stdin open until its result is there"};
-                (void)output_.fail(gone);
-                _exit(exit_code(gone));
-            }
+    const auto count = read(STDIN_FILENO, bytes.data(), bytes.size());
+    if (count > 0) {
+        take({bytes.data(), static_cast<std::size_t>(count)});
+        return true;
+    }
+    if (count < 0 && errno == EINTR) {
+        return true;
+    }
+    const Error gone{.kind = ErrorKind::interrupted,
+                     .message = "stdin has ended: who started the probe is gone",
+                     .hint = "keep the probe's stdin open until its result is there"};
+    if (output_.fail(gone)) {
+        _exit(exit_code(gone));
+    }
+    return false;
+}
+
+void Carrier::end_if_stuck() {
+    std::optional<int> code;
+    {
+        const std::lock_guard lock(mutex_);
+        if (deadline_ == Clock::time_point::max() || Clock::now() < deadline_ + patience) {
+            return;
         }
-        bool stuck = false;
-        {
-            const std::lock_guard lock(mutex_);
-            stuck = deadline_ != Clock::time_point::max() && Clock::now() >= deadline_ + patience;
+        code = code_;
+    }
+    const auto error = lateness();
+    (void)output_.fail(error);
+    _exit(code.value_or(exit_code(error)));
+}
+
+void Carrier::watch() {
+    for (bool reads = true;;) {
+        pollfd input{.fd = reads ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
+        if (poll(&input, 1, 100) > 0) {
+            reads = read_more();
         }
-        if (stuck) {
-            const auto error = lateness();
-            (void)output_.fail(error);
-            _exit(exit_code(error));
-        }
+        end_if_stuck();
     }
 }
 

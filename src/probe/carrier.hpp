@@ -9,6 +9,7 @@
 #include <chrono>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace dockdist::probe {
@@ -29,9 +30,15 @@ public:
 
     Result<std::string> next_line();
 
+    // The result is told, and what is left to do may hang: the process ends with this code before long, stdin
+    // or not.
+    void end_soon(int code);
+
 private:
     void watch();
     void take(std::string_view bytes);
+    bool read_more();
+    void end_if_stuck();
 
     Output& output_;
     mutable std::mutex mutex_{};
@@ -41,6 +48,7 @@ private:
     std::string doing_ = "waiting for the order";
     std::chrono::milliseconds given_{};
     Clock::time_point deadline_ = Clock::time_point::max();
+    std::optional<int> code_{}; // of end_soon()
 };
 
 } // namespace dockdist::probe

@@ -26,13 +26,15 @@ NcclType nccl_type(DataType type) {
     return type == DataType::float32 ? nccl_float32 : nccl_bfloat16;
 }
 
+// CUDA's own addresses, which the driver API tells as numbers.
 const void* at(DevicePointer memory, std::uint64_t offset = 0) {
-    return reinterpret_cast<const void*>(memory +
-                                         offset); // NOLINT(performance-no-int-to-ptr): CUDA's own addresses
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return reinterpret_cast<const void*>(memory + offset);
 }
 
 void* into(DevicePointer memory, std::uint64_t offset = 0) {
-    return reinterpret_cast<void*>(memory + offset); // NOLINT(performance-no-int-to-ptr)
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return reinterpret_cast<void*>(memory + offset);
 }
 
 } // namespace

@@ -268,7 +268,7 @@ int Probe::finish(const Status& status) {
     (void)output_.result(result);
     if (!status && communicator_) {
         // It may hang like what it is to end: the result is out, and the carrier's thread ends the process.
-        carrier_.set_deadline(where(order_), std::chrono::milliseconds(0));
+        carrier_.end_soon(code);
         communicator_->abort();
     }
     return code;
