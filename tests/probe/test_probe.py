@@ -116,7 +116,8 @@ class ResultTest(unittest.TestCase):
 
     def test_sizes_that_do_not_fit_are_left_out_on_every_rank(self):
         # Rank 1 has the least memory, and decides for all.
-        world = World(self, 2, sizes=[1024, 1 << 20, 64 << 20], operations=["all_reduce"],
+        world = World(self, 2, sizes=[1024, 1 << 20, 64 << 20], operations=["all_reduce"], types=["float"], deadline_ms=10000,
+                      environment={"DOCKDIST_STUB_MEMORY": str(512 << 20)},
                       environments={1: {"DOCKDIST_STUB_MEMORY": str(4 << 20)}})
         self.assertEqual(world.end(), [0, 0])
         for probe in world.ranks:
@@ -163,6 +164,12 @@ class FaultTest(unittest.TestCase):
         world = self.world(2, "lose=all_gather:1023", operations=["all_gather"], types=["float"])
         self.assertEqual(world.end(), [0, 1])
         self.assertEqual(world.ranks[1].measurements()[0]["first_wrong"]["index"], 1023)
+
+    def test_an_element_that_keeps_what_an_earlier_iteration_wrote(self):
+        world = self.world(2, "late=all_reduce:5", operations=["all_reduce"], types=["float"])
+        self.assertEqual(world.end(), [0, 1])
+        measured = world.ranks[1].measurements()[0]
+        self.assertEqual((measured["wrong"], measured["first_wrong"]["index"]), (1, 5))
 
     def test_blocks_that_change_places(self):
         world = self.world(2, "swap=all_gather", operations=["all_gather"], sizes=[1 << 20], types=["float"])

@@ -3,6 +3,7 @@
 // DOCKDIST_STUB_FOLDER   where the ranks' file is made
 // DOCKDIST_STUB_FAULT    what this rank does wrong, WHAT=OPERATION[:INDEX]:
 //   corrupt=all_reduce:17  one is added to element 17 of its results; lose=…:17 element 17 is never written;
+//   late=…:17 not from the second operation on;
 //   swap=all_gather        the halves of its results change places; hang=…, die=… in the operation;
 //   fail=init, hang=init (an init that does not come back, whatever is set), refuse=all_reduce (the call
 //   fails)
@@ -98,7 +99,11 @@ std::size_t steps_for(std::size_t bytes) {
 template <class Body>
 int enqueue(Comm* comm, void* stream, const char* name, void* result, std::size_t result_bytes, int type,
             Body body) {
-    const auto fault = fault_in(name);
+    auto fault = fault_in(name);
+    if (fault.what == "late") {
+        static int calls = 0;
+        fault.what = calls++ == 0 ? "" : "lose";
+    }
     if (fault.what == "refuse") {
         return 5; // ncclInvalidUsage
     }
