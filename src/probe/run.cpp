@@ -1,0 +1,286 @@
+#include "probe/run.hpp"
+
+#include "probe/debug_log.hpp"
+#include "probe/library_paths.hpp"
+#include "probe/measure.hpp"
+#include "probe/nccl_log.hpp"
+#include "probe/order.hpp"
+#include "probe/size_plan.hpp"
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace dockdist::probe {
+namespace {
+
+using nlohmann::json;
+
+std::string where(const Order& order) {
+    return "rank " + std::to_string(order.rank) + " of " + std::to_string(order.world_size);
+}
+
+std::string words(Operation operation, DataType type, std::uint64_t bytes) {
+    return std::string(to_string(operation)) + " of " + std::to_string(bytes) + " bytes of " +
+           std::string(to_string(type));
+}
+
+json measurement_line(const Measurement& measured, const Order& order) {
+    const auto bandwidth =
+        bandwidth_of(measured.operation, measured.bytes, measured.seconds, order.world_size);
+    json line{{"type", "measurement"},
+              {"operation", to_string(measured.operation)},
+              {"data_type", to_string(measured.type)},
+              {"bytes", measured.bytes},
+              {"iterations", order.iterations},
+              {"time_us", measured.seconds * 1e6},
+              {"least_us", measured.least_seconds * 1e6},
+              {"algorithm_gbps", bandwidth.algorithm},
+              {"bus_gbps", bandwidth.bus},
+              {"kind", order.world_size < 2 ? "copy" : "collective"},
+              {"checked", measured.checked},
+              {"wrong", measured.mismatch.wrong}};
+    if (measured.mismatch.wrong != 0) {
+        // The value that was found may be no number, which JSON cannot say.
+        const auto got = static_cast<double>(measured.mismatch.got);
+        line["first_wrong"] = {{"index", measured.mismatch.index}, {"expected", measured.mismatch.expected}};
+        line["first_wrong"]["got"] = got - got == 0 ? json(got) : json("not a number");
+    }
+    return line;
+}
+
+Error wrong_elements(const Measurement& measured) {
+    const auto& mismatch = measured.mismatch;
+    return Error{.kind = ErrorKind::node,
+                 .message = words(measured.operation, measured.type, measured.bytes) + ": " +
+                            std::to_string(mismatch.wrong) + " of " + std::to_string(measured.checked) +
+                            " elements are wrong, the first one at index " + std::to_string(mismatch.index) +
+                            ": expected " + std::to_string(static_cast<long long>(mismatch.expected)) +
+                            ", got " + std::to_string(static_cast<double>(mismatch.got)),
+                 .hint =
+                     "a GPU's memory, NVLink or NIC corrupts data, or NCCL or the driver has a bug: look at "
+                     "the ECC counters "
+                     "(nvidia-smi -q -d ECC) and at NVLink's (nvidia-smi nvlink -e), and leave this GPU out"};
+}
+
+class Probe {
+public:
+    Probe(Output& output, Carrier& carrier) : output_(output), carrier_(carrier) {}
+
+    Status run(const Paths& paths);
+    int finish(const Status& status);
+
+private:
+    Status open_libraries(const Paths& paths);
+    Status open_communicator();
+    Status measure_all();
+    Result<Buffers> allocate() const;
+
+    Output& output_;
+    Carrier& carrier_;
+    Order order_{};
+    DebugLog log_{};
+    NcclApi nccl_{};
+    std::optional<Gpu> gpu_{};
+    std::optional<Communicator> communicator_{};
+    int measurements_ = 0;
+    std::vector<std::uint64_t> left_out_{};
+    std::optional<Error> wrong_{};
+};
+
+Status Probe::open_libraries(const Paths& paths) {
+    const auto settings = own_search_settings();
+    carrier_.doing("opening libcuda.so.1");
+    auto cuda = open_cuda(paths.cuda.empty() ? cuda_paths(settings) : std::vector{paths.cuda});
+    if (!cuda) {
+        return cuda.error();
+    }
+    const auto cuda_path = cuda->path;
+    carrier_.doing("opening libnccl.so.2");
+    auto nccl = open_nccl(paths.nccl.empty() ? nccl_paths(settings, list_folder) : std::vector{paths.nccl});
+    if (!nccl) {
+        return nccl.error();
+    }
+    nccl_ = std::move(*nccl);
+    carrier_.doing("opening GPU " + std::to_string(order_.device));
+    auto gpu = Gpu::open(std::move(*cuda), order_.device);
+    if (!gpu) {
+        return gpu.error();
+    }
+    gpu_ = std::move(*gpu);
+    const auto free = gpu_->free_memory();
+    if (!free) {
+        return free.error();
+    }
+    const auto driver =
+        std::to_string(gpu_->driver() / 1000) + "." + std::to_string(gpu_->driver() % 1000 / 10);
+    output_.line({{"type", "device"},
+                  {"name", gpu_->name()},
+                  {"pci", gpu_->pci()},
+                  {"memory_bytes", gpu_->memory()},
+                  {"free_bytes", *free},
+                  {"driver", driver},
+                  {"nccl", nccl_version_text(nccl_.code)},
+                  {"libcuda", cuda_path},
+                  {"libnccl", nccl_.path}});
+    return ok;
+}
+
+Status Probe::open_communicator() {
+    communicator_.emplace(nccl_, *gpu_, carrier_);
+    if (!order_.id && order_.rank == 0) {
+        carrier_.doing("ncclGetUniqueId");
+        const auto id = communicator_->make_id();
+        if (!id) {
+            return id.error();
+        }
+        order_.id = *id;
+        output_.line({{"type", "id"}, {"id", wire::bytes_to_json({id->bytes, sizeof id->bytes})}});
+    }
+    if (!order_.id) {
+        carrier_.doing("waiting for rank 0's id");
+        const auto line = carrier_.next_line();
+        if (!line) {
+            return line.error();
+        }
+        const auto id = parse_id(*line);
+        if (!id) {
+            return id.error();
+        }
+        order_.id = *id;
+    }
+    carrier_.doing("the meeting of all ranks (ncclCommInitRank)");
+    return communicator_->open(*order_.id, order_.rank, order_.world_size);
+}
+
+// Two buffers for the largest size that is wanted, or as large as the memory allows.
+Result<Buffers> Probe::allocate() const {
+    const auto free = gpu_->free_memory();
+    if (!free) {
+        return free.error();
+    }
+    // Where an element a rank is more than the size asked for, it is an element a rank.
+    const auto least = static_cast<std::uint64_t>(order_.world_size) * sizeof(float) + 4096;
+    auto bytes = std::max(std::min(*std::ranges::max_element(order_.sizes), largest_size(*free)), least);
+    for (; bytes >= least; bytes /= 2) {
+        const auto send = gpu_->allocate(bytes + least);
+        const auto receive = send == 0 ? 0 : gpu_->allocate(bytes + least);
+        if (receive != 0) {
+            return Buffers{.send = send, .receive = receive, .bytes = bytes};
+        }
+    }
+    return Error{.kind = ErrorKind::node,
+                 .message = "the GPU has no memory to spare (" + std::to_string(*free) + " bytes free)",
+                 .hint = "what else runs on it? See nvidia-smi"};
+}
+
+Status Probe::measure_all() {
+    if (order_.sizes.empty()) {
+        return ok;
+    }
+    carrier_.doing("allocating buffers");
+    auto buffers = allocate();
+    if (!buffers) {
+        return buffers.error();
+    }
+    carrier_.doing("agreeing on the largest size (ncclAllReduce)");
+    const auto limit = communicator_->least(buffers->bytes, *buffers);
+    if (!limit) {
+        return limit.error();
+    }
+    const auto plan = plan_sizes(order_.sizes, *limit);
+    left_out_ = plan.left_out;
+
+    const auto staging = gpu_->allocate_host(Bench::staging_bytes);
+    if (!staging) {
+        return staging.error();
+    }
+    auto events = gpu_->make_events(static_cast<std::size_t>(order_.iterations) + 1);
+    if (!events) {
+        return events.error();
+    }
+    Bench bench(order_, *gpu_, *communicator_, *buffers, *staging, std::move(*events));
+    std::uint64_t number = 0;
+    for (const auto operation : order_.operations) {
+        for (const auto type : order_.types) {
+            for (const auto bytes : plan.sizes) {
+                carrier_.doing(words(operation, type, bytes));
+                const auto measured = bench.measure(operation, type, bytes, number++);
+                if (!measured) {
+                    return measured.error();
+                }
+                ++measurements_;
+                output_.line(measurement_line(*measured, order_));
+                if (measured->mismatch.wrong != 0 && !wrong_) {
+                    wrong_ = wrong_elements(*measured);
+                }
+            }
+        }
+    }
+    return ok;
+}
+
+Status Probe::run(const Paths& paths) {
+    const auto line = carrier_.next_line();
+    if (!line) {
+        return line.error();
+    }
+    auto order = parse_order(*line);
+    if (!order) {
+        return order.error();
+    }
+    order_ = std::move(*order);
+    carrier_.set_deadline(where(order_), std::chrono::milliseconds(order_.deadline_ms));
+    auto done = open_libraries(paths);
+    done = done ? open_communicator() : done;
+    done = done ? measure_all() : done;
+    if (done) {
+        carrier_.doing("the end (ncclCommFinalize)");
+        done = communicator_->close();
+    }
+    return done;
+}
+
+int Probe::finish(const Status& status) {
+    const auto log = parse_nccl_log(log_.text());
+    auto transports = json::array();
+    for (const auto& transport : log.transports) {
+        transports.push_back(
+            {{"kind", transport.kind}, {"detail", transport.detail}, {"connections", transport.connections}});
+    }
+    json result{{"type", "result"},
+                {"ok", status && !wrong_},
+                {"measurements", measurements_},
+                {"left_out", left_out_},
+                {"network", log.network},
+                {"interfaces", log.interfaces},
+                {"rdma_devices", log.rdma_devices},
+                {"transports", std::move(transports)},
+                {"warnings", log.warnings}};
+    auto code = 0;
+    if (!status || wrong_) {
+        auto error = status ? *wrong_ : status.error();
+        error.where = where(order_);
+        result["error"] = wire::error_to_json(error);
+        code = status ? exit_wrong_elements : exit_code(error);
+    }
+    (void)output_.result(result);
+    if (!status && communicator_) {
+        // It may hang like what it is to end: the result is out, and the carrier's thread ends the process.
+        carrier_.end_soon(code);
+        communicator_->abort();
+    }
+    return code;
+}
+
+} // namespace
+
+int run_probe(const Paths& paths) {
+    static Output output;
+    static Carrier carrier(output); // its thread goes on until the process ends
+    static Probe probe(output, carrier);
+    return probe.finish(probe.run(paths));
+}
+
+} // namespace dockdist::probe

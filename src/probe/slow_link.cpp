@@ -1,0 +1,89 @@
+#include "probe/slow_link.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dockdist::probe {
+namespace {
+
+// Of an even number, the upper of the two in the middle: half of the figures may be slow.
+double upper_median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
+double lower_median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
+// Below this a figure is slow. `figures` is not empty.
+double threshold(const std::vector<double>& figures, double share) {
+    const auto median = upper_median(figures);
+    std::vector<double> deviations;
+    deviations.reserve(figures.size());
+    for (const auto figure : figures) {
+        deviations.push_back(std::fabs(figure - median));
+    }
+    constexpr double to_standard_deviation = 1.4826; // of a normal distribution
+    return median - std::max(3 * to_standard_deviation * lower_median(std::move(deviations)), share * median);
+}
+
+} // namespace
+
+std::vector<std::size_t> slow_ones(const std::vector<double>& figures, double share) {
+    std::vector<std::size_t> slow;
+    if (figures.size() < 3) {
+        return slow;
+    }
+    const auto limit = threshold(figures, share);
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+        if (figures[i] < limit) {
+            slow.push_back(i);
+        }
+    }
+    return slow;
+}
+
+SlowParts find_slow(std::size_t nodes, const std::vector<PairFigure>& figures, double share) {
+    // A node is as fast as its best pair: one bad link leaves that as it is, a bad node has no good one.
+    std::vector<double> best(nodes, 0);
+    for (const auto& [pair, bandwidth] : figures) {
+        for (const auto node : {pair.first, pair.second}) {
+            if (node < nodes) {
+                best[node] = std::max(best[node], bandwidth);
+            }
+        }
+    }
+    SlowParts slow;
+    slow.nodes = slow_ones(best, share);
+
+    std::vector<double> sound;
+    const auto is_slow = [&](std::size_t node) {
+        return std::ranges::find(slow.nodes, node) != slow.nodes.end();
+    };
+    for (const auto& [pair, bandwidth] : figures) {
+        if (!is_slow(pair.first) && !is_slow(pair.second)) {
+            sound.push_back(bandwidth);
+        }
+    }
+    if (sound.empty()) {
+        return slow;
+    }
+    slow.usual = upper_median(sound);
+    if (sound.size() < 3) {
+        return slow;
+    }
+    const auto limit = threshold(sound, share);
+    for (const auto& [pair, bandwidth] : figures) {
+        if (bandwidth < limit && !is_slow(pair.first) && !is_slow(pair.second)) {
+            slow.links.push_back(pair);
+        }
+    }
+    std::ranges::sort(slow.links);
+    return slow;
+}
+
+} // namespace dockdist::probe
