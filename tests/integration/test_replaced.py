@@ -165,7 +165,7 @@ def test_ranks_that_train_together_go_on_without_a_lost_node(lab):
 def test_a_detached_job_goes_on_without_a_lost_node(lab):
     with cluster(lab, "t-keeper-lost") as c:
         c.write(hosts=3).run("up")
-        job = detach(c, "--min-nodes", "2", "--lease", "2s", "--backoff", "100ms",
+        job = detach(c, "--min-nodes", "2", "--lease", "4s", "--backoff", "100ms",
                      script=WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4504; until [ -e /tmp/go ]; do sleep 0.1; done')
         lab.script("cut", "host-2")
         try:
@@ -181,7 +181,7 @@ def test_a_detached_job_goes_on_without_a_lost_node(lab):
         first = address(lab, "node-0")
         assert_in(f"[node-0] try 1: rank 0 of 2, node 0 of 2, at {first}\n", logs.stdout)
         assert_in(f"[node-2] try 1: rank 1 of 2, node 1 of 2, at {first}\n", logs.stdout)
-        assert_in("node-1: lost: nothing was heard of node-1 for 2 s: attempt 2 of 2 begins without it on 2 nodes in 0.1 s",
+        assert_in("node-1: lost: nothing was heard of node-1 for 4 s: attempt 2 of 2 begins without it on 2 nodes in 0.1 s",
                   logs.stderr)
         jobs = json.loads(c.run("jobs", "-o", "json").stdout)["jobs"]
         assert [(job["state"], job["exit_code"]) for job in jobs] == [("done", 0)], jobs
@@ -190,7 +190,7 @@ def test_a_detached_job_goes_on_without_a_lost_node(lab):
 def test_a_detached_job_takes_a_spare(lab):
     with cluster(lab, "t-keeper-spare") as c:
         c.write(hosts=3, more="spares: 1").run("up")
-        job = detach(c, "--lease", "2s", "--backoff", "100ms", script=WHO + STAY.format(4505))
+        job = detach(c, "--lease", "4s", "--backoff", "100ms", script=WHO + STAY.format(4505))
         kill_container(c, "node-1")
         eventually(lambda: "node 1 of 2" in c.run("logs", job, "--node", "node-2", code=None).stdout,
                    "the spare has its place", timeout=30)
@@ -203,8 +203,8 @@ def test_a_detached_job_takes_a_spare(lab):
 def test_a_job_whose_first_node_was_lost_can_be_left_to_the_cluster(lab):
     with cluster(lab, "t-lost-hangup") as c:
         c.write(hosts=3).run("up")
-        client = c.start("run", "--detach-on-hangup", "--min-nodes", "2", "--lease", "2s", "--backoff", "100ms", "--", "sh", "-c",
-                         WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4506; sleep 6; echo over')
+        client = c.start("run", "--detach-on-hangup", "--min-nodes", "2", "--lease", "4s", "--backoff", "100ms", "--", "sh", "-c",
+                         WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4506; sleep 10; echo over')
         read_until(client, "try 0", times=3)
         kill_container(c, "node-0")
         read_until(client, "try 1", times=2)

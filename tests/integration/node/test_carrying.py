@@ -255,7 +255,7 @@ class ADetachedJob(CarryingTest):
         script = "echo try $DOCKDIST_RESTART_COUNT rank $RANK of $WORLD_SIZE; [ $DOCKDIST_RESTART_COUNT = 1 ] || exec sleep 1000; until [ -e %s/go ]; do sleep 0.05; done" % nodes[0].root
         launch = {"launcher": "plain", "job": "job-0", "command": ["sh", "-c", script],
                   "nodes": [{"name": "node-%d" % i, "address": "10.0.0.%d" % i, "ports": [20000 + i]} for i in range(3)]}
-        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=1000, max_restarts=1, crew=[0, 1, 2], min_nodes=2,
+        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=2000, max_restarts=1, crew=[0, 1, 2], min_nodes=2,
                                relaunch=json.dumps(launch)))
         link = link_of(nodes[0], 1)
         open(nodes[1].root + "/cut", "w").close()
@@ -271,7 +271,7 @@ class ADetachedJob(CarryingTest):
         for stream in followed:
             result = stream.result()
             self.assertEqual((result["code"], result["attempt"], result["left_out"]), (0, 1, ["node-1"]))
-        self.assertIn(b"node-1: lost: nothing was heard of node-1 for 1 s: attempt 2 of 2 begins without it on 2 nodes in 0.001 s",
+        self.assertIn(b"node-1: lost: nothing was heard of node-1 for 2 s: attempt 2 of 2 begins without it on 2 nodes in 0.001 s",
                       self.result(nodes[0], 0)[1])
 
     def test_without_its_keeper_the_rest_ends_after_the_lease(self):
