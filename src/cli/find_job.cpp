@@ -28,6 +28,11 @@ Task<FoundJob> find_job(Context& context, std::string name, std::string node) {
         co_return found;
     }
     found.job = std::move(*job);
+    for (const auto& lost : left_out_of(found.job)) { // the job needs nothing of it
+        std::erase_if(found.errors, [&](const Error& error) {
+            return error.where == lost || error.where.starts_with(lost + " on ");
+        });
+    }
     found.found = true;
     co_return found;
 }

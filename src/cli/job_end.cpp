@@ -24,7 +24,8 @@ nlohmann::json to_json(const JobOutcome& outcome, const JobId& job) {
         json["first_failure"] = to_json(*outcome.first_failure);
     }
     for (const auto& node : outcome.nodes) {
-        json["nodes"].push_back({{"node", node.node.str()}});
+        json["nodes"].push_back(
+            {{"node", node.node.str()}, {"left_out", node.left_out}, {"spare", node.spare}});
         if (node.result) {
             json["nodes"].back()["result"] = *node.result;
         }

@@ -2,10 +2,12 @@
 #include "cli/job_end.hpp"
 #include "cli/job_view.hpp"
 #include "cli/key_watch.hpp"
+#include "cli/restart_options.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "job/run_job.hpp"
 #include "job/select_nodes.hpp"
+#include "launch/relaunch.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -30,7 +32,7 @@ struct Options {
     std::string workdir{};
     std::string grace = "10s";
     std::string lease = "30s";
-    int max_restarts = 0;
+    RestartOptions restarts{};
     std::string backoff = "1s";
     std::string stall{};
     std::string on_stall = "report";
@@ -98,7 +100,6 @@ Result<JobOptions> job_options(const Options& options, const ClusterSpec& spec) 
         return backoff.error();
     }
     job.backoff = *backoff;
-    job.max_restarts = options.max_restarts;
     job.detach = options.detach;
     if (!options.timeout.empty()) {
         const auto timeout = duration_above_zero("--timeout", options.timeout);
@@ -128,8 +129,9 @@ Result<JobOptions> job_options(const Options& options, const ClusterSpec& spec) 
 struct Prepared {
     Launcher launcher{};
     JobOptions job{};
-    std::vector<ReadyNode> nodes{};
-    LaunchRequest request{};
+    std::vector<ReadyNode> nodes{}; // the last ones are spare
+    std::size_t spares = 0;
+    LaunchRequest request{}; // over those that are not, once launches are decided
 };
 
 // Everything that can be wrong with the command line, before any node is asked.
@@ -139,7 +141,9 @@ Result<Prepared> prepare(const Options& options, const Attached& cluster) {
     if (!launcher) {
         return launcher.error();
     }
-    auto nodes = select_nodes(cluster.nodes, options.nodes, options.exclude);
+    const int spares = options.restarts.spares.value_or(cluster.spec.spares);
+    auto nodes =
+        select_nodes(cluster.nodes, options.nodes, options.exclude, static_cast<std::size_t>(spares));
     if (!nodes) {
         return nodes.error();
     }
@@ -150,6 +154,9 @@ Result<Prepared> prepare(const Options& options, const Attached& cluster) {
     auto settings = job_options(options, cluster.spec);
     if (!settings) {
         return settings.error();
+    }
+    if (auto set = set_restarts(options.restarts, static_cast<int>(nodes->size()), spares, *settings); !set) {
+        return set.error();
     }
     for (const auto& secret : cluster.spec.container.secrets) {
         if (!env->contains(secret.name)) {
@@ -170,7 +177,8 @@ Result<Prepared> prepare(const Options& options, const Attached& cluster) {
     if (auto checked = check_request(*launcher, request); !checked) {
         return checked.error();
     }
-    return Prepared{*launcher, std::move(*settings), std::move(*nodes), std::move(request)};
+    return Prepared{*launcher, std::move(*settings), std::move(*nodes), static_cast<std::size_t>(spares),
+                    std::move(request)};
 }
 
 struct Decided {
@@ -190,6 +198,11 @@ Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
         decided.errors = take_answers(prepared.launcher, prepared.request, decided.opened.facts);
     }
     if (decided.errors.empty()) {
+        auto& nodes = prepared.request.nodes;
+        if (prepared.job.min_nodes > 0) {
+            prepared.job.relaunch = relaunch_text(prepared.launcher, prepared.request);
+        }
+        nodes.resize(nodes.size() - prepared.spares);
         auto launches = prepared.launcher.launch(prepared.request);
         if (launches) {
             decided.launches = std::move(*launches);
@@ -200,14 +213,18 @@ Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
     co_return decided;
 }
 
-// "job-1a2b3c4d: 4 ranks on 2 nodes".
-std::string describe(const std::vector<NodeLaunch>& launches, const JobId& job) {
+// "job-1a2b3c4d: 4 ranks on 2 nodes; spare: node-2".
+std::string describe(const std::vector<NodeLaunch>& launches, const Prepared& prepared) {
     int ranks = 0;
     for (const auto& launch : launches) {
         ranks += launch.supports ? launch.ranks : std::max(launch.ranks, 1);
     }
-    return fmt::format("{}: {} rank{} on {} node{}", job.str(), ranks, ranks == 1 ? "" : "s", launches.size(),
-                       launches.size() == 1 ? "" : "s");
+    std::string spares;
+    for (std::size_t i = launches.size(); i < prepared.nodes.size(); ++i) {
+        spares += (spares.empty() ? "; spare: " : ", ") + prepared.nodes[i].name.str();
+    }
+    return fmt::format("{}: {} rank{} on {} node{}{}", prepared.job.job.str(), ranks, ranks == 1 ? "" : "s",
+                       launches.size(), launches.size() == 1 ? "" : "s", spares);
 }
 
 Task<JobOutcome> run_in_view(Context& context, JobView& view, Decided decided, const JobOptions& job) {
@@ -298,7 +315,7 @@ Task<int> run(Context& context, Options options) {
     const bool has_key = key && key->watches() && !job.detach;
     context.reporter->on(
         {.kind = Event::Kind::note,
-         .text = describe(decided.launches, job.job) + (has_key ? " (d: leave it to the cluster)" : "")});
+         .text = describe(decided.launches, *prepared) + (has_key ? " (d: leave it to the cluster)" : "")});
     const auto outcome = co_await run_in_view(context, **view, std::move(decided), job);
     co_return tell_end(context, outcome, job.job);
 }
@@ -341,11 +358,7 @@ void add_run(CLI::App& app, Program& program) {
         ->capture_default_str();
     command->add_option("--lease", options->lease, "How long the job lives on when this client is gone")
         ->capture_default_str();
-    command
-        ->add_option("--max-restarts", options->max_restarts,
-                     "How often the whole job is begun anew after a failure")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_restart_options(*command, options->restarts);
     command
         ->add_option("--backoff", options->backoff,
                      "Time before the first restart; doubles with each, up to 30s")

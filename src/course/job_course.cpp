@@ -1,9 +1,6 @@
 #include "course/job_course.hpp"
 
-#include "core/units.hpp"
-
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -11,27 +8,19 @@ namespace dockdist {
 namespace {
 
 constexpr std::int64_t longest_backoff_ms = 30000;
-constexpr std::int64_t longest_report_ms = 60000;
-
-std::string silence(const wire::CourseSettings& settings) {
-    return "no rank wrote anything for " +
-           format_exact_duration(std::chrono::milliseconds(settings.stall_ms));
-}
-
+constexpr int own_failure = 125;
 } // namespace
 
 bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher) {
     return launcher.rank < 0 && rank.rank >= 0 && rank.signal != SIGTERM && rank.signal != SIGKILL;
 }
 
-std::string stall_words(const wire::CourseSettings& settings, const std::string& first_silent) {
-    return silence(settings) + " (" + first_silent +
-           " was the first to fall silent): what each is doing follows" +
-           (settings.stop_stalled ? ", then the job is stopped" : "");
+JobCourse::JobCourse(wire::CourseSettings settings, Relaunch relaunch)
+    : settings_(std::move(settings)), relaunch_(std::move(relaunch)), parts_(settings_.parts.size()) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        parts_[i].gone = settings_.parts[i].lost;
+    }
 }
-
-JobCourse::JobCourse(wire::CourseSettings settings)
-    : settings_(std::move(settings)), parts_(settings_.parts.size()) {}
 
 bool JobCourse::speaks_of_now(int attempt) {
     if (attempt > attempt_) {
@@ -82,6 +71,10 @@ void JobCourse::exited(std::size_t part, const wire::JobResult& result) {
     }
     (void)speaks_of_now(result.attempt);
     state.gone = true;
+    const bool left = result.reason == "lease" || result.reason == "shutdown" || result.reason == "lost";
+    if (left && goes_on_without(part)) {
+        return;
+    }
     // Somebody else has ended it, or its lease: then the others are not to go on without it.
     part_missing_ = part_missing_ || (result.stopped && phase_ != Phase::stopping && phase_ != Phase::over);
     if (!state.ended) {
@@ -92,46 +85,80 @@ void JobCourse::exited(std::size_t part, const wire::JobResult& result) {
     }
 }
 
-void JobCourse::silent(std::size_t part, int attempt) {
-    if (speaks_of_now(attempt)) {
-        parts_[part].silent = true;
-        if (!first_silent_) {
-            first_silent_ = part;
-        }
-    }
-}
-
-void JobCourse::speaks(std::size_t part, int attempt) {
-    if (speaks_of_now(attempt)) {
-        parts_[part].silent = false;
-        something_spoke_ = true;
-        first_silent_.reset();
-        for (std::size_t i = 0; i < parts_.size(); ++i) {
-            parts_[i].reported = false;
-            if (parts_[i].silent) {
-                first_silent_ = i;
-            }
-        }
-        reports_until_ms_.reset();
-    }
-}
-
-void JobCourse::reported(std::size_t part, int attempt) {
-    if (speaks_of_now(attempt)) {
-        parts_[part].reported = true;
-    }
-}
-
 bool JobCourse::lost(std::size_t part, std::optional<wire::RankFailure> failure) {
     auto& state = parts_[part];
+    state.gone = true;
+    if (goes_on_without(part)) {
+        return false;
+    }
     const bool matters = phase_ != Phase::over || !state.ended;
     part_missing_ = part_missing_ || matters;
-    state.gone = true;
     state.ended = true;
     if (matters && failure && !failure_ && interrupts_ == 0) {
         failure_ = JobFailure{settings_.parts[part].node, std::move(*failure)};
     }
     return matters;
+}
+
+bool JobCourse::is_spare(std::size_t part) const {
+    const auto& crew = settings_.crew;
+    return !crew.empty() && !settings_.parts[part].lost &&
+           std::ranges::find(crew, static_cast<int>(part)) == crew.end();
+}
+
+std::optional<std::size_t> JobCourse::first_spare() const {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (!parts_[i].gone && is_spare(i)) {
+            return i;
+        }
+    }
+    return std::nullopt;
+}
+
+// Decides it, where the settings allow it.
+bool JobCourse::goes_on_without(std::size_t part) {
+    auto& crew = settings_.crew;
+    const bool ending = phase_ == Phase::over || phase_ == Phase::stopping;
+    if (settings_.relaunch.empty() || crew.empty() || settings_.parts[part].lost) {
+        return false;
+    }
+    if (is_spare(part)) {
+        settings_.parts[part].lost = true;
+        if (!ending) {
+            int spares = 0;
+            for (std::size_t i = 0; i < parts_.size(); ++i) {
+                spares += is_spare(i) && !parts_[i].gone ? 1 : 0;
+            }
+            losses_.push_back({.then = Loss::Then::spare, .part = part, .left = spares});
+        }
+        return true;
+    }
+    if (ending || interrupts_ > 0 || part_missing_) {
+        return false;
+    }
+    const auto spare = first_spare();
+    Loss loss{.part = part,
+              .left = static_cast<int>(crew.size()) - (spare ? 0 : 1),
+              .restarts = phase_ != Phase::running || attempt_ < settings_.max_restarts,
+              .attempt = attempt_ + 1,
+              .in_ms = backoff_ms()};
+    if (!loss.restarts || loss.left < std::max(settings_.min_nodes, 1)) {
+        losses_.push_back(std::move(loss));
+        return false;
+    }
+    const auto place = std::ranges::find(crew, static_cast<int>(part));
+    if (spare) {
+        loss.then = Loss::Then::replaced;
+        loss.by = settings_.parts[*spare].node;
+        *place = static_cast<int>(*spare);
+    } else {
+        loss.then = Loss::Then::left_out;
+        crew.erase(place);
+    }
+    settings_.parts[part].lost = true;
+    crew_changed_ = true;
+    losses_.push_back(std::move(loss));
+    return true;
 }
 
 void JobCourse::interrupted() {
@@ -162,55 +189,15 @@ void JobCourse::fail(std::size_t part, wire::RankFailure failure) {
 
 bool JobCourse::leaders_ended() const {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-        if (!settings_.parts[i].supports && !parts_[i].ended) {
+        if (!settings_.parts[i].supports && !parts_[i].ended && !settings_.parts[i].lost) {
             return false;
         }
     }
     return true;
 }
 
-bool JobCourse::all_silent() const {
-    return std::ranges::all_of(parts_, [](const Part& part) { return part.silent || !part.runs(); });
-}
-
-// Each part knows its own silence. One that spoke and has ended since counts for the others too.
-std::optional<std::int64_t> JobCourse::stalled_from_ms() const {
-    if (settings_.stall_ms == 0 || !first_silent_ || !all_silent()) {
-        return std::nullopt;
-    }
-    return spoke_at_ms_ == 0 ? 0 : spoke_at_ms_ + settings_.stall_ms;
-}
-
-// A job that stands still is asked once why; what is written later makes it one that goes on.
-std::vector<JobCourse::Order> JobCourse::watch_silence(std::int64_t now_ms) {
-    if (std::exchange(something_spoke_, false)) {
-        spoke_at_ms_ = now_ms;
-    }
-    const auto from_ms = stalled_from_ms();
-    if (!from_ms || now_ms < *from_ms) {
-        return {};
-    }
-    if (!reports_until_ms_) {
-        reports_until_ms_ = now_ms + longest_report_ms;
-        stall_ = settings_.parts[*first_silent_].node;
-        std::vector<Order> orders;
-        for (std::size_t i = 0; i < parts_.size(); ++i) {
-            if (parts_[i].runs()) {
-                orders.push_back({i, {.type = wire::JobCommand::Type::report, .attempt = attempt_}});
-            }
-        }
-        return orders;
-    }
-    const bool all_reported =
-        std::ranges::all_of(parts_, [](const Part& part) { return part.reported || !part.runs(); });
-    if (settings_.stop_stalled && (all_reported || now_ms >= *reports_until_ms_)) {
-        fail(*first_silent_, {.code = stall_code, .finding = silence(settings_)});
-    }
-    return {};
-}
-
 bool JobCourse::all_started() const {
-    return std::ranges::all_of(parts_, &Part::started);
+    return std::ranges::all_of(parts_, [](const Part& part) { return part.started || part.gone; });
 }
 
 bool JobCourse::all_gone() const {
@@ -256,6 +243,41 @@ std::vector<JobCourse::Order> JobCourse::stop_all() {
     return tell_all(command);
 }
 
+std::int64_t JobCourse::backoff_ms() const {
+    return std::min(settings_.backoff_ms << std::min(attempt_, 16), longest_backoff_ms);
+}
+
+std::vector<JobCourse::Order> JobCourse::halt_all() {
+    if (failure_) {
+        restart_ = Restart{.attempt = attempt_ + 1, .because = *failure_, .in_ms = backoff_ms()};
+    }
+    phase_ = Phase::halting;
+    for (auto& part : parts_) {
+        part.ended = false; // also those that have ended sweep up, and say so again
+    }
+    return tell_all(
+        {.type = wire::JobCommand::Type::halt, .grace_ms = settings_.grace_ms, .attempt = attempt_});
+}
+
+std::vector<JobCourse::Order> JobCourse::begin_all() {
+    enter_attempt(attempt_ + 1);
+    auto orders = tell_all({.type = wire::JobCommand::Type::begin, .attempt = attempt_});
+    if (!std::exchange(crew_changed_, false)) {
+        return orders;
+    }
+    const auto starts = relaunch_(settings_);
+    if (!starts) {
+        const auto& first = settings_.parts[static_cast<std::size_t>(settings_.crew.front())].node;
+        failure_ = JobFailure{first, {.code = own_failure, .tail = starts.error().message}};
+        return stop_all();
+    }
+    settings_ = starts->front().course;
+    for (auto& order : orders) {
+        order.command.start = (*starts)[order.part];
+    }
+    return orders;
+}
+
 std::vector<JobCourse::Order> JobCourse::decide(std::int64_t now_ms) {
     if (phase_ == Phase::stopping || interrupts_ > 0 || part_missing_) {
         return stop_all();
@@ -265,15 +287,8 @@ std::vector<JobCourse::Order> JobCourse::decide(std::int64_t now_ms) {
         if (auto orders = watch_silence(now_ms); !orders.empty()) {
             return orders;
         }
-        if (failure_ && may_restart()) {
-            const auto backoff = std::min(settings_.backoff_ms << std::min(attempt_, 16), longest_backoff_ms);
-            restart_ = Restart{.attempt = attempt_ + 1, .because = *failure_, .in_ms = backoff};
-            phase_ = Phase::halting;
-            for (auto& part : parts_) {
-                part.ended = false; // also those that have ended sweep up, and say so again
-            }
-            return tell_all(
-                {.type = wire::JobCommand::Type::halt, .grace_ms = settings_.grace_ms, .attempt = attempt_});
+        if (crew_changed_ || (failure_ && may_restart())) {
+            return halt_all();
         }
         if (failure_) {
             return stop_all();
@@ -284,18 +299,16 @@ std::vector<JobCourse::Order> JobCourse::decide(std::int64_t now_ms) {
         }
         return {};
     case Phase::halting:
-        if (std::ranges::all_of(parts_, &Part::ended)) {
+        if (std::ranges::all_of(parts_, [](const Part& part) { return part.ended || part.gone; })) {
             phase_ = Phase::pausing;
-            begin_at_ms_ =
-                now_ms + std::min(settings_.backoff_ms << std::min(attempt_, 16), longest_backoff_ms);
+            begin_at_ms_ = now_ms + backoff_ms();
         }
         return {};
     case Phase::pausing:
         if (now_ms < begin_at_ms_) {
             return {};
         }
-        enter_attempt(attempt_ + 1);
-        return tell_all({.type = wire::JobCommand::Type::begin, .attempt = attempt_});
+        return begin_all();
     case Phase::over:
     case Phase::stopping:
         break;
@@ -320,8 +333,8 @@ std::optional<JobCourse::Restart> JobCourse::take_restart() {
     return std::exchange(restart_, std::nullopt);
 }
 
-std::optional<std::string> JobCourse::take_stall() {
-    return std::exchange(stall_, std::nullopt);
+std::vector<JobCourse::Loss> JobCourse::take_losses() {
+    return std::exchange(losses_, {});
 }
 
 int JobCourse::wanted_ranks() const {

@@ -7,6 +7,9 @@
 //      ├──restarts left──▶ halting ──all ended──▶ pausing ──backoff──▶ running, the next attempt
 //      └──none left, lost part, interrupt──▶ stopping   every part ends its processes, and goes
 //
+// Where the settings have `relaunch`, a lost part is a failure like others, as long as enough nodes are left:
+// the first spare takes its place, or the next attempt begins without it.
+//
 // A job of which all parts are silent has stalled: they report what their ranks are doing, and where
 // settings.stop_stalled says so that is a failure once they have.
 #pragma once
@@ -15,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,7 +52,21 @@ public:
         std::int64_t in_ms = 0;
     };
 
-    explicit JobCourse(wire::CourseSettings settings);
+    // What becomes of the job now that a part is lost.
+    struct Loss {
+        enum class Then { replaced, left_out, spare, stopped };
+        Then then = Then::stopped;
+        std::size_t part = 0;
+        std::string by{};       // replaced: the node that takes its place
+        int left = 0;           // spare: of the spares; else of the nodes
+        bool restarts = true;   // stopped: there were some left, but too few nodes
+        int attempt = 0;        // replaced, left_out: the one that begins
+        std::int64_t in_ms = 0; // the same
+    };
+    // launch/relaunch.hpp: pure, and not to be included here. A start for each part.
+    using Relaunch = std::function<Result<std::vector<wire::JobStart>>(const wire::CourseSettings&)>;
+
+    explicit JobCourse(wire::CourseSettings settings, Relaunch relaunch = {});
 
     // What happened. `part` counts as settings.parts. What a former attempt's events say is passed over; a
     // later attempt is one that another carrier has begun.
@@ -59,8 +77,8 @@ public:
     void silent(std::size_t part, int attempt);
     void speaks(std::size_t part, int attempt);
     void reported(std::size_t part, int attempt);
-    // Gone without a word. False where it had only its farewell left to say. `failure`: what the parts are
-    // told of it, where nobody else tells.
+    // Gone without a word. False where the job goes on, or it had only its farewell left to say. `failure`:
+    // what the parts are told of it, where nobody else tells.
     bool lost(std::size_t part, std::optional<wire::RankFailure> failure = std::nullopt);
     void interrupted(); // a second time: at once
 
@@ -79,6 +97,11 @@ public:
     std::optional<Restart> take_restart();
     // The job has stalled: the node that fell silent first. Set by the decide() that ordered the reports.
     std::optional<std::string> take_stall();
+    // Since they were last taken; none where every loss stops the job.
+    std::vector<Loss> take_losses();
+    // With the parts as they are now: lost ones, the crew.
+    const wire::CourseSettings& settings() const { return settings_; }
+    bool is_spare(std::size_t part) const; // and not lost
     // A launcher that ended with 0 and has not begun all its ranks: known to happen to those that use ssh.
     // Counted when every part but `part` is gone and that one has ended; 0 before, and when it failed
     // otherwise.
@@ -95,21 +118,27 @@ private:
         bool silent = false;
         bool reported = false;
         int ranks = 0;
-        bool runs() const { return !ended && !gone; }
     };
     bool speaks_of_now(int attempt);
     void enter_attempt(int attempt);
     void fail(std::size_t part, wire::RankFailure failure);
     void take_result(std::size_t part, const wire::JobResult& result);
     bool leaders_ended() const;
-    bool all_silent() const;
+    bool runs(std::size_t part) const;         // something that may be silent
+    bool all_running(bool Part::* said) const; // have said that
     std::optional<std::int64_t> stalled_from_ms() const;
     std::vector<Order> watch_silence(std::int64_t now_ms);
     std::vector<Order> tell_all(const wire::JobCommand& command);
     std::vector<Order> stop_all();
+    std::vector<Order> halt_all();
+    std::vector<Order> begin_all();
     bool may_restart() const;
+    bool goes_on_without(std::size_t part);
+    std::optional<std::size_t> first_spare() const;
+    std::int64_t backoff_ms() const;
 
     wire::CourseSettings settings_;
+    Relaunch relaunch_;
     std::vector<Part> parts_;
     Phase phase_ = Phase::running;
     int attempt_ = 0;
@@ -124,6 +153,11 @@ private:
     std::optional<std::size_t> first_silent_{};      // the part
     std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
     std::optional<std::string> stall_{};
+    std::vector<Loss> losses_{};
+    bool crew_changed_ = false; // since the running attempt was begun
 };
+
+// What follows a loss, behind "node-1: lost: …": "attempt 2 of 4 begins without it on 3 nodes in 1 s".
+std::string words_of(const JobCourse::Loss& loss, const wire::CourseSettings& settings);
 
 } // namespace dockdist

@@ -95,4 +95,34 @@ Result<KnownJob> choose_job(const std::vector<KnownJob>& jobs, const JobId& job)
                  names.empty() ? "" : fmt::format("jobs: {}", fmt::join(names, ", "))};
 }
 
+std::set<std::string> left_out_of(const KnownJob& job) {
+    std::set<std::string> nodes;
+    for (const auto& part : job.parts) {
+        nodes.insert(part.summary.result.left_out.begin(), part.summary.result.left_out.end());
+    }
+    return nodes;
+}
+
+const wire::JobSummary& latest_of(const KnownJob& job) {
+    return std::ranges::max_element(job.parts, {},
+                                    [](const KnownPart& part) { return part.summary.result.attempt; })
+        ->summary;
+}
+
+std::vector<const KnownPart*> parts_of(const wire::CourseSettings& course, const KnownJob& job) {
+    std::vector<const KnownPart*> parts;
+    for (const auto& part : course.parts) {
+        const auto found = std::ranges::find(job.parts, NodeName(part.node),
+                                             [](const KnownPart& other) { return other.node.name; });
+        if (part.lost) {
+            parts.push_back(nullptr);
+        } else if (found != job.parts.end()) {
+            parts.push_back(&*found);
+        } else {
+            return {};
+        }
+    }
+    return parts;
+}
+
 } // namespace dockdist

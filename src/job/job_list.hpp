@@ -4,6 +4,8 @@
 #include "observe/observe.hpp"
 #include "wire/job.hpp"
 
+#include <set>
+#include <string>
 #include <vector>
 
 namespace dockdist {
@@ -29,5 +31,15 @@ Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& no
 // The job of this name, or the latest one when `job` is empty. not_found, with the names there are, when
 // there is none.
 Result<KnownJob> choose_job(const std::vector<KnownJob>& jobs, const JobId& job);
+
+// Nodes that the job has lost and gone on without.
+std::set<std::string> left_out_of(const KnownJob& job);
+
+// Where the job's course is told as it is now.
+const wire::JobSummary& latest_of(const KnownJob& job);
+
+// The job's parts in the order of its course; null: it is lost. None at all where a node of the job does not
+// answer: then nobody can decide for all.
+std::vector<const KnownPart*> parts_of(const wire::CourseSettings& course, const KnownJob& job);
 
 } // namespace dockdist

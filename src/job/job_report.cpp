@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace dockdist {
@@ -80,6 +81,9 @@ std::string stop_reason(const std::vector<NodeOutcome>& nodes) {
     bool all = true;
     bool badly = false;
     for (const auto& node : nodes) {
+        if (node.left_out) {
+            continue;
+        }
         if (!node.result || !was_stopped(*node.result)) {
             all = false;
             continue;
@@ -121,7 +125,28 @@ std::optional<JobFailure> first_failure(const std::vector<NodeOutcome>& nodes) {
     return first;
 }
 
+// What a node does, or says, that the job goes on without is of no weight.
+void forget_left_out(std::vector<NodeOutcome>& nodes, Errors& errors) {
+    std::set<std::string> names;
+    for (const auto& node : nodes) {
+        if (node.left_out) {
+            names.insert(node.node.str());
+        }
+        if (node.result) {
+            names.insert(node.result->left_out.begin(), node.result->left_out.end());
+        }
+    }
+    for (auto& node : nodes) {
+        if (names.contains(node.node.str())) {
+            node.left_out = true;
+            node.result.reset();
+        }
+    }
+    std::erase_if(errors, [&](const Error& error) { return names.contains(error.where); });
+}
+
 JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors) {
+    forget_left_out(nodes, errors);
     JobOutcome outcome{.nodes = std::move(nodes), .errors = std::move(errors)};
     outcome.first_failure = first_failure(outcome.nodes);
     outcome.stop_reason = outcome.first_failure ? "" : stop_reason(outcome.nodes);
@@ -194,6 +219,7 @@ JobReport report_of(const KnownJob& job) {
     std::vector<NodeOutcome> nodes;
     bool running = false;
     bool lost = false;
+    const auto left_out = left_out_of(job);
     for (const auto& part : job.parts) {
         const auto& summary = part.summary;
         report.nodes.push_back(part.node.name);
@@ -203,7 +229,10 @@ JobReport report_of(const KnownJob& job) {
         if (report.command.empty()) {
             report.command = summary.argv;
         }
-        nodes.push_back({.node = part.node.name});
+        nodes.push_back({.node = part.node.name, .left_out = left_out.contains(part.node.name.str())});
+        if (nodes.back().left_out) {
+            continue;
+        }
         if (!summary.running) {
             nodes.back().result = summary.result;
         }

@@ -15,6 +15,7 @@ namespace {
 
 // Longer than a node gives to a question.
 constexpr std::chrono::seconds opening_limit{45};
+constexpr int most_garbled = 5;
 
 } // namespace
 
@@ -128,8 +129,10 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
     using namespace std::chrono_literals;
     const auto patience =
         std::max<std::chrono::milliseconds>(std::chrono::milliseconds(opening_.lease_ms), 10s);
-    auto last_contact = std::chrono::steady_clock::now();
+    last_heard_ = std::chrono::steady_clock::now();
     boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
+    int garbled = 0; // streams that were taken up again and held something else
+    bool again = false;
     while (true) {
         auto result = co_await read_frames();
         if (result && *result) {
@@ -138,13 +141,20 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
         }
         stream_.reset();
         Error broken = result ? end_of_stream() : result.error();
+        // An engine whose container is just ending writes its own words into a new exec's stream.
+        const bool engine_speaks = broken.kind == ErrorKind::protocol && again && ++garbled <= most_garbled;
         // Nothing to resume where the job never began, and where the node itself says what is wrong.
-        if (!started_ || broken.kind == ErrorKind::job || broken.kind == ErrorKind::protocol) {
+        if (!started_ || broken.kind == ErrorKind::job ||
+            (broken.kind == ErrorKind::protocol && !engine_speaks)) {
             ended_ = true;
             co_return broken;
         }
+        if (engine_speaks) {
+            pause.expires_after(500ms);
+            co_await pause.async_wait(boost::asio::use_awaitable);
+        }
         Status opened = broken;
-        while (!opened && std::chrono::steady_clock::now() - last_contact < patience) {
+        while (!opened && std::chrono::steady_clock::now() - last_heard_ < patience) {
             opened = co_await connect({layout::init, "job", "follow", follow_argument()}, "");
             if (!opened &&
                 (opened.error().kind == ErrorKind::not_found || opened.error().kind == ErrorKind::conflict)) {
@@ -161,11 +171,12 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
             ended_ = true;
             co_return broken;
         }
+        again = true;
         if (result) { // a stream that ended cleanly again and again must not spin
             pause.expires_after(100ms);
             co_await pause.async_wait(boost::asio::use_awaitable);
         } else {
-            last_contact = std::chrono::steady_clock::now();
+            last_heard_ = std::chrono::steady_clock::now();
         }
     }
 }
@@ -191,6 +202,7 @@ Task<Result<std::optional<wire::Frame>>> NodeJob::read_frame() {
         if (chunk->end) {
             co_return std::optional<wire::Frame>{};
         }
+        last_heard_ = std::chrono::steady_clock::now();
         if (chunk->stream == StdStream::err) {
             said_.append(chunk->bytes, 0, longest_err - std::min(longest_err, said_.size()));
         } else {

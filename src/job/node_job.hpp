@@ -68,6 +68,7 @@ private:
     std::optional<wire::JobCommand> order_{}; // the last one
     std::uint64_t position_ = 0;              // of the next frame in the node's log
     std::string said_{};                      // stderr of the exec itself
+    std::chrono::steady_clock::time_point last_heard_{}; // of the node
     bool started_ = false;
     bool ended_ = false;
     bool detached_ = false;

@@ -5,6 +5,7 @@
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
 #include "job/job_report.hpp"
+#include "launch/relaunch.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
@@ -37,7 +38,7 @@ class JobRunner {
 public:
     // A part runs its launch, or, without one, follows what was started elsewhere.
     struct Part {
-        std::unique_ptr<NodeJob> job{};
+        std::unique_ptr<NodeJob> job{}; // null: it was lost before
         std::optional<wire::JobStart> start{};
     };
     struct Settings {
@@ -51,23 +52,26 @@ public:
     JobRunner(const boost::asio::any_io_executor& executor, std::vector<Part> parts, Settings settings,
               Interrupts* interrupts, JobSink& sink, Reporter& reporter)
         : settings_(std::move(settings)), interrupts_(interrupts), sink_(sink), reporter_(reporter),
-          changed_(executor), parts_(std::move(parts)), course_(settings_.course) {
-        for (const auto& part : parts_) {
-            outcome_.nodes.push_back({.node = part.job->node().name});
+          changed_(executor), parts_(std::move(parts)), why_lost_(parts_.size()),
+          course_(settings_.course, relaunch) {
+        for (const auto& part : settings_.course.parts) {
+            outcome_.nodes.push_back({.node = NodeName(part.node)});
             outboxes_.push_back(std::make_unique<Outbox>(executor));
         }
     }
 
     Task<JobOutcome> run() {
-        running_ = parts_.size();
         std::function<void()> previous;
         if (interrupts_ != nullptr) {
             previous = interrupts_->handle_with([this] { changed_.set(); });
         }
         std::vector<Task<Status>> tasks;
         for (std::size_t i = 0; i < parts_.size(); ++i) {
-            tasks.push_back(run_part(i));
-            tasks.push_back(send_orders(i));
+            if (parts_[i].job) {
+                ++running_;
+                tasks.push_back(run_part(i));
+                tasks.push_back(send_orders(i));
+            }
         }
         tasks.push_back(watch());
         co_await run_all(std::move(tasks));
@@ -89,9 +93,13 @@ private:
         if (!result) {
             auto error = result.error();
             error.where = job.node().name.str();
+            why_lost_[index] = error.message;
             outcome_.errors.push_back(std::move(error));
             course_.lost(index);
         } else if (!job.detached()) {
+            why_lost_[index] = result->reason == "lease" ? "it has not heard of this client for its lease"
+                               : result->reason == "shutdown" ? "its container was stopped"
+                                                              : "what held its part was ended";
             course_.exited(index, *result);
             outcome_.nodes[index].result = std::move(*result);
         }
@@ -160,6 +168,7 @@ private:
         while (running_ > 0) {
             changed_.reset(); // what happens from here on is looked at in the next round
             take_interrupts();
+            tell_losses();
             if (const auto orders =
                     settings_.carries ? course_.decide(now_ms()) : std::vector<JobCourse::Order>();
                 !orders.empty()) {
@@ -215,14 +224,29 @@ private:
                                        : ": the job is stopped everywhere")});
     }
 
+    // "node-1 (10.0.0.2): lost: …: attempt 2 of 4 begins without it on 3 nodes in 1 s".
+    void tell_losses() {
+        for (const auto& loss : settings_.carries ? course_.take_losses() : std::vector<JobCourse::Loss>()) {
+            const auto& node = parts_[loss.part].job->node();
+            reporter_.on({.kind = Event::Kind::warning,
+                          .subject = fmt::format("{} ({})", node.name.str(), node.record.address),
+                          .text = fmt::format("lost: {}: {}", why_lost_[loss.part],
+                                              words_of(loss, course_.settings()))});
+        }
+    }
+
     bool wants_to_detach() const {
         return !detach_sent_ && course_.all_started() && interrupts_seen_ == 0 &&
                (settings_.detach || (interrupts_ != nullptr && interrupts_->wants_to_let_go()));
     }
 
     void conclude() {
-        for (const auto& part : parts_) {
-            outcome_.detached = outcome_.detached || part.job->detached();
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            outcome_.detached = outcome_.detached || (parts_[i].job && parts_[i].job->detached());
+            if (settings_.carries) { // else those that carry it say so in their results
+                outcome_.nodes[i].left_out = course_.settings().parts[i].lost;
+                outcome_.nodes[i].spare = course_.is_spare(i);
+            }
         }
         // What each node says in the end; then what this client has seen on its way.
         auto told = outcome_of(std::move(outcome_.nodes), std::move(outcome_.errors));
@@ -233,7 +257,7 @@ private:
             told.first_failure = failure;
             told.exit_code = failure->failure.code;
             told.stop_reason.clear();
-        } else if (const auto missing = course_.missing_ranks();
+        } else if (const auto missing = settings_.carries ? course_.missing_ranks() : 0;
                    missing > 0 && !told.first_failure && told.stop_reason.empty() && told.errors.empty()) {
             // Launchers that reach other nodes by ssh are known to end with 0 where they could not start a
             // thing.
@@ -276,6 +300,7 @@ private:
     Reporter& reporter_;
     AsyncEvent changed_;
     std::vector<Part> parts_;
+    std::vector<std::string> why_lost_; // of each part
     std::vector<std::unique_ptr<Outbox>> outboxes_{};
     JobCourse course_;
     JobOutcome outcome_{};
@@ -287,39 +312,6 @@ private:
 
 } // namespace
 
-Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
-                         const JobOptions& options, std::vector<wire::Question> questions, int ports) {
-    wire::JobOpening opening{.job = options.job.str(),
-                             .env = options.env,
-                             .secrets = options.secrets,
-                             .workdir = options.workdir,
-                             .user = options.user,
-                             .lease_ms = options.lease.count(),
-                             .grace_ms = options.grace.count(),
-                             .timeout_ms = options.timeout.count(),
-                             .log_limit = static_cast<std::int64_t>(options.log_limit.count),
-                             .questions = std::move(questions),
-                             .ports = ports};
-    OpenedJob opened;
-    std::vector<Task<Result<wire::NodeFacts>>> tasks;
-    for (const auto& node : nodes) {
-        opened.parts.push_back(std::make_unique<NodeJob>(*engines[node.host], node, opening));
-        opening.ports = 0;
-        tasks.push_back(opened.parts.back()->open());
-    }
-    auto answers = co_await run_all(std::move(tasks));
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-        if (answers[i]) {
-            opened.facts.push_back(std::move(*answers[i]));
-        } else {
-            auto error = answers[i].error();
-            error.where = nodes[i].name.str();
-            opened.errors.push_back(std::move(error));
-        }
-    }
-    co_return opened;
-}
-
 Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, const JobOptions& options,
                          Interrupts& interrupts, JobSink& sink, Reporter& reporter) {
     JobRunner::Settings settings{.course = {.max_restarts = options.max_restarts,
@@ -329,17 +321,20 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
                                             .stop_stalled = options.stop_stalled},
                                  .lease = options.lease,
                                  .detach = options.detach};
-    for (const auto& launch : launches) {
-        settings.course.parts.push_back(
-            {.node = launch.node.str(), .supports = launch.supports, .ranks = launch.ranks});
+    for (const auto& part : opened.parts) {
+        settings.course.parts.push_back({.node = part->node().name.str()});
     }
-    std::vector<JobRunner::Part> parts;
     for (std::size_t i = 0; i < launches.size(); ++i) {
-        auto start = std::move(launches[i].start);
-        start.course = settings.course;
-        start.part = static_cast<int>(i);
-        start.stays = launches.size() > 1 || options.max_restarts > 0 || options.stall.count() > 0;
-        parts.push_back({std::move(opened.parts[i]), std::move(start)});
+        settings.course.crew.push_back(static_cast<int>(i));
+    }
+    settings.course.min_nodes = options.min_nodes;
+    settings.course.relaunch = options.relaunch;
+    auto starts = starts_of(settings.course, std::move(launches));
+    settings.course = starts.front().course;
+    std::vector<JobRunner::Part> parts;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        starts[i].stays = starts.size() > 1 || options.max_restarts > 0 || options.stall.count() > 0;
+        parts.push_back({std::move(opened.parts[i]), std::move(starts[i])});
     }
     JobRunner runner(co_await boost::asio::this_coro::executor, std::move(parts), std::move(settings),
                      &interrupts, sink, reporter);
@@ -348,24 +343,28 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
 
 Task<JobOutcome> carry_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink,
                            Reporter& reporter) {
-    const auto& known = job.parts.front().summary;
+    const auto& known = latest_of(job);
     JobRunner::Settings settings{.course = known.course,
                                  .lease = std::chrono::milliseconds(known.lease_ms),
                                  .query = std::move(query)};
     settings.query.job = job.job.str();
-    // A node of the job that does not answer is not among its parts: then nobody can decide for all.
-    settings.carries = !known.detached && known.course.parts.size() == job.parts.size();
-    if (settings.course.parts.size() != job.parts.size()) {
-        settings.course.parts.clear();
+    auto known_parts = parts_of(known.course, job);
+    settings.carries = !known.detached && !known_parts.empty();
+    if (known_parts.empty()) {
+        settings.course = {};
         for (const auto& part : job.parts) {
             settings.course.parts.push_back({.node = part.node.name.str()});
+            known_parts.push_back(&part);
         }
     }
     std::vector<JobRunner::Part> parts;
-    for (const auto& part : job.parts) {
-        wire::JobOpening opening{.job = job.job.str(), .lease_ms = known.lease_ms};
-        parts.push_back({std::make_unique<NodeJob>(*engines[part.node.host], part.node, std::move(opening)),
-                         std::nullopt});
+    for (const auto* part : known_parts) {
+        parts.emplace_back();
+        if (part != nullptr) {
+            wire::JobOpening opening{.job = job.job.str(), .lease_ms = known.lease_ms};
+            parts.back().job =
+                std::make_unique<NodeJob>(*engines[part->node.host], part->node, std::move(opening));
+        }
     }
     JobRunner runner(co_await boost::asio::this_coro::executor, std::move(parts), std::move(settings),
                      nullptr, sink, reporter);

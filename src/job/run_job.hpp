@@ -40,6 +40,10 @@ struct JobOptions {
     std::chrono::milliseconds lease{30000}; // how long the job lives on without who carries it
     std::chrono::milliseconds grace{10000}; // between TERM and KILL
     int max_restarts = 0;
+    // Above 0: the job goes on without a lost node while so many are left, see launch/relaunch.hpp; the parts
+    // that have no launch are spare.
+    int min_nodes = 0;
+    std::string relaunch{};
     std::chrono::milliseconds backoff{1000}; // before the first restart
     std::chrono::milliseconds stall{0};      // silence after which the job has stalled; 0: not watched
     bool stop_stalled = false;
@@ -51,6 +55,8 @@ struct JobOptions {
 struct NodeOutcome {
     NodeName node{};
     std::optional<wire::JobResult> result{}; // empty: the node was lost
+    bool left_out = false;                   // the job has lost it, and gone on without it
+    bool spare = false;                      // in the end it was held in reserve
 };
 
 struct JobOutcome {
@@ -72,15 +78,15 @@ struct OpenedJob {
     Errors errors{};                               // where there are any, the job must not run
 };
 
-// Asks every node the questions, side by side, and the first one for free ports.
+// Asks every node the questions, side by side, and for free ports those that may be the first one.
 Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
                          const JobOptions& options, std::vector<wire::Question> questions, int ports);
 
-// Starts `launches` (one a part), passes their output to `sink`, and carries the job (course/job_course.hpp):
-// ends it everywhere at its first failure, or begins it anew; ends it at an interrupt (the second one:
-// without grace). Returns when no process of it is left on any node that answers, or when it was let go
-// (Interrupts::let_go) and every part has said that it needs this client no more. A broken stream is taken up
-// again where it broke.
+// Starts `launches` (one a part; parts behind them are spare), passes their output to `sink`, and carries the
+// job (course/job_course.hpp): ends it everywhere at its first failure, or begins it anew; ends it at an
+// interrupt (the second one: without grace). Returns when no process of it is left on any node that answers,
+// or when it was let go (Interrupts::let_go) and every part has said that it needs this client no more. A
+// broken stream is taken up again where it broke.
 Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, const JobOptions& options,
                          Interrupts& interrupts, JobSink& sink, Reporter& reporter);
 

@@ -46,7 +46,7 @@ std::optional<std::size_t> whole_number(const std::string& text) {
 } // namespace
 
 Result<std::vector<ReadyNode>> select_nodes(std::vector<ReadyNode> nodes, const std::string& selection,
-                                            const std::string& excluded) {
+                                            const std::string& excluded, std::size_t spares) {
     const auto count = whole_number(selection);
     auto chosen = selection.empty() || count ? Result<std::vector<ReadyNode>>(nodes)
                                              : find_nodes(nodes, selection, "--nodes");
@@ -70,14 +70,22 @@ Result<std::vector<ReadyNode>> select_nodes(std::vector<ReadyNode> nodes, const 
         return Error{ErrorKind::usage, "--exclude", "no node is left", "exclude less"};
     }
     if (count) {
-        if (*count == 0 || *count > chosen->size()) {
+        if (*count == 0 || *count + spares > chosen->size()) {
             return Error{ErrorKind::usage, "--nodes",
-                         fmt::format("{} nodes were asked for, {} {}", *count,
+                         fmt::format("{} nodes{} were asked for, {} {}", *count,
+                                     spares == 0 ? "" : fmt::format(" and {} spare", spares),
                                      excluded.empty() ? "the cluster has" : "without --exclude's there are",
                                      chosen->size()),
-                         "ask for less, or add hosts to the file and run `dockdist up`"};
+                         spares == 0 ? "ask for less, or add hosts to the file and run `dockdist up`"
+                                     : "ask for less, or for fewer spare ones: --spares 0"};
         }
-        chosen->resize(*count);
+        chosen->resize(*count + spares);
+    }
+    if (spares >= chosen->size()) {
+        return Error{ErrorKind::usage, "--spares",
+                     fmt::format("of {} node{} {} would be spare: none is left to run the job",
+                                 chosen->size(), chosen->size() == 1 ? "" : "s", spares),
+                     "choose more nodes, or fewer spare ones: --spares 0"};
     }
     return chosen;
 }

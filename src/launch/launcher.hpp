@@ -28,6 +28,7 @@ struct LaunchNode {
     int slots = 1;
     int gpus = 0;
     std::map<std::string, std::string> versions{}; // of the launcher's tools, by name; what the node answered
+    std::vector<Port> ports{};                     // free there and reserved, where it was asked for any
 };
 
 struct LaunchRequest {

@@ -98,13 +98,13 @@ std::vector<wire::Question> questions(const Launcher& launcher, const LaunchRequ
 Errors take_answers(const Launcher& launcher, LaunchRequest& request,
                     const std::vector<wire::NodeFacts>& facts) {
     Errors errors;
-    for (const auto port : facts.front().ports) {
-        request.ports.push_back(Port{static_cast<std::uint16_t>(port)});
-    }
     const auto tools = tools_of(launcher, request);
     for (std::size_t i = 0; i < request.nodes.size(); ++i) {
         auto& node = request.nodes[i];
         node.versions = versions_of(facts[i]);
+        for (const auto port : facts[i].ports) {
+            node.ports.push_back(Port{static_cast<std::uint16_t>(port)});
+        }
         const auto lacking = std::ranges::find_if(tools, [&](const Tool& tool) {
             const auto found = node.versions.find(std::string(tool.name));
             return tool.required && (found == node.versions.end() || found->second.empty());
@@ -122,6 +122,7 @@ Errors take_answers(const Launcher& launcher, LaunchRequest& request,
             }
         }
     }
+    request.ports = request.nodes.front().ports;
     return errors;
 }
 

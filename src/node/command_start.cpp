@@ -93,7 +93,22 @@ StartedCommand start_command_of(PreparedJob& job) {
     return started;
 }
 
+void PreparedJob::take_start(wire::JobStart from_now_on) {
+    start = std::move(from_now_on);
+    part.env = opening_env;
+    part.env.insert(start.env.begin(), start.env.end()); // the opening's stay
+    part.rank_secrets = start.rank_secrets;
+    part.rank_command = start.rank_command;
+    part.local_rank_at = start.local_rank_at;
+    summary.course = start.course;
+    const auto& words = start.rank_command.empty() ? start.argv : start.rank_command;
+    if (summary.argv.empty() || !words.empty()) {
+        summary.argv = words;
+    }
+}
+
 Status PreparedJob::enter_attempt(int attempt) {
+    summary.result = {.attempt = attempt, .left_out = wire::lost_nodes(start.course)};
     part.env["DOCKDIST_RESTART_COUNT"] = std::to_string(attempt);
     part.env["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
     environment = job_environment(recorded_environment(), part, account);

@@ -10,6 +10,7 @@
 #include "wire/frame.hpp"
 #include "wire/job.hpp"
 #include "wire/job_query.hpp"
+#include "wire/json_reader.hpp"
 
 #include <array>
 #include <cerrno>
@@ -187,7 +188,7 @@ void Follower::take_client_lines() {
         detached_ = detached_ || command->type == wire::JobCommand::Type::detach;
         to_supervisor(line + "\n");
     }
-    if (from_client_.size() > (64U << 10U)) {
+    if (from_client_.size() > wire::max_line) {
         from_client_.clear();
     }
 }

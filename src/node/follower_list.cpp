@@ -1,6 +1,7 @@
 #include "node/follower_list.hpp"
 
 #include "node/supervisor.hpp"
+#include "wire/json_reader.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +12,6 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::int64_t goodbye_ms = 1000;
-constexpr std::size_t longest_line = 64U << 10U;
 
 } // namespace
 
@@ -59,7 +59,7 @@ void FollowerList::hear(Follower& follower) {
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
         return send(follower, "");
     }
-    if (count <= 0 || follower.heard.size() > longest_line) {
+    if (count <= 0 || follower.heard.size() > wire::max_line) {
         return drop(follower);
     }
     follower.heard.append(buffer, static_cast<std::size_t>(count));

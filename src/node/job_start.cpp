@@ -273,19 +273,11 @@ Status Starter::start(const std::string& line) {
     if (!start) {
         return start.error();
     }
-    part_.env.insert(start->env.begin(), start->env.end()); // the opening's stay
-    part_.rank_secrets = start->rank_secrets;
-    part_.rank_command = start->rank_command;
-    part_.local_rank_at = start->local_rank_at;
     PreparedJob job;
-    job.summary = {.job = part_.job,
-                   .running = true,
-                   .started_ms = unix_ms(),
-                   .argv = start->rank_command.empty() ? start->argv : start->rank_command,
-                   .course = start->course,
-                   .lease_ms = opening_.lease_ms};
-    job.start = std::move(*start);
+    job.summary = {.job = part_.job, .running = true, .started_ms = unix_ms(), .lease_ms = opening_.lease_ms};
     job.part = part_;
+    job.opening_env = opening_.env;
+    job.take_start(std::move(*start));
     job.account = account_;
     job.grace_ms = opening_.grace_ms;
     job.timeout_ms = opening_.timeout_ms;

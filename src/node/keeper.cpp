@@ -1,6 +1,7 @@
 #include "node/keeper.hpp"
 
 #include "core/text.hpp"
+#include "launch/relaunch.hpp"
 #include "wire/json_reader.hpp"
 
 #include <algorithm>
@@ -26,10 +27,11 @@ std::string describe(const JobFailure& failure) {
 } // namespace
 
 Keeper::Keeper(Loop& loop, wire::CourseSettings settings, Fd listener, std::int64_t lease_ms)
-    : loop_(loop), settings_(std::move(settings)), course_(settings_), listener_(std::move(listener)),
-      lease_ms_(lease_ms), members_(settings_.parts.size()) {
-    for (auto& member : members_) {
-        member.last_heard_ms = monotonic_ms();
+    : loop_(loop), course_(std::move(settings), relaunch), own_(wire::keeper_part(course_.settings())),
+      listener_(std::move(listener)), lease_ms_(lease_ms), members_(course_.settings().parts.size()) {
+    for (std::size_t part = 0; part < members_.size(); ++part) {
+        members_[part].last_heard_ms = monotonic_ms();
+        members_[part].gone = course_.settings().parts[part].lost;
     }
     loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
     tick();
@@ -51,7 +53,12 @@ void Keeper::accept() {
     const int number = socket.get();
     auto& link = *links_.emplace_back(std::make_unique<Link>());
     link.socket = std::move(socket);
-    loop_.watch(number, POLLIN, [this, &link](short) { hear(link); });
+    loop_.watch(number, POLLIN, [this, &link](short happened) {
+        if ((happened & POLLOUT) != 0) {
+            write(link);
+        }
+        hear(link);
+    });
 }
 
 void Keeper::hear(Link& link) {
@@ -95,10 +102,16 @@ bool Keeper::greet(Link& link, const std::string& line) {
     }
     wire::ObjectReader reader(*object, "a member's greeting");
     reader.read("part", part);
-    if (reader.failed() || part < 1 || static_cast<std::size_t>(part) >= members_.size()) {
+    if (reader.failed() || part < 0 || static_cast<std::size_t>(part) >= members_.size() ||
+        static_cast<std::size_t>(part) == own_) {
         return false;
     }
     auto& member = members_[static_cast<std::size_t>(part)];
+    if (member.gone) { // it was lost, and the job has gone on without it
+        link.unsent = wire::job_command_line({.type = wire::JobCommand::Type::stop});
+        write(link);
+        return false;
+    }
     if (member.link != nullptr) {
         drop(*member.link); // the member has dialled again
     }
@@ -121,11 +134,23 @@ void Keeper::drop(Link& link) {
 }
 
 void Keeper::send(Member& member, const std::string& line) {
-    // Orders are short and the peer reads always: what does not fit is a peer that has died, and is said
-    // again when it dials anew.
-    if (member.link != nullptr) {
-        (void)::send(member.link->socket.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (member.link != nullptr && member.link->unsent.size() < wire::max_line) { // else the peer has died
+        member.link->unsent += line;
+        write(*member.link);
     }
+}
+
+// What a broken link has not taken is said again when the member dials anew.
+void Keeper::write(Link& link) {
+    while (!link.unsent.empty()) {
+        const auto count =
+            ::send(link.socket.get(), link.unsent.data(), link.unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count <= 0) {
+            break;
+        }
+        link.unsent.erase(0, static_cast<std::size_t>(count));
+    }
+    loop_.want(link.socket.get(), link.unsent.empty() ? POLLIN : POLLIN | POLLOUT);
 }
 
 void Keeper::take(std::size_t part, const wire::JobEvent& event) {
@@ -145,6 +170,7 @@ void Keeper::take(std::size_t part, const wire::JobEvent& event) {
         return course_.ended(part, event.attempt, event.result);
     case Type::exited:
         members_[part].gone = true;
+        why_lost_[part] = event.result.reason == "lease" ? "its lease is over" : "its container was stopped";
         return course_.exited(part, event.result);
     case Type::prepared:
     case Type::detached:
@@ -155,7 +181,7 @@ void Keeper::take(std::size_t part, const wire::JobEvent& event) {
 
 void Keeper::hear_own(const wire::JobEvent& event) {
     if (event.type != wire::JobEvent::Type::exited) {
-        take(0, event);
+        take(own_, event);
         decide();
     }
 }
@@ -179,14 +205,14 @@ void Keeper::decide() {
         if (const auto restart = course_.take_restart()) {
             on_note("dockdist: " + describe(restart->because) + "; attempt " +
                     std::to_string(restart->attempt + 1) + " of " +
-                    std::to_string(settings_.max_restarts + 1) + " begins in " +
+                    std::to_string(course_.settings().max_restarts + 1) + " begins in " +
                     std::to_string(restart->in_ms) + " ms");
         }
         if (const auto first = course_.take_stall()) {
-            on_note("dockdist: " + stall_words(settings_, *first));
+            on_note("dockdist: " + stall_words(course_.settings(), *first));
         }
         for (const auto& order : orders) {
-            if (order.part == 0) {
+            if (order.part == own_) {
                 order_own(order.command);
             } else {
                 members_[order.part].order = order.command;
@@ -195,6 +221,7 @@ void Keeper::decide() {
         }
     }
     deciding_ = false;
+    tell_losses();
     settle_outcome();
 }
 
@@ -213,14 +240,14 @@ void Keeper::order_own(const wire::JobCommand& command) {
 }
 
 void Keeper::settle_outcome() {
-    if (!last_own_order_ || own_is_told_ || !course_.alone(0)) {
+    if (!last_own_order_ || own_is_told_ || !course_.alone(own_)) {
         return;
     }
     own_is_told_ = true;
     auto first = course_.first_failure();
-    if (const auto missing = course_.missing_ranks_but(0); missing > 0) {
+    if (const auto missing = course_.missing_ranks_but(own_); missing > 0) {
         const auto wanted = course_.wanted_ranks();
-        first = JobFailure{settings_.parts[0].node,
+        first = JobFailure{course_.settings().parts[own_].node,
                            {.code = own_failure,
                             .finding = "the launcher ended with 0, and has started " +
                                        std::to_string(wanted - missing) + " of " + std::to_string(wanted) +
@@ -246,18 +273,27 @@ void Keeper::tick() {
 
 void Keeper::find_lost() {
     const auto now = monotonic_ms();
-    for (std::size_t part = 1; part < members_.size(); ++part) {
+    for (std::size_t part = 0; part < members_.size(); ++part) {
         auto& member = members_[part];
-        if (member.gone || now - member.last_heard_ms < lease_ms_) {
+        if (part == own_ || member.gone || now - member.last_heard_ms < lease_ms_) {
             continue;
         }
         member.gone = true;
-        const auto& node = settings_.parts[part].node;
+        const auto& node = course_.settings().parts[part].node;
         const auto silence =
             "nothing was heard of " + node + " for " + std::to_string(lease_ms_ / 1000) + " s";
-        if (course_.lost(part, wire::RankFailure{.code = own_failure, .finding = silence})) {
+        why_lost_[part] = silence;
+        if (course_.lost(part, wire::RankFailure{.code = own_failure, .finding = silence}) &&
+            course_.settings().relaunch.empty()) {
             on_note("dockdist: " + silence + ": the job is stopped");
         }
+    }
+}
+
+void Keeper::tell_losses() {
+    for (const auto& loss : course_.take_losses()) {
+        on_note("dockdist: " + course_.settings().parts[loss.part].node + ": lost: " + why_lost_[loss.part] +
+                ": " + words_of(loss, course_.settings()));
     }
 }
 

@@ -1,5 +1,6 @@
-// Who carries a detached job: it lives in the supervisor of the job's first part, hears the events of all of
-// them, and gives the orders that JobCourse decides. The members dial in, see keeper_link.hpp.
+// Who carries a detached job: it lives in the supervisor of the job's first part that was not lost before,
+// hears the events of all of them, and gives the orders that JobCourse decides. The members dial in, see
+// keeper_link.hpp.
 #pragma once
 
 #include "course/job_course.hpp"
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +40,7 @@ private:
         Fd socket{};
         std::optional<std::size_t> part{}; // known from its first line
         std::string heard{};               // an unfinished line
+        std::string unsent{};
     };
     struct Member {
         Link* link = nullptr;
@@ -51,18 +54,21 @@ private:
     void take(std::size_t part, const wire::JobEvent& event);
     void drop(Link& link);
     void send(Member& member, const std::string& line);
+    void write(Link& link);
     void decide();
     void order_own(const wire::JobCommand& command);
     void tick();
     void find_lost();
+    void tell_losses();
     void settle_outcome();
 
     Loop& loop_;
-    wire::CourseSettings settings_;
     JobCourse course_;
+    std::size_t own_; // part
     Fd listener_;
     std::int64_t lease_ms_;
-    std::vector<Member> members_; // as settings_.parts; [0] is unused
+    std::vector<Member> members_; // as the course's parts; [own_] is unused
+    std::map<std::size_t, std::string> why_lost_{};
     std::vector<std::unique_ptr<Link>> links_{};
     std::optional<wire::JobCommand> last_own_order_{};
     Loop::Timer timer_ = 0;

@@ -36,6 +36,7 @@ public:
 private:
     void obey(const wire::JobCommand& order, bool again);
     void tell(wire::JobEvent event);
+    void note(const std::string& line) { job_.log.append(2, -1, "dockdist: " + line + "\n"); }
     void start_command();
     void cannot_start(const ProgramError& error);
     void on_signal();
@@ -46,7 +47,7 @@ private:
     void stop(const std::string& reason, std::int64_t grace_ms);
     void halt(std::int64_t grace_ms);
     void over();
-    void begin(int attempt);
+    void begin(const wire::JobCommand& order);
     void detach();
     void lease_is_over();
     void time_is_over();
@@ -80,8 +81,8 @@ private:
     bool command_done_ = false;
     bool stopping_ = false; // what ends now is ended by us
     bool stop_told_ = false;
-    bool waiting_ = false;   // for orders: nothing of the attempt is left
-    int wanted_attempt_ = 0; // ordered while the one before was still ending
+    bool waiting_ = false;                     // for orders: nothing of the attempt is left
+    std::optional<wire::JobCommand> wanted_{}; // begin, ordered while the attempt before was still ending
     bool finished_ = false;
 };
 
@@ -133,7 +134,7 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
         }
         return;
     case Type::begin:
-        return begin(order.attempt);
+        return begin(order);
     case Type::report:
         return silence_.report(ranks_.running(), command_done_ ? 0 : command_, job_.account,
                                job_.environment);
@@ -177,7 +178,7 @@ void Supervisor::start_command() {
 }
 
 void Supervisor::cannot_start(const ProgramError& error) {
-    job_.log.append(2, -1, "dockdist: " + error.message + "\n");
+    note(error.message);
     command_done_ = true;
     job_.summary.result.code = error.code;
     failed(-1, -1, {.code = error.code});
@@ -203,7 +204,7 @@ void Supervisor::on_signal() {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
         if (info.ssi_signo == SIGTERM) {
-            stop("stop", engine_stop_grace_ms); // the container is being stopped
+            stop("shutdown", engine_stop_grace_ms); // the container is being stopped
         }
     }
     reap();
@@ -265,37 +266,36 @@ void Supervisor::over() {
 }
 
 void Supervisor::lease_is_over() {
-    const auto seconds = std::to_string(job_.summary.lease_ms / 1000) + " s";
-    job_.log.append(
-        2, -1,
-        "dockdist: " + (cluster_ ? cluster_->silence(seconds) : "no client was there for " + seconds) + "\n");
+    const auto lease = std::to_string(job_.summary.lease_ms / 1000) + " s";
+    note(cluster_ ? cluster_->silence(lease) : "no client was there for " + lease);
     stop("lease", job_.grace_ms);
 }
 
 // Again an order that has been obeyed: its answer got lost.
-void Supervisor::begin(int attempt) {
-    if (attempt != job_.summary.result.attempt + 1 || then_ == Then::exit) {
+void Supervisor::begin(const wire::JobCommand& order) {
+    if (order.attempt != job_.summary.result.attempt + 1 || then_ == Then::exit) {
         return;
     }
     if (!waiting_) {
-        wanted_attempt_ = attempt;
+        wanted_ = order;
         return;
     }
-    waiting_ = false;
-    wanted_attempt_ = 0;
-    stopping_ = false;
-    command_done_ = false;
+    if (order.start) {
+        job_.take_start(*order.start);
+    }
+    waiting_ = stopping_ = command_done_ = false;
+    wanted_.reset();
     command_ = 0;
     ranks_.clear();
     outputs_.forget(out_);
     outputs_.forget(err_);
     oom_kills_before_ = oom_kills();
-    job_.summary.result = {.attempt = attempt};
-    (void)save_summary(job_.summary);
     followers_.forget_told();
     told_.clear();
-    job_.log.append(2, -1, "dockdist: attempt " + std::to_string(attempt + 1) + " begins\n");
-    if (const auto entered = job_.enter_attempt(attempt); !entered) {
+    note("attempt " + std::to_string(order.attempt + 1) + " begins");
+    const auto entered = job_.enter_attempt(order.attempt);
+    (void)save_summary(job_.summary);
+    if (!entered) {
         return cannot_start({.code = 126, .message = entered.error().message});
     }
     start_command();
@@ -360,9 +360,8 @@ void Supervisor::collect(const std::vector<pid_t>& left) {
         conclude_without_command(job_.summary.result, command_ != 0);
     }
     for (const auto pid : left) {
-        job_.log.append(2, -1,
-                        "dockdist: process " + std::to_string(pid) +
-                            " does not end: it waits in the kernel for a device or a file server\n");
+        note("process " + std::to_string(pid) +
+             " does not end: it waits in the kernel for a device or a file server");
     }
 }
 
@@ -370,8 +369,8 @@ void Supervisor::wait_for_orders() {
     waiting_ = true;
     (void)save_summary(job_.summary);
     tell({.type = wire::JobEvent::Type::ended, .result = job_.summary.result});
-    if (wanted_attempt_ != 0) {
-        begin(wanted_attempt_);
+    if (const auto wanted = wanted_) {
+        begin(*wanted);
     }
 }
 
@@ -380,6 +379,7 @@ void Supervisor::exit() {
     job_.summary.running = false;
     job_.summary.duration_ms = std::max<std::int64_t>(unix_ms() - job_.summary.started_ms, 1);
     job_.ports.clear();
+    job_.summary.course.relaunch.clear();
     remove_scratch(job_.summary.job);
     (void)save_summary(job_.summary);
     const wire::JobEvent event{.type = wire::JobEvent::Type::exited, .result = job_.summary.result};

@@ -12,6 +12,7 @@
 #include "wire/job.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ struct PreparedJob {
     wire::JobSummary summary{}; // with the course and the lease
     wire::JobStart start{};     // argv empty: no command, its ranks come from elsewhere
     JobPart part{};
+    std::map<std::string, std::string> opening_env{}; // over what a start sets
     Account account{};
     std::int64_t grace_ms = 0;
     std::int64_t timeout_ms = 0; // 0: never
@@ -29,6 +31,8 @@ struct PreparedJob {
     Fd control{}, ranks{}, members{}; // listening
     std::vector<ReservedPort> ports{};
 
+    // What runs from the next attempt on.
+    void take_start(wire::JobStart from_now_on);
     // Its scratch, and what the command sees, in attempt `attempt`.
     Status enter_attempt(int attempt);
     Environment environment{};

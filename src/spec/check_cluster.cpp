@@ -211,6 +211,21 @@ void check_addresses(Reader& reader, const ClusterDraft& draft) {
     }
 }
 
+void check_spares(Reader& reader, const ClusterDraft& draft) {
+    int nodes = 0;
+    bool known = !draft.hosts.empty();
+    for (const auto& host : draft.hosts) {
+        nodes += host.spec.nodes;
+        known = known && host.nodes_are_read;
+    }
+    if (known && draft.spares && draft.spec.spares >= nodes) {
+        reader.error(*draft.spares,
+                     fmt::format("of {} node{} {} cannot be spare: none is left to run a job", nodes,
+                                 nodes == 1 ? "" : "s", draft.spec.spares),
+                     "add hosts, or keep fewer spare nodes");
+    }
+}
+
 // Whether an unknown key was probably meant for `key`: then that one mistake is told already.
 bool is_misspelt(const Value& root, std::string_view key) {
     std::vector<std::string_view> known;
@@ -240,6 +255,7 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
     check_ports(reader, draft);
     check_gpus(reader, draft);
     check_addresses(reader, draft);
+    check_spares(reader, draft);
 }
 
 } // namespace dockdist

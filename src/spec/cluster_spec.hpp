@@ -104,6 +104,7 @@ struct ClusterSpec {
     SshSpec ssh{};
     std::vector<SyncSpec> sync{};
     std::string launcher{}; // default of `run`; empty: plain
+    int spares = 0;         // nodes that `run` holds in reserve
     std::filesystem::path file{};
 };
 

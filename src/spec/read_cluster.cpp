@@ -93,6 +93,11 @@ void read_launcher(Reader& reader, const Value& value, ClusterDraft& draft) {
     }
 }
 
+void read_spares(Reader& reader, const Value& value, ClusterDraft& draft) {
+    draft.spares = value;
+    draft.spec.spares = static_cast<int>(reader.integer(value, 0, 65535).value_or(0));
+}
+
 constexpr std::array image_table{
     Key<ImageSpec>{"ref", read_ref},
     Key<ImageSpec>{"pull", read_pull, pull_words},
@@ -119,6 +124,7 @@ constexpr std::array cluster_table{
                       }},
     Key<ClusterDraft>{"sync", read_sync},
     Key<ClusterDraft>{"launcher", read_launcher, launchers},
+    Key<ClusterDraft>{"spares", read_spares},
 };
 
 } // namespace

@@ -24,7 +24,7 @@ struct HostDraft {
 struct ClusterDraft {
     ClusterSpec spec{};
     std::vector<HostDraft> hosts{};
-    std::optional<Value> image{}, hosts_at{}, ssh_port{};
+    std::optional<Value> image{}, hosts_at{}, ssh_port{}, spares{};
 };
 
 std::span<const Key<ClusterDraft>> cluster_keys();

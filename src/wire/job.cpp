@@ -12,14 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-json bytes_object(const std::map<std::string, std::string>& values) {
-    json object = json::object();
-    for (const auto& [name, value] : values) {
-        object[name] = bytes_to_json(value);
-    }
-    return object;
-}
-
 struct CommandName {
     JobCommand::Type type;
     std::string_view name;
@@ -48,19 +40,6 @@ constexpr std::array<EventName, 10> event_names{{{JobEvent::Type::prepared, "pre
                                                  {JobEvent::Type::exited, "exited"},
                                                  {JobEvent::Type::error, "error"}}};
 
-bool has_nul(const std::string& text) {
-    return text.find('\0') != std::string::npos;
-}
-
-bool is_variable_name(const std::string& name) {
-    return !name.empty() && name.find('=') == std::string::npos && !has_nul(name);
-}
-
-bool are_variables(const std::map<std::string, std::string>& env) {
-    return std::ranges::all_of(
-        env, [](const auto& entry) { return is_variable_name(entry.first) && !has_nul(entry.second); });
-}
-
 void check_opening(const JobOpening& opening, ObjectReader& reader) {
     if (!is_job_id(opening.job)) {
         reader.fail("\"job\" must be 1 to 64 letters, digits, '-', '_' or '.', and not begin with '.'");
@@ -84,33 +63,6 @@ void check_opening(const JobOpening& opening, ObjectReader& reader) {
             std::ranges::any_of(question.argv, has_nul)) {
             reader.fail("\"questions\": one names no program, or a NUL byte stands in it");
         }
-    }
-}
-
-void check_start(const JobStart& start, ObjectReader& reader) {
-    for (const auto* words : {&start.argv, &start.rank_command}) {
-        if (!words->empty() && words->front().empty()) {
-            reader.fail("\"argv\" or \"rank_command\" names no program");
-        }
-        if (std::ranges::any_of(*words, has_nul)) {
-            reader.fail("\"argv\" or \"rank_command\" holds a NUL byte");
-        }
-    }
-    if (!are_variables(start.env)) {
-        reader.fail("\"env\": a name is empty or has '=', or a NUL byte stands in it");
-    }
-    for (const auto& [path, content] : start.files) {
-        if (path.empty() || path.front() != '/' || has_nul(path)) {
-            reader.fail("\"files\": a path is not absolute");
-        }
-    }
-    const auto& course = start.course;
-    if (start.part < 0 || (start.part != 0 && static_cast<std::size_t>(start.part) >= course.parts.size()) ||
-        course.max_restarts < 0 || course.backoff_ms < 0 || course.grace_ms < 0 || course.stall_ms < 0) {
-        reader.fail("\"part\" is none of \"course\", or a number there is negative");
-    }
-    if (start.local_rank_at > static_cast<int>(start.rank_command.size())) {
-        reader.fail("\"local_rank_at\" is behind the last word of \"rank_command\"");
     }
 }
 
@@ -162,18 +114,6 @@ void to_json(json& out, const JobOpening& opening) {
     }
 }
 
-void to_json(json& out, const JobStart& start) {
-    out = json{{"course", start.course},
-               {"part", start.part},
-               {"stays", start.stays},
-               {"argv", bytes_array(start.argv)},
-               {"env", bytes_object(start.env)},
-               {"files", bytes_object(start.files)},
-               {"rank_command", bytes_array(start.rank_command)},
-               {"local_rank_at", start.local_rank_at},
-               {"rank_secrets", start.rank_secrets}};
-}
-
 void to_json(json& out, const NodeFacts& facts) {
     out = json{{"ports", facts.ports}, {"answers", json::array()}};
     for (const auto& answer : facts.answers) {
@@ -213,32 +153,6 @@ Result<JobOpening> parse_job_opening(std::string_view line) {
         return reader.error();
     }
     return opening;
-}
-
-Result<JobStart> parse_job_start(std::string_view line) {
-    const auto object = parse_object(line, "the job's start");
-    if (!object) {
-        return object.error();
-    }
-    JobStart start;
-    ObjectReader reader(*object, "the job's start");
-    reader.require("argv");
-    read_course(reader, start.course);
-    reader.read("part", start.part);
-    reader.read("stays", start.stays);
-    reader.read_bytes("argv", start.argv);
-    reader.read_bytes("env", start.env);
-    reader.read_bytes("files", start.files);
-    reader.read_bytes("rank_command", start.rank_command);
-    reader.read("local_rank_at", start.local_rank_at);
-    reader.read("rank_secrets", start.rank_secrets);
-    if (!reader.failed()) {
-        check_start(start, reader);
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return start;
 }
 
 Result<JobEvent> parse_job_event(std::string_view payload) {
@@ -323,6 +237,7 @@ Result<JobCommand> parse_job_command(std::string_view line) {
     reader.read("grace_ms", command.grace_ms);
     reader.read("attempt", command.attempt);
     read_first(reader, command.first_node, command.first);
+    read_object(reader, "start", [&](ObjectReader& start) { read_start(start, command.start.emplace()); });
     const auto* const found = std::ranges::find(command_names, type, &CommandName::name);
     if (found == command_names.end()) {
         reader.fail("unknown type \"" + type + "\"");
@@ -346,6 +261,9 @@ std::string job_command_line(const JobCommand& command) {
     }
     if (!command.first_node.empty()) {
         object["first"] = first_object(command.first_node, command.first);
+    }
+    if (command.start) {
+        object["start"] = *command.start;
     }
     return dump(object) + "\n";
 }

@@ -28,7 +28,8 @@
 //   {"type":"stop","grace_ms":N}              ends every process and the part (a second one of the same
 //                                             client, or one without grace: now)
 //   {"type":"halt","attempt":A,"grace_ms":N}  ends every process of that attempt; the part stays
-//   {"type":"begin","attempt":A}              runs the command anew, as attempt A
+//   {"type":"begin","attempt":A}              runs the command anew, as attempt A; with "start", a JobStart,
+//                                             that one from now on: the job's nodes are others than before
 //   {"type":"report","attempt":A}             writes into the log what each rank is doing, with the stacks of
 //                                             its threads where a tool for it is there
 //   {"type":"over"}                           the job is over everywhere: ends what is left, and the part
@@ -44,6 +45,10 @@
 // one comes within lease_ms, the part is stopped. The keeper's own part has none once it is detached, and a
 // keeper that has not heard of a member for lease_ms takes it for lost.
 //
+// A lost part is not waited for: where the course has `relaunch`, its carrier halts the others, makes their
+// starts anew without it (a spare takes its place, or ranks are numbered anew), and begins with these. A part
+// that comes back after that ends by its own lease, or is told to stop: it never rejoins.
+//
 // Ranks. Every launcher starts `dockdist-init rank`, with no words of its own: it runs the node's
 // rank_command, so that no launcher's or shell's quoting touches it. Its output and its true exit status go
 // straight to the supervisor of its node, wherever the launcher itself runs: a node that starts nothing has a
@@ -56,6 +61,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -118,15 +124,22 @@ struct CoursePart {
     std::string node{};
     bool supports = false; // it runs until the others have ended; its own end says nothing
     int ranks = 0;         // that must have begun there through `dockdist-init rank`
+    bool lost = false;     // the job goes on without it
 };
 struct CourseSettings {
-    std::vector<CoursePart> parts{}; // in the order of the job's nodes; parts[0] is the keeper's
+    std::vector<CoursePart> parts{}; // as the job was opened; the first that is not lost is the keeper's
     int max_restarts = 0;            // how often the whole job is begun anew after a failure
     std::int64_t backoff_ms = 1000;  // before the first restart; doubles with each, up to 30 s
     std::int64_t grace_ms = 10000;   // between TERM and KILL
     std::int64_t stall_ms = 0;       // all parts silent for so long: the job has stalled; 0: not watched
     bool stop_stalled = false;       // that is a failure then; else it is only reported
+    // Of a job that goes on without a lost node. launch/relaunch.hpp reads `relaunch`; empty: it does not.
+    std::vector<int> crew{}; // the parts that run it, by node rank; the others are lost or spare. Empty: all
+    int min_nodes = 0;       // a smaller crew is not begun with
+    std::string relaunch{};
 };
+std::size_t keeper_part(const CourseSettings& course);
+std::vector<std::string> lost_nodes(const CourseSettings& course);
 
 struct JobStart {
     CourseSettings course{};
@@ -164,11 +177,13 @@ struct JobResult {
     int ranks = 0; // that have begun on this node through `dockdist-init rank`
     int signal = 0;
     bool stopped = false;                // ended because it was told to
-    std::string reason{};                // "stop", "lease", "timeout", "lost"; "" when it ended by itself
+    std::string reason{};                // "stop", "lease", "timeout", "lost", "shutdown" (of its container);
+                                         // "" when it ended by itself
     std::vector<RankFailure> failures{}; // in the order in which the ranks ended
     int attempt = 0;                     // the last one, from 0
     std::string first_node{};            // where the job's first failure was, as its carrier holds it;
     RankFailure first{};                 // empty: it told of none
+    std::vector<std::string> left_out{}; // nodes that the job has lost, and gone on without
 };
 
 struct JobSummary {
@@ -231,6 +246,7 @@ struct JobCommand {
     int attempt = 0;           // halt, begin, report
     std::string first_node{};  // stop, over: JobResult::first_node, first
     RankFailure first{};
+    std::optional<JobStart> start{}; // begin: what runs from now on
 };
 Result<JobCommand> parse_job_command(std::string_view line);
 std::string job_command_line(const JobCommand& command);

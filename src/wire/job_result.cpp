@@ -1,5 +1,7 @@
 #include "wire/job_result.hpp"
 
+#include <algorithm>
+
 namespace dockdist::wire {
 
 using nlohmann::json;
@@ -32,6 +34,7 @@ void read_result(ObjectReader& reader, JobResult& result) {
                  [&](ObjectReader& failure) { read_failure(failure, result.failures.emplace_back()); });
     reader.read("attempt", result.attempt);
     read_first(reader, result.first_node, result.first);
+    reader.read_bytes("left_out", result.left_out);
 }
 
 void read_first(ObjectReader& reader, std::string& node, RankFailure& first) {
@@ -52,12 +55,23 @@ void read_course(ObjectReader& reader, CourseSettings& course) {
             part.read("node", read.node);
             part.read("supports", read.supports);
             part.read("ranks", read.ranks);
+            part.read("lost", read.lost);
         });
         object.read("max_restarts", course.max_restarts);
         object.read("backoff_ms", course.backoff_ms);
         object.read("grace_ms", course.grace_ms);
         object.read("stall_ms", course.stall_ms);
         object.read("stop_stalled", course.stop_stalled);
+        if (const auto* crew = object.array("crew")) {
+            for (const auto& part : *crew) {
+                if (!part.is_number_integer() || part < 0 || part >= course.parts.size()) {
+                    return object.fail("\"crew\" names a part that there is not");
+                }
+                course.crew.push_back(part.get<int>());
+            }
+        }
+        object.read("min_nodes", course.min_nodes);
+        object.read_bytes("relaunch", course.relaunch);
     });
 }
 
@@ -67,7 +81,30 @@ void to_json(json& out, const CourseSettings& course) {
                {"stall_ms", course.stall_ms},     {"stop_stalled", course.stop_stalled}};
     for (const auto& part : course.parts) {
         out["parts"].push_back({{"node", part.node}, {"supports", part.supports}, {"ranks", part.ranks}});
+        if (part.lost) {
+            out["parts"].back()["lost"] = true;
+        }
     }
+    if (!course.relaunch.empty()) {
+        out["crew"] = course.crew;
+        out["min_nodes"] = course.min_nodes;
+        out["relaunch"] = bytes_to_json(course.relaunch);
+    }
+}
+
+std::size_t keeper_part(const CourseSettings& course) {
+    const auto found = std::ranges::find(course.parts, false, &CoursePart::lost);
+    return found == course.parts.end() ? 0 : static_cast<std::size_t>(found - course.parts.begin());
+}
+
+std::vector<std::string> lost_nodes(const CourseSettings& course) {
+    std::vector<std::string> nodes;
+    for (const auto& part : course.parts) {
+        if (part.lost) {
+            nodes.push_back(part.node);
+        }
+    }
+    return nodes;
 }
 
 void to_json(json& out, const RankFailure& failure) {
@@ -85,6 +122,9 @@ void to_json(json& out, const JobResult& result) {
                {"attempt", result.attempt}};
     if (!result.first_node.empty()) {
         out["first"] = first_object(result.first_node, result.first);
+    }
+    if (!result.left_out.empty()) {
+        out["left_out"] = bytes_array(result.left_out);
     }
 }
 

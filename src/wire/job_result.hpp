@@ -4,12 +4,16 @@
 #include "wire/job.hpp"
 #include "wire/json_reader.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace dockdist::wire {
 
 nlohmann::json bytes_array(const std::vector<std::string>& values);
+nlohmann::json bytes_object(const std::map<std::string, std::string>& values);
+bool has_nul(const std::string& text);
+bool are_variables(const std::map<std::string, std::string>& env); // names without '=', no NUL
 
 // The objects of an array; nothing when it is missing or wrong.
 template <class Read>
@@ -46,6 +50,7 @@ void read_object(ObjectReader& reader, const char* key, Read read) {
 
 void read_failure(ObjectReader& reader, RankFailure& failure);
 void read_result(ObjectReader& reader, JobResult& result);
+void read_start(ObjectReader& reader, JobStart& start); // and checks it
 void read_course(ObjectReader& reader, CourseSettings& course);
 // {"first":{"node":…,"failure":…}}, of results and of orders.
 void read_first(ObjectReader& reader, std::string& node, RankFailure& first);

@@ -105,7 +105,8 @@ class Cluster:
 
     def write(self, hosts=2, image="dockdist-lab/busybox", gpus="none", container="", more="", host_more=""):
         lines = [f"name: {self.name}", f"image: {image}", "hosts:"]
-        for address in self.lab.addresses[:hosts]:
+        for i in range(hosts):  # with fewer machines than that, the first ones have two nodes
+            address = self.lab.addresses[i % self.lab.count]
             lines.append(f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: {gpus}{host_more}}}")
         lines += ["container:", f"  ulimits: {{memlock: {self.lab.memlock}}}"]
         lines += ["  " + line for line in container.splitlines()]

@@ -33,7 +33,7 @@ BEYOND_A_SCHEMA = {
     "alias-bomb", "alias-in-itself", "comments-only", "control-character", "deep-nesting", "duplicate-key", "empty",
     "flow-variable", "indentation", "merge", "not-utf8", "nul-escape", "tab", "two-documents", "unclosed-quote", "unknown-alias",
     "unknown-tag", "utf16",
-    "duplicate-gpus", "duplicate-hosts", "duplicate-nodes", "duplicate-targets", "env-and-secret", "fixed-port",
+    "duplicate-gpus", "duplicate-hosts", "duplicate-nodes", "duplicate-targets", "env-and-secret", "fixed-port", "spares",
     "gpu-shares", "plain-tcp", "ulimit-order",
     "variables", "variable-injection",
     "image-reference", "interface", "capabilities",

@@ -149,6 +149,25 @@ class APartThatStays(CarryingTest):
         stream.result()
         self.assertEqual(stream.output(stream=1), b"fresh\nfresh\n")
 
+    def test_begun_with_another_start_it_runs_that(self):
+        scratch = self.node.scratch("job-0")
+        lost = course(2, crew=[0], relaunch="x")
+        lost["parts"][1]["lost"] = True
+        stream = self.node.start(["sh", "-c", "echo old $RANK $OLD; exit 3"], course=course(2), stays=True, secrets={"MINE": "kept"},
+                                 env={"RANK": "1", "OLD": "there"}, files={scratch + "/list": "two nodes\n"})
+        stream.until("ended")
+        now = {"argv": ["sh", "-c", "echo new $RANK $MINE [$OLD]; cat %s/list" % scratch], "env": {"RANK": "0", "MINE": "not ours"},
+               "files": {scratch + "/list": "one node\n"}, "stays": True, "part": 0, "course": lost}
+        stream.send(type="begin", attempt=1, start=now)
+        ended = stream.until("ended")
+        self.assertEqual((ended["attempt"], ended["code"], ended["left_out"]), (1, 0, ["node-1"]))
+        stream.send(type="begin", attempt=2)  # the same once more
+        self.assertEqual(stream.until("ended")["left_out"], ["node-1"])
+        stream.send(type="over")
+        stream.result()
+        self.assertEqual(stream.output(stream=1), b"old 1 there\n" + 2 * b"new 0 kept []\none node\n")
+        self.assertNotIn("relaunch", self.node.list()[0]["course"])
+
     def test_a_follower_that_comes_later_hears_of_the_last_attempt_only(self):
         (stream,) = self.start([self.node], "exit 7", max_restarts=1)
         stream.until("ended")
@@ -230,6 +249,30 @@ class ADetachedJob(CarryingTest):
             self.assertTrue(result["stopped"])
             self.assertEqual(result["first"]["node"], "node-2")
             self.assertIn("nothing was heard of node-2", result["first"]["failure"]["finding"])
+
+    def test_a_lost_member_is_left_out_and_never_rejoins(self):
+        nodes = self.nodes(3)
+        script = "echo try $DOCKDIST_RESTART_COUNT rank $RANK of $WORLD_SIZE; [ $DOCKDIST_RESTART_COUNT = 1 ] || exec sleep 1000; until [ -e %s/go ]; do sleep 0.05; done" % nodes[0].root
+        launch = {"launcher": "plain", "job": "job-0", "command": ["sh", "-c", script],
+                  "nodes": [{"name": "node-%d" % i, "address": "10.0.0.%d" % i, "ports": [20000 + i]} for i in range(3)]}
+        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=2000, max_restarts=1, crew=[0, 1, 2], min_nodes=2,
+                               relaunch=json.dumps(launch)))
+        link = link_of(nodes[0], 1)
+        open(nodes[1].root + "/cut", "w").close()
+        kill(link)
+        followed = [nodes[part].follow("job-0.%d" % part) for part in (0, 2)]
+        for stream, rank in zip(followed, (b"0", b"1")):
+            stream.until_output(b"try 1 rank " + rank + b" of 2\n")
+        # It dials again, and is told to stop.
+        again = Lines(nodes[0].popen("job", "link", "job-0.0", "1"))
+        self.assertEqual(again.next()["type"], "stop")
+        self.assertEqual(self.result(nodes[1], 1)[0]["reason"], "lease")
+        open(nodes[0].root + "/go", "w").close()
+        for stream in followed:
+            result = stream.result()
+            self.assertEqual((result["code"], result["attempt"], result["left_out"]), (0, 1, ["node-1"]))
+        self.assertIn(b"node-1: lost: nothing was heard of node-1 for 2 s: attempt 2 of 2 begins without it on 2 nodes in 0.001 s",
+                      self.result(nodes[0], 0)[1])
 
     def test_without_its_keeper_the_rest_ends_after_the_lease(self):
         nodes = self.nodes(2)

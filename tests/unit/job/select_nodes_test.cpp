@@ -51,3 +51,17 @@ TEST_CASE("select_nodes: the excluded are taken out before the first N are count
     CHECK(select_nodes(nodes, "a", "b").error().message == "`b` is not among the nodes of --nodes");
     CHECK(select_nodes(nodes, "", "a,b,c").error().message == "no node is left");
 }
+
+TEST_CASE("select_nodes: spare nodes are the last of those chosen, and come beside a count") {
+    const auto nodes = nodes_of({"a", "b", "c"});
+    CHECK(names_of(select_nodes(nodes, "", "", 1)) == "a b c");
+    CHECK(names_of(select_nodes(nodes, "1", "", 1)) == "a b");
+    CHECK(names_of(select_nodes(nodes, "1", "b", 1)) == "a c");
+    CHECK(names_of(select_nodes(nodes, "c,a", "", 1)) == "c a");
+    CHECK(to_text(select_nodes(nodes, "3", "", 1).error()) ==
+          "--nodes: 3 nodes and 1 spare were asked for, the cluster has 3\n"
+          "  ask for less, or for fewer spare ones: --spares 0");
+    CHECK(to_text(select_nodes(nodes, "b", "", 1).error()) ==
+          "--spares: of 1 node 1 would be spare: none is left to run the job\n"
+          "  choose more nodes, or fewer spare ones: --spares 0");
+}

@@ -40,6 +40,7 @@ TEST_CASE("reference.yaml states the defaults") {
     CHECK(spec.hosts[0].nodes == minimal.hosts[0].nodes);
     CHECK(spec.hosts[0].env == minimal.hosts[0].env);
     CHECK(spec.launcher == "plain"); // what an empty one means
+    CHECK(spec.spares == 0);
 }
 
 TEST_CASE("reference.yaml names every key") {

@@ -182,6 +182,30 @@ TEST_CASE("the client's lines survive the way") {
     CHECK(over->first.tail == "\xff");
 }
 
+TEST_CASE(
+    "a course that goes on without lost nodes, and an order to begin with another start, survive the way") {
+    auto now = start();
+    now.course.parts.at(0).lost = true;
+    now.course.crew = {1};
+    now.course.min_nodes = 1;
+    now.course.relaunch = "what launch/ reads, \xff";
+    const auto begin =
+        parse_job_command(job_command_line({.type = JobCommand::Type::begin, .attempt = 1, .start = now}));
+    REQUIRE(begin.has_value());
+    REQUIRE(begin->start.has_value());
+    CHECK(json(*begin->start) == json(now));
+    CHECK(begin->start->course.relaunch == now.course.relaunch);
+    CHECK(begin->start->course.crew == std::vector<int>{1});
+    CHECK(keeper_part(begin->start->course) == 1);
+    CHECK_FALSE(parse_job_command(job_command_line({.type = JobCommand::Type::begin}))->start.has_value());
+    CHECK(parse_job_command(R"({"type":"begin","start":{"argv":[""]}})").has_error());
+    CHECK_FALSE(parse_job_start(start_with("/course/crew", {2})).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/course/crew", {"a"})).has_value());
+    const JobResult result{.left_out = {"node-0"}};
+    CHECK(parse_job_result(json(result).dump())->left_out == result.left_out);
+    CHECK_FALSE(json(JobResult{}).contains("left_out"));
+}
+
 TEST_CASE("a summary survives the way") {
     JobSummary summary{
         .job = "a", .running = true, .started_ms = 12, .duration_ms = 7, .argv = {"x", "\xfe"}};

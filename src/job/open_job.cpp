@@ -1,0 +1,39 @@
+#include "async/run_all.hpp"
+#include "job/run_job.hpp"
+
+namespace dockdist {
+
+Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
+                         const JobOptions& options, std::vector<wire::Question> questions, int ports) {
+    wire::JobOpening opening{.job = options.job.str(),
+                             .env = options.env,
+                             .secrets = options.secrets,
+                             .workdir = options.workdir,
+                             .user = options.user,
+                             .lease_ms = options.lease.count(),
+                             .grace_ms = options.grace.count(),
+                             .timeout_ms = options.timeout.count(),
+                             .log_limit = static_cast<std::int64_t>(options.log_limit.count),
+                             .questions = std::move(questions),
+                             .ports = ports};
+    OpenedJob opened;
+    std::vector<Task<Result<wire::NodeFacts>>> tasks;
+    for (const auto& node : nodes) {
+        opened.parts.push_back(std::make_unique<NodeJob>(*engines[node.host], node, opening));
+        opening.ports = options.min_nodes > 0 ? ports : 0; // any of them may become the first
+        tasks.push_back(opened.parts.back()->open());
+    }
+    auto answers = co_await run_all(std::move(tasks));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (answers[i]) {
+            opened.facts.push_back(std::move(*answers[i]));
+        } else {
+            auto error = answers[i].error();
+            error.where = nodes[i].name.str();
+            opened.errors.push_back(std::move(error));
+        }
+    }
+    co_return opened;
+}
+
+} // namespace dockdist

@@ -1,0 +1,118 @@
+#include "launch/relaunch.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace dockdist;
+
+namespace {
+
+LaunchNode node(int i) {
+    const auto number = std::to_string(i);
+    return {
+        .name = NodeName("node-" + number),
+        .address = "10.0.0." + number,
+        .interface = "eth" + number,
+        .slots = 2,
+        .gpus = 2,
+        .versions = {{"python", "3.13.5"},
+                     {"torch", "2.6.0"},
+                     {"deepspeed", "0.16.9"},
+                     {"accelerate", "1.15.0"},
+                     {"mpirun", "Open MPI 5.0.7"},
+                     {"mpirun.mpich", "MPICH 4.3.0"}},
+        .ports = {Port{static_cast<std::uint16_t>(29000 + i)}, Port{static_cast<std::uint16_t>(29100 + i)}}};
+}
+
+LaunchRequest request_of(int nodes) {
+    LaunchRequest request{.job = JobId("job-1"), .command = {"train.py", "it's $HOME", "\xff"}};
+    for (int i = 0; i < nodes; ++i) {
+        request.nodes.push_back(node(i));
+    }
+    request.ports = request.nodes.front().ports;
+    request.options = {"--verbose"};
+    return request;
+}
+
+wire::CourseSettings course_of(const Launcher& launcher, const LaunchRequest& request,
+                               std::vector<int> crew) {
+    wire::CourseSettings course{
+        .crew = std::move(crew), .min_nodes = 1, .relaunch = relaunch_text(launcher, request)};
+    for (std::size_t i = 0; i < request.nodes.size(); ++i) {
+        course.parts.push_back({.node = request.nodes[i].name.str()});
+    }
+    return course;
+}
+
+} // namespace
+
+TEST_CASE("a launch over other nodes is what the launcher itself makes over these nodes") {
+    for (const auto& launcher : launchers()) {
+        CAPTURE(launcher.name);
+        auto request = request_of(3);
+        const auto starts = relaunch(course_of(launcher, request, {2, 1}));
+        REQUIRE(starts.has_value());
+        REQUIRE(starts->size() == 3);
+        request.nodes = {node(2), node(1)};
+        request.ports = node(2).ports;
+        const auto launches = *launcher.launch(request);
+        for (const auto& [part, launch] : {std::pair(2, launches[0]), std::pair(1, launches[1])}) {
+            const auto& start = starts->at(static_cast<std::size_t>(part));
+            CHECK(start.argv == launch.start.argv);
+            CHECK(start.env == launch.start.env);
+            CHECK(start.files == launch.start.files);
+            CHECK(start.rank_command == launch.start.rank_command);
+            CHECK(start.rank_secrets == launch.start.rank_secrets);
+            CHECK(start.part == part);
+            CHECK(start.stays);
+            CHECK(start.course.parts[static_cast<std::size_t>(part)].ranks == launch.ranks);
+            CHECK(start.course.parts[static_cast<std::size_t>(part)].supports == launch.supports);
+        }
+        CHECK(starts->at(0).argv.empty());
+        CHECK(starts->at(0).course.parts[0].supports);
+        CHECK(starts->at(0).course.parts[0].ranks == 0);
+    }
+}
+
+TEST_CASE("the first node that is left is the rendezvous, at a port of its own") {
+    const auto starts = *relaunch(course_of(*find_launcher("torchrun"), request_of(3), {1, 2}));
+    CHECK(starts[1].env.at("MASTER_ADDR") == "10.0.0.1");
+    CHECK(starts[1].env.at("MASTER_PORT") == "29001");
+    CHECK(starts[1].env.at("NODE_RANK") == "0");
+    CHECK(starts[2].env.at("NODE_RANK") == "1");
+    CHECK(starts[2].env.at("NNODES") == "2");
+    CHECK(std::ranges::find(starts[2].argv, "--node_rank=1") != starts[2].argv.end());
+}
+
+TEST_CASE("every launcher's own settings come through") {
+    auto request = request_of(2);
+    request.per_rank = true;
+    request.ranks_per_node = 1;
+    const auto plain = *relaunch(course_of(*find_launcher("plain"), request, {1}));
+    CHECK(plain[1].argv == std::vector<std::string>{plain[1].argv.front(), "ranks", "1", "0", "1"});
+    request = request_of(2);
+    request.via = "mpich";
+    const auto mpich = *relaunch(course_of(*find_launcher("mpirun"), request, {1, 0}));
+    CHECK(mpich[1].argv.front().ends_with("mpirun.mpich"));
+    CHECK(mpich[1].course.parts[0].supports);
+    CHECK_FALSE(mpich[1].course.parts[1].supports);
+}
+
+TEST_CASE("what cannot be launched is an error, whatever stands in it") {
+    const auto torchrun = *find_launcher("torchrun");
+    auto course = course_of(torchrun, request_of(2), {0, 1});
+    for (const std::string text :
+         {"", "{", "[]", "{}", R"({"launcher":"nothing"})", R"({"launcher":"torchrun","nodes":[1]})",
+          R"({"launcher":"torchrun","nodes":[{"ports":[0]}]})", R"({"launcher":"torchrun","nodes":[]})"}) {
+        CAPTURE(text);
+        course.relaunch = text;
+        CHECK(relaunch(course).has_error());
+    }
+    course = course_of(torchrun, request_of(2), {});
+    CHECK(relaunch(course).has_error());
+    auto request = request_of(2);
+    request.nodes[1].ports.clear();
+    CHECK(relaunch(course_of(torchrun, request, {1})).error().message ==
+          "no port is reserved there for the launcher");
+}
