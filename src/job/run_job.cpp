@@ -182,7 +182,8 @@ private:
                     order({{i, {.type = wire::JobCommand::Type::detach}}});
                 }
             }
-            if (const auto wake = course_.wake_at_ms()) {
+            // Who only looks on decides nothing, and would be woken for it again and again.
+            if (const auto wake = settings_.carries ? course_.wake_at_ms() : std::nullopt) {
                 co_await with_timeout(wait_for(changed_),
                                       std::chrono::milliseconds(std::max<std::int64_t>(*wake - now_ms(), 0)),
                                       Error{.kind = ErrorKind::timeout});
