@@ -110,7 +110,8 @@ bool use_tool(const std::string& name, const std::vector<std::string>& arguments
                         done.output.find("ermission denied") != std::string::npos;
     if (done.code == 0 && !denied) {
         say(name + ":");
-        quote(done.output);
+        const auto threads = done.output.find("\nThread "); // before it, what was said already: the command
+        quote(threads == std::string::npos ? done.output : done.output.substr(threads));
         return true;
     }
     say(name + (done.code == -1 ? " took too long" : " failed: " + last_line(done.output)) +
