@@ -28,7 +28,9 @@ struct KeyWatch::State : std::enable_shared_from_this<KeyWatch::State> {
         if (!in_foreground() || ::tcgetattr(STDIN_FILENO, &mode) != 0) {
             return;
         }
-        saved = mode;
+        if (!entered) { // else it may be our own, where whoever continued us has put nothing back
+            saved = mode;
+        }
         mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
         mode.c_cc[VMIN] = 1;
         mode.c_cc[VTIME] = 0;
