@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int64_t longest_backoff_ms = 30000;
 constexpr int own_failure = 125;
+
 } // namespace
 
 bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher) {
@@ -40,6 +41,29 @@ void JobCourse::enter_attempt(int attempt) {
         part = {.gone = part.gone};
     }
     phase_ = Phase::running;
+}
+
+void JobCourse::hear(std::size_t part, const wire::JobEvent& event) {
+    using Type = wire::JobEvent::Type;
+    switch (event.type) {
+    case Type::started:
+        return started(part, event.attempt);
+    case Type::rank_failed:
+        return rank_failed(part, event.attempt, event.failure);
+    case Type::silent:
+        return silent(part, event.attempt);
+    case Type::speaks:
+        return speaks(part, event.attempt);
+    case Type::reported:
+        return reported(part, event.attempt);
+    case Type::ended:
+        return ended(part, event.attempt, event.result);
+    case Type::prepared:
+    case Type::detached:
+    case Type::exited:
+    case Type::error:
+        return;
+    }
 }
 
 void JobCourse::started(std::size_t part, int attempt) {

@@ -70,6 +70,9 @@ public:
 
     // What happened. `part` counts as settings.parts. What a former attempt's events say is passed over; a
     // later attempt is one that another carrier has begun.
+    void hear(std::size_t part,
+              const wire::JobEvent& event); // which of the next ones it is; `exited` is its
+                                            // carrier's to tell, who knows of more than that
     void started(std::size_t part, int attempt);
     void rank_failed(std::size_t part, int attempt, const wire::RankFailure& failure);
     void ended(std::size_t part, int attempt, const wire::JobResult& result); // and waits for an order

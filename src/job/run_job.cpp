@@ -147,19 +147,7 @@ private:
     }
 
     void hear(std::size_t index, const wire::JobEvent& event) {
-        if (event.type == wire::JobEvent::Type::started) {
-            course_.started(index, event.attempt);
-        } else if (event.type == wire::JobEvent::Type::rank_failed) {
-            course_.rank_failed(index, event.attempt, event.failure);
-        } else if (event.type == wire::JobEvent::Type::silent) {
-            course_.silent(index, event.attempt);
-        } else if (event.type == wire::JobEvent::Type::speaks) {
-            course_.speaks(index, event.attempt);
-        } else if (event.type == wire::JobEvent::Type::reported) {
-            course_.reported(index, event.attempt);
-        } else if (event.type == wire::JobEvent::Type::ended) {
-            course_.ended(index, event.attempt, event.result);
-        }
+        course_.hear(index, event);
         changed_.set();
     }
 

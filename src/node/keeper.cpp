@@ -154,29 +154,12 @@ void Keeper::write(Link& link) {
 }
 
 void Keeper::take(std::size_t part, const wire::JobEvent& event) {
-    using Type = wire::JobEvent::Type;
-    switch (event.type) {
-    case Type::started:
-        return course_.started(part, event.attempt);
-    case Type::rank_failed:
-        return course_.rank_failed(part, event.attempt, event.failure);
-    case Type::silent:
-        return course_.silent(part, event.attempt);
-    case Type::speaks:
-        return course_.speaks(part, event.attempt);
-    case Type::reported:
-        return course_.reported(part, event.attempt);
-    case Type::ended:
-        return course_.ended(part, event.attempt, event.result);
-    case Type::exited:
-        members_[part].gone = true;
-        why_lost_[part] = event.result.reason == "lease" ? "its lease is over" : "its container was stopped";
-        return course_.exited(part, event.result);
-    case Type::prepared:
-    case Type::detached:
-    case Type::error:
-        return;
+    if (event.type != wire::JobEvent::Type::exited) {
+        return course_.hear(part, event);
     }
+    members_[part].gone = true;
+    why_lost_[part] = event.result.reason == "lease" ? "its lease is over" : "its container was stopped";
+    course_.exited(part, event.result);
 }
 
 void Keeper::hear_own(const wire::JobEvent& event) {

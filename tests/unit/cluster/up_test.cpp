@@ -16,6 +16,14 @@ namespace {
 
 const std::vector<std::string> two_nodes{"0:dockdist-vision-node-0", "1:dockdist-vision-node-1"};
 
+// The volume is there, the program is not: only the first start tells.
+void leave_half_an_upload(FakeEngine& engine) {
+    engine.volumes["dockdist-toolkit-t1"] = {.name = "dockdist-toolkit-t1"};
+    engine.fail("start_container",
+                {ErrorKind::engine, "",
+                 "exec: \"/opt/dockdist/bin/dockdist-init\": stat: no such file or directory", ""});
+}
+
 } // namespace
 
 TEST_CASE("up makes every node, joins them and takes the lock away again") {
@@ -163,11 +171,7 @@ TEST_CASE("--keep leaves what was made, to look at it") {
 
 TEST_CASE("an upload that was cut off is completed") {
     FakeCluster cluster(1);
-    cluster.fakes[0]->volumes["dockdist-toolkit-t1"] = {.name = "dockdist-toolkit-t1"};
-    cluster.fakes[0]->fail("start_container",
-                           {ErrorKind::engine, "",
-                            "exec: \"/opt/dockdist/bin/dockdist-init\": stat: no such file or directory",
-                            ""});
+    leave_half_an_upload(*cluster.fakes[0]);
     CHECK(cluster.up().errors.empty());
     int uploads = 0;
     for (const auto& call : cluster.fakes[0]->calls) {
@@ -178,11 +182,7 @@ TEST_CASE("an upload that was cut off is completed") {
 
 TEST_CASE("what is left of a client that was killed while it completed an upload is the cluster's") {
     FakeCluster cluster(1);
-    cluster.fakes[0]->volumes["dockdist-toolkit-t1"] = {.name = "dockdist-toolkit-t1"};
-    cluster.fakes[0]->fail("start_container",
-                           {ErrorKind::engine, "",
-                            "exec: \"/opt/dockdist/bin/dockdist-init\": stat: no such file or directory",
-                            ""});
+    leave_half_an_upload(*cluster.fakes[0]);
     Labels seen;
     cluster.fakes[0]->on_call = [&](const std::string& call) {
         if (call.starts_with("put_archive")) {
