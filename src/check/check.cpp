@@ -61,7 +61,7 @@ std::size_t wanted_gpus(const GpuSpec& gpus) {
 
 CheckRow judge_gpus(const NodeSpec& node, const Result<CommandResult>& answer,
                     std::optional<NodeGpus>& gpus) {
-    CheckRow row{.subject = node.name.str(), .check = "gpus"};
+    CheckRow row{.layer = CheckLayer::host, .subject = node.name.str(), .check = "gpus"};
     const auto fail = [&](std::string text, std::string hint) {
         row.state = State::fail;
         row.text = std::move(text);
@@ -99,7 +99,10 @@ CheckRow judge_gpus(const NodeSpec& node, const Result<CommandResult>& answer,
 
 Task<GpuFinding> check_gpus(ContainerEngine& engine, const ReadyNode& node, const NodeSpec& wanted) {
     if (!asks_for_gpus(wanted.gpus)) {
-        co_return GpuFinding{.row = {.subject = node.name.str(), .check = "gpus", .text = "none asked for"}};
+        co_return GpuFinding{.row = {.layer = CheckLayer::host,
+                                     .subject = node.name.str(),
+                                     .check = "gpus",
+                                     .text = "none asked for"}};
     }
     std::vector<Task<Result<CommandResult>>> commands;
     commands.push_back(run_in_node(engine, node, gpu_query()));
@@ -114,7 +117,7 @@ Task<GpuFinding> check_gpus(ContainerEngine& engine, const ReadyNode& node, cons
 }
 
 Task<CheckRow> check_ssh(ContainerEngine& engine, const ReadyNode& node) {
-    CheckRow row{.subject = node.name.str(), .check = "ssh"};
+    CheckRow row{.layer = CheckLayer::network, .subject = node.name.str(), .check = "ssh"};
     const auto answer = co_await run_in_node(engine, node, {layout::init, "check-peers"});
     if (!answer || answer->exit_code > 1) {
         row.state = State::fail;
@@ -156,7 +159,7 @@ void add_container_rows(const ClusterSpec& spec, const Observation& observation,
         if (!observation.reached[node.host]) {
             continue;
         }
-        CheckRow row{.subject = node.name.str(), .check = "container"};
+        CheckRow row{.layer = CheckLayer::container, .subject = node.name.str(), .check = "container"};
         const auto& there = observation.cluster.hosts[node.host].nodes;
         const auto found = std::ranges::find(there, node.name, &ObservedNode::node);
         if (found != there.end() && found->record) {
@@ -177,7 +180,8 @@ bool CheckReport::passed() const {
     return std::ranges::none_of(rows, [](const CheckRow& row) { return row.state == State::fail; });
 }
 
-Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines, Reporter& reporter) {
+Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines, CheckOptions /*options*/,
+                                Reporter& reporter) {
     const auto observation = co_await observe(spec, engines, "", reporter);
     CheckReport report;
     co_await add_host_rows(spec, engines, observation, report);

@@ -2,7 +2,7 @@
 // {"peer":"node-1","ok":true,"ms":84} or {"peer":"node-2","ok":false,"message":"Connection refused"}.
 #pragma once
 
-#include "check/check.hpp"
+#include "check/report.hpp"
 
 #include <string>
 #include <string_view>

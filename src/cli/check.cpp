@@ -106,7 +106,7 @@ Task<int> run_check(Context& context) {
         co_return context.fail(cluster.errors);
     }
     QuietReporter quiet(*context.reporter);
-    const auto report = co_await check_cluster(cluster.spec, cluster.engines, quiet);
+    const auto report = co_await check_cluster(cluster.spec, cluster.engines, {}, quiet);
     if (context.json()) {
         context.print_json(to_json(report, cluster.spec));
     } else {

@@ -1,5 +1,6 @@
 // dockdist-init: the one program that dockdist runs inside a node, under several names and commands.
 #include "node/check_peers.hpp"
+#include "node/check_session.hpp"
 #include "node/init.hpp"
 #include "node/job_command.hpp"
 #include "node/join.hpp"
@@ -20,6 +21,7 @@ namespace {
 constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that runs inside a node
   dockdist-init                            as the container's first process
   dockdist-init join JSON                  exchanges keys with the cluster's other nodes
+  dockdist-init check                      answers a check's questions
   dockdist-init check-peers                logs in to every other node
   dockdist-init job start|follow|stop|list runs jobs
   dockdist-init rank                       one rank of the job, started by a launcher
@@ -42,6 +44,9 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     const auto& command = arguments.front();
     if (command == "join" && rest.size() == 1) {
         return run_join(rest.front());
+    }
+    if (command == "check" && rest.empty()) {
+        return run_check_session();
     }
     if (command == "check-peers" && rest.empty()) {
         return run_check_peers();

@@ -1,0 +1,36 @@
+// The client's half of a check's conversation with one node (wire/check.hpp).
+#pragma once
+
+#include "engine/exec_command.hpp"
+#include "observe/observe.hpp"
+#include "wire/check.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace dockdist {
+
+class NodeSession {
+public:
+    // Two round trips. `node` and `engine` outlive the session. Its end (destruction) ends the node's half.
+    static Task<Result<std::unique_ptr<NodeSession>>> open(ContainerEngine& engine, const ReadyNode& node);
+
+    // One question at a time. Errors: the node's own, timeout, what the engine says; where = the node's name.
+    // After a timeout or a protocol error the session is of no more use: every later question fails alike.
+    Task<Result<wire::CheckAnswer>> ask(std::string word, nlohmann::json question = nlohmann::json::object(),
+                                        std::chrono::milliseconds limit = std::chrono::seconds(20));
+
+    const ReadyNode& node() const { return node_; }
+
+private:
+    NodeSession(const ReadyNode& node, std::unique_ptr<ExecStream> stream)
+        : node_(node), lines_(std::move(stream)) {}
+    Task<Result<wire::CheckAnswer>> converse(std::string word, nlohmann::json question);
+
+    const ReadyNode& node_;
+    ExecLines lines_;
+    std::optional<Error> broken_{};
+};
+
+} // namespace dockdist

@@ -1,0 +1,82 @@
+#include "node/check_session.hpp"
+
+#include "core/text.hpp"
+#include "node/os.hpp"
+#include "wire/check.hpp"
+#include "wire/json_reader.hpp"
+
+#include <optional>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+using Answer = Result<wire::CheckAnswer>;
+
+struct Handler {
+    std::string_view ask;
+    Answer (*answer)(const nlohmann::json& question);
+};
+
+// One a question. An answer must come within the client's limit (check/node_session.hpp).
+constexpr Handler handlers[] = {
+    {"hello", [](const nlohmann::json&) -> Answer { return wire::CheckAnswer{{{"pid", ::getpid()}}}; }},
+};
+
+class Lines {
+public:
+    // The next line; nothing at the end of the stream, or where a line is longer than the protocol allows.
+    std::optional<std::string> next() {
+        while (true) {
+            if (const auto end = buffer_.find('\n'); end != std::string::npos) {
+                auto line = buffer_.substr(0, end);
+                buffer_.erase(0, end + 1);
+                return line;
+            }
+            char bytes[65536];
+            const auto count = ::read(STDIN_FILENO, bytes, sizeof bytes);
+            if (count < 0 && errno == EINTR) {
+                continue;
+            }
+            if (count <= 0 || buffer_.size() > wire::max_line) {
+                return std::nullopt;
+            }
+            buffer_.append(bytes, static_cast<std::size_t>(count));
+        }
+    }
+
+private:
+    std::string buffer_{};
+};
+
+std::string answer(const std::string& line) {
+    const auto question = wire::parse_question(line);
+    if (!question) {
+        return wire::answer_line("", question.error());
+    }
+    for (const auto& handler : handlers) {
+        if (handler.ask == question->ask) {
+            auto answered = handler.answer(question->body);
+            return answered ? wire::answer_line(question->ask, std::move(answered->body))
+                            : wire::answer_line(question->ask, answered.error());
+        }
+    }
+    return wire::answer_line(question->ask,
+                             Error{.kind = ErrorKind::protocol,
+                                   .message = "the node knows no question `" + printable(question->ask) + "`",
+                                   .hint = "run `dockdist up`: the node's toolkit is of another version"});
+}
+
+} // namespace
+
+int run_check_session() {
+    Lines lines;
+    while (const auto line = lines.next()) {
+        if (!write_all(STDOUT_FILENO, answer(*line))) {
+            break;
+        }
+    }
+    return 0;
+}
+
+} // namespace dockdist::node
