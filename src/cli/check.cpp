@@ -1,116 +1,77 @@
 #include "check/check.hpp"
 
+#include "check/report_page.hpp"
+#include "check/report_text.hpp"
 #include "cli/context.hpp"
-#include "report/table.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/chrono.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <memory>
 
 namespace dockdist {
 namespace {
 
-std::string_view word(CheckRow::State state) {
-    switch (state) {
-    case CheckRow::State::pass:
-        return "pass";
-    case CheckRow::State::warn:
-        return "warn";
-    case CheckRow::State::fail:
-        return "FAIL";
-    }
-    return "";
+struct Options {
+    CheckOptions check{};
+    std::string page{}; // --report
+};
+
+Error page_error(const std::string& path) {
+    return Error{ErrorKind::usage, path, std::string("the report cannot be written: ") + std::strerror(errno),
+                 "give --report a file in a folder that you may write to"};
 }
 
-std::string number(const std::optional<double>& value, std::string_view format) {
-    return value ? fmt::format(fmt::runtime(format), *value) : "-";
+// Before the check: minutes of a deep one are not for nothing. What an older report holds stays until then.
+Status try_page(const std::string& path) {
+    std::ofstream file(path, std::ios::app);
+    if (!file) {
+        return page_error(path);
+    }
+    return ok;
 }
 
-std::string to_text(const CheckReport& report) {
-    Table rows({{""}, {"WHERE"}, {"CHECK"}, {"FOUND"}});
-    for (const auto& row : report.rows) {
-        rows.add_row({std::string(word(row.state)), row.subject, row.check, row.text});
+Status write_page(const CheckReport& report, const Options& options, const ClusterSpec& spec) {
+    const PageFacts facts{
+        .cluster = spec.name.str(),
+        .time = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::chrono::system_clock::now())),
+        .version = DOCKDIST_VERSION,
+        .deep = options.check.deep};
+    std::ofstream file(options.page, std::ios::trunc);
+    file << report_page(report, facts);
+    file.close();
+    if (!file) {
+        return page_error(options.page);
     }
-    std::string text = rows.to_text();
-    if (!report.gpus.empty()) {
-        Table gpus({{"NODE"},
-                    {"GPU", Align::right},
-                    {"NAME"},
-                    {"MEMORY MiB", Align::right},
-                    {"UTIL %", Align::right},
-                    {"TEMP °C", Align::right},
-                    {"POWER W", Align::right},
-                    {"DRIVER"},
-                    {"CUDA"}});
-        for (const auto& node : report.gpus) {
-            for (const auto& gpu : node.gpus) {
-                gpus.add_row(
-                    {node.node.str(), std::to_string(gpu.index), gpu.name,
-                     number(gpu.memory_used_mib, "{:.0f}") + " / " + number(gpu.memory_total_mib, "{:.0f}"),
-                     number(gpu.utilization_percent, "{:.0f}"), number(gpu.temperature_c, "{:.0f}"),
-                     number(gpu.power_w, "{:.0f}"), gpu.driver, node.cuda});
-            }
-        }
-        text += "\n" + gpus.to_text();
-    }
-    std::string todo;
-    for (const auto& row : report.rows) {
-        if (!row.hint.empty()) {
-            todo += fmt::format("{} {}: {}\n", row.subject, row.check, row.hint);
-        }
-    }
-    return todo.empty() ? text : text + "\nWhat to do:\n" + todo;
+    return ok;
 }
 
-nlohmann::json to_json(const CheckReport& report, const ClusterSpec& spec) {
-    nlohmann::json json{{"cluster", spec.name.str()},
-                        {"passed", report.passed()},
-                        {"rows", nlohmann::json::array()},
-                        {"gpus", nlohmann::json::array()}};
-    for (const auto& row : report.rows) {
-        const auto* state = row.state == CheckRow::State::fail
-                                ? "fail"
-                                : (row.state == CheckRow::State::warn ? "warn" : "pass");
-        json["rows"].push_back({{"state", state},
-                                {"subject", row.subject},
-                                {"check", row.check},
-                                {"text", row.text},
-                                {"hint", row.hint}});
-    }
-    const auto value = [](const std::optional<double>& number) {
-        return number ? nlohmann::json(*number) : nlohmann::json();
-    };
-    for (const auto& node : report.gpus) {
-        for (const auto& gpu : node.gpus) {
-            json["gpus"].push_back({{"node", node.node.str()},
-                                    {"index", gpu.index},
-                                    {"uuid", gpu.uuid},
-                                    {"name", gpu.name},
-                                    {"memory_used_mib", value(gpu.memory_used_mib)},
-                                    {"memory_total_mib", value(gpu.memory_total_mib)},
-                                    {"utilization_percent", value(gpu.utilization_percent)},
-                                    {"temperature_c", value(gpu.temperature_c)},
-                                    {"power_w", value(gpu.power_w)},
-                                    {"driver", gpu.driver},
-                                    {"cuda", node.cuda}});
-        }
-    }
-    return json;
-}
-
-Task<int> run_check(Context& context) {
+Task<int> run_check(Context& context, Options options) {
     auto cluster = co_await connect(context);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
+    if (!options.page.empty()) {
+        if (const auto writable = try_page(options.page); !writable) {
+            co_return context.fail(writable.error());
+        }
+    }
     QuietReporter quiet(*context.reporter);
-    const auto report = co_await check_cluster(cluster.spec, cluster.engines, {}, quiet);
+    const auto report = co_await check_cluster(cluster.spec, cluster.engines, options.check, quiet);
     if (context.json()) {
-        context.print_json(to_json(report, cluster.spec));
+        context.print_json(report_json(report, cluster.spec.name.str()));
     } else {
-        context.print(to_text(report));
+        context.print(report_text(report));
+    }
+    if (!options.page.empty()) {
+        if (const auto written = write_page(report, options, cluster.spec); !written) {
+            co_return context.fail(written.error());
+        }
     }
     co_return report.passed() ? 0 : 1;
 }
@@ -118,10 +79,15 @@ Task<int> run_check(Context& context) {
 } // namespace
 
 void add_check(CLI::App& app, Program& program) {
+    auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand(
-        "check", "Say whether a job can run: engines, nodes, GPUs, ssh from every node to every node");
+        "check", "Say whether a job can run: engines, hosts, nodes, GPUs, and the network between them");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    command->callback([&program] { program.work = run_check; });
+    command->add_option("--report", options->page, "Write the findings as one HTML page as well")
+        ->type_name("FILE.html");
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_check(context, *options); };
+    });
 }
 
 } // namespace dockdist

@@ -1,0 +1,261 @@
+#include "check/report_tables.hpp"
+
+#include "core/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+std::string optional_number(const std::optional<double>& value) {
+    return value ? fmt::format("{:.0f}", *value) : "-";
+}
+
+// Three digits that mean something.
+std::string significant(double value) {
+    if (value == 0) {
+        return "0";
+    }
+    return value >= 100 ? fmt::format("{:.0f}", value)
+                        : (value >= 10 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value));
+}
+
+std::string peak_cell(const std::vector<const CollectiveFigure*>& figures, bool least) {
+    if (figures.empty()) {
+        return "-";
+    }
+    std::vector<double> values;
+    for (const auto* figure : figures) {
+        values.push_back(figure->bus_bandwidth);
+    }
+    const auto value = least ? *std::ranges::min_element(values) : median(values);
+    const bool copy =
+        std::ranges::all_of(figures, [](const CollectiveFigure* figure) { return figure->copy; });
+    return significant(value) + (copy ? " (copy)" : "");
+}
+
+Matrix square(const CheckReport& report, std::string title, std::string unit) {
+    Matrix matrix{.title = std::move(title), .unit = std::move(unit)};
+    for (const auto& node : report.nodes) {
+        matrix.names.push_back(node.str());
+    }
+    matrix.values.resize(report.nodes.size() * report.nodes.size());
+    matrix.slow.resize(matrix.values.size());
+    return matrix;
+}
+
+Matrix link_matrix(const CheckReport& report, std::string title, std::string unit,
+                   const std::function<std::optional<double>(const LinkFigure&)>& value) {
+    auto matrix = square(report, std::move(title), std::move(unit));
+    for (const auto& link : report.links) {
+        if (link.from < report.nodes.size() && link.to < report.nodes.size()) {
+            const auto place = link.from * report.nodes.size() + link.to;
+            matrix.values[place] = value(link);
+            matrix.slow[place] = link.slow;
+        }
+    }
+    return matrix;
+}
+
+} // namespace
+
+std::string_view to_string(CheckLayer layer) {
+    switch (layer) {
+    case CheckLayer::engine:
+        return "engine";
+    case CheckLayer::host:
+        return "host";
+    case CheckLayer::container:
+        return "container";
+    case CheckLayer::network:
+        return "network";
+    case CheckLayer::collective:
+        return "collective";
+    }
+    return "";
+}
+
+std::string_view to_string(CheckRow::State state) {
+    switch (state) {
+    case CheckRow::State::pass:
+        return "pass";
+    case CheckRow::State::warn:
+        return "warn";
+    case CheckRow::State::fail:
+        return "fail";
+    }
+    return "";
+}
+
+std::string verdict(const CheckReport& report) {
+    const auto count = [&](CheckRow::State state) {
+        return std::ranges::count(report.rows, state, &CheckRow::state);
+    };
+    const auto failed = count(CheckRow::State::fail);
+    const auto warned = count(CheckRow::State::warn);
+    const auto total = std::ssize(report.rows);
+    auto text = failed > 0 ? fmt::format("{} of {} check{} failed", failed, total, total == 1 ? "" : "s")
+                           : fmt::format("{} check{} passed", total - warned, total - warned == 1 ? "" : "s");
+    if (warned > 0) {
+        text += fmt::format(", {} warning{}", warned, warned == 1 ? "" : "s");
+    }
+    return text;
+}
+
+Scope scope_of(const CollectiveFigure& figure, std::size_t nodes) {
+    if (figure.nodes.size() == 1) {
+        return Scope::node;
+    }
+    return figure.nodes.size() == nodes ? Scope::all : Scope::pair;
+}
+
+CellTable gpu_table(const CheckReport& report) {
+    CellTable table{.columns = {{"NODE"},
+                                {"GPU", Align::right},
+                                {"NAME"},
+                                {"MEMORY MiB", Align::right},
+                                {"UTIL %", Align::right},
+                                {"TEMP °C", Align::right},
+                                {"POWER W", Align::right},
+                                {"DRIVER"},
+                                {"CUDA"}}};
+    for (const auto& node : report.gpus) {
+        for (const auto& gpu : node.gpus) {
+            table.rows.push_back(
+                {node.node.str(), std::to_string(gpu.index), gpu.name,
+                 optional_number(gpu.memory_used_mib) + " / " + optional_number(gpu.memory_total_mib),
+                 optional_number(gpu.utilization_percent), optional_number(gpu.temperature_c),
+                 optional_number(gpu.power_w), gpu.driver, node.cuda});
+        }
+    }
+    return table;
+}
+
+CellTable collective_table(const CheckReport& report) {
+    struct Group {
+        std::string operation{}, data_type{};
+        std::map<std::vector<std::size_t>, const CollectiveFigure*> largest{};
+    };
+    std::vector<Group> groups;
+    for (const auto& figure : report.collectives) {
+        auto group = std::ranges::find_if(groups, [&](const Group& known) {
+            return known.operation == figure.operation && known.data_type == figure.data_type;
+        });
+        if (group == groups.end()) {
+            group = groups.insert(group, {.operation = figure.operation, .data_type = figure.data_type});
+        }
+        auto& largest = group->largest[figure.nodes];
+        if (largest == nullptr || largest->bytes < figure.bytes) {
+            largest = &figure;
+        }
+    }
+    bool pairs = false;
+    for (const auto& figure : report.collectives) {
+        pairs = pairs || scope_of(figure, report.nodes.size()) == Scope::pair;
+    }
+    const bool several = report.nodes.size() > 1;
+    CellTable table{.columns = {{"OPERATION"}, {"TYPE"}, {"SIZE", Align::right}}};
+    table.columns.push_back({several ? "SLOWEST NODE" : "NODE", Align::right});
+    if (several) {
+        table.columns.push_back({"MEDIAN NODE", Align::right});
+    }
+    if (pairs) {
+        table.columns.push_back({"SLOWEST PAIR", Align::right});
+        table.columns.push_back({"MEDIAN PAIR", Align::right});
+    }
+    if (several) {
+        table.columns.push_back({"ALL NODES", Align::right});
+    }
+    for (const auto& group : groups) {
+        std::vector<const CollectiveFigure*> scopes[3];
+        std::uint64_t bytes = 0;
+        for (const auto& [nodes, figure] : group.largest) {
+            scopes[static_cast<std::size_t>(scope_of(*figure, report.nodes.size()))].push_back(figure);
+            bytes = std::max(bytes, figure->bytes);
+        }
+        std::vector<std::string> row{group.operation, group.data_type, short_size(bytes),
+                                     peak_cell(scopes[0], true)};
+        if (several) {
+            row.push_back(peak_cell(scopes[0], false));
+        }
+        if (pairs) {
+            row.push_back(peak_cell(scopes[1], true));
+            row.push_back(peak_cell(scopes[1], false));
+        }
+        if (several) {
+            row.push_back(peak_cell(scopes[2], false));
+        }
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+bool Matrix::empty() const {
+    return std::ranges::none_of(values, [](const auto& value) { return value.has_value(); });
+}
+
+std::string Matrix::cell(std::size_t from, std::size_t to) const {
+    const auto& value = values[from * names.size() + to];
+    return value ? significant(*value) : "-";
+}
+
+Matrix bandwidth_matrix(const CheckReport& report) {
+    return link_matrix(report, "TCP bandwidth", "Gbit/s",
+                       [](const LinkFigure& link) -> std::optional<double> {
+                           return link.bandwidth ? std::optional(*link.bandwidth * 8 / 1e9) : std::nullopt;
+                       });
+}
+
+Matrix latency_matrix(const CheckReport& report) {
+    auto matrix =
+        link_matrix(report, "TCP round trip", "µs", [](const LinkFigure& link) { return link.latency_us; });
+    matrix.less_is_better = true;
+    matrix.slow.assign(matrix.slow.size(), false); // what is slow is judged by bandwidth
+    return matrix;
+}
+
+Matrix pair_matrix(const CheckReport& report) {
+    auto matrix = square(report, "NCCL all_reduce between two nodes", "GB/s bus bandwidth");
+    matrix.symmetric = true;
+    std::vector<std::uint64_t> largest(matrix.values.size());
+    for (const auto& figure : report.collectives) {
+        if (figure.nodes.size() != 2 || figure.operation != "all_reduce") {
+            continue;
+        }
+        const auto first = figure.nodes[0] * report.nodes.size() + figure.nodes[1];
+        const auto second = figure.nodes[1] * report.nodes.size() + figure.nodes[0];
+        if (figure.bytes > largest[first]) {
+            largest[first] = figure.bytes;
+            matrix.values[first] = matrix.values[second] = figure.bus_bandwidth;
+        }
+    }
+    return matrix;
+}
+
+double median(std::vector<double> values) {
+    if (values.empty()) {
+        return 0;
+    }
+    std::ranges::sort(values);
+    const auto middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::string short_size(std::uint64_t bytes) {
+    static constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    std::size_t unit = 0;
+    auto rest = bytes;
+    while (rest >= 1024 && rest % 1024 == 0 && unit + 1 < std::size(units)) {
+        rest /= 1024;
+        ++unit;
+    }
+    return rest < 1024 ? fmt::format("{} {}", rest, units[unit]) : format_size(Bytes{bytes});
+}
+
+} // namespace dockdist

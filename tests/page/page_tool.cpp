@@ -1,0 +1,25 @@
+// Prints the page of a made-up report, for the browser: page_tool deep|single|wide.
+#include "check/report_page.hpp"
+#include "fakes/check_report.hpp"
+
+#include <cstdio>
+#include <string_view>
+
+int main(int argc, char** argv) {
+    using namespace dockdist;
+    const std::string_view which = argc > 1 ? argv[1] : "";
+    CheckReport report;
+    if (which == "deep") {
+        report = deep_report();
+    } else if (which == "single") {
+        report = single_report();
+    } else if (which == "wide") {
+        report = wide_report(64);
+    } else {
+        std::fputs("usage: page_tool deep|single|wide\n", stderr);
+        return 2;
+    }
+    const auto page = report_page(
+        report, {.cluster = "vision", .time = "2026-11-21 19:40 UTC", .version = "0.1.0", .deep = true});
+    return std::fputs(page.c_str(), stdout) < 0 ? 1 : 0;
+}
