@@ -133,6 +133,12 @@ Task<Attached> attach_to_cluster(Context& context, Secrets secrets) {
     co_return attached;
 }
 
+std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& context, const ImageRef& image) {
+    return [executor = context.executor, image] {
+        return find_registry_auth(executor, image, {.environment = client_environment});
+    };
+}
+
 Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::string& name) {
     std::vector<std::string_view> names;
     for (const auto& node : nodes) {

@@ -4,6 +4,7 @@
 #include "async/interrupts.hpp"
 #include "async/task.hpp"
 #include "core/result.hpp"
+#include "image/registry_auth.hpp"
 #include "observe/observe.hpp"
 #include "report/reporter.hpp"
 #include "spec/cluster_spec.hpp"
@@ -101,6 +102,9 @@ Task<Attached> attach_to_cluster(Context& context, Secrets secrets = Secrets::le
 // The one of `nodes` that `name` means: a node's name or its rank.
 Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::string& name);
 
+// The user's login for the registry of an image, looked for when it is asked for.
+std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& context, const ImageRef& image);
+
 // One function a command, each in a file of its name; all are entered in main's table.
 void add_init(CLI::App& app, Program& program);
 void add_validate(CLI::App& app, Program& program);
@@ -118,6 +122,7 @@ void add_wait(CLI::App& app, Program& program);
 void add_exec(CLI::App& app, Program& program);
 void add_ssh(CLI::App& app, Program& program);
 void add_hostfile(CLI::App& app, Program& program);
+void add_image(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);
 
 } // namespace dockdist

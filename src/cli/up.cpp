@@ -88,6 +88,7 @@ Task<int> run_up(Context& context, Options options) {
     options.up.ready_timeout = *timeout;
     options.up.origin = origin_of(cluster.spec);
     options.up.attempt = unique_id();
+    options.up.registry_auth = registry_auth_of(context, cluster.spec.image.ref);
     const Toolkit toolkit{.tar = toolkit_tar(), .version = std::string(toolkit_version())};
     const auto result = co_await up(cluster.spec, cluster.engines, toolkit, options.up, *context.reporter);
     context.reporter->finish();

@@ -2,6 +2,7 @@
 
 #include "async/run_all.hpp"
 #include "cluster/slowest_step.hpp"
+#include "image/pull_image.hpp"
 #include "plan/labels.hpp"
 #include "report/step.hpp"
 #include "wire/layout.hpp"
@@ -131,39 +132,23 @@ void PlanExecutor::finish_phase(PhaseTiming timing) {
     timings_.push_back(std::move(timing));
 }
 
-Task<Errors> PlanExecutor::pull(const Plan& plan) {
+Task<Errors> PlanExecutor::pull(const Plan& plan, const RegistryAuth& auth) {
     std::set<std::size_t> hosts;
     add_hosts(plan.pulls, hosts);
     return on_hosts("image", as_vector(hosts),
-                    [this, &plan](std::size_t host) { return pull_on(host, plan); });
+                    [this, &plan, &auth](std::size_t host) { return pull_on(host, plan, auth); });
 }
 
-Task<Status> PlanExecutor::pull_on(std::size_t host, const Plan& plan) {
+Task<Status> PlanExecutor::pull_on(std::size_t host, const Plan& plan, const RegistryAuth& auth) {
     for (const auto& pull : plan.pulls) {
-        if (pull.host != host) {
-            continue;
-        }
-        Step step(reporter_, "image", spec_.hosts[host].name.str(), "pull " + pull.image.str());
-        std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> layers;
-        const auto on_progress = [&](const PullProgress& progress) {
-            if (progress.current && progress.total) {
-                layers[progress.layer] = {*progress.current, *progress.total};
+        if (pull.host == host) {
+            const auto& spec = spec_.hosts[host];
+            if (auto status = co_await pull_image(*engines_[host], spec.name.str(), pull.image,
+                                                  spec_.image.platform, auth, reporter_);
+                !status) {
+                co_return status;
             }
-            std::uint64_t current = 0;
-            std::uint64_t total = 0;
-            for (const auto& [layer, bytes] : layers) {
-                current += bytes.first;
-                total += bytes.second;
-            }
-            step.progress(progress.status, current, total);
-        };
-        const auto pulled =
-            co_await engines_[host]->pull_image(pull.image, spec_.image.platform, "", on_progress);
-        if (!pulled) {
-            step.failed(pulled.error().message);
-            co_return pulled.error();
         }
-        step.finished("pulled");
     }
     co_return ok;
 }

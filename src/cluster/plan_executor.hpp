@@ -17,7 +17,7 @@ public:
     PlanExecutor(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, Reporter& reporter);
 
     Task<Observation> observe();
-    Task<Errors> pull(const Plan& plan);
+    Task<Errors> pull(const Plan& plan, const RegistryAuth& auth);
     Task<Errors> create(const Plan& plan); // uploads, removals and creates
     Task<Errors> start(const Plan& plan);
     Task<JoinResult> join(const Plan& plan, std::chrono::milliseconds ready_timeout);
@@ -33,7 +33,7 @@ private:
     Task<Errors> on_hosts(std::string phase, std::vector<std::size_t> hosts, Work work);
 
     void finish_phase(PhaseTiming timing);
-    Task<Status> pull_on(std::size_t host, const Plan& plan);
+    Task<Status> pull_on(std::size_t host, const Plan& plan, const RegistryAuth& auth);
     Task<Status> create_on(std::size_t host, const Plan& plan);
     Task<Status> start_on(std::size_t host, const Plan& plan);
     Task<Status> create_node(const CreateNode& create);

@@ -50,11 +50,11 @@ private:
     Task<Errors> phases(UpResult& result) {
         auto planned = co_await look_and_plan();
         if (planned.errors.empty() && !planned.plan.pulls.empty()) {
-            if (auto errors = co_await executor_.pull(planned.plan); !errors.empty()) {
+            if (auto errors = co_await pull(planned.plan); !errors.empty()) {
                 co_return errors;
             }
+            pulled_ = true;
             planned = co_await look_and_plan(); // the image's own PATH is part of the configuration
-            planned.plan.pulls.clear();
         }
         if (!planned.errors.empty()) {
             co_return planned.errors;
@@ -82,6 +82,18 @@ private:
         co_return co_await join(plan, result);
     }
 
+    Task<Errors> pull(const Plan& plan) {
+        RegistryAuth auth;
+        if (options_.registry_auth) {
+            auto found = co_await options_.registry_auth();
+            if (!found) {
+                co_return Errors{found.error()};
+            }
+            auth = std::move(*found);
+        }
+        co_return co_await executor_.pull(plan, auth);
+    }
+
     Task<PlanResult> look_and_plan() {
         auto observation = co_await executor_.observe();
         if (!observation.errors.empty()) {
@@ -92,7 +104,8 @@ private:
                             {.toolkit_version = executor_.toolkit_version(),
                              .origin = options_.origin,
                              .attempt = options_.attempt,
-                             .take_over = options_.take_over});
+                             .take_over = options_.take_over,
+                             .pulled = pulled_});
     }
 
     Task<std::optional<Error>> lock() {
@@ -145,6 +158,7 @@ private:
     ObservedCluster observed_{};
     std::optional<ContainerId> lock_{};
     bool wrote_ = false;
+    bool pulled_ = false;
 };
 
 } // namespace

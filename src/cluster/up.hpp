@@ -1,10 +1,12 @@
 // up: from what stands on the hosts to what the file says, or back to what stood before.
 #pragma once
 
+#include "image/registry_auth.hpp"
 #include "observe/observe.hpp"
 #include "report/event.hpp"
 
 #include <chrono>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +25,7 @@ struct UpOptions {
     std::string origin{};                           // USER@MACHINE:FILE
     std::string attempt{};                          // unique to this call
     std::chrono::milliseconds ready_timeout{60000}; // how long nodes try to meet each other
+    std::function<Task<Result<RegistryAuth>>()> registry_auth{}; // asked once, when an image is to be pulled
 };
 
 struct PhaseTiming {

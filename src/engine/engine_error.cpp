@@ -18,7 +18,7 @@ struct KnownMessage {
 };
 
 // In order: the first that fits is taken.
-constexpr std::array<KnownMessage, 24> known_messages{{
+constexpr std::array<KnownMessage, 38> known_messages{{
     {"could not select device driver", "install the NVIDIA Container Toolkit on that host (nvidia-ctk "
                                        "runtime configure --runtime=docker, then restart Docker), "
                                        "or write `gpus: none` for it"},
@@ -50,6 +50,26 @@ constexpr std::array<KnownMessage, 24> known_messages{{
     {"unauthorized", "log in to the registry (docker login)"},
     {"manifest unknown", "the registry has no such tag: check `image:`"},
     {"no matching manifest", "the image is not made for that host's architecture: see `image.platform`"},
+    {"no basic auth credentials", "log in to the registry (docker login)"},
+    {"name unknown", "the registry has no such repository: check `image:`"},
+    {"repository name not known", "the registry has no such repository: check `image:`"},
+    {"verification failed", "what arrived is not what its digest says: pull again; if it stays so, the "
+                            "registry or a proxy before it "
+                            "has it damaged"},
+    {"unexpected eof", "the connection to the registry was cut in the middle: run the command again, layers "
+                       "that are complete stay"},
+    {"connection reset by peer", "the connection to the registry was cut: run the command again"},
+    {"server gave http response to https client",
+     "that registry has no TLS: name it in `insecure-registries` of the host's /etc/docker/daemon.json"},
+    {"certificate signed by unknown authority",
+     "put the registry's CA on that host: /etc/docker/certs.d/REGISTRY/ca.crt"},
+    {"connection refused",
+     "nothing listens at that registry's address: is it up, and reachable from that host?"},
+    {"tls handshake timeout", "the registry does not answer that host: check its network and proxy"},
+    {"i/o timeout", "the registry does not answer that host: check its network and proxy"},
+    {"client.timeout exceeded", "the registry does not answer that host: check its network and proxy"},
+    {"too many requests", "the registry limits pulls: log in (docker login), or wait"},
+    {"denied: requested access", "check the image's name, and log in to its registry (docker login)"},
     {"no such image", "pull it on that host, or let dockdist do so (`image.pull: missing`)"},
     {"no such host", "that host cannot resolve the registry's name: check its DNS and network"},
     {"address already in use", "another program holds that port: choose another one in cluster.yaml"},

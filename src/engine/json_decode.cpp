@@ -191,6 +191,7 @@ Result<ImageDetails> decode_image(std::string_view text) {
     image.repo_digests = fields.texts("RepoDigests");
     image.architecture = fields.text("Architecture");
     image.os = fields.text("Os");
+    image.created = fields.text("Created");
     image.size = Bytes{fields.natural("Size")};
     auto root = fields.object("RootFS");
     image.layers = root.texts("Layers");

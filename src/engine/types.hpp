@@ -154,6 +154,7 @@ struct ImageDetails {
     std::vector<std::string> repo_tags{}, repo_digests{};
     std::vector<std::string> layers{}; // RootFS.Layers: comparable between hosts
     std::string architecture{}, os{};
+    std::string created{}; // RFC 3339
     std::vector<std::string> env{};
     std::vector<std::string> entrypoint{}, command{};
     std::string user{}, working_dir{};

@@ -1,6 +1,7 @@
 #include "plan/plan.hpp"
 
 #include "plan/engine_abilities.hpp"
+#include "plan/image_groups.hpp"
 #include "plan/labels.hpp"
 #include "plan/node_config.hpp"
 
@@ -21,6 +22,7 @@ public:
         for (std::size_t host = 0; host < spec_.hosts.size(); ++host) {
             check_host(host);
         }
+        check_image();
         const auto nodes = expand_nodes(spec_);
         for (const auto& node : nodes) {
             plan_node(node);
@@ -56,6 +58,33 @@ private:
                  "the image is for " + image->architecture + ", the host is " + engine.architecture,
                  "pull an image of the host's architecture, or name `image.platform`");
         }
+    }
+
+    // Nodes that run different code under one name fail late and oddly, or train badly.
+    void check_image() {
+        const auto groups = image_groups(observed_);
+        if (!images_differ(groups)) {
+            return;
+        }
+        if (spec_.image.pull == ImageSpec::Pull::always && !context_.pulled) {
+            renew_image_ = true;
+            return;
+        }
+        std::vector<std::string> names;
+        for (const auto& host : spec_.hosts) {
+            names.push_back(host.name.str());
+        }
+        std::string who;
+        for (const auto& group : groups) {
+            who += (who.empty() ? "" : "; ") + to_text(group, names);
+        }
+        result_.errors.push_back(
+            {ErrorKind::conflict, "image " + spec_.image.ref.str(),
+             "it is not the same on every host: " + who,
+             spec_.image.ref.str().find('@') == std::string::npos
+                 ? "let all pull it anew (`image: {ref: …, pull: always}`), or name it by its digest "
+                   "(REPOSITORY@sha256:…); `dockdist image ls` shows more"
+                 : "remove the wrong one with docker rmi; `dockdist image ls` shows more"});
     }
 
     static bool same_architecture(const ImageDetails& image, const EngineInfo& engine) {
@@ -209,17 +238,28 @@ private:
                 result_.warnings.push_back({ErrorKind::config, host_label(spec_.hosts[host]),
                                             std::move(warning.message), std::move(warning.hint)});
             }
-            const bool always = spec_.image.pull == ImageSpec::Pull::always;
             if (!seen(host).image && spec_.image.pull == ImageSpec::Pull::never) {
                 fail(host, ErrorKind::not_found, "the image " + spec_.image.ref.str() + " is not there",
                      "bring it there with docker pull or docker load, or drop `pull: never`");
-            } else if (!seen(host).image || always) {
-                result_.plan.pulls.push_back(
-                    {host, spec_.image.ref, always ? "pull: always" : "the host lacks it"});
+            } else {
+                plan_pull(host);
             }
             if (!seen(host).toolkit_there) {
                 result_.plan.uploads.push_back(upload_to(host));
             }
+        }
+        for (std::size_t host = 0; renew_image_ && host < spec_.hosts.size(); ++host) {
+            if (!creating.contains(host)) {
+                plan_pull(host);
+            }
+        }
+    }
+
+    void plan_pull(std::size_t host) {
+        const bool always = spec_.image.pull == ImageSpec::Pull::always;
+        if (!context_.pulled && (!seen(host).image || always)) {
+            result_.plan.pulls.push_back(
+                {host, spec_.image.ref, always ? "pull: always" : "the host lacks it"});
         }
     }
 
@@ -264,6 +304,7 @@ private:
     PlanResult result_{};
     std::map<NodeName, ContainerId> ids_{}; // containers that stay
     bool rejoin_ = false;
+    bool renew_image_ = false; // on every host
 };
 
 } // namespace

@@ -75,6 +75,7 @@ struct PlanContext {
     std::string origin{};   // USER@MACHINE:FILE
     std::string attempt{};  // unique to this `up`
     bool take_over = false; // a cluster of this name that somebody else made may be changed
+    bool pulled = false;    // what the first plan said about the image has been done
 };
 
 // Errors: conflict when a cluster of that name was made from elsewhere and differs; config when an engine

@@ -101,6 +101,12 @@ std::string transfer_text(const ProgressStep& step) {
     }
     if (step.bytes_per_second > 0) {
         text += ", " + format_size(Bytes{step.bytes_per_second}) + "/s";
+        if (step.total && *step.total > *step.current) {
+            const auto left = (*step.total - *step.current) / step.bytes_per_second + 1;
+            text += ", " +
+                    (left < 60 ? std::to_string(left) + " s" : format_duration(std::chrono::seconds(left))) +
+                    " left";
+        }
     }
     return text;
 }

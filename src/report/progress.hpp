@@ -61,7 +61,7 @@ private:
         rows_{}; // phase → subject → index
 };
 
-// "12.0 MiB of 40.0 MiB, 11.0 MiB/s"; empty for a step that counts no bytes or has ended.
+// "12.0 MiB of 40.0 MiB, 11.0 MiB/s, 3 s left"; empty for a step that counts no bytes or has ended.
 std::string transfer_text(const ProgressStep& step);
 
 } // namespace dockdist

@@ -110,6 +110,7 @@ public:
     // What a pull brings: progress messages, then the image is there. Without: pulling is refused
     // (not_found).
     void on_pull(const std::string& reference, std::vector<PullProgress> messages = {});
+    std::string registry_auth{}; // of the last pull
 
     void append_log(const std::string& name, const std::string& text);
     // The main process ends: state, exit code, a "die" event, the end of followed logs.

@@ -313,8 +313,9 @@ Task<Result<ImageDetails>> FakeEngine::inspect_image(ImageRef ref) {
     co_return found->second;
 }
 
-Task<Status> FakeEngine::pull_image(ImageRef ref, std::string, std::string,
+Task<Status> FakeEngine::pull_image(ImageRef ref, std::string, std::string auth,
                                     std::function<void(const PullProgress&)> on_progress) {
+    registry_auth = std::move(auth);
     const std::string call = "pull_image " + ref.str();
     const auto begun = co_await begin(call);
     if (!begun) {

@@ -343,3 +343,46 @@ TEST_CASE("a node's own error keeps its message and hint") {
     CHECK(result.errors[0].message == "port 2222 is in use");
     CHECK(result.errors[0].hint == "choose another");
 }
+
+TEST_CASE("the login for the registry is asked for once, and only when something is to be pulled") {
+    FakeCluster cluster(2);
+    int asked = 0;
+    cluster.options.registry_auth = [&]() -> Task<Result<RegistryAuth>> {
+        ++asked;
+        co_return RegistryAuth{.header = "bG9naW4=", .registry = "docker.io", .source = "config.json"};
+    };
+    cluster.up();
+    CHECK(asked == 0);
+    FakeCluster lacking(2);
+    for (auto* engine : lacking.fakes) {
+        engine->images.clear();
+        engine->on_pull("train:1");
+    }
+    lacking.options.registry_auth = cluster.options.registry_auth;
+    CHECK(lacking.up().errors.empty());
+    CHECK(asked == 1);
+    CHECK(lacking.fakes[1]->registry_auth == "bG9naW4=");
+}
+
+TEST_CASE("a login that cannot be read ends up before anything is made") {
+    FakeCluster cluster(1);
+    cluster.fakes[0]->images.clear();
+    cluster.options.registry_auth = []() -> Task<Result<RegistryAuth>> {
+        co_return Error{ErrorKind::config, "config.json", "it is not a JSON object", ""};
+    };
+    const auto result = cluster.up();
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].where == "config.json");
+    CHECK(cluster.fakes[0]->writing_calls().empty());
+}
+
+TEST_CASE("a pull that the registry refuses names the login it came with") {
+    FakeCluster cluster(1);
+    cluster.fakes[0]->images.clear(); // no on_pull: access denied
+    cluster.options.registry_auth = []() -> Task<Result<RegistryAuth>> {
+        co_return RegistryAuth{.registry = "docker.io", .source = "/home/a/.docker/config.json"};
+    };
+    const auto result = cluster.up();
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].hint.starts_with("/home/a/.docker/config.json has no login for docker.io"));
+}

@@ -58,8 +58,8 @@ TEST_CASE("a long transfer shows life in a pipe every ten seconds and no oftener
                            .current = second << 20U,
                            .total = std::uint64_t{100} << 20U});
     }
-    CHECK(plain.text() == "node-0: image: pulling 11.0 MiB of 100.0 MiB, 1.0 MiB/s\n"
-                          "node-0: image: pulling 21.0 MiB of 100.0 MiB, 1.0 MiB/s\n");
+    CHECK(plain.text() == "node-0: image: pulling 11.0 MiB of 100.0 MiB, 1.0 MiB/s, 1 min 30 s left\n"
+                          "node-0: image: pulling 21.0 MiB of 100.0 MiB, 1.0 MiB/s, 1 min 20 s left\n");
 }
 
 TEST_CASE("verbose plain output tells of starts") {

@@ -92,7 +92,7 @@ TEST_CASE("a transfer shows bytes and speed") {
     terminal.on(progress(16), 1s);
     terminal.on(progress(32), 1s);
     CHECK(terminal.shown() == "⠙ image  0 of 1  2.00 s\n"
-                              "  ⠙ node-0  pulling  32.0 MiB of 64.0 MiB, 16.0 MiB/s  2.00 s\n");
+                              "  ⠙ node-0  pulling  32.0 MiB of 64.0 MiB, 16.0 MiB/s, 3 s left  2.00 s\n");
 }
 
 TEST_CASE("a phase that has ended is one line, and failures keep theirs") {

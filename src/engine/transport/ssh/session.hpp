@@ -9,8 +9,8 @@
 
 #include "async/async_event.hpp"
 #include "async/limiter.hpp"
+#include "engine/child_process.hpp"
 #include "engine/transport/byte_stream.hpp"
-#include "engine/transport/ssh/child_process.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>

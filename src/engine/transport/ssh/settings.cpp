@@ -2,7 +2,7 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "engine/transport/ssh/child_process.hpp"
+#include "engine/child_process.hpp"
 #include "engine/transport/ssh/commons.hpp"
 
 #include <fmt/format.h>
@@ -268,7 +268,11 @@ Task<Result<SshSettings>> read_ssh_settings(boost::asio::any_io_executor executo
         if (answer.error().kind == ErrorKind::not_found) {
             co_return parse_ssh_settings("", address, ssh_surroundings());
         }
-        co_return answer.error();
+        auto error = answer.error();
+        if (error.kind == ErrorKind::timeout) {
+            error.hint = "does a `Match exec` of your ssh configuration hang?";
+        }
+        co_return error;
     }
     if (answer->exit_code != 0) {
         co_return Error{ErrorKind::config, "",

@@ -1,4 +1,4 @@
-// Programs that ssh:// needs beside itself: `ssh -G`, and the proxy that a connection may go through.
+// Programs that are run beside dockdist: `ssh -G`, the proxy of a connection, docker's credential helpers.
 #pragma once
 
 #include "async/task.hpp"
@@ -45,8 +45,10 @@ struct ProgramAnswer {
     std::string complaint{}; // the last line of stderr
     int exit_code = 0;
 };
-// What it writes to stdout until it closes that. Errors: as start(), and timeout.
+// What it writes to stdout until it closes that, given `input` as its whole stdin. Errors: as start(), and
+// timeout.
 Task<Result<ProgramAnswer>> run_and_read(boost::asio::any_io_executor executor,
-                                         std::vector<std::string> command, std::chrono::milliseconds limit);
+                                         std::vector<std::string> command, std::chrono::milliseconds limit,
+                                         std::string input = {});
 
 } // namespace dockdist

@@ -1,4 +1,4 @@
-#include "engine/transport/ssh/child_process.hpp"
+#include "engine/child_process.hpp"
 
 #include "async/with_timeout.hpp"
 #include "core/text.hpp"
@@ -128,9 +128,14 @@ std::string ChildProcess::complaint() const {
 
 namespace {
 
-Task<Result<ProgramAnswer>> read_to_the_end(std::unique_ptr<ChildProcess> child) {
+Task<Result<ProgramAnswer>> read_to_the_end(std::unique_ptr<ChildProcess> child, std::string input) {
     ProgramAnswer answer;
     std::array<char, 16384> buffer{};
+    // A program that does not read what it is given says so by its answer.
+    co_await boost::asio::async_write(child->socket(), boost::asio::buffer(input),
+                                      boost::asio::as_tuple(boost::asio::use_awaitable));
+    boost::system::error_code ignored;
+    ignored = child->socket().shutdown(stream_protocol::socket::shutdown_send, ignored);
     int signal = SIGKILL;
     while (answer.output.size() < longest_output) {
         const auto [error, count] = co_await child->socket().async_read_some(
@@ -150,14 +155,14 @@ Task<Result<ProgramAnswer>> read_to_the_end(std::unique_ptr<ChildProcess> child)
 } // namespace
 
 Task<Result<ProgramAnswer>> run_and_read(boost::asio::any_io_executor executor,
-                                         std::vector<std::string> command, std::chrono::milliseconds limit) {
+                                         std::vector<std::string> command, std::chrono::milliseconds limit,
+                                         std::string input) {
     auto child = ChildProcess::start(executor, command);
     if (!child) {
         co_return child.error();
     }
-    const Error timeout{ErrorKind::timeout, "", fmt::format("`{}` does not end", shell_join(command)),
-                        "does a `Match exec` of your ssh configuration hang?"};
-    co_return co_await with_timeout(read_to_the_end(std::move(*child)), limit, timeout);
+    const Error timeout{ErrorKind::timeout, "", fmt::format("`{}` does not end", shell_join(command)), ""};
+    co_return co_await with_timeout(read_to_the_end(std::move(*child), std::move(input)), limit, timeout);
 }
 
 } // namespace dockdist

@@ -1,0 +1,167 @@
+#include "image/docker_config.hpp"
+
+#include "image/registry_name.hpp"
+
+#include <nlohmann/json.hpp>
+#include <openssl/evp.h>
+
+#include <algorithm>
+
+namespace dockdist {
+namespace {
+
+Error malformed(std::string what) {
+    return {ErrorKind::config, "", std::move(what),
+            "log in anew with `docker login`, which writes the file again"};
+}
+
+std::string text_of(const nlohmann::json& object, const char* name) {
+    const auto found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+Result<RegistryLogin> parse_login(const std::string& key, const nlohmann::json& entry) {
+    if (!entry.is_object()) {
+        return malformed("`auths` has something for " + key + " that is not an object");
+    }
+    RegistryLogin login{.user = text_of(entry, "username"),
+                        .password = text_of(entry, "password"),
+                        .identity_token = text_of(entry, "identitytoken"),
+                        .registry_token = text_of(entry, "registrytoken")};
+    if (const auto encoded = text_of(entry, "auth"); !encoded.empty()) {
+        const auto decoded = from_base64(encoded);
+        const auto colon = decoded ? decoded->find(':') : std::string::npos;
+        if (colon == std::string::npos || colon == 0) {
+            return malformed("the `auth` of " + key + " is not base64 of USER:PASSWORD");
+        }
+        login.user = decoded->substr(0, colon);
+        login.password = decoded->substr(colon + 1);
+        while (login.password.ends_with('\0')) { // as docker does
+            login.password.pop_back();
+        }
+    }
+    return login;
+}
+
+bool is_empty(const RegistryLogin& login) {
+    return login == RegistryLogin{};
+}
+
+} // namespace
+
+Result<DockerConfig> parse_docker_config(std::string_view json) {
+    DockerConfig config;
+    if (std::ranges::all_of(json, [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; })) {
+        return config;
+    }
+    const auto value = nlohmann::json::parse(json, nullptr, false);
+    if (!value.is_object()) {
+        return malformed("it is not a JSON object");
+    }
+    config.store = text_of(value, "credsStore");
+    if (const auto helpers = value.find("credHelpers"); helpers != value.end() && helpers->is_object()) {
+        for (const auto& [registry, helper] : helpers->items()) {
+            if (helper.is_string()) {
+                config.helpers[registry] = helper.get<std::string>();
+            }
+        }
+    }
+    const auto auths = value.find("auths");
+    if (auths == value.end() || auths->is_null()) {
+        return config;
+    }
+    if (!auths->is_object()) {
+        return malformed("`auths` is not an object");
+    }
+    for (const auto& [key, entry] : auths->items()) {
+        auto login = parse_login(key, entry);
+        if (!login) {
+            return login.error();
+        }
+        config.logins[key] = std::move(*login);
+    }
+    return config;
+}
+
+std::string helper_for(const DockerConfig& config, const std::string& registry) {
+    if (const auto exact = config.helpers.find(credentials_key(registry)); exact != config.helpers.end()) {
+        return exact->second;
+    }
+    for (const auto& [key, helper] : config.helpers) {
+        if (registry_of_key(key) == registry) {
+            return helper;
+        }
+    }
+    return config.store;
+}
+
+std::optional<RegistryLogin> login_in_file(const DockerConfig& config, const std::string& registry) {
+    const auto exact = config.logins.find(credentials_key(registry));
+    if (exact != config.logins.end() && !is_empty(exact->second)) {
+        return exact->second;
+    }
+    for (const auto& [key, login] : config.logins) {
+        if (registry_of_key(key) == registry && !is_empty(login)) {
+            return login;
+        }
+    }
+    return std::nullopt;
+}
+
+Result<RegistryLogin> parse_helper_answer(std::string_view json) {
+    const auto value = nlohmann::json::parse(json, nullptr, false);
+    if (!value.is_object() || text_of(value, "Secret").empty()) {
+        return Error{ErrorKind::protocol, "", "its answer is not the JSON of a credential helper", ""};
+    }
+    const auto user = text_of(value, "Username");
+    if (user == "<token>") {
+        return RegistryLogin{.identity_token = text_of(value, "Secret")};
+    }
+    return RegistryLogin{.user = user, .password = text_of(value, "Secret")};
+}
+
+std::string registry_auth_header(const RegistryLogin& login, const std::string& server) {
+    nlohmann::json json{{"serveraddress", server}};
+    const auto add = [&](const char* name, const std::string& value) {
+        if (!value.empty()) {
+            json[name] = value;
+        }
+    };
+    add("username", login.user);
+    add("password", login.password);
+    add("identitytoken", login.identity_token);
+    add("registrytoken", login.registry_token);
+    return to_base64url(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+Result<std::string> from_base64(std::string_view text) {
+    std::string clean(text);
+    std::erase_if(clean, [](char c) { return c == '\n' || c == '\r'; });
+    if (clean.size() % 4 != 0) {
+        return malformed("not base64");
+    }
+    std::string bytes(clean.size() / 4 * 3, '\0');
+    const int count = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                        reinterpret_cast<const unsigned char*>(clean.data()),
+                                        static_cast<int>(clean.size()));
+    const auto padding = static_cast<std::size_t>(
+        std::ranges::count(clean.substr(clean.size() - std::min<std::size_t>(clean.size(), 2)), '='));
+    if (count < 0) {
+        return malformed("not base64");
+    }
+    bytes.resize(static_cast<std::size_t>(count) - padding);
+    return bytes;
+}
+
+std::string to_base64url(std::string_view bytes) {
+    std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
+    const int count = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                        reinterpret_cast<const unsigned char*>(bytes.data()),
+                                        static_cast<int>(bytes.size()));
+    text.resize(static_cast<std::size_t>(count));
+    std::ranges::replace(text, '+', '-');
+    std::ranges::replace(text, '/', '_');
+    return text;
+}
+
+} // namespace dockdist

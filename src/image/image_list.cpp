@@ -1,0 +1,109 @@
+#include "image/image_list.hpp"
+
+#include "async/run_all.hpp"
+#include "core/units.hpp"
+#include "plan/plan.hpp"
+#include "report/table.hpp"
+
+#include <fmt/format.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <array>
+
+namespace dockdist {
+namespace {
+
+std::string sha256_digest(std::string_view text) {
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> hash{};
+    ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), hash.data());
+    std::string digest = "sha256:";
+    for (const auto byte : hash) {
+        digest += fmt::format("{:02x}", byte);
+    }
+    return digest;
+}
+
+Task<Result<ImageRow>> look(ContainerEngine& engine, const HostSpec& host, ImageRef ref) {
+    ImageRow row{.host = host.name.str(), .reached = true};
+    auto image = co_await engine.inspect_image(ref);
+    if (image) {
+        row.chain_id = chain_id(image->layers);
+        row.image = std::move(*image);
+    } else if (image.error().kind != ErrorKind::not_found) {
+        auto error = image.error();
+        error.where = host_label(host);
+        co_return error;
+    }
+    co_return row;
+}
+
+std::vector<std::string> cells_of(const ImageRow& row, const std::string& ref) {
+    if (!row.reached || !row.image) {
+        return {row.host, row.reached ? "absent" : "unreachable", "-", "-", "-", "-", "-"};
+    }
+    const auto& image = *row.image;
+    const auto& created = image.created;
+    return {row.host,
+            ref,
+            short_image_id(image.id),
+            row.chain_id.empty() ? "-" : short_image_id(row.chain_id),
+            format_size(image.size),
+            image.architecture.empty() ? "-" : image.architecture,
+            created.size() < 16 ? "-" : created.substr(0, 10) + " " + created.substr(11, 5)};
+}
+
+} // namespace
+
+std::string chain_id(const std::vector<std::string>& diff_ids) {
+    std::string chain;
+    for (const auto& diff_id : diff_ids) {
+        chain = chain.empty() ? diff_id : sha256_digest(chain + " " + diff_id);
+    }
+    return chain;
+}
+
+bool ImageList::same_everywhere() const {
+    return errors.empty() && !images_differ(groups) &&
+           std::ranges::all_of(rows, [](const ImageRow& row) { return row.image.has_value(); });
+}
+
+Task<ImageList> list_images(const ClusterSpec& spec, const Engines& engines) {
+    std::vector<Task<Result<ImageRow>>> tasks;
+    for (std::size_t host = 0; host < engines.size(); ++host) {
+        tasks.push_back(look(*engines[host], spec.hosts[host], spec.image.ref));
+    }
+    auto rows = co_await run_all(std::move(tasks));
+    ImageList list{.ref = spec.image.ref};
+    ObservedCluster cluster;
+    for (std::size_t host = 0; host < rows.size(); ++host) {
+        if (rows[host]) {
+            list.rows.push_back(std::move(*rows[host]));
+        } else {
+            list.rows.push_back({.host = spec.hosts[host].name.str()});
+            list.errors.push_back(rows[host].error());
+        }
+        cluster.hosts.push_back({.image = list.rows.back().image});
+    }
+    list.groups = image_groups(cluster);
+    co_return list;
+}
+
+std::string to_text(const ImageList& list) {
+    Table table({{"HOST"}, {"IMAGE"}, {"ID"}, {"LAYERS"}, {"SIZE", Align::right}, {"ARCH"}, {"CREATED"}});
+    std::vector<std::string> names;
+    for (const auto& row : list.rows) {
+        table.add_row(cells_of(row, list.ref.str()));
+        names.push_back(row.host);
+    }
+    auto text = table.to_text();
+    if (images_differ(list.groups)) {
+        text += "\nit is not the same on every host:\n";
+        for (const auto& group : list.groups) {
+            text += "  " + to_text(group, names) + "\n";
+        }
+    }
+    return text;
+}
+
+} // namespace dockdist

@@ -1,0 +1,37 @@
+// What each host has of the cluster's image.
+#pragma once
+
+#include "observe/observe.hpp"
+#include "plan/image_groups.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+struct ImageRow {
+    std::string host{};
+    bool reached = false;
+    std::optional<ImageDetails> image{};
+    std::string chain_id{}; // of all layers (OCI image-spec, "sha256:…"): equal where the layers are
+};
+
+struct ImageList {
+    ImageRef ref{};
+    std::vector<ImageRow> rows{}; // in the order of ClusterSpec::hosts
+    std::vector<ImageGroup> groups{};
+    Errors errors{}; // of hosts that could not be asked
+
+    bool same_everywhere() const; // every host has it, and the same one (by architecture)
+};
+
+// One read a host, all side by side.
+Task<ImageList> list_images(const ClusterSpec& spec, const Engines& engines);
+
+// A table, and below it who has what where the hosts differ.
+std::string to_text(const ImageList& list);
+
+std::string chain_id(const std::vector<std::string>& diff_ids);
+
+} // namespace dockdist

@@ -1,0 +1,159 @@
+#include "image/registry_auth.hpp"
+
+#include "core/text.hpp"
+#include "engine/child_process.hpp"
+#include "image/docker_config.hpp"
+#include "image/registry_name.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace dockdist {
+namespace {
+
+constexpr std::string_view not_in_the_keychain = "credentials not found in native keychain";
+
+std::string config_file(const AuthSurroundings& surroundings) {
+    if (const auto folder = surroundings.environment("DOCKER_CONFIG"); folder && !folder->empty()) {
+        return *folder + "/config.json";
+    }
+    return surroundings.environment("HOME").value_or("") + "/.docker/config.json";
+}
+
+Result<DockerConfig> parse_at(std::string_view json, const std::string& where) {
+    auto config = parse_docker_config(json);
+    if (!config) {
+        auto error = config.error();
+        error.where = where;
+        return error;
+    }
+    return config;
+}
+
+Result<DockerConfig> read_config(const std::string& path) {
+    std::error_code missing;
+    if (!std::filesystem::exists(path, missing)) {
+        return DockerConfig{};
+    }
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file) {
+        return Error{ErrorKind::config, path, "cannot be read",
+                     "is it yours? docker's command line needs it, too"};
+    }
+    return parse_at(text, path);
+}
+
+// A helper's name comes from a file: it may not lead out of PATH.
+bool is_helper_name(const std::string& name) {
+    return !name.empty() && name.find_first_of("/\\") == std::string::npos;
+}
+
+Task<Result<std::optional<RegistryLogin>>> ask_helper(boost::asio::any_io_executor executor, std::string name,
+                                                      std::string file, std::string server,
+                                                      std::chrono::milliseconds limit) {
+    const auto program = "docker-credential-" + name;
+    if (!is_helper_name(name)) {
+        co_return Error{ErrorKind::config, file,
+                        "`" + printable(name) + "` is not a credential helper's name", ""};
+    }
+    const auto answer = co_await run_and_read(executor, {program, "get"}, limit, server);
+    if (!answer) {
+        auto error = answer.error();
+        error.where = program;
+        if (error.kind == ErrorKind::not_found) {
+            error.message = "this program is not there, and " + file + " names it";
+            error.hint = "install it, or take it out of `credsStore` and `credHelpers` and log in anew";
+        } else if (error.kind == ErrorKind::timeout) {
+            error.hint = "does it wait for something to be unlocked? `echo " + server + " | " + program +
+                         " get` shows it";
+        }
+        co_return error;
+    }
+    const auto said =
+        answer->output.find_first_not_of(" \r\n\t") == std::string::npos ? answer->complaint : answer->output;
+    if (answer->exit_code != 0) {
+        if (said.find(not_in_the_keychain) != std::string::npos) {
+            co_return std::optional<RegistryLogin>();
+        }
+        co_return Error{ErrorKind::engine, program,
+                        fmt::format("exited with {}: {}", answer->exit_code,
+                                    printable(said.substr(0, std::min(said.find('\n'), std::size_t{300})))),
+                        "log in anew with `docker login " + registry_of_key(server) + "`"};
+    }
+    const auto login = parse_helper_answer(answer->output);
+    if (!login) {
+        auto error = login.error();
+        error.where = program;
+        error.hint = "`echo " + server + " | " + program + " get` shows it";
+        co_return error;
+    }
+    co_return std::optional<RegistryLogin>(*login);
+}
+
+} // namespace
+
+std::string refused_login_hint(const std::string& message, const RegistryAuth& auth) {
+    std::string lower(message);
+    std::ranges::transform(lower, lower.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto says = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
+    const auto login =
+        auth.registry == docker_hub ? std::string("docker login") : "docker login " + auth.registry;
+    if (says("toomanyrequests") || says("429 too many requests")) {
+        return auth.header.empty()
+                   ? fmt::format(
+                         "the registry limits pulls without a login: `{}` on this machine, then again", login)
+                   : "the registry limits pulls: wait, or bring the image another way (docker load)";
+    }
+    if (!says("unauthorized") && !says("no basic auth credentials") && !says("access denied") &&
+        !says("access to the resource is denied") && !says("access forbidden") && !says("401 ")) {
+        return "";
+    }
+    return auth.header.empty()
+               ? fmt::format("{} has no login for {}: `{}` on this machine, or check the image's name",
+                             auth.source, auth.registry, login)
+               : fmt::format("{} refused the login from {}: `{}` again, or check the image's name",
+                             auth.registry, auth.source, login);
+}
+
+Task<Result<RegistryAuth>> find_registry_auth(boost::asio::any_io_executor executor, ImageRef image,
+                                              AuthSurroundings surroundings) {
+    const auto registry = registry_of(image);
+    const auto server = credentials_key(registry);
+    RegistryAuth auth{.registry = registry, .source = config_file(surroundings)};
+    if (const auto given = surroundings.environment("DOCKER_AUTH_CONFIG"); given && !given->empty()) {
+        const auto config = parse_at(*given, "DOCKER_AUTH_CONFIG");
+        if (!config) {
+            co_return config.error();
+        }
+        if (const auto login = login_in_file(*config, registry)) {
+            auth.source = "DOCKER_AUTH_CONFIG";
+            auth.header = registry_auth_header(*login, server);
+            co_return auth;
+        }
+    }
+    const auto config = read_config(auth.source);
+    if (!config) {
+        co_return config.error();
+    }
+    auto login = login_in_file(*config, registry);
+    if (const auto helper = helper_for(*config, registry); !helper.empty()) {
+        auto told = co_await ask_helper(executor, helper, auth.source, server, surroundings.helper_limit);
+        if (!told) {
+            co_return told.error();
+        }
+        login = std::move(*told);
+        auth.source = "docker-credential-" + helper;
+    }
+    if (login) {
+        auth.header = registry_auth_header(*login, server);
+    }
+    co_return auth;
+}
+
+} // namespace dockdist

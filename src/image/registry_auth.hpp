@@ -1,0 +1,36 @@
+// The user's own login for the registry of an image: from DOCKER_AUTH_CONFIG, or docker's config.json and the
+// credential helpers that it names.
+#pragma once
+
+#include "async/task.hpp"
+#include "core/names.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace dockdist {
+
+struct RegistryAuth {
+    std::string header{};   // X-Registry-Auth; empty: nobody is logged in to that registry
+    std::string registry{}; // "ghcr.io"
+    std::string source{};   // where the login stands, or was looked for: "/root/.docker/config.json"
+};
+
+// What to do about a pull that the registry refused to that login; empty when the message is no such refusal.
+std::string refused_login_hint(const std::string& message, const RegistryAuth& auth);
+
+struct AuthSurroundings {
+    std::function<std::optional<std::string>(const std::string&)> environment{};
+    std::chrono::milliseconds helper_limit{60'000}; // a helper may ask the user
+};
+
+// A missing file, or one without that registry, is no error. Errors: config (the file is malformed), and what
+// a helper does wrong: not_found, timeout, engine; `where` is the file or the helper.
+Task<Result<RegistryAuth>> find_registry_auth(boost::asio::any_io_executor executor, ImageRef image,
+                                              AuthSurroundings surroundings);
+
+} // namespace dockdist

@@ -1,0 +1,58 @@
+#include "plan/image_groups.hpp"
+
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace dockdist {
+
+std::vector<ImageGroup> image_groups(const ObservedCluster& cluster) {
+    std::vector<ImageGroup> groups;
+    for (std::size_t host = 0; host < cluster.hosts.size(); ++host) {
+        const auto& image = cluster.hosts[host].image;
+        if (!image) {
+            continue;
+        }
+        const auto same = std::ranges::find_if(groups, [&](const ImageGroup& group) {
+            return group.image.layers == image->layers && group.image.architecture == image->architecture;
+        });
+        if (same == groups.end()) {
+            groups.push_back({*image, {host}});
+        } else {
+            same->hosts.push_back(host);
+        }
+    }
+    return groups;
+}
+
+bool images_differ(const std::vector<ImageGroup>& groups) {
+    std::set<std::string> architectures;
+    return std::ranges::any_of(groups, [&](const ImageGroup& group) {
+        return !architectures.insert(group.image.architecture).second;
+    });
+}
+
+std::string to_text(const ImageGroup& group, const std::vector<std::string>& host_names) {
+    std::vector<std::string> names;
+    for (const auto host : group.hosts) {
+        names.push_back(host_names[host]);
+    }
+    const auto& created = group.image.created; // RFC 3339
+    return fmt::format("{} {} {} ({}{})", fmt::join(names, ", "), names.size() == 1 ? "has" : "have",
+                       short_image_id(group.image.id),
+                       created.size() < 16 ? ""
+                                           : fmt::format("made {} {}, ", printable(created.substr(0, 10)),
+                                                         printable(created.substr(11, 5))),
+                       format_size(group.image.size));
+}
+
+std::string short_image_id(const std::string& id) {
+    const auto colon = id.find(':');
+    return printable(id.substr(colon == std::string::npos ? 0 : colon + 1, 12));
+}
+
+} // namespace dockdist

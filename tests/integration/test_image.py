@@ -1,0 +1,170 @@
+"""The same image on every host, from a real registry with the user's own login."""
+
+import base64
+import json
+import os
+import pathlib
+
+from harness import assert_in, cluster
+from registry import PASSWORD, USER, new_image, registry
+
+
+def docker_config(folder, **content):
+    """A folder for DOCKER_CONFIG."""
+    made = pathlib.Path(folder) / "docker-config"
+    made.mkdir(exist_ok=True)
+    (made / "config.json").write_text(json.dumps(content))
+    return str(made)
+
+
+def login(name, user=USER, password=PASSWORD):
+    return {"auths": {name: {"auth": base64.b64encode(f"{user}:{password}".encode()).decode()}}}
+
+
+def layers(engine, ref):
+    return engine.get(f"/v1.40/images/{ref}/json")["RootFS"]["Layers"]
+
+
+def test_up_pulls_from_a_registry_with_the_users_login(lab):
+    with registry(lab) as r, cluster(lab, "t-pull") as c:
+        image = r.push(new_image(r, "t-pull/train"), "train:1")
+        want = layers(lab.engines[0], "t-pull/train:latest")
+        r.forget("t-pull/train:latest")
+        try:
+            c.write(image=image)
+            assert c.run("image", "ls", code=1).stdout.count("absent") == 2
+            up = c.run("up", DOCKER_CONFIG=docker_config(c.folder, **login(r.name)))
+            for node in ("node-0", "node-1"):
+                assert_in(f"{node}: image: pulled", up.stderr)
+            assert [layers(engine, image) for engine in lab.engines[:2]] == [want, want]
+            listed = json.loads(c.run("image", "ls", "-o", "json").stdout)
+            assert listed["same"] and [host["layers"] for host in listed["hosts"]] == [want, want], listed
+            assert len({host["chain_id"] for host in listed["hosts"]}) == 1
+        finally:
+            c.run("down")
+            r.forget(image)
+
+
+def test_a_credential_helper_and_an_identity_token_are_asked_for_a_login(lab):
+    with registry(lab) as r, cluster(lab, "t-helper") as c:
+        image = r.push("dockdist-lab/busybox", "bare:1")
+        programs = c.folder / "bin"
+        programs.mkdir()
+        helper = programs / "docker-credential-lab"
+        helper.write_text(f"#!/bin/sh\nread server\necho \"$1 $server\" >>{c.folder}/asked\n"
+                          f"echo '{json.dumps({'ServerURL': r.name, 'Username': USER, 'Secret': PASSWORD})}'\n")
+        helper.chmod(0o755)
+        environment = {"DOCKER_CONFIG": docker_config(c.folder, credHelpers={r.name: "lab"}),
+                       "PATH": f"{programs}:{os.environ['PATH']}"}
+        try:
+            c.write(image=image).run("up", **environment)
+            assert (c.folder / "asked").read_text() == f"get {r.name}\n"  # once, however many hosts
+            c.run("down")
+            r.forget(image)
+            helper.write_text("#!/bin/sh\necho the keychain is locked\nexit 1\n")
+            refused = c.run("up", code=1, **environment)
+            assert_in("docker-credential-lab: exited with 1: the keychain is locked", refused.stderr)
+            c.assert_clean()
+        finally:
+            c.run("down")
+            r.forget(image)
+
+
+def test_a_refused_login_is_told_with_its_hosts_and_where_the_login_stands(lab):
+    with registry(lab) as r, cluster(lab, "t-refused") as c:
+        image = r.push("dockdist-lab/busybox", "bare:1")
+        c.write(image=image)
+        config = docker_config(c.folder, **login(r.name, password="wrong"))
+        refused = c.run("up", code=1, DOCKER_CONFIG=config)
+        for node in ("node-0", "node-1"):
+            assert_in(f"error: {node} (tcp://", refused.stderr)
+        assert_in(f"{r.name} refused the login from {config}/config.json: `docker login {r.name}` again", refused.stderr)
+        assert "wrong" not in refused.stderr
+        anonymous = c.run("up", code=1, DOCKER_CONFIG=docker_config(c.folder))
+        assert_in(f"{config}/config.json has no login for {r.name}", anonymous.stderr)
+        c.assert_clean()
+
+
+def test_what_a_registry_does_wrong_is_told_and_leaves_nothing_half_there(lab):
+    with registry(lab) as r, cluster(lab, "t-faults") as c:
+        r.push(new_image(r, "t-faults/train"), "train:1")
+        r.forget("t-faults/train:latest")
+        environment = {"DOCKER_CONFIG": docker_config(c.folder, **login(r.faulty_name))}
+        image = f"{r.faulty_name}/train:1"
+        try:
+            missing = c.write(image=f"{r.faulty_name}/train:2").run("up", code=1, **environment)
+            assert_in("the registry has no such tag: check `image:`", missing.stderr)
+            c.write(image=image)
+            r.fault = lambda path: "limit" if "/manifests/" in path else None
+            assert_in("the registry limits pulls", c.run("up", code=1, **environment).stderr)
+            r.fault = lambda path: "damage" if "/blobs/" in path else None
+            damaged = c.run("up", code=1, **environment)
+            assert_in("what arrived is not what its digest says", damaged.stderr)
+            c.assert_clean()
+            for engine in lab.engines[:2]:
+                assert engine.call("GET", f"/v1.40/images/{image}/json")[0] == 404
+            cut = []  # once a blob: the engines go on where they were
+            r.fault = lambda path: "cut" if "/blobs/" in path and path not in cut and not cut.append(path) else None
+            assert_in("is up: 2 nodes", c.run("up", **environment).stdout)
+            assert cut
+        finally:
+            c.run("down")
+            r.forget(image)
+
+
+def test_a_full_disk_during_a_pull_is_told_with_its_host(lab):
+    with registry(lab) as r, cluster(lab, "t-full-pull") as c:
+        image = r.push(new_image(r, "t-full/train", size=24 << 20), "train:1")
+        r.forget("t-full/train:latest")
+        lab.script("exec", "2", "mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", "/var/lib/docker/tmp")
+        try:
+            failed = c.write(image=image).run("up", code=1, DOCKER_CONFIG=docker_config(c.folder, **login(r.name)))
+            assert_in("error: node-1 (tcp://", failed.stderr)
+            assert_in("free disk space on that host", failed.stderr)
+            assert "error: node-0" not in failed.stderr
+            c.assert_clean()
+        finally:
+            lab.script("exec", "2", "umount", "/var/lib/docker/tmp")
+            r.forget(image)
+
+
+def test_hosts_with_different_images_of_one_name_are_told_and_brought_together(lab):
+    with registry(lab) as r, cluster(lab, "t-differs") as c:
+        image = r.push(new_image(r, "t-differs/train"), "train:1")
+        r.forget("t-differs/train:latest")
+        environment = {"DOCKER_CONFIG": docker_config(c.folder, **login(r.name))}
+        try:
+            r.docker(1, "tag", "dockdist-lab/busybox", image)
+            r.docker(0, "tag", "dockdist-lab/debian12", image)
+            told = c.write(image=image).run("up", code=1, **environment)
+            assert_in("it is not the same on every host: node-0 has ", told.stderr)
+            assert_in("pull: always", told.stderr)
+            c.assert_clean()
+            assert_in("it is not the same on every host:\n  node-0 has ", c.run("image", "ls", code=1).stdout)
+            c.write(image=f"{{ref: '{image}', pull: always}}").run("up", **environment)
+            assert json.loads(c.run("image", "ls", "-o", "json").stdout)["same"]
+        finally:
+            c.run("down")
+            r.forget(image)
+
+
+def test_podman_pulls_with_the_users_login(lab):
+    if not lab.podman:
+        print("needs hosts with Podman; skipped")
+        return
+    with registry(lab) as r, cluster(lab, "t-podman-pull") as c:
+        image = r.push("dockdist-lab/busybox", "bare:1")
+        c.write(image=image)
+        hosts = [f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for address in lab.podman_addresses]
+        text = c.file.read_text().splitlines()
+        c.file.write_text("\n".join([*text[:3], *hosts, *text[5:]]) + "\n")
+        try:
+            for engine in lab.podman_engines:
+                engine.call("DELETE", f"/v1.40/images/{image}?force=1")
+            c.run("up", DOCKER_CONFIG=docker_config(c.folder, **login(r.name)))
+            listed = json.loads(c.run("image", "ls", "-o", "json").stdout)
+            assert listed["same"], listed
+        finally:
+            c.run("down", code=None)
+            for engine in lab.podman_engines:
+                engine.call("DELETE", f"/v1.40/images/{image}?force=1")

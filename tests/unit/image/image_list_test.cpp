@@ -1,0 +1,94 @@
+#include "fakes/fake_engine.hpp"
+#include "image/image_list.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+using namespace dockdist;
+
+namespace {
+
+void check_golden(const std::string& name, const std::string& text) {
+    const std::string path = std::string(DOCKDIST_SOURCE_DIR "/tests/golden/image/") + name;
+    if (std::getenv("DOCKDIST_UPDATE_GOLDEN") != nullptr) {
+        std::ofstream(path, std::ios::binary) << text;
+    }
+    std::ifstream file(path, std::ios::binary);
+    REQUIRE_MESSAGE(file.good(), "no golden file " << path);
+    CHECK(text == std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+struct Hosts {
+    explicit Hosts(int count) {
+        spec.image.ref = ImageRef("train:1");
+        for (int i = 0; i < count; ++i) {
+            HostSpec host;
+            host.name = HostName("node-" + std::to_string(i));
+            host.docker.url = "tcp://10.0.0." + std::to_string(i + 1) + ":2375";
+            spec.hosts.push_back(host);
+            auto engine = std::make_unique<FakeEngine>(io.get_executor(), host.name.str());
+            engine->add_image("train:1",
+                              "sha256:3bf57800663bd77b6713b2f752e0c6bc7eaa0d2cc860af3db1a3f0c6389f117b");
+            engine->images["train:1"].created = "2026-11-21T16:45:16.682987719Z";
+            fakes.push_back(engine.get());
+            engines.push_back(std::move(engine));
+        }
+    }
+    ImageList list() { return run_task(io, list_images(spec, engines)); }
+
+    boost::asio::io_context io{};
+    ClusterSpec spec{};
+    Engines engines{};
+    std::vector<FakeEngine*> fakes{};
+};
+
+} // namespace
+
+TEST_CASE("the same image on every host, under ids that differ") {
+    Hosts hosts(2);
+    hosts.fakes[1]->images["train:1"].id = "sha256:0123456789abcdef";
+    const auto list = hosts.list();
+    CHECK(list.same_everywhere());
+    check_golden("ls_same.txt", to_text(list));
+}
+
+TEST_CASE("an image that differs, one that is not there, a host that is not") {
+    Hosts hosts(4);
+    hosts.fakes[1]->images["train:1"].layers = {"sha256:a", "sha256:b"};
+    hosts.fakes[1]->images["train:1"].id = "sha256:0123456789abcdef";
+    hosts.fakes[2]->images.clear();
+    hosts.fakes[3]->fail("inspect_image", {ErrorKind::unreachable, "node-3", "no route to host", ""});
+    const auto list = hosts.list();
+    CHECK_FALSE(list.same_everywhere());
+    REQUIRE(list.errors.size() == 1);
+    CHECK(list.errors[0].where == "node-3 (tcp://10.0.0.4:2375)");
+    check_golden("ls_differs.txt", to_text(list));
+}
+
+TEST_CASE("another architecture has other layers, and that is the same image") {
+    Hosts hosts(2);
+    hosts.fakes[1]->images["train:1"].layers = {"sha256:a"};
+    hosts.fakes[1]->images["train:1"].architecture = "arm64";
+    CHECK(hosts.list().same_everywhere());
+}
+
+TEST_CASE("a chain id is that of the OCI image specification") {
+    CHECK(chain_id({}) == "");
+    CHECK(chain_id({"sha256:a"}) == "sha256:a");
+    // printf 'sha256:a sha256:b' | sha256sum
+    CHECK(chain_id({"sha256:a", "sha256:b"}) ==
+          "sha256:970a948bffa8de94d6e22d747ba8c95030e6e546909f98f54e99a13005e173a8");
+}
+
+TEST_CASE("a strange answer of an engine writes no escape sequence") {
+    Hosts hosts(1);
+    auto& image = hosts.fakes[0]->images["train:1"];
+    image.id = "\x1b[31m";
+    image.created = "\x1b[2J\x1b[2J\x1b[2J\x1b[2J";
+    image.architecture = "\x1b[31mamd64";
+    CHECK(to_text(hosts.list()).find('\x1b') == std::string::npos);
+}

@@ -1,0 +1,151 @@
+#include "fakes/run_task.hpp"
+#include "image/docker_config.hpp"
+#include "image/registry_auth.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+using namespace dockdist;
+
+namespace {
+
+// A home with docker's configuration in it, and credential helpers on PATH.
+class Home {
+public:
+    Home() {
+        std::string name = std::filesystem::temp_directory_path() / "dockdist-auth-XXXXXX";
+        folder = ::mkdtemp(name.data());
+        environment["DOCKER_CONFIG"] = folder.string();
+        path_before_ = std::getenv("PATH");
+        ::setenv("PATH", (folder.string() + ":" + path_before_).c_str(), 1);
+    }
+    ~Home() {
+        ::setenv("PATH", path_before_.c_str(), 1);
+        std::filesystem::remove_all(folder);
+    }
+    Home(const Home&) = delete;
+    Home& operator=(const Home&) = delete;
+
+    void config(const std::string& json) const { std::ofstream(folder / "config.json") << json; }
+    void helper(const std::string& name, const std::string& script) const {
+        const auto file = folder / ("docker-credential-" + name);
+        std::ofstream(file) << "#!/bin/sh\n" << script << "\n";
+        std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    }
+    Result<RegistryAuth> find(const char* image, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
+        boost::asio::io_context io;
+        return run_task(io, find_registry_auth(io.get_executor(), ImageRef(image),
+                                               {.environment =
+                                                    [this](const std::string& name) {
+                                                        const auto found = environment.find(name);
+                                                        return found == environment.end()
+                                                                   ? std::nullopt
+                                                                   : std::optional(found->second);
+                                                    },
+                                                .helper_limit = limit}));
+    }
+
+    std::filesystem::path folder{};
+    std::map<std::string, std::string> environment{};
+
+private:
+    std::string path_before_{};
+};
+
+nlohmann::json header_of(const Result<RegistryAuth>& auth) {
+    REQUIRE(auth.has_value());
+    std::string standard = auth->header;
+    std::ranges::replace(standard, '-', '+');
+    std::ranges::replace(standard, '_', '/');
+    return nlohmann::json::parse(*from_base64(standard));
+}
+
+} // namespace
+
+TEST_CASE("nobody is logged in: no header, and where it was looked for") {
+    Home home;
+    const auto auth = home.find("ghcr.io/a/b");
+    REQUIRE(auth.has_value());
+    CHECK(auth->header.empty());
+    CHECK(auth->registry == "ghcr.io");
+    CHECK(auth->source == home.folder.string() + "/config.json");
+}
+
+TEST_CASE("the file's own login") {
+    Home home;
+    home.config(R"({"auths": {"https://index.docker.io/v1/": {"auth": "YWxpY2U6cHc="}}})");
+    CHECK(header_of(home.find("pytorch/pytorch")) ==
+          nlohmann::json{
+              {"username", "alice"}, {"password", "pw"}, {"serveraddress", "https://index.docker.io/v1/"}});
+    CHECK(home.find("ghcr.io/a")->header.empty());
+}
+
+TEST_CASE("DOCKER_AUTH_CONFIG comes before the file") {
+    Home home;
+    home.config(R"({"auths": {"ghcr.io": {"auth": "YWxpY2U6cHc="}}})");
+    home.environment["DOCKER_AUTH_CONFIG"] = R"({"auths": {"ghcr.io": {"auth": "Ym9iOnB3"}}})";
+    CHECK(header_of(home.find("ghcr.io/a"))["username"] == "bob");
+    home.environment["DOCKER_AUTH_CONFIG"] = "{";
+    CHECK(home.find("ghcr.io/a").error().where == "DOCKER_AUTH_CONFIG");
+}
+
+TEST_CASE("a helper gets the server's name on its stdin, and its token stands for a password") {
+    Home home;
+    home.config(R"({"credsStore": "test"})");
+    home.helper("test", R"([ "$1" = get ] || exit 3
+server=$(cat)
+echo "{\"ServerURL\":\"$server\",\"Username\":\"<token>\",\"Secret\":\"for $server\"}")");
+    const auto auth = home.find("pytorch/pytorch");
+    CHECK(header_of(auth) == nlohmann::json{{"identitytoken", "for https://index.docker.io/v1/"},
+                                            {"serveraddress", "https://index.docker.io/v1/"}});
+    CHECK(auth->source == "docker-credential-test");
+}
+
+TEST_CASE("a helper that knows no such login is no error") {
+    Home home;
+    home.config(R"({"credHelpers": {"ghcr.io": "test"}})");
+    home.helper("test", "cat >/dev/null; echo credentials not found in native keychain; exit 1");
+    CHECK(home.find("ghcr.io/a")->header.empty());
+}
+
+TEST_CASE("what is wrong with a helper is told by its name") {
+    Home home;
+    home.config(R"({"credHelpers": {"a.io": "missing", "b.io": "locked", "c.io": "talks", "d.io": "hangs",
+        "e.io": "../bin/sh"}})");
+    home.helper("locked", "echo the keychain is locked; exit 1");
+    home.helper("talks", "echo hello");
+    home.helper("hangs", "exec sleep 100");
+    const auto missing = home.find("a.io/x").error();
+    CHECK(missing.where == "docker-credential-missing");
+    CHECK(missing.kind == ErrorKind::not_found);
+    const auto locked = home.find("b.io/x").error();
+    CHECK(locked.where == "docker-credential-locked");
+    CHECK(locked.message == "exited with 1: the keychain is locked");
+    CHECK(locked.hint == "log in anew with `docker login b.io`");
+    CHECK(home.find("c.io/x").error().message == "its answer is not the JSON of a credential helper");
+    const auto hangs = home.find("d.io/x", std::chrono::milliseconds(50)).error();
+    CHECK(hangs.kind == ErrorKind::timeout);
+    CHECK(hangs.where == "docker-credential-hangs");
+    CHECK(home.find("e.io/x").error().message == "`../bin/sh` is not a credential helper's name");
+}
+
+TEST_CASE("a refused pull is told with the login that was sent, or that there was none") {
+    const RegistryAuth none{.registry = "docker.io", .source = "/home/a/.docker/config.json"};
+    const RegistryAuth some{.header = "x", .registry = "ghcr.io", .source = "docker-credential-desktop"};
+    CHECK(refused_login_hint("pull access denied for a/b, repository does not exist", none) ==
+          "/home/a/.docker/config.json has no login for docker.io: `docker login` on this machine, or check "
+          "the image's name");
+    CHECK(refused_login_hint("Head x: unauthorized: incorrect username or password", some) ==
+          "ghcr.io refused the login from docker-credential-desktop: `docker login ghcr.io` again, or check "
+          "the image's name");
+    CHECK(refused_login_hint("toomanyrequests: You have reached your pull rate limit", none) ==
+          "the registry limits pulls without a login: `docker login` on this machine, then again");
+    CHECK(refused_login_hint("no space left on device", some).empty());
+}

@@ -1,0 +1,75 @@
+#include "cluster_builder.hpp"
+#include "plan/image_groups.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+using namespace dockdist::testing;
+
+namespace {
+
+ImageDetails other_image() {
+    auto other = image();
+    other.id = "sha256:0123456789abcdef0123";
+    other.layers = {"sha256:other"};
+    other.created = "2026-11-21T16:45:16.682987719Z";
+    other.size = Bytes{2 << 20};
+    return other;
+}
+
+} // namespace
+
+TEST_CASE("hosts whose image differs are told before anything starts: which have which, and what next") {
+    const auto spec = spec_of(3);
+    auto observed = fresh(spec);
+    observed.hosts[1].image = other_image();
+    const auto result = make_plan(spec, observed, context());
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.plan.empty());
+    CHECK(to_text(result.errors[0]) ==
+          "image train:1: it is not the same on every host: node-0, node-2 have 1 (0 B); node-1 has "
+          "0123456789ab (made 2026-11-21 16:45, 2.0 MiB)\n"
+          "  let all pull it anew (`image: {ref: …, pull: always}`), or name it by its digest "
+          "(REPOSITORY@sha256:…); `dockdist image ls` shows more");
+}
+
+TEST_CASE("a cluster that is up and whose image came apart is told, too") {
+    const auto spec = spec_of(2);
+    auto observed = after_up(spec);
+    observed.hosts[1].image = other_image();
+    CHECK(make_plan(spec, observed, context()).errors.size() == 1);
+}
+
+TEST_CASE("ids may differ: image stores count them in their own ways") {
+    const auto spec = spec_of(2);
+    auto observed = fresh(spec);
+    observed.hosts[1].image->id = "sha256:another";
+    CHECK(make_plan(spec, observed, context()).errors.empty());
+}
+
+TEST_CASE("other architectures have other layers") {
+    const auto spec = spec_of(2);
+    auto observed = fresh(spec);
+    observed.hosts[1].image = other_image();
+    observed.hosts[1].image->architecture = "arm64";
+    observed.hosts[1].engine.architecture = "aarch64";
+    CHECK(make_plan(spec, observed, context()).errors.empty());
+}
+
+TEST_CASE("pull: always brings images together that differ, on hosts with nodes too, and only once") {
+    auto spec = spec_of(2);
+    spec.image.pull = ImageSpec::Pull::always;
+    auto observed = after_up(spec);
+    observed.hosts[1].image = other_image();
+    auto result = make_plan(spec, observed, context());
+    CHECK(result.errors.empty());
+    CHECK(result.plan.pulls.size() == 2);
+    auto after_pull = context();
+    after_pull.pulled = true;
+    result = make_plan(spec, observed, after_pull);
+    CHECK(result.errors.size() == 1); // the registry itself gave different ones
+    observed.hosts[1].image = image();
+    result = make_plan(spec, observed, after_pull);
+    CHECK(result.errors.empty());
+    CHECK(result.plan.pulls.empty());
+}
