@@ -157,7 +157,8 @@ def test_podman_pulls_with_the_users_login(lab):
         c.write(image=image)
         hosts = [f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for address in lab.podman_addresses]
         text = c.file.read_text().splitlines()
-        c.file.write_text("\n".join([*text[:3], *hosts, *text[5:]]) + "\n")
+        limits = f"  ulimits: {{memlock: {lab.memlock}, nofile: {lab.env['LAB_NOFILE']}, nproc: {lab.env['LAB_NPROC']}}}"
+        c.file.write_text("\n".join([*text[:3], *hosts, "container:", limits]) + "\n")
         try:
             for engine in lab.podman_engines:
                 engine.call("DELETE", f"/v1.40/images/{image}?force=1")

@@ -33,6 +33,7 @@ struct Hosts {
             auto engine = std::make_unique<FakeEngine>(io.get_executor(), host.name.str());
             engine->add_image("train:1",
                               "sha256:3bf57800663bd77b6713b2f752e0c6bc7eaa0d2cc860af3db1a3f0c6389f117b");
+            engine->images["train:1"].layers = {"sha256:e90cc07386f304468c5d", "sha256:ac341de5007937209"};
             engine->images["train:1"].created = "2026-11-21T16:45:16.682987719Z";
             fakes.push_back(engine.get());
             engines.push_back(std::move(engine));
