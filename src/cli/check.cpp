@@ -1,6 +1,8 @@
 #include "check/check.hpp"
 
 #include "cli/context.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
 #include "report/table.hpp"
 
 #include <CLI/CLI.hpp>
@@ -100,13 +102,34 @@ nlohmann::json to_json(const CheckReport& report, const ClusterSpec& spec) {
     return json;
 }
 
-Task<int> run_check(Context& context) {
+// Empty: what each stage needs.
+Result<std::optional<std::chrono::milliseconds>> parse_stage_timeout(const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (text.empty()) {
+        return std::optional<std::chrono::milliseconds>{};
+    }
+    if (!duration || duration->count() < 1) {
+        return Error{ErrorKind::usage, "--stage-timeout",
+                     "`" + printable(text) + "` is not a duration above zero", "write it as 90s or 5m"};
+    }
+    return std::optional(*duration);
+}
+
+Task<int> run_check(Context& context, CheckOptions options, std::string stage_timeout) {
+    const auto timeout = parse_stage_timeout(stage_timeout);
+    if (!timeout) {
+        co_return context.fail(timeout.error());
+    }
+    options.stage_timeout = *timeout;
     auto cluster = co_await connect(context);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
     QuietReporter quiet(*context.reporter);
-    const auto report = co_await check_cluster(cluster.spec, cluster.engines, {}, quiet);
+    // A deep check takes minutes: its stages are shown.
+    Reporter& reporter = options.deep && !context.json() ? *context.reporter : static_cast<Reporter&>(quiet);
+    const auto report = co_await check_cluster(cluster.spec, cluster.engines, std::move(options), reporter);
+    context.reporter->finish();
     if (context.json()) {
         context.print_json(to_json(report, cluster.spec));
     } else {
@@ -121,7 +144,20 @@ void add_check(CLI::App& app, Program& program) {
     auto* command = app.add_subcommand(
         "check", "Say whether a job can run: engines, nodes, GPUs, ssh from every node to every node");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    command->callback([&program] { program.work = run_check; });
+    auto options = std::make_shared<CheckOptions>();
+    auto stage_timeout = std::make_shared<std::string>();
+    command->add_flag(
+        "--deep", options->deep,
+        "Measure too: TCP between every two nodes, and NCCL between their GPUs. Takes minutes, and wants "
+        "the GPUs and the network for itself");
+    command->add_option(
+        "--stage-timeout", *stage_timeout,
+        "With --deep: how long NCCL may take for each stage (3m a node alone, 1m a pair, 4m all)");
+    command->callback([&program, options, stage_timeout] {
+        program.work = [options, stage_timeout](Context& context) {
+            return run_check(context, *options, *stage_timeout);
+        };
+    });
 }
 
 } // namespace dockdist
