@@ -2,7 +2,9 @@
 
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "check/collective.hpp"
 #include "check/engine_row.hpp"
+#include "check/links.hpp"
 #include "check/peers.hpp"
 #include "core/text.hpp"
 #include "engine/exec_command.hpp"
@@ -180,7 +182,7 @@ bool CheckReport::passed() const {
     return std::ranges::none_of(rows, [](const CheckRow& row) { return row.state == State::fail; });
 }
 
-Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines, CheckOptions /*options*/,
+Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines, CheckOptions options,
                                 Reporter& reporter) {
     const auto observation = co_await observe(spec, engines, "", reporter);
     CheckReport report;
@@ -204,6 +206,16 @@ Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines,
     }
     for (auto& row : co_await run_all(std::move(ssh_checks))) {
         report.rows.push_back(std::move(row));
+    }
+    for (const auto& node : ready.nodes) {
+        report.nodes.push_back(node.name);
+    }
+    const auto sessions = co_await open_sessions(engines, ready.nodes, report.rows);
+    Links links(sessions);
+    co_await links.meet(report);
+    if (options.deep) {
+        co_await links.measure(reporter, report);
+        co_await check_collective(ready.nodes, engines, options.stage_timeout, reporter, report);
     }
     co_return report;
 }

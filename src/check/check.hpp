@@ -6,10 +6,14 @@
 #include "report/event.hpp"
 #include "spec/cluster_spec.hpp"
 
+#include <chrono>
+#include <optional>
+
 namespace dockdist {
 
 struct CheckOptions {
     bool deep = false; // also bandwidth and NCCL: minutes, and it uses the GPUs and the network
+    std::optional<std::chrono::milliseconds> stage_timeout{}; // of NCCL's stages; else minutes, as each needs
     std::vector<std::string> hosts{}; // only these hosts or nodes, and the ways between them; empty: all
 };
 

@@ -3,6 +3,8 @@
 #include "check/report_page.hpp"
 #include "check/report_text.hpp"
 #include "cli/context.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
@@ -19,7 +21,8 @@ namespace {
 
 struct Options {
     CheckOptions check{};
-    std::string page{}; // --report
+    std::string stage_timeout{}; // --stage-timeout
+    std::string page{};          // --report
 };
 
 Error page_error(const std::string& path) {
@@ -51,7 +54,25 @@ Status write_page(const CheckReport& report, const Options& options, const Clust
     return ok;
 }
 
+// Empty: what each stage needs.
+Result<std::optional<std::chrono::milliseconds>> parse_stage_timeout(const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (text.empty()) {
+        return std::optional<std::chrono::milliseconds>{};
+    }
+    if (!duration || duration->count() < 1) {
+        return Error{ErrorKind::usage, "--stage-timeout",
+                     "`" + printable(text) + "` is not a duration above zero", "write it as 90s or 5m"};
+    }
+    return std::optional(*duration);
+}
+
 Task<int> run_check(Context& context, Options options) {
+    const auto timeout = parse_stage_timeout(options.stage_timeout);
+    if (!timeout) {
+        co_return context.fail(timeout.error());
+    }
+    options.check.stage_timeout = *timeout;
     auto cluster = co_await connect(context);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
@@ -62,7 +83,11 @@ Task<int> run_check(Context& context, Options options) {
         }
     }
     QuietReporter quiet(*context.reporter);
-    const auto report = co_await check_cluster(cluster.spec, cluster.engines, options.check, quiet);
+    // A deep check takes minutes: its stages are shown.
+    Reporter& reporter =
+        options.check.deep && !context.json() ? *context.reporter : static_cast<Reporter&>(quiet);
+    const auto report = co_await check_cluster(cluster.spec, cluster.engines, options.check, reporter);
+    context.reporter->finish();
     if (context.json()) {
         context.print_json(report_json(report, cluster.spec.name.str()));
     } else {
@@ -83,6 +108,12 @@ void add_check(CLI::App& app, Program& program) {
     auto* command = app.add_subcommand(
         "check", "Say whether a job can run: engines, hosts, nodes, GPUs, and the network between them");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
+    command->add_flag("--deep", options->check.deep,
+                      "Measure too: TCP between every two nodes, and NCCL between their GPUs. Takes minutes, and "
+                      "wants the GPUs and the network for itself");
+    command->add_option(
+        "--stage-timeout", options->stage_timeout,
+        "With --deep: how long NCCL may take for each stage (3m a node alone, 1m a pair, 4m all)");
     command->add_option("--report", options->page, "Write the findings as one HTML page as well")
         ->type_name("FILE.html");
     command->callback([options, &program] {

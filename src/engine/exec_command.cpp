@@ -85,4 +85,8 @@ Task<Status> ExecLines::write(std::string bytes) {
     co_return co_await stream_->write(bytes);
 }
 
+Task<Status> ExecLines::close_input() {
+    co_return co_await stream_->close_stdin();
+}
+
 } // namespace dockdist

@@ -1,6 +1,7 @@
 #include "node/check_session.hpp"
 
 #include "core/text.hpp"
+#include "node/check_links.hpp"
 #include "node/os.hpp"
 #include "wire/check.hpp"
 #include "wire/json_reader.hpp"
@@ -21,6 +22,9 @@ struct Handler {
 // One a question. An answer must come within the client's limit (check/node_session.hpp).
 constexpr Handler handlers[] = {
     {"hello", [](const nlohmann::json&) -> Answer { return wire::CheckAnswer{{{"pid", ::getpid()}}}; }},
+    {"links-listen", answer_links_listen},
+    {"links-meet", answer_links_meet},
+    {"links-send", answer_links_send},
 };
 
 class Lines {

@@ -5,6 +5,7 @@
 #include "node/job_command.hpp"
 #include "node/join.hpp"
 #include "node/os.hpp"
+#include "node/probe_carrier.hpp"
 #include "node/rank_shim.hpp"
 #include "node/rank_spawner.hpp"
 #include "node/session.hpp"
@@ -23,6 +24,7 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
   dockdist-init join JSON                  exchanges keys with the cluster's other nodes
   dockdist-init check                      answers a check's questions
   dockdist-init check-peers                logs in to every other node
+  dockdist-init probe                      carries the lines of one dockdist-probe a GPU
   dockdist-init job start|follow|stop|list runs jobs
   dockdist-init rank                       one rank of the job, started by a launcher
   dockdist-init ranks COUNT FIRST WORLD    COUNT ranks of the job, where there is no launcher
@@ -50,6 +52,9 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     }
     if (command == "check-peers" && rest.empty()) {
         return run_check_peers();
+    }
+    if (command == "probe" && rest.empty()) {
+        return run_probe_carrier();
     }
     if (command == "job") {
         return run_job(rest);

@@ -46,6 +46,8 @@ struct Paths {
     std::string own = under_root("/opt/dockdist/libexec/dockdist-init");
     std::string pdsh = under_root("/opt/dockdist/libexec/pdsh");
     std::string rsync = under_root("/opt/dockdist/libexec/rsync");
+    std::string probe = under_root("/opt/dockdist/libexec/dockdist-probe");
+    std::string infiniband = under_root("/sys/class/infiniband");
     std::string ssh_wrapper = under_root("/opt/dockdist/bin/ssh");
     std::string pdsh_wrapper = under_root("/opt/dockdist/bin/pdsh");
 

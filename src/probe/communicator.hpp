@@ -3,10 +3,10 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "figures/operation.hpp"
 #include "probe/carrier.hpp"
 #include "probe/gpu.hpp"
 #include "probe/nccl_api.hpp"
-#include "probe/operation.hpp"
 
 #include <string>
 

@@ -23,7 +23,8 @@ Status Bench::time(Operation operation, const Shape& shape, Measurement& measure
     if (const auto done = gpu_.record(events_.front()); !done) {
         return done;
     }
-    for (std::size_t i = 1; i < events_.size(); ++i) {
+    const auto iterations = static_cast<std::size_t>(measured.iterations);
+    for (std::size_t i = 1; i <= iterations; ++i) {
         if (const auto done = communicator_.start(operation, shape, measured.type, buffers_); !done) {
             return done;
         }
@@ -35,7 +36,7 @@ Status Bench::time(Operation operation, const Shape& shape, Measurement& measure
         return done;
     }
     std::vector<double> times;
-    for (std::size_t i = 1; i < events_.size(); ++i) {
+    for (std::size_t i = 1; i <= iterations; ++i) {
         const auto seconds = gpu_.seconds_between(events_[i - 1], events_[i]);
         if (!seconds) {
             return seconds.error();
@@ -77,10 +78,11 @@ Status Bench::check(const Shape& shape, const Pattern& pattern, Measurement& mea
 }
 
 Result<Measurement> Bench::measure(Operation operation, DataType type, std::uint64_t bytes,
-                                   std::uint64_t number) {
+                                   std::uint64_t number, int iterations) {
     const auto shape = shape_of(operation, bytes, order_.world_size, type);
     const Pattern pattern{.world_size = order_.world_size, .salt = number};
-    Measurement measured{.operation = operation, .type = type, .bytes = shape.bytes};
+    Measurement measured{
+        .operation = operation, .type = type, .bytes = shape.bytes, .iterations = iterations};
 
     const auto pattern_bytes = send_bytes(operation, pattern, order_.rank, shape.send_count, type);
     const auto receive_bytes = shape.receive_count * size_of(type);
@@ -90,7 +92,7 @@ Result<Measurement> Bench::measure(Operation operation, DataType type, std::uint
     done = done ? empty() : done;
     done = done ? run(operation, shape, type, 1) : done;
     done = done ? check(shape, pattern, measured) : done;
-    done = done ? run(operation, shape, type, order_.warm_up) : done;
+    done = done ? run(operation, shape, type, std::min(order_.warm_up, iterations)) : done;
     done = done ? empty() : done;
     done = done ? time(operation, shape, measured) : done;
     done = done ? check(shape, pattern, measured) : done;

@@ -13,7 +13,8 @@ struct Measurement {
     Operation operation{};
     DataType type{};
     std::uint64_t bytes = 0; // as rounded to whole elements
-    double seconds = 0;      // the median of the iterations
+    int iterations = 0;
+    double seconds = 0; // the median of the iterations
     double least_seconds = 0;
     std::uint64_t checked = 0; // elements
     Mismatch mismatch{};
@@ -29,9 +30,9 @@ public:
         : order_(order), gpu_(gpu), communicator_(communicator), buffers_(buffers), staging_(staging),
           events_(std::move(events)) {}
 
-    // `number` differs from measurement to measurement and is the same on all ranks.
-    Result<Measurement> measure(Operation operation, DataType type, std::uint64_t bytes,
-                                std::uint64_t number);
+    // `number` differs from measurement to measurement and is the same on all ranks, as are the iterations.
+    Result<Measurement> measure(Operation operation, DataType type, std::uint64_t bytes, std::uint64_t number,
+                                int iterations);
 
 private:
     Status run(Operation operation, const Shape& shape, DataType type, int times);

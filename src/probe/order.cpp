@@ -116,6 +116,7 @@ Result<Order> parse_order(std::string_view line) {
     reader.read("deadline_ms", order.deadline_ms);
     reader.read("iterations", order.iterations);
     reader.read("warm_up", order.warm_up);
+    reader.read("series_ms", order.series_ms);
     read_sizes(*object, reader, order);
     read_names(*object, "operations", reader, parse_operation, order.operations);
     read_names(*object, "types", reader, parse_data_type, order.types);
@@ -126,8 +127,8 @@ Result<Order> parse_order(std::string_view line) {
         if (order.world_size < 1 || order.world_size > most_ranks || order.rank < 0 ||
             order.rank >= order.world_size) {
             reader.fail("rank is from 0 to world_size - 1");
-        } else if (order.device < 0 || order.deadline_ms < 1) {
-            reader.fail("device is 0 or more, and deadline_ms 1 or more");
+        } else if (order.device < 0 || order.deadline_ms < 1 || order.series_ms < 0) {
+            reader.fail("device is 0 or more, deadline_ms 1 or more, series_ms 0 or more");
         } else if (order.iterations < 1 || order.iterations > most_iterations || order.warm_up < 0 ||
                    order.warm_up > most_iterations) {
             reader.fail("iterations are 1 to 10000, and warm_up 0 to 10000");

@@ -3,10 +3,11 @@
 // Who carries the probes starts one a GPU and writes to each its order:
 //   {"rank":0,"world_size":2,"device":0,"deadline_ms":60000,"first_bytes":1024,"last_bytes":8589934592,"factor":4,
 //    "operations":["all_reduce",…],"types":["float","bf16"],"iterations":20,"warm_up":5}
-// rank, world_size and deadline_ms must be there; "sizes":[…] may stand for first_bytes, last_bytes and
-// factor. All ranks get the same words but for rank and device. Rank 0 answers {"type":"id","id":…}; the
-// carrier sends {"id":…} on to the others (an order may hold it already). The id is wire::bytes_to_json's: a
-// string, or {"hex":"…"}.
+// rank, world_size and deadline_ms must be there; with "series_ms" the sizes of one operation and type take
+// about as long at most: the large ones get fewer iterations, or none; "sizes":[…] may stand for first_bytes,
+// last_bytes and factor. All ranks get the same words but for rank and device. Rank 0 answers
+// {"type":"id","id":…}; the carrier sends {"id":…} on to the others (an order may hold it already). The id is
+// wire::bytes_to_json's: a string, or {"hex":"…"}.
 //
 // Then each probe answers with lines of these types:
 //   device       {"name","pci","memory_bytes","free_bytes","driver","nccl","libcuda","libnccl"}
@@ -16,7 +17,7 @@
 //                 nothing; where wrong is not 0: "first_wrong":{"index","expected","got"}. Each rank tells
 //                 the times that it saw
 //   result       always the last:
-//   {"ok":true|false,"measurements":N,"left_out":[bytes…],"network","interfaces",
+//   {"ok":true|false,"measurements":N,"left_out":[bytes…],"too_slow":[bytes…],"network","interfaces",
 //                 "rdma_devices","transports":[{"kind","detail","connections"}],"warnings":[…]}, and where ok
 //                 is false: "error":{"kind","where","message","hint"}
 // stdin stays open while the probe runs: its end means that the carrier is gone, and ends the probe at once.
@@ -27,8 +28,8 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "figures/operation.hpp"
 #include "probe/nccl_api.hpp"
-#include "probe/operation.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -47,6 +48,7 @@ struct Order {
     std::int64_t deadline_ms = 0; // from the order on
     int iterations = 20;
     int warm_up = 5;
+    std::int64_t series_ms = 0;         // for all sizes of one operation and type; 0: as long as it takes
     std::vector<std::uint64_t> sizes{}; // bytes
     std::vector<Operation> operations{};
     std::vector<DataType> types{};

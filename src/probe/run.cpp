@@ -5,12 +5,14 @@
 #include "probe/measure.hpp"
 #include "probe/nccl_log.hpp"
 #include "probe/order.hpp"
+#include "probe/series.hpp"
 #include "probe/size_plan.hpp"
 #include "wire/json_reader.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 
 namespace dockdist::probe {
 namespace {
@@ -33,7 +35,7 @@ json measurement_line(const Measurement& measured, const Order& order) {
               {"operation", to_string(measured.operation)},
               {"data_type", to_string(measured.type)},
               {"bytes", measured.bytes},
-              {"iterations", order.iterations},
+              {"iterations", measured.iterations},
               {"time_us", measured.seconds * 1e6},
               {"least_us", measured.least_seconds * 1e6},
               {"algorithm_gbps", bandwidth.algorithm},
@@ -76,6 +78,8 @@ private:
     Status open_communicator();
     Status measure_all();
     Result<Buffers> allocate() const;
+    Result<Measurement> measure_one(Bench& bench, Series& series, Operation operation, DataType type,
+                                    std::uint64_t bytes, std::uint64_t number, const Buffers& buffers);
 
     Output& output_;
     Carrier& carrier_;
@@ -86,6 +90,7 @@ private:
     std::optional<Communicator> communicator_{};
     int measurements_ = 0;
     std::vector<std::uint64_t> left_out_{};
+    std::set<std::uint64_t> too_slow_{};
     std::optional<Error> wrong_{};
 };
 
@@ -175,6 +180,25 @@ Result<Buffers> Probe::allocate() const {
                  .hint = "what else runs on it? See nvidia-smi"};
 }
 
+// What it took decides over the next size, so all ranks agree on it: the slowest one's.
+Result<Measurement> Probe::measure_one(Bench& bench, Series& series, Operation operation, DataType type,
+                                       std::uint64_t bytes, std::uint64_t number, const Buffers& buffers) {
+    carrier_.doing(words(operation, type, bytes));
+    const auto begin = Clock::now();
+    auto measured = bench.measure(operation, type, bytes, number, series.iterations_for(bytes));
+    if (!measured || order_.series_ms == 0) {
+        return measured;
+    }
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
+    const auto least = communicator_->least(
+        Series::most_us - std::min(Series::most_us, static_cast<std::uint64_t>(took)), buffers);
+    if (!least) {
+        return least.error();
+    }
+    series.took(bytes, Series::most_us - *least);
+    return measured;
+}
+
 Status Probe::measure_all() {
     if (order_.sizes.empty()) {
         return ok;
@@ -204,9 +228,13 @@ Status Probe::measure_all() {
     std::uint64_t number = 0;
     for (const auto operation : order_.operations) {
         for (const auto type : order_.types) {
+            Series series(order_.iterations, order_.series_ms);
             for (const auto bytes : plan.sizes) {
-                carrier_.doing(words(operation, type, bytes));
-                const auto measured = bench.measure(operation, type, bytes, number++);
+                if (series.iterations_for(bytes) == 0) {
+                    too_slow_.insert(bytes);
+                    continue;
+                }
+                const auto measured = measure_one(bench, series, operation, type, bytes, number++, *buffers);
                 if (!measured) {
                     return measured.error();
                 }
@@ -253,6 +281,7 @@ int Probe::finish(const Status& status) {
                 {"ok", status && !wrong_},
                 {"measurements", measurements_},
                 {"left_out", left_out_},
+                {"too_slow", too_slow_},
                 {"network", log.network},
                 {"interfaces", log.interfaces},
                 {"rdma_devices", log.rdma_devices},

@@ -4,9 +4,7 @@ goes from rank 0's stdout to the others' stdin."""
 import json
 import os
 import queue
-import shutil
 import subprocess
-import tempfile
 import threading
 import time
 
@@ -79,12 +77,10 @@ class World:
     """Some ranks that have their orders, and rank 0's id."""
 
     def __init__(self, test, size, environments=None, environment=None, cuda=CUDA, nccl=NCCL, **order):
-        self.folder = tempfile.mkdtemp(prefix="dockdist-probe-")
-        test.addCleanup(shutil.rmtree, self.folder)
         self.started = time.monotonic()
         self.ranks = []
         for rank in range(size):
-            variables = {"DOCKDIST_STUB_FOLDER": self.folder, **(environment or {}), **(environments or {}).get(rank, {})}
+            variables = {**(environment or {}), **(environments or {}).get(rank, {})}
             self.ranks.append(Probe(cuda=cuda, nccl=nccl, **variables))
             test.addCleanup(self.ranks[-1].kill)
         for rank, probe in enumerate(self.ranks):

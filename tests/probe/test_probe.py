@@ -236,9 +236,7 @@ class LibraryTest(unittest.TestCase):
     ORDER = {"rank": 0, "world_size": 1, "deadline_ms": 20000, "sizes": [1024], "operations": ["all_reduce"]}
 
     def run_probe(self, **settings):
-        folder = tempfile.mkdtemp(prefix="dockdist-probe-")
-        self.addCleanup(shutil.rmtree, folder)
-        probe = Probe(DOCKDIST_STUB_FOLDER=folder, **settings)
+        probe = Probe(**settings)
         self.addCleanup(probe.kill)
         probe.tell(**self.ORDER)
         return probe.end(), probe

@@ -1,56 +1,56 @@
-// Where the ranks of the stub libnccl.so.2 meet: a file that all of them map, whose name is in the unique id.
-// Each holds a lock on a byte of it while it lives, so that the others notice its death.
+// Where the ranks of the stub libnccl.so.2 meet: a hub in rank 0's process, as the real one's bootstrap,
+// whose address is in the unique id. Each rank sends it what it shows, and gets back what all have shown; the
+// end of a rank's connection is its death.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace stub {
 
-inline constexpr int most_ranks = 16;
 inline constexpr std::size_t piece = 256 * 1024; // bytes that a rank shows to the others at a time
 
-struct Shared {
-    std::atomic<int> arrived = 0;
-    std::atomic<int> generation = 0;
-    std::array<std::atomic<std::uint64_t>, most_ranks> counts{};
-    std::array<std::array<unsigned char, piece>, most_ranks> pieces{};
+struct OwnAddress {
+    std::string interface = "lo";
+    std::string address = "127.0.0.1";
 };
+OwnAddress own_address(); // of NCCL_SOCKET_IFNAME
+
+// A thread that listens, waits for all ranks and serves them; "ADDRESS:PORT", or nothing.
+std::string open_hub();
 
 enum class Ended { no, peer_died, aborted };
 
 class Meeting {
 public:
-    Meeting(const std::string& path, int rank, int ranks);
+    Meeting(const std::string& place, int rank, int ranks);
     ~Meeting();
     Meeting(const Meeting&) = delete;
     Meeting& operator=(const Meeting&) = delete;
 
-    // Until all ranks are here. A rank that died, once they have all met, is an end; so is abort().
-    Ended wait();
+    // Until all ranks are here; then of() holds what each has shown: the first bytes of its own(). A rank
+    // that died is an end, and so is abort().
+    Ended wait(std::size_t shown = 0);
     void abort() { aborted_ = true; }
     bool aborted() const { return aborted_; }
 
-    unsigned char* own() { return shared_->pieces[static_cast<std::size_t>(rank_)].data(); }
-    const unsigned char* of(int rank) const { return shared_->pieces[static_cast<std::size_t>(rank)].data(); }
-    void set_count(std::uint64_t count) { shared_->counts[static_cast<std::size_t>(rank_)] = count; }
-    std::uint64_t most() const; // of the counts of all
+    unsigned char* own() { return own_.data(); }
+    const unsigned char* of(int rank) const { return pieces_[static_cast<std::size_t>(rank)].data(); }
 
     int rank() const { return rank_; }
     int ranks() const { return ranks_; }
 
 private:
-    bool somebody_died() const;
+    bool transfer(unsigned char* data, std::size_t bytes, bool out);
 
-    int descriptor_;
+    int socket_ = -1;
     int rank_;
     int ranks_;
-    bool met_ = false;
     std::atomic<bool> aborted_ = false;
-    Shared* shared_;
+    std::vector<unsigned char> own_;
+    std::vector<std::vector<unsigned char>> pieces_;
 };
 
 } // namespace stub

@@ -1,10 +1,13 @@
-// A libnccl.so.2 that computes real sums across processes, in memory that they share (meeting.hpp).
+// A libnccl.so.2 that computes real sums across processes, which meet over TCP (meeting.hpp).
 //
-// DOCKDIST_STUB_FOLDER   where the ranks' file is made
+// NCCL_SOCKET_IFNAME     the interface on which the ranks meet; without it, loopback
+// DOCKDIST_STUB_RDMA     a device of which the log says that NET/IB has found it: "mlx5_0:1/RoCE"
+// DOCKDIST_STUB_VIA      what the log says the connections run over: "NET/IB/0/GDRDMA"; else NET/Socket/0
 // DOCKDIST_STUB_FAULT    what this rank does wrong, WHAT=OPERATION[:INDEX]:
 //   corrupt=all_reduce:17  one is added to element 17 of its results; lose=…:17 element 17 is never written;
 //   late=…:17 not from the second operation on;
 //   swap=all_gather        the halves of its results change places; hang=…, die=… in the operation;
+//   slow=all_reduce:50     the operation takes 50 ms more;
 //   fail=init, hang=init (an init that does not come back, whatever is set), refuse=all_reduce (the call
 //   fails)
 //
@@ -61,8 +64,8 @@ void hang(const Comm& comm) {
 }
 
 // False where the operation is over for this rank: it then hangs, as NCCL's kernels do, until it is aborted.
-bool meet(Comm& comm) {
-    const auto ended = comm.meeting->wait();
+bool meet(Comm& comm, std::size_t shown = 0) {
+    const auto ended = comm.meeting->wait(shown);
     if (ended == Ended::peer_died) {
         comm.state = 6; // ncclRemoteError
         hang(comm);
@@ -80,13 +83,10 @@ bool show(Comm& comm, const unsigned char* data, std::size_t bytes, std::size_t 
         if (own != 0) {
             std::memcpy(comm.meeting->own(), data + offset, own);
         }
-        if (!meet(comm)) {
+        if (!meet(comm, own)) {
             return false;
         }
         take(offset);
-        if (!meet(comm)) {
-            return false;
-        }
     }
     return true;
 }
@@ -116,6 +116,9 @@ int enqueue(Comm* comm, void* stream, const char* name, void* result, std::size_
         if (fault.what == "die") {
             _exit(9);
         }
+        if (fault.what == "slow") {
+            usleep(static_cast<useconds_t>(fault.index * 1000));
+        }
         std::vector<unsigned char> before;
         if (fault.what == "lose") {
             before.assign(bytes, bytes + result_bytes);
@@ -134,15 +137,25 @@ void say(int rank, int ranks) {
         return;
     }
     std::fprintf(file, "NCCL version 2.21.5+cuda12.4\n");
-    std::fprintf(file, "stub:1:2 [0] NCCL INFO NET/IB : No device found.\n");
-    std::fprintf(file, "stub:1:2 [0] NCCL INFO NET/Socket : Using [0]lo:127.0.0.1<0>\n");
-    std::fprintf(file, "stub:1:2 [0] NCCL INFO Using network Socket\n");
+    const auto* device = std::getenv("DOCKDIST_STUB_RDMA");
+    const auto* set = std::getenv("DOCKDIST_STUB_VIA");
+    const auto* via = set == nullptr ? "NET/Socket/0" : set;
+    const auto meets = stub::own_address();
+    if (device == nullptr) {
+        std::fprintf(file, "stub:1:2 [0] NCCL INFO NET/IB : No device found.\n");
+    } else {
+        std::fprintf(file, "stub:1:2 [0] NCCL INFO NET/IB : Using [0]%s [RO]; OOB %s:%s<0>\n", device,
+                     meets.interface.c_str(), meets.address.c_str());
+    }
+    std::fprintf(file, "stub:1:2 [0] NCCL INFO NET/Socket : Using [0]%s:%s<0>\n", meets.interface.c_str(),
+                 meets.address.c_str());
+    std::fprintf(file, "stub:1:2 [0] NCCL INFO Using network %s\n",
+                 std::strncmp(via, "NET/IB", 6) == 0 ? "IB" : "Socket");
     if (ranks > 1) {
-        std::fprintf(file, "stub:1:2 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [send] via NET/Socket/0\n",
-                     rank, (rank + 1) % ranks);
-        std::fprintf(file,
-                     "stub:1:2 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [receive] via NET/Socket/0\n",
-                     (rank + ranks - 1) % ranks, rank);
+        std::fprintf(file, "stub:1:2 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [send] via %s\n", rank,
+                     (rank + 1) % ranks, via);
+        std::fprintf(file, "stub:1:2 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [receive] via %s\n",
+                     (rank + ranks - 1) % ranks, rank, via);
     }
     std::fclose(file);
 }
@@ -155,7 +168,7 @@ int meet_all(Comm* comm, int ranks, const UniqueId& id, int rank) {
     if (fault.what == "fail") {
         return 2; // ncclSystemError
     }
-    comm->meeting = std::make_unique<Meeting>(std::string(id.bytes), rank, ranks);
+    comm->meeting = std::make_unique<Meeting>(id.bytes, rank, ranks);
     say(rank, ranks);
     return comm->meeting->wait() == Ended::no ? 0 : 3;
 }
@@ -173,18 +186,24 @@ bool run_group(Comm& comm, const std::vector<Transfer>& transfers) {
                 in = transfer;
             }
         }
-        comm.meeting->set_count(steps_for(out.bytes));
-        if (!meet(comm)) {
+        const auto own = steps_for(out.bytes);
+        std::memcpy(comm.meeting->own(), &own, sizeof own);
+        if (!meet(comm, sizeof own)) {
             return false;
         }
-        const auto steps = comm.meeting->most();
+        std::size_t steps = 0;
+        for (int other = 0; other < ranks; ++other) {
+            std::size_t theirs = 0;
+            std::memcpy(&theirs, comm.meeting->of(other), sizeof theirs);
+            steps = std::max(steps, theirs);
+        }
         const auto take = [&](std::size_t offset) {
             if (offset < in.bytes) {
                 std::memcpy(in.buffer + offset, comm.meeting->of(in.peer),
                             std::min(piece, in.bytes - offset));
             }
         };
-        if (!meet(comm) || !show(comm, out.buffer, out.bytes, steps, take)) {
+        if (!show(comm, out.buffer, out.bytes, steps, take)) {
             return false;
         }
     }
@@ -210,12 +229,9 @@ const char* ncclGetErrorString(int code) {
 
 int ncclGetUniqueId(UniqueId* id) {
     std::memset(id->bytes, 0xfe, sizeof id->bytes); // as the real one, no text
-    const auto* folder = std::getenv("DOCKDIST_STUB_FOLDER");
-    const auto path = std::string(folder == nullptr ? "/tmp" : folder) + "/meeting-XXXXXX";
-    std::memcpy(id->bytes, path.c_str(), path.size() + 1);
-    const int file = mkstemp(id->bytes);
-    close(file);
-    return file < 0 ? 2 : 0;
+    const auto place = stub::open_hub();
+    std::memcpy(id->bytes, place.c_str(), place.size() + 1);
+    return place.empty() ? 2 : 0;
 }
 
 int ncclCommInitRank(Comm** comm, int ranks, UniqueId id, int rank) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+using namespace dockdist;
 using namespace dockdist::probe;
 
 namespace {

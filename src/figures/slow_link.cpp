@@ -1,9 +1,9 @@
-#include "probe/slow_link.hpp"
+#include "figures/slow_link.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace dockdist::probe {
+namespace dockdist {
 namespace {
 
 // Of an even number, the upper of the two in the middle: half of the figures may be slow.
@@ -57,8 +57,20 @@ SlowParts find_slow(std::size_t nodes, const std::vector<PairFigure>& figures, d
             }
         }
     }
+    std::vector<std::size_t> measured; // a node without any figure is neither fast nor slow
+    std::vector<double> figures_of_measured;
+    for (std::size_t node = 0; node < nodes; ++node) {
+        if (std::ranges::any_of(figures, [&](const PairFigure& figure) {
+                return figure.pair.first == node || figure.pair.second == node;
+            })) {
+            measured.push_back(node);
+            figures_of_measured.push_back(best[node]);
+        }
+    }
     SlowParts slow;
-    slow.nodes = slow_ones(best, share);
+    for (const auto place : slow_ones(figures_of_measured, share)) {
+        slow.nodes.push_back(measured[place]);
+    }
 
     std::vector<double> sound;
     const auto is_slow = [&](std::size_t node) {
@@ -86,4 +98,4 @@ SlowParts find_slow(std::size_t nodes, const std::vector<PairFigure>& figures, d
     return slow;
 }
 
-} // namespace dockdist::probe
+} // namespace dockdist

@@ -1,6 +1,6 @@
-#include "probe/known_good.hpp"
+#include "figures/known_good.hpp"
 
-namespace dockdist::probe {
+namespace dockdist {
 namespace {
 
 // Eight GPUs of one HGX or DGX board. H100 and H200 have the same NVLink: what is not an all_reduce was
@@ -44,4 +44,4 @@ Grading grade(std::string_view gpu, Operation operation, int gpus, std::uint64_t
     return {};
 }
 
-} // namespace dockdist::probe
+} // namespace dockdist

@@ -1,10 +1,10 @@
-#include "probe/pair_rounds.hpp"
+#include "figures/pair_rounds.hpp"
 
 #include <doctest/doctest.h>
 
 #include <set>
 
-using namespace dockdist::probe;
+using namespace dockdist;
 
 TEST_CASE("every pair meets once, and nobody is in two pairs of a round") {
     for (std::size_t nodes = 2; nodes <= 65; ++nodes) {

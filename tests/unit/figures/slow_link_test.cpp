@@ -1,10 +1,10 @@
-#include "probe/slow_link.hpp"
+#include "figures/slow_link.hpp"
 
 #include <doctest/doctest.h>
 
 #include <functional>
 
-using namespace dockdist::probe;
+using namespace dockdist;
 using Nodes = std::vector<std::size_t>;
 using Links = std::vector<Pair>;
 

@@ -2,12 +2,12 @@
 // measured one. Pure.
 #pragma once
 
-#include "probe/operation.hpp"
+#include "figures/operation.hpp"
 
 #include <cstdint>
 #include <string_view>
 
-namespace dockdist::probe {
+namespace dockdist {
 
 // For all GPUs of one node of eight, joined by NVSwitch, and the sizes at which the figure no longer rises.
 struct KnownGood {
@@ -36,4 +36,4 @@ inline constexpr int graded_gpus = 8;
 // Of a measurement between the GPUs of one node.
 Grading grade(std::string_view gpu, Operation operation, int gpus, std::uint64_t bytes, double bus_bandwidth);
 
-} // namespace dockdist::probe
+} // namespace dockdist

@@ -1,8 +1,8 @@
-#include "probe/operation.hpp"
+#include "figures/operation.hpp"
 
 #include <doctest/doctest.h>
 
-using namespace dockdist::probe;
+using namespace dockdist;
 
 TEST_CASE("bandwidths as nccl-tests computes them") {
     // 8 GB in half a second among 8 ranks; the factors of its doc/PERFORMANCE.md.

@@ -1,8 +1,8 @@
-#include "probe/pair_rounds.hpp"
+#include "figures/pair_rounds.hpp"
 
 #include <algorithm>
 
-namespace dockdist::probe {
+namespace dockdist {
 
 std::vector<std::vector<Pair>> pair_rounds(std::size_t nodes) {
     std::vector<std::vector<Pair>> rounds;
@@ -28,4 +28,4 @@ std::vector<std::vector<Pair>> pair_rounds(std::size_t nodes) {
     return rounds;
 }
 
-} // namespace dockdist::probe
+} // namespace dockdist

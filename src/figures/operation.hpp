@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace dockdist::probe {
+namespace dockdist {
 
 // In nccl-tests' words: all_reduce_perf, all_gather_perf, reduce_scatter_perf, broadcast_perf (root 0),
 // alltoall_perf, and sendrecv_perf: every rank sends to the next one and receives from the one before it.
@@ -44,4 +44,4 @@ struct Bandwidth {
 // A world of one moves nothing between GPUs: its bus bandwidth is 0, as nccl-tests' formulas have it.
 Bandwidth bandwidth_of(Operation operation, std::uint64_t bytes, double seconds, int world_size);
 
-} // namespace dockdist::probe
+} // namespace dockdist

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace dockdist::probe {
+namespace dockdist {
 
 using Pair = std::pair<std::size_t, std::size_t>; // first < second
 
@@ -14,4 +14,4 @@ using Pair = std::pair<std::size_t, std::size_t>; // first < second
 // for N < 2.
 std::vector<std::vector<Pair>> pair_rounds(std::size_t nodes);
 
-} // namespace dockdist::probe
+} // namespace dockdist

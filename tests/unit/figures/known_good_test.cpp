@@ -1,8 +1,8 @@
-#include "probe/known_good.hpp"
+#include "figures/known_good.hpp"
 
 #include <doctest/doctest.h>
 
-using namespace dockdist::probe;
+using namespace dockdist;
 
 namespace {
 

@@ -5,12 +5,12 @@
 // than a share of the median counts as slow; the share keeps noise of a few per cent from being named.
 #pragma once
 
-#include "probe/pair_rounds.hpp"
+#include "figures/pair_rounds.hpp"
 
 #include <cstddef>
 #include <vector>
 
-namespace dockdist::probe {
+namespace dockdist {
 
 inline constexpr double slow_share = 0.15;
 
@@ -20,14 +20,15 @@ std::vector<std::size_t> slow_ones(const std::vector<double>& figures, double sh
 
 struct PairFigure {
     Pair pair{};
-    double bandwidth = 0; // GB/s
+    double bandwidth = 0; // in any unit, the same for all
 };
 
 struct SlowParts {
     std::vector<std::size_t> nodes{}; // all of the node's pairs are slow: its GPU, NIC or cable
     std::vector<Pair> links{};        // slow although both of its nodes are fast with others
-    double usual = 0;                 // GB/s: the median of the pairs of nodes that are not slow
+    double usual = 0;                 // the median of the pairs of nodes that are not slow
 };
+// A node that is in no figure is in neither list.
 SlowParts find_slow(std::size_t nodes, const std::vector<PairFigure>& figures, double share = slow_share);
 
-} // namespace dockdist::probe
+} // namespace dockdist

@@ -1,8 +1,8 @@
-#include "probe/operation.hpp"
+#include "figures/operation.hpp"
 
 #include <algorithm>
 
-namespace dockdist::probe {
+namespace dockdist {
 
 std::string_view to_string(Operation operation) {
     switch (operation) {
@@ -90,4 +90,4 @@ Bandwidth bandwidth_of(Operation operation, std::uint64_t bytes, double seconds,
     return {.algorithm = algorithm, .bus = world_size < 2 ? 0 : algorithm * factor};
 }
 
-} // namespace dockdist::probe
+} // namespace dockdist

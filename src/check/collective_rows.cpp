@@ -1,0 +1,294 @@
+#include "check/collective_rows.hpp"
+
+#include "check/probe_words.hpp"
+#include "core/units.hpp"
+#include "figures/known_good.hpp"
+#include "figures/slow_link.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace dockdist {
+namespace {
+
+using State = CheckRow::State;
+
+constexpr auto memory_hint = "is there GPU memory to spare? See nvidia-smi";
+constexpr auto slow_node_hint =
+    "compare the node with the others: clocks and power limits (`nvidia-smi -q -d PERFORMANCE,POWER`), "
+    "NVLink "
+    "(`nvidia-smi nvlink -s`, `nvidia-smi topo -m`), PCIe width, and what else runs there";
+constexpr auto slow_pair_hint = "look at the network between them: NIC rate (`ethtool`, `ibstat`), cable, "
+                                "switch port, GPU-to-NIC affinity "
+                                "(`nvidia-smi topo -m`), NCCL_IB_HCA and NCCL_SOCKET_IFNAME";
+
+CheckRow row(State state, std::string subject, std::string check, std::string text, std::string hint = {}) {
+    return {.state = state,
+            .layer = CheckLayer::collective,
+            .subject = std::move(subject),
+            .check = std::move(check),
+            .text = std::move(text),
+            .hint = std::move(hint)};
+}
+
+std::string gigabytes(double gbps) {
+    return gbps >= 100 ? fmt::format("{:.0f} GB/s", gbps) : fmt::format("{:.3g} GB/s", gbps);
+}
+
+std::string size(std::uint64_t bytes) {
+    return format_size(Bytes{bytes});
+}
+
+std::string gpus(int count) {
+    return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
+}
+
+// That of all_reduce of float with the largest size, `most` at most; null where there is none.
+const CollectiveFigure* all_reduce(const std::vector<CollectiveFigure>& figures,
+                                   std::uint64_t most = UINT64_MAX) {
+    const CollectiveFigure* found = nullptr;
+    for (const auto& figure : figures) {
+        if (figure.operation == "all_reduce" && figure.data_type == "float" && figure.bytes <= most &&
+            (found == nullptr || figure.bytes > found->bytes)) {
+            found = &figure;
+        }
+    }
+    return found;
+}
+
+struct Alone {
+    std::size_t node = 0;
+    const ProbeWorld* world = nullptr;
+    std::vector<CollectiveFigure> figures{};
+    const CollectiveFigure* best = nullptr;
+};
+
+// The worst grade of all operations that have a known figure.
+struct Graded {
+    Grading grading{};
+    const CollectiveFigure* figure = nullptr;
+};
+Graded grade_all(const Alone& alone) {
+    Graded worst;
+    const auto name = text_of(alone.world->ranks.front().device, "name");
+    std::map<std::string, const CollectiveFigure*> largest;
+    for (const auto& figure : alone.figures) {
+        auto& known = largest[figure.operation];
+        if (known == nullptr || figure.bytes > known->bytes ||
+            (figure.bytes == known->bytes && figure.bus_bandwidth > known->bus_bandwidth)) {
+            known = &figure;
+        }
+    }
+    for (const auto& [operation, figure] : largest) {
+        const auto parsed = parse_operation(operation);
+        const auto grading =
+            parsed ? grade(name, *parsed, figure->ranks, figure->bytes, figure->bus_bandwidth) : Grading{};
+        if (grading.grade > worst.grading.grade) {
+            worst = {.grading = grading, .figure = figure};
+        }
+    }
+    return worst;
+}
+
+CheckRow alone_row(const std::vector<NodeName>& nodes, const Alone& alone,
+                   const std::vector<double>& compared, bool slow) {
+    const auto& subject = nodes[alone.node].str();
+    const auto nccl = text_of(alone.world->ranks.front().device, "nccl");
+    const auto version = nccl.empty() ? "" : "; NCCL " + nccl;
+    const auto& best = *alone.best;
+    if (best.copy) {
+        return row(State::pass, subject, "nccl",
+                   fmt::format("1 GPU: every element right; {} is a copy in its own memory, not graded{}",
+                               gigabytes(best.algorithm_bandwidth), version));
+    }
+    const auto transports = transport_words(*alone.world);
+    auto text = fmt::format("{}: all_reduce {} ({}), every element right{}{}{}", gpus(best.ranks),
+                            gigabytes(best.bus_bandwidth), size(best.bytes),
+                            transports.empty() ? "" : ", over ", transports, version);
+    if (const auto graded = grade_all(alone); graded.grading.grade != Grade::none) {
+        text += fmt::format("; known good: {} of {} for {} ({})",
+                            gigabytes(graded.grading.known->bus_bandwidth), graded.figure->operation,
+                            text_of(alone.world->ranks.front().device, "name"), graded.grading.known->source);
+        if (graded.grading.grade != Grade::pass) {
+            text += fmt::format("; here {}", gigabytes(graded.figure->bus_bandwidth));
+            return row(graded.grading.grade == Grade::warn ? State::warn : State::fail, subject, "nccl", text,
+                       slow_node_hint);
+        }
+    }
+    if (slow) {
+        text += fmt::format("; the other nodes reach {}", gigabytes(*std::ranges::max_element(compared)));
+        return row(State::warn, subject, "nccl", text, slow_node_hint);
+    }
+    return row(State::pass, subject, "nccl", text);
+}
+
+// The largest size that all have measured.
+std::uint64_t common_size(const std::vector<std::vector<CollectiveFigure>>& worlds) {
+    auto common = UINT64_MAX;
+    for (const auto& figures : worlds) {
+        const auto* largest = all_reduce(figures);
+        common = std::min(common, largest == nullptr ? UINT64_MAX : largest->bytes);
+    }
+    return common;
+}
+
+} // namespace
+
+std::vector<CollectiveFigure> figures_of(const ProbeWorld& world) {
+    std::vector<CollectiveFigure> figures;
+    if (world.ranks.empty()) {
+        return figures;
+    }
+    auto count = world.ranks.front().measurements.size();
+    for (const auto& rank : world.ranks) {
+        count = std::min(count, rank.measurements.size());
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto& line = world.ranks.front().measurements[i];
+        CollectiveFigure figure{.nodes = world.nodes,
+                                .ranks = static_cast<int>(world.ranks.size()),
+                                .operation = text_of(line, "operation"),
+                                .data_type = text_of(line, "data_type"),
+                                .bytes = static_cast<std::uint64_t>(std::max(0.0, number_of(line, "bytes"))),
+                                .copy = text_of(line, "kind") == "copy"};
+        for (const auto& rank : world.ranks) {
+            figure.time_us += number_of(rank.measurements[i], "time_us");
+            figure.wrong +=
+                static_cast<std::uint64_t>(std::max(0.0, number_of(rank.measurements[i], "wrong")));
+        }
+        figure.time_us /= static_cast<double>(world.ranks.size());
+        const auto operation = parse_operation(figure.operation);
+        if (operation && figure.time_us > 0) {
+            const auto bandwidth =
+                bandwidth_of(*operation, figure.bytes, figure.time_us * 1e-6, figure.ranks);
+            figure.algorithm_bandwidth = bandwidth.algorithm;
+            figure.bus_bandwidth = bandwidth.bus;
+        }
+        figures.push_back(std::move(figure));
+    }
+    return figures;
+}
+
+std::vector<CheckRow> judge_alone(const std::vector<NodeName>& nodes, const std::vector<ProbeWorld>& worlds) {
+    std::vector<Alone> all;
+    for (const auto& world : worlds) {
+        auto wrong =
+            std::ranges::any_of(world.ranks, [](const ProbeRank& rank) { return wrong_elements(rank) != 0; });
+        if (world.complete() && !wrong && !world.nodes.empty()) {
+            all.push_back({.node = world.nodes.front(), .world = &world, .figures = figures_of(world)});
+        }
+    }
+    // Vectors that stay where they are: pointers into them from here on.
+    std::vector<std::vector<CollectiveFigure>> comparable;
+    for (auto& one : all) {
+        one.best = all_reduce(one.figures);
+        if (one.best != nullptr && !one.best->copy) {
+            comparable.push_back(one.figures);
+        }
+    }
+    const auto common = common_size(comparable);
+    // Nodes compare with those that have as many GPUs.
+    std::map<int, std::vector<double>> by_count;
+    for (const auto& one : all) {
+        if (one.best != nullptr && !one.best->copy) {
+            by_count[one.best->ranks].push_back(all_reduce(one.figures, common)->bus_bandwidth);
+        }
+    }
+    std::map<int, std::size_t> next;
+    std::vector<CheckRow> rows;
+    for (const auto& one : all) {
+        if (one.best == nullptr) {
+            rows.push_back(row(State::warn, nodes[one.node].str(), "nccl",
+                               "nothing was measured: every size was too large", memory_hint));
+            continue;
+        }
+        const auto& compared = by_count[one.best->ranks];
+        const auto slow = slow_ones(compared);
+        const bool is_slow =
+            !one.best->copy && std::ranges::find(slow, next[one.best->ranks]++) != slow.end();
+        rows.push_back(alone_row(nodes, one, compared, is_slow));
+    }
+    return rows;
+}
+
+std::vector<CheckRow> judge_pairs(const std::vector<NodeName>& nodes, const std::vector<ProbeWorld>& worlds) {
+    std::vector<std::vector<CollectiveFigure>> measured;
+    std::vector<Pair> pairs;
+    for (const auto& world : worlds) {
+        if (world.complete() && world.nodes.size() == 2) {
+            if (auto figures = figures_of(world); all_reduce(figures) != nullptr) {
+                measured.push_back(std::move(figures));
+                pairs.emplace_back(std::minmax(world.nodes[0], world.nodes[1]));
+            }
+        }
+    }
+    if (measured.empty()) {
+        return std::ranges::none_of(worlds, &ProbeWorld::complete)
+                   ? std::vector<CheckRow>{}
+                   : std::vector{row(State::warn, "all pairs", "nccl-pairs",
+                                     "nothing was measured: every size was too large", memory_hint)};
+    }
+    const auto common = common_size(measured);
+    std::vector<PairFigure> figures;
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+        if (const auto* figure = all_reduce(measured[i], common)) {
+            figures.push_back({.pair = pairs[i], .bandwidth = figure->bus_bandwidth});
+        }
+    }
+    const auto slow = find_slow(nodes.size(), figures);
+    const auto of_pair = [&](Pair pair) {
+        const auto found = std::ranges::find(figures, pair, &PairFigure::pair);
+        return found == figures.end() ? 0 : found->bandwidth;
+    };
+    const auto state = [&](double figure) { return figure < slow.usual / 2 ? State::fail : State::warn; };
+    std::vector<CheckRow> rows;
+    for (const auto node : slow.nodes) {
+        double best = 0;
+        for (const auto& figure : figures) {
+            if (figure.pair.first == node || figure.pair.second == node) {
+                best = std::max(best, figure.bandwidth);
+            }
+        }
+        rows.push_back(
+            row(state(best), nodes[node].str(), "nccl-pairs",
+                fmt::format("slow with every other node: all_reduce {} at best, the other pairs {}",
+                            gigabytes(best), gigabytes(slow.usual)),
+                slow_pair_hint));
+    }
+    for (const auto& link : slow.links) {
+        const auto bandwidth = of_pair(link);
+        rows.push_back(row(state(bandwidth), node_names(nodes, {link.first, link.second}), "nccl-pairs",
+                           fmt::format("slow: all_reduce {}, other pairs of both nodes {}",
+                                       gigabytes(bandwidth), gigabytes(slow.usual)),
+                           slow_pair_hint));
+    }
+    if (rows.empty()) {
+        const auto [least, most] = std::ranges::minmax_element(figures, {}, &PairFigure::bandwidth);
+        rows.push_back(row(State::pass, "all pairs", "nccl-pairs",
+                           fmt::format("all_reduce {} to {} ({})", gigabytes(least->bandwidth),
+                                       gigabytes(most->bandwidth), size(common))));
+    }
+    return rows;
+}
+
+std::vector<CheckRow> judge_all(const std::vector<NodeName>& nodes, const ProbeWorld& world) {
+    std::vector<CheckRow> rows;
+    const auto figures = figures_of(world);
+    const auto wrong =
+        std::ranges::any_of(world.ranks, [](const ProbeRank& rank) { return wrong_elements(rank) != 0; });
+    if (world.complete() && !wrong && world.nodes.size() > 1) {
+        if (const auto* best = all_reduce(figures)) {
+            rows.push_back(
+                row(State::pass,
+                    world.nodes.size() == nodes.size() ? "all nodes" : node_names(nodes, world.nodes), "nccl",
+                    fmt::format("{} of {} nodes: all_reduce {} ({}), every element of {} measurements right",
+                                gpus(best->ranks), world.nodes.size(), gigabytes(best->bus_bandwidth),
+                                size(best->bytes), figures.size())));
+        }
+    }
+    return rows;
+}
+
+} // namespace dockdist

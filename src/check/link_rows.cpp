@@ -1,0 +1,326 @@
+#include "check/link_rows.hpp"
+
+#include "core/text.hpp"
+#include "figures/slow_link.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace dockdist {
+namespace {
+
+using State = CheckRow::State;
+
+// Less than this below the others is no finding: TCP shares its way, and the hosts' processors, with other
+// work.
+constexpr double tcp_share = 0.25;
+
+constexpr auto firewall_hint =
+    "a firewall or security group is in the way: between the hosts, TCP ports 20000-29999 (rendezvous) and "
+    "the "
+    "ephemeral ports that NCCL and Gloo take (32768-60999) must be open in both directions";
+constexpr auto mtu_hint = "a switch, tunnel or interface on the way has a smaller MTU than the hosts "
+                          "believe, and ICMP is filtered: "
+                          "compare `ip link` on both hosts, try `ping -M do -s 1472` (8972 for jumbo "
+                          "frames), and set the smaller MTU";
+constexpr auto slow_hint =
+    "is it the right network interface (`dockdist status` shows each node's), at its full rate (`ethtool "
+    "IFACE`), with "
+    "a sound cable and switch port (`ethtool -S IFACE`: errors, drops), and is nothing else using it?";
+
+CheckRow row(State state, std::string subject, std::string check, std::string text, std::string hint = {}) {
+    return {.state = state,
+            .layer = CheckLayer::network,
+            .subject = std::move(subject),
+            .check = std::move(check),
+            .text = std::move(text),
+            .hint = std::move(hint)};
+}
+
+std::string way(const std::vector<NodeName>& nodes, std::size_t from, std::size_t to) {
+    return nodes[from].str() + " → " + nodes[to].str();
+}
+
+std::string words(const WayAnswer& answer) {
+    if (answer.outcome == "refused") {
+        return "connections to a rendezvous port are refused";
+    }
+    if (answer.outcome == "dropped") {
+        return "connections to a rendezvous port are silently dropped";
+    }
+    if (answer.outcome == "unreachable") {
+        return "a rendezvous port is not reached: " + answer.message;
+    }
+    if (answer.outcome == "silent") {
+        return "a rendezvous port opens, and then no packet comes back";
+    }
+    if (answer.outcome == "large_lost") {
+        return "small packets pass, and large ones are lost";
+    }
+    return "could not be tried" + (answer.message.empty() ? "" : ": " + answer.message);
+}
+
+// Those that share an outcome, by who is at one end of all.
+struct Failures {
+    const std::vector<NodeName>& nodes;
+    std::vector<const WayAnswer*> ways{};
+    std::vector<CheckRow> rows{};
+
+    void add_rows(const std::string& check, const std::string& hint) {
+        const auto others = nodes.size() - 1;
+        std::map<std::size_t, std::size_t> to;
+        std::map<std::size_t, std::size_t> from;
+        for (const auto* failed : ways) {
+            ++to[failed->to];
+            ++from[failed->from];
+        }
+        std::set<std::size_t> told_to;
+        std::set<std::size_t> told_from;
+        for (const auto* failed : ways) {
+            if (others > 1 && to[failed->to] == others) {
+                if (told_to.insert(failed->to).second) {
+                    rows.push_back(row(State::fail, "all others → " + nodes[failed->to].str(), check,
+                                       words(*failed), hint));
+                }
+            } else if (others > 1 && from[failed->from] == others) {
+                if (told_from.insert(failed->from).second) {
+                    rows.push_back(row(State::fail, nodes[failed->from].str() + " → all others", check,
+                                       words(*failed), hint));
+                }
+            } else {
+                rows.push_back(
+                    row(State::fail, way(nodes, failed->from, failed->to), check, words(*failed), hint));
+            }
+        }
+    }
+};
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+std::string microseconds(double us) {
+    return us < 1000 ? fmt::format("{:.0f} µs", us) : fmt::format("{:.1f} ms", us / 1000);
+}
+
+void add_latency_rows(const std::vector<NodeName>& nodes, const std::vector<WayAnswer>& ways,
+                      std::vector<CheckRow>& rows) {
+    std::vector<double> times;
+    const WayAnswer* slowest = nullptr;
+    for (const auto& one : ways) {
+        if (one.latency_us) {
+            times.push_back(*one.latency_us);
+            slowest = slowest == nullptr || *one.latency_us > *slowest->latency_us ? &one : slowest;
+        }
+    }
+    if (slowest == nullptr) {
+        return;
+    }
+    const auto usual = median(times);
+    const auto text = fmt::format("round trip {} (median), slowest {} from {}", microseconds(usual),
+                                  microseconds(*slowest->latency_us), way(nodes, slowest->from, slowest->to));
+    // A busy machine delays a process by a millisecond or two: that alone is no slow way.
+    const bool far = times.size() > 2 && *slowest->latency_us > 5 * usual + 2000;
+    rows.push_back(row(
+        far ? State::warn : State::pass, "all nodes", "latency", text,
+        far ? "is the slow pair in another rack, zone or network, or is one of its hosts overloaded?" : ""));
+}
+
+struct Slow {
+    SlowParts parts{};
+    std::vector<PairFigure> pairs{}; // of a pair, its slower direction
+};
+
+Slow find_slow_pairs(std::size_t nodes, const std::vector<WayBandwidth>& ways) {
+    std::map<Pair, double> least;
+    for (const auto& one : ways) {
+        if (one.problem.empty()) {
+            const Pair pair = std::minmax(one.from, one.to);
+            const auto [place, is_new] = least.try_emplace(pair, one.bytes_per_second);
+            place->second = std::min(place->second, one.bytes_per_second);
+        }
+    }
+    Slow slow;
+    for (const auto& [pair, bandwidth] : least) {
+        slow.pairs.push_back({.pair = pair, .bandwidth = bandwidth});
+    }
+    slow.parts = find_slow(nodes, slow.pairs, tcp_share);
+    return slow;
+}
+
+// The median of what a node sends, or receives.
+double of_node(std::size_t node, bool sends, const std::vector<WayBandwidth>& ways) {
+    std::vector<double> figures;
+    for (const auto& one : ways) {
+        if (one.problem.empty() && (sends ? one.from : one.to) == node) {
+            figures.push_back(one.bytes_per_second);
+        }
+    }
+    return figures.empty() ? 0 : median(figures);
+}
+
+State state_beside(double figure, double usual) {
+    return figure < usual / 2 ? State::fail : State::warn;
+}
+
+std::string sent_again(const WayBandwidth& one) {
+    const auto share = one.segments == 0
+                           ? 0.0
+                           : static_cast<double>(one.sent_again) * 100 / static_cast<double>(one.segments);
+    return share < 0.1 ? "" : fmt::format(", {:.1f} % of its segments sent again", share);
+}
+
+void add_slow_rows(const std::vector<NodeName>& nodes, const std::vector<WayBandwidth>& ways,
+                   const Slow& slow, std::vector<CheckRow>& rows) {
+    const auto usual = slow.parts.usual;
+    for (const auto node : slow.parts.nodes) {
+        const auto out = of_node(node, true, ways);
+        const auto in = of_node(node, false, ways);
+        rows.push_back(row(state_beside(std::min(out, in), usual), nodes[node].str(), "bandwidth",
+                           fmt::format("sends {}, receives {}, with every other node; the others reach {}",
+                                       format_bandwidth(out), format_bandwidth(in), format_bandwidth(usual)),
+                           slow_hint));
+    }
+    for (const auto& link : slow.parts.links) {
+        for (const auto& one : ways) {
+            const Pair pair = std::minmax(one.from, one.to);
+            if (pair == link && one.problem.empty() && one.bytes_per_second < usual * (1 - tcp_share)) {
+                rows.push_back(row(state_beside(one.bytes_per_second, usual), way(nodes, one.from, one.to),
+                                   "bandwidth",
+                                   fmt::format("{}{}; other links of both nodes reach {}",
+                                               format_bandwidth(one.bytes_per_second), sent_again(one),
+                                               format_bandwidth(usual)),
+                                   slow_hint));
+            }
+        }
+    }
+}
+
+} // namespace
+
+std::string format_bandwidth(double bytes_per_second) {
+    const auto megabits = bytes_per_second * 8 / 1e6;
+    const auto value = megabits < 1000 ? megabits : megabits / 1000;
+    return fmt::format("{:.{}f} {}bit/s", value,
+                       value < 10    ? 2
+                       : value < 100 ? 1
+                                     : 0,
+                       megabits < 1000 ? "M" : "G");
+}
+
+std::vector<WayAnswer> read_ways(const nlohmann::json& answer, std::size_t from,
+                                 const std::vector<NodeName>& nodes) {
+    std::vector<WayAnswer> ways;
+    const auto links = answer.find("links");
+    if (links == answer.end() || !links->is_array()) {
+        return ways;
+    }
+    const auto text = [](const nlohmann::json& link, const char* key) {
+        const auto value = link.find(key);
+        return value != link.end() && value->is_string() ? printable(value->get_ref<const std::string&>())
+                                                         : "";
+    };
+    for (const auto& link : *links) {
+        if (!link.is_object()) {
+            continue;
+        }
+        const auto to =
+            std::ranges::find(nodes, text(link, "node"), [](const NodeName& name) { return name.str(); });
+        if (to == nodes.end()) {
+            continue;
+        }
+        auto& made = ways.emplace_back(WayAnswer{.from = from,
+                                                 .to = static_cast<std::size_t>(to - nodes.begin()),
+                                                 .outcome = text(link, "outcome"),
+                                                 .message = text(link, "message")});
+        if (const auto latency = link.find("latency_us"); latency != link.end() && latency->is_number()) {
+            made.latency_us = latency->get<double>();
+        }
+    }
+    return ways;
+}
+
+std::vector<CheckRow> judge_ways(const std::vector<NodeName>& nodes, const std::vector<WayAnswer>& ways) {
+    std::map<std::string, Failures> failures;
+    for (const auto& one : ways) {
+        if (one.outcome != "open") {
+            failures.try_emplace(one.outcome, Failures{.nodes = nodes}).first->second.ways.push_back(&one);
+        }
+    }
+    std::vector<CheckRow> rows;
+    bool all_open = !ways.empty();
+    for (auto& [outcome, failed] : failures) {
+        const bool mtu = outcome == "large_lost";
+        all_open = all_open && mtu;
+        failed.add_rows(mtu ? "path-mtu" : "ports", mtu ? mtu_hint : firewall_hint);
+        std::ranges::move(failed.rows, std::back_inserter(rows));
+    }
+    if (all_open) {
+        rows.insert(rows.begin(), row(State::pass, "all nodes", "ports",
+                                      failures.empty() ? "rendezvous ports open both ways, large packets pass"
+                                                       : "rendezvous ports open both ways"));
+    }
+    add_latency_rows(nodes, ways, rows);
+    return rows;
+}
+
+std::vector<CheckRow> judge_bandwidths(const std::vector<NodeName>& nodes,
+                                       const std::vector<WayBandwidth>& ways) {
+    std::vector<CheckRow> rows;
+    std::vector<const WayBandwidth*> measured;
+    for (const auto& one : ways) {
+        if (one.problem.empty()) {
+            measured.push_back(&one);
+        } else {
+            rows.push_back(row(State::fail, way(nodes, one.from, one.to), "bandwidth",
+                               "not measured: " + one.problem, firewall_hint));
+        }
+    }
+    if (measured.empty()) {
+        return rows;
+    }
+    const auto [least, most] = std::ranges::minmax_element(
+        measured, {}, [](const WayBandwidth* one) { return one->bytes_per_second; });
+    const auto slow = find_slow_pairs(nodes.size(), ways);
+    add_slow_rows(nodes, ways, slow, rows);
+    // Of two nodes nobody can say what is usual, but one direction is there to compare the other with.
+    if (nodes.size() == 2 && measured.size() == 2 &&
+        (*least)->bytes_per_second < (*most)->bytes_per_second / 2) {
+        rows.push_back(
+            row(State::warn, way(nodes, (*least)->from, (*least)->to), "bandwidth",
+                fmt::format("{}{}, and {} the other way", format_bandwidth((*least)->bytes_per_second),
+                            sent_again(**least), format_bandwidth((*most)->bytes_per_second)),
+                slow_hint));
+    }
+    if (rows.empty()) {
+        rows.push_back(row(State::pass, "all nodes", "bandwidth",
+                           fmt::format("TCP {} to {}, both directions at once",
+                                       format_bandwidth((*least)->bytes_per_second),
+                                       format_bandwidth((*most)->bytes_per_second))));
+    }
+    return rows;
+}
+
+std::vector<bool> slow_ways(std::size_t nodes, const std::vector<WayBandwidth>& ways) {
+    const auto slow = find_slow_pairs(nodes, ways).parts;
+    const auto is_slow_node = [&](std::size_t node) {
+        return std::ranges::find(slow.nodes, node) != slow.nodes.end();
+    };
+    std::vector<bool> marks;
+    for (const auto& one : ways) {
+        const Pair pair = std::minmax(one.from, one.to);
+        const bool named = is_slow_node(one.from) || is_slow_node(one.to) ||
+                           std::ranges::find(slow.links, pair) != slow.links.end();
+        marks.push_back(named && one.problem.empty() &&
+                        (slow.usual <= 0 || one.bytes_per_second < slow.usual * (1 - tcp_share)));
+    }
+    return marks;
+}
+
+} // namespace dockdist

@@ -1,0 +1,172 @@
+#include "check/link_rows.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <functional>
+
+using namespace dockdist;
+using nlohmann::json;
+using State = CheckRow::State;
+
+namespace {
+
+std::vector<NodeName> some_nodes(std::size_t count) {
+    std::vector<NodeName> nodes;
+    for (std::size_t i = 0; i < count; ++i) {
+        nodes.emplace_back("node-" + std::to_string(i));
+    }
+    return nodes;
+}
+
+std::vector<WayAnswer> all_ways(std::size_t nodes,
+                                const std::function<std::string(std::size_t, std::size_t)>& outcome) {
+    std::vector<WayAnswer> ways;
+    for (std::size_t from = 0; from < nodes; ++from) {
+        for (std::size_t to = 0; to < nodes; ++to) {
+            if (from != to) {
+                auto& way =
+                    ways.emplace_back(WayAnswer{.from = from, .to = to, .outcome = outcome(from, to)});
+                if (way.outcome == "open") {
+                    way.latency_us = 80;
+                }
+            }
+        }
+    }
+    return ways;
+}
+
+std::vector<WayBandwidth> all_bandwidths(std::size_t nodes,
+                                         const std::function<double(std::size_t, std::size_t)>& bandwidth) {
+    std::vector<WayBandwidth> ways;
+    for (std::size_t from = 0; from < nodes; ++from) {
+        for (std::size_t to = 0; to < nodes; ++to) {
+            if (from != to) {
+                ways.push_back(
+                    {.from = from, .to = to, .bytes_per_second = bandwidth(from, to), .segments = 1000});
+            }
+        }
+    }
+    return ways;
+}
+
+} // namespace
+
+TEST_CASE("ways that are open are one row, and the latency another") {
+    const auto rows = judge_ways(some_nodes(3), all_ways(3, [](auto, auto) { return "open"; }));
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].text == "rendezvous ports open both ways, large packets pass");
+    CHECK(rows[1].text == "round trip 80 µs (median), slowest 80 µs from node-0 → node-1");
+    CHECK(rows[1].state == State::pass);
+}
+
+TEST_CASE("a way that is cut is named from and to") {
+    const auto rows =
+        judge_ways(some_nodes(3),
+                   all_ways(3, [](auto from, auto to) { return from == 0 && to == 2 ? "dropped" : "open"; }));
+    REQUIRE(rows.size() == 2); // no row says that all is well
+    CHECK(rows[0].state == State::fail);
+    CHECK(rows[0].subject == "node-0 → node-2");
+    CHECK(rows[0].text == "connections to a rendezvous port are silently dropped");
+    CHECK(rows[0].hint.find("firewall") != std::string::npos);
+}
+
+TEST_CASE("a node that none reaches, or that reaches none, is one row") {
+    auto rows =
+        judge_ways(some_nodes(4), all_ways(4, [](auto, auto to) { return to == 3 ? "refused" : "open"; }));
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].subject == "all others → node-3");
+    CHECK(rows[0].text == "connections to a rendezvous port are refused");
+    rows = judge_ways(some_nodes(4),
+                      all_ways(4, [](auto from, auto) { return from == 1 ? "unreachable" : "open"; }));
+    CHECK(rows[0].subject == "node-1 → all others");
+}
+
+TEST_CASE("large packets that are lost are no closed port") {
+    const auto rows = judge_ways(
+        some_nodes(2), all_ways(2, [](auto from, auto) { return from == 0 ? "large_lost" : "open"; }));
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0].check == "ports");
+    CHECK(rows[0].state == State::pass);
+    CHECK(rows[1].check == "path-mtu");
+    CHECK(rows[1].subject == "node-0 → node-1");
+    CHECK(rows[1].hint.find("MTU") != std::string::npos);
+}
+
+TEST_CASE("a way that is far slower than the others is a warning") {
+    auto ways = all_ways(3, [](auto, auto) { return "open"; });
+    ways.back().latency_us = 40'000;
+    const auto rows = judge_ways(some_nodes(3), ways);
+    CHECK(rows.back().state == State::warn);
+    CHECK(rows.back().text == "round trip 80 µs (median), slowest 40.0 ms from node-2 → node-1");
+}
+
+TEST_CASE("answers of any shape are read as far as they go") {
+    const auto nodes = some_nodes(2);
+    for (const auto* text : {"{}", R"({"links":3})", R"({"links":[1,null,{}]})", R"({"links":[{"node":7}]})",
+                             R"({"links":[{"node":"node-9","outcome":"open"}]})"}) {
+        CHECK(read_ways(json::parse(text), 0, nodes).empty());
+    }
+    const auto ways = read_ways(
+        json::parse(R"({"links":[{"node":"node-1","outcome":"re\u001b[2Jfused","latency_us":"1"}]})"), 0,
+        nodes);
+    REQUIRE(ways.size() == 1);
+    CHECK(ways[0].to == 1);
+    CHECK(ways[0].outcome.find('\x1b') == std::string::npos);
+    CHECK_FALSE(ways[0].latency_us);
+}
+
+TEST_CASE("bandwidths that are alike are one row") {
+    const auto rows = judge_bandwidths(some_nodes(4), all_bandwidths(4, [](auto from, auto) {
+                                           return 1.1e9 + 1e6 * static_cast<double>(from);
+                                       }));
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].text == "TCP 8.80 Gbit/s to 8.82 Gbit/s, both directions at once");
+}
+
+TEST_CASE("a slow node is named, with what it sends and receives") {
+    const auto ways = all_bandwidths(4, [](auto from, auto) { return from == 2 ? 12e6 : 1.2e9; });
+    const auto rows = judge_bandwidths(some_nodes(4), ways);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].state == State::fail);
+    CHECK(rows[0].subject == "node-2");
+    CHECK(rows[0].text ==
+          "sends 96.0 Mbit/s, receives 9.60 Gbit/s, with every other node; the others reach 9.60 Gbit/s");
+    const auto slow = slow_ways(4, ways);
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+        CHECK(slow[i] == (ways[i].from == 2));
+    }
+}
+
+TEST_CASE("a slow link is named in its direction, with what was sent again") {
+    auto ways = all_bandwidths(5, [](auto from, auto to) { return from == 1 && to == 3 ? 0.8e9 : 1.2e9; });
+    for (auto& way : ways) {
+        way.sent_again = way.from == 1 && way.to == 3 ? 25 : 0;
+    }
+    const auto rows = judge_bandwidths(some_nodes(5), ways);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].state == State::warn); // two thirds of what is usual
+    CHECK(rows[0].subject == "node-1 → node-3");
+    CHECK(rows[0].text ==
+          "6.40 Gbit/s, 2.5 % of its segments sent again; other links of both nodes reach 9.60 Gbit/s");
+}
+
+TEST_CASE("of two nodes only the directions compare") {
+    const auto even = all_bandwidths(2, [](auto, auto) { return 1e9; });
+    CHECK(judge_bandwidths(some_nodes(2), even)[0].state == State::pass);
+    const auto odd = all_bandwidths(2, [](auto from, auto) { return from == 0 ? 1e8 : 1e9; });
+    const auto rows = judge_bandwidths(some_nodes(2), odd);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].state == State::warn);
+    CHECK(rows[0].subject == "node-0 → node-1");
+    CHECK(rows[0].text == "800 Mbit/s, and 8.00 Gbit/s the other way");
+}
+
+TEST_CASE("a way that could not be measured is said, and the others are") {
+    auto ways = all_bandwidths(3, [](auto, auto) { return 1e9; });
+    ways[0].problem = "refused: Connection refused";
+    const auto rows = judge_bandwidths(some_nodes(3), ways);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].subject == "node-0 → node-1");
+    CHECK(rows[0].state == State::fail);
+}
