@@ -17,7 +17,9 @@ Error located(Error error, const ReadyNode& node) {
 
 Task<Result<std::unique_ptr<NodeSession>>> NodeSession::open(ContainerEngine& engine, const ReadyNode& node) {
     ExecConfig config;
-    config.command = {layout::init, "with-environment", "--", layout::init, "check"};
+    // Root, for the kernel's log and the jobs' folders; the node itself does as container.user what a job
+    // does.
+    config.command = {layout::init, "with-environment", "--user", "0", "--", layout::init, "check"};
     config.user = "0:0";
     auto started = co_await start_command(engine, node.id, std::move(config));
     if (!started) {

@@ -1,5 +1,6 @@
 #include "check/check.hpp"
 
+#include "check/selection.hpp"
 #include "cli/context.hpp"
 #include "report/table.hpp"
 
@@ -100,13 +101,16 @@ nlohmann::json to_json(const CheckReport& report, const ClusterSpec& spec) {
     return json;
 }
 
-Task<int> run_check(Context& context) {
+Task<int> run_check(Context& context, CheckOptions options) {
     auto cluster = co_await connect(context);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
+    if (const auto selection = select_for_check(cluster.spec, options.hosts); !selection) {
+        co_return context.fail(selection.error());
+    }
     QuietReporter quiet(*context.reporter);
-    const auto report = co_await check_cluster(cluster.spec, cluster.engines, {}, quiet);
+    const auto report = co_await check_cluster(cluster.spec, cluster.engines, options, quiet);
     if (context.json()) {
         context.print_json(to_json(report, cluster.spec));
     } else {
@@ -118,10 +122,18 @@ Task<int> run_check(Context& context) {
 } // namespace
 
 void add_check(CLI::App& app, Program& program) {
+    auto options = std::make_shared<CheckOptions>();
     auto* command = app.add_subcommand(
         "check", "Say whether a job can run: engines, nodes, GPUs, ssh from every node to every node");
+    command
+        ->add_option("--host", options->hosts,
+                     "Only this host or node, and the ways between those that are named; may be given again")
+        ->type_name("NAME")
+        ->take_all();
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    command->callback([&program] { program.work = run_check; });
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_check(context, *options); };
+    });
 }
 
 } // namespace dockdist
