@@ -42,6 +42,20 @@ static const struct field known_fields[] = {
     {"ecc.mode.current", 0, 0},
     {"ecc.errors.corrected.volatile.total", 0, 0},
     {"ecc.errors.uncorrected.volatile.total", 0, 0},
+    {"ecc.errors.uncorrected.aggregate.total", 0, 0},
+    {0, 0, 0},
+};
+
+// Of --query-remapped-rows.
+static const struct field remap_fields[] = {
+    {"gpu_uuid", 0, 0},
+    {"gpu_bus_id", 0, 0},
+    {"gpu_name", 0, 0},
+    {"remapped_rows.correctable", 0, 0},
+    {"remapped_rows.uncorrectable", 0, 0},
+    {"remapped_rows.pending", 0, 0},
+    {"remapped_rows.failure", 0, 0},
+    {0, 0, 0},
 };
 
 struct gpu {
@@ -104,7 +118,14 @@ static int selected(int index, const char *ids) {
     return 0;
 }
 
-static int query(char *names, char *format, const char *ids) {
+// The name of a field in a GPU's file, where a query has another one for it.
+static const char *stored_name(const char *name) {
+    if (!strcmp(name, "gpu_uuid")) return "uuid";
+    if (!strcmp(name, "gpu_bus_id")) return "pci.bus_id";
+    return !strcmp(name, "gpu_name") ? "name" : name;
+}
+
+static int query(const struct field *known, char *names, char *format, const char *ids) {
     const struct field *fields[MAX_FIELDS];
     int count = 0, csv = 0, header = 1, units = 1;
     for (char *word = strtok(format, ", "); word; word = strtok(0, ", ")) {
@@ -122,9 +143,8 @@ static int query(char *names, char *format, const char *ids) {
     }
     for (char *name = strtok(names, ", "); name && count < MAX_FIELDS; name = strtok(0, ", ")) {
         const struct field *found = 0;
-        for (size_t i = 0; i < sizeof known_fields / sizeof *known_fields; ++i)
-            if (!strcmp(name, known_fields[i].name) || (known_fields[i].alias && !strcmp(name, known_fields[i].alias)))
-                found = &known_fields[i];
+        for (const struct field *one = known; one->name; ++one)
+            if (!strcmp(name, one->name) || (one->alias && !strcmp(name, one->alias))) found = one;
         if (!found) {
             printf("Field \"%s\" is not a valid field to query.\n\n", name);
             return EXIT_INVALID_ARGUMENT;
@@ -139,11 +159,35 @@ static int query(char *names, char *format, const char *ids) {
     for (int gpu = 0; gpu < gpu_count; ++gpu) {
         if (!selected(gpu, ids)) continue;
         for (int f = 0; f < count; ++f) {
-            const char *value = value_of(gpu, fields[f]->name);
+            const char *value = value_of(gpu, stored_name(fields[f]->name));
             printf("%s%s", f ? ", " : "", value);
             if (fields[f]->unit && units && *value != '[') printf(" %s", fields[f]->unit);
         }
         printf("\n");
+    }
+    return 0;
+}
+
+// A `process=PID MEMORY NAME` line of a GPU's file is a process that computes on it, anybody's on the machine.
+static int query_processes(char *names, const char *format, const char *ids) {
+    const char *fields[MAX_FIELDS];
+    int count = 0;
+    if (!strstr(format, "noheader")) printf("%s\n", names);
+    for (char *name = strtok(names, ", "); name && count < MAX_FIELDS; name = strtok(0, ", ")) fields[count++] = name;
+    for (int gpu = 0; gpu < gpu_count; ++gpu) {
+        if (!selected(gpu, ids)) continue;
+        for (const char *line = gpus[gpu].text; line && *line; line = strchr(line, '\n')) {
+            char pid[16], memory[16], name[200];
+            line += *line == '\n';
+            if (sscanf(line, "process=%15s %15s %199[^\n]", pid, memory, name) != 3) continue;
+            for (int f = 0; f < count; ++f)
+                printf("%s%s", f ? ", " : "",
+                       !strcmp(fields[f], "gpu_uuid")       ? value_of(gpu, "uuid")
+                       : !strcmp(fields[f], "pid")          ? pid
+                       : !strcmp(fields[f], "process_name") ? name
+                                                            : memory);
+            printf("\n");
+        }
     }
     return 0;
 }
@@ -191,12 +235,13 @@ static int table(const char *ids) {
 }
 
 int main(int argc, char **argv) {
-    char *names = 0, *processes = 0, *format = 0;
+    char *names = 0, *remaps = 0, *processes = 0, *format = 0;
     const char *ids = 0;
     int only_list = 0;
     for (int i = 1; i < argc; ++i) {
         if (!strcmp(argv[i], "-L") || !strcmp(argv[i], "--list-gpus")) only_list = 1;
         else if (!strncmp(argv[i], "--query-gpu=", 12)) names = argv[i] + 12;
+        else if (!strncmp(argv[i], "--query-remapped-rows=", 22)) remaps = argv[i] + 22;
         else if (!strncmp(argv[i], "--query-compute-apps=", 21)) processes = argv[i] + 21;
         else if (!strncmp(argv[i], "--format=", 9)) format = argv[i] + 9;
         else if (!strncmp(argv[i], "--id=", 5)) ids = argv[i] + 5;
@@ -216,7 +261,7 @@ int main(int argc, char **argv) {
                "NVIDIA driver is installed and running.\n\n");
         return EXIT_NO_DRIVER;
     }
-    if ((names || processes) && !format) {
+    if ((names || remaps || processes) && !format) {
         printf("Missing required \"--format=\" switch. Please run 'nvidia-smi -h' for help.\n\n");
         return EXIT_INVALID_ARGUMENT;
     }
@@ -227,10 +272,8 @@ int main(int argc, char **argv) {
         printf("No devices were found\n");
         return EXIT_NOT_FOUND;
     }
-    if (processes) {
-        if (!strstr(format, "noheader")) printf("%s\n", processes);
-        return 0;
-    }
-    if (names) return query(names, format, ids);
+    if (processes) return query_processes(processes, format, ids);
+    if (remaps) return query(remap_fields, remaps, format, ids);
+    if (names) return query(known_fields, names, format, ids);
     return only_list ? list(ids) : table(ids);
 }

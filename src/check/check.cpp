@@ -1,16 +1,20 @@
 #include "check/check.hpp"
 
 #include "async/run_all.hpp"
-#include "async/with_timeout.hpp"
 #include "check/collective.hpp"
+#include "check/compare.hpp"
 #include "check/engine_row.hpp"
+#include "check/gpu_rows.hpp"
 #include "check/links.hpp"
+#include "check/mount_rows.hpp"
+#include "check/network_rows.hpp"
+#include "check/node_questions.hpp"
 #include "check/peers.hpp"
+#include "check/selection.hpp"
+#include "check/software.hpp"
+#include "check/system_rows.hpp"
 #include "core/text.hpp"
-#include "engine/exec_command.hpp"
 #include "plan/plan.hpp"
-#include "report/step.hpp"
-#include "wire/layout.hpp"
 
 #include <fmt/format.h>
 
@@ -21,160 +25,214 @@
 namespace dockdist {
 namespace {
 
-using namespace std::chrono_literals;
 using State = CheckRow::State;
+using Rows = std::vector<CheckRow>;
 
-struct GpuFinding {
-    CheckRow row{};
-    std::optional<NodeGpus> gpus{};
-};
-
-std::string first_line(const CommandResult& result) {
-    const auto& said = result.err.empty() ? result.out : result.err;
-    return printable(said.substr(0, said.find('\n')));
+void add(Rows& rows, Rows more) {
+    std::ranges::move(more, std::back_inserter(rows));
 }
 
-Task<Result<CommandResult>> run_in_node(ContainerEngine& engine, const ReadyNode& node,
-                                        std::vector<std::string> command) {
-    ExecConfig config;
-    config.command = {layout::init, "with-environment", "--"};
-    config.command.insert(config.command.end(), std::make_move_iterator(command.begin()),
-                          std::make_move_iterator(command.end()));
-    config.user = "0:0";
-    co_return co_await with_timeout(run_command(engine, node.id, std::move(config)), 20s,
-                                    Error{ErrorKind::timeout, node.name.str(), "no answer within 20 s", ""});
-}
-
-bool asks_for_gpus(const GpuSpec& gpus) {
-    return gpus.kind != GpuSpec::Kind::none && !(gpus.kind == GpuSpec::Kind::count && gpus.count == 0);
-}
-
-// How many GPUs the node must see at least.
-std::size_t wanted_gpus(const GpuSpec& gpus) {
-    switch (gpus.kind) {
-    case GpuSpec::Kind::count:
-        return static_cast<std::size_t>(gpus.count);
-    case GpuSpec::Kind::devices:
-        return gpus.devices.size();
-    default:
-        return 1;
-    }
-}
-
-CheckRow judge_gpus(const NodeSpec& node, const Result<CommandResult>& answer,
-                    std::optional<NodeGpus>& gpus) {
-    CheckRow row{.layer = CheckLayer::host, .subject = node.name.str(), .check = "gpus"};
-    const auto fail = [&](std::string text, std::string hint) {
-        row.state = State::fail;
-        row.text = std::move(text);
-        row.hint = std::move(hint);
-        return row;
-    };
-    if (!answer) {
-        return fail("nvidia-smi gave no answer: " + answer.error().message,
-                    "look at the host: does nvidia-smi hang there too?");
-    }
-    if (answer->exit_code == 126 || answer->exit_code == 127) {
-        return fail("no nvidia-smi in the container",
-                    "is the NVIDIA driver on the host, and the NVIDIA Container Toolkit newer than 1.0?");
-    }
-    if (answer->exit_code != 0) {
-        return fail(
-            "the GPUs are not usable in the running container: " + first_line(*answer),
-            "a `systemctl daemon-reload` on the host takes GPUs from running containers: make the node anew "
-            "with "
-            "`dockdist down` and `dockdist up`; if it fails on the host as well, the driver is at fault");
-    }
-    auto parsed = parse_gpus(answer->out);
-    if (!parsed) {
-        return fail(parsed.error().message, "");
-    }
-    const auto wanted = wanted_gpus(node.gpus);
-    if (parsed->size() < wanted) {
-        return fail(fmt::format("{} of {} GPUs are visible", parsed->size(), wanted),
-                    "a GPU may have fallen off the bus: see dmesg on the host for Xid errors");
-    }
-    row.text = fmt::format("{} × {}", parsed->size(), parsed->front().name);
-    gpus = NodeGpus{.node = node.name, .gpus = std::move(*parsed)};
-    return row;
-}
-
-Task<GpuFinding> check_gpus(ContainerEngine& engine, const ReadyNode& node, const NodeSpec& wanted) {
-    if (!asks_for_gpus(wanted.gpus)) {
-        co_return GpuFinding{.row = {.layer = CheckLayer::host,
-                                     .subject = node.name.str(),
-                                     .check = "gpus",
-                                     .text = "none asked for"}};
-    }
-    std::vector<Task<Result<CommandResult>>> commands;
-    commands.push_back(run_in_node(engine, node, gpu_query()));
-    commands.push_back(run_in_node(engine, node, {"nvidia-smi"}));
-    const auto answers = co_await run_all(std::move(commands));
-    GpuFinding finding;
-    finding.row = judge_gpus(wanted, answers[0], finding.gpus);
-    if (finding.gpus && answers[1]) {
-        finding.gpus->cuda = parse_cuda_version(answers[1]->out);
-    }
-    co_return finding;
-}
-
-Task<CheckRow> check_ssh(ContainerEngine& engine, const ReadyNode& node) {
-    CheckRow row{.layer = CheckLayer::network, .subject = node.name.str(), .check = "ssh"};
-    const auto answer = co_await run_in_node(engine, node, {layout::init, "check-peers"});
-    if (!answer || answer->exit_code > 1) {
-        row.state = State::fail;
-        row.text = "could not be tried: " + (answer ? first_line(*answer) : answer.error().message);
-        row.hint = "run `dockdist up` to join the nodes again";
-        co_return row;
-    }
-    judge_peers(parse_peers(answer->out), row);
-    co_return row;
-}
-
-Task<std::vector<CheckRow>> not_reached(const HostSpec& host, const Errors& errors) {
+CheckRow not_reached(const HostSpec& host, const Errors& errors) {
     CheckRow row{.state = State::fail, .subject = host.name.str(), .check = "engine"};
     const auto error = std::ranges::find(errors, host_label(host), &Error::where);
     row.text = error == errors.end() ? "not reached" : error->message;
     row.hint = error == errors.end() ? "" : error->hint;
-    co_return std::vector{std::move(row)};
+    return row;
 }
 
-// All hosts' engines, then all clocks.
-Task<void> add_host_rows(const ClusterSpec& spec, const Engines& engines, const Observation& observation,
-                         CheckReport& report) {
-    std::vector<Task<std::vector<CheckRow>>> checks;
-    for (std::size_t i = 0; i < spec.hosts.size(); ++i) {
-        checks.push_back(observation.reached[i] ? check_engine(spec, spec.hosts[i], *engines[i])
-                                                : not_reached(spec.hosts[i], observation.errors));
-    }
-    const auto answers = co_await run_all(std::move(checks));
-    for (const auto* layer : {"engine", "clock"}) {
-        for (const auto& rows : answers) {
-            std::ranges::copy_if(rows, std::back_inserter(report.rows),
-                                 [&](const CheckRow& row) { return row.check == layer; });
-        }
-    }
+Task<Status> ask_engine(const ClusterSpec& spec, std::size_t host, ContainerEngine& engine,
+                        EngineFinding& finding) {
+    finding = co_await check_engine(spec, spec.hosts[host], engine);
+    co_return ok;
 }
 
-void add_container_rows(const ClusterSpec& spec, const Observation& observation, CheckReport& report) {
-    for (const auto& node : expand_nodes(spec)) {
-        if (!observation.reached[node.host]) {
-            continue;
+// One check's work: what was chosen, what was found, and the rows that follow.
+class Check {
+public:
+    Check(const ClusterSpec& spec, const Engines& engines, CheckSelection selection)
+        : spec_(spec), engines_(engines), selection_(std::move(selection)),
+          engine_findings_(spec.hosts.size()) {}
+
+    Task<CheckReport> run(const CheckOptions& options, Reporter& reporter) {
+        observation_ = co_await observe(spec_, engines_, "", reporter, selection_.hosts);
+        choose_nodes();
+        std::vector<std::size_t> hosts;
+        std::ranges::transform(ready_, std::back_inserter(hosts), &ReadyNode::host);
+        std::vector<Task<Status>> tasks;
+        for (std::size_t i = 0; i < spec_.hosts.size(); ++i) {
+            if (observation_.reached[i]) {
+                tasks.push_back(ask_engine(spec_, i, *engines_[i], engine_findings_[i]));
+            }
         }
-        CheckRow row{.layer = CheckLayer::container, .subject = node.name.str(), .check = "container"};
-        const auto& there = observation.cluster.hosts[node.host].nodes;
-        const auto found = std::ranges::find(there, node.name, &ObservedNode::node);
-        if (found != there.end() && found->record) {
-            row.text = fmt::format("ready at {} ({}), ssh port {}", found->record->address,
-                                   found->record->interface, found->record->ssh_port);
-        } else {
-            row.state = State::fail;
-            row.text = found == there.end() ? "the node is not up" : "the node is not ready";
-            row.hint = "run `dockdist up`";
+        co_await run_all(std::move(tasks)); // alone: a round trip is measured
+        mounts_ = mounts_to_compare(spec_, hosts);
+        co_await ask_nodes(spec_, engines_, asked_, mounts_);
+        auto found = report();
+        Links links(sessions());
+        co_await links.meet(found);
+        if (options.deep) {
+            co_await links.measure(reporter, found);
+            co_await check_collective(ready_, engines_, options.stage_timeout, reporter, found);
         }
-        report.rows.push_back(std::move(row));
+        co_return found;
     }
-}
+
+private:
+    // The selection's ready nodes, in rank order.
+    void choose_nodes() {
+        for (auto& node : ready_nodes(spec_, observation_.cluster).nodes) {
+            if (std::ranges::find(selection_.nodes, node.name, &NodeSpec::name) != selection_.nodes.end()) {
+                ready_.push_back(std::move(node));
+            }
+        }
+        for (const auto& node : ready_) {
+            const auto& there = observation_.cluster.hosts[node.host].nodes;
+            asked_.push_back(
+                {.node = &node,
+                 .spec = &*std::ranges::find(selection_.nodes, node.name, &NodeSpec::name),
+                 .image_id = std::ranges::find(there, node.name, &ObservedNode::node)->image_id});
+        }
+    }
+
+    CheckReport report() {
+        CheckReport report;
+        Rows rows = host_rows();
+        add(rows, container_rows());
+        std::vector<NodeFacts> nodes;
+        std::vector<NodeSpec> wanted;
+        std::vector<std::pair<NodeName, Result<ImageDetails>>> images;
+        std::map<std::string, std::string> addresses;
+        for (const auto& asked : asked_) {
+            report.nodes.push_back(asked.node->name);
+            images.emplace_back(asked.node->name, asked.image);
+            if (asked.facts) {
+                nodes.push_back(*asked.facts);
+                wanted.push_back(*asked.spec);
+                addresses[asked.node->name.str()] = asked.node->record.address;
+            }
+        }
+        if (!nodes.empty()) {
+            auto gpus = judge_gpus(nodes, wanted);
+            report.gpus = std::move(gpus.gpus);
+            add(rows, std::move(gpus.rows));
+            add(rows, judge_disks(nodes, engine_roots()));
+            add(rows, judge_system(nodes, spec_.container));
+            add(rows, judge_images(images));
+            add(rows, judge_versions(nodes));
+            add(rows, judge_mounts(nodes, mounts_));
+            add(rows, judge_network(nodes, addresses));
+            add(rows, judge_logins(nodes));
+        }
+        const auto merged = merge_rows(std::move(rows), host_names(), node_names());
+        for (const auto layer :
+             {CheckLayer::engine, CheckLayer::host, CheckLayer::container, CheckLayer::network}) {
+            std::ranges::copy_if(merged, std::back_inserter(report.rows),
+                                 [&](const CheckRow& row) { return row.layer == layer; });
+        }
+        return report;
+    }
+
+    // In the order of the report's nodes; null for a node that does not answer.
+    std::vector<NodeSession*> sessions() const {
+        std::vector<NodeSession*> sessions;
+        std::ranges::transform(asked_, std::back_inserter(sessions), [](const AskedNode& asked) {
+            return asked.facts ? asked.session.get() : nullptr;
+        });
+        return sessions;
+    }
+
+    // All hosts' engines, then all clocks, then what they say together.
+    Rows host_rows() const {
+        Rows rows;
+        for (std::size_t i = 0; i < spec_.hosts.size(); ++i) {
+            if (selection_.hosts[i] && !observation_.reached[i]) {
+                rows.push_back(not_reached(spec_.hosts[i], observation_.errors));
+            }
+            std::ranges::copy_if(engine_findings_[i].rows, std::back_inserter(rows),
+                                 [](const CheckRow& row) { return row.check == "engine"; });
+        }
+        std::vector<std::pair<HostName, EngineInfo>> infos;
+        Rows toolkits;
+        for (std::size_t i = 0; i < spec_.hosts.size(); ++i) {
+            std::ranges::copy_if(engine_findings_[i].rows, std::back_inserter(rows),
+                                 [](const CheckRow& row) { return row.check != "engine"; });
+            if (engine_findings_[i].info) {
+                infos.emplace_back(spec_.hosts[i].name, *engine_findings_[i].info);
+                if (asks_for_gpus(spec_.hosts[i].gpus)) {
+                    toolkits.push_back(judge_toolkit(spec_.hosts[i], *engine_findings_[i].info));
+                }
+            }
+        }
+        add(rows, judge_security(infos));
+        add(rows, std::move(toolkits));
+        return rows;
+    }
+
+    Rows container_rows() const {
+        Rows rows;
+        for (const auto& node : selection_.nodes) {
+            if (!observation_.reached[node.host]) {
+                continue;
+            }
+            CheckRow row{.layer = CheckLayer::container, .subject = node.name.str(), .check = "container"};
+            const auto& there = observation_.cluster.hosts[node.host].nodes;
+            const auto asked = std::ranges::find_if(
+                asked_, [&](const AskedNode& one) { return one.node->name == node.name; });
+            if (asked == asked_.end()) {
+                row.state = State::fail;
+                row.text = std::ranges::find(there, node.name, &ObservedNode::node) == there.end()
+                               ? "the node is not up"
+                               : "the node is not ready";
+                row.hint = "run `dockdist up`";
+            } else if (!asked->facts) {
+                row.state = State::fail;
+                row.text = "it does not answer: " + printable(asked->facts.error().message);
+                row.hint = asked->facts.error().hint.empty() ? "see `docker logs` of its container"
+                                                             : asked->facts.error().hint;
+            } else {
+                const auto& record = asked->node->record;
+                row.text = fmt::format("ready at {} ({}), ssh port {}", record.address, record.interface,
+                                       record.ssh_port);
+            }
+            rows.push_back(std::move(row));
+        }
+        return rows;
+    }
+
+    std::vector<std::pair<HostName, std::string>> engine_roots() const {
+        std::vector<std::pair<HostName, std::string>> roots;
+        for (std::size_t i = 0; i < spec_.hosts.size(); ++i) {
+            if (engine_findings_[i].info) {
+                roots.emplace_back(spec_.hosts[i].name, engine_findings_[i].info->root_dir);
+            }
+        }
+        return roots;
+    }
+
+    std::vector<std::string> host_names() const {
+        std::vector<std::string> names;
+        std::ranges::transform(spec_.hosts, std::back_inserter(names),
+                               [](const auto& host) { return host.name.str(); });
+        return names;
+    }
+
+    std::vector<std::string> node_names() const {
+        std::vector<std::string> names;
+        for (const auto& node : expand_nodes(spec_)) {
+            names.push_back(node.name.str());
+        }
+        return names;
+    }
+
+    const ClusterSpec& spec_;
+    const Engines& engines_;
+    CheckSelection selection_;
+    Observation observation_{};
+    std::vector<ReadyNode> ready_{};
+    std::vector<AskedNode> asked_{}; // of ready_
+    std::vector<EngineFinding> engine_findings_;
+    std::vector<std::string> mounts_{};
+};
 
 } // namespace
 
@@ -184,40 +242,18 @@ bool CheckReport::passed() const {
 
 Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines, CheckOptions options,
                                 Reporter& reporter) {
-    const auto observation = co_await observe(spec, engines, "", reporter);
-    CheckReport report;
-    co_await add_host_rows(spec, engines, observation, report);
-    add_container_rows(spec, observation, report);
-    const auto ready = ready_nodes(spec, observation.cluster);
-    const auto wanted = expand_nodes(spec);
-    std::vector<Task<GpuFinding>> gpu_checks;
-    std::vector<Task<CheckRow>> ssh_checks;
-    for (const auto& node : ready.nodes) {
-        auto& engine = *engines[node.host];
-        gpu_checks.push_back(
-            check_gpus(engine, node, *std::ranges::find(wanted, node.name, &NodeSpec::name)));
-        ssh_checks.push_back(check_ssh(engine, node));
+    auto selection = select_for_check(spec, options.hosts);
+    if (!selection) {
+        CheckReport report;
+        report.rows.push_back({.state = State::fail,
+                               .subject = "--host",
+                               .check = "selection",
+                               .text = selection.error().message,
+                               .hint = selection.error().hint});
+        co_return report;
     }
-    for (auto& finding : co_await run_all(std::move(gpu_checks))) {
-        report.rows.push_back(std::move(finding.row));
-        if (finding.gpus) {
-            report.gpus.push_back(std::move(*finding.gpus));
-        }
-    }
-    for (auto& row : co_await run_all(std::move(ssh_checks))) {
-        report.rows.push_back(std::move(row));
-    }
-    for (const auto& node : ready.nodes) {
-        report.nodes.push_back(node.name);
-    }
-    const auto sessions = co_await open_sessions(engines, ready.nodes, report.rows);
-    Links links(sessions);
-    co_await links.meet(report);
-    if (options.deep) {
-        co_await links.measure(reporter, report);
-        co_await check_collective(ready.nodes, engines, options.stage_timeout, reporter, report);
-    }
-    co_return report;
+    Check check(spec, engines, std::move(*selection));
+    co_return co_await check.run(options, reporter);
 }
 
 } // namespace dockdist

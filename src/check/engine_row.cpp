@@ -1,11 +1,16 @@
 #include "check/engine_row.hpp"
 
+#include "check/compare.hpp"
+#include "core/text.hpp"
 #include "core/timestamp.hpp"
 #include "plan/engine_abilities.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
 
 namespace dockdist {
 namespace {
@@ -16,6 +21,28 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 
 // Beyond this, logs of two nodes no longer tell what came first, and tokens of registries and trackers fail.
 constexpr auto bearable = 2s;
+
+using Version = std::array<int, 3>;
+constexpr Version first_without_holes{29, 5, 1};
+
+// "20.10.24+dfsg1", "29.5.1"; nothing for what is no version.
+std::optional<Version> version_of(const std::string& text) {
+    Version version{};
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    for (std::size_t i = 0; i < version.size(); ++i) {
+        const auto [stop, error] = std::from_chars(at, end, version.at(i));
+        if (error != std::errc{}) {
+            return i < 2 ? std::nullopt : std::optional(version);
+        }
+        at = stop;
+        if (at == end || *at != '.') {
+            return i < 1 ? std::nullopt : std::optional(version);
+        }
+        ++at;
+    }
+    return version;
+}
 
 CheckRow failed(const HostSpec& host, const Error& error) {
     return {.state = CheckRow::State::fail,
@@ -46,14 +73,48 @@ CheckRow judge_clock(const std::string& subject, std::chrono::milliseconds ahead
     return row;
 }
 
-Task<std::vector<CheckRow>> check_engine(const ClusterSpec& spec, const HostSpec& host,
-                                         ContainerEngine& engine) {
+std::vector<CheckRow> judge_security(const std::vector<std::pair<HostName, EngineInfo>>& engines) {
+    std::map<std::string, std::vector<std::string>> old; // version, hosts
+    std::vector<std::string> hosts;
+    bool any = false;
+    for (const auto& [host, engine] : engines) {
+        const auto version = version_of(engine.version);
+        if (engine.podman || !version) {
+            continue;
+        }
+        any = true;
+        if (*version < first_without_holes) {
+            old[engine.version].push_back(host.str());
+            hosts.push_back(host.str());
+        }
+    }
+    if (!any) {
+        return {};
+    }
+    CheckRow row{.subject = engines.size() > 1 ? "all hosts" : engines.front().first.str(),
+                 .check = "security",
+                 .text = "no engine with known holes"};
+    if (!old.empty()) {
+        std::string text;
+        for (const auto& [version, there] : old) {
+            text += fmt::format("{}Engine {}", text.empty() ? "" : ", ", printable(version));
+            text += old.size() > 1 ? fmt::format(" ({})", list_names(there)) : "";
+        }
+        row.state = CheckRow::State::warn;
+        row.subject = hosts.size() == engines.size() && hosts.size() > 1 ? "all hosts" : list_names(hosts);
+        row.text = text + (hosts.size() == 1 ? " has" : " have") + " known security holes";
+        row.hint = "upgrade Docker there to 29.5.1 or newer";
+    }
+    return {row};
+}
+
+Task<EngineFinding> check_engine(const ClusterSpec& spec, const HostSpec& host, ContainerEngine& engine) {
     constexpr int tries = 3;
     auto shortest = Clock::duration::max();
     for (int i = 0; i < tries; ++i) {
         const auto begin = Clock::now();
         if (const auto answer = co_await engine.ping(); !answer) {
-            co_return std::vector{failed(host, answer.error())};
+            co_return EngineFinding{.rows = {failed(host, answer.error())}};
         }
         shortest = std::min(shortest, Clock::now() - begin);
     }
@@ -61,7 +122,7 @@ Task<std::vector<CheckRow>> check_engine(const ClusterSpec& spec, const HostSpec
     const auto begin = Clock::now();
     const auto info = co_await engine.info();
     if (!info) {
-        co_return std::vector{failed(host, info.error())};
+        co_return EngineFinding{.rows = {failed(host, info.error())}};
     }
     const auto took = Clock::now() - begin;
     const auto& address = engine.address();
@@ -93,7 +154,7 @@ Task<std::vector<CheckRow>> check_engine(const ClusterSpec& spec, const HostSpec
                                    std::chrono::duration_cast<std::chrono::milliseconds>(*theirs - ours),
                                    std::chrono::duration_cast<std::chrono::milliseconds>(took)));
     }
-    co_return rows;
+    co_return EngineFinding{.rows = std::move(rows), .info = *info};
 }
 
 } // namespace dockdist

@@ -61,11 +61,8 @@ Task<WayBandwidth> send(NodeSession& session, std::size_t from, std::size_t to, 
 
 } // namespace
 
-Links::Links(const NodeSessions& sessions) : token_(random_token()), ports_(sessions.size()) {
-    for (const auto& session : sessions) {
-        sessions_.push_back(session.get());
-    }
-}
+Links::Links(std::vector<NodeSession*> sessions)
+    : sessions_(std::move(sessions)), token_(random_token()), ports_(sessions_.size()) {}
 
 Task<bool> Links::listen(std::size_t node, CheckReport& report) {
     auto& session = *sessions_[node];

@@ -15,7 +15,7 @@ namespace dockdist {
 class Links {
 public:
     // `sessions` stand in the order of CheckReport::nodes; null where a node has none. They outlive this.
-    explicit Links(const NodeSessions& sessions);
+    explicit Links(std::vector<NodeSession*> sessions);
 
     // Two questions a node, all side by side. Adds rows and CheckReport::links.
     Task<void> meet(CheckReport& report);

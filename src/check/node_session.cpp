@@ -1,6 +1,5 @@
 #include "check/node_session.hpp"
 
-#include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -18,7 +17,9 @@ Error located(Error error, const ReadyNode& node) {
 
 Task<Result<std::unique_ptr<NodeSession>>> NodeSession::open(ContainerEngine& engine, const ReadyNode& node) {
     ExecConfig config;
-    config.command = {layout::init, "with-environment", "--", layout::init, "check"};
+    // Root, for the kernel's log and the jobs' folders; the node itself does as container.user what a job
+    // does.
+    config.command = {layout::init, "with-environment", "--user", "0", "--", layout::init, "check"};
     config.user = "0:0";
     auto started = co_await start_command(engine, node.id, std::move(config));
     if (!started) {
@@ -66,27 +67,6 @@ Task<Result<wire::CheckAnswer>> NodeSession::ask(std::string word, nlohmann::jso
         broken_ = answer.error();
     }
     co_return answer;
-}
-
-Task<NodeSessions> open_sessions(const Engines& engines, const std::vector<ReadyNode>& nodes,
-                                 std::vector<CheckRow>& rows) {
-    std::vector<Task<Result<std::unique_ptr<NodeSession>>>> opening;
-    for (const auto& node : nodes) {
-        opening.push_back(NodeSession::open(*engines[node.host], node));
-    }
-    NodeSessions sessions;
-    for (auto& opened : co_await run_all(std::move(opening))) {
-        if (!opened) {
-            rows.push_back({.state = CheckRow::State::fail,
-                            .layer = CheckLayer::container,
-                            .subject = opened.error().where,
-                            .check = "session",
-                            .text = "cannot be asked: " + printable(opened.error().message),
-                            .hint = printable(opened.error().hint)});
-        }
-        sessions.push_back(opened ? std::move(*opened) : nullptr);
-    }
-    co_return sessions;
 }
 
 } // namespace dockdist

@@ -1,7 +1,6 @@
 // The client's half of a check's conversation with one node (wire/check.hpp).
 #pragma once
 
-#include "check/report.hpp"
 #include "engine/exec_command.hpp"
 #include "observe/observe.hpp"
 #include "wire/check.hpp"
@@ -33,10 +32,5 @@ private:
     ExecLines lines_;
     std::optional<Error> broken_{};
 };
-
-// One a node, side by side, in the nodes' order; null where there is none, of which a row tells.
-using NodeSessions = std::vector<std::unique_ptr<NodeSession>>;
-Task<NodeSessions> open_sessions(const Engines& engines, const std::vector<ReadyNode>& nodes,
-                                 std::vector<CheckRow>& rows);
 
 } // namespace dockdist

@@ -1,18 +1,118 @@
 #include "check/peers.hpp"
 
+#include "check/compare.hpp"
+#include "check/node_facts.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace dockdist {
+namespace {
 
-std::vector<PeerAnswer> parse_peers(std::string_view lines) {
+constexpr const char* refused_hint =
+    "does a firewall between the hosts stop the ssh port? if not, run `dockdist "
+    "down` and `dockdist up` to join the nodes anew";
+
+CheckRow row_of(CheckRow::State state, std::string subject, std::string text, std::string hint) {
+    return {.state = state,
+            .layer = CheckLayer::network,
+            .subject = std::move(subject),
+            .check = "ssh",
+            .text = std::move(text),
+            .hint = std::move(hint)};
+}
+
+struct Failed {
+    std::vector<std::string> from{};
+    std::vector<std::string> messages{}; // each once
+};
+
+std::string joined(const std::vector<std::string>& words, const char* separator) {
+    return fmt::format("{}", fmt::join(words, separator));
+}
+
+struct Logins {
+    std::map<std::string, Failed> by_target{};
+    std::vector<std::string> well{}; // nodes that log in to every other
+    PeerAnswer slowest{};            // of those
+    std::string slowest_from{};
+
+    void take(const NodeFacts& node, const std::vector<NodeFacts>& nodes) {
+        const auto& tried = *node.logins;
+        bool all = true;
+        for (const auto& peer : tried) {
+            if (!peer.ok) {
+                all = false;
+                add_failure(node, peer.peer, peer.message);
+            }
+        }
+        // What a node was told to try, and did not come back from, is no login either.
+        for (const auto& other : nodes) {
+            if (other.node != node.node &&
+                std::ranges::find(tried, other.node.str(), &PeerAnswer::peer) == tried.end()) {
+                all = false;
+                add_failure(node, other.node.str(), "no answer in time");
+            }
+        }
+        if (!all) {
+            return;
+        }
+        well.push_back(node.node.str());
+        const auto last = std::ranges::max_element(tried, {}, &PeerAnswer::ms);
+        if (last != tried.end() && last->ms >= slowest.ms) {
+            slowest = *last;
+            slowest_from = node.node.str();
+        }
+    }
+
+    CheckRow row_of_well(std::size_t nodes) const {
+        if (nodes == 1) {
+            return row_of(CheckRow::State::pass, well.front(), "no other node", "");
+        }
+        return row_of(CheckRow::State::pass, well.size() == nodes ? "all nodes" : list_names(well),
+                      fmt::format("{} in to every other, slowest {} ms ({} to {})",
+                                  well.size() == 1 ? "logs" : "each logs", slowest.ms, slowest_from,
+                                  printable(slowest.peer)),
+                      "");
+    }
+
+private:
+    void add_failure(const NodeFacts& node, const std::string& peer, const std::string& why) {
+        auto& failed = by_target[printable(peer)];
+        failed.from.push_back(node.node.str());
+        const auto message = printable(why);
+        if (std::ranges::find(failed.messages, message) == failed.messages.end()) {
+            failed.messages.push_back(message);
+        }
+    }
+};
+
+// Nodes that several others fail to get into, taken out of `by_target`.
+std::vector<CheckRow> take_unreachable(std::map<std::string, Failed>& by_target) {
+    std::vector<CheckRow> rows;
+    for (auto it = by_target.begin(); it != by_target.end();) {
+        if (it->second.from.size() < 2) {
+            ++it;
+            continue;
+        }
+        rows.push_back(row_of(CheckRow::State::fail, it->first,
+                              fmt::format("no login from {}: {}", list_names(it->second.from),
+                                          joined(it->second.messages, "; ")),
+                              refused_hint));
+        it = by_target.erase(it);
+    }
+    return rows;
+}
+
+} // namespace
+
+std::vector<PeerAnswer> parse_peers(const nlohmann::json& list) {
     std::vector<PeerAnswer> peers;
-    for (const auto& line : split(lines, '\n')) {
-        const auto json = nlohmann::json::parse(line, nullptr, false);
+    for (const auto& json : list.is_array() ? list : nlohmann::json::array()) {
         if (!json.is_object() || !json.contains("peer") || !json["peer"].is_string()) {
             continue;
         }
@@ -27,27 +127,36 @@ std::vector<PeerAnswer> parse_peers(std::string_view lines) {
     return peers;
 }
 
-void judge_peers(const std::vector<PeerAnswer>& peers, CheckRow& row) {
-    std::string failed;
-    int slowest = 0;
-    for (const auto& peer : peers) {
-        if (peer.ok) {
-            slowest = std::max(slowest, peer.ms);
+std::vector<CheckRow> judge_logins(const std::vector<NodeFacts>& nodes) {
+    std::vector<CheckRow> rows;
+    Logins logins;
+    for (const auto& node : nodes) {
+        if (node.logins) {
+            logins.take(node, nodes);
         } else {
-            failed += (failed.empty() ? "" : "; ") + printable(peer.peer) + ": " + printable(peer.message);
+            rows.push_back(row_of(CheckRow::State::fail, node.node.str(),
+                                  "could not be tried: " + printable(node.logins.error().message),
+                                  "run `dockdist up` to join the nodes again"));
         }
     }
-    if (!failed.empty()) {
-        row.state = CheckRow::State::fail;
-        row.text = "no login to " + failed;
-        row.hint = "does a firewall between the hosts stop the ssh port? if not, run `dockdist up` to join "
-                   "the nodes again";
-    } else if (peers.empty()) {
-        row.text = "no other node";
-    } else {
-        row.text = fmt::format("logs in to {} other node{}, slowest {} ms", peers.size(),
-                               peers.size() == 1 ? "" : "s", slowest);
+    const auto unreachable = take_unreachable(logins.by_target);
+    for (const auto& node : nodes) {
+        std::vector<std::string> failed;
+        for (const auto& [peer, how] : logins.by_target) {
+            if (how.from.front() == node.node.str()) {
+                failed.push_back(peer + ": " + joined(how.messages, "; "));
+            }
+        }
+        if (!failed.empty()) {
+            rows.push_back(row_of(CheckRow::State::fail, node.node.str(),
+                                  "no login to " + joined(failed, "; "), refused_hint));
+        }
     }
+    rows.insert(rows.end(), unreachable.begin(), unreachable.end());
+    if (!logins.well.empty()) {
+        rows.push_back(logins.row_of_well(nodes.size()));
+    }
+    return rows;
 }
 
 } // namespace dockdist

@@ -1,15 +1,18 @@
-// What `dockdist-init check-peers` tells about the way from one node to the others: a JSON line a peer,
-// {"peer":"node-1","ok":true,"ms":84} or {"peer":"node-2","ok":false,"message":"Connection refused"}.
+// Whether every node logs in to every other.
 #pragma once
 
 #include "check/report.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace dockdist {
 
+struct NodeFacts;
+
+// One login from a node to another: {"peer":"node-1","ok":true,"ms":84}, or with "ok":false and a "message".
 struct PeerAnswer {
     std::string peer{};
     bool ok = false;
@@ -17,10 +20,10 @@ struct PeerAnswer {
     std::string message{};
 };
 
-// Lines that are not of this shape are left out.
-std::vector<PeerAnswer> parse_peers(std::string_view lines);
+// Entries that are not of this shape are left out.
+std::vector<PeerAnswer> parse_peers(const nlohmann::json& list);
 
-// Fills in the state, the text and the hint.
-void judge_peers(const std::vector<PeerAnswer>& peers, CheckRow& row);
+// One row when all is well. A node that several others do not get into has one row for all of them.
+std::vector<CheckRow> judge_logins(const std::vector<NodeFacts>& nodes);
 
 } // namespace dockdist

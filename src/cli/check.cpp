@@ -2,6 +2,7 @@
 
 #include "check/report_page.hpp"
 #include "check/report_text.hpp"
+#include "check/selection.hpp"
 #include "cli/context.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -77,6 +78,9 @@ Task<int> run_check(Context& context, Options options) {
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
+    if (const auto selection = select_for_check(cluster.spec, options.check.hosts); !selection) {
+        co_return context.fail(selection.error());
+    }
     if (!options.page.empty()) {
         if (const auto writable = try_page(options.page); !writable) {
             co_return context.fail(writable.error());
@@ -108,9 +112,15 @@ void add_check(CLI::App& app, Program& program) {
     auto* command = app.add_subcommand(
         "check", "Say whether a job can run: engines, hosts, nodes, GPUs, and the network between them");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    command->add_flag("--deep", options->check.deep,
-                      "Measure too: TCP between every two nodes, and NCCL between their GPUs. Takes minutes, and "
-                      "wants the GPUs and the network for itself");
+    command
+        ->add_option("--host", options->check.hosts,
+                     "Only this host or node, and the ways between those that are named; may be given again")
+        ->type_name("NAME")
+        ->take_all();
+    command->add_flag(
+        "--deep", options->check.deep,
+        "Measure too: TCP between every two nodes, and NCCL between their GPUs. Takes minutes, and "
+        "wants the GPUs and the network for itself");
     command->add_option(
         "--stage-timeout", options->stage_timeout,
         "With --deep: how long NCCL may take for each stage (3m a node alone, 1m a pair, 4m all)");

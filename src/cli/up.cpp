@@ -1,5 +1,7 @@
 #include "cluster/up.hpp"
 
+#include "check/check.hpp"
+#include "cli/check_summary.hpp"
 #include "cli/context.hpp"
 #include "cli/node_json.hpp"
 #include "core/units.hpp"
@@ -10,6 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <optional>
 
 namespace dockdist {
 namespace {
@@ -17,9 +22,18 @@ namespace {
 struct Options {
     UpOptions up{};
     std::string ready_timeout = "60s";
+    bool no_check = false;
 };
 
-nlohmann::json timings_json(const UpResult& result, const Connected& cluster) {
+// Before the check, which is not what --timings is about.
+std::vector<int> round_trips(const Connected& cluster) {
+    std::vector<int> trips;
+    std::ranges::transform(cluster.engines, std::back_inserter(trips),
+                           [](const auto& engine) { return engine->round_trips(); });
+    return trips;
+}
+
+nlohmann::json timings_json(const UpResult& result, const Connected& cluster, const std::vector<int>& trips) {
     nlohmann::json json{{"phases", nlohmann::json::array()}, {"round_trips", nlohmann::json::object()}};
     for (const auto& phase : result.timings) {
         json["phases"].push_back({{"phase", phase.phase},
@@ -27,13 +41,13 @@ nlohmann::json timings_json(const UpResult& result, const Connected& cluster) {
                                   {"slowest", phase.slowest},
                                   {"slowest_ms", phase.slowest_elapsed.count()}});
     }
-    for (const auto& engine : cluster.engines) {
-        json["round_trips"][engine->host().str()] = engine->round_trips();
+    for (std::size_t i = 0; i < trips.size(); ++i) {
+        json["round_trips"][cluster.engines[i]->host().str()] = trips[i];
     }
     return json;
 }
 
-std::string timings_text(const UpResult& result, const Connected& cluster) {
+std::string timings_text(const UpResult& result, const Connected& cluster, const std::vector<int>& trips) {
     std::string text;
     for (const auto& phase : result.timings) {
         text += fmt::format("{:<8} {:>8}{}\n", phase.phase, format_duration(phase.elapsed),
@@ -41,13 +55,14 @@ std::string timings_text(const UpResult& result, const Connected& cluster) {
                                                   : fmt::format("   slowest {} {}", phase.slowest,
                                                                 format_duration(phase.slowest_elapsed)));
     }
-    for (const auto& engine : cluster.engines) {
-        text += fmt::format("{:<8} {:>4} round trips\n", engine->host().str(), engine->round_trips());
+    for (std::size_t i = 0; i < trips.size(); ++i) {
+        text += fmt::format("{:<8} {:>4} round trips\n", cluster.engines[i]->host().str(), trips[i]);
     }
     return text;
 }
 
-void print_result(const Context& context, const UpResult& result, const Connected& cluster) {
+void print_result(const Context& context, const UpResult& result, const Connected& cluster,
+                  const std::vector<int>& trips, const std::optional<CheckReport>& check) {
     if (context.json()) {
         nlohmann::json json{{"type", "result"},
                             {"cluster", cluster.spec.name.str()},
@@ -56,8 +71,11 @@ void print_result(const Context& context, const UpResult& result, const Connecte
         for (const auto& node : result.nodes) {
             json["nodes"].push_back(node_json(node, cluster.spec));
         }
+        if (check) {
+            json["check"] = check_json(*check);
+        }
         if (context.options.timings) {
-            json["timings"] = timings_json(result, cluster);
+            json["timings"] = timings_json(result, cluster, trips);
         }
         context.print_json(json);
         return;
@@ -70,8 +88,24 @@ void print_result(const Context& context, const UpResult& result, const Connecte
                               result.changed ? "is up" : "is up already", result.nodes.size(),
                               result.nodes.size() == 1 ? "" : "s", slots, slots == 1 ? "" : "s"));
     if (context.options.timings) {
-        context.print(timings_text(result, cluster));
+        context.print(timings_text(result, cluster, trips));
     }
+}
+
+// What `up` made is up, whatever is found here: a warning is no reason to take it back.
+Task<CheckReport> check_after_up(const Connected& cluster, const UpResult& result, Reporter& reporter) {
+    reporter.on({.kind = Event::Kind::phase_started, .phase = "check"});
+    const auto begin = std::chrono::steady_clock::now();
+    QuietReporter quiet(reporter);
+    auto report = co_await check_cluster(cluster.spec, cluster.engines, {}, quiet);
+    reporter.on({.kind = Event::Kind::phase_finished,
+                 .phase = "check",
+                 .elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(
+                     std::chrono::steady_clock::now() - begin)});
+    for (const auto& event : check_remarks(report, result.warnings)) {
+        reporter.on(event);
+    }
+    co_return report;
 }
 
 Task<int> run_up(Context& context, Options options) {
@@ -91,11 +125,17 @@ Task<int> run_up(Context& context, Options options) {
     options.up.registry_auth = registry_auth_of(context, cluster.spec.image.ref);
     const Toolkit toolkit{.tar = toolkit_tar(), .version = std::string(toolkit_version())};
     const auto result = co_await up(cluster.spec, cluster.engines, toolkit, options.up, *context.reporter);
-    context.reporter->finish();
     if (!result.errors.empty()) {
+        context.reporter->finish();
         co_return context.fail(result.errors);
     }
-    print_result(context, result, cluster);
+    const auto trips = round_trips(cluster);
+    std::optional<CheckReport> check;
+    if (result.changed && !options.no_check) {
+        check = co_await check_after_up(cluster, result, *context.reporter);
+    }
+    context.reporter->finish();
+    print_result(context, result, cluster, trips, check);
     co_return 0;
 }
 
@@ -113,6 +153,8 @@ void add_up(CLI::App& app, Program& program) {
     command
         ->add_option("--ready-timeout", options->ready_timeout, "How long nodes may take to meet each other")
         ->capture_default_str();
+    command->add_flag("--no-check", options->no_check,
+                      "Leave out the quick check of what was made (`dockdist check` makes it at any time)");
     command->add_flag("--timings", program.options.timings,
                       "Show the time of each phase and the round trips to each host");
     command->callback([options, &program] {

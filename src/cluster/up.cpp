@@ -62,6 +62,7 @@ private:
         for (const auto& warning : planned.warnings) {
             reporter_.on(warning_event(warning));
         }
+        result.warnings = planned.warnings;
         const auto& plan = planned.plan;
         if (plan.empty()) {
             co_await remove_left_lock();

@@ -38,7 +38,8 @@ struct PhaseTiming {
 struct UpResult {
     bool changed = false;
     std::vector<ReadyNode> nodes{};
-    Errors errors{}; // empty: every node is ready
+    Errors errors{};   // empty: every node is ready
+    Errors warnings{}; // as they were reported
     std::vector<PhaseTiming> timings{};
 };
 

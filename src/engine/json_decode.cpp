@@ -77,6 +77,7 @@ Result<EngineInfo> decode_info(std::string_view text, ApiVersion negotiated) {
     info.os_type = fields.text("OSType");
     info.runtimes = fields.keys("Runtimes");
     info.system_time = fields.text("SystemTime");
+    info.root_dir = fields.text("DockerRootDir");
     info.cpus = fields.natural("NCPU");
     info.memory = Bytes{fields.natural("MemTotal")};
     info.rootless = fields.flag("Rootless"); // Podman

@@ -36,6 +36,7 @@ struct EngineInfo {
     std::string os_type{};               // "linux"
     std::vector<std::string> runtimes{}; // names, sorted
     std::string system_time{};           // RFC 3339, as the engine gave it; empty before API 1.40
+    std::string root_dir{};              // where it keeps images and containers: "/var/lib/docker"
     std::uint64_t cpus = 0;
     Bytes memory{};
     bool podman = false;

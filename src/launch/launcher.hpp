@@ -83,6 +83,12 @@ std::vector<wire::Question> questions(const Launcher& launcher, const LaunchRequ
 Errors take_answers(const Launcher& launcher, LaunchRequest& request,
                     const std::vector<wire::NodeFacts>& facts);
 
+// A question for the versions of Python's packages, none of which is imported; `more` is Python that prints
+// further "NAME VERSION" lines.
+wire::Question python_question(std::vector<std::string> modules, std::string_view more = "");
+// What was answered to it and to `PROGRAM --version`: by name; "" for what is not there.
+std::map<std::string, std::string> versions_of(const wire::NodeFacts& facts);
+
 // What `run --dry-run` prints: for every node its environment, files and command.
 std::string to_text(const std::vector<NodeLaunch>& launches);
 

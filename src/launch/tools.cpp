@@ -9,7 +9,7 @@
 namespace dockdist {
 namespace {
 
-constexpr const char* python_question = "python";
+constexpr const char* python_name = "python";
 constexpr int not_there = 127;
 
 // Prints "NAME VERSION" lines without importing what may take seconds to import.
@@ -42,23 +42,6 @@ std::string version_line(const std::string& output) {
     return output.substr(0, output.find('\n'));
 }
 
-std::map<std::string, std::string> versions_of(const wire::NodeFacts& facts) {
-    std::map<std::string, std::string> versions;
-    for (const auto& answer : facts.answers) {
-        if (answer.name != python_question) {
-            versions[answer.name] = answer.code == not_there ? "" : version_line(answer.output);
-            continue;
-        }
-        for (const auto& line : split(answer.output, '\n')) {
-            const auto space = line.find(' ');
-            if (answer.code == 0 && space != std::string::npos) {
-                versions[line.substr(0, space)] = line.substr(space + 1);
-            }
-        }
-    }
-    return versions;
-}
-
 Error missing(const LaunchNode& node, const Tool& tool, const std::string& launcher) {
     const bool no_python = tool.kind == Tool::Kind::python_module && !node.versions.contains("python");
     const std::string what = no_python ? "Python" : std::string(tool.name);
@@ -77,6 +60,28 @@ Error differs(const LaunchNode& first, const LaunchNode& node, const std::string
 
 } // namespace
 
+wire::Question python_question(std::vector<std::string> modules, std::string_view more) {
+    modules.insert(modules.begin(), {"python", "-c", python_versions + std::string(more)});
+    return {.name = python_name, .argv = std::move(modules)};
+}
+
+std::map<std::string, std::string> versions_of(const wire::NodeFacts& facts) {
+    std::map<std::string, std::string> versions;
+    for (const auto& answer : facts.answers) {
+        if (answer.name != python_name) {
+            versions[answer.name] = answer.code == not_there ? "" : version_line(answer.output);
+            continue;
+        }
+        for (const auto& line : split(answer.output, '\n')) {
+            const auto space = line.find(' ');
+            if (answer.code == 0 && space != std::string::npos) {
+                versions[line.substr(0, space)] = line.substr(space + 1);
+            }
+        }
+    }
+    return versions;
+}
+
 std::vector<wire::Question> questions(const Launcher& launcher, const LaunchRequest& request) {
     std::vector<wire::Question> questions;
     std::vector<std::string> modules;
@@ -89,8 +94,7 @@ std::vector<wire::Question> questions(const Launcher& launcher, const LaunchRequ
         }
     }
     if (!modules.empty()) {
-        modules.insert(modules.begin(), {"python", "-c", python_versions});
-        questions.push_back({.name = python_question, .argv = std::move(modules)});
+        questions.push_back(python_question(std::move(modules)));
     }
     return questions;
 }

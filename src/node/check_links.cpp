@@ -4,7 +4,7 @@
 #include "node/link_listener.hpp"
 #include "node/link_socket.hpp"
 #include "node/paths.hpp"
-#include "node/side_by_side.hpp"
+#include "node/worker_lines.hpp"
 #include "wire/json_reader.hpp"
 
 #include <algorithm>
@@ -209,7 +209,7 @@ Result<wire::CheckAnswer> answer_links_meet(const json& question) {
         }
     }
     return wire::CheckAnswer{
-        {{"links", objects_of(side_by_side(peers.size(), most_at_once, [&](std::size_t i) {
+        {{"links", objects_of(worker_lines(peers.size(), most_at_once, [&](std::size_t i) {
               return wire::dump(meet(peers[i], *token));
           }))}}};
 }
@@ -230,7 +230,7 @@ Result<wire::CheckAnswer> answer_links_send(const json& question) {
     }
     const auto count = static_cast<std::size_t>(streams);
     const auto lines =
-        side_by_side(count, count, [&](std::size_t) { return wire::dump(send_stream(peer, *token, ms)); });
+        worker_lines(count, count, [&](std::size_t) { return wire::dump(send_stream(peer, *token, ms)); });
     double bytes_per_second = 0;
     std::uint64_t segments = 0;
     std::uint64_t sent_again = 0;

@@ -3,77 +3,72 @@
 #include "core/text.hpp"
 #include "node/os.hpp"
 #include "node/paths.hpp"
-#include "node/process.hpp"
-#include "wire/join.hpp"
-
-#include <nlohmann/json.hpp>
+#include "node/side_by_side.hpp"
+#include "wire/layout.hpp"
 
 #include <algorithm>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <iterator>
 
 namespace dockdist::node {
 namespace {
 
 constexpr std::size_t most_at_once = 16; // logins under way from one node: a peer's sshd sees every node's
 constexpr int login_limit_ms = 10000;
+constexpr int all_limit_ms = 15000;
 
-std::string last_line(const std::string& text) {
-    const auto lines = split(text, '\n');
-    const auto last =
-        std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) { return !line.empty(); });
-    return last == lines.rend() ? "" : printable(*last);
-}
-
-bool log_in(const std::string& peer) {
+nlohmann::json try_login(const std::string& peer) {
     const auto begin = monotonic_ms();
-    const auto done = run_helper(
-        paths().ssh,
-        {"ssh", "-F", paths().ssh_config, "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", peer, "true"},
-        clean_environment(), login_limit_ms);
-    nlohmann::json line{{"peer", peer}, {"ok", done.code == 0}, {"ms", monotonic_ms() - begin}};
-    if (done.code != 0) {
-        const auto said = last_line(done.output);
-        line["message"] =
-            !said.empty() ? said : (done.code < 0 ? "no answer within 10 s" : "ssh failed without a word");
+    const auto login = log_in(peer, {layout::init, "limits"}); // the one program that every node has
+    nlohmann::json tried{{"peer", peer}, {"ok", login.code == 0}, {"ms", monotonic_ms() - begin}};
+    if (login.code != 0) {
+        tried["message"] = why(login);
     }
-    // One write: lines of several processes do not mix.
-    (void)write_all(STDOUT_FILENO,
-                    line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    return done.code == 0;
+    return tried;
 }
 
 } // namespace
 
-int run_check_peers() {
-    const auto members = wire::parse_members(read_file_or_empty(paths().members));
+std::string own_node_name() {
     const auto self = nlohmann::json::parse(read_file_or_empty(paths().node_record), nullptr, false);
-    if (!members || !self.is_object()) {
-        (void)write_all(STDERR_FILENO, "dockdist-init: this node has not joined its cluster\n");
-        return 2;
+    return self.is_object() && self.contains("node") && self["node"].is_string() ? self["node"] : "";
+}
+
+Finished log_in(const std::string& node, const std::vector<std::string>& command) {
+    std::vector<std::string> argv{"ssh",           "-F", paths().ssh_config, "-o",
+                                  "BatchMode=yes", "-o", "ConnectTimeout=5", node};
+    std::ranges::copy(command, std::back_inserter(argv));
+    return run_helper(paths().ssh, argv, clean_environment(), login_limit_ms);
+}
+
+std::string why(const Finished& login) {
+    if (login.code < 0) {
+        return "no answer within 10 s";
     }
-    std::vector<std::string> peers;
-    for (const auto& node : members->nodes) {
-        if (node.node != self.value("node", "")) {
-            peers.push_back(node.node);
-        }
-    }
+    const auto lines = split(login.output, '\n');
+    const auto last =
+        std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) { return !line.empty(); });
+    return last == lines.rend() ? "ssh failed without a word" : printable(*last);
+}
+
+nlohmann::json log_in_to_all(const std::vector<std::string>& peers) {
     const auto workers = std::min(peers.size(), most_at_once);
+    std::vector<Part> parts;
     for (std::size_t worker = 0; worker < workers; ++worker) {
-        if (fork() == 0) {
-            bool all = true;
-            for (std::size_t i = worker; i < peers.size(); i += workers) {
-                all = log_in(peers[i]) && all;
-            }
-            _exit(all ? 0 : 1);
+        parts.push_back({std::to_string(worker), [&peers, worker, workers] {
+                             auto tried = nlohmann::json::array();
+                             for (std::size_t i = worker; i < peers.size(); i += workers) {
+                                 tried.push_back(try_login(peers[i]));
+                             }
+                             return tried;
+                         }});
+    }
+    auto all = nlohmann::json::array();
+    for (const auto& some : side_by_side(parts, all_limit_ms)) {
+        if (some.is_array()) {
+            std::ranges::copy(some, std::back_inserter(all));
         }
     }
-    int code = 0;
-    int status = 0;
-    while (wait(&status) > 0) {
-        code = status == 0 ? code : 1;
-    }
-    return code;
+    return all;
 }
 
 } // namespace dockdist::node

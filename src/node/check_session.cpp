@@ -1,11 +1,14 @@
 #include "node/check_session.hpp"
 
 #include "core/text.hpp"
+#include "node/check_facts.hpp"
 #include "node/check_links.hpp"
+#include "node/check_mounts.hpp"
 #include "node/os.hpp"
 #include "wire/check.hpp"
 #include "wire/json_reader.hpp"
 
+#include <csignal>
 #include <optional>
 #include <unistd.h>
 
@@ -22,6 +25,9 @@ struct Handler {
 // One a question. An answer must come within the client's limit (check/node_session.hpp).
 constexpr Handler handlers[] = {
     {"hello", [](const nlohmann::json&) -> Answer { return wire::CheckAnswer{{{"pid", ::getpid()}}}; }},
+    {"facts", answer_facts},
+    {"look", answer_look},
+    {"forget", answer_forget},
     {"links-listen", answer_links_listen},
     {"links-meet", answer_links_meet},
     {"links-send", answer_links_send},
@@ -74,12 +80,14 @@ std::string answer(const std::string& line) {
 } // namespace
 
 int run_check_session() {
+    ::signal(SIGPIPE, SIG_IGN); // a client that has gone must not keep the tokens from being removed
     Lines lines;
     while (const auto line = lines.next()) {
         if (!write_all(STDOUT_FILENO, answer(*line))) {
             break;
         }
     }
+    forget_tokens();
     return 0;
 }
 

@@ -1,5 +1,5 @@
 // dockdist-init: the one program that dockdist runs inside a node, under several names and commands.
-#include "node/check_peers.hpp"
+#include "node/check_limits.hpp"
 #include "node/check_session.hpp"
 #include "node/init.hpp"
 #include "node/job_command.hpp"
@@ -23,7 +23,7 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
   dockdist-init                            as the container's first process
   dockdist-init join JSON                  exchanges keys with the cluster's other nodes
   dockdist-init check                      answers a check's questions
-  dockdist-init check-peers                logs in to every other node
+  dockdist-init limits                     prints the limits that it runs with
   dockdist-init probe                      carries the lines of one dockdist-probe a GPU
   dockdist-init job start|follow|stop|list runs jobs
   dockdist-init rank                       one rank of the job, started by a launcher
@@ -50,8 +50,8 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     if (command == "check" && rest.empty()) {
         return run_check_session();
     }
-    if (command == "check-peers" && rest.empty()) {
-        return run_check_peers();
+    if (command == "limits" && rest.empty()) {
+        return run_limits();
     }
     if (command == "probe" && rest.empty()) {
         return run_probe_carrier();

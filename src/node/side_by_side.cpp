@@ -1,60 +1,129 @@
 #include "node/side_by_side.hpp"
 
 #include "core/text.hpp"
-#include "node/link_socket.hpp"
 #include "node/os.hpp"
+#include "node/process.hpp"
+#include "wire/json_reader.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace dockdist::node {
+namespace {
 
-std::vector<std::string> side_by_side(std::size_t count, std::size_t at_once,
-                                      const std::function<std::string(std::size_t)>& work) {
+constexpr std::size_t longest = 2U << 20U; // of a part's result
+
+struct Running {
+    pid_t pid = 0;
+    Fd output{}; // closed when the part has ended
+    std::string text{};
+    bool late = false;
+};
+
+[[noreturn]] void run_child(const Part& part, int output, pid_t parent) {
+    reset_signals();
+    ::setpgid(0, 0); // it is ended together with what it started
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) {
+        ::_exit(1);
+    }
+    ::_exit(write_all(output, wire::dump(part.work())) ? 0 : 1);
+}
+
+Running start(const Part& part) {
+    Running running;
     auto pipe = make_pipe();
-    if (!pipe) {
-        return {};
+    const pid_t own = ::getpid();
+    const pid_t child = pipe ? ::fork() : -1;
+    if (child < 0) {
+        running.text =
+            wire::dump({{"error", wire::error_to_json(system_error("cannot start a process", errno))}});
+        return running;
     }
-    const int self = ::getpid();
-    const auto workers = std::min(count, at_once);
-    std::vector<pid_t> children;
-    for (std::size_t worker = 0; worker < workers; ++worker) {
-        const auto child = ::fork();
-        if (child == 0) {
-            become_link_child(self);
-            for (auto i = worker; i < count; i += workers) {
-                // One write: lines of several processes do not mix.
-                (void)write_all(pipe->write.get(), work(i) + "\n");
-            }
-            ::_exit(0);
-        }
-        if (child > 0) {
-            children.push_back(child);
-        }
+    if (child == 0) {
+        run_child(part, pipe->write.get(), own);
     }
-    pipe->write.reset();
-    std::string told;
-    char bytes[65536];
+    ::setpgid(child, child);
+    running.pid = child;
+    running.output = std::move(pipe->read);
+    return running;
+}
+
+void read_some(Running& running) {
+    char buffer[65536];
+    const auto count = ::read(running.output.get(), buffer, sizeof buffer);
+    if (count > 0 && running.text.size() < longest) {
+        running.text.append(buffer, static_cast<std::size_t>(count));
+    } else if (count == 0 || (count < 0 && errno != EINTR)) {
+        running.output.reset();
+    }
+}
+
+void read_until(std::vector<Running>& all, std::int64_t deadline) {
     while (true) {
-        const auto got = ::read(pipe->read.get(), bytes, sizeof bytes);
-        if (got < 0 && errno == EINTR) {
-            continue;
+        std::vector<pollfd> ready;
+        std::vector<Running*> readers;
+        for (auto& running : all) {
+            if (running.output.open()) {
+                ready.push_back({.fd = running.output.get(), .events = POLLIN, .revents = 0});
+                readers.push_back(&running);
+            }
         }
-        if (got <= 0) {
-            break;
+        const auto left = deadline - monotonic_ms();
+        if (ready.empty() || left <= 0 ||
+            (::poll(ready.data(), ready.size(), static_cast<int>(left)) < 0 && errno != EINTR)) {
+            return;
         }
-        told.append(bytes, static_cast<std::size_t>(got));
+        for (std::size_t i = 0; i < ready.size(); ++i) {
+            if (ready[i].revents != 0) {
+                read_some(*readers[i]);
+            }
+        }
     }
-    for (const auto child : children) {
-        int status = 0;
-        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+}
+
+void end(Running& running) {
+    running.late = running.output.open();
+    if (running.pid == 0) {
+        return;
+    }
+    ::kill(-running.pid, SIGKILL);
+    // What hangs in the kernel does not die: it is not waited for.
+    ::waitpid(running.pid, nullptr, running.late ? WNOHANG : 0);
+}
+
+nlohmann::json result_of(const Running& running, int limit_ms) {
+    if (!running.late) {
+        auto value = nlohmann::json::parse(running.text, nullptr, false);
+        if (!value.is_discarded()) {
+            return value;
         }
     }
-    auto lines = split(told, '\n');
-    std::erase(lines, "");
-    return lines;
+    const Error error{.kind = running.late ? ErrorKind::timeout : ErrorKind::node,
+                      .message = running.late ? "no end within " + std::to_string(limit_ms / 1000) + " s"
+                                              : "ended without an answer"};
+    return {{"error", wire::error_to_json(error)}};
+}
+
+} // namespace
+
+nlohmann::json side_by_side(const std::vector<Part>& parts, int limit_ms) {
+    const auto deadline = monotonic_ms() + limit_ms;
+    std::vector<Running> all;
+    all.reserve(parts.size());
+    std::ranges::transform(parts, std::back_inserter(all), start);
+    read_until(all, deadline);
+    auto results = nlohmann::json::object();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        end(all[i]);
+        results[parts[i].name] = result_of(all[i], limit_ms);
+    }
+    return results;
 }
 
 } // namespace dockdist::node

@@ -1,17 +1,22 @@
-// Work in child processes of their own, each of which tells JSON lines.
+// Work that may hang (a driver, a mount, a login), each in a process of its own, all at the same time.
 #pragma once
 
-#include <cstddef>
+#include <nlohmann/json.hpp>
+
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace dockdist::node {
 
-// Runs work(0) … work(count − 1), each in a process; what it returns is a line, without its '\n', of 4 KiB at
-// most. At most `at_once` processes share the works among them. The lines come in any order; a process that
-// was killed is missing among them.
-std::vector<std::string> side_by_side(std::size_t count, std::size_t at_once,
-                                      const std::function<std::string(std::size_t)>& work);
+struct Part {
+    std::string name{};
+    std::function<nlohmann::json()> work{}; // in a child of this process: what it changes here is lost
+};
+
+// What the parts returned, under their names, when the last one has ended or `limit_ms` is over. Of a part
+// that came to no end, or died: {"error":{kind, message, hint}}. One that cannot even be killed (a dead
+// mount) is left behind. Not for PID 1.
+nlohmann::json side_by_side(const std::vector<Part>& parts, int limit_ms);
 
 } // namespace dockdist::node

@@ -168,20 +168,25 @@ Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine
 } // namespace
 
 Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version,
-                          Reporter& reporter) {
+                          Reporter& reporter, std::vector<bool> only) {
     std::vector<Task<Result<ObservedHost>>> tasks;
+    std::vector<std::size_t> asked;
     for (std::size_t i = 0; i < engines.size(); ++i) {
+        if (!only.empty() && !only[i]) {
+            continue;
+        }
+        asked.push_back(i);
         tasks.push_back(observe_host(spec, *engines[i], toolkit_version, spec.hosts[i], reporter));
     }
     auto results = co_await run_all(std::move(tasks));
-    Observation observation;
-    for (auto& result : results) {
-        observation.reached.push_back(result.has_value());
-        if (result) {
-            observation.cluster.hosts.push_back(std::move(*result));
+    Observation observation{.reached = std::vector<bool>(engines.size(), false)};
+    observation.cluster.hosts.resize(engines.size());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        observation.reached[asked[i]] = results[i].has_value();
+        if (results[i]) {
+            observation.cluster.hosts[asked[i]] = std::move(*results[i]);
         } else {
-            observation.cluster.hosts.emplace_back();
-            observation.errors.push_back(result.error());
+            observation.errors.push_back(results[i].error());
         }
     }
     co_return observation;

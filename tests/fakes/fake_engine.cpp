@@ -30,7 +30,8 @@ bool has_labels(const Labels& labels, const std::vector<std::string>& wanted) {
 
 FakeEngine::FakeEngine(const boost::asio::any_io_executor& executor, std::string host)
     : executor_(executor), host_(std::move(host)) {
-    address_ = {EngineAddress::Scheme::tcp, "", "127.0.0.1", Port{2375}, "", "tcp://127.0.0.1:2375"};
+    address_ = {EngineAddress::Scheme::tcp,      "", "127.0.0.1", Port{2375}, "",
+                "tcp://" + host_.str() + ":2375"};
     engine_info.api = {1, 45};
     engine_info.version = "26.1.5";
     engine_info.name = host_.str();

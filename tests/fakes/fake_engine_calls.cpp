@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dockdist {
 namespace {
 
@@ -306,7 +308,10 @@ Task<Result<ImageDetails>> FakeEngine::inspect_image(ImageRef ref) {
     if (!begun) {
         co_return begun.error();
     }
-    const auto found = images.find(ref.str());
+    auto found = images.find(ref.str());
+    if (found == images.end()) {
+        found = std::ranges::find_if(images, [&](const auto& image) { return image.second.id == ref.str(); });
+    }
     if (found == images.end()) {
         co_return error(ErrorKind::not_found, "No such image: " + ref.str());
     }

@@ -1,56 +1,434 @@
-"""check on simulated GPUs, which reach the container through the engine's real DeviceRequests path."""
+"""check on real engines: every quick row in each state that the lab can bring about. Simulated GPUs reach the container through the
+engine's real DeviceRequests path; what no test machine has (RDMA devices, CPU governors) is a folder mounted over /sys."""
 
+import contextlib
 import json
+import os
 import re
+import shutil
+import time
 
 from harness import assert_in, cluster
+from proxy import proxies, write_through
 
 
-def test_check_shows_every_gpu_and_every_way(lab):
+def check(c, *arguments, code=0):
+    report = json.loads(c.run("check", "-o", "json", *arguments, code=code).stdout)
+    assert report["passed"] is (code == 0), report
+    return report
+
+
+def rows_of(report, name):
+    return [row for row in report["rows"] if row["check"] == name]
+
+
+def only(report, name, state, subject, text, hint=""):
+    """The one row of this name: its state, its subject, and a part of its text and of its hint."""
+    rows = rows_of(report, name)
+    assert len(rows) == 1, (name, rows)
+    row = rows[0]
+    assert (row["state"], row["subject"]) == (state, subject), row
+    assert_in(text, row["text"])
+    assert_in(hint, row["hint"])
+    assert (state == "pass") == (row["hint"] == ""), row
+    return row
+
+
+def odd(report, name, state, subject, text, hint=""):
+    """Of several rows of this name, the one about `subject`."""
+    row = {row["subject"]: row for row in rows_of(report, name)}.get(subject)
+    assert row, (subject, rows_of(report, name))
+    assert row["state"] == state, row
+    assert_in(text, row["text"])
+    assert_in(hint, row["hint"])
+
+
+@contextlib.contextmanager
+def gpu_field(lab, host, gpu, field, value):
+    """Another value in a simulated GPU's file; the container sees the same file."""
+    path = f"/dev/nvidia{gpu}"
+    before = lab.script("exec", host, "cat", path)
+    try:
+        lab.script("exec", host, "sh", "-c", f"grep -v '^{field}=' {path} >/tmp/gpu; echo '{field}={value}' >>/tmp/gpu; cat /tmp/gpu >{path}")
+        yield
+    finally:
+        lab.script("exec", host, "sh", "-c", f"printf '%s' '{before}' >{path}; rm -f /tmp/gpu")
+
+
+# --- engine ---
+
+
+def test_check_of_a_sound_cluster_says_each_thing_once(lab):
     with cluster(lab, "t-check") as c:
         c.write(gpus="2").run("up")
         shown = c.run("check").stdout
         assert "FAIL" not in shown
         assert shown.count("NVIDIA H100 80GB HBM3 (simulated)") >= 4
-        report = json.loads(c.run("check", "-o", "json").stdout)
-        assert report["passed"] is True
+        report = check(c)
         assert len(report["gpus"]) == 4 and len({gpu["uuid"] for gpu in report["gpus"]}) == 4
         assert all(gpu["cuda"] and gpu["driver"] for gpu in report["gpus"])
-        assert [row["state"] for row in report["rows"] if row["check"] == "ssh"] == ["pass", "pass"]
-        engines = [row["text"] for row in report["rows"] if row["check"] == "engine"]
+        engines = [row["text"] for row in rows_of(report, "engine")]
         assert re.fullmatch(r"Engine 20\.10\.\S+, API 1\.\d+, tcp://\S+, round trip [\d.]+ ms", engines[0]), engines
         assert re.fullmatch(r"Engine 26\.1\.\S+, API 1\.\d+, tcp://\S+, round trip [\d.]+ ms", engines[1]), engines
-        assert [row["text"] for row in report["rows"] if row["check"] == "clock"] == ["as on this machine"] * 2
+        only(report, "clock", "pass", "all hosts", "as on this machine")
+        only(report, "security", "warn", "all hosts", "have known security holes", "29.5.1 or newer")
+        only(report, "toolkit", "pass", "all hosts", "by NVIDIA's hook")
+        only(report, "disk", "pass", "all hosts", " free at least (node-")
+        only(report, "gpus", "pass", "all nodes", "2 × NVIDIA H100 80GB HBM3 (simulated)")
+        only(report, "driver", "pass", "all nodes", "driver 550.127.08, CUDA 12.4")
+        only(report, "ecc", "pass", "all nodes", "no uncorrected memory errors")
+        only(report, "memory", "pass", "all nodes", "the GPUs' memory is free")
+        only(report, "image", "pass", "all nodes", "the same image")
+        only(report, "interface", "pass", "all nodes", "eth0, up")
+        only(report, "mtu", "pass", "all nodes", "MTU 1500")
+        only(report, "names", "pass", "all nodes", "every node's name resolves to its address (by /etc/hosts alone")
+        only(report, "ssh", "pass", "all nodes", "each logs in to every other, slowest ")
+        assert not rows_of(report, "versions") and not rows_of(report, "mounts")  # busybox holds nothing, the file mounts nothing
+
+
+def test_check_passes_an_engine_without_known_holes(lab):
+    """The lab's engines are older than the holes: what they say of their version is changed on the way."""
+    def newer(data):
+        return re.sub(rb'("ServerVersion":")[0-9]{2}\.', rb"\g<1>99.", data)
+
+    with cluster(lab, "t-holes") as c, proxies(lab) as both:
+        write_through(c, both)
+        c.run("up")
+        both[0].edit = newer
+        only(check(c), "security", "warn", "node-1", "has known security holes")
+        both[1].edit = newer
+        only(check(c), "security", "pass", "all hosts", "no engine with known holes")
+
+
+# --- host ---
 
 
 def test_check_finds_gpus_that_vanished_from_a_running_container(lab):
     with cluster(lab, "t-vanish") as c:
         c.write(gpus="2").run("up")
         c.run("exec", "node-1", "--", "touch", "/run/lab-gpus-vanished")
-        report = json.loads(c.run("check", "-o", "json", code=1).stdout)
-        rows = {row["subject"]: row for row in report["rows"] if row["check"] == "gpus"}
-        assert rows["node-0"]["state"] == "pass"
-        assert rows["node-1"]["state"] == "fail"
-        assert_in("Failed to initialize NVML: Unknown Error", rows["node-1"]["text"])
-        assert_in("daemon-reload", rows["node-1"]["hint"])
+        report = check(c, code=1)
+        odd(report, "gpus", "pass", "node-0", "2 × ")
+        odd(report, "gpus", "fail", "node-1", "Failed to initialize NVML: Unknown Error", "daemon-reload")
+
+
+def test_check_names_the_node_whose_gpus_differ_or_are_ill(lab):
+    with cluster(lab, "t-ill") as c:
+        c.write(gpus="all").run("up")
+        for field, value, name, state, text in [
+                ("driver_version", "535.104.05", "driver", "warn", "driver 535.104.05, CUDA 12.4, and node-0 has 550.127.08"),
+                ("name", "NVIDIA A100-SXM4-40GB", "models", "warn",
+                 "1 × NVIDIA A100-SXM4-40GB, 1 × NVIDIA H100 80GB HBM3 (simulated), and node-0 has 2 × "),
+                ("ecc.errors.uncorrected.volatile.total", "3", "ecc", "warn", "uncorrected memory errors since the driver was loaded: GPU 0 (3)"),
+                ("remapped_rows.pending", "1", "ecc", "warn", "rows of memory wait to be remapped: GPU 0"),
+                ("remapped_rows.failure", "1", "ecc", "fail", "rows of memory could not be remapped: GPU 0"),
+                ("process", "4711 40000 python3", "memory", "warn", "no job of this cluster runs here: GPU 0: 0.0 GiB by process 4711 (python3)"),
+                ("memory.used", "40960", "memory", "warn", "no job of this cluster runs here: GPU 0: 40.0 GiB")]:
+            with gpu_field(lab, "host-2", 0, field, value):
+                odd(check(c, code=1 if state == "fail" else 0), name, state, "node-1", text)
+        report = check(c)  # all is as it was
+        assert {row["state"] for name in ("driver", "ecc", "memory") for row in rows_of(report, name)} == {"pass"}, report
+
+
+def test_check_knows_a_job_that_holds_gpu_memory_from_a_stranger(lab):
+    with cluster(lab, "t-held") as c, gpu_field(lab, "host-1", 0, "memory.used", "40960"):
+        c.write(hosts=1, gpus="2").run("up")
+        only(check(c), "memory", "warn", "node-0", "GPU memory is held", "fuser")
+        c.run("run", "--detach", "--name", "trains", "--", "sleep", "100")
+        only(check(c), "memory", "pass", "node-0", "the job trains runs here and holds GPU memory")
+
+
+def test_check_shows_rdma_ports_and_cpu_governors(lab):
+    """The kernel here has neither: a folder of the lab's shared storage is mounted over theirs."""
+    fake = lab.shared / "t-sys"
+
+    def port(device, state):
+        place = fake / "class" / "infiniband" / device / "ports" / "1"
+        place.mkdir(parents=True, exist_ok=True)
+        for name, text in (("state", state), ("rate", "400 Gb/sec (4X NDR)"), ("link_layer", "InfiniBand")):
+            (place / name).write_text(text + "\n")
+
+    def governor(word):
+        place = fake / "cpu" / "cpu0" / "cpufreq"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "scaling_governor").write_text(word + "\n")
+
+    with cluster(lab, "t-rdma") as c:
+        try:
+            port("mlx5_0", "4: ACTIVE")
+            governor("performance")
+            c.write(container="mounts: ['/shared/t-sys/class:/sys/class', '/shared/t-sys/cpu:/sys/devices/system/cpu', "
+                              "'/shared/t-sys/empty:/dev/infiniband']\ndevices: []")
+            (fake / "empty").mkdir()
+            c.run("up")
+            # Without unlimited memlock, which the lab cannot give, RDMA fails.
+            report = check(c, code=1)
+            only(report, "rdma", "pass", "all nodes", "RDMA: mlx5_0 port 1 InfiniBand 400 Gb/sec")
+            only(report, "governor", "pass", "all nodes", "performance")
+            if lab.memlock != "unlimited":
+                only(report, "limits", "fail", "all nodes", "memlock", "RDMA fails to register memory")
+            port("mlx5_1", "1: DOWN")
+            governor("powersave")
+            report = check(c, code=1)
+            only(report, "rdma", "warn", "all nodes", "mlx5_1 port 1 is DOWN", "NCCL_IB_HCA")
+            only(report, "governor", "warn", "all nodes", "1 CPUs are governed by powersave", "cpupower")
+            port("mlx5_0", "1: DOWN")
+            only(check(c, code=1), "rdma", "fail", "all nodes", "no RDMA port has a link", "ibstat")
+            port("mlx5_0", "4: ACTIVE")
+            c.write(container="mounts: ['/shared/t-sys/class:/sys/class']\ndevices: []").run("up")
+            only(check(c, code=1), "rdma", "warn", "all nodes", "the container has no /dev/infiniband", "container.devices")
+        finally:
+            shutil.rmtree(fake, ignore_errors=True)
+
+
+def test_check_tells_small_shared_memory_and_what_to_do(lab):
+    with cluster(lab, "t-shm") as c:
+        c.write(container="ipc: private\nshm_size: 2g").run("up")
+        only(check(c), "shm", "pass", "all nodes", "/dev/shm has 2.0 GiB")
+        c.write(container="ipc: private\nshm_size: 64m").run("up")
+        only(check(c), "shm", "warn", "all nodes", "/dev/shm has only 64.0 MiB", "set `container.shm_size`")
+        c.write(container="ipc: host").run("up")
+        only(check(c), "shm", "warn", "all nodes", "/dev/shm has only", "mount -o remount")  # a lab's host has 64 MiB
+
+
+# --- container ---
 
 
 def test_check_without_gpus_and_with_a_node_that_is_gone(lab):
     with cluster(lab, "t-gone") as c:
         c.write().run("up")
-        assert_in("none asked for", c.run("check").stdout)
+        only(check(c), "gpus", "pass", "all nodes", "none asked for")
         engine, container = c.container("node-1")
         assert engine.call("POST", f"/v1.40/containers/{container}/stop?t=1")[0] == 204
-        shown = c.run("check", code=1).stdout
-        assert_in("the node is not ready", shown)
-        assert_in("run `dockdist up`", shown)
+        report = check(c, code=1)
+        odd(report, "container", "fail", "node-1", "the node is not ready", "run `dockdist up`")
+        assert "(`dockdist" not in str(rows_of(report, "ssh")), report
+        only(report, "ssh", "pass", "node-0", "no other node")
+
+
+def test_check_tells_limits_as_an_ssh_session_has_them(lab):
+    with cluster(lab, "t-limits") as c:
+        c.write()
+        c.file.write_text(c.file.read_text().replace("{memlock: ", "{nofile: 1000, stack: 1m, memlock: "))
+        c.run("up")
+        row = only(check(c), "limits", "warn", "all nodes", "in an ssh session: memlock ", "nofile: 1048576")
+        assert_in("nofile 1000, stack 1.0 MiB", row["text"])
+        seen = c.run("exec", "node-0", "--", "ssh", "node-1", "ulimit -n").stdout.strip()
+        assert seen == "1000", seen
+        c.file.write_text(c.file.read_text().replace("nofile: 1000, stack: 1m, memlock: ", "memlock: ").replace(lab.memlock, "64k"))
+        c.run("up")
+        only(check(c), "limits", "warn", "all nodes", "memlock 64.0 KiB", "set `container.ulimits: {memlock: unlimited}`")
+
+
+def test_check_compares_versions_and_images(lab):
+    """One name, two images: PyTorch 2.6 on the one host, 1.13 on the other."""
+    with cluster(lab, "t-images") as c:
+        c.write(image="dockdist-lab/torch").run("up")
+        report = check(c)
+        only(report, "image", "pass", "all nodes", "the same image")
+        row = only(report, "versions", "pass", "all nodes", "torch 2.6")
+        assert re.search(r"Python 3\.\d+\.\d+, torch 2\.6\S*, Open MPI 5\S*, DeepSpeed [\d.]+, accelerate [\d.]+", row["text"]), row
+        only(report, "names", "pass", "all nodes", "every node's name resolves to its address")
+        c.run("down")
+        for engine, image in zip(lab.engines, ("torch", "debian12")):
+            assert engine.call("POST", f"/v1.40/images/dockdist-lab/{image}/tag?repo=dockdist-lab/two-faced&tag=latest")[0] == 201
+        try:
+            c.write(image="dockdist-lab/two-faced").run("up")
+            report = check(c, code=1)
+            only(report, "image", "warn", "node-1", "another image than on node-0", "docker pull")
+            failed = [row for row in rows_of(report, "versions") if row["state"] == "fail"]
+            assert any("torch 1.13" in row["text"] and "node-0 has torch 2.6" in row["text"] for row in failed), failed
+            assert all(row["subject"] == "node-1" for row in failed), failed
+            c.run("down")
+        finally:
+            for engine in lab.engines:
+                engine.call("DELETE", "/v1.40/images/dockdist-lab/two-faced:latest")
+
+
+def test_check_finds_mounts_that_are_not_the_same_storage(lab):
+    own, only_read = "/opt/t-mounts", "/opt/t-read-only"
+    shared = lab.shared / "t-mounts"
+    shared.mkdir(exist_ok=True)
+    try:
+        for host in ("host-1", "host-2"):
+            lab.script("exec", host, "mkdir", "-p", own, only_read)
+        with cluster(lab, "t-mounts") as c:
+            c.write(container=f"mounts: ['/shared/t-mounts:/data', '{own}:/models', '{own}:/scratch', '{only_read}:/fixed:ro']").run("up")
+            report = check(c)
+            texts = {row["text"]: row["state"] for row in rows_of(report, "mounts")}
+            assert texts == {"/data, /fixed (not writable: by the names in it): the same storage": "pass",
+                             "/scratch: each host has its own, as the name says": "pass",
+                             "/models is not the same storage: node-0, node-1 have one each": "warn"}, texts
+            lab.script("exec", "host-2", "touch", f"{only_read}/only-here")
+            odd(check(c), "mounts", "warn", "node-1", "/fixed holds other names than on node-0")
+            assert not list(shared.glob(".dockdist-check-*"))
+            for host in ("host-1", "host-2"):
+                assert lab.script("exec", host, "find", own, only_read, "-name", ".dockdist-check-*") == ""
+    finally:
+        shutil.rmtree(shared, ignore_errors=True)
+        for host in ("host-1", "host-2"):
+            lab.script("exec", host, "rm", "-rf", own, only_read)
+
+
+def test_check_writes_tokens_as_the_user_of_the_jobs(lab):
+    shared = lab.shared / "t-user"
+    shared.mkdir(exist_ok=True)
+    try:
+        with cluster(lab, "t-user") as c:
+            c.write(container="user: '1000:1000'\nmounts: ['/shared/t-user:/data']").run("up")
+            report = check(c)
+            only(report, "mounts", "pass", "all nodes", "/data (not writable: by the names in it): the same storage")
+            only(report, "ssh", "pass", "all nodes", "each logs in to every other")
+            assert_in("in an ssh session: ", rows_of(report, "limits")[0]["text"])
+            os.chown(shared, 1000, 1000)
+            assert rows_of(check(c), "mounts")[0]["text"] == "/data: the same storage"
+            assert not list(shared.glob(".dockdist-check-*"))
+    finally:
+        shutil.rmtree(shared, ignore_errors=True)
+
+
+# --- network ---
 
 
 def test_check_finds_a_peer_that_does_not_answer(lab):
     with cluster(lab, "t-peer") as c:
         c.write().run("up")
         c.run("exec", "node-1", "--", "sh", "-c", "rm /run/dockdist/authorized_keys")
-        report = json.loads(c.run("check", "-o", "json", code=1).stdout)
-        rows = {row["subject"]: row for row in report["rows"] if row["check"] == "ssh"}
-        assert rows["node-0"]["state"] == "fail" and "node-1" in rows["node-0"]["text"]
-        assert rows["node-1"]["state"] == "pass"
+        report = check(c, code=1)
+        odd(report, "ssh", "fail", "node-0", "no login to node-1: ", "firewall")
+        odd(report, "ssh", "pass", "node-1", "logs in to every other")
+
+
+def test_check_finds_an_ssh_port_that_is_cut(lab):
+    with cluster(lab, "t-cut") as c:
+        c.write(hosts=4).run("up")  # two nodes a host: only the way between hosts is cut
+        port = json.loads(c.run("status", "-o", "json").stdout)["nodes"][1]["ssh_port"]
+        rule = ["INPUT", "-i", "eth0", "-p", "tcp", "--dport", str(port), "-j", "REJECT"]
+        lab.script("exec", "host-2", "iptables", "-I", *rule)
+        try:
+            failed = [row for row in rows_of(check(c, code=1), "ssh") if row["state"] == "fail"]
+            assert [row["subject"] for row in failed] == ["node-1"], failed
+            assert re.fullmatch(r"no login from node-0, node-2(, node-3)?: .*Connection refused.*", failed[0]["text"]), failed
+        finally:
+            lab.script("exec", "host-2", "iptables", "-D", *rule)
+
+
+def test_check_names_the_host_whose_mtu_differs(lab):
+    with cluster(lab, "t-mtu") as c:
+        c.write().run("up")
+        lab.script("exec", "host-2", "ip", "link", "set", "dev", "eth0", "mtu", "1400")
+        try:
+            only(check(c), "mtu", "warn", "node-1", "MTU 1400, and node-0 has 1500", "ip link set dev")
+        finally:
+            lab.script("exec", "host-2", "ip", "link", "set", "dev", "eth0", "mtu", "1500")
+
+
+def test_check_finds_names_that_resolve_to_loopback_or_elsewhere(lab):
+    for image, note in (("dockdist-lab/torch", ""), ("dockdist-lab/busybox", " (by /etc/hosts alone")):
+        with cluster(lab, "t-names") as c:
+            c.write(image=image).run("up")
+            assert_in("every node's name resolves to its address" + note, rows_of(check(c), "names")[0]["text"])
+            c.run("exec", "node-1", "--", "sh", "-c", "(echo 127.0.1.1 node-1; echo 192.0.2.7 node-0) >/tmp/hosts; cat /tmp/hosts >/etc/hosts")
+            report = check(c, code=1)
+            odd(report, "names", "fail", "node-1", f"node-0 resolves to 192.0.2.7, not to {lab.addresses[0]}; "
+                                                   "node-1 resolves to 127.0.1.1, a loopback address", "/etc/hosts")
+            odd(report, "names", "pass", "node-0", "every node's name")
+
+
+def test_check_finds_an_interface_that_leads_nowhere(lab):
+    def ip(*words):
+        lab.script("exec", "host-1", "ip", *words)
+
+    with cluster(lab, "t-interface") as c:
+        c.write(hosts=1, host_more=", address: 127.0.0.1").run("up", "--no-check")
+        only(check(c, code=1), "interface", "fail", "node-0", "lo is the loopback interface", "set the host's `address`")
+        c.run("down")
+        # A pair of virtual interfaces stands for a cable: the far end is the port of a bridge, or nothing more.
+        for interface, text in (("lab-b", "lab-b is a bridge of this host alone"), ("lab-t", "lab-t, up")):
+            ip("link", "add", "lab-t", "type", "veth", "peer", "name", "lab-u")
+            try:
+                if interface == "lab-b":
+                    ip("link", "add", "lab-b", "type", "bridge")
+                    ip("link", "set", "lab-u", "master", "lab-b")
+                for link in ("lab-t", "lab-u", interface):
+                    ip("link", "set", link, "up")
+                ip("addr", "add", "192.0.2.1/24", "dev", interface)
+                c.write(hosts=1, host_more=", address: 192.0.2.1").run("up", "--no-check")
+                if interface == "lab-b":
+                    only(check(c, code=1), "interface", "fail", "node-0", text, "set the host's `address`")
+                else:
+                    only(check(c), "interface", "pass", "node-0", text)
+                    ip("addr", "add", "192.0.2.9/24", "dev", "lab-t")
+                    ip("addr", "del", "192.0.2.1/24", "dev", "lab-t")
+                    only(check(c, code=1), "interface", "fail", "node-0", "lab-t no longer holds the node's address")
+                    ip("link", "set", "lab-t", "down")
+                    only(check(c, code=1), "interface", "fail", "node-0", "lab-t is down or has no carrier", "ip link")
+                    ip("link", "del", "lab-t")
+                    only(check(c, code=1), "interface", "fail", "node-0", "the interface lab-t is gone")
+            finally:
+                lab.script("exec", "host-1", "sh", "-c", "for link in lab-t lab-b; do ip link del $link 2>/dev/null; done; true")
+            c.run("down")
+
+
+# --- the command ---
+
+
+def test_check_of_one_host_asks_no_other(lab):
+    with cluster(lab, "t-one") as c:
+        c.write().run("up")
+        report = check(c, "--host", "node-1")
+        assert {row["subject"] for row in report["rows"]} == {"node-1"}, report
+        both = check(c, "--host", "node-1", "--host", "node-0")
+        only(both, "ssh", "pass", "all nodes", "each logs in to every other")
+        said = c.run("check", "--host", "nod-1", code=2).stderr
+        assert_in("the file has no host or node `nod-1`", said)
+        assert_in("did you mean `node-1`?", said)
+        lab.script("cut", "1")
+        try:
+            assert {row["subject"] for row in check(c, "--host", "node-1")["rows"]} == {"node-1"}
+        finally:
+            lab.script("mend", "1")
+
+
+def test_check_of_four_nodes_takes_seconds(lab):
+    """3 s is what the lab's machine takes at most when it is idle (scripts/bench check-4); here it may be busy."""
+    with cluster(lab, "t-quick") as c:
+        c.write(hosts=4, gpus="none" if lab.count < 4 else "2").run("up", "--no-check")
+        check(c)
+        begin = time.monotonic()
+        check(c)
+        assert time.monotonic() - begin < 9
+
+
+def test_up_says_what_the_check_found_and_only_when_it_changed_something(lab):
+    with cluster(lab, "t-up-check") as c:
+        c.write()
+        first = c.run("up", "-o", "json")
+        result = json.loads(first.stdout.splitlines()[-1])
+        assert result["check"]["failed"] == 0 and result["check"]["passed"] > 8, result
+        assert "security" in [row["check"] for row in result["check"]["rows"]], result
+        again = json.loads(c.run("up", "-o", "json").stdout.splitlines()[-1])
+        assert "check" not in again and again["changed"] is False
+        c.run("down")
+        said = c.run("up").stderr
+        assert re.search(r"check: \d+ passed, \d+ warnings? \(`dockdist check` shows all\)", said), said
+        assert re.search(r"all hosts: security: Engine .*known security holes \(upgrade Docker there to 29\.5\.1 or newer\)", said), said
+        assert "check" not in c.run("up").stderr
+        c.run("down")
+        assert "check" not in c.run("up", "--no-check").stderr
+
+
+def test_up_succeeds_and_says_so_when_the_check_fails(lab):
+    """A fault that join does not meet: of two nodes' images one has another torch."""
+    with cluster(lab, "t-up-fail") as c:
+        for engine, image in zip(lab.engines, ("torch", "debian12")):
+            assert engine.call("POST", f"/v1.40/images/dockdist-lab/{image}/tag?repo=dockdist-lab/two-faced&tag=latest")[0] == 201
+        try:
+            done = c.write(image="dockdist-lab/two-faced").run("up")
+            assert_in("is up: 2 nodes", done.stdout)
+            assert re.search(r"check: \d+ passed, \d+ warnings, \d+ failed", done.stderr), done.stderr
+            assert_in("node-1: FAILED, versions: torch 1.13", done.stderr)
+            c.run("down")
+        finally:
+            for engine in lab.engines:
+                engine.call("DELETE", "/v1.40/images/dockdist-lab/two-faced:latest")

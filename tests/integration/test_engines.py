@@ -96,8 +96,8 @@ def test_check_names_podman_and_what_it_does_in_its_own_way(lab):
             url = re.escape(podman(lab)[node])
             assert [s for s, text in rows if re.fullmatch(rf"Podman {version}, API 1\.41, {url}, round trip [\d.]+ ms", text)] == ["pass"]
             assert [s for s, text in rows if text.startswith(f"Podman {version} {warning}")] == ["warn"]
-        assert [row["text"] for row in report["rows"] if row["check"] == "clock"] == ["as on this machine"] * 2
-        assert [row["state"] for row in report["rows"] if row["check"] == "ssh"] == ["pass"] * 2
+        assert [row["text"] for row in report["rows"] if row["check"] == "clock"] == ["as on this machine"]
+        assert [row["state"] for row in report["rows"] if row["check"] == "ssh"] == ["pass"]
 
 
 def test_what_an_engine_lacks_is_said_for_every_host_before_anything_starts(lab):

@@ -42,7 +42,7 @@ def check_tells(c, environment, ways):
     assert len(engines) == len(ways), engines
     for engine, way in zip(engines, ways):
         assert re.fullmatch(rf"Engine \S+, API 1\.\d+, {re.escape(way)}, round trip [\d.]+ ms", engine), engine
-    assert [row["text"] for row in rows if row["check"] == "clock"] == ["as on this machine"] * len(ways)
+    assert [row["text"] for row in rows if row["check"] == "clock"] == ["as on this machine"]
 
 
 def test_the_main_job_runs_over_every_transport_and_check_tells_which(lab):

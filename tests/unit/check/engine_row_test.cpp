@@ -36,14 +36,14 @@ TEST_CASE("an engine's row names version, API, address and round trip; a wrong c
     engine.engine_info.version = "26.1.5";
     engine.engine_info.api = {1, 45};
     engine.engine_info.system_time = "2001-01-01T00:00:00Z";
-    const auto rows = run_task(io, check_engine(spec, spec.hosts.front(), engine));
+    const auto rows = run_task(io, check_engine(spec, spec.hosts.front(), engine)).rows;
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].text.starts_with("Engine 26.1.5, API 1.45, "));
     CHECK(rows[0].text.ends_with(" ms"));
     CHECK(rows[1].check == "clock");
     CHECK(rows[1].state == CheckRow::State::warn);
     engine.engine_info.system_time.clear();
-    CHECK(run_task(io, check_engine(spec, spec.hosts.front(), engine)).size() == 1);
+    CHECK(run_task(io, check_engine(spec, spec.hosts.front(), engine)).rows.size() == 1);
 }
 
 TEST_CASE("what an engine cannot do is a row that fails, what it does in its own way one that warns") {
@@ -53,7 +53,7 @@ TEST_CASE("what an engine cannot do is a row that fails, what it does in its own
     spec.container.mounts = {{.source = "/data", .target = "/data"}};
     FakeEngine engine(io.get_executor(), "a");
     engine.engine_info = {.api = {1, 41}, .version = "4.3.1", .podman = true};
-    const auto rows = run_task(io, check_engine(spec, spec.hosts.front(), engine));
+    const auto rows = run_task(io, check_engine(spec, spec.hosts.front(), engine)).rows;
     REQUIRE(rows.size() == 3);
     CHECK(rows[0].text.starts_with("Podman 4.3.1, API 1.41, "));
     CHECK(rows[0].state == CheckRow::State::pass);
@@ -64,4 +64,29 @@ TEST_CASE("what an engine cannot do is a row that fails, what it does in its own
     for (const auto& row : rows) {
         CHECK(row.check == "engine");
     }
+}
+
+TEST_CASE("engines with known holes are one row; new ones and Podman are none") {
+    const auto engine = [](const char* host, const char* version, bool podman = false) {
+        return std::pair(HostName(host), EngineInfo{.version = version, .podman = podman});
+    };
+    const auto old =
+        judge_security({engine("a", "20.10.24+dfsg1"), engine("b", "29.5.0"), engine("c", "29.5.1")});
+    REQUIRE(old.size() == 1);
+    CHECK(old[0].state == CheckRow::State::warn);
+    CHECK(old[0].subject == "a, b");
+    CHECK(old[0].text == "Engine 20.10.24+dfsg1 (a), Engine 29.5.0 (b) have known security holes");
+    CHECK(old[0].hint == "upgrade Docker there to 29.5.1 or newer");
+
+    const auto all = judge_security({engine("a", "26.1.5"), engine("b", "26.1.5")});
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].subject == "all hosts");
+    CHECK(all[0].text == "Engine 26.1.5 have known security holes");
+
+    const auto well = judge_security({engine("a", "29.5.1"), engine("b", "30.0.0-rc.1")});
+    REQUIRE(well.size() == 1);
+    CHECK(well[0].state == CheckRow::State::pass);
+    CHECK(judge_security({engine("a", "5.4.2", true)}).empty());
+    CHECK(judge_security({engine("a", "dev")}).empty());
+    CHECK(judge_security({}).empty());
 }

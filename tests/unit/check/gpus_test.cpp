@@ -1,5 +1,4 @@
 #include "check/gpus.hpp"
-#include "check/peers.hpp"
 
 #include <doctest/doctest.h>
 
@@ -29,24 +28,4 @@ TEST_CASE("the CUDA version is read from the table's header") {
               "| NVIDIA-SMI 550.127.08    Driver Version: 550.127.08   CUDA Version: 12.4     |\n") ==
           "12.4");
     CHECK(parse_cuda_version("nothing").empty());
-}
-
-TEST_CASE("peers: all answer, one does not, none is there") {
-    CheckRow row;
-    judge_peers(parse_peers("{\"peer\":\"node-1\",\"ok\":true,\"ms\":84}\nnot "
-                            "json\n{\"peer\":\"node-2\",\"ok\":true,\"ms\":12}\n"),
-                row);
-    CHECK(row.state == CheckRow::State::pass);
-    CHECK(row.text == "logs in to 2 other nodes, slowest 84 ms");
-
-    CheckRow failed;
-    judge_peers(
-        parse_peers("{\"peer\":\"node-1\",\"ok\":false,\"ms\":3,\"message\":\"Connection refused\"}\n"),
-        failed);
-    CHECK(failed.state == CheckRow::State::fail);
-    CHECK(failed.text == "no login to node-1: Connection refused");
-
-    CheckRow alone;
-    judge_peers({}, alone);
-    CHECK(alone.text == "no other node");
 }

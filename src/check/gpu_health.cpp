@@ -1,0 +1,156 @@
+#include "check/gpu_health.hpp"
+
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace dockdist {
+namespace {
+
+using State = CheckRow::State;
+using Fields = std::vector<std::string>;
+
+constexpr const char* question_ecc = "gpu-ecc";
+constexpr const char* question_remaps = "gpu-remaps";
+constexpr const char* question_processes = "gpu-processes";
+constexpr double idle_mib = 1024; // what the driver itself may hold of a GPU's memory
+
+std::string trimmed(const std::string& text) {
+    const auto first = text.find_first_not_of(" \t\r");
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// Lines of so many fields; what is of another shape (a message, a field that the driver does not know) is
+// none.
+std::vector<Fields> lines_of(const NodeFacts& node, const char* question, std::size_t fields) {
+    std::vector<Fields> lines;
+    const auto found = node.programs.find(question);
+    if (found == node.programs.end() || !found->second || found->second->code != 0) {
+        return lines;
+    }
+    for (const auto& line : split(found->second->output, '\n')) {
+        auto words = split(line, ',');
+        if (words.size() >= fields) {
+            std::ranges::transform(words, words.begin(), trimmed);
+            lines.push_back(std::move(words));
+        }
+    }
+    return lines;
+}
+
+// "3" and "Yes" are so many and one, "0" and "No" none; "[N/A]" is not told.
+std::optional<long long> count_of(const std::string& text) {
+    if (text == "Yes" || text == "No") {
+        return text == "Yes" ? 1 : 0;
+    }
+    long long count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    return error == std::errc{} && end == text.data() + text.size() ? std::optional(count) : std::nullopt;
+}
+
+// "GPU 3" of its UUID.
+std::string gpu_name(const std::string& uuid, const std::vector<GpuState>& gpus) {
+    const auto found = std::ranges::find(gpus, uuid, &GpuState::uuid);
+    return found == gpus.end() ? printable(uuid) : "GPU " + std::to_string(found->index);
+}
+
+void add(std::string& list, const std::string& word) {
+    list += (list.empty() ? "" : ", ") + word;
+}
+
+std::string processes_on(const NodeFacts& node, const std::string& uuid) {
+    std::string list;
+    for (const auto& process : lines_of(node, question_processes, 4)) {
+        if (process[0] == uuid) {
+            add(list, fmt::format("process {} ({})", printable(process[1]), printable(process[3])));
+        }
+    }
+    return list;
+}
+
+} // namespace
+
+std::vector<wire::Question> gpu_health_questions() {
+    return {
+        {.name = question_ecc,
+         .argv = {"nvidia-smi", "--query-gpu=uuid,ecc.errors.uncorrected.volatile.total",
+                  "--format=csv,noheader,nounits"}},
+        {.name = question_remaps,
+         .argv = {"nvidia-smi", "--query-remapped-rows=gpu_uuid,remapped_rows.pending,remapped_rows.failure",
+                  "--format=csv,noheader,nounits"}},
+        {.name = question_processes,
+         .argv = {"nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory,process_name",
+                  "--format=csv,noheader,nounits"}}};
+}
+
+CheckRow judge_ecc(const NodeFacts& node, const std::vector<GpuState>& gpus) {
+    CheckRow row{.layer = CheckLayer::host, .subject = node.node.str(), .check = "ecc"};
+    bool told = false;
+    std::string broken;
+    std::string pending;
+    std::string errors;
+    for (const auto& line : lines_of(node, question_remaps, 3)) {
+        const auto waiting = count_of(line[1]);
+        const auto failed = count_of(line[2]);
+        told = told || waiting || failed;
+        if (failed.value_or(0) > 0) {
+            add(broken, gpu_name(line[0], gpus));
+        } else if (waiting.value_or(0) > 0) {
+            add(pending, gpu_name(line[0], gpus));
+        }
+    }
+    for (const auto& line : lines_of(node, question_ecc, 2)) {
+        const auto count = count_of(line[1]);
+        told = told || count;
+        if (count.value_or(0) > 0) {
+            add(errors, fmt::format("{} ({})", gpu_name(line[0], gpus), *count));
+        }
+    }
+    if (!broken.empty()) {
+        row.state = State::fail;
+        row.text = "rows of memory could not be remapped: " + broken;
+        row.hint = "the GPU has to be replaced; until then leave it out with the host's `gpus: [...]`";
+    } else if (!pending.empty() || !errors.empty()) {
+        row.state = State::warn;
+        row.text = errors.empty() ? "" : "uncorrected memory errors since the driver was loaded: " + errors;
+        row.text += pending.empty()
+                        ? ""
+                        : (row.text.empty() ? "" : "; ") + ("rows of memory wait to be remapped: " + pending);
+        row.hint =
+            "reset the GPU while nothing uses it (on the host: `nvidia-smi --gpu-reset -i N`), or reboot "
+            "the host; if errors come back, have the GPU replaced";
+    } else {
+        row.text = told ? "no uncorrected memory errors" : "not told by these GPUs";
+    }
+    return row;
+}
+
+CheckRow judge_gpu_memory(const NodeFacts& node, const std::vector<GpuState>& gpus) {
+    CheckRow row{.layer = CheckLayer::host, .subject = node.node.str(), .check = "memory"};
+    std::string held;
+    for (const auto& gpu : gpus) {
+        const auto used = gpu.memory_used_mib.value_or(0);
+        const auto processes = processes_on(node, gpu.uuid);
+        if (used > idle_mib || !processes.empty()) {
+            add(held, fmt::format("GPU {}: {:.1f} GiB{}", gpu.index, used / 1024,
+                                  processes.empty() ? "" : " by " + processes));
+        }
+    }
+    if (held.empty()) {
+        row.text = "the GPUs' memory is free";
+    } else if (node.system && !node.system->jobs.empty()) {
+        row.text = "the job " + printable(node.system->jobs.front()) + " runs here and holds GPU memory";
+    } else {
+        row.state = State::warn;
+        row.text = "GPU memory is held, and no job of this cluster runs here: " + held;
+        row.hint =
+            "on the host, `nvidia-smi` and `fuser -v /dev/nvidia*` name who it is: end that, or wait for it";
+    }
+    return row;
+}
+
+} // namespace dockdist

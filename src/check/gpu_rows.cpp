@@ -1,0 +1,215 @@
+#include "check/gpu_rows.hpp"
+
+#include "check/compare.hpp"
+#include "check/gpu_health.hpp"
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace dockdist {
+namespace {
+
+using State = CheckRow::State;
+
+constexpr const char* question_gpus = "gpus";
+constexpr const char* question_table = "gpu-table";
+
+std::string first_line(const std::string& text) {
+    return printable(text.substr(0, text.find('\n')));
+}
+
+// How many GPUs the node must see at least.
+std::size_t wanted_gpus(const GpuSpec& gpus) {
+    switch (gpus.kind) {
+    case GpuSpec::Kind::count:
+        return static_cast<std::size_t>(gpus.count);
+    case GpuSpec::Kind::devices:
+        return gpus.devices.size();
+    default:
+        return 1;
+    }
+}
+
+// "8 × NVIDIA H100", "1 × A, 7 × B".
+std::string models(const std::vector<GpuState>& gpus) {
+    std::map<std::string, int> counts;
+    for (const auto& gpu : gpus) {
+        ++counts[gpu.name];
+    }
+    std::string text;
+    for (const auto& [name, count] : counts) {
+        text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", count, printable(name));
+    }
+    return text;
+}
+
+CheckRow host_row(const NodeFacts& node, const char* check) {
+    return {.layer = CheckLayer::host, .subject = node.node.str(), .check = check};
+}
+
+Result<ProgramOutput> output_of(const NodeFacts& node, const char* question) {
+    const auto found = node.programs.find(question);
+    return found == node.programs.end()
+               ? Result<ProgramOutput>(Error{ErrorKind::protocol, "", "the node was not asked", ""})
+               : found->second;
+}
+
+CheckRow judge_there(const NodeFacts& node, const GpuSpec& wanted, NodeGpus& gpus) {
+    auto row = host_row(node, "gpus");
+    const auto fail = [&](std::string text, std::string hint) {
+        row.state = State::fail;
+        row.text = std::move(text);
+        row.hint = std::move(hint);
+        return row;
+    };
+    const auto answer = output_of(node, question_gpus);
+    if (!answer || answer->code < 0) {
+        return fail("nvidia-smi gave no answer: " +
+                        (answer ? std::string("no end within 12 s") : printable(answer.error().message)),
+                    "look at the host: does nvidia-smi hang there too?");
+    }
+    if (answer->code == 126 || answer->code == 127) {
+        return fail("no nvidia-smi in the container",
+                    "is the NVIDIA driver on the host, and the NVIDIA Container Toolkit newer than 1.0?");
+    }
+    if (answer->code != 0) {
+        return fail(
+            "the GPUs are not usable in the running container: " + first_line(answer->output),
+            "a `systemctl daemon-reload` on the host takes GPUs from running containers: make the node anew "
+            "with "
+            "`dockdist down` and `dockdist up`; if it fails on the host as well, the driver is at fault");
+    }
+    auto parsed = parse_gpus(answer->output);
+    if (!parsed) {
+        return fail(parsed.error().message, "look at what `dockdist exec NODE -- nvidia-smi` says");
+    }
+    const auto least = wanted_gpus(wanted);
+    if (parsed->size() < least) {
+        return fail(fmt::format("{} of {} GPUs are visible", parsed->size(), least),
+                    "a GPU may have fallen off the bus: see dmesg on the host for Xid errors");
+    }
+    row.text = models(*parsed);
+    gpus = {.node = node.node, .gpus = std::move(*parsed)};
+    if (const auto table = output_of(node, question_table)) {
+        gpus.cuda = parse_cuda_version(table->output);
+    }
+    return row;
+}
+
+// The kinds must be the same; the counts too, where each node has all that its host has.
+void compare_models(const std::vector<NodeGpus>& gpus, bool with_counts, std::vector<CheckRow>& rows) {
+    std::vector<std::pair<std::string, std::string>> values;
+    for (const auto& node : gpus) {
+        auto counted = models(node.gpus);
+        if (!with_counts) {
+            std::map<std::string, int> names;
+            for (const auto& gpu : node.gpus) {
+                names[printable(gpu.name)] = 1;
+            }
+            counted.clear();
+            for (const auto& [name, unused] : names) {
+                counted += (counted.empty() ? "" : ", ") + name;
+            }
+        }
+        values.emplace_back(node.node.str(), counted);
+    }
+    const CheckRow model{
+        .state = State::warn,
+        .layer = CheckLayer::host,
+        .check = "models",
+        .hint = "a job is as fast as its slowest GPU, and its memory as large as the smallest: leave the "
+                "odd node out with `run --exclude`, or give it a cluster.yaml of its own"};
+    std::ranges::move(odd_rows(find_odd(values), model), std::back_inserter(rows));
+}
+
+void compare_drivers(const std::vector<NodeGpus>& gpus, std::vector<CheckRow>& rows) {
+    std::vector<std::pair<std::string, std::string>> values;
+    for (const auto& node : gpus) {
+        if (!node.gpus.empty()) {
+            const auto& driver = node.gpus.front().driver;
+            values.emplace_back(node.node.str(),
+                                printable(driver) + (node.cuda.empty() ? "" : ", CUDA " + node.cuda));
+        }
+    }
+    const auto odd = find_odd(values);
+    const CheckRow model{
+        .state = State::warn,
+        .layer = CheckLayer::host,
+        .check = "driver",
+        .hint = "install the same NVIDIA driver on every host: NCCL and CUDA graphs are tried with one "
+                "driver in a job, not with several"};
+    auto differing = odd_rows(odd, model, "driver ");
+    if (!odd.with_common.empty()) {
+        const bool all = differing.empty();
+        rows.push_back(
+            {.layer = CheckLayer::host,
+             .subject = all && odd.with_common.size() > 1 ? "all nodes" : list_names(odd.with_common),
+             .check = "driver",
+             .text = "driver " + odd.common});
+    }
+    std::ranges::move(differing, std::back_inserter(rows));
+}
+
+} // namespace
+
+bool asks_for_gpus(const GpuSpec& gpus) {
+    return gpus.kind != GpuSpec::Kind::none && !(gpus.kind == GpuSpec::Kind::count && gpus.count == 0);
+}
+
+std::vector<wire::Question> gpu_questions() {
+    auto questions = gpu_health_questions();
+    questions.push_back({.name = question_gpus, .argv = gpu_query()});
+    questions.push_back({.name = question_table, .argv = {"nvidia-smi"}});
+    return questions;
+}
+
+GpuFindings judge_gpus(const std::vector<NodeFacts>& nodes, const std::vector<NodeSpec>& wanted) {
+    GpuFindings findings;
+    std::vector<CheckRow> health;
+    bool all_of_each = true;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const auto& node = nodes[i];
+        if (!asks_for_gpus(wanted[i].gpus)) {
+            auto row = host_row(node, "gpus");
+            row.text = "none asked for";
+            findings.rows.push_back(std::move(row));
+            continue;
+        }
+        NodeGpus gpus;
+        findings.rows.push_back(judge_there(node, wanted[i].gpus, gpus));
+        if (findings.rows.back().state == State::fail) {
+            continue;
+        }
+        all_of_each = all_of_each && wanted[i].gpus.kind == GpuSpec::Kind::all;
+        health.push_back(judge_ecc(node, gpus.gpus));
+        health.push_back(judge_gpu_memory(node, gpus.gpus));
+        findings.gpus.push_back(std::move(gpus));
+    }
+    compare_models(findings.gpus, all_of_each, findings.rows);
+    compare_drivers(findings.gpus, findings.rows);
+    for (const auto* check : {"ecc", "memory"}) {
+        std::ranges::copy_if(health, std::back_inserter(findings.rows),
+                             [&](const CheckRow& row) { return row.check == check; });
+    }
+    return findings;
+}
+
+CheckRow judge_toolkit(const HostSpec& host, const EngineInfo& engine) {
+    CheckRow row{.layer = CheckLayer::engine, .subject = host.name.str(), .check = "toolkit"};
+    if (host.cdi) {
+        const auto devices = std::ranges::count_if(
+            engine.cdi_devices, [](const std::string& name) { return name.starts_with("nvidia.com/gpu="); });
+        row.text = devices > 0 ? fmt::format("CDI: {} names of GPUs", devices) : std::string("CDI");
+        return row;
+    }
+    const bool runtime = std::ranges::find(engine.runtimes, "nvidia") != engine.runtimes.end();
+    row.text = runtime ? "NVIDIA's runtime is registered with the engine"
+                       : "by NVIDIA's hook, no runtime registered";
+    row.text += "; its version shows on the host only: `nvidia-ctk --version`, known holes up to 1.17.7";
+    return row;
+}
+
+} // namespace dockdist

@@ -1,0 +1,153 @@
+#include "check/network_rows.hpp"
+
+#include "check/compare.hpp"
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dockdist {
+namespace {
+
+using State = CheckRow::State;
+
+CheckRow row_of(const NodeFacts& node, const char* check) {
+    return {.layer = CheckLayer::network, .subject = node.node.str(), .check = check};
+}
+
+bool is_loopback(const std::string& address) {
+    return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
+}
+
+CheckRow judge_interface(const NodeFacts& node) {
+    auto row = row_of(node, "interface");
+    const auto fail = [&row](const std::string& text, const char* hint) {
+        row.state = State::fail;
+        row.text = text;
+        row.hint = hint;
+        return row;
+    };
+    if (!node.network) {
+        return fail("not known: " + printable(node.network.error().message),
+                    "run `dockdist up` to join the nodes again");
+    }
+    const auto& network = *node.network;
+    const auto name = printable(network.interface);
+    constexpr const char* choose =
+        "set the host's `address` (or `interface`) to one that its peers reach, then "
+        "`dockdist down` and `dockdist up`";
+    if (!network.there) {
+        return fail("the interface " + name + " is gone", choose);
+    }
+    if (!network.up) {
+        return fail(name + " is down or has no carrier",
+                    "look at its cable; on the host: `ip link show` and `ip link set dev NAME up`");
+    }
+    if (!network.address_there) {
+        return fail(name + " no longer holds the node's address", choose);
+    }
+    if (network.bridge || network.loopback) {
+        return fail(name +
+                        (network.loopback ? " is the loopback interface" : " is a bridge of this host alone"),
+                    choose);
+    }
+    row.text = name + ", up";
+    return row;
+}
+
+void compare_mtu(const std::vector<NodeFacts>& nodes, std::vector<CheckRow>& rows) {
+    std::vector<std::pair<std::string, std::string>> values;
+    for (const auto& node : nodes) {
+        if (node.network && node.network->mtu > 0) {
+            values.emplace_back(node.node.str(), std::to_string(node.network->mtu));
+        }
+    }
+    const auto odd = find_odd(values);
+    if (odd.others.empty() && !values.empty()) {
+        rows.push_back({.layer = CheckLayer::network,
+                        .subject = values.size() > 1 ? "all nodes" : values.front().first,
+                        .check = "mtu",
+                        .text = "MTU " + odd.common});
+    }
+    const CheckRow model{
+        .state = State::warn,
+        .layer = CheckLayer::network,
+        .check = "mtu",
+        .hint =
+            "give every host's interface the same MTU, and the switch at least that (`ip link set dev "
+            "NAME mtu N`): packets that are too large vanish, and a job hangs at its first large message"};
+    std::ranges::move(odd_rows(odd, model, "MTU "), std::back_inserter(rows));
+}
+
+// What is wrong with one name, or nothing.
+std::string wrong_with(const std::string& name, const std::vector<std::string>& found,
+                       const std::string& expected) {
+    if (found.empty()) {
+        return printable(name) + " does not resolve";
+    }
+    const auto loopback = std::ranges::find_if(found, is_loopback);
+    if (loopback != found.end()) {
+        return fmt::format("{} resolves to {}, a loopback address", printable(name), printable(*loopback));
+    }
+    if (!expected.empty() && found.front() != expected) {
+        return fmt::format("{} resolves to {}, not to {}", printable(name), printable(found.front()),
+                           printable(expected));
+    }
+    return "";
+}
+
+CheckRow judge_names(const NodeFacts& node, const std::map<std::string, std::string>& addresses) {
+    auto row = row_of(node, "names");
+    if (!node.names) {
+        row.state = State::warn;
+        row.text = "not known: " + printable(node.names.error().message);
+        row.hint = "does /etc/resolv.conf of the host name a DNS server that does not answer?";
+        return row;
+    }
+    std::string wrong;
+    const auto add = [&](const std::string& name, const std::string& expected) {
+        const auto found = node.names->addresses.find(name);
+        const auto what = wrong_with(
+            name, found == node.names->addresses.end() ? std::vector<std::string>{} : found->second,
+            expected);
+        wrong += (wrong.empty() || what.empty() ? "" : "; ") + what;
+    };
+    for (const auto& [name, address] : addresses) {
+        add(name, address);
+    }
+    // Gloo asks for the name of the machine. One that does not resolve at all harms nobody.
+    const auto own = node.names->addresses.find(node.names->hostname);
+    if (!addresses.contains(node.names->hostname) && own != node.names->addresses.end() &&
+        !own->second.empty()) {
+        add(node.names->hostname, "");
+    }
+    if (!wrong.empty()) {
+        row.state = State::fail;
+        row.text = wrong;
+        row.hint = "something changed /etc/hosts in the node after it joined: mend it there, or make the "
+                   "node anew with "
+                   "`dockdist down` and `dockdist up`";
+        return row;
+    }
+    row.text = addresses.size() == 1 ? "its name resolves to its address"
+                                     : "every node's name resolves to its address";
+    if (node.names->by == "hosts") {
+        row.text += " (by /etc/hosts alone: the image has no getent)";
+    }
+    return row;
+}
+
+} // namespace
+
+std::vector<CheckRow> judge_network(const std::vector<NodeFacts>& nodes,
+                                    const std::map<std::string, std::string>& addresses) {
+    std::vector<CheckRow> rows;
+    std::ranges::transform(nodes, std::back_inserter(rows), judge_interface);
+    compare_mtu(nodes, rows);
+    std::ranges::transform(nodes, std::back_inserter(rows),
+                           [&](const NodeFacts& node) { return judge_names(node, addresses); });
+    return rows;
+}
+
+} // namespace dockdist

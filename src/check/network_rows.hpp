@@ -1,0 +1,17 @@
+// The nodes' interfaces and names.
+#pragma once
+
+#include "check/node_facts.hpp"
+#include "check/report.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+// Rows: interface, mtu, names. `addresses`: of every node, as its record says. Not merged.
+std::vector<CheckRow> judge_network(const std::vector<NodeFacts>& nodes,
+                                    const std::map<std::string, std::string>& addresses);
+
+} // namespace dockdist

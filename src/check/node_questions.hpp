@@ -1,0 +1,31 @@
+// All nodes asked side by side, each in one conversation: two round trips to open it, one for the facts, and
+// two more where mounts are compared.
+#pragma once
+
+#include "check/node_facts.hpp"
+#include "check/node_session.hpp"
+#include "engine/types.hpp"
+#include "spec/cluster_spec.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+// A ready node, and what it told. The session stays open for further questions.
+struct AskedNode {
+    const ReadyNode* node = nullptr;
+    const NodeSpec* spec = nullptr;
+    std::string image_id{};
+    std::unique_ptr<NodeSession> session{};
+    Result<NodeFacts> facts{NodeFacts{}}; // an error: the node did not answer at all
+    Result<ImageDetails> image{ImageDetails{}};
+};
+
+// Fills in the sessions, facts and images. `mounts`: the folders to compare.
+Task<void> ask_nodes(const ClusterSpec& spec, const Engines& engines, std::vector<AskedNode>& nodes,
+                     std::vector<std::string> mounts);
+
+} // namespace dockdist

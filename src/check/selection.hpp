@@ -1,0 +1,21 @@
+// Which hosts and nodes a check is about: `--host`.
+#pragma once
+
+#include "core/result.hpp"
+#include "spec/cluster_spec.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+struct CheckSelection {
+    std::vector<bool> hosts{};     // in the order of ClusterSpec::hosts
+    std::vector<NodeSpec> nodes{}; // in rank order
+};
+
+// `names` of hosts (with all their nodes) or of nodes; none: everything. usage error with a suggestion for a
+// name that the file does not have.
+Result<CheckSelection> select_for_check(const ClusterSpec& spec, const std::vector<std::string>& names);
+
+} // namespace dockdist

@@ -1,0 +1,245 @@
+#include "check/system_rows.hpp"
+
+#include "check/compare.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+namespace dockdist {
+namespace {
+
+using State = CheckRow::State;
+
+constexpr std::uint64_t mib = 1U << 20U;
+constexpr std::uint64_t gib = 1U << 30U;
+constexpr std::uint64_t least_shm = gib;       // pains 13: 64 MiB end NCCL and data loaders
+constexpr std::uint64_t low_disk = 10 * gib;   // an image of training software unpacks to that
+constexpr std::uint64_t full_disk = 256 * mib; // not even the log of a job
+constexpr std::int64_t few_files = 4096;       // of data loaders and one socket a peer
+constexpr std::int64_t small_stack = 8 << 20;  // the usual default
+
+CheckRow row_of(const NodeFacts& node, const char* check) {
+    return {.layer = CheckLayer::host, .subject = node.node.str(), .check = check};
+}
+
+void set(CheckRow& row, State state, std::string text, std::string hint) {
+    row.state = state;
+    row.text = std::move(text);
+    row.hint = std::move(hint);
+}
+
+void unknown(CheckRow& row, const Error& error) {
+    set(row, State::warn, "not known: " + printable(error.message),
+        error.hint.empty() ? "look into the node: `dockdist ssh " + row.subject + "`" : error.hint);
+}
+
+std::string size_or_unlimited(std::int64_t limit) {
+    return limit < 0 ? "unlimited" : format_size(Bytes{static_cast<std::uint64_t>(limit)});
+}
+
+std::optional<CheckRow> judge_governor(const NodeFacts& node) {
+    const auto& governors = node.system->governors;
+    if (governors.empty()) {
+        return std::nullopt;
+    }
+    auto row = row_of(node, "governor");
+    const auto slow = governors.find("powersave");
+    if (slow != governors.end()) {
+        set(row, State::warn, fmt::format("{} CPUs are governed by powersave", slow->second),
+            "on the host: `cpupower frequency-set -g performance`; data loaders and NCCL's proxies wait for "
+            "slow CPUs");
+    } else {
+        std::vector<std::string> names;
+        std::ranges::transform(governors, std::back_inserter(names),
+                               [](const auto& one) { return printable(one.first); });
+        row.text = list_names(names);
+    }
+    return row;
+}
+
+std::optional<CheckRow> judge_xids(const NodeFacts& node) {
+    if (!node.system->xids) {
+        return std::nullopt;
+    }
+    auto row = row_of(node, "xid");
+    std::string list;
+    for (const auto& xid : *node.system->xids) {
+        list += fmt::format("{}{} on {}", list.empty() ? "" : ", ", xid.code, printable(xid.gpu));
+    }
+    if (list.empty()) {
+        row.text = "no Xid errors in the kernel's log";
+    } else {
+        set(row, State::warn, "Xid errors in the kernel's log: " + list,
+            "look them up in NVIDIA's Xid catalogue; 48, 63, 64, 74, 79, 94 and 95 mean the hardware (`dmesg "
+            "-T | "
+            "grep Xid` on the host tells when)");
+    }
+    return row;
+}
+
+} // namespace
+
+CheckRow judge_rdma(const NodeFacts& node) {
+    auto row = row_of(node, "rdma");
+    std::string active;
+    std::string down;
+    for (const auto& port : node.system->rdma) {
+        const auto name = fmt::format("{} port {}", printable(port.device), port.port);
+        if (port.state == "ACTIVE") {
+            active += fmt::format("{}{} {} {}", active.empty() ? "" : ", ", name, printable(port.link),
+                                  printable(port.rate.substr(0, port.rate.find(" ("))));
+        } else {
+            down += fmt::format("{}{} is {}", down.empty() ? "" : ", ", name,
+                                port.state.empty() ? "in no known state" : printable(port.state));
+        }
+    }
+    if (active.empty()) {
+        set(row, State::fail, "no RDMA port has a link: " + down,
+            "look at cables and switch, `ibstat` on the host; until then NCCL goes over TCP");
+    } else if (!node.system->rdma_inside) {
+        set(row, State::warn,
+            "the host has RDMA devices, and the container has no /dev/infiniband: " + active,
+            "leave `container.devices` at auto, or add /dev/infiniband to it, then `dockdist up`");
+    } else if (!down.empty()) {
+        set(row, State::warn, "RDMA: " + active + "; " + down,
+            "look at cable and switch; if that port is meant to be unused, name the others in NCCL_IB_HCA "
+            "(`container.env`)");
+    } else {
+        row.text = "RDMA: " + active;
+    }
+    return row;
+}
+
+CheckRow judge_shm(const NodeFacts& node, const ContainerSpec& container) {
+    auto row = row_of(node, "shm");
+    const auto& shm = node.system->shm;
+    if (!shm) {
+        set(row, State::warn, "there is no /dev/shm",
+            "NCCL and data loaders need it: take an image without a /dev of its own");
+    } else if (shm->size.count < least_shm) {
+        set(row, State::warn, "/dev/shm has only " + format_size(shm->size),
+            container.ipc == "host" ? "with `container.ipc: host` it is the host's: there, `mount -o "
+                                      "remount,size=64g /dev/shm`; or set "
+                                      "`container.ipc: private` and `container.shm_size`"
+                                    : "set `container.shm_size` (64g is the default), then `dockdist up`");
+    } else if (shm->free.count < least_shm / 4) {
+        set(row, State::warn,
+            fmt::format("/dev/shm is full: {} free of {}", format_size(shm->free), format_size(shm->size)),
+            "what ended jobs left there can go: `dockdist exec " + row.subject + " -- ls -l /dev/shm`");
+    } else {
+        row.text = "/dev/shm has " + format_size(shm->size);
+    }
+    return row;
+}
+
+CheckRow judge_limits(const NodeFacts& node, const ContainerSpec& container) {
+    auto row = row_of(node, "limits");
+    row.layer = CheckLayer::container;
+    if (!node.limits) {
+        unknown(row, node.limits.error());
+        return row;
+    }
+    const auto& limits = *node.limits;
+    row.text = fmt::format(
+        "in an ssh session: memlock {}, nofile {}, stack {}", size_or_unlimited(limits.memlock),
+        limits.nofile < 0 ? "unlimited" : std::to_string(limits.nofile), size_or_unlimited(limits.stack));
+    const auto add = [&row](State state, const std::string& hint) {
+        row.state = std::max(row.state, state);
+        row.hint += (row.hint.empty() ? "" : "; ") + hint;
+    };
+    if (limits.memlock >= 0) {
+        const bool rdma = node.system && !node.system->rdma.empty();
+        const auto asked = container.ulimits.find("memlock");
+        const bool asked_for_less = asked != container.ulimits.end() && asked->second.soft >= 0;
+        add(rdma ? State::fail : State::warn,
+            std::string(rdma ? "RDMA fails to register memory with that: "
+                             : "RDMA would fail to register memory: ") +
+                (asked_for_less
+                     ? "set `container.ulimits: {memlock: unlimited}`"
+                     : "let the host's engine have more (`LimitMEMLOCK=infinity` in docker.service)") +
+                ", then `dockdist up`");
+    }
+    if (limits.nofile >= 0 && limits.nofile < few_files) {
+        add(State::warn, "data loaders run out of files: set `container.ulimits: {nofile: 1048576}`");
+    }
+    if (limits.stack >= 0 && limits.stack < small_stack) {
+        add(State::warn, "set `container.ulimits: {stack: 64m}`");
+    }
+    return row;
+}
+
+std::vector<CheckRow> judge_system(const std::vector<NodeFacts>& nodes, const ContainerSpec& container) {
+    std::vector<CheckRow> rows;
+    const auto each = [&](auto judge) {
+        for (const auto& node : nodes) {
+            if (std::optional<CheckRow> row = node.system ? judge(node) : std::nullopt) {
+                rows.push_back(std::move(*row));
+            }
+        }
+    };
+    for (const auto& node : nodes) {
+        if (!node.system) {
+            auto row = row_of(node, "system");
+            unknown(row, node.system.error());
+            rows.push_back(std::move(row));
+        }
+    }
+    each(judge_xids);
+    each([](const NodeFacts& node) {
+        return node.system->rdma.empty() ? std::nullopt : std::optional(judge_rdma(node));
+    });
+    each(judge_governor);
+    each([&](const NodeFacts& node) { return std::optional(judge_shm(node, container)); });
+    for (const auto& node : nodes) {
+        rows.push_back(judge_limits(node, container));
+    }
+    return rows;
+}
+
+std::vector<CheckRow> judge_disks(const std::vector<NodeFacts>& nodes,
+                                  const std::vector<std::pair<HostName, std::string>>& roots) {
+    std::vector<CheckRow> rows;
+    std::vector<std::string> enough;
+    std::string tightest;
+    auto least = ~std::uint64_t{0};
+    for (const auto& [host, root] : roots) {
+        const auto node = std::ranges::find(nodes, host, &NodeFacts::host);
+        if (node == nodes.end() || !node->system || !node->system->disk) {
+            continue;
+        }
+        const auto free = node->system->disk->free;
+        if (free.count >= low_disk) {
+            enough.push_back(host.str());
+            if (free.count < least) {
+                least = free.count;
+                tightest = host.str();
+            }
+            continue;
+        }
+        const auto folder = root.empty() ? std::string("the engine's folder") : printable(root);
+        rows.push_back(
+            {.state = free.count < full_disk ? State::fail : State::warn,
+             .subject = host.str(),
+             .check = "disk",
+             .text = fmt::format("{} free in {}", format_size(free), folder),
+             .hint =
+                 "make room on the host, where images and containers stand: `docker system df` shows, and "
+                 "`docker image prune` removes what nothing uses"});
+    }
+    if (!enough.empty()) {
+        rows.push_back(
+            {.subject = enough.size() == roots.size() && roots.size() > 1 ? "all hosts" : list_names(enough),
+             .check = "disk",
+             .text = enough.size() == 1
+                         ? format_size(Bytes{least}) + " free"
+                         : fmt::format("{} free at least ({})", format_size(Bytes{least}), tightest)});
+    }
+    return rows;
+}
+
+} // namespace dockdist

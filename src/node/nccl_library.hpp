@@ -1,0 +1,18 @@
+// The NCCL library that programs of the image load, where it is not one of Python's packages.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dockdist::node {
+
+// {"version":"2.21.5","path":"/usr/lib/x86_64-linux-gnu/libnccl.so.2"}, or {}.
+nlohmann::json nccl_facts();
+
+// Pure. "2.21.5" of "…/libnccl.so.2.21.5"; nothing for "libnccl.so.2" itself.
+std::optional<std::string> version_in_name(std::string_view path);
+
+} // namespace dockdist::node

@@ -1,0 +1,149 @@
+#include "check/gpu_rows.hpp"
+#include "facts_builder.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+using namespace dockdist::testing;
+using State = CheckRow::State;
+
+namespace {
+
+std::vector<NodeSpec> all_of(std::size_t count, GpuSpec gpus = {}) {
+    return std::vector<NodeSpec>(count, NodeSpec{.gpus = gpus});
+}
+
+CheckRow one_row(const NodeFacts& node, const std::string& check, GpuSpec gpus = {}) {
+    const auto rows = rows_of(judge_gpus({node}, all_of(1, gpus)).rows, check);
+    REQUIRE(rows.size() == 1);
+    return rows[0];
+}
+
+NodeFacts answering(const char* program, int code, const char* output) {
+    auto node = facts_of(0);
+    node.programs.insert_or_assign(program, ProgramOutput{code, output});
+    return node;
+}
+
+} // namespace
+
+TEST_CASE("GPUs that are there") {
+    const auto found = judge_gpus(cluster_facts(2), all_of(2));
+    CHECK(rows_of(found.rows, "gpus")[1].text == "1 × NVIDIA H100");
+    REQUIRE(found.gpus.size() == 2);
+    CHECK(found.gpus[1].cuda == "12.4");
+    const auto drivers = rows_of(found.rows, "driver");
+    REQUIRE(drivers.size() == 1);
+    CHECK(drivers[0].subject == "all nodes");
+    CHECK(drivers[0].text == "driver 550.127.08, CUDA 12.4");
+    CHECK(rows_of(found.rows, "models").empty());
+}
+
+TEST_CASE("GPUs that are not usable, too few, not told of, or not wanted") {
+    const auto vanished =
+        one_row(answering("gpus", 255, "Failed to initialize NVML: Unknown Error\n"), "gpus");
+    CHECK(vanished.state == State::fail);
+    CHECK(vanished.text ==
+          "the GPUs are not usable in the running container: Failed to initialize NVML: Unknown Error");
+    CHECK(vanished.hint.find("daemon-reload") != std::string::npos);
+
+    const auto few = one_row(facts_of(0), "gpus", {.kind = GpuSpec::Kind::count, .count = 2});
+    CHECK(few.state == State::fail);
+    CHECK(few.text == "1 of 2 GPUs are visible");
+
+    CHECK(one_row(answering("gpus", 127, ""), "gpus").text == "no nvidia-smi in the container");
+    CHECK(one_row(answering("gpus", -1, ""), "gpus").text == "nvidia-smi gave no answer: no end within 12 s");
+    CHECK(one_row(answering("gpus", 0, "garbage\n"), "gpus").state == State::fail);
+    auto unasked = facts_of(0);
+    unasked.programs.clear();
+    CHECK(one_row(unasked, "gpus").state == State::fail);
+
+    const auto none = judge_gpus({unasked}, all_of(1, {.kind = GpuSpec::Kind::none}));
+    REQUIRE(none.rows.size() == 1);
+    CHECK(none.rows[0].state == State::pass);
+    CHECK(none.rows[0].text == "none asked for");
+}
+
+TEST_CASE("a driver that differs is a warning that names the odd node") {
+    auto nodes = cluster_facts(3);
+    nodes[1].programs.insert_or_assign(
+        "gpus", ProgramOutput{0, "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69, 535.1\n"});
+    const auto drivers = rows_of(judge_gpus(nodes, all_of(3)).rows, "driver");
+    REQUIRE(drivers.size() == 2);
+    CHECK(drivers[0].subject == "node-0, node-2");
+    CHECK(drivers[0].state == State::pass);
+    CHECK(drivers[1].subject == "node-1");
+    CHECK(drivers[1].state == State::warn);
+    CHECK(drivers[1].text == "driver 535.1, CUDA 12.4, and node-0, node-2 have 550.127.08, CUDA 12.4");
+}
+
+TEST_CASE("GPUs of another kind, or fewer of them where all were asked for") {
+    auto nodes = cluster_facts(3);
+    nodes[2].programs.insert_or_assign(
+        "gpus", ProgramOutput{0, "0, GPU-aa, NVIDIA A100, 1, 40960, 0, 31, 69, 550.127.08\n"});
+    const auto kinds = rows_of(judge_gpus(nodes, all_of(3)).rows, "models");
+    REQUIRE(kinds.size() == 1);
+    CHECK(kinds[0].subject == "node-2");
+    CHECK(kinds[0].text == "1 × NVIDIA A100, and node-0, node-1 have 1 × NVIDIA H100");
+    CHECK(kinds[0].state == State::warn);
+
+    nodes = cluster_facts(3);
+    const auto two = std::string(one_h100) + "1, GPU-bb, NVIDIA H100, 1, 81559, 0, 31, 69, 550.127.08\n";
+    nodes[0].programs.insert_or_assign("gpus", ProgramOutput{0, two});
+    CHECK(rows_of(judge_gpus(nodes, all_of(3)).rows, "models").size() == 1);
+    // The file gives each node its share: counts may differ.
+    CHECK(rows_of(judge_gpus(nodes, all_of(3, {.kind = GpuSpec::Kind::count, .count = 1})).rows, "models")
+              .empty());
+}
+
+TEST_CASE("memory errors: none, uncorrected, rows that wait, rows that failed, not told") {
+    CHECK(one_row(facts_of(0), "ecc").text == "not told by these GPUs");
+    CHECK(one_row(answering("gpu-ecc", 2, "Field \"ecc\" is not a valid field to query.\n"), "ecc").state ==
+          State::pass);
+    CHECK(one_row(answering("gpu-ecc", 0, "GPU-aa, [N/A]\n"), "ecc").text == "not told by these GPUs");
+    CHECK(one_row(answering("gpu-ecc", 0, "GPU-aa, 0\n"), "ecc").text == "no uncorrected memory errors");
+
+    const auto errors = one_row(answering("gpu-ecc", 0, "GPU-aa, 3\n"), "ecc");
+    CHECK(errors.state == State::warn);
+    CHECK(errors.text == "uncorrected memory errors since the driver was loaded: GPU 0 (3)");
+    CHECK(errors.hint.find("--gpu-reset") != std::string::npos);
+
+    for (const auto* yes : {"GPU-aa, 1, 0\n", "GPU-aa, Yes, No\n"}) {
+        const auto pending = one_row(answering("gpu-remaps", 0, yes), "ecc");
+        CHECK(pending.state == State::warn);
+        CHECK(pending.text == "rows of memory wait to be remapped: GPU 0");
+    }
+    const auto failed = one_row(answering("gpu-remaps", 0, "GPU-aa, 1, 1\n"), "ecc");
+    CHECK(failed.state == State::fail);
+    CHECK(failed.text == "rows of memory could not be remapped: GPU 0");
+    CHECK(one_row(answering("gpu-remaps", 0, "GPU-aa, 0, 0\nhalf\n, , \n"), "ecc").state == State::pass);
+}
+
+TEST_CASE("memory that is held: by nobody, a job of the cluster, a process, somebody unseen") {
+    CHECK(one_row(facts_of(0), "memory").text == "the GPUs' memory is free");
+
+    auto held = answering("gpus", 0, "0, GPU-aa, NVIDIA H100, 20480, 81559, 0, 31, 69, 550.127.08\n");
+    const auto unseen = one_row(held, "memory");
+    CHECK(unseen.state == State::warn);
+    CHECK(unseen.text == "GPU memory is held, and no job of this cluster runs here: GPU 0: 20.0 GiB");
+
+    held.programs.insert_or_assign("gpu-processes",
+                                   ProgramOutput{0, "GPU-aa, 4711, 20400, python3\nGPU-zz, 1, 2, x\n"});
+    CHECK(one_row(held, "memory").text == "GPU memory is held, and no job of this cluster runs here: GPU 0: "
+                                          "20.0 GiB by process 4711 (python3)");
+
+    held.system->jobs = {"vision-1"};
+    CHECK(one_row(held, "memory").state == State::pass);
+    CHECK(one_row(held, "memory").text == "the job vision-1 runs here and holds GPU memory");
+}
+
+TEST_CASE("how an engine gives GPUs: NVIDIA's runtime, its hook alone, CDI") {
+    HostSpec host{.name = HostName("a")};
+    CHECK(judge_toolkit(host, {.runtimes = {"nvidia", "runc"}})
+              .text.starts_with("NVIDIA's runtime is registered"));
+    CHECK(judge_toolkit(host, {.runtimes = {"runc"}}).text.starts_with("by NVIDIA's hook"));
+    host.cdi = true;
+    CHECK(judge_toolkit(host, {.cdi_devices = {"nvidia.com/gpu=0", "nvidia.com/gpu=all", "x/y=z"}}).text ==
+          "CDI: 2 names of GPUs");
+    CHECK(judge_toolkit(host, {}).text == "CDI");
+}

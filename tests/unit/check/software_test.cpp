@@ -1,0 +1,90 @@
+#include "check/software.hpp"
+#include "facts_builder.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace dockdist;
+using namespace dockdist::testing;
+using State = CheckRow::State;
+
+namespace {
+
+void set_python(NodeFacts& node, const char* lines) {
+    node.programs.insert_or_assign("python", ProgramOutput{0, lines});
+}
+
+Result<ImageDetails> image(std::vector<std::string> layers) {
+    return ImageDetails{.layers = std::move(layers)};
+}
+
+} // namespace
+
+TEST_CASE("versions that agree are one row") {
+    auto nodes = cluster_facts(4);
+    for (auto& node : nodes) {
+        set_python(node, "python 3.11.9\ntorch 2.6.0+cu124\ndeepspeed \naccelerate 1.15.0\nhorovod \n"
+                         "nvidia-nccl-cu12 2.21.5\ncuda 12.4\n");
+        node.programs.insert_or_assign("mpirun",
+                                       ProgramOutput{0, "mpirun (Open MPI) 5.0.7\n\nReport bugs\n"});
+        node.nccl = "2.18.3"; // torch loads its own package's
+    }
+    const auto rows = judge_versions(nodes);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].subject == "all nodes");
+    CHECK(rows[0].text ==
+          "Python 3.11.9, torch 2.6.0+cu124, NCCL 2.21.5, CUDA 12.4, Open MPI 5.0.7, accelerate 1.15.0");
+}
+
+TEST_CASE("a version that differs names the odd node; what ranks must agree in fails") {
+    auto nodes = cluster_facts(3);
+    for (auto& node : nodes) {
+        set_python(node, "python 3.11.9\ntorch 2.6.0\n");
+    }
+    set_python(nodes[1], "python 3.12.1\ntorch 2.5.1\n");
+    const auto rows = judge_versions(nodes);
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].state == State::warn);
+    CHECK(rows[0].subject == "node-1");
+    CHECK(rows[0].text == "Python 3.12.1, and node-0, node-2 have Python 3.11.9");
+    CHECK(rows[1].state == State::fail);
+    CHECK(rows[1].text == "torch 2.5.1, and node-0, node-2 have torch 2.6.0");
+    CHECK(rows[1].hint.starts_with("give every node the same image"));
+}
+
+TEST_CASE("what one node lacks is told, what all lack is not") {
+    auto nodes = cluster_facts(2);
+    CHECK(judge_versions(nodes).empty());
+    nodes[0].nccl = "2.21.5";
+    nodes[1].programs.insert_or_assign("python", Error{ErrorKind::timeout, "", "no end within 16 s", ""});
+    auto rows = judge_versions(nodes);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].subject == "node-1");
+    CHECK(rows[0].text == "no NCCL, and node-0 has NCCL 2.21.5");
+    nodes[1].nccl = "2.21.5";
+    CHECK(judge_versions(nodes).at(0).text == "NCCL 2.21.5");
+    nodes.pop_back();
+    CHECK(judge_versions(nodes).at(0).subject == "node-0");
+}
+
+TEST_CASE("images are compared by their layers") {
+    const NodeName a("node-0");
+    const NodeName b("node-1");
+    const NodeName c("node-2");
+    auto rows = judge_images({{a, image({"1", "2"})}, {b, image({"1", "2"})}});
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].subject == "all nodes");
+    CHECK(rows[0].text == "the same image");
+
+    rows = judge_images({{a, image({"1", "2"})}, {b, image({"1", "3"})}, {c, image({"1", "2"})}});
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].state == State::warn);
+    CHECK(rows[0].subject == "node-1");
+    CHECK(rows[0].text == "another image than on node-0, node-2");
+    CHECK(rows[1].subject == "node-0, node-2");
+
+    rows = judge_images({{a, image({"1"})}, {b, Error{ErrorKind::not_found, "node-1", "no such image", ""}}});
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].text == "the image of the running node is not known: no such image");
+    CHECK(judge_images({{a, image({"1"})}}).at(0).text == "no other node to compare with");
+    CHECK(judge_images({}).empty());
+}
