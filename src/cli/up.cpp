@@ -1,5 +1,6 @@
 #include "cluster/up.hpp"
 
+#include "cli/carry.hpp"
 #include "cli/context.hpp"
 #include "cli/node_json.hpp"
 #include "core/units.hpp"
@@ -17,6 +18,7 @@ namespace {
 struct Options {
     UpOptions up{};
     std::string ready_timeout = "60s";
+    bool no_sync = false;
 };
 
 nlohmann::json timings_json(const UpResult& result, const Connected& cluster) {
@@ -94,8 +96,10 @@ Task<int> run_up(Context& context, Options options) {
     if (!result.errors.empty()) {
         co_return context.fail(result.errors);
     }
+    const auto unsynced = co_await sync_first(context, cluster.spec, cluster.engines, result.nodes,
+                                              {.no_sync = options.no_sync});
     print_result(context, result, cluster);
-    co_return 0;
+    co_return unsynced.empty() ? 0 : context.fail(unsynced);
 }
 
 } // namespace
@@ -112,6 +116,7 @@ void add_up(CLI::App& app, Program& program) {
     command
         ->add_option("--ready-timeout", options->ready_timeout, "How long nodes may take to meet each other")
         ->capture_default_str();
+    command->add_flag("--no-sync", options->no_sync, "Leave `sync` of the file out");
     command->add_flag("--timings", program.options.timings,
                       "Show the time of each phase and the round trips to each host");
     command->callback([options, &program] {
