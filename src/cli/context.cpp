@@ -99,12 +99,6 @@ Task<Connected> connect(const Context& context, Secrets secrets) {
     if (!connected.errors.empty()) {
         co_return connected;
     }
-    if (!connected.spec.sync.empty()) {
-        context.reporter->on(
-            {.kind = Event::Kind::warning,
-             .subject = connected.spec.file.string(),
-             .text = "`sync:` is read, but not carried out yet: put the code on a shared mount"});
-    }
     auto reached = co_await reach_hosts(context, connected.spec);
     connected.errors = std::move(reached.errors);
     if (!connected.errors.empty()) {

@@ -121,6 +121,8 @@ void add_stop(CLI::App& app, Program& program);
 void add_wait(CLI::App& app, Program& program);
 void add_exec(CLI::App& app, Program& program);
 void add_ssh(CLI::App& app, Program& program);
+void add_sync(CLI::App& app, Program& program);
+void add_cp(CLI::App& app, Program& program);
 void add_hostfile(CLI::App& app, Program& program);
 void add_image(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);

@@ -1,7 +1,9 @@
+#include "cli/carry.hpp"
 #include "cli/context.hpp"
 #include "cli/job_end.hpp"
 #include "cli/job_view.hpp"
 #include "cli/key_watch.hpp"
+#include "cli/own_variables.hpp"
 #include "cli/restart_options.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -14,7 +16,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace dockdist {
 namespace {
@@ -42,30 +43,9 @@ struct Options {
     std::string timeout{};
     std::string log_limit = "1g";
     JobViewOptions view{};
+    CarryOptions carry{};
     std::vector<std::string> command{};
 };
-
-// What --env gives to every process. K alone takes the value from here.
-Result<std::map<std::string, std::string>> own_variables(const Options& options) {
-    std::map<std::string, std::string> env;
-    for (const auto& setting : options.env) {
-        const auto equals = setting.find('=');
-        const auto name = setting.substr(0, equals);
-        if (name.empty()) {
-            return Error{ErrorKind::usage, "--env", "`" + printable(setting) + "` names no variable",
-                         "write NAME=VALUE, or NAME to pass on yours"};
-        }
-        if (equals != std::string::npos) {
-            env[name] = setting.substr(equals + 1);
-        } else if (const char* value = std::getenv(name.c_str()); value != nullptr) {
-            env[name] = value;
-        } else {
-            return Error{ErrorKind::usage, "--env", "`" + printable(name) + "` is not set here",
-                         "write " + printable(name) + "=VALUE"};
-        }
-    }
-    return env;
-}
 
 Result<std::chrono::milliseconds> duration_above_zero(const char* option, const std::string& text) {
     const auto duration = parse_duration(text);
@@ -147,7 +127,7 @@ Result<Prepared> prepare(const Options& options, const Attached& cluster) {
     if (!nodes) {
         return nodes.error();
     }
-    auto env = own_variables(options);
+    auto env = own_variables(options.env);
     if (!env) {
         return env.error();
     }
@@ -292,6 +272,12 @@ Task<int> run(Context& context, Options options) {
     if (!prepared) {
         co_return fail_before(context, {prepared.error()});
     }
+    options.carry.no_sync |= options.dry_run;
+    const auto errors =
+        co_await sync_first(context, cluster.spec, cluster.engines, prepared->nodes, options.carry);
+    if (!errors.empty()) {
+        co_return fail_before(context, errors);
+    }
     auto decided = co_await decide(cluster, *prepared);
     if (!decided.errors.empty()) {
         co_return fail_before(context, decided.errors);
@@ -317,7 +303,9 @@ Task<int> run(Context& context, Options options) {
         {.kind = Event::Kind::note,
          .text = describe(decided.launches, *prepared) + (has_key ? " (d: leave it to the cluster)" : "")});
     const auto outcome = co_await run_in_view(context, **view, std::move(decided), job);
-    co_return tell_end(context, outcome, job.job);
+    const bool collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
+    const int code = tell_end(context, outcome, job.job);
+    co_return code == 0 && !collected ? own_failure : code;
 }
 
 std::string launcher_list() {
@@ -387,6 +375,7 @@ void add_run(CLI::App& app, Program& program) {
                      "How much output a node keeps of the job; beyond it the oldest is deleted")
         ->capture_default_str();
     add_view_options(*command, options->view);
+    add_carry_options(*command, options->carry);
     command->add_option("COMMAND", options->command, "The command and its arguments, after --")->required();
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run(context, *options); };

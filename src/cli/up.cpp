@@ -1,6 +1,7 @@
 #include "cluster/up.hpp"
 
 #include "check/check.hpp"
+#include "cli/carry.hpp"
 #include "cli/check_summary.hpp"
 #include "cli/context.hpp"
 #include "cli/node_json.hpp"
@@ -23,6 +24,7 @@ struct Options {
     UpOptions up{};
     std::string ready_timeout = "60s";
     bool no_check = false;
+    bool no_sync = false;
 };
 
 // Before the check, which is not what --timings is about.
@@ -130,13 +132,15 @@ Task<int> run_up(Context& context, Options options) {
         co_return context.fail(result.errors);
     }
     const auto trips = round_trips(cluster);
+    const auto unsynced = co_await sync_first(context, cluster.spec, cluster.engines, result.nodes,
+                                              {.no_sync = options.no_sync});
     std::optional<CheckReport> check;
     if (result.changed && !options.no_check) {
         check = co_await check_after_up(cluster, result, *context.reporter);
     }
     context.reporter->finish();
     print_result(context, result, cluster, trips, check);
-    co_return 0;
+    co_return unsynced.empty() ? 0 : context.fail(unsynced);
 }
 
 } // namespace
@@ -155,6 +159,7 @@ void add_up(CLI::App& app, Program& program) {
         ->capture_default_str();
     command->add_flag("--no-check", options->no_check,
                       "Leave out the quick check of what was made (`dockdist check` makes it at any time)");
+    command->add_flag("--no-sync", options->no_sync, "Leave `sync` of the file out");
     command->add_flag("--timings", program.options.timings,
                       "Show the time of each phase and the round trips to each host");
     command->callback([options, &program] {

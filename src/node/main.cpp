@@ -9,6 +9,7 @@
 #include "node/rank_shim.hpp"
 #include "node/rank_spawner.hpp"
 #include "node/session.hpp"
+#include "node/sync_command.hpp"
 #include "node/wrappers.hpp"
 
 #include <exception>
@@ -28,6 +29,7 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
   dockdist-init job start|follow|stop|list runs jobs
   dockdist-init rank                       one rank of the job, started by a launcher
   dockdist-init ranks COUNT FIRST WORLD    COUNT ranks of the job, where there is no launcher
+  dockdist-init sync JSON                  files in and out of the node
   dockdist-init with-environment [--user U] [--workdir W] [--env K=V] [--] [CMD...]
   dockdist-init session                    sshd's ForceCommand
   dockdist-init -c COMMAND                 a shell for images that have none
@@ -67,6 +69,9 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     }
     if (command == "session") {
         return run_session();
+    }
+    if (command == "sync" && rest.size() == 1) {
+        return run_sync(rest.front());
     }
     if (command == "with-environment") {
         return run_with_environment(rest);

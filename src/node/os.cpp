@@ -55,13 +55,6 @@ void remove_entry(int parent, const std::string& name) {
 
 } // namespace
 
-void Fd::reset() {
-    if (number_ >= 0) {
-        ::close(number_);
-        number_ = -1;
-    }
-}
-
 Error system_error(const std::string& what, int number) {
     Error error{.kind = ErrorKind::node, .message = what + ": " + std::strerror(number)};
     if (number == ENOSPC || number == EDQUOT) {

@@ -2,41 +2,16 @@
 // path.
 #pragma once
 
+#include "core/fd.hpp"
 #include "core/result.hpp"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
-#include <utility>
 #include <vector>
 
 namespace dockdist::node {
-
-class Fd {
-public:
-    Fd() = default;
-    explicit Fd(int number) : number_(number) {}
-    Fd(Fd&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Fd& operator=(Fd&& other) noexcept {
-        if (this != &other) {
-            reset();
-            number_ = std::exchange(other.number_, -1);
-        }
-        return *this;
-    }
-    Fd(const Fd&) = delete;
-    Fd& operator=(const Fd&) = delete;
-    ~Fd() { reset(); }
-
-    int get() const { return number_; }
-    bool open() const { return number_ >= 0; }
-    int release() { return std::exchange(number_, -1); }
-    void reset();
-
-private:
-    int number_ = -1;
-};
 
 struct Owner {
     uid_t uid = 0;

@@ -92,7 +92,9 @@ struct SshSpec {
 };
 
 struct SyncSpec {
-    std::string source{}, target{};
+    std::string source{}, target{};     // a path of this machine; an absolute one in the containers
+    bool remove = false;                // what is in the target alone goes
+    std::vector<std::string> exclude{}; // patterns as in .gitignore
     bool operator==(const SyncSpec&) const = default;
 };
 
@@ -103,8 +105,9 @@ struct ClusterSpec {
     ContainerSpec container{};
     SshSpec ssh{};
     std::vector<SyncSpec> sync{};
-    std::string launcher{}; // default of `run`; empty: plain
-    int spares = 0;         // nodes that `run` holds in reserve
+    std::vector<std::string> collect{}; // paths in the containers, fetched after a job
+    std::string launcher{};             // default of `run`; empty: plain
+    int spares = 0;                     // nodes that `run` holds in reserve
     std::filesystem::path file{};
 };
 

@@ -123,6 +123,7 @@ constexpr std::array cluster_table{
                           }
                       }},
     Key<ClusterDraft>{"sync", read_sync},
+    Key<ClusterDraft>{"collect", read_collect},
     Key<ClusterDraft>{"launcher", read_launcher, launchers},
     Key<ClusterDraft>{"spares", read_spares},
 };
@@ -153,35 +154,6 @@ void read_image(Reader& reader, const Value& value, ImageSpec& image) {
     read_keys(reader, value, image_keys(), image);
     if (value.node->find("ref") == nullptr) {
         reader.error(value, "`ref` is missing", "write `ref: REPOSITORY:TAG`");
-    }
-}
-
-void read_sync(Reader& reader, const Value& value, ClusterDraft& draft) {
-    for (const auto& item : reader.list(value, "a list", "write `sync: [\".:/workspace\"]`")) {
-        const auto text = reader.line(item, "SOURCE:TARGET");
-        if (!text) {
-            continue;
-        }
-        const auto colon = text->rfind(':');
-        if (colon == std::string::npos || colon == 0 || colon + 1 == text->size()) {
-            reader.error(item, fmt::format("expected SOURCE:TARGET, found {}", in_quotes(*text)),
-                         "a folder here and an absolute path in the containers: `.:/workspace`");
-            continue;
-        }
-        const auto target = text->substr(colon + 1);
-        if (const auto reason = refuse_target(target)) {
-            reader.error(item, *reason, "");
-            continue;
-        }
-        const bool twice =
-            std::ranges::any_of(draft.spec.sync, [&](const SyncSpec& s) { return s.target == target; });
-        if (twice) {
-            reader.error(item, fmt::format("the target {} is given twice", in_quotes(target)),
-                         "keep one of them");
-        }
-        if (auto source = reader.client_path(item, text->substr(0, colon))) {
-            draft.spec.sync.push_back({std::move(*source), target});
-        }
     }
 }
 

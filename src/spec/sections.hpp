@@ -36,6 +36,7 @@ std::span<const Key<UlimitSpec>> ulimit_keys(); // of the long form
 Words ulimit_names();
 std::span<const Key<MountSpec>> mount_keys(); // of the long form
 std::span<const Key<ClusterDraft>> ssh_keys();
+std::span<const Key<SyncSpec>> sync_keys(); // of the long form
 Words secret_keys();
 Words launcher_names();
 
@@ -48,6 +49,7 @@ void read_ulimits(Reader& reader, const Value& value, ContainerSpec& container);
 void read_env(Reader& reader, const Value& value, std::map<std::string, std::string>& env);
 void read_secrets(Reader& reader, const Value& value, ContainerSpec& container);
 void read_sync(Reader& reader, const Value& value, ClusterDraft& draft);
+void read_collect(Reader& reader, const Value& value, ClusterDraft& draft);
 
 // What an absolute path in a container may not be: a reason, or nothing.
 std::optional<std::string> refuse_target(const std::string& target);

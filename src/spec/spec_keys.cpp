@@ -36,6 +36,7 @@ std::vector<SpecSection> spec_sections() {
         section("container.mounts[]", mount_keys()),
         section("container.secrets.*", secret_keys()),
         section("ssh", ssh_keys()),
+        section("sync[]", sync_keys()),
     };
 }
 

@@ -25,6 +25,7 @@ DEFINITIONS = {
     "container.mounts[]": ["definitions", "mount"],
     "container.secrets.*": ["definitions", "secret"],
     "ssh": ["definitions", "ssh"],
+    "sync[]": ["definitions", "sync"],
 }
 
 # What the parser refuses and a schema cannot: what is no YAML tree, what several values say together, what only the

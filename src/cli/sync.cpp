@@ -1,0 +1,180 @@
+// sync: what `sync:` of the file names, brought to every node; once, or as it changes.
+#include "cli/carry.hpp"
+#include "cli/late_reporter.hpp"
+#include "sync/sync_text.hpp"
+#include "sync/tree_watch.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/system/system_error.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace dockdist {
+namespace {
+
+struct Options {
+    bool remove = false;
+    bool dry_run = false;
+    bool watch = false;
+    std::vector<std::string> nodes{};
+};
+
+Result<std::vector<ReadyNode>> chosen(const Options& options, const Attached& cluster) {
+    if (options.nodes.empty()) {
+        return cluster.nodes;
+    }
+    std::vector<ReadyNode> nodes;
+    for (const auto& name : options.nodes) {
+        auto node = find_node(cluster.nodes, name);
+        if (!node) {
+            return node.error();
+        }
+        if (std::ranges::find(nodes, node->name, &ReadyNode::name) == nodes.end()) {
+            nodes.push_back(std::move(*node));
+        }
+    }
+    return nodes;
+}
+
+void print(const Context& context, const Options& options, const Source& source, const SyncedTree& synced) {
+    if (context.json()) {
+        auto json = to_json(source.shown, source.spec.target, source.tree, synced, options.dry_run);
+        json["type"] = "result";
+        json["dry_run"] = options.dry_run;
+        context.print_json(json);
+        return;
+    }
+    context.print(summary(source.shown, source.spec.target, synced) + "\n");
+    if (options.dry_run) {
+        context.print(dry_run_text(source.tree, synced));
+    }
+}
+
+Task<Errors> sync_all(const Context& context, const Options& options, Synchroniser& synchroniser,
+                      LateReporter& reporter, const std::vector<Source>& sources, bool quiet) {
+    Errors all;
+    for (const auto& source : sources) {
+        const auto synced = co_await synchroniser.sync(source.tree, source.spec.target,
+                                                       {.remove = source.spec.remove || options.remove});
+        reporter.finish();
+        warn_of_unsettled(context, synced);
+        const auto errors = synced.errors();
+        const bool changed =
+            std::ranges::any_of(synced.nodes, [](const SyncedNode& node) { return !node.plan.empty(); });
+        if ((changed || !quiet) && errors.size() < synced.nodes.size()) {
+            print(context, options, source, synced);
+        }
+        all.insert(all.end(), errors.begin(), errors.end());
+    }
+    co_return all;
+}
+
+// The sources, with every folder of theirs watched.
+Result<std::vector<Source>> watched_sources(const Context& context, const ClusterSpec& spec, TreeWatch& watch,
+                                            bool warn) {
+    while (true) {
+        auto sources = read_sources(context, spec, warn);
+        bool fresh = false;
+        if (!sources) {
+            return sources;
+        }
+        for (const auto& source : *sources) {
+            const auto added = watch.watch(source.tree);
+            if (!added) {
+                return added.error();
+            }
+            fresh = fresh || *added;
+        }
+        if (!fresh) {
+            return sources;
+        }
+        warn = false;
+    }
+}
+
+Task<int> watch_sources(Context& context, const Options& options, const Attached& cluster,
+                        std::vector<ReadyNode> nodes) {
+    TreeWatch watch(context.executor);
+    LateReporter reporter(*context.reporter);
+    Synchroniser synchroniser(cluster.engines, std::move(nodes), {.opening = sync_opening_of(cluster.spec)},
+                              reporter);
+    for (bool first = true;; first = false) {
+        const auto sources = watched_sources(context, cluster.spec, watch, first);
+        if (!sources && first) {
+            co_return context.fail(sources.error());
+        }
+        if (!sources) {
+            context.fail(sources.error());
+        } else {
+            reporter.restart();
+            const auto errors = co_await sync_all(context, options, synchroniser, reporter, *sources, !first);
+            context.fail(errors);
+            if (first) {
+                context.reporter->on(
+                    {.kind = Event::Kind::note, .text = "watching for changes, until Ctrl-C"});
+            }
+        }
+        if (auto changed = co_await watch.changed(); !changed) {
+            co_return context.fail(changed.error());
+        }
+    }
+}
+
+Task<int> run_sync(Context& context, Options options) {
+    auto cluster = co_await attach_to_cluster(context);
+    if (cluster.spec.sync.empty() && cluster.errors.empty()) {
+        co_return context.fail({ErrorKind::usage, cluster.spec.file.string(), "it has no `sync`",
+                                "write `sync: [\".:/workspace\"]`: what, and where to in the nodes"});
+    }
+    // One node that is not ready does not keep us from others that were asked for by name.
+    if (!cluster.errors.empty() && (options.nodes.empty() || cluster.nodes.empty())) {
+        co_return context.fail(cluster.errors);
+    }
+    auto nodes = chosen(options, cluster);
+    if (!nodes) {
+        co_return context.fail(cluster.errors.empty() ? Errors{nodes.error()} : cluster.errors);
+    }
+    if (options.watch) {
+        try {
+            co_return co_await watch_sources(context, options, cluster, std::move(*nodes));
+        } catch (const boost::system::system_error&) {
+            if (context.interrupts->count() == 0) {
+                throw;
+            }
+        }
+        co_return 0; // Ctrl-C is how it ends
+    }
+    const auto sources = read_sources(context, cluster.spec, true);
+    if (!sources) {
+        co_return context.fail(sources.error());
+    }
+    LateReporter reporter(*context.reporter);
+    Synchroniser synchroniser(cluster.engines, std::move(*nodes),
+                              {.opening = sync_opening_of(cluster.spec), .dry_run = options.dry_run},
+                              reporter);
+    const auto errors = co_await sync_all(context, options, synchroniser, reporter, *sources, false);
+    co_return errors.empty() ? 0 : context.fail(errors);
+}
+
+} // namespace
+
+void add_sync(CLI::App& app, Program& program) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand(
+        "sync", "Bring what `sync` of the file names to every node: what changed, and nothing else");
+    command->add_flag(
+        "--delete", options->remove,
+        "Remove what is on the nodes and not here; never what .gitignore or .dockdistignore leave out");
+    auto* dry_run =
+        command->add_flag("--dry-run", options->dry_run, "Say what would be done, and write nothing");
+    command->add_flag("--watch", options->watch, "Go on, and send what changes as it does, until Ctrl-C")
+        ->excludes(dry_run);
+    command->add_option("--node", options->nodes, "Only this node, by name or rank; repeatable")
+        ->allow_extra_args(false);
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_sync(context, *options); };
+    });
+}
+
+} // namespace dockdist

@@ -1,0 +1,128 @@
+#include "sync/ignore_rules.hpp"
+
+#include "core/text.hpp"
+#include "sync/wildmatch.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace dockdist {
+namespace {
+
+// Blanks at the end do not count, unless a backslash stands before them.
+std::string_view without_trailing_blanks(std::string_view line) {
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        if (line[i] == '\\' && i + 1 < line.size()) {
+            end = ++i + 1;
+        } else if (line[i] != ' ') {
+            end = i + 1;
+        }
+    }
+    return line.substr(0, end);
+}
+
+} // namespace
+
+IgnoreRules::Rules IgnoreRules::parse(std::string_view lines) {
+    Rules rules;
+    if (lines.starts_with("\xEF\xBB\xBF")) {
+        lines.remove_prefix(3);
+    }
+    for (const auto& whole : split(lines, '\n')) {
+        std::string_view line = whole;
+        if (line.ends_with('\r')) {
+            line.remove_suffix(1);
+        }
+        line = without_trailing_blanks(line);
+        if (line.empty() || line.front() == '#') {
+            continue;
+        }
+        Rule rule;
+        if (line.front() == '!') {
+            rule.keep = true;
+            line.remove_prefix(1);
+        }
+        if (line.ends_with('/')) {
+            rule.folder_only = true;
+            line.remove_suffix(1);
+        }
+        rule.anywhere = line.find('/') == std::string_view::npos;
+        if (line.starts_with('/')) {
+            line.remove_prefix(1);
+        }
+        if (!line.empty()) {
+            rule.pattern = line;
+            rules.push_back(std::move(rule));
+        }
+    }
+    return rules;
+}
+
+void IgnoreRules::add(Group group, const std::string& base, std::string_view lines) {
+    auto rules = parse(lines);
+    auto& all = rules_[static_cast<std::size_t>(group)][base];
+    std::ranges::move(rules, std::back_inserter(all));
+}
+
+void IgnoreRules::add_above(const std::string& prefix, std::string_view lines) {
+    above_.push_back({prefix, parse(lines)});
+}
+
+int IgnoreRules::verdict(const Rules& rules, std::string_view path, bool folder) {
+    const auto last = path.substr(path.rfind('/') + 1);
+    for (auto rule = rules.rbegin(); rule != rules.rend(); ++rule) {
+        if ((!rule->folder_only || folder) && wildmatch(rule->pattern, rule->anywhere ? last : path)) {
+            return rule->keep ? 0 : 1;
+        }
+    }
+    return -1;
+}
+
+int IgnoreRules::verdict(Group group, std::string_view name, bool folder) const {
+    const auto& all = rules_[static_cast<std::size_t>(group)];
+    if (!all.empty()) {
+        for (auto slash = name.rfind('/');; slash = name.rfind('/', slash - 1)) {
+            const auto base = slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
+            if (const auto found = all.find(base); found != all.end()) {
+                const auto path = base.empty() ? name : name.substr(slash + 1);
+                if (const int said = verdict(found->second, path, folder); said >= 0) {
+                    return said;
+                }
+            }
+            if (base.empty()) {
+                break;
+            }
+        }
+    }
+    if (group == Group::git) {
+        for (const auto& above : above_) {
+            const auto path =
+                above.prefix.empty() ? std::string(name) : above.prefix + "/" + std::string(name);
+            if (const int said = verdict(above.rules, path, folder); said >= 0) {
+                return said;
+            }
+        }
+    }
+    return -1;
+}
+
+bool IgnoreRules::ignored_itself(std::string_view name, bool folder) const {
+    for (const auto group : {Group::exclude, Group::dockdist, Group::git, Group::always}) {
+        if (const int said = verdict(group, name, folder); said >= 0) {
+            return said == 1;
+        }
+    }
+    return false;
+}
+
+bool IgnoreRules::ignored(std::string_view name, bool folder) const {
+    for (auto slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
+        if (ignored_itself(name.substr(0, slash), true)) {
+            return true;
+        }
+    }
+    return ignored_itself(name, folder);
+}
+
+} // namespace dockdist

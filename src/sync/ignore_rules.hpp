@@ -1,0 +1,51 @@
+// Which files stay behind: the rules of .gitignore files, with git's own meaning, of .dockdistignore files,
+// and of `exclude`. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dockdist {
+
+class IgnoreRules {
+public:
+    // The first group of these in which a rule matches decides. Within a group it is the innermost folder's
+    // last rule that matches.
+    enum class Group { exclude, dockdist, git, always };
+
+    // The lines of a file in the folder `base` ("" is the tree's own).
+    void add(Group group, const std::string& base, std::string_view lines);
+    // The same for a folder above the tree, which has the name `prefix` there ("sub/project"); the nearer
+    // ones first, all after those below.
+    void add_above(const std::string& prefix, std::string_view lines);
+
+    // Whether the file or folder is left out, or one of the folders above it is.
+    bool ignored(std::string_view name, bool folder) const;
+    // The same for a name whose folders are not left out.
+    bool ignored_itself(std::string_view name, bool folder) const;
+
+private:
+    struct Rule {
+        std::string pattern{};
+        bool keep = false;        // "!pattern"
+        bool folder_only = false; // "pattern/"
+        bool anywhere = false;    // without a slash: any component of that name
+    };
+    using Rules = std::vector<Rule>;
+    struct Above {
+        std::string prefix{};
+        Rules rules{};
+    };
+
+    static Rules parse(std::string_view lines);
+    // 1: left out, 0: kept, -1: no rule matches.
+    static int verdict(const Rules& rules, std::string_view path, bool folder);
+    int verdict(Group group, std::string_view name, bool folder) const;
+
+    std::map<std::string, Rules, std::less<>> rules_[4]{};
+    std::vector<Above> above_{};
+};
+
+} // namespace dockdist

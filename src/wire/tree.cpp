@@ -1,0 +1,186 @@
+#include "wire/tree.hpp"
+
+#include "core/text.hpp"
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+
+namespace dockdist::wire {
+namespace {
+
+constexpr std::size_t longest_name = 4095;
+constexpr std::size_t longest_component = 255;
+constexpr std::string_view kinds = "OLHRMTWQUSG.DKFBEoehswp!";
+constexpr std::string_view types{"\0fdlo", 5};
+
+template <class Integer>
+void put(std::string& out, Integer value) {
+    auto bits = static_cast<std::uint64_t>(value);
+    for (std::size_t i = 0; i < sizeof(Integer); ++i) {
+        out += static_cast<char>(bits & 0xFFU);
+        bits >>= 8U;
+    }
+}
+
+std::uint64_t get(const char* bytes, std::size_t size) {
+    std::uint64_t value = 0;
+    for (std::size_t i = size; i > 0; --i) {
+        value = value << 8U | static_cast<unsigned char>(bytes[i - 1]);
+    }
+    return value;
+}
+
+void append(std::string& out, const SyncMessage& head, std::string_view text) {
+    put(out, static_cast<std::uint32_t>(sync_header - 4 + head.name.size() + text.size()));
+    out += static_cast<char>(head.kind);
+    out += static_cast<char>(head.type);
+    put(out, head.mode);
+    put(out, head.size);
+    put(out, head.time_ns);
+    put(out, static_cast<std::uint16_t>(head.name.size()));
+    out += head.name;
+    out += text;
+}
+
+Error protocol_error(std::string message) {
+    return {.kind = ErrorKind::protocol,
+            .message = std::move(message),
+            .hint = "the stream was damaged, or something else than dockdist wrote to it"};
+}
+
+} // namespace
+
+bool is_tree_name(std::string_view name) {
+    if (name.empty() || name.size() > longest_name || name.find('\0') != std::string_view::npos) {
+        return false;
+    }
+    while (true) {
+        const auto slash = name.find('/');
+        const auto component = name.substr(0, slash);
+        if (component.empty() || component == "." || component == ".." ||
+            component.size() > longest_component) {
+            return false;
+        }
+        if (slash == std::string_view::npos) {
+            return true;
+        }
+        name.remove_prefix(slash + 1);
+    }
+}
+
+bool stays_in_tree(std::string_view link, std::string_view target) {
+    if (target.empty() || target.front() == '/' || target.size() > longest_name ||
+        target.find('\0') != std::string_view::npos) {
+        return false;
+    }
+    auto up = std::ranges::count(link, '/'); // folders between the link and the tree's own
+    bool down = false;
+    for (const auto& component : split(target, '/')) {
+        if (component == "..") {
+            if (down || --up < 0) {
+                return false;
+            }
+        } else if (!component.empty() && component != ".") {
+            down = true;
+        }
+    }
+    return true;
+}
+
+bool is_temporary(std::string_view name) {
+    return name.substr(name.rfind('/') + 1).starts_with(temporary_prefix);
+}
+
+void append(std::string& out, const SyncMessage& message) {
+    append(out, message, message.text);
+}
+
+void append_data(std::string& out, std::string_view bytes) {
+    append(out, {.kind = SyncMessage::Kind::data}, bytes);
+}
+
+SyncMessage to_message(SyncMessage::Kind kind, const TreeEntry& entry) {
+    return {.kind = kind,
+            .type = entry.type,
+            .mode = entry.mode,
+            .size = entry.size,
+            .time_ns = entry.time_ns,
+            .name = entry.name,
+            .text = entry.target};
+}
+
+TreeEntry to_entry(SyncMessage message) {
+    return {.name = std::move(message.name),
+            .type = message.type,
+            .mode = message.mode,
+            .size = message.size,
+            .time_ns = message.time_ns,
+            .target = std::move(message.text)};
+}
+
+void SyncDecoder::feed(std::string_view bytes) {
+    if (begin_ == buffer_.size()) {
+        buffer_.clear();
+        begin_ = 0;
+    } else if (begin_ > buffer_.size() / 2) {
+        buffer_.erase(0, begin_);
+        begin_ = 0;
+    }
+    buffer_.append(bytes);
+}
+
+Result<std::optional<SyncMessage>> SyncDecoder::next() {
+    const auto rest = std::string_view(buffer_).substr(begin_);
+    if (rest.size() < 4) {
+        return std::optional<SyncMessage>{};
+    }
+    const auto length = get(rest.data(), 4);
+    if (length < sync_header - 4 || length > max_sync_message) {
+        return protocol_error("a message of " + std::to_string(length) + " bytes");
+    }
+    if (rest.size() < 4 + length) {
+        return std::optional<SyncMessage>{};
+    }
+    const char* data = rest.data() + 4;
+    const auto name_length = get(data + 22, 2);
+    if (kinds.find(data[0]) == std::string_view::npos || types.find(data[1]) == std::string_view::npos ||
+        sync_header - 4 + name_length > length) {
+        return protocol_error("a message that is not of the protocol");
+    }
+    SyncMessage message{.kind = static_cast<SyncMessage::Kind>(data[0]),
+                        .type = static_cast<TreeEntry::Type>(data[1]),
+                        .mode = static_cast<std::uint32_t>(get(data + 2, 4)),
+                        .size = get(data + 6, 8),
+                        .time_ns = static_cast<std::int64_t>(get(data + 14, 8)),
+                        .name = std::string(data + 24, name_length)};
+    message.text.assign(data + 24 + name_length, length - 24 - name_length);
+    if (!message.name.empty() && !is_tree_name(message.name)) {
+        return protocol_error("`" + printable(message.name.substr(0, 200)) + "` leads out of its folder");
+    }
+    if (message.mode > 0777) {
+        return protocol_error("a mode beyond the permission bits");
+    }
+    begin_ += 4 + length;
+    return std::optional<SyncMessage>(std::move(message));
+}
+
+std::string sync_opening(const SyncOpening& opening) {
+    return dump({{"user", bytes_to_json(opening.user)}, {"workdir", bytes_to_json(opening.workdir)}});
+}
+
+Result<SyncOpening> parse_sync_opening(std::string_view text) {
+    const auto object = parse_object(text, "the argument");
+    if (!object) {
+        return object.error();
+    }
+    SyncOpening opening;
+    ObjectReader reader(*object, "the argument");
+    reader.read_bytes("user", opening.user);
+    reader.read_bytes("workdir", opening.workdir);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return opening;
+}
+
+} // namespace dockdist::wire

@@ -1,0 +1,83 @@
+#include "sync/local_tree.hpp"
+#include "unit/node/scratch.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+using namespace dockdist;
+namespace fs = std::filesystem;
+
+namespace {
+
+void put(const std::string& path, const std::string& content = "x") {
+    fs::create_directories(fs::path(path).parent_path());
+    std::ofstream(path) << content;
+}
+
+std::string names(const LocalTree& tree) {
+    std::string text;
+    for (const auto& entry : tree.entries) {
+        text += (text.empty() ? "" : " ") + entry.name;
+    }
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("a scan leaves out what the files say, nested ones and those above in the repository too") {
+    const Scratch scratch;
+    put(scratch / "repo/.git/info/exclude", "*.swp\n");
+    put(scratch / "repo/.gitignore", "*.log\n");
+    put(scratch / "repo/src/.gitignore", "/out\n");
+    put(scratch / "repo/src/a.py");
+    put(scratch / "repo/src/a.log");
+    put(scratch / "repo/src/a.swp");
+    put(scratch / "repo/src/out/x");
+    put(scratch / "repo/src/sub/out");
+    put(scratch / "repo/src/sub/.dockdistignore", "*.md\n");
+    put(scratch / "repo/src/sub/b.md");
+    put(scratch / "repo/src/.git", "gitdir: elsewhere\n");
+    fs::remove(scratch / "repo/src/.git");
+    const auto tree = scan(scratch / "repo/src", {.exclude = {"*.tmp"}});
+    REQUIRE(tree.has_value());
+    CHECK(names(*tree) == ".gitignore a.py sub sub/.dockdistignore sub/out");
+    const auto all = scan(scratch / "repo", {.ignore_files = false});
+    CHECK(names(*all).find(".git/info/exclude") != std::string::npos);
+}
+
+TEST_CASE("links that lead out, and what is no file, are left out by name") {
+    const Scratch scratch;
+    put(scratch / "t/a");
+    fs::create_symlink("a", scratch / "t/good");
+    fs::create_symlink("/etc/passwd", scratch / "t/out");
+    fs::create_symlink("../x", scratch / "t/up");
+    REQUIRE(::mkfifo((scratch / "t/pipe").c_str(), 0600) == 0);
+    const auto tree = scan(scratch / "t", {});
+    REQUIRE(tree.has_value());
+    CHECK(names(*tree) == "a good");
+    CHECK(tree->left_out ==
+          std::vector<std::string>{"out is a link to /etc/passwd, which leads out of the folder",
+                                   "pipe is no file, folder or link",
+                                   "up is a link to ../x, which leads out of the folder"});
+}
+
+TEST_CASE("one file is a tree that has the nodes' name") {
+    const Scratch scratch;
+    put(scratch / "train.py", "abc");
+    const auto tree = scan(scratch / "train.py", {.file_name = "main.py"});
+    REQUIRE(tree.has_value());
+    CHECK(names(*tree) == "main.py");
+    CHECK(tree->local_name(tree->entries[0]) == "train.py");
+    CHECK(tree->entries[0].size == 3);
+}
+
+TEST_CASE("a source that is missing is told") {
+    const auto tree = scan("/nowhere/at/all", {});
+    REQUIRE(tree.has_error());
+    CHECK(tree.error().kind == ErrorKind::usage);
+    CHECK(tree.error().message == "/nowhere/at/all: No such file or directory");
+}
