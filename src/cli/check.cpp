@@ -65,7 +65,7 @@ Result<std::optional<std::chrono::milliseconds>> parse_stage_timeout(const std::
         return Error{ErrorKind::usage, "--stage-timeout",
                      "`" + printable(text) + "` is not a duration above zero", "write it as 90s or 5m"};
     }
-    return std::optional(*duration);
+    return duration;
 }
 
 Task<int> run_check(Context& context, Options options) {

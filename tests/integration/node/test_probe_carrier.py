@@ -27,14 +27,14 @@ class CarrierTest(unittest.TestCase):
         (port / "state").write_text("4: ACTIVE\n")
         self.process = subprocess.Popen([PROGRAM, "probe"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**os.environ, "DOCKDIST_TEST_ROOT": str(root)}, text=True, bufsize=1)
-        self.addCleanup(self.stop)
+        self.addCleanup(self.stop, self.process)
         self.assertEqual(self.next(), {"rdma": ["mlx5_3"]})
         return self.process
 
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+    def stop(self, process):
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
             stream.close()
 
     def tell(self, local_rank, **line):
