@@ -88,10 +88,15 @@ nlohmann::json leave_token(const std::string& folder) {
     }
     const Fd file(
         ::open(token_files.at(folder).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (file.open()) {
+    const int number = errno;
+    struct stat there{};
+    // Our own where one folder is mounted at two places; a link or a folder in its place is none of ours.
+    const bool twice =
+        number == EEXIST && ::lstat(token_files.at(folder).c_str(), &there) == 0 && S_ISREG(there.st_mode);
+    if (file.open() || twice) {
         return {{"folder", true}, {"written", true}};
     }
-    const std::string why = std::strerror(errno); // NOLINT(concurrency-mt-unsafe): one thread
+    const std::string why = std::strerror(number); // NOLINT(concurrency-mt-unsafe): one thread
     return {{"folder", true}, {"written", false}, {"why", why}, {"listing", listing(path)}};
 }
 

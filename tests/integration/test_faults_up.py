@@ -12,7 +12,8 @@ from test_silence import cut
 def names(lab):
     """Every container and every dockdist volume on the hosts, by the engines' own account."""
     found = [name for engine in lab.engines for c in engine.get("/v1.40/containers/json?all=1") for name in c["Names"]]
-    return found + [v["Name"] for engine in lab.engines for v in engine.get("/v1.40/volumes")["Volumes"] or [] if "dockdist" in v["Name"]]
+    found += [v["Name"] for engine in lab.engines for v in engine.get("/v1.40/volumes")["Volumes"] or [] if "dockdist" in v["Name"]]
+    return sorted(found)
 
 
 def is_whole(c):

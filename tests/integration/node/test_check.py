@@ -129,6 +129,13 @@ class Mounts(CheckTest):
         self.ask({"ask": "forget"})
         self.assertEqual(self.tokens("/data"), [".dockdist-check-ab12-node-2"])
 
+    def test_one_folder_that_is_mounted_at_two_places_is_written_at_both(self):
+        os.symlink("data", self.node.root + "/again")
+        mounts = self.facts(mounts=["/data", "/again"], token="ab12")["mounts"]
+        self.assertEqual([mount["written"] for mount in mounts.values()], [True, True])
+        self.ask({"ask": "forget"})
+        self.assertEqual(self.tokens("/data"), [])
+
     def test_the_end_of_the_client_removes_it(self):
         self.facts(mounts=["/data"], token="ab12")
         self.session.stdin.close()
@@ -163,16 +170,16 @@ class Mounts(CheckTest):
         os.makedirs(self.node.root + "/other")
         self.write("/data/a", "1")
         self.write("/other/a", "2")
-        for folder in ("/data", "/other"):  # its token is there already: that stands for a file system which is read-only
-            self.write(folder + "/.dockdist-check-ab12-node-0", "")
+        for folder in ("/data", "/other"):  # in its token's place: that stands for a file system which is read-only
+            os.mkdir(self.node.root + folder + "/.dockdist-check-ab12-node-0")
         mounts = self.facts(mounts=["/data", "/other"], token="ab12")["mounts"]
         self.assertEqual(mounts["/data"]["why"], "File exists")
         self.assertEqual(mounts["/data"]["listing"], mounts["/other"]["listing"])
         self.write("/other/b", "")
         self.session.stdin.close()
         self.session.wait(DEADLINE)
-        self.write("/other/.dockdist-check-cd34-node-0", "")
-        self.write("/data/.dockdist-check-cd34-node-0", "")
+        for folder in ("/data", "/other"):
+            os.mkdir(self.node.root + folder + "/.dockdist-check-cd34-node-0")
         mounts = self.facts(mounts=["/data", "/other"], token="cd34")["mounts"]
         self.assertNotEqual(mounts["/data"]["listing"], mounts["/other"]["listing"])
 
