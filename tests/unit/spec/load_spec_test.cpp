@@ -163,13 +163,13 @@ TEST_CASE("variables are replaced in any value, after the YAML is read") {
 }
 
 TEST_CASE("sync has a long form, and collect takes paths of the containers") {
-    const auto spec = load_good("image: a\nhosts: [ssh://h]\nsync: [{from: src, to: /w, delete: true, exclude: ['*.log', a/]}]\n"
-                                "collect: [/w/out, /logs]\n");
+    const auto spec = load_good(
+        "image: a\nhosts: [ssh://h]\nsync: [{from: src, to: /w, delete: true, exclude: ['*.log', a/]}]\n"
+        "collect: [/w/out, /logs]\n");
     REQUIRE(spec.sync.size() == 1);
-    CHECK(spec.sync[0] == SyncSpec{.source = "/home/ada/vision/src",
-                                   .target = "/w",
-                                   .remove = true,
-                                   .exclude = {"*.log", "a/"}});
+    CHECK(spec.sync[0] ==
+          SyncSpec{
+              .source = "/home/ada/vision/src", .target = "/w", .remove = true, .exclude = {"*.log", "a/"}});
     CHECK(spec.collect == std::vector<std::string>{"/w/out", "/logs"});
 }
 

@@ -65,9 +65,15 @@ std::string content(const std::string& path) {
 
 TEST_CASE("a folder comes as it is") {
     const Scratch scratch;
-    const auto got = fetched(encoded({a_folder, {.kind = Kind::folder, .mode = 0750, .name = "d"}, file("d/f"), data("ab"),
-                                      data("c"), whole, {.kind = Kind::link, .name = "d/l", .text = "f"},
-                                      {.kind = Kind::warning, .name = "p", .text = "is a pipe"}, done}),
+    const auto got = fetched(encoded({a_folder,
+                                      {.kind = Kind::folder, .mode = 0750, .name = "d"},
+                                      file("d/f"),
+                                      data("ab"),
+                                      data("c"),
+                                      whole,
+                                      {.kind = Kind::link, .name = "d/l", .text = "f"},
+                                      {.kind = Kind::warning, .name = "p", .text = "is a pipe"},
+                                      done}),
                              scratch / "new/out");
     REQUIRE(got.has_value());
     CHECK(got->files == 1);
@@ -91,9 +97,17 @@ TEST_CASE("names that lead out end it") {
 TEST_CASE("a link that the node has sent is not written through") {
     const Scratch scratch;
     fs::create_directory(scratch / "out");
-    const auto got = fetched(encoded({a_folder, {.kind = Kind::link, .name = "in", .text = "."}, file("in/f"), data("x"), whole,
+    const auto got = fetched(encoded({a_folder,
+                                      {.kind = Kind::link, .name = "in", .text = "."},
+                                      file("in/f"),
+                                      data("x"),
+                                      whole,
                                       {.kind = Kind::link, .name = "l", .text = "../../etc"},
-                                      {.kind = Kind::link, .name = "m", .text = "/etc"}, file("m/f"), data("y"), whole, done}),
+                                      {.kind = Kind::link, .name = "m", .text = "/etc"},
+                                      file("m/f"),
+                                      data("y"),
+                                      whole,
+                                      done}),
                              scratch / "out");
     REQUIRE(got.has_value());
     CHECK(got->errors.size() == 4); // in/f, l, m; m/f
@@ -104,7 +118,10 @@ TEST_CASE("a link that the node has sent is not written through") {
 
 TEST_CASE("one file gets the name that was chosen here, whatever the node calls it") {
     const Scratch scratch;
-    const auto got = fetched(encoded({{.kind = Kind::entry, .type = TreeEntry::Type::file}, file("other/name"), data("x"), whole,
+    const auto got = fetched(encoded({{.kind = Kind::entry, .type = TreeEntry::Type::file},
+                                      file("other/name"),
+                                      data("x"),
+                                      whole,
                                       done}),
                              scratch / "mine");
     REQUIRE(got.has_value());
@@ -125,8 +142,9 @@ TEST_CASE("content without a beginning, garbage, and a node that ends are errors
 
 TEST_CASE("a path that is not there is told as such") {
     const Scratch scratch;
-    const auto got = fetched(encoded({{.kind = Kind::problem, .size = wire::ProblemFlags::not_found, .text = "none\n"}, done}),
-                             scratch / "o");
+    const auto got = fetched(
+        encoded({{.kind = Kind::problem, .size = wire::ProblemFlags::not_found, .text = "none\n"}, done}),
+        scratch / "o");
     REQUIRE(got.has_value());
     CHECK(got->not_found);
     CHECK(!fs::exists(scratch / "o"));

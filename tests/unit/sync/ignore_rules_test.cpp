@@ -73,7 +73,8 @@ TEST_CASE("the rules say what git check-ignore says") {
     const std::string git = "cd " + scratch.path + " && git -c core.excludesFile=/dev/null ";
     REQUIRE(std::system((git + "init -q . 2>/dev/null").c_str()) == 0);
     const std::map<std::string, std::string> files{
-        {"", "*.log\n!keep.log\n/top\nbuild/\ndoc/**/tmp\n**/cache\ndata/**\n!data/in\nfoo/*\n!foo/bar/\n\\#x\n\\!y\n"
+        {"", "*.log\n!keep.log\n/top\nbuild/\ndoc/**/tmp\n**/cache\ndata/**\n!data/in\nfoo/*\n!foo/bar/"
+             "\n\\#x\n\\!y\n"
              "trail   \nesc\\ \n[ab]c\n*~\r\nx/y\n/z*/w\nq?\n# comment\n\n"},
         {"sub", "!a.log\n/only\n*.pyc\n"},
         {"sub/deep", "*.log\n"},
@@ -85,19 +86,35 @@ TEST_CASE("the rules say what git check-ignore says") {
         std::ofstream(scratch.path + "/" + base + "/.gitignore", std::ios::binary) << lines;
         rules.add(Group::git, base, lines);
     }
-    const std::vector<std::string> names{
-        "a.log", "keep.log", "top", "sub/top", "build", "sub/build", "doc/tmp", "doc/a/b/tmp", "cache", "x1/y1/cache", "data/x",
-        "data/in", "foo/a", "foo/bar", "foo/bar/b", "#x", "!y", "trail", "esc ", "ac", "bc", "cc", "file~", "x/y", "k/x/y",
-        "zz/w", "sub/a.log", "sub/b.log", "sub/only", "sub/k/only", "only", "sub/m.pyc", "m.pyc", "sub/deep/a.log", "qq", "q",
-        "qqq", "sub/keep.log", "build/x", "data/in/x", "trail   "};
+    const std::vector<std::string> names{"a.log",     "keep.log",
+                                         "top",       "sub/top",
+                                         "build",     "sub/build",
+                                         "doc/tmp",   "doc/a/b/tmp",
+                                         "cache",     "x1/y1/cache",
+                                         "data/x",    "data/in",
+                                         "foo/a",     "foo/bar",
+                                         "foo/bar/b", "#x",
+                                         "!y",        "trail",
+                                         "esc ",      "ac",
+                                         "bc",        "cc",
+                                         "file~",     "x/y",
+                                         "k/x/y",     "zz/w",
+                                         "sub/a.log", "sub/b.log",
+                                         "sub/only",  "sub/k/only",
+                                         "only",      "sub/m.pyc",
+                                         "m.pyc",     "sub/deep/a.log",
+                                         "qq",        "q",
+                                         "qqq",       "sub/keep.log",
+                                         "build/x",   "data/in/x",
+                                         "trail   "};
     for (const auto& name : names) {
         for (const bool folder : {false, true}) {
             // A name with a slash at its end is a folder to git, whether it is there or not.
             const auto command =
                 git + "check-ignore --no-index -q -- '" + name + (folder ? "/'" : "'") + " 2>/dev/null";
             const bool git_says = std::system(command.c_str()) == 0;
-            CHECK_MESSAGE(rules.ignored(name, folder) == git_says, name << (folder ? "/" : "") << ": git says "
-                                                                        << git_says);
+            CHECK_MESSAGE(rules.ignored(name, folder) == git_says,
+                          name << (folder ? "/" : "") << ": git says " << git_says);
         }
     }
 }

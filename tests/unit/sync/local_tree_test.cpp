@@ -59,9 +59,10 @@ TEST_CASE("links that lead out, and what is no file, are left out by name") {
     const auto tree = scan(scratch / "t", {});
     REQUIRE(tree.has_value());
     CHECK(names(*tree) == "a good");
-    CHECK(tree->left_out == std::vector<std::string>{"out is a link to /etc/passwd, which leads out of the folder",
-                                                     "pipe is no file, folder or link",
-                                                     "up is a link to ../x, which leads out of the folder"});
+    CHECK(tree->left_out ==
+          std::vector<std::string>{"out is a link to /etc/passwd, which leads out of the folder",
+                                   "pipe is no file, folder or link",
+                                   "up is a link to ../x, which leads out of the folder"});
 }
 
 TEST_CASE("one file is a tree that has the nodes' name") {

@@ -30,8 +30,8 @@ TEST_CASE("nodes that got the same are told together") {
     CHECK(summary(".", "/w", synced) ==
           ". → /w: 1 file (10 B) sent on node-0, node-1; 2 files (10 B) sent on node-2");
     synced.nodes[1].shared_with = "node-0";
-    CHECK(summary("a\nb", "/w", synced) ==
-          "a\\x0ab → /w: 1 file (10 B) sent on node-0; 2 files (10 B) sent on node-2; node-1 shared with node-0");
+    CHECK(summary("a\nb", "/w", synced) == "a\\x0ab → /w: 1 file (10 B) sent on node-0; 2 files (10 B) sent "
+                                           "on node-2; node-1 shared with node-0");
 }
 
 TEST_CASE("a dry run tells each action, and the nodes whose plan it is") {
@@ -42,10 +42,13 @@ TEST_CASE("a dry run tells each action, and the nodes whose plan it is") {
     using Kind = SyncAction::Kind;
     SyncedTree synced;
     synced.nodes = {node("node-0", 1, 1536), node("node-1", 0, 0), node("node-2", 1, 1536)};
-    synced.nodes[0].plan.actions = {{.kind = Kind::remove, .name = "old"}, {.kind = Kind::make_folder, .entry = 0},
-                                    {.kind = Kind::send, .entry = 1}, {.kind = Kind::link, .entry = 2},
+    synced.nodes[0].plan.actions = {{.kind = Kind::remove, .name = "old"},
+                                    {.kind = Kind::make_folder, .entry = 0},
+                                    {.kind = Kind::send, .entry = 1},
+                                    {.kind = Kind::link, .entry = 2},
                                     {.kind = Kind::set_mode, .entry = 0}};
     synced.nodes[2].plan = synced.nodes[0].plan;
-    CHECK(dry_run_text(tree, synced) == "node-0, node-2:\n  remove old\n  make d/\n  send d/f (1.5 KiB)\n  link l → d/f\n"
-                                        "  mode d 755\nnode-1:\n  nothing to do\n");
+    CHECK(dry_run_text(tree, synced) ==
+          "node-0, node-2:\n  remove old\n  make d/\n  send d/f (1.5 KiB)\n  link l → d/f\n"
+          "  mode d 755\nnode-1:\n  nothing to do\n");
 }

@@ -19,8 +19,10 @@ TreeWriter writer_in(const std::string& path) {
     return TreeWriter(std::move(*folder));
 }
 
-Status put(TreeWriter& writer, const std::string& name, const std::string& content, std::uint32_t mode = 0644) {
-    if (auto begun = writer.begin_file({.name = name, .mode = mode, .time_ns = 1'500'000'000'123'456'789}); !begun) {
+Status put(TreeWriter& writer, const std::string& name, const std::string& content,
+           std::uint32_t mode = 0644) {
+    if (auto begun = writer.begin_file({.name = name, .mode = mode, .time_ns = 1'500'000'000'123'456'789});
+        !begun) {
         return begun;
     }
     if (auto written = writer.write(content); !written) {

@@ -31,7 +31,8 @@ TEST_CASE("names that lead out of a tree are no names") {
     for (const auto* name : {"a", "a/b", "..a", "a..", "...", ".hidden/x", "a b\n"}) {
         CHECK_MESSAGE(is_tree_name(name), name);
     }
-    for (const auto* name : {"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "a/./b", "./a"}) {
+    for (const auto* name :
+         {"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "a/./b", "./a"}) {
         CHECK_MESSAGE(!is_tree_name(name), name);
     }
     CHECK(!is_tree_name(std::string("a\0b", 3)));
