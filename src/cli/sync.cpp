@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/system/system_error.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -45,9 +46,11 @@ void print(const Context& context, const Options& options, const Source& source,
         context.print_json(json);
         return;
     }
-    context.print(summary(source.shown, source.spec.target, synced) + "\n");
     if (options.dry_run) {
-        context.print(dry_run_text(source.tree, synced));
+        context.print(fmt::format("{} → {}, not done yet:\n{}", source.shown, source.spec.target,
+                                  dry_run_text(source.tree, synced)));
+    } else {
+        context.print(summary(source.shown, source.spec.target, synced) + "\n");
     }
 }
 

@@ -42,7 +42,7 @@ public:
         if (!writer_) {
             return Error{.kind = ErrorKind::protocol, .message = "content that belongs to nothing"};
         }
-        const auto written = write(message);
+        auto written = write(message);
         if (!written && writer_->is_full()) {
             return written;
         }

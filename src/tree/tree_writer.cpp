@@ -64,7 +64,7 @@ Status TreeWriter::link(const std::string& name, const std::string& target) {
         return failed(name, errno);
     }
     if (::renameat(place.folder, temporary.c_str(), place.folder, place.name.c_str()) != 0) {
-        const auto error = failed(name, errno);
+        auto error = failed(name, errno);
         ::unlinkat(place.folder, temporary.c_str(), 0);
         return error;
     }
@@ -144,7 +144,7 @@ Status TreeWriter::write(std::string_view bytes) {
             continue;
         }
         if (count < 0) {
-            const auto error = failed(entry_.name, errno);
+            auto error = failed(entry_.name, errno);
             give_up_file();
             return error;
         }
@@ -162,7 +162,7 @@ Status TreeWriter::end_file(bool whole) {
     if (::fchmod(file_.get(), entry_.mode & 0777U) != 0 || ::futimens(file_.get(), times) != 0 ||
         ::close(file_.release()) != 0 || // NFS tells of a full disk here
         ::renameat(folder_.get(), temporary_.c_str(), folder_.get(), last_.c_str()) != 0) {
-        const auto error = failed(entry_.name, errno);
+        auto error = failed(entry_.name, errno);
         ::unlinkat(folder_.get(), temporary_.c_str(), 0);
         return error;
     }

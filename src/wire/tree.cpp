@@ -22,10 +22,10 @@ void put(std::string& out, Integer value) {
     }
 }
 
-std::uint64_t get(const char* bytes, std::size_t size) {
+std::uint64_t get(std::string_view bytes) {
     std::uint64_t value = 0;
-    for (std::size_t i = size; i > 0; --i) {
-        value = value << 8U | static_cast<unsigned char>(bytes[i - 1]);
+    for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte) {
+        value = value << 8U | static_cast<unsigned char>(*byte);
     }
     return value;
 }
@@ -134,26 +134,26 @@ Result<std::optional<SyncMessage>> SyncDecoder::next() {
     if (rest.size() < 4) {
         return std::optional<SyncMessage>{};
     }
-    const auto length = get(rest.data(), 4);
+    const auto length = get(rest.substr(0, 4));
     if (length < sync_header - 4 || length > max_sync_message) {
         return protocol_error("a message of " + std::to_string(length) + " bytes");
     }
     if (rest.size() < 4 + length) {
         return std::optional<SyncMessage>{};
     }
-    const char* data = rest.data() + 4;
-    const auto name_length = get(data + 22, 2);
+    const auto data = rest.substr(4, length);
+    const auto name_length = get(data.substr(22, 2));
     if (kinds.find(data[0]) == std::string_view::npos || types.find(data[1]) == std::string_view::npos ||
         sync_header - 4 + name_length > length) {
         return protocol_error("a message that is not of the protocol");
     }
     SyncMessage message{.kind = static_cast<SyncMessage::Kind>(data[0]),
                         .type = static_cast<TreeEntry::Type>(data[1]),
-                        .mode = static_cast<std::uint32_t>(get(data + 2, 4)),
-                        .size = get(data + 6, 8),
-                        .time_ns = static_cast<std::int64_t>(get(data + 14, 8)),
-                        .name = std::string(data + 24, name_length)};
-    message.text.assign(data + 24 + name_length, length - 24 - name_length);
+                        .mode = static_cast<std::uint32_t>(get(data.substr(2, 4))),
+                        .size = get(data.substr(6, 8)),
+                        .time_ns = static_cast<std::int64_t>(get(data.substr(14, 8))),
+                        .name = std::string(data.substr(24, name_length))};
+    message.text = data.substr(24 + name_length);
     if (!message.name.empty() && !is_tree_name(message.name)) {
         return protocol_error("`" + printable(message.name.substr(0, 200)) + "` leads out of its folder");
     }

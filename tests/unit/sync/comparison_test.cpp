@@ -15,7 +15,7 @@ TreeEntry file(std::string name, std::uint64_t size = 3, std::int64_t time = 7, 
 TreeEntry folder(std::string name, std::uint32_t mode = 0755) {
     return {.name = std::move(name), .type = Type::folder, .mode = mode};
 }
-TreeEntry link(std::string name, std::string target) {
+TreeEntry a_link(std::string name, std::string target) {
     return {.name = std::move(name), .type = Type::link, .mode = 0777, .target = std::move(target)};
 }
 
@@ -50,13 +50,13 @@ std::string plan_text(const LocalTree& tree, const std::vector<TreeEntry>& node,
 } // namespace
 
 TEST_CASE("an empty node gets everything, folders first") {
-    const auto tree = tree_of({folder("d"), file("d/f"), link("l", "d/f")});
+    const auto tree = tree_of({folder("d"), file("d/f"), a_link("l", "d/f")});
     CHECK(plan_text(tree, {}) == "make d, send d/f, link l");
 }
 
 TEST_CASE("what is the same is not sent") {
-    const auto tree = tree_of({folder("d"), file("d/f"), link("l", "d/f")});
-    CHECK(plan_text(tree, {folder("d"), file("d/f"), link("l", "d/f")}) == "");
+    const auto tree = tree_of({folder("d"), file("d/f"), a_link("l", "d/f")});
+    CHECK(plan_text(tree, {folder("d"), file("d/f"), a_link("l", "d/f")}) == "");
 }
 
 TEST_CASE("size, time, mode and target are looked at") {
@@ -67,8 +67,8 @@ TEST_CASE("size, time, mode and target are looked at") {
     CHECK(plan_text(tree, {file("f", 3, 7, 0755)}) == "mode f");
     CHECK(plan_text(tree, {file("f", 3, 8, 0755)}, {}, {"f"}) == "mode f, time f");
     CHECK(plan_text(tree, {file("f")}, {.everything = true}) == "send f");
-    const auto other = tree_of({folder("d", 0700), link("l", "a")});
-    CHECK(plan_text(other, {folder("d"), link("l", "b")}) == "link l, mode d");
+    const auto other = tree_of({folder("d", 0700), a_link("l", "a")});
+    CHECK(plan_text(other, {folder("d"), a_link("l", "b")}) == "link l, mode d");
 }
 
 TEST_CASE("doubts are files of one size and two times") {
@@ -106,9 +106,9 @@ TEST_CASE("a folder in a file's way, and the other way round") {
     CHECK(plan_text(tree_of({file("a")}), {folder("a"), file("a/b")}, {.remove = true}) ==
           "remove a/b, remove a, send a");
     CHECK(plan_text(tree_of({folder("a"), file("a/b")}), {file("a")}) == "remove a, make a, send a/b");
-    CHECK(plan_text(tree_of({folder("a"), file("a/b")}), {link("a", "/elsewhere")}) ==
+    CHECK(plan_text(tree_of({folder("a"), file("a/b")}), {a_link("a", "/elsewhere")}) ==
           "remove a, make a, send a/b");
-    CHECK(plan_text(tree_of({file("a")}), {link("a", "b")}) == "send a");
+    CHECK(plan_text(tree_of({file("a")}), {a_link("a", "b")}) == "send a");
 }
 
 TEST_CASE("a folder that its owner may not write in gets its mode last") {
