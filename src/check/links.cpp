@@ -72,6 +72,9 @@ Task<bool> Links::listen(std::size_t node, CheckReport& report) {
         report.rows.push_back(not_tried(session, answer.error()));
     } else if (port != answer->body.end() && port->is_number_integer()) {
         ports_[node] = port->get<int>();
+    } else {
+        report.rows.push_back(
+            not_tried(session, Error{.kind = ErrorKind::protocol, .message = "the node named no port"}));
     }
     co_return ports_[node].has_value();
 }

@@ -99,6 +99,13 @@ private:
                 answer.update(facts[static_cast<std::size_t>(i)]);
             } else if (ask == "look") {
                 answer["seen"]["/data"] = question.at("nodes");
+            } else if (ask == "links-listen") {
+                answer["port"] = 20000 + i;
+            } else if (ask == "links-meet") {
+                for (const auto& peer : question.at("peers")) {
+                    answer["links"].push_back(
+                        {{"node", peer.at("node")}, {"outcome", "open"}, {"latency_us", 40}});
+                }
             } else {
                 forgotten.push_back("node-" + std::to_string(i));
             }

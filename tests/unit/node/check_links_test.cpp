@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 using namespace dockdist::node;
+using dockdist::Fd;
 using nlohmann::json;
 
 namespace {

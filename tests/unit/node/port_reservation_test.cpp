@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 using namespace dockdist::node;
+using dockdist::Fd;
 
 namespace {
 
