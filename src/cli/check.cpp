@@ -117,13 +117,15 @@ void add_check(CLI::App& app, Program& program) {
                      "Only this host or node, and the ways between those that are named; may be given again")
         ->type_name("NAME")
         ->take_all();
-    command->add_flag(
+    auto* deep = command->add_flag(
         "--deep", options->check.deep,
         "Measure too: TCP between every two nodes, and NCCL between their GPUs. Takes minutes, and "
         "wants the GPUs and the network for itself");
-    command->add_option(
-        "--stage-timeout", options->stage_timeout,
-        "With --deep: how long NCCL may take for each stage (3m a node alone, 1m a pair, 4m all)");
+    command
+        ->add_option(
+            "--stage-timeout", options->stage_timeout,
+            "With --deep: how long NCCL may take for each stage (3m a node alone, 1m a pair, 4m all)")
+        ->needs(deep);
     command->add_option("--report", options->page, "Write the findings as one HTML page as well")
         ->type_name("FILE.html");
     command->callback([options, &program] {
