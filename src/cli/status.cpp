@@ -57,8 +57,8 @@ std::vector<Row> rows_of(const ClusterSpec& spec, const Observation& observation
     }
     for (std::size_t host = 0; host < observation.cluster.hosts.size(); ++host) {
         for (const auto& node : observation.cluster.hosts[host].nodes) {
-            if (std::ranges::none_of(
-                    nodes, [&](const NodeSpec& n) { return n.host == host && n.name == node.node; })) {
+            // Two hosts of the file may be one engine, which tells of both hosts' nodes.
+            if (std::ranges::find(rows, node.id.str(), &Row::container) == rows.end()) {
                 rows.push_back({.node = node.node.str(),
                                 .host = spec.hosts[host].docker.url,
                                 .state = "left over",
