@@ -1,6 +1,7 @@
 #include "check/report_tables.hpp"
 
 #include "core/units.hpp"
+#include "figures/slow_link.hpp"
 
 #include <fmt/format.h>
 
@@ -61,6 +62,29 @@ Matrix link_matrix(const CheckReport& report, std::string title, std::string uni
         }
     }
     return matrix;
+}
+
+// As the row that names them judges them (figures/slow_link.hpp).
+void mark_slow_pairs(Matrix& matrix) {
+    const auto nodes = matrix.names.size();
+    std::vector<PairFigure> pairs;
+    for (std::size_t first = 0; first < nodes; ++first) {
+        for (auto second = first + 1; second < nodes; ++second) {
+            if (const auto& value = matrix.values[first * nodes + second]) {
+                pairs.push_back({.pair = {first, second}, .bandwidth = *value});
+            }
+        }
+    }
+    const auto slow = find_slow(nodes, pairs);
+    for (const auto& [pair, bandwidth] : pairs) {
+        const auto is_slow = [&](std::size_t node) {
+            return std::ranges::find(slow.nodes, node) != slow.nodes.end();
+        };
+        const bool marked = is_slow(pair.first) || is_slow(pair.second) ||
+                            std::ranges::find(slow.links, pair) != slow.links.end();
+        matrix.slow[pair.first * nodes + pair.second] = marked;
+        matrix.slow[pair.second * nodes + pair.first] = marked;
+    }
 }
 
 } // namespace
@@ -235,6 +259,7 @@ Matrix pair_matrix(const CheckReport& report) {
             matrix.values[first] = matrix.values[second] = figure.bus_bandwidth;
         }
     }
+    mark_slow_pairs(matrix);
     return matrix;
 }
 

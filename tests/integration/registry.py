@@ -37,7 +37,8 @@ class Front(http.server.BaseHTTPRequestHandler):
             body = json.dumps({"errors": [{"code": "TOOMANYREQUESTS", "message": "You have reached your pull rate limit"}]})
             return self.answer(429, {"Content-Type": "application/json"}, body.encode())
         inner = http.client.HTTPSConnection(registry.address, registry.port, context=registry.trust, timeout=30)
-        inner.request(self.command, self.path, headers=dict(self.headers.items()))
+        asked = {name: ", ".join(self.headers.get_all(name)) for name in self.headers}  # Accept comes in several lines
+        inner.request(self.command, self.path, headers=asked)
         response = inner.getresponse()
         body = response.read()
         headers = {k: v for k, v in response.getheaders() if k.lower() not in ("content-length", "transfer-encoding")}

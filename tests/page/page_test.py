@@ -132,7 +132,7 @@ def test_desk(tool):
         assert titles == ["What to do", "Engines", "Hosts", "Containers", "Network", "Collectives", "GPUs", "Between the nodes",
                           "NCCL bus bandwidth"], titles
         assert b.ask("document.querySelectorAll('table.map').length") == 3
-        assert b.ask("document.querySelectorAll('td.slow').length") == 6
+        assert b.ask("document.querySelectorAll('td.slow').length") == 12
         assert b.ask("getComputedStyle(document.querySelector('td.slow')).outlineStyle") == "solid"
         charts = b.ask(BOXES % "figure svg")
         assert len(charts) == 2 and all(width > 300 and height > 150 for _, _, width, height in charts), charts

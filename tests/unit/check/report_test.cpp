@@ -77,7 +77,7 @@ TEST_CASE("the page holds foreign text as text, and asks for nothing from elsewh
 TEST_CASE("the page has a heat map a matrix, with slow ones framed, and a chart an operation") {
     const auto page = page_of(deep_report());
     CHECK(count(page, "<table class=\"map\">") == 3);
-    CHECK(count(page, "class=\"slow\"") == 6);
+    CHECK(count(page, "class=\"slow\"") == 12);
     CHECK(count(page, "<svg ") == 2);
     CHECK(count(page, "class=\"curve pairs\"") == 1);
     CHECK(count(page, "class=\"curve all bf16\"") == 2);
