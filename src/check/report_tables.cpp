@@ -18,13 +18,12 @@ std::string optional_number(const std::optional<double>& value) {
     return value ? fmt::format("{:.0f}", *value) : "-";
 }
 
-// Three digits that mean something.
+// Three digits that mean something, two of small ones.
 std::string significant(double value) {
-    if (value == 0) {
-        return "0";
-    }
-    return value >= 100 ? fmt::format("{:.0f}", value)
-                        : (value >= 10 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value));
+    return value >= 100
+               ? fmt::format("{:.0f}", value)
+               : (value >= 10 ? fmt::format("{:.1f}", value)
+                              : (value >= 1 ? fmt::format("{:.2f}", value) : fmt::format("{:.2g}", value)));
 }
 
 std::string peak_cell(const std::vector<const CollectiveFigure*>& figures, bool least) {
@@ -35,10 +34,10 @@ std::string peak_cell(const std::vector<const CollectiveFigure*>& figures, bool 
     for (const auto* figure : figures) {
         values.push_back(figure->bus_bandwidth);
     }
-    const auto value = least ? *std::ranges::min_element(values) : median(values);
-    const bool copy =
-        std::ranges::all_of(figures, [](const CollectiveFigure* figure) { return figure->copy; });
-    return significant(value) + (copy ? " (copy)" : "");
+    if (std::ranges::all_of(figures, [](const CollectiveFigure* figure) { return figure->copy; })) {
+        return "copy";
+    }
+    return significant(least ? *std::ranges::min_element(values) : median(values));
 }
 
 Matrix square(const CheckReport& report, std::string title, std::string unit) {

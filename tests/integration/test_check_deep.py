@@ -48,8 +48,12 @@ def probes(c, nodes=("node-0", "node-1")):
 def test_nccl_over_two_nodes_of_two_gpus(lab):
     with cluster(lab, "t-deep") as c:
         write(lab, c).run("up")
-        done = c.run("check", "--deep")
+        page = c.folder / "report.html"
+        done = c.run("check", "--deep", "--report", str(page))
         assert "FAIL" not in done.stdout, done.stdout
+        shown = page.read_text()
+        for words in ("<h1>t-deep</h1>", "TCP bandwidth, Gbit/s", "<h3>all_reduce, GB/s</h3>", "4 GPUs of 2 nodes: all_reduce "):
+            assert_in(words, shown)
         for words in ("each node alone", "all nodes"):
             assert_in("NCCL measured: " + words, done.stderr)
         report = deep(c)
