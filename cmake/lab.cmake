@@ -3,8 +3,7 @@
 #
 #   dockdist_lab_test(NAME COMMAND …)   label "lab"; in its environment DOCKDIST_LAB=test and DOCKDIST=<the built program>
 #
-# They share hosts, so one runs at a time. PROCESSORS leaves room for one test beside it: clang-tidy and the build under sanitizers,
-# which take only what the machine has left over (scripts/test).
+# They share hosts, so one runs at a time; quick tests beside them would disturb what they measure.
 function(dockdist_lab_test name)
     cmake_parse_arguments(ARG "" "TIMEOUT" "COMMAND" ${ARGN})
     if(NOT ARG_TIMEOUT)
@@ -16,12 +15,12 @@ function(dockdist_lab_test name)
         set_property(GLOBAL PROPERTY DOCKDIST_LAB_REGISTERED TRUE)
         add_test(NAME lab/up COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up 4 --podman 3,4)
         set_tests_properties(lab/up PROPERTIES LABELS lab FIXTURES_SETUP lab ENVIRONMENT "${environment}"
-            TIMEOUT 1800 RESOURCE_LOCK lab PROCESSORS 2)
+            TIMEOUT 1800 RUN_SERIAL TRUE)
         add_test(NAME lab/down COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab down)
         set_tests_properties(lab/down PROPERTIES LABELS lab FIXTURES_CLEANUP lab ENVIRONMENT "${environment}"
-            TIMEOUT 300 RESOURCE_LOCK lab PROCESSORS 2)
+            TIMEOUT 300 RUN_SERIAL TRUE)
     endif()
     add_test(NAME "lab/${name}" COMMAND ${ARG_COMMAND})
     set_tests_properties("lab/${name}" PROPERTIES LABELS lab FIXTURES_REQUIRED lab ENVIRONMENT "${environment}"
-        TIMEOUT ${ARG_TIMEOUT} RESOURCE_LOCK lab PROCESSORS 2)
+        TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL TRUE)
 endfunction()

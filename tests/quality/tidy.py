@@ -86,18 +86,11 @@ def check(build, source):
     return result.returncode == 0, words, time.monotonic() - start
 
 
-def step_back():
-    """From here on this process and its children take only what nobody else wants of the processors."""
-    if hasattr(os, "SCHED_IDLE"):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path, help="the build folder, with compile_commands.json")
     parser.add_argument("--only", default="", help="only sources whose path contains this")
     options = parser.parse_args()
-    step_back()
     root = pathlib.Path(__file__).resolve().parents[2]
     build = options.build.resolve()
     version = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout

@@ -1,6 +1,5 @@
 # cmake -P build.cmake SOURCE BUILD
-# The compilers take only what other tests leave of the processors.
 set(source ${CMAKE_ARGV3})
 set(build ${CMAKE_ARGV4})
 execute_process(COMMAND ${CMAKE_COMMAND} --preset sanitize -B ${build} WORKING_DIRECTORY ${source} COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND chrt --idle 0 ${CMAKE_COMMAND} --build ${build} --target unit_tests COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${build} --target unit_tests COMMAND_ERROR_IS_FATAL ANY)
