@@ -229,8 +229,9 @@ class ADetachedJob(CarryingTest):
         nodes = self.nodes(2)
         os.mkfifo(nodes[0].root + "/go")
         self.detach(self.start(nodes, "[ $PART = 1 ] || exec sleep 1000; read x < %s/go; exit 7" % nodes[0].root, lease_ms=20000))
-        for _ in range(2):
-            kill(link_of(nodes[0], 1))
+        first = link_of(nodes[0], 1)
+        kill(first)
+        kill(link_of(nodes[0], 1, gone=first))
         with open(nodes[0].root + "/go", "w") as go:
             go.write("\n")
         self.assertEqual(self.result(nodes[0], 0)[0]["first"]["failure"]["code"], 7)
@@ -315,11 +316,11 @@ def processes(wanted, root):
     return found
 
 
-def link_of(keeper, part):
-    """The keeper's end of a member's link, when it is there."""
+def link_of(keeper, part, gone=None):
+    """The keeper's end of a member's link, when it is there; `gone`: of a former one, which may still be ending."""
     deadline = time.monotonic() + DEADLINE
     while time.monotonic() < deadline:
-        if found := processes(b".0 %d " % part, keeper.root):
+        if found := [pid for pid in processes(b".0 %d " % part, keeper.root) if pid != gone]:
             return found[0]
         time.sleep(0.02)
     raise AssertionError("no link came")
