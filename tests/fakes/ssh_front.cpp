@@ -181,8 +181,7 @@ void SshFront::freeze() {
 
 void SshFront::hang_up() {
     for (const pid_t pid : std::exchange(state_->running, {})) {
-        ::kill(-pid, SIGCONT);
-        ::kill(-pid, SIGTERM);
+        ::kill(-pid, SIGKILL); // a SIGTERM between login and session gets lost in sshd
         ::waitpid(pid, nullptr, 0);
     }
 }
