@@ -111,7 +111,7 @@ Error explain_loss(const SshSession& session, const SshSettings& settings, Error
 Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, EngineAddress address,
                                    SshSettings settings, milliseconds limit) {
     auto& commons = SshCommons::of(executor);
-    const auto permit = co_await commons.knock(executor, door_of(settings)); // also while it pauses
+    auto place = co_await commons.knock(executor, door_of(settings)); // kept while it pauses
     limit = settings.connect_timeout.value_or(limit);
     const auto begin = std::chrono::steady_clock::now();
     auto give_up = begin + limit;
@@ -144,6 +144,7 @@ Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, Engine
             co_return in.error();
         }
         (*session)->watch(settings.alive_interval, settings.alive_count);
+        (*session)->keep_until_opened(std::move(place));
         co_return std::move(*session);
     }
 }

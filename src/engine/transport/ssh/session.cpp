@@ -37,8 +37,7 @@ Error lost(const std::string& where, std::string_view why) {
 }
 
 void prepare_libssh2() {
-    static const int prepared = ::libssh2_init(0);
-    (void)prepared;
+    [[maybe_unused]] static const int prepared = ::libssh2_init(0);
 }
 
 } // namespace
@@ -85,6 +84,7 @@ void SshSession::end(const Error& error) {
         (void)::libssh2_session_disconnect(raw_, "done");
     }
     broken_ = error;
+    knocking_.release();
     boost::system::error_code ignored;
     ignored = socket_.cancel(ignored);
     ignored = socket_.shutdown(Socket::shutdown_both, ignored);
@@ -340,6 +340,7 @@ Task<void> SshSession::run_opening(std::shared_ptr<Opening> opening) {
             }
         });
         opening->result = co_await do_open(opening);
+        session->knocking_.release();
     }
     opening->done.set();
 }

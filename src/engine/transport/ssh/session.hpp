@@ -57,6 +57,11 @@ public:
         return line == nullptr ? std::string_view() : std::string_view(line);
     }
 
+    // sshd counts a connection among those that have not logged in until a moment after it has said that the
+    // login is good; when it answers about a channel, it does so no more. Until then a place at its door is
+    // kept.
+    void keep_until_opened(Limiter::Permit place) { knocking_ = std::move(place); }
+
     // Waits until the peer has sent something. Errors: broken().
     Task<Status> progress();
     // Calls `step` of libssh2 until it has another answer than "try again". Errors: broken().
@@ -135,6 +140,7 @@ private:
     std::optional<Error> broken_{};
     AsyncEvent progress_, taken_, room_;
     Limiter opening_;
+    Limiter::Permit knocking_{};
     boost::asio::steady_timer alive_;
     bool heard_ = false;                       // since the last look of keep_alive
     std::vector<LIBSSH2_CHANNEL*> channels_{}; // open
