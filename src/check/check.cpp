@@ -10,7 +10,6 @@
 #include "check/network_rows.hpp"
 #include "check/node_questions.hpp"
 #include "check/peers.hpp"
-#include "check/selection.hpp"
 #include "check/software.hpp"
 #include "check/system_rows.hpp"
 #include "core/text.hpp"
@@ -240,19 +239,9 @@ bool CheckReport::passed() const {
     return std::ranges::none_of(rows, [](const CheckRow& row) { return row.state == State::fail; });
 }
 
-Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines, CheckOptions options,
-                                Reporter& reporter) {
-    auto selection = select_for_check(spec, options.hosts);
-    if (!selection) {
-        CheckReport report;
-        report.rows.push_back({.state = State::fail,
-                               .subject = "--host",
-                               .check = "selection",
-                               .text = selection.error().message,
-                               .hint = selection.error().hint});
-        co_return report;
-    }
-    Check check(spec, engines, std::move(*selection));
+Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines, CheckSelection selection,
+                                CheckOptions options, Reporter& reporter) {
+    Check check(spec, engines, std::move(selection));
     co_return co_await check.run(options, reporter);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/report.hpp"
+#include "check/selection.hpp"
 #include "observe/observe.hpp"
 #include "report/event.hpp"
 #include "spec/cluster_spec.hpp"
@@ -14,11 +15,10 @@ namespace dockdist {
 struct CheckOptions {
     bool deep = false; // also bandwidth and NCCL: minutes, and it uses the GPUs and the network
     std::optional<std::chrono::milliseconds> stage_timeout{}; // of NCCL's stages; else minutes, as each needs
-    std::vector<std::string> hosts{}; // only these hosts or nodes, and the ways between them; empty: all
 };
 
 // The quick layers take seconds, whatever the number of hosts.
-Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines, CheckOptions options,
-                                Reporter& reporter);
+Task<CheckReport> check_cluster(const ClusterSpec& spec, const Engines& engines, CheckSelection selection,
+                                CheckOptions options, Reporter& reporter);
 
 } // namespace dockdist

@@ -2,6 +2,7 @@
 
 #include "async/run_all.hpp"
 #include "check/link_rows.hpp"
+#include "core/random.hpp"
 #include "core/text.hpp"
 #include "figures/pair_rounds.hpp"
 #include "report/step.hpp"
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 
 namespace dockdist {
 namespace {
@@ -19,15 +19,6 @@ using nlohmann::json;
 
 constexpr int streams = 4; // one alone does not fill a fast link
 constexpr auto measured_for = 2000ms;
-
-std::string random_token() {
-    std::random_device device;
-    std::string token;
-    for (int i = 0; i < 4; ++i) {
-        token += fmt::format("{:08x}", device());
-    }
-    return token;
-}
 
 CheckRow not_tried(const NodeSession& session, const Error& error) {
     return {.state = CheckRow::State::fail,
@@ -62,7 +53,7 @@ Task<WayBandwidth> send(NodeSession& session, std::size_t from, std::size_t to, 
 } // namespace
 
 Links::Links(std::vector<NodeSession*> sessions)
-    : sessions_(std::move(sessions)), token_(random_token()), ports_(sessions_.size()) {}
+    : sessions_(std::move(sessions)), token_(random_hex(32)), ports_(sessions_.size()) {}
 
 Task<bool> Links::listen(std::size_t node, CheckReport& report) {
     auto& session = *sessions_[node];

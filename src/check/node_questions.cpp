@@ -3,21 +3,14 @@
 #include "async/run_all.hpp"
 #include "check/gpu_rows.hpp"
 #include "check/software.hpp"
+#include "core/random.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <random>
 
 namespace dockdist {
 namespace {
 
 using nlohmann::json;
-
-std::string make_token() {
-    std::random_device random;
-    return fmt::format("{:08x}{:08x}", random(), random());
-}
 
 json facts_question(const AskedNode& asked, const std::vector<AskedNode>& nodes,
                     const std::vector<std::string>& mounts, const std::string& token) {
@@ -91,7 +84,7 @@ Task<void> ask_each(std::vector<AskedNode>& nodes, Question question) {
 
 Task<void> ask_nodes(const ClusterSpec& spec, const Engines& engines, std::vector<AskedNode>& nodes,
                      std::vector<std::string> mounts) {
-    const auto token = make_token();
+    const auto token = random_hex(16);
     std::vector<Task<Status>> tasks;
     for (auto& asked : nodes) {
         auto& engine = *engines[asked.node->host];

@@ -26,10 +26,17 @@ Error unknown(const ClusterSpec& spec, const std::vector<NodeSpec>& nodes, const
 
 } // namespace
 
+CheckSelection all_for_check(const ClusterSpec& spec) {
+    return {.hosts = std::vector<bool>(spec.hosts.size(), true), .nodes = expand_nodes(spec)};
+}
+
 Result<CheckSelection> select_for_check(const ClusterSpec& spec, const std::vector<std::string>& names) {
-    CheckSelection selection{.hosts = std::vector<bool>(spec.hosts.size(), names.empty())};
+    if (names.empty()) {
+        return all_for_check(spec);
+    }
+    CheckSelection selection{.hosts = std::vector<bool>(spec.hosts.size())};
     const auto nodes = expand_nodes(spec);
-    std::vector<bool> chosen(nodes.size(), names.empty());
+    std::vector<bool> chosen(nodes.size());
     for (const auto& name : names) {
         bool found = false;
         for (std::size_t i = 0; i < nodes.size(); ++i) {

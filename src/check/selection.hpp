@@ -14,6 +14,8 @@ struct CheckSelection {
     std::vector<NodeSpec> nodes{}; // in rank order
 };
 
+CheckSelection all_for_check(const ClusterSpec& spec);
+
 // `names` of hosts (with all their nodes) or of nodes; none: everything. usage error with a suggestion for a
 // name that the file does not have.
 Result<CheckSelection> select_for_check(const ClusterSpec& spec, const std::vector<std::string>& names);

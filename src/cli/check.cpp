@@ -2,7 +2,6 @@
 
 #include "check/report_page.hpp"
 #include "check/report_text.hpp"
-#include "check/selection.hpp"
 #include "cli/context.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -22,8 +21,9 @@ namespace {
 
 struct Options {
     CheckOptions check{};
-    std::string stage_timeout{}; // --stage-timeout
-    std::string page{};          // --report
+    std::vector<std::string> hosts{}; // --host
+    std::string stage_timeout{};      // --stage-timeout
+    std::string page{};               // --report
 };
 
 Error page_error(const std::string& path) {
@@ -78,7 +78,8 @@ Task<int> run_check(Context& context, Options options) {
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
-    if (const auto selection = select_for_check(cluster.spec, options.check.hosts); !selection) {
+    auto selection = select_for_check(cluster.spec, options.hosts);
+    if (!selection) {
         co_return context.fail(selection.error());
     }
     if (!options.page.empty()) {
@@ -90,7 +91,8 @@ Task<int> run_check(Context& context, Options options) {
     // A deep check takes minutes: its stages are shown.
     Reporter& reporter =
         options.check.deep && !context.json() ? *context.reporter : static_cast<Reporter&>(quiet);
-    const auto report = co_await check_cluster(cluster.spec, cluster.engines, options.check, reporter);
+    const auto report =
+        co_await check_cluster(cluster.spec, cluster.engines, std::move(*selection), options.check, reporter);
     context.reporter->finish();
     if (context.json()) {
         context.print_json(report_json(report, cluster.spec.name.str()));
@@ -113,7 +115,7 @@ void add_check(CLI::App& app, Program& program) {
         "check", "Say whether a job can run: engines, hosts, nodes, GPUs, and the network between them");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command
-        ->add_option("--host", options->check.hosts,
+        ->add_option("--host", options->hosts,
                      "Only this host or node, and the ways between those that are named; may be given again")
         ->type_name("NAME")
         ->take_all();

@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <random>
 
 namespace dockdist {
 namespace {
@@ -83,11 +82,6 @@ std::string origin_of(const ClusterSpec& spec) {
     std::error_code ignored;
     const auto file = std::filesystem::weakly_canonical(spec.file, ignored);
     return us.user + "@" + us.machine + ":" + file.string();
-}
-
-std::string unique_id() {
-    std::random_device random;
-    return fmt::format("{:08x}", random());
 }
 
 Task<Connected> connect(const Context& context, Secrets secrets) {

@@ -81,7 +81,6 @@ struct Loaded {
 enum class Secrets { leave, resolve };
 Loaded load(const Context& context, Secrets secrets);
 std::string origin_of(const ClusterSpec& spec); // USER@MACHINE:FILE
-std::string unique_id();                        // 8 hex digits
 
 struct Connected {
     ClusterSpec spec{};

@@ -1,6 +1,7 @@
 #include "plan/plan.hpp"
 
 #include "cli/context.hpp"
+#include "core/random.hpp"
 #include "toolkit/toolkit.hpp"
 
 #include <CLI/CLI.hpp>
@@ -54,7 +55,7 @@ Task<int> run_plan(Context& context) {
     const auto planned = make_plan(cluster.spec, observation.cluster,
                                    {.toolkit_version = version,
                                     .origin = origin_of(cluster.spec),
-                                    .attempt = unique_id(),
+                                    .attempt = random_hex(8),
                                     .take_over = true});
     if (!planned.errors.empty()) {
         co_return context.fail(planned.errors);

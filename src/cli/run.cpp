@@ -5,6 +5,7 @@
 #include "cli/key_watch.hpp"
 #include "cli/own_variables.hpp"
 #include "cli/restart_options.hpp"
+#include "core/random.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "job/run_job.hpp"
@@ -57,7 +58,7 @@ Result<std::chrono::milliseconds> duration_above_zero(const char* option, const 
 }
 
 Result<JobOptions> job_options(const Options& options, const ClusterSpec& spec) {
-    JobOptions job{.job = JobId(options.name.empty() ? "job-" + unique_id() : options.name),
+    JobOptions job{.job = JobId(options.name.empty() ? "job-" + random_hex(8) : options.name),
                    .user = spec.container.user,
                    .workdir = options.workdir.empty() ? spec.container.workdir : options.workdir};
     if (!wire::is_job_id(job.job.str())) {

@@ -5,6 +5,7 @@
 #include "cli/check_summary.hpp"
 #include "cli/context.hpp"
 #include "cli/node_json.hpp"
+#include "core/random.hpp"
 #include "core/units.hpp"
 #include "toolkit/toolkit.hpp"
 
@@ -99,7 +100,8 @@ Task<CheckReport> check_after_up(const Connected& cluster, const UpResult& resul
     reporter.on({.kind = Event::Kind::phase_started, .phase = "check"});
     const auto begin = std::chrono::steady_clock::now();
     QuietReporter quiet(reporter);
-    auto report = co_await check_cluster(cluster.spec, cluster.engines, {}, quiet);
+    auto report =
+        co_await check_cluster(cluster.spec, cluster.engines, all_for_check(cluster.spec), {}, quiet);
     reporter.on({.kind = Event::Kind::phase_finished,
                  .phase = "check",
                  .elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -123,7 +125,7 @@ Task<int> run_up(Context& context, Options options) {
     }
     options.up.ready_timeout = *timeout;
     options.up.origin = origin_of(cluster.spec);
-    options.up.attempt = unique_id();
+    options.up.attempt = random_hex(8);
     options.up.registry_auth = registry_auth_of(context, cluster.spec.image.ref);
     const Toolkit toolkit{.tar = toolkit_tar(), .version = std::string(toolkit_version())};
     const auto result = co_await up(cluster.spec, cluster.engines, toolkit, options.up, *context.reporter);

@@ -4,7 +4,7 @@
 #include "node/link_listener.hpp"
 #include "node/link_socket.hpp"
 #include "node/paths.hpp"
-#include "node/worker_lines.hpp"
+#include "node/side_by_side.hpp"
 #include "wire/json_reader.hpp"
 
 #include <algorithm>
@@ -30,6 +30,8 @@ constexpr int round_trips = 12;
 constexpr std::size_t large = 128U << 10U; // more than any MTU, and than what a path takes without an answer
 constexpr int most_streams = 16;
 constexpr std::int64_t gather_speed_ms = 400;
+constexpr int meet_limit_ms = 65000; // the client waits for a minute (check/links.cpp)
+constexpr int send_limit_ms = 10000; // beyond the time that is measured
 
 struct Peer {
     std::string node{}, address{};
@@ -152,14 +154,6 @@ Peer read_peer(wire::ObjectReader& reader) {
     return peer;
 }
 
-json objects_of(const std::vector<std::string>& lines) {
-    auto objects = json::array();
-    for (const auto& line : lines) {
-        objects.push_back(json::parse(line, nullptr, false));
-    }
-    return objects;
-}
-
 } // namespace
 
 Result<wire::CheckAnswer> answer_links_listen(const json& question) {
@@ -209,9 +203,9 @@ Result<wire::CheckAnswer> answer_links_meet(const json& question) {
         }
     }
     return wire::CheckAnswer{
-        {{"links", objects_of(worker_lines(peers.size(), most_at_once, [&](std::size_t i) {
-              return wire::dump(meet(peers[i], *token));
-          }))}}};
+        {{"links", shared_out(
+                       peers.size(), most_at_once, [&](std::size_t i) { return meet(peers[i], *token); },
+                       meet_limit_ms)}}};
 }
 
 Result<wire::CheckAnswer> answer_links_send(const json& question) {
@@ -229,12 +223,16 @@ Result<wire::CheckAnswer> answer_links_send(const json& question) {
         return reader.error();
     }
     const auto count = static_cast<std::size_t>(streams);
-    const auto lines =
-        worker_lines(count, count, [&](std::size_t) { return wire::dump(send_stream(peer, *token, ms)); });
+    const auto sent = shared_out(
+        count, count, [&](std::size_t) { return send_stream(peer, *token, ms); },
+        static_cast<int>(ms) + send_limit_ms);
+    if (sent.size() < count) {
+        return Error{.kind = ErrorKind::node, .message = "a stream came to no end"};
+    }
     double bytes_per_second = 0;
     std::uint64_t segments = 0;
     std::uint64_t sent_again = 0;
-    for (const auto& line : objects_of(lines)) {
+    for (const auto& line : sent) {
         if (!line.contains("bytes_per_second")) {
             return Error{.kind = ErrorKind::node,
                          .message = line.value("outcome", "") + ": " + line.value("message", "")};

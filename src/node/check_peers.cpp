@@ -51,24 +51,8 @@ std::string why(const Finished& login) {
 }
 
 nlohmann::json log_in_to_all(const std::vector<std::string>& peers) {
-    const auto workers = std::min(peers.size(), most_at_once);
-    std::vector<Part> parts;
-    for (std::size_t worker = 0; worker < workers; ++worker) {
-        parts.push_back({std::to_string(worker), [&peers, worker, workers] {
-                             auto tried = nlohmann::json::array();
-                             for (std::size_t i = worker; i < peers.size(); i += workers) {
-                                 tried.push_back(try_login(peers[i]));
-                             }
-                             return tried;
-                         }});
-    }
-    auto all = nlohmann::json::array();
-    for (const auto& some : side_by_side(parts, all_limit_ms)) {
-        if (some.is_array()) {
-            std::ranges::copy(some, std::back_inserter(all));
-        }
-    }
-    return all;
+    return shared_out(
+        peers.size(), most_at_once, [&](std::size_t i) { return try_login(peers[i]); }, all_limit_ms);
 }
 
 } // namespace dockdist::node

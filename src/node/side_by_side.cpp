@@ -126,4 +126,26 @@ nlohmann::json side_by_side(const std::vector<Part>& parts, int limit_ms) {
     return results;
 }
 
+nlohmann::json shared_out(std::size_t count, std::size_t at_once,
+                          const std::function<nlohmann::json(std::size_t)>& work, int limit_ms) {
+    const auto workers = std::min(count, at_once);
+    std::vector<Part> parts;
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+        parts.push_back({std::to_string(worker), [&work, worker, workers, count] {
+                             auto done = nlohmann::json::array();
+                             for (auto i = worker; i < count; i += workers) {
+                                 done.push_back(work(i));
+                             }
+                             return done;
+                         }});
+    }
+    auto all = nlohmann::json::array();
+    for (const auto& some : side_by_side(parts, limit_ms)) {
+        if (some.is_array()) {
+            std::ranges::copy(some, std::back_inserter(all));
+        }
+    }
+    return all;
+}
+
 } // namespace dockdist::node

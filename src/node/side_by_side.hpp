@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,5 +19,10 @@ struct Part {
 // that came to no end, or died: {"error":{kind, message, hint}}. One that cannot even be killed (a dead
 // mount) is left behind. Not for PID 1.
 nlohmann::json side_by_side(const std::vector<Part>& parts, int limit_ms);
+
+// work(0) … work(count − 1), shared out among `at_once` such processes at most: an array of what they
+// returned, in any order. What a process had to do that died or came to no end is missing, all of it.
+nlohmann::json shared_out(std::size_t count, std::size_t at_once,
+                          const std::function<nlohmann::json(std::size_t)>& work, int limit_ms);
 
 } // namespace dockdist::node

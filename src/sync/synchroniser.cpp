@@ -1,13 +1,13 @@
 #include "sync/synchroniser.hpp"
 
 #include "async/run_all.hpp"
+#include "core/random.hpp"
 #include "report/step.hpp"
 #include "sync/plan_writer.hpp"
 #include "tree/read_tree.hpp"
 
 #include <algorithm>
 #include <filesystem>
-#include <random>
 
 namespace dockdist {
 namespace {
@@ -19,11 +19,6 @@ constexpr std::chrono::milliseconds progress_interval{100};
 
 std::string token_name(const std::string& id, std::size_t lane) {
     return std::string(wire::temporary_prefix) + "token-" + id + "-" + std::to_string(lane);
-}
-
-std::string random_id() {
-    std::random_device random;
-    return std::to_string(random()) + std::to_string(random());
 }
 
 } // namespace
@@ -117,7 +112,7 @@ Task<void> Synchroniser::find_shared() {
     if (candidates.size() < 2 || options_.dry_run || !options_.share) {
         co_return;
     }
-    const auto id = random_id();
+    const auto id = random_hex(16);
     const auto number = [this](const Lane& lane) { return static_cast<std::size_t>(&lane - lanes_.data()); };
     co_await on_all([&](Lane& lane) -> Task<Status> {
         std::string messages;

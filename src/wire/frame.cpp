@@ -77,19 +77,8 @@ std::string encode(const Frame& frame) {
            frame.payload;
 }
 
-void FrameDecoder::feed(std::string_view bytes) {
-    if (begin_ == buffer_.size()) {
-        buffer_.clear();
-        begin_ = 0;
-    } else if (begin_ > buffer_.size() / 2) {
-        buffer_.erase(0, begin_);
-        begin_ = 0;
-    }
-    buffer_.append(bytes);
-}
-
 Result<std::optional<Frame>> FrameDecoder::next() {
-    const auto rest = std::string_view(buffer_).substr(begin_);
+    const auto rest = unread_.view();
     if (rest.size() < frame_header_size) {
         return std::optional<Frame>{};
     }
@@ -100,7 +89,7 @@ Result<std::optional<Frame>> FrameDecoder::next() {
     if (rest.size() < frame_header_size + header->length) {
         return std::optional<Frame>{};
     }
-    begin_ += frame_header_size + header->length;
+    unread_.take(frame_header_size + header->length);
     return std::optional<Frame>(
         Frame{.kind = header->kind,
               .stream = header->stream,

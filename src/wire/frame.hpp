@@ -19,6 +19,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "wire/unread_bytes.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -58,13 +59,12 @@ Result<FrameHeader> parse_header(std::string_view bytes); // of at least frame_h
 // protocol) is final. Never holds more than one frame and what was fed.
 class FrameDecoder {
 public:
-    void feed(std::string_view bytes);
+    void feed(std::string_view bytes) { unread_.feed(bytes); }
     // The next whole frame, nothing when more bytes are needed, or ErrorKind::protocol.
     Result<std::optional<Frame>> next();
 
 private:
-    std::string buffer_{};
-    std::size_t begin_ = 0;
+    UnreadBytes unread_{};
 };
 
 } // namespace dockdist::wire

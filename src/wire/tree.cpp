@@ -118,19 +118,8 @@ TreeEntry to_entry(SyncMessage message) {
             .target = std::move(message.text)};
 }
 
-void SyncDecoder::feed(std::string_view bytes) {
-    if (begin_ == buffer_.size()) {
-        buffer_.clear();
-        begin_ = 0;
-    } else if (begin_ > buffer_.size() / 2) {
-        buffer_.erase(0, begin_);
-        begin_ = 0;
-    }
-    buffer_.append(bytes);
-}
-
 Result<std::optional<SyncMessage>> SyncDecoder::next() {
-    const auto rest = std::string_view(buffer_).substr(begin_);
+    const auto rest = unread_.view();
     if (rest.size() < 4) {
         return std::optional<SyncMessage>{};
     }
@@ -160,7 +149,7 @@ Result<std::optional<SyncMessage>> SyncDecoder::next() {
     if (message.mode > 0777) {
         return protocol_error("a mode beyond the permission bits");
     }
-    begin_ += 4 + length;
+    unread_.take(4 + length);
     return std::optional<SyncMessage>(std::move(message));
 }
 

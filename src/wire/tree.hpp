@@ -16,6 +16,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "wire/unread_bytes.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -107,12 +108,11 @@ TreeEntry to_entry(SyncMessage message);
 // message and what was fed.
 class SyncDecoder {
 public:
-    void feed(std::string_view bytes);
+    void feed(std::string_view bytes) { unread_.feed(bytes); }
     Result<std::optional<SyncMessage>> next();
 
 private:
-    std::string buffer_{};
-    std::size_t begin_ = 0;
+    UnreadBytes unread_{};
 };
 
 // The argument of `dockdist-init sync`.

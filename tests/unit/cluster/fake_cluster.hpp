@@ -3,6 +3,7 @@
 
 #include "cluster/up.hpp"
 #include "fakes/fake_engine.hpp"
+#include "fakes/no_report.hpp"
 #include "observe/observe.hpp"
 #include "wire/join.hpp"
 
@@ -14,13 +15,6 @@
 #include <vector>
 
 namespace dockdist::testing {
-
-class NoReport : public Reporter {
-public:
-    void on(const Event&) override {}
-    void error(const Error&) override {}
-    void finish() override {}
-};
 
 class FakeCluster {
 public:

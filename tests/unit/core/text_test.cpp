@@ -1,3 +1,4 @@
+#include "core/random.hpp"
 #include "core/text.hpp"
 
 #include <doctest/doctest.h>
@@ -55,4 +56,14 @@ TEST_CASE("is_printable says whether printable would change anything") {
         CAPTURE(text);
         CHECK_FALSE(is_printable(text));
     }
+}
+
+TEST_CASE("random digits: as many as asked for, hexadecimal, others each time") {
+    CHECK(random_hex(0).empty());
+    for (const std::size_t digits : {1U, 8U, 11U, 32U}) {
+        const auto text = random_hex(digits);
+        CHECK(text.size() == digits);
+        CHECK(text.find_first_not_of("0123456789abcdef") == std::string::npos);
+    }
+    CHECK(random_hex(32) != random_hex(32));
 }

@@ -1,26 +1,12 @@
 #include "fakes/fake_engine.hpp"
+#include "golden.hpp"
 #include "image/image_list.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <doctest/doctest.h>
-
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 using namespace dockdist;
 
 namespace {
-
-void check_golden(const std::string& name, const std::string& text) {
-    const std::string path = std::string(DOCKDIST_SOURCE_DIR "/tests/golden/image/") + name;
-    if (std::getenv("DOCKDIST_UPDATE_GOLDEN") != nullptr) {
-        std::ofstream(path, std::ios::binary) << text;
-    }
-    std::ifstream file(path, std::ios::binary);
-    REQUIRE_MESSAGE(file.good(), "no golden file " << path);
-    CHECK(text == std::string(std::istreambuf_iterator<char>(file), {}));
-}
 
 struct Hosts {
     explicit Hosts(int count) {
@@ -54,7 +40,7 @@ TEST_CASE("the same image on every host, under ids that differ") {
     hosts.fakes[1]->images["train:1"].id = "sha256:0123456789abcdef";
     const auto list = hosts.list();
     CHECK(list.same_everywhere());
-    check_golden("ls_same.txt", to_text(list));
+    check_golden("image/ls_same.txt", to_text(list));
 }
 
 TEST_CASE("an image that differs, one that is not there, a host that is not") {
@@ -67,7 +53,7 @@ TEST_CASE("an image that differs, one that is not there, a host that is not") {
     CHECK_FALSE(list.same_everywhere());
     REQUIRE(list.errors.size() == 1);
     CHECK(list.errors[0].where == "node-3 (tcp://10.0.0.4:2375)");
-    check_golden("ls_differs.txt", to_text(list));
+    check_golden("image/ls_differs.txt", to_text(list));
 }
 
 TEST_CASE("another architecture has other layers, and that is the same image") {

@@ -1,11 +1,8 @@
+#include "golden.hpp"
 #include "job/job_report.hpp"
-
-#include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 
 using namespace dockdist;
 
@@ -39,16 +36,6 @@ KnownJob job(const char* name, std::vector<wire::JobResult> results, bool runnin
         known.parts.push_back(std::move(part));
     }
     return known;
-}
-
-void check_golden(const std::string& name, const std::string& text) {
-    const auto path = DOCKDIST_SOURCE_DIR "/tests/golden/job/" + name;
-    if (std::getenv("DOCKDIST_UPDATE_GOLDEN") != nullptr) {
-        std::ofstream(path, std::ios::binary) << text;
-    }
-    std::ifstream file(path, std::ios::binary);
-    REQUIRE_MESSAGE(file.good(), "no golden file " << path);
-    CHECK(text == std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
 } // namespace
@@ -134,7 +121,7 @@ TEST_CASE("the table of jobs") {
           job("unheld", {told("lease")}), job("late", {told("timeout")}), unknown_end}) {
         reports.push_back(report_of(known));
     }
-    check_golden("jobs.txt", jobs_text(reports, true));
+    check_golden("job/jobs.txt", jobs_text(reports, true));
 }
 
 TEST_CASE("the table of a job's results has a row for each result, failures first") {
@@ -152,5 +139,5 @@ TEST_CASE("the table of a job's results has a row for each result, failures firs
     for (int i = 0; i < 55; ++i) {
         nodes.push_back({.node = NodeName("other-" + std::to_string(i)), .result = told("stop")});
     }
-    check_golden("results.txt", results_text(nodes, true));
+    check_golden("job/results.txt", results_text(nodes, true));
 }

@@ -2,7 +2,6 @@
 #include "support.hpp"
 
 using namespace dockdist;
-using test::check_golden;
 using test::FakeClock;
 using test::KeepingSink;
 
@@ -80,7 +79,7 @@ TEST_CASE("a rank cannot forge another rank's line, nor the terminal") {
     job.output.write(rank, JobStream::out, "\x1b]0;title\x07\x1b[3;1H\x08\x0b\x0c\n");
     job.output.write(rank, JobStream::out, "a\u2028[node-0:1] b\n");
     const auto text = job.out();
-    check_golden("forged.txt", text);
+    check_golden("report/forged.txt", text);
     for (const char c : text) {
         CHECK((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
     }

@@ -7,7 +7,6 @@
 
 using namespace dockdist;
 using namespace std::chrono_literals;
-using test::check_golden;
 using test::FakeClock;
 using test::KeepingSink;
 using Kind = Event::Kind;
@@ -47,7 +46,7 @@ TEST_CASE("every event and error is one JSON object a line on stdout") {
     json.reporter.error({.kind = ErrorKind::config, .message = "no"});
     json.reporter.finish();
     CHECK(json.sink.written.count(2) == 0);
-    check_golden("events.jsonl", json.sink.written[1]);
+    check_golden("report/events.jsonl", json.sink.written[1]);
     std::istringstream lines(json.sink.written[1]);
     for (std::string line; std::getline(lines, line);) {
         CHECK(nlohmann::json::accept(line));

@@ -3,7 +3,6 @@
 
 using namespace dockdist;
 using namespace std::chrono_literals;
-using test::check_golden;
 using test::FakeClock;
 using test::KeepingSink;
 using Kind = Event::Kind;
@@ -44,7 +43,7 @@ TEST_CASE("a pipe gets one line for each step that ended, without control bytes"
     reporter.error(
         {.where = "node-1 (tcp://10.0.0.2:2375)", .message = "no space left\x1b[2J", .hint = "free some"});
     reporter.finish();
-    check_golden("plain.txt", plain.text());
+    check_golden("report/plain.txt", plain.text());
 }
 
 TEST_CASE("a long transfer shows life in a pipe every ten seconds and no oftener") {

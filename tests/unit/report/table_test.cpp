@@ -2,14 +2,13 @@
 #include "support.hpp"
 
 using namespace dockdist;
-using test::check_golden;
 
 TEST_CASE("a table aligns by display width and leaves nothing at a line's end") {
     Table table({{"NODE"}, {"RANK", Align::right}, {"STATE"}, {"IMAGE"}});
     table.add_row({"node-0", "0", "ready", "pytorch/pytorch:2.6.0"});
     table.add_row({"größe-1", "10", "exited (137)"});
     table.add_row({"世界", "128", "", "x"});
-    check_golden("table.txt", table.to_text());
+    check_golden("report/table.txt", table.to_text());
 }
 
 TEST_CASE("a table's cells cannot move the cursor or break its lines") {

@@ -5,7 +5,6 @@
 
 using namespace dockdist;
 using namespace std::chrono_literals;
-using test::check_golden;
 using test::FakeClock;
 using test::KeepingSink;
 using test::Pty;
@@ -76,7 +75,7 @@ TEST_CASE("each host has a line under the phase that is under way") {
     terminal.create("gpu-box-2");
     terminal.created("node-0");
     terminal.failed("gpu-box-2");
-    check_golden("tty_under_way.txt", terminal.shown());
+    check_golden("report/tty_under_way.txt", terminal.shown());
 }
 
 TEST_CASE("a transfer shows bytes and speed") {
@@ -105,7 +104,7 @@ TEST_CASE("a phase that has ended is one line, and failures keep theirs") {
     terminal.on({.kind = Kind::phase_finished, .phase = "create", .elapsed = 420ms});
     terminal.reporter.finish();
     terminal.reporter.error({.where = "node-1", .message = "no space left", .hint = "free some"});
-    check_golden("tty_ended.txt", terminal.shown());
+    check_golden("report/tty_ended.txt", terminal.shown());
 }
 
 TEST_CASE("notes, warnings and errors stand above what is live") {
@@ -132,7 +131,7 @@ TEST_CASE("with more hosts than lines, the failed and the working ones come firs
         terminal.shown();
     }
     terminal.failed("node-150");
-    check_golden("tty_many.txt", terminal.shown());
+    check_golden("report/tty_many.txt", terminal.shown());
 }
 
 TEST_CASE("a narrower window cuts lines and leaves no rests of the wider one") {

@@ -1,5 +1,6 @@
 // A node that does not keep to the protocol, or wants to write elsewhere.
 #include "fakes/fake_engine.hpp"
+#include "fakes/no_report.hpp"
 #include "fakes/run_task.hpp"
 #include "sync/fetch.hpp"
 #include "unit/node/scratch.hpp"
@@ -15,13 +16,6 @@ using Kind = SyncMessage::Kind;
 namespace fs = std::filesystem;
 
 namespace {
-
-class NoReport : public Reporter {
-public:
-    void on(const Event&) override {}
-    void error(const Error&) override {}
-    void finish() override {}
-};
 
 std::string encoded(const std::vector<SyncMessage>& messages) {
     std::string bytes;
