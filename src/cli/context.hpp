@@ -5,6 +5,7 @@
 #include "async/task.hpp"
 #include "core/result.hpp"
 #include "image/registry_auth.hpp"
+#include "image/send_image.hpp"
 #include "observe/observe.hpp"
 #include "report/reporter.hpp"
 #include "spec/cluster_spec.hpp"
@@ -103,6 +104,11 @@ Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::stri
 
 // The user's login for the registry of an image, looked for when it is asked for.
 std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& context, const ImageRef& image);
+
+// Where an image comes from without a registry: "local" is the engine that docker would use here, else one of
+// the cluster's hosts. Empty when `from` is. The cluster outlives it.
+std::function<Task<Result<ImageSource>>()> image_source_of(const Context& context, const Connected& cluster,
+                                                           const std::string& from, const ImageRef& ref);
 
 // One function a command, each in a file of its name; all are entered in main's table.
 void add_init(CLI::App& app, Program& program);

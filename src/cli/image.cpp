@@ -1,8 +1,13 @@
 #include "cli/context.hpp"
 #include "image/image_list.hpp"
+#include "toolkit/toolkit.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iterator>
 
 namespace dockdist {
 namespace {
@@ -50,6 +55,77 @@ Task<int> run_image_ls(Context& context) {
     co_return list.same_everywhere() ? 0 : 1;
 }
 
+struct PushOptions {
+    std::string from{};
+    std::string ref{};
+};
+
+// Those that lack the image, or have another.
+std::vector<std::size_t> hosts_without(const ImageList& list, const ImageDetails& image) {
+    std::vector<std::size_t> hosts;
+    for (std::size_t i = 0; i < list.rows.size(); ++i) {
+        const auto& row = list.rows[i];
+        if (row.reached && (!row.image || row.image->layers != image.layers)) {
+            hosts.push_back(i);
+        }
+    }
+    return hosts;
+}
+
+void print_pushed(const Context& context, const ClusterSpec& spec, const std::vector<std::size_t>& sent) {
+    if (context.json()) {
+        nlohmann::json json{
+            {"type", "result"}, {"image", spec.image.ref.str()}, {"sent", nlohmann::json::array()}};
+        for (const auto host : sent) {
+            json["sent"].push_back(spec.hosts[host].name.str());
+        }
+        context.print_json(json);
+        return;
+    }
+    context.print(sent.empty() ? fmt::format("{} is on every host already\n", spec.image.ref.str())
+                               : fmt::format("{} is on every host: sent to {} of {}\n", spec.image.ref.str(),
+                                             sent.size(), spec.hosts.size()));
+}
+
+Task<int> run_image_push(Context& context, PushOptions options) {
+    auto cluster = co_await connect(context);
+    if (!cluster.errors.empty()) {
+        co_return context.fail(cluster.errors);
+    }
+    auto& spec = cluster.spec;
+    if (!options.ref.empty()) {
+        spec.image.ref = ImageRef(options.ref);
+    }
+    if (options.from.empty()) {
+        options.from = spec.image.from.empty() ? "local" : spec.image.from;
+    }
+    const auto find = image_source_of(context, cluster, options.from, spec.image.ref);
+    const auto source = co_await find();
+    if (!source) {
+        co_return context.fail(source.error());
+    }
+    auto list = co_await list_images(spec, cluster.engines);
+    const auto hosts = hosts_without(list, source->image);
+    if (!hosts.empty()) {
+        auto errors = co_await send_image(spec, cluster.engines,
+                                          {.ref = spec.image.ref,
+                                           .source = *source,
+                                           .hosts = hosts,
+                                           .toolkit_tar = toolkit_tar(),
+                                           .toolkit_version = std::string(toolkit_version()),
+                                           .attempt = unique_id(),
+                                           .origin = origin_of(spec)},
+                                          *context.reporter);
+        std::ranges::move(errors, std::back_inserter(list.errors));
+    }
+    context.reporter->finish();
+    if (!list.errors.empty()) {
+        co_return context.fail(list.errors);
+    }
+    print_pushed(context, spec, hosts);
+    co_return 0;
+}
+
 } // namespace
 
 void add_image(CLI::App& app, Program& program) {
@@ -60,6 +136,17 @@ void add_image(CLI::App& app, Program& program) {
     list->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     list->callback([&program] { program.work = run_image_ls; });
     list->fallthrough();
+    auto options = std::make_shared<PushOptions>();
+    auto* push = image->add_subcommand(
+        "push", "Bring an image to every host that lacks it, or has another, with no registry");
+    push->add_option("REF", options->ref, "The image (default: the cluster's)");
+    push->add_option(
+        "--from", options->from,
+        "local (the engine that docker uses here) or a host's name (default: `image.from`, else local)");
+    push->callback([options, &program] {
+        program.work = [options](Context& context) { return run_image_push(context, *options); };
+    });
+    push->fallthrough();
 }
 
 } // namespace dockdist

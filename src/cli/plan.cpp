@@ -20,6 +20,10 @@ nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
     for (const auto& pull : plan.pulls) {
         add("pull_image", pull.host, {{"image", pull.image.str()}, {"cause", pull.cause}});
     }
+    for (const auto& send : plan.sends) {
+        add("send_image", send.host,
+            {{"image", send.image.str()}, {"from", spec.image.from}, {"cause", send.cause}});
+    }
     for (const auto& upload : plan.uploads) {
         add("upload_toolkit", upload.host, nlohmann::json::object());
     }
@@ -52,11 +56,21 @@ Task<int> run_plan(Context& context) {
     if (!observation.errors.empty()) {
         co_return context.fail(observation.errors);
     }
+    std::optional<ImageDetails> source;
+    if (const auto find =
+            image_source_of(context, cluster, cluster.spec.image.from, cluster.spec.image.ref)) {
+        auto found = co_await find();
+        if (!found) {
+            co_return context.fail(found.error());
+        }
+        source = std::move(found->image);
+    }
     const auto planned = make_plan(cluster.spec, observation.cluster,
                                    {.toolkit_version = version,
                                     .origin = origin_of(cluster.spec),
                                     .attempt = random_hex(8),
-                                    .take_over = true});
+                                    .take_over = true,
+                                    .source = std::move(source)});
     if (!planned.errors.empty()) {
         co_return context.fail(planned.errors);
     }

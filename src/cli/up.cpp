@@ -126,6 +126,8 @@ Task<int> run_up(Context& context, Options options) {
     options.up.ready_timeout = *timeout;
     options.up.origin = origin_of(cluster.spec);
     options.up.attempt = random_hex(8);
+    options.up.image_source =
+        image_source_of(context, cluster, cluster.spec.image.from, cluster.spec.image.ref);
     options.up.registry_auth = registry_auth_of(context, cluster.spec.image.ref);
     const Toolkit toolkit{.tar = toolkit_tar(), .version = std::string(toolkit_version())};
     const auto result = co_await up(cluster.spec, cluster.engines, toolkit, options.up, *context.reporter);

@@ -53,6 +53,9 @@ Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
         if (!gone && gone.error().kind != ErrorKind::conflict) { // conflict: another cluster's nodes use it
             removed = gone.error();
         }
+        // Of an `image push` whose client was killed; conflict: another one is at work.
+        const auto version = volume.substr(std::string_view(labels::toolkit_volume_prefix).size());
+        (void)co_await engine.remove_image(ImageRef("dockdist-relay:" + version));
     }
     if (!removed) {
         auto error = removed.error();

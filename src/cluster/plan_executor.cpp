@@ -139,6 +139,23 @@ Task<Errors> PlanExecutor::pull(const Plan& plan, const RegistryAuth& auth) {
                     [this, &plan, &auth](std::size_t host) { return pull_on(host, plan, auth); });
 }
 
+Task<Errors> PlanExecutor::send(const Plan& plan, const ImageSource& source, std::string attempt,
+                                std::string origin) {
+    const auto begin = std::chrono::steady_clock::now();
+    SendSetting setting{.ref = spec_.image.ref,
+                        .source = source,
+                        .toolkit_tar = toolkit_.tar,
+                        .toolkit_version = toolkit_.version,
+                        .attempt = std::move(attempt),
+                        .origin = std::move(origin)};
+    for (const auto& send : plan.sends) {
+        setting.hosts.push_back(send.host);
+    }
+    auto errors = co_await send_image(spec_, engines_, std::move(setting), reporter_);
+    timings_.push_back({.phase = "image", .elapsed = since(begin)});
+    co_return errors;
+}
+
 Task<Status> PlanExecutor::pull_on(std::size_t host, const Plan& plan, const RegistryAuth& auth) {
     for (const auto& pull : plan.pulls) {
         if (pull.host == host) {

@@ -48,9 +48,16 @@ public:
 
 private:
     Task<Errors> phases(UpResult& result) {
+        if (options_.image_source) {
+            auto found = co_await options_.image_source();
+            if (!found) {
+                co_return Errors{found.error()};
+            }
+            source_ = std::move(*found);
+        }
         auto planned = co_await look_and_plan();
-        if (planned.errors.empty() && !planned.plan.pulls.empty()) {
-            if (auto errors = co_await pull(planned.plan); !errors.empty()) {
+        if (planned.errors.empty() && !(planned.plan.pulls.empty() && planned.plan.sends.empty())) {
+            if (auto errors = co_await bring_image(planned.plan); !errors.empty()) {
                 co_return errors;
             }
             pulled_ = true;
@@ -83,7 +90,10 @@ private:
         co_return co_await join(plan, result);
     }
 
-    Task<Errors> pull(const Plan& plan) {
+    Task<Errors> bring_image(const Plan& plan) {
+        if (!plan.sends.empty()) {
+            co_return co_await executor_.send(plan, *source_, options_.attempt, options_.origin);
+        }
         RegistryAuth auth;
         if (options_.registry_auth) {
             auto found = co_await options_.registry_auth();
@@ -106,7 +116,8 @@ private:
                              .origin = options_.origin,
                              .attempt = options_.attempt,
                              .take_over = options_.take_over,
-                             .pulled = pulled_});
+                             .pulled = pulled_,
+                             .source = source_ ? std::optional(source_->image) : std::nullopt});
     }
 
     Task<std::optional<Error>> lock() {
@@ -160,6 +171,7 @@ private:
     std::optional<ContainerId> lock_{};
     bool wrote_ = false;
     bool pulled_ = false;
+    std::optional<ImageSource> source_{};
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "image/registry_auth.hpp"
+#include "image/send_image.hpp"
 #include "observe/observe.hpp"
 #include "report/event.hpp"
 
@@ -26,6 +27,7 @@ struct UpOptions {
     std::string attempt{};                          // unique to this call
     std::chrono::milliseconds ready_timeout{60000}; // how long nodes try to meet each other
     std::function<Task<Result<RegistryAuth>>()> registry_auth{}; // asked once, when an image is to be pulled
+    std::function<Task<Result<ImageSource>>()> image_source{}; // where the image comes from when no registry
 };
 
 struct PhaseTiming {

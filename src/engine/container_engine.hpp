@@ -53,6 +53,13 @@ public:
     virtual Task<Result<ExecStream::Chunk>> read() = 0;
 };
 
+// A streamed answer as bytes.
+class ByteSource {
+public:
+    virtual ~ByteSource() = default;
+    virtual Task<Result<std::string>> read() = 0; // "" at the end; no deadline
+};
+
 class EventStream {
 public:
     virtual ~EventStream() = default;
@@ -114,6 +121,14 @@ public:
     // timeout.
     virtual Task<Status> pull_image(ImageRef ref, std::string platform, std::string registry_auth,
                                     std::function<void(const PullProgress&)> on_progress) = 0;
+
+    // The image as `docker save` writes it: a tar.
+    virtual Task<Result<std::unique_ptr<ByteSource>>> export_image(ImageRef ref) = 0;
+    // Makes an image of one layer, the uncompressed tar, which the caller keeps alive.
+    virtual Task<Status> import_image(std::string repository, std::string tag, std::span<const char> tar) = 0;
+    virtual Task<Status> tag_image(ImageRef ref, std::string repository, std::string tag) = 0;
+    // Takes the name away, and the image with its last name. 404 is success; conflict: a container uses it.
+    virtual Task<Status> remove_image(ImageRef ref) = 0;
 
     virtual Task<Result<VolumeDetails>> inspect_volume(std::string name) = 0;
     virtual Task<Status> remove_volume(std::string name) = 0; // 404 is success; conflict when in use

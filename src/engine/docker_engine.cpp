@@ -109,6 +109,19 @@ public:
                                      std::move(on_progress));
     }
 
+    Task<Result<std::unique_ptr<ByteSource>>> export_image(ImageRef ref) override {
+        return endpoints::export_image(session_, std::move(ref));
+    }
+    Task<Status> import_image(std::string repository, std::string tag, std::span<const char> tar) override {
+        return endpoints::import_image(session_, std::move(repository), std::move(tag), tar);
+    }
+    Task<Status> tag_image(ImageRef ref, std::string repository, std::string tag) override {
+        return endpoints::tag_image(session_, std::move(ref), std::move(repository), std::move(tag));
+    }
+    Task<Status> remove_image(ImageRef ref) override {
+        return endpoints::remove_image(session_, std::move(ref));
+    }
+
     Task<Result<VolumeDetails>> inspect_volume(std::string name) override {
         return endpoints::inspect_volume(session_, std::move(name));
     }

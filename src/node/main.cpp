@@ -1,6 +1,7 @@
 // dockdist-init: the one program that dockdist runs inside a node, under several names and commands.
 #include "node/check_limits.hpp"
 #include "node/check_session.hpp"
+#include "node/image_relay.hpp"
 #include "node/init.hpp"
 #include "node/job_command.hpp"
 #include "node/join.hpp"
@@ -31,6 +32,7 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
   dockdist-init ranks COUNT FIRST WORLD    COUNT ranks of the job, where there is no launcher
   dockdist-init sync JSON                  files in and out of the node
   dockdist-init with-environment [--user U] [--workdir W] [--env K=V] [--] [CMD...]
+  dockdist-init image-relay [hold]         hands an image on from host to host; hold: its container's first process
   dockdist-init session                    sshd's ForceCommand
   dockdist-init -c COMMAND                 a shell for images that have none
 and, by their own names: ssh, scp, sftp, ssh-keygen, pdsh, rsync, scontrol
@@ -66,6 +68,9 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     }
     if (command == "ranks") {
         return run_ranks(rest);
+    }
+    if (command == "image-relay") {
+        return rest.empty() ? run_image_relay() : hold_image_relay();
     }
     if (command == "session") {
         return run_session();

@@ -17,6 +17,7 @@ struct Paths {
     std::string members = under_root(layout::members);
     std::string hostfile = under_root(layout::hostfile);
     std::string jobs = under_root(layout::jobs);
+    std::string blobs = under_root("/blobs"); // of an image relay, in a container of its own
 
     std::string private_folder = run + "/private";                             // 0700 root
     std::string container_environment = private_folder + "/container-environ"; // before the node's variables

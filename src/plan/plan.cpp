@@ -62,6 +62,10 @@ private:
 
     // Nodes that run different code under one name fail late and oddly, or train badly.
     void check_image() {
+        if (context_.source && !context_.pulled) {
+            plan_sends(*context_.source);
+            return;
+        }
         const auto groups = image_groups(observed_);
         if (!images_differ(groups)) {
             return;
@@ -85,6 +89,21 @@ private:
                  ? "let all pull it anew (`image: {ref: …, pull: always}`), or name it by its digest "
                    "(REPOSITORY@sha256:…); `dockdist image ls` shows more"
                  : "remove the wrong one with docker rmi; `dockdist image ls` shows more"});
+    }
+
+    void plan_sends(const ImageDetails& source) {
+        for (std::size_t host = 0; host < spec_.hosts.size(); ++host) {
+            if (!same_architecture(source, seen(host).engine)) {
+                fail(host, ErrorKind::config,
+                     "the image is for " + source.architecture + ", the host is " +
+                         seen(host).engine.architecture,
+                     "build it for the host's architecture, too, and let hosts pull from a registry that has "
+                     "both");
+            } else if (const auto& image = seen(host).image; !image || image->layers != source.layers) {
+                result_.plan.sends.push_back(
+                    {host, spec_.image.ref, image ? "the host has another" : "the host lacks it"});
+            }
+        }
     }
 
     static bool same_architecture(const ImageDetails& image, const EngineInfo& engine) {
@@ -221,7 +240,7 @@ private:
         }
         for (const auto& container : seen(host).others) {
             const auto role = container.labels.find(labels::role);
-            if (role != container.labels.end() && role->second == "upload") {
+            if (role != container.labels.end() && (role->second == "upload" || role->second == "relay")) {
                 result_.plan.removals.push_back(
                     {host, container.id, container.name, "an `up` that was cut off left it"});
             }
@@ -238,7 +257,7 @@ private:
                 result_.warnings.push_back({ErrorKind::config, host_label(spec_.hosts[host]),
                                             std::move(warning.message), std::move(warning.hint)});
             }
-            if (!seen(host).image && spec_.image.pull == ImageSpec::Pull::never) {
+            if (!seen(host).image && !context_.source && spec_.image.pull == ImageSpec::Pull::never) {
                 fail(host, ErrorKind::not_found, "the image " + spec_.image.ref.str() + " is not there",
                      "bring it there with docker pull or docker load, or drop `pull: never`");
             } else {
@@ -257,7 +276,7 @@ private:
 
     void plan_pull(std::size_t host) {
         const bool always = spec_.image.pull == ImageSpec::Pull::always;
-        if (!context_.pulled && (!seen(host).image || always)) {
+        if (!context_.pulled && !context_.source && (!seen(host).image || always)) {
             result_.plan.pulls.push_back(
                 {host, spec_.image.ref, always ? "pull: always" : "the host lacks it"});
         }

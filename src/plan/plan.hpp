@@ -56,8 +56,16 @@ struct JoinNode {
     wire::JoinRequest request{};
 };
 
+// The image goes there from `image.from`, with no registry.
+struct SendImage {
+    std::size_t host = 0;
+    ImageRef image{};
+    std::string cause{};
+};
+
 struct Plan {
     std::vector<PullImage> pulls{};
+    std::vector<SendImage> sends{};
     std::vector<UploadToolkit> uploads{};
     std::vector<RemoveContainer> removals{};
     std::vector<CreateNode> creates{};
@@ -65,17 +73,18 @@ struct Plan {
     std::vector<JoinNode> joins{}; // all nodes or none: each needs the others' keys
 
     bool empty() const {
-        return pulls.empty() && removals.empty() && creates.empty() && uploads.empty() && starts.empty() &&
-               joins.empty();
+        return pulls.empty() && sends.empty() && removals.empty() && creates.empty() && uploads.empty() &&
+               starts.empty() && joins.empty();
     }
 };
 
 struct PlanContext {
     std::string toolkit_version{};
-    std::string origin{};   // USER@MACHINE:FILE
-    std::string attempt{};  // unique to this `up`
-    bool take_over = false; // a cluster of this name that somebody else made may be changed
-    bool pulled = false;    // what the first plan said about the image has been done
+    std::string origin{};                 // USER@MACHINE:FILE
+    std::string attempt{};                // unique to this `up`
+    bool take_over = false;               // a cluster of this name that somebody else made may be changed
+    bool pulled = false;                  // what the first plan said about the image has been done
+    std::optional<ImageDetails> source{}; // the image where `image.from` says
 };
 
 // Errors: conflict when a cluster of that name was made from elsewhere and differs; config when an engine

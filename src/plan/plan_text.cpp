@@ -41,6 +41,9 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
     for (const auto& pull : plan.pulls) {
         line(pull.host, "pull image " + pull.image.str(), pull.cause);
     }
+    for (const auto& send : plan.sends) {
+        line(send.host, "send image " + send.image.str() + " from " + spec.image.from, send.cause);
+    }
     for (const auto& upload : plan.uploads) {
         line(upload.host, "upload toolkit", "the host lacks this version");
     }

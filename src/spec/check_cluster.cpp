@@ -39,7 +39,7 @@ std::string line_of(const HostDraft& host) {
 
 // A name that a node's own machinery uses for something else.
 bool is_taken_name(const std::string& name) {
-    return name == "localhost" || name == "lock" || name.starts_with("upload.");
+    return name == "localhost" || name == "lock" || name.starts_with("upload.") || name.starts_with("relay.");
 }
 
 void check_names(Reader& reader, const ClusterDraft& draft) {
@@ -226,6 +226,27 @@ void check_spares(Reader& reader, const ClusterDraft& draft) {
     }
 }
 
+void check_image_source(Reader& reader, const ClusterDraft& draft) {
+    const auto& image = draft.spec.image;
+    if (image.from.empty() || !draft.image) {
+        return;
+    }
+    const bool is_host = std::ranges::any_of(
+        draft.hosts, [&](const HostDraft& host) { return host.spec.name.str() == image.from; });
+    if (image.from != "local" && !is_host) {
+        reader.error(*draft.image, fmt::format("`from` names no host: {}", in_quotes(image.from)),
+                     "write `local` for this machine's engine, or the name of one of `hosts`");
+    }
+    if (image.ref.str().find('@') != std::string::npos) {
+        reader.error(*draft.image, "an image that is named by its digest comes from a registry only",
+                     "name it by a tag, or leave out `from`");
+    }
+    if (image.pull == ImageSpec::Pull::always) {
+        reader.error(*draft.image, "`pull: always` asks a registry, and `from` needs none",
+                     "keep one of them");
+    }
+}
+
 // Whether an unknown key was probably meant for `key`: then that one mistake is told already.
 bool is_misspelt(const Value& root, std::string_view key) {
     std::vector<std::string_view> known;
@@ -256,6 +277,7 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
     check_gpus(reader, draft);
     check_addresses(reader, draft);
     check_spares(reader, draft);
+    check_image_source(reader, draft);
 }
 
 } // namespace dockdist

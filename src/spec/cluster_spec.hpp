@@ -18,6 +18,7 @@ struct ImageSpec {
     ImageRef ref{};
     Pull pull = Pull::missing;
     std::string platform{}; // "linux/arm64"; empty: the host's own
+    std::string from{};     // "local" (this machine's engine) or a host's name; empty: a registry
     bool operator==(const ImageSpec&) const = default;
 };
 

@@ -40,6 +40,12 @@ void read_pull(Reader& reader, const Value& value, ImageSpec& image) {
     }
 }
 
+void read_from(Reader& reader, const Value& value, ImageSpec& image) {
+    if (const auto from = reader.line(value, "`local` or a host's name")) {
+        image.from = *from;
+    }
+}
+
 void read_platform(Reader& reader, const Value& value, ImageSpec& image) {
     const auto platform = reader.line(value, "a platform");
     if (!platform) {
@@ -102,6 +108,7 @@ constexpr std::array image_table{
     Key<ImageSpec>{"ref", read_ref},
     Key<ImageSpec>{"pull", read_pull, pull_words},
     Key<ImageSpec>{"platform", read_platform},
+    Key<ImageSpec>{"from", read_from},
 };
 
 constexpr std::array cluster_table{

@@ -110,7 +110,8 @@ public:
     // What a pull brings: progress messages, then the image is there. Without: pulling is refused
     // (not_found).
     void on_pull(const std::string& reference, std::vector<PullProgress> messages = {});
-    std::string registry_auth{}; // of the last pull
+    std::string registry_auth{};                  // of the last pull
+    std::map<std::string, std::string> exports{}; // what export_image gives, by reference
 
     void append_log(const std::string& name, const std::string& text);
     // The main process ends: state, exit code, a "die" event, the end of followed logs.
@@ -139,6 +140,10 @@ public:
     Task<Result<ImageDetails>> inspect_image(ImageRef ref) override;
     Task<Status> pull_image(ImageRef ref, std::string platform, std::string registry_auth,
                             std::function<void(const PullProgress&)> on_progress) override;
+    Task<Result<std::unique_ptr<ByteSource>>> export_image(ImageRef ref) override; // of `exports`
+    Task<Status> import_image(std::string repository, std::string tag, std::span<const char> tar) override;
+    Task<Status> tag_image(ImageRef ref, std::string repository, std::string tag) override;
+    Task<Status> remove_image(ImageRef ref) override;
     Task<Result<VolumeDetails>> inspect_volume(std::string name) override;
     Task<Status> remove_volume(std::string name) override;
     Task<Result<std::unique_ptr<EventStream>>> events(EventFilter filter) override;

@@ -63,11 +63,27 @@ class Front(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
 
 
-class Registry:
+class Maker:
+    """Makes images on the hosts, with docker's own command line and a configuration of its own."""
+
     def __init__(self, lab):
         self.lab = lab
-        self.address = lab.env["LAB_MACHINE_ADDRESS"]
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dockdist-registry-"))
+
+    def docker(self, host, *arguments, input=None):
+        done = subprocess.run(["docker", "--host", f"unix://{self.lab.sockets[host]}", "--config", str(self.folder / "docker"),
+                               *arguments], input=input, text=True, capture_output=True)
+        assert done.returncode == 0, f"docker {arguments}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Registry(Maker):
+    def __init__(self, lab):
+        super().__init__(lab)
+        self.address = lab.env["LAB_MACHINE_ADDRESS"]
         self.fault = None  # a function from a request's path to "limit", "damage", "cut" or None
         self.process = self.front = None
         self.port = self.front_port = 0
@@ -128,14 +144,7 @@ class Registry:
             self.process.terminate()
             self.process.wait(20)
         self.on_hosts(f"rm -rf /etc/docker/certs.d/{self.address}:* /etc/containers/certs.d/{self.address}:*")
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def docker(self, host, *arguments, input=None):
-        """docker's own command line, on a host's engine, with a configuration of its own."""
-        done = subprocess.run(["docker", "--host", f"unix://{self.lab.sockets[host]}", "--config", str(self.folder / "docker"),
-                               *arguments], input=input, text=True, capture_output=True)
-        assert done.returncode == 0, f"docker {arguments}: {done.stdout}{done.stderr}"
-        return done.stdout
+        self.remove()
 
     def push(self, image, tag, host=0):
         """Puts an image of a host into the registry, as NAME/`tag`; returns that reference."""

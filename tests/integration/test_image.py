@@ -4,9 +4,10 @@ import base64
 import json
 import os
 import pathlib
+import subprocess
 
-from harness import assert_in, cluster
-from registry import PASSWORD, USER, new_image, registry
+from harness import assert_in, cluster, read_until
+from registry import PASSWORD, USER, Maker, new_image, registry
 
 
 def docker_config(folder, **content):
@@ -169,3 +170,117 @@ def test_podman_pulls_with_the_users_login(lab):
             c.run("down", code=None)
             for engine in lab.podman_engines:
                 engine.call("DELETE", f"/v1.40/images/{image}?force=1")
+
+
+# --- without a registry ----------------------------------------------------------------------------------------------
+
+
+def every_host(lab, c, image, more=""):
+    """A cluster over all the lab's hosts, Podman's too; returns their engines in its order."""
+    addresses = [*lab.addresses, *lab.podman_addresses]
+    lines = [f"name: {c.name}", f"image: {image}", "hosts:"]
+    lines += [f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for address in addresses]
+    lines += ["container:", f"  ulimits: {{memlock: {lab.memlock}, nofile: {lab.env['LAB_NOFILE']}, nproc: {lab.env['LAB_NPROC']}}}"]
+    c.file.write_text("\n".join([*lines, *more.splitlines()]) + "\n")
+    return [*lab.engines, *lab.podman_engines]
+
+
+def nothing_is_left(lab, c):
+    c.assert_clean()
+    for engine in lab.all_engines:
+        names = [name for image in engine.get("/v1.40/images/json") for name in [*(image["RepoTags"] or []), *(image["RepoDigests"] or [])]]
+        assert not [name for name in names if "dockdist-relay" in name or "127.0.0.1" in name], names
+
+
+def forget_everywhere(lab, *images):
+    for engine in lab.all_engines:
+        for image in images:
+            engine.call("DELETE", f"/v1.40/images/{image}?force=1")
+
+
+def received(lab, host):
+    return int(lab.script("exec", str(host), "cat", "/sys/class/net/eth0/statistics/rx_bytes"))
+
+
+def test_an_image_goes_from_host_to_host_without_a_registry(lab):
+    with cluster(lab, "t-push") as c:
+        r = Maker(lab)
+        engines = every_host(lab, c, "t-push/train:1")
+        try:
+            new_image(r, "t-push/train:1", size=24 << 20)
+            want = layers(engines[0], "t-push/train:1")
+            pushed = c.run("image", "push", "--from", "node-0")
+            assert_in(f"t-push/train:1 is on every host: sent to {len(engines) - 1} of {len(engines)}", pushed.stdout)
+            assert [layers(engine, "t-push/train:1") for engine in engines] == [want] * len(engines)
+            listed = json.loads(c.run("image", "ls", "-o", "json").stdout)
+            assert listed["same"] and len({host["id"] for host in listed["hosts"][:2]}) == 1, listed
+            nothing_is_left(lab, c)
+            assert_in("is on every host already", c.run("image", "push", "--from", "node-0").stdout)
+            # A layer more: what went there before is not sent again.
+            r.docker(0, "run", "--name", "t-push", "t-push/train:1", "touch", "/new")
+            r.docker(0, "commit", "t-push", "t-push/train:1")
+            r.docker(0, "rm", "t-push")
+            before = received(lab, 2)
+            c.run("image", "push", "--from", "node-0")
+            assert received(lab, 2) - before < 8 << 20, "the layers of the first time were sent again"
+            assert json.loads(c.run("image", "ls", "-o", "json").stdout)["same"]
+        finally:
+            forget_everywhere(lab, "t-push/train:1")
+            r.remove()
+
+
+def test_up_brings_the_image_of_this_machines_engine(lab):
+    with cluster(lab, "t-local") as c:
+        local = lab.env["LAB_DOCKER_HOST"]
+        save = subprocess.run(["docker", "--host", f"unix://{lab.sockets[0]}", "save", "dockdist-lab/busybox"], check=True,
+                              capture_output=True).stdout
+        subprocess.run(["docker", "--host", local, "load"], input=save, check=True, capture_output=True)
+        subprocess.run(["docker", "--host", local, "tag", "dockdist-lab/busybox", "t-local/train:1"], check=True)
+        engines = every_host(lab, c, "{ref: 't-local/train:1', from: local}")
+        environment = {"DOCKER_HOST": local}
+        try:
+            assert_in("node-1  send image t-local/train:1 from local  # the host lacks it", c.run("plan", **environment).stdout)
+            assert_in(f"is up: {len(engines)} nodes", c.run("up", **environment).stdout)
+            assert_in("is up already", c.run("up", **environment).stdout)
+            c.run("down")
+            nothing_is_left(lab, c)
+            # One host has another image of that name: it gets the right one.
+            engines[1].call("DELETE", "/v1.40/images/t-local/train:1?force=1")
+            engines[1].call("POST", "/v1.40/images/dockdist-lab/debian12/tag?repo=t-local/train&tag=1")
+            assert_in("node-1  send image t-local/train:1 from local  # the host has another", c.run("plan", **environment).stdout)
+            c.run("up", **environment)
+            assert json.loads(c.run("image", "ls", "-o", "json").stdout)["same"]
+            missing = c.run("image", "push", "t-local/none:1", code=1, **environment)
+            assert_in("this machine: the image t-local/none:1 is not there", missing.stderr)
+        finally:
+            c.run("down", code=None)
+            forget_everywhere(lab, "t-local/train:1")
+            for image in ("t-local/train:1", "dockdist-lab/busybox"):
+                subprocess.run(["docker", "--host", local, "rmi", image], capture_output=True)
+
+
+def test_a_host_that_drops_out_of_the_chain_does_not_stop_the_others(lab):
+    with cluster(lab, "t-chain") as c:
+        r = Maker(lab)
+        engines = every_host(lab, c, "t-chain/train:1")
+        slow = "tc qdisc add dev eth0 root tbf rate 80mbit burst 64kb latency 100ms"
+        try:
+            new_image(r, "t-chain/train:1", size=64 << 20)
+            lab.script("exec", "1", "sh", "-c", slow)
+            client = c.start("image", "push", "--from", "node-0", "-o", "json")
+            seen = read_until(client, '"node-1"', times=8)  # it is under way there
+            lab.script("cut", "2")
+            _, errors = client.communicate(timeout=150)
+            assert client.returncode == 1, (seen, errors)
+            assert_in("node-1 (tcp://", errors)
+            for i in range(2, len(engines)):
+                assert f"error: node-{i}" not in errors, errors
+                assert layers(engines[i], "t-chain/train:1") == layers(engines[0], "t-chain/train:1")
+        finally:
+            lab.script("mend", "2")
+            lab.script("exec", "1", "sh", "-c", "tc qdisc del dev eth0 root; true")
+            c.run("down", code=None)
+            c.assert_clean()
+            assert engines[1].call("GET", "/v1.40/images/t-chain/train:1/json")[0] == 404  # nothing half there
+            forget_everywhere(lab, "t-chain/train:1", "dockdist-relay")
+            r.remove()

@@ -30,6 +30,12 @@ Task<Result<ImageDetails>> inspect_image(Session session, ImageRef ref);
 Task<Status> pull_image(Session session, ImageRef ref, std::string platform, std::string registry_auth,
                         std::function<void(const PullProgress&)> on_progress);
 
+Task<Result<std::unique_ptr<ByteSource>>> export_image(Session session, ImageRef ref);
+Task<Status> import_image(Session session, std::string repository, std::string tag,
+                          std::span<const char> tar);
+Task<Status> tag_image(Session session, ImageRef ref, std::string repository, std::string tag);
+Task<Status> remove_image(Session session, ImageRef ref);
+
 Task<Result<VolumeDetails>> inspect_volume(Session session, std::string name);
 Task<Status> remove_volume(Session session, std::string name);
 

@@ -1,4 +1,5 @@
 #include "async/with_timeout.hpp"
+#include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/endpoints/endpoints.hpp"
 #include "engine/endpoints/requests.hpp"
@@ -28,12 +29,44 @@ RepositoryAndTag split_reference(const std::string& reference) {
     return {reference, "latest"};
 }
 
+std::string image_path(const ImageRef& ref) {
+    return "/images/" + (ref.empty() ? std::string("-") : percent_encode(ref.str(), "/:@"));
+}
+
+// Docker Engine needs no TLS of a registry on loopback; Podman does, unless its own call says otherwise.
+bool is_podman_on_loopback(const EngineSession& session, const std::string& repository) {
+    return session.podman() && repository.starts_with("127.0.0.1:");
+}
+
+std::string pull_path(const EngineSession& session, const ImageRef& ref, const std::string& platform) {
+    const auto [repository, tag] = split_reference(ref.str());
+    if (is_podman_on_loopback(session, repository)) {
+        return "/libpod/images/pull" + query_string({{"reference", ref.str()}, {"tlsVerify", "false"}});
+    }
+    return "/images/create" + query_string({{"fromImage", repository}, {"tag", tag}, {"platform", platform}});
+}
+
+class StreamedBytes final : public ByteSource {
+public:
+    StreamedBytes(Session session, std::unique_ptr<HttpStream> stream)
+        : session_(std::move(session)), stream_(std::move(stream)) {}
+    Task<Result<std::string>> read() override {
+        auto bytes = co_await stream_->read();
+        if (!bytes) {
+            co_return session_->located(bytes.error());
+        }
+        co_return bytes;
+    }
+
+private:
+    Session session_;
+    std::unique_ptr<HttpStream> stream_;
+};
+
 } // namespace
 
 Task<Result<ImageDetails>> inspect_image(Session session, ImageRef ref) {
-    const auto target =
-        "/images/" + (ref.empty() ? std::string("-") : percent_encode(ref.str(), "/:@")) + "/json";
-    const auto answer = co_await session->call(get(target), "look at image " + ref.str());
+    const auto answer = co_await session->call(get(image_path(ref) + "/json"), "look at image " + ref.str());
     if (!answer) {
         co_return answer.error();
     }
@@ -43,9 +76,10 @@ Task<Result<ImageDetails>> inspect_image(Session session, ImageRef ref) {
 Task<Status> pull_image(Session session, ImageRef ref, std::string platform, std::string registry_auth,
                         std::function<void(const PullProgress&)> on_progress) {
     const auto what = "pull image " + ref.str();
-    const auto [repository, tag] = split_reference(ref.str());
-    auto request = post("/images/create" +
-                        query_string({{"fromImage", repository}, {"tag", tag}, {"platform", platform}}));
+    if (const auto known = co_await session->negotiate(); !known) { // tells what engine it is
+        co_return known.error();
+    }
+    auto request = post(pull_path(*session, ref, platform));
     if (!registry_auth.empty()) {
         request.headers.emplace_back("X-Registry-Auth", registry_auth);
     }
@@ -54,7 +88,9 @@ Task<Status> pull_image(Session session, ImageRef ref, std::string platform, std
         co_return stream.error();
     }
     LineStream messages(std::move(*stream));
-    const auto silence = session->endpoint.limits.pull_silence;
+    // That call of Podman's says nothing while a layer comes.
+    const auto silence = is_podman_on_loopback(*session, ref.str()) ? std::chrono::hours(12)
+                                                                    : session->endpoint.limits.pull_silence;
     while (true) {
         const auto line = co_await with_timeout(
             messages.next(), silence,
@@ -78,6 +114,67 @@ Task<Status> pull_image(Session session, ImageRef ref, std::string platform, std
             on_progress(*progress);
         }
     }
+}
+
+Task<Result<std::unique_ptr<ByteSource>>> export_image(Session session, ImageRef ref) {
+    auto stream = co_await session->open(get(image_path(ref) + "/get"), "read image " + ref.str());
+    if (!stream) {
+        co_return stream.error();
+    }
+    std::unique_ptr<ByteSource> bytes = std::make_unique<StreamedBytes>(session, std::move(*stream));
+    co_return bytes;
+}
+
+Task<Status> import_image(Session session, std::string repository, std::string tag,
+                          std::span<const char> tar) {
+    const auto what = "import image " + repository;
+    auto request =
+        post("/images/create" + query_string({{"fromSrc", "-"}, {"repo", repository}, {"tag", tag}}));
+    request.content_type = "application/x-tar";
+    request.borrowed_body = tar;
+    const auto answer = co_await session->call(std::move(request), what);
+    if (!answer) {
+        co_return answer.error();
+    }
+    std::string id;
+    for (const auto& line : split(answer->body, '\n')) {
+        if (line.find('{') == std::string::npos) {
+            continue;
+        }
+        const auto message = decode_pull_message(line);
+        if (!message) {
+            auto error = message.error();
+            error.hint = engine_hint(error.message);
+            error.message = fmt::format("{}: {}", what, error.message);
+            co_return session->located(error);
+        }
+        id = message->layer.empty() ? id : message->layer;
+    }
+    if (session->podman() && !id.empty()) { // before 5.0 it forgets the name
+        co_return co_await tag_image(session, ImageRef(id), repository, tag);
+    }
+    co_return ok;
+}
+
+Task<Status> tag_image(Session session, ImageRef ref, std::string repository, std::string tag) {
+    const auto answer = co_await session->call(
+        post(image_path(ref) + "/tag" + query_string({{"repo", repository}, {"tag", tag}})),
+        fmt::format("name image {} {}:{}", ref.str(), repository, tag));
+    if (!answer) {
+        co_return answer.error();
+    }
+    co_return ok;
+}
+
+Task<Status> remove_image(Session session, ImageRef ref) {
+    HttpRequest request;
+    request.method = "DELETE";
+    request.target = image_path(ref);
+    const auto answer = co_await session->call(std::move(request), "remove image " + ref.str(), {404});
+    if (!answer) {
+        co_return answer.error();
+    }
+    co_return ok;
 }
 
 } // namespace dockdist::endpoints

@@ -73,3 +73,34 @@ TEST_CASE("pull: always brings images together that differ, on hosts with nodes 
     CHECK(result.errors.empty());
     CHECK(result.plan.pulls.empty());
 }
+
+TEST_CASE("with `image.from`, what lacks that image or has another is sent it, and nothing is pulled") {
+    auto spec = spec_of(3);
+    spec.image.from = "local";
+    auto observed = fresh(spec);
+    observed.hosts[1].image = other_image();
+    observed.hosts[2].image.reset();
+    auto with_source = context();
+    with_source.source = image();
+    const auto result = make_plan(spec, observed, with_source);
+    CHECK(result.errors.empty());
+    CHECK(result.plan.pulls.empty());
+    CHECK(to_text(result.plan, spec)
+              .starts_with("node-1  send image train:1 from local  # the host has another\n"
+                           "node-2  send image train:1 from local  # the host lacks it\n"));
+    with_source.pulled = true; // it went there, and is not the same
+    CHECK(make_plan(spec, observed, with_source).errors.size() == 1);
+}
+
+TEST_CASE("an image of another architecture is not sent") {
+    auto spec = spec_of(1);
+    spec.image.from = "local";
+    auto observed = fresh(spec);
+    observed.hosts[0].image.reset();
+    auto with_source = context();
+    with_source.source = image();
+    with_source.source->architecture = "arm64";
+    const auto result = make_plan(spec, observed, with_source);
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].message == "the image is for arm64, the host is x86_64");
+}

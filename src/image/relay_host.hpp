@@ -1,0 +1,64 @@
+// The image relay of one host, as the client sees it: its container, the talk with it, and the pull of the
+// host's engine from it.
+#pragma once
+
+#include "engine/exec_command.hpp"
+#include "image/image_spool.hpp"
+#include "plan/labels.hpp"
+#include "report/step.hpp"
+#include "wire/image_relay.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+struct RelaySetting {
+    std::string container{};     // name
+    Labels labels{};             // of the container
+    ImageRef image{};            // of the relay itself: "dockdist-relay:VERSION"
+    std::span<const char> tar{}; // what that image is made of where the host lacks it
+    std::string token{};         // 64 hex digits, known to the relays of this run
+    std::string address{};       // of the host, as its peers know it
+};
+
+class RelayHost {
+public:
+    RelayHost(ContainerEngine& engine, std::string host, RelaySetting setting, const ImageSpool& spool)
+        : engine_(engine), host_(std::move(host)), setting_(std::move(setting)), spool_(spool) {}
+
+    // Container and relay; then `listening` is known.
+    Task<Status> start();
+    const wire::RelayMessage& listening() const { return listening_; }
+    Task<Status> set_upstreams(std::vector<std::string> upstreams);
+
+    // Gives the relay what it asks the client for, until the relay has ended or end() was called.
+    Task<Status> serve();
+    // No more is wanted from the relay.
+    Task<void> end();
+
+    // Lets the engine pull from the relay, looks at what it has then, and gives it its name.
+    Task<Status> pull(const ImageRef& ref, const std::vector<std::string>& layers, Reporter& reporter);
+
+    // The container and the relay's image; safe whatever came of the rest.
+    Task<Status> remove();
+
+    const std::string& host() const { return host_; }
+
+private:
+    Task<Status> talk();
+    Task<Status> give(const wire::RelayMessage& wanted);
+
+    ContainerEngine& engine_;
+    std::string host_;
+    RelaySetting setting_;
+    const ImageSpool& spool_;
+    ContainerId container_{};
+    std::unique_ptr<ExecLines> lines_{};
+    wire::RelayMessage listening_{};
+    bool giving_ = false; // a write is under way
+    bool ended_ = false;
+};
+
+} // namespace dockdist

@@ -1,0 +1,100 @@
+#include "image/saved_image.hpp"
+
+#include "core/text.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace dockdist {
+namespace {
+
+Error malformed(const std::string& message) {
+    return {ErrorKind::protocol, "", "what the engine gave as an image is none: " + message, ""};
+}
+
+} // namespace
+
+Result<SaveManifest> parse_save_manifest(std::string_view json) {
+    const auto value = nlohmann::json::parse(json, nullptr, false);
+    if (!value.is_array() || value.size() != 1 || !value[0].is_object()) {
+        return malformed("manifest.json does not name one image");
+    }
+    const auto config = value[0].find("Config");
+    const auto layers = value[0].find("Layers");
+    if (config == value[0].end() || !config->is_string() || layers == value[0].end() || !layers->is_array()) {
+        return malformed("manifest.json has no Config or no Layers");
+    }
+    SaveManifest manifest{.config = config->get<std::string>()};
+    for (const auto& layer : *layers) {
+        if (!layer.is_string()) {
+            return malformed("manifest.json names a layer that is not a string");
+        }
+        manifest.layers.push_back(layer.get<std::string>());
+    }
+    return manifest;
+}
+
+Status check_layers(const SavedImage& image, std::string_view config) {
+    const auto value = nlohmann::json::parse(config, nullptr, false);
+    const auto* ids = &value;
+    for (const char* key : {"rootfs", "diff_ids"}) {
+        const auto found = ids->is_object() ? ids->find(key) : ids->end();
+        if (!ids->is_object() || found == ids->end()) {
+            return malformed("its configuration has no rootfs.diff_ids");
+        }
+        ids = &*found;
+    }
+    if (!ids->is_array() || ids->size() != image.layers.size()) {
+        return malformed("its configuration names another number of layers");
+    }
+    for (std::size_t i = 0; i < ids->size(); ++i) {
+        // A compressed layer's own digest stands nowhere in the configuration: the engine checks that one.
+        const auto& id = (*ids)[i];
+        if (!id.is_string() || (!image.layers[i].gzip && id.get<std::string>() != image.layers[i].digest)) {
+            return malformed("a layer is not what its configuration says");
+        }
+    }
+    return ok;
+}
+
+std::string image_manifest(const SavedImage& image, std::uint64_t config_size) {
+    auto layers = nlohmann::json::array();
+    for (const auto& layer : image.layers) {
+        layers.push_back({{"mediaType", layer.gzip ? "application/vnd.docker.image.rootfs.diff.tar.gzip"
+                                                   : "application/vnd.docker.image.rootfs.diff.tar"},
+                          {"size", layer.size},
+                          {"digest", layer.digest}});
+    }
+    return nlohmann::json{{"schemaVersion", 2},
+                          {"mediaType", manifest_media_type},
+                          {"config",
+                           {{"mediaType", "application/vnd.docker.container.image.v1+json"},
+                            {"size", config_size},
+                            {"digest", image.config.digest}}},
+                          {"layers", std::move(layers)}}
+        .dump();
+}
+
+std::string resolve_in_tar(std::string_view link, std::string_view target) {
+    std::vector<std::string> parts;
+    if (!target.starts_with('/')) {
+        parts = split(link, '/');
+        parts.pop_back();
+    }
+    for (const auto& part : split(target, '/')) {
+        if (part == "..") {
+            if (parts.empty()) {
+                return "";
+            }
+            parts.pop_back();
+        } else if (!part.empty() && part != ".") {
+            parts.push_back(part);
+        }
+    }
+    std::string path;
+    for (const auto& part : parts) {
+        path += (path.empty() ? "" : "/") + part;
+    }
+    return path;
+}
+
+} // namespace dockdist

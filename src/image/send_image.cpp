@@ -1,0 +1,221 @@
+#include "image/send_image.hpp"
+
+#include "async/cleanup.hpp"
+#include "async/run_all.hpp"
+#include "core/units.hpp"
+#include "image/tar_reader.hpp"
+#include "plan/plan.hpp"
+
+#include <fmt/format.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+
+namespace dockdist {
+namespace {
+
+std::string random_token() {
+    std::array<unsigned char, 32> bytes{};
+    if (::RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
+        throw std::runtime_error("no random numbers");
+    }
+    std::string token;
+    for (const auto byte : bytes) {
+        token += fmt::format("{:02x}", byte);
+    }
+    return token;
+}
+
+class Sending {
+public:
+    Sending(const ClusterSpec& spec, const Engines& engines, SendSetting setting, Reporter& reporter)
+        : spec_(spec), engines_(engines), setting_(std::move(setting)), reporter_(reporter) {}
+
+    Task<Errors> run() {
+        const auto program = tar_of_one({setting_.toolkit_tar.data(), setting_.toolkit_tar.size()},
+                                        "libexec/dockdist-init", "dockdist-init");
+        if (!program) {
+            co_return Errors{program.error()};
+        }
+        if (auto error = co_await read()) {
+            co_return Errors{*error};
+        }
+        make_relays(*program);
+        co_return co_await with_cleanup<Errors>(carry(), [this] { return clean_up(); });
+    }
+
+private:
+    Task<std::optional<Error>> read() {
+        Step step(reporter_, "image", setting_.source.name, "read " + setting_.ref.str());
+        auto spool =
+            co_await ImageSpool::fill(*setting_.source.engine, setting_.ref, [&](std::uint64_t bytes) {
+                step.progress("read " + setting_.ref.str(), bytes, std::nullopt);
+            });
+        if (!spool) {
+            step.failed(spool.error().message);
+            co_return spool.error();
+        }
+        spool_ = std::move(*spool);
+        step.finished("read");
+        co_return std::nullopt;
+    }
+
+    void make_relays(const std::string& program) {
+        const auto token = random_token();
+        for (const auto host : setting_.hosts) {
+            RelaySetting relay{.container = container_name(spec_.name, NodeName("relay." + setting_.attempt)),
+                               .labels = {{labels::cluster, spec_.name.str()},
+                                          {labels::role, "relay"},
+                                          {labels::attempt, setting_.attempt},
+                                          {labels::origin, setting_.origin}},
+                               .image = ImageRef("dockdist-relay:" + setting_.toolkit_version),
+                               .tar = program,
+                               .token = token,
+                               .address = spec_.hosts[host].address};
+            relays_.push_back(std::make_unique<RelayHost>(*engines_[host], spec_.hosts[host].name.str(),
+                                                          std::move(relay), *spool_));
+        }
+        failures_.resize(relays_.size());
+    }
+
+    void failed(std::size_t i, Error error) {
+        if (!failures_[i]) {
+            error.where = host_label(spec_.hosts[setting_.hosts[i]]);
+            failures_[i] = std::move(error);
+        }
+    }
+
+    Task<Errors> carry() {
+        std::vector<Task<Status>> starts;
+        for (const auto& relay : relays_) {
+            starts.push_back(relay->start());
+        }
+        note(co_await run_all(std::move(starts)));
+        std::vector<std::string> addresses;
+        for (std::size_t i = 0; i < relays_.size(); ++i) {
+            const auto& listening = relays_[i]->listening();
+            addresses.push_back(failures_[i] || listening.peer_port == 0
+                                    ? ""
+                                    : fmt::format("{} {}", listening.address, listening.peer_port));
+        }
+        auto chain = plan_chain(addresses);
+        std::vector<Task<Status>> work;
+        for (std::size_t i = 0; i < relays_.size(); ++i) {
+            if (!failures_[i]) {
+                work.push_back(serve(i));
+            }
+        }
+        work.push_back(pull_on_all(std::move(chain)));
+        co_await run_all(std::move(work));
+        Errors errors;
+        for (auto& failure : failures_) {
+            if (failure) {
+                errors.push_back(std::move(*failure));
+            }
+        }
+        co_return errors;
+    }
+
+    void note(const std::vector<Status>& results) {
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            if (!results[i]) {
+                failed(i, results[i].error());
+            }
+        }
+    }
+
+    // What breaks here breaks the host's pull as well, which tells it better.
+    Task<Status> serve(std::size_t i) { co_return co_await relays_[i]->serve(); }
+
+    Task<Status> pull_on_all(std::vector<std::vector<std::string>> chain) {
+        std::vector<Task<Status>> pulls;
+        for (std::size_t i = 0; i < relays_.size(); ++i) {
+            pulls.push_back(pull_on(i, std::move(chain[i])));
+        }
+        note(co_await run_all(std::move(pulls)));
+        // Only now: those behind read from those before.
+        std::vector<Task<Status>> ends;
+        for (const auto& relay : relays_) {
+            ends.push_back(end(*relay));
+        }
+        co_await run_all(std::move(ends));
+        co_return ok;
+    }
+
+    Task<Status> pull_on(std::size_t i, std::vector<std::string> upstreams) {
+        if (failures_[i]) {
+            co_return ok;
+        }
+        if (const auto told = co_await relays_[i]->set_upstreams(std::move(upstreams)); !told) {
+            co_return told;
+        }
+        co_return co_await relays_[i]->pull(setting_.ref, setting_.source.image.layers, reporter_);
+    }
+
+    static Task<Status> end(RelayHost& relay) {
+        co_await relay.end();
+        co_return ok;
+    }
+
+    Task<void> clean_up() {
+        std::vector<Task<Status>> removals;
+        for (const auto& relay : relays_) {
+            removals.push_back(relay->remove());
+        }
+        co_await run_all(std::move(removals)); // what stays of a host that is gone bears our labels: down's
+    }
+
+    const ClusterSpec& spec_;
+    const Engines& engines_;
+    SendSetting setting_;
+    Reporter& reporter_;
+    std::unique_ptr<ImageSpool> spool_{};
+    std::vector<std::unique_ptr<RelayHost>> relays_{};
+    std::vector<std::optional<Error>> failures_{};
+};
+
+} // namespace
+
+Task<Errors> send_image(const ClusterSpec& spec, const Engines& engines, SendSetting setting,
+                        Reporter& reporter) {
+    const auto begin = std::chrono::steady_clock::now();
+    reporter.on({.kind = Event::Kind::phase_started, .phase = "image"});
+    Sending sending(spec, engines, std::move(setting), reporter);
+    auto errors = co_await sending.run();
+    reporter.on({.kind = Event::Kind::phase_finished,
+                 .phase = "image",
+                 .elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(
+                     std::chrono::steady_clock::now() - begin)});
+    co_return errors;
+}
+
+std::vector<std::vector<std::string>> plan_chain(const std::vector<std::string>& addresses) {
+    constexpr std::size_t most = 3;
+    std::vector<std::vector<std::string>> chain;
+    std::vector<std::string> before; // nearest first
+    for (const auto& address : addresses) {
+        chain.emplace_back(before.begin(),
+                           before.begin() + static_cast<std::ptrdiff_t>(std::min(most, before.size())));
+        if (!address.empty()) {
+            before.insert(before.begin(), address);
+        }
+    }
+    return chain;
+}
+
+Task<Result<ImageSource>> find_image_source(ContainerEngine& engine, std::string name, ImageRef ref) {
+    auto image = co_await engine.inspect_image(ref);
+    if (!image) {
+        auto error = image.error();
+        error.where = name;
+        if (error.kind == ErrorKind::not_found) {
+            error.message = "the image " + ref.str() + " is not there";
+            error.hint = "build or pull it there, or name another source (`image.from`, --from)";
+        }
+        co_return error;
+    }
+    co_return ImageSource{.engine = &engine, .name = std::move(name), .image = std::move(*image)};
+}
+
+} // namespace dockdist

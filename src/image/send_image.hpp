@@ -1,0 +1,43 @@
+// An image from one engine to hosts, with no registry: this machine reads it once and gives it to the first
+// host; each host hands it on to the next while it arrives, and its engine pulls it from there. A host that
+// drops out is passed over. Engines fetch no layer that they have from an earlier time, and take nothing
+// whose digest is wrong.
+#pragma once
+
+#include "image/relay_host.hpp"
+#include "observe/observe.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+struct ImageSource {
+    ContainerEngine* engine = nullptr;
+    std::string name{}; // "this machine", or a host's name
+    ImageDetails image{};
+};
+
+struct SendSetting {
+    ImageRef ref{};
+    ImageSource source{};
+    std::vector<std::size_t> hosts{};    // to these, in this order
+    std::span<const char> toolkit_tar{}; // dockdist-init is taken out of it
+    std::string toolkit_version{};
+    std::string attempt{}; // unique to this run
+    std::string origin{};  // USER@MACHINE:FILE
+};
+
+// Errors name their hosts; the others have the image then. Nothing is left on a host but the image.
+Task<Errors> send_image(const ClusterSpec& spec, const Engines& engines, SendSetting setting,
+                        Reporter& reporter);
+
+// Whom each relay asks, nearest first: at most three before it that others can reach. The client is asked
+// when none of them answers. `addresses[i]` is "ADDRESS PORT" of the i-th relay, empty when it has none.
+std::vector<std::vector<std::string>> plan_chain(const std::vector<std::string>& addresses);
+
+// Looks at the image where it is to come from. Errors: not_found, with what to do.
+Task<Result<ImageSource>> find_image_source(ContainerEngine& engine, std::string name, ImageRef ref);
+
+} // namespace dockdist

@@ -1,0 +1,185 @@
+#include "image/tar_reader.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <unistd.h>
+#include <vector>
+
+namespace dockdist {
+namespace {
+
+struct Free {
+    void operator()(archive* a) const { ::archive_free(a); }
+    void operator()(EVP_MD_CTX* c) const { ::EVP_MD_CTX_free(c); }
+};
+using Archive = std::unique_ptr<archive, Free>;
+
+class Sha256 {
+public:
+    Sha256() { ::EVP_DigestInit_ex(context_.get(), ::EVP_sha256(), nullptr); }
+    void add(const void* bytes, std::size_t size) { ::EVP_DigestUpdate(context_.get(), bytes, size); }
+    std::string digest() {
+        std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+        unsigned size = 0;
+        ::EVP_DigestFinal_ex(context_.get(), bytes.data(), &size);
+        std::string text = "sha256:";
+        for (unsigned i = 0; i < size; ++i) {
+            text += fmt::format("{:02x}", bytes.at(i));
+        }
+        return text;
+    }
+
+private:
+    std::unique_ptr<EVP_MD_CTX, Free> context_{::EVP_MD_CTX_new()};
+};
+
+Error no_tar(archive* from) {
+    const char* why = ::archive_error_string(from);
+    return {ErrorKind::protocol, "",
+            fmt::format("the image's tar cannot be read: {}", why == nullptr ? "it is cut short" : why),
+            "was the connection to that engine cut? run the command again"};
+}
+
+Error disk(const std::filesystem::path& path, int why) {
+    return {ErrorKind::internal, path.string(), fmt::format("cannot keep a layer: {}", std::strerror(why)),
+            "free disk space on this machine, or set TMPDIR to a folder with room for the image"};
+}
+
+Status write_all(int fd, const char* bytes, std::size_t size, const std::filesystem::path& path) {
+    while (size > 0) {
+        const auto count = ::write(fd, bytes, size);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return disk(path, errno);
+        }
+        bytes += count;
+        size -= static_cast<std::size_t>(count);
+    }
+    return ok;
+}
+
+Result<SavedBlob> keep(archive* from, const std::filesystem::path& path) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return disk(path, errno);
+    }
+    const std::unique_ptr<const int, void (*)(const int*)> closing(
+        &fd, [](const int* number) { ::close(*number); });
+    Sha256 hash;
+    SavedBlob blob{.path = path.string()};
+    std::vector<char> buffer(1 << 20);
+    while (true) {
+        const auto count = ::archive_read_data(from, buffer.data(), buffer.size());
+        if (count < 0) {
+            return no_tar(from);
+        }
+        if (count == 0) {
+            break;
+        }
+        const auto size = static_cast<std::size_t>(count);
+        if (blob.size == 0 && size > 1) {
+            blob.gzip = buffer[0] == '\x1f' && buffer[1] == '\x8b';
+        }
+        hash.add(buffer.data(), size);
+        if (const auto written = write_all(fd, buffer.data(), size, path); !written) {
+            return written.error();
+        }
+        blob.size += size;
+    }
+    blob.digest = hash.digest();
+    return blob;
+}
+
+} // namespace
+
+Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::filesystem::path& folder) {
+    const Archive tar(::archive_read_new());
+    ::archive_read_support_format_tar(tar.get());
+    if (::archive_read_open_fd(tar.get(), from, 1 << 20) != ARCHIVE_OK) {
+        return no_tar(tar.get());
+    }
+    std::map<std::string, SavedBlob> files;
+    std::map<std::string, std::string> links;
+    archive_entry* entry = nullptr;
+    int code = ARCHIVE_OK;
+    while ((code = ::archive_read_next_header(tar.get(), &entry)) == ARCHIVE_OK || code == ARCHIVE_WARN) {
+        const char* name = ::archive_entry_pathname(entry);
+        if (name == nullptr) {
+            continue;
+        }
+        if (const char* target = ::archive_entry_hardlink(entry); target != nullptr) {
+            links[name] = target;
+        } else if (const char* symbolic = ::archive_entry_symlink(entry); symbolic != nullptr) {
+            links[name] = resolve_in_tar(name, symbolic);
+        } else if (::archive_entry_filetype(entry) == AE_IFREG) {
+            auto blob = keep(tar.get(), folder / std::to_string(files.size()));
+            if (!blob) {
+                return blob.error();
+            }
+            files.try_emplace(name, std::move(*blob));
+        }
+    }
+    if (code != ARCHIVE_EOF) {
+        return no_tar(tar.get());
+    }
+    for (const auto& [name, target] : links) {
+        if (const auto found = files.find(target); found != files.end()) {
+            files.try_emplace(name, found->second);
+        }
+    }
+    return files;
+}
+
+Result<std::string> tar_of_one(std::string_view tar, const std::string& name, const std::string& new_name) {
+    const Archive reader(::archive_read_new());
+    ::archive_read_support_format_tar(reader.get());
+    Error missing{ErrorKind::internal, "", "the toolkit has no " + name, ""};
+    if (::archive_read_open_memory(reader.get(), tar.data(), tar.size()) != ARCHIVE_OK) {
+        return missing;
+    }
+    archive_entry* entry = nullptr;
+    while (::archive_read_next_header(reader.get(), &entry) == ARCHIVE_OK) {
+        if (::archive_entry_pathname(entry) != name) {
+            continue;
+        }
+        std::vector<char> content(static_cast<std::size_t>(::archive_entry_size(entry)));
+        if (::archive_read_data(reader.get(), content.data(), content.size()) !=
+            static_cast<la_ssize_t>(content.size())) {
+            return missing;
+        }
+        std::string bytes(content.size() + (64U << 10U), '\0');
+        std::size_t used = 0;
+        const Archive writer(::archive_write_new());
+        ::archive_write_set_format_ustar(writer.get());
+        if (::archive_write_open_memory(writer.get(), bytes.data(), bytes.size(), &used) != ARCHIVE_OK) {
+            return missing;
+        }
+        ::archive_entry_set_pathname(entry, new_name.c_str());
+        if (::archive_write_header(writer.get(), entry) != ARCHIVE_OK ||
+            ::archive_write_data(writer.get(), content.data(), content.size()) < 0 ||
+            ::archive_write_close(writer.get()) != ARCHIVE_OK) {
+            return missing;
+        }
+        bytes.resize(used);
+        return bytes;
+    }
+    return missing;
+}
+
+std::string sha256_of(std::string_view bytes) {
+    Sha256 hash;
+    hash.add(bytes.data(), bytes.size());
+    return hash.digest();
+}
+
+} // namespace dockdist

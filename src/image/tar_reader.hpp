@@ -1,0 +1,23 @@
+// Takes a tar apart while it comes: each file goes to a file of its own, with its digest.
+#pragma once
+
+#include "core/result.hpp"
+#include "image/saved_image.hpp"
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace dockdist {
+
+// Reads a tar from a descriptor to its end, and writes each regular file to `folder`/N: no name in the tar
+// becomes a path. The result is by name in the tar; links are there under their own names. Blocks.
+// Errors: protocol (no tar), internal (the disk).
+Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::filesystem::path& folder);
+
+// A tar of one executable file, taken out of another tar (in memory) and given another name.
+Result<std::string> tar_of_one(std::string_view tar, const std::string& name, const std::string& new_name);
+
+std::string sha256_of(std::string_view bytes); // "sha256:…"
+
+} // namespace dockdist

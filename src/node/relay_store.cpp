@@ -1,0 +1,163 @@
+// OpenSSL's own words for a hash alone: its newer ones bring a megabyte of providers into a static program.
+#define OPENSSL_SUPPRESS_DEPRECATED
+
+#include "node/relay_store.hpp"
+
+#include "node/os.hpp"
+
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+
+struct RelayStore::Blob {
+    std::int64_t size = 0;
+    std::int64_t have = 0;
+    int round = 0;
+    bool fetched = false; // somebody is at it
+    bool whole = false;
+    Fd file{};
+    SHA256_CTX hash{};
+};
+
+namespace {
+
+std::string digest_of(SHA256_CTX& hash) {
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> bytes{};
+    ::SHA256_Final(bytes.data(), &hash);
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text = "sha256:";
+    for (const auto byte : bytes) {
+        text += digits[byte >> 4U];
+        text += digits[byte & 15U];
+    }
+    return text;
+}
+
+Status write_at(int fd, std::string_view bytes, std::int64_t offset) {
+    while (!bytes.empty()) {
+        const auto count = ::pwrite(fd, bytes.data(), bytes.size(), offset);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return system_error("keep a layer", errno);
+        }
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+        offset += count;
+    }
+    return ok;
+}
+
+} // namespace
+
+RelayStore::RelayStore(std::string folder, const std::vector<wire::RelayBlob>& blobs) {
+    for (const auto& each : blobs) {
+        auto made = std::make_unique<Blob>();
+        made->size = each.size;
+        const auto path = folder + "/" + each.digest.substr(7);
+        made->file = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+        ::SHA256_Init(&made->hash);
+        blobs_[each.digest] = std::move(made);
+    }
+}
+
+RelayStore::~RelayStore() = default;
+
+RelayStore::Blob& RelayStore::blob(const std::string& digest) const {
+    return *blobs_.at(digest);
+}
+
+std::int64_t RelayStore::size(const std::string& digest) const {
+    return blob(digest).size;
+}
+
+bool RelayStore::claim(const std::string& digest) {
+    const std::lock_guard lock(mutex_);
+    auto& each = blob(digest);
+    if (each.fetched || each.whole) {
+        return false;
+    }
+    each.fetched = true;
+    return true;
+}
+
+void RelayStore::give_up(const std::string& digest) {
+    const std::lock_guard lock(mutex_);
+    blob(digest).fetched = false;
+    changed_.notify_all();
+}
+
+std::int64_t RelayStore::have(const std::string& digest) const {
+    const std::lock_guard lock(mutex_);
+    return blob(digest).have;
+}
+
+bool RelayStore::whole(const std::string& digest) const {
+    const std::lock_guard lock(mutex_);
+    return blob(digest).whole;
+}
+
+int RelayStore::round(const std::string& digest) const {
+    const std::lock_guard lock(mutex_);
+    return blob(digest).round;
+}
+
+Status RelayStore::append(const std::string& digest, std::string_view bytes) {
+    auto& each = blob(digest); // of its fetcher alone, but for have, whole and round
+    if (static_cast<std::int64_t>(bytes.size()) > each.size - each.have) {
+        return Error{ErrorKind::protocol, "", "more came of " + digest + " than there is", ""};
+    }
+    if (const auto written = write_at(each.file.get(), bytes, each.have); !written) {
+        return written;
+    }
+    ::SHA256_Update(&each.hash, bytes.data(), bytes.size());
+    const std::lock_guard lock(mutex_);
+    each.have += static_cast<std::int64_t>(bytes.size());
+    changed_.notify_all();
+    if (each.have < each.size) {
+        return ok;
+    }
+    if (digest_of(each.hash) == digest) {
+        each.whole = true;
+        return ok;
+    }
+    ::SHA256_Init(&each.hash);
+    each.have = 0;
+    ++each.round;
+    return Error{ErrorKind::protocol, "", "what came of " + digest + " is not what its digest says", ""};
+}
+
+void RelayStore::wait(const std::string& digest, std::int64_t from) {
+    std::unique_lock lock(mutex_);
+    const auto& each = blob(digest);
+    changed_.wait(lock, [&] { return each.have > from || each.whole || !each.fetched; });
+}
+
+std::string RelayStore::read(const std::string& digest, std::int64_t offset, std::size_t limit, int round) {
+    std::int64_t until = 0;
+    auto& each = blob(digest);
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(
+            lock, [&] { return each.round != round || each.have > offset || each.whole || !each.fetched; });
+        if (each.round != round) {
+            return "";
+        }
+        until = each.have;
+    }
+    if (until <= offset) {
+        return "";
+    }
+    std::string bytes(std::min(limit, static_cast<std::size_t>(until - offset)), '\0');
+    const auto count = ::pread(each.file.get(), bytes.data(), bytes.size(), offset);
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    return bytes;
+}
+
+} // namespace dockdist::node

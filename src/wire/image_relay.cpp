@@ -1,0 +1,169 @@
+#include "wire/image_relay.hpp"
+
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+
+namespace dockdist::wire {
+namespace {
+
+constexpr std::int64_t largest_piece = 16 << 20;
+
+Error malformed(std::string_view what, std::string message) {
+    return {ErrorKind::protocol, "", std::string(what) + ": " + std::move(message), ""};
+}
+
+} // namespace
+
+bool is_sha256_digest(std::string_view text) {
+    return text.size() == 71 && text.starts_with("sha256:") &&
+           std::ranges::all_of(text.substr(7),
+                               [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+std::string to_line(const RelayRequest& request) {
+    auto blobs = nlohmann::json::array();
+    for (const auto& blob : request.blobs) {
+        blobs.push_back({{"digest", blob.digest}, {"size", blob.size}});
+    }
+    return dump({{"token", request.token},
+                 {"address", request.address},
+                 {"manifest", request.manifest},
+                 {"media_type", request.media_type},
+                 {"blobs", std::move(blobs)}}) +
+           "\n";
+}
+
+std::string to_line(const RelayMessage& message) {
+    if (message.type == RelayMessage::Type::want) {
+        return dump({{"type", "want"}, {"digest", message.digest}, {"offset", message.offset}}) + "\n";
+    }
+    return dump({{"type", "listening"},
+                 {"engine_port", message.engine_port},
+                 {"address", message.address},
+                 {"peer_port", message.peer_port}}) +
+           "\n";
+}
+
+std::string to_line(const RelayPiece& piece) {
+    return dump({{"digest", piece.digest}, {"length", piece.length}}) + "\n";
+}
+
+std::string upstreams_line(const std::vector<std::string>& upstreams) {
+    return dump({{"upstreams", upstreams}}) + "\n";
+}
+
+Result<RelayRequest> parse_relay_request(std::string_view line) {
+    constexpr std::string_view what = "the relay's request";
+    const auto object = parse_object(line, what);
+    if (!object) {
+        return object.error();
+    }
+    ObjectReader reader(*object, what);
+    RelayRequest request;
+    for (const char* key : {"token", "manifest", "blobs"}) {
+        reader.require(key);
+    }
+    reader.read("token", request.token);
+    reader.read("address", request.address);
+    reader.read("manifest", request.manifest);
+    reader.read("media_type", request.media_type);
+    if (const auto* blobs = reader.array("blobs")) {
+        for (const auto& each : *blobs) {
+            if (!each.is_object()) {
+                return malformed(what, "a blob is not an object");
+            }
+            ObjectReader fields(each, what);
+            RelayBlob blob;
+            fields.read("digest", blob.digest);
+            fields.read("size", blob.size);
+            if (fields.failed()) {
+                return fields.error();
+            }
+            if (!is_sha256_digest(blob.digest) || blob.size < 0) {
+                return malformed(what, "a blob has no digest or no size");
+            }
+            request.blobs.push_back(std::move(blob));
+        }
+    }
+    if (reader.failed()) {
+        return reader.error();
+    }
+    if (request.token.empty()) {
+        return malformed(what, "the token is empty");
+    }
+    return request;
+}
+
+Result<RelayMessage> parse_relay_message(std::string_view line) {
+    constexpr std::string_view what = "the relay's message";
+    const auto object = parse_object(line, what);
+    if (!object) {
+        return object.error();
+    }
+    ObjectReader reader(*object, what);
+    RelayMessage message;
+    std::string type;
+    reader.read("type", type);
+    reader.read("engine_port", message.engine_port);
+    reader.read("address", message.address);
+    reader.read("peer_port", message.peer_port);
+    reader.read("digest", message.digest);
+    reader.read("offset", message.offset);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    const auto is_port = [](int port) { return port >= 0 && port <= 65535; };
+    if (type == "listening" && message.engine_port > 0 && is_port(message.engine_port) &&
+        is_port(message.peer_port)) {
+        return message;
+    }
+    if (type == "want" && is_sha256_digest(message.digest) && message.offset >= 0) {
+        message.type = RelayMessage::Type::want;
+        return message;
+    }
+    return malformed(what, "neither where it listens nor what it wants");
+}
+
+Result<RelayPiece> parse_relay_piece(std::string_view line) {
+    constexpr std::string_view what = "a piece of a blob";
+    const auto object = parse_object(line, what);
+    if (!object) {
+        return object.error();
+    }
+    ObjectReader reader(*object, what);
+    RelayPiece piece;
+    reader.read("digest", piece.digest);
+    reader.read("length", piece.length);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    if (!is_sha256_digest(piece.digest) || piece.length < 0 || piece.length > largest_piece) {
+        return malformed(what, "no digest, or a length out of bounds");
+    }
+    return piece;
+}
+
+Result<std::vector<std::string>> parse_upstreams(std::string_view line) {
+    constexpr std::string_view what = "the relay's upstreams";
+    const auto object = parse_object(line, what);
+    if (!object) {
+        return object.error();
+    }
+    ObjectReader reader(*object, what);
+    std::vector<std::string> upstreams;
+    if (const auto* list = reader.array("upstreams")) {
+        for (const auto& each : *list) {
+            if (!each.is_string()) {
+                return malformed(what, "one is not a string");
+            }
+            upstreams.push_back(each.get<std::string>());
+        }
+    }
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return upstreams;
+}
+
+} // namespace dockdist::wire

@@ -1,0 +1,95 @@
+"""An image to N hosts over links of 100 Mbit, from this machine's engine: the lab's own, outside its hosts."""
+
+import contextlib
+import os
+import subprocess
+import time
+
+SIZE = 64 << 20  # bytes, in LAYERS layers that no compression makes smaller
+LAYERS = 8
+RATE = 100_000_000 / 8  # bytes a second
+NAME = "dockdist-bench/image:1"
+SHAPE = "tbf rate 100mbit burst 128kb latency 200ms"
+
+
+def docker(lab, *arguments, input=None):
+    command = ["docker", "--host", lab.env["LAB_DOCKER_HOST"], *arguments]
+    return subprocess.run(command, check=True, input=input, capture_output=True).stdout
+
+
+def link_of(lab):
+    """This machine's end of the lab's network."""
+    shown = subprocess.run(["ip", "-4", "-o", "address"], check=True, capture_output=True, text=True).stdout
+    return next(line.split()[1] for line in shown.splitlines() if lab.env["LAB_MACHINE_ADDRESS"] + "/" in line)
+
+
+@contextlib.contextmanager
+def slow_links(lab):
+    link = link_of(lab)
+    try:
+        subprocess.run(["tc", "qdisc", "replace", "dev", link, "root", *SHAPE.split()], check=True)
+        for host in range(1, lab.count + 1):
+            lab.script("exec", str(host), "tc", "qdisc", "replace", "dev", "eth0", "root", *SHAPE.split())
+        yield
+    finally:
+        subprocess.run(["tc", "qdisc", "del", "dev", link, "root"], capture_output=True)
+        for host in range(1, lab.count + 1):
+            subprocess.run(lab.command("exec", str(host), "tc", "qdisc", "del", "dev", "eth0", "root"), capture_output=True)
+
+
+@contextlib.contextmanager
+def image(lab):
+    """Made anew: no engine has seen its layers."""
+    import io
+    import tarfile
+
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as tar:
+        lines = ["FROM scratch"]
+        for i in range(LAYERS):
+            entry = tarfile.TarInfo(f"blob{i}")
+            entry.size = SIZE // LAYERS
+            tar.addfile(entry, io.BytesIO(os.urandom(entry.size)))
+            lines.append(f"ADD blob{i} /")
+        text = "\n".join(lines).encode()
+        entry = tarfile.TarInfo("Dockerfile")
+        entry.size = len(text)
+        tar.addfile(entry, io.BytesIO(text))
+    docker(lab, "build", "--tag", NAME, "-", input=context.getvalue())
+    try:
+        yield
+    finally:
+        docker(lab, "rmi", "--force", NAME)
+        forget(lab)
+
+
+def forget(lab):
+    for engine in lab.engines:
+        engine.call("DELETE", f"/v1.40/images/{NAME}?force=1")
+
+
+def seconds(work):
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def push(lab, c, hosts):
+    c.write(hosts=hosts, image=NAME)
+    return seconds(lambda: c.run("image", "push", "--from", "local", DOCKER_HOST=lab.env["LAB_DOCKER_HOST"], timeout=300))
+
+
+def save_and_load(lab, hosts):
+    """`docker save | docker load` to every host at once, as a careful person's script would."""
+
+    def all_at_once():
+        running = []
+        for i in range(hosts):
+            save = subprocess.Popen(["docker", "--host", lab.env["LAB_DOCKER_HOST"], "save", NAME], stdout=subprocess.PIPE)
+            load = subprocess.Popen(["docker", "--host", f"tcp://{lab.addresses[i]}:2375", "load", "--quiet"], stdin=save.stdout,
+                                    stdout=subprocess.DEVNULL)
+            save.stdout.close()
+            running += [save, load]
+        assert all(process.wait(300) == 0 for process in running)
+
+    return seconds(all_at_once)

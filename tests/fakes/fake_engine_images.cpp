@@ -1,0 +1,63 @@
+#include "fakes/fake_engine.hpp"
+
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+class TextSource final : public ByteSource {
+public:
+    explicit TextSource(std::string text) : text_(std::move(text)) {}
+    Task<Result<std::string>> read() override {
+        constexpr std::size_t piece = 1000;
+        std::string bytes = text_.substr(0, piece);
+        text_.erase(0, bytes.size());
+        co_return bytes;
+    }
+
+private:
+    std::string text_;
+};
+
+} // namespace
+
+Task<Result<std::unique_ptr<ByteSource>>> FakeEngine::export_image(ImageRef ref) {
+    const auto begun = co_await begin("export_image " + ref.str());
+    if (!begun) {
+        co_return begun.error();
+    }
+    const auto found = exports.find(ref.str());
+    if (found == exports.end()) {
+        co_return error(ErrorKind::not_found, "No such image: " + ref.str());
+    }
+    std::unique_ptr<ByteSource> source = std::make_unique<TextSource>(found->second);
+    co_return source;
+}
+
+Task<Status> FakeEngine::import_image(std::string repository, std::string tag, std::span<const char>) {
+    const auto name = repository + ":" + tag;
+    const auto begun = co_await begin("import_image " + name);
+    if (begun) {
+        add_image(name);
+    }
+    co_return begun;
+}
+
+Task<Status> FakeEngine::tag_image(ImageRef ref, std::string repository, std::string tag) {
+    const auto name = repository + ":" + tag;
+    const auto begun = co_await begin("tag_image " + ref.str() + " " + name);
+    if (begun) {
+        images[name] = images[ref.str()];
+    }
+    co_return begun;
+}
+
+Task<Status> FakeEngine::remove_image(ImageRef ref) {
+    const auto begun = co_await begin("remove_image " + ref.str());
+    if (begun) {
+        images.erase(ref.str());
+    }
+    co_return begun;
+}
+
+} // namespace dockdist

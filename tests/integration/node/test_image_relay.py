@@ -1,0 +1,152 @@
+"""Image relays on loopback: a chain of the real program, with engines played by urllib and the client by this file."""
+
+import base64
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import unittest
+import urllib.error
+import urllib.request
+
+PROGRAM = os.environ.get("DOCKDIST_INIT_UNDER_TEST", "dockdist-init-under-test")
+PIECE = 256 * 1024
+
+
+def digest_of(data):
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+class Relay:
+    def __init__(self, blobs):
+        self.blobs, self.wants, self.gate, self.damage = blobs, [], None, False
+        self.root = tempfile.mkdtemp(prefix="dockdist-relay-")
+        self.process = subprocess.Popen([PROGRAM, "image-relay"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**os.environ, "DOCKDIST_TEST_ROOT": self.root})
+        self.say({"token": "t0ken", "address": "127.0.0.1", "manifest": '{"schemaVersion":2}', "media_type": "application/x",
+                  "blobs": [{"digest": digest, "size": len(data)} for digest, data in blobs.items()]})
+        self.listening = json.loads(self.process.stdout.readline())
+        self.client = threading.Thread(target=self.serve, daemon=True)
+        self.client.start()
+
+    @property
+    def address(self):
+        return f"{self.listening['address']} {self.listening['peer_port']}"
+
+    def say(self, line, data=b""):
+        self.process.stdin.write(json.dumps(line).encode() + b"\n" + data)
+        self.process.stdin.flush()
+
+    def upstreams(self, *relays):
+        self.say({"upstreams": [relay.address for relay in relays]})
+
+    def serve(self):
+        """The client's part: gives what the relay wants; with a gate, a piece only when the gate is passed."""
+        for line in self.process.stdout:
+            wanted = json.loads(line)
+            self.wants.append(wanted["digest"])
+            data = self.blobs[wanted["digest"]][wanted["offset"]:]
+            with contextlib.suppress(OSError, ValueError):
+                for begin in range(0, len(data), PIECE):
+                    if self.gate:
+                        self.gate.acquire()
+                    piece = data[begin:begin + PIECE]
+                    piece = bytes(len(piece)) if self.damage else piece
+                    self.say({"digest": wanted["digest"], "length": len(piece)}, piece)
+
+    def open(self, path, token="t0ken", port="engine_port"):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.listening[port]}{path}")
+        if token:
+            request.add_header("Authorization", "Basic " + base64.b64encode(f"dockdist:{token}".encode()).decode())
+        return urllib.request.urlopen(request, timeout=30)
+
+    def blob(self, digest):
+        with self.open(f"/v2/dockdist/image/blobs/{digest}") as answer:
+            return answer.read()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+class ImageRelay(unittest.TestCase):
+    def relays(self, count, *contents):
+        self.data = contents
+        self.digests = [digest_of(data) for data in contents]
+        made = [Relay(dict(zip(self.digests, contents))) for _ in range(count)]
+        for relay in made:
+            self.addCleanup(relay.end)
+        for i, relay in enumerate(made):
+            relay.upstreams(*reversed(made[:i]))
+        return made
+
+    def test_blobs_go_down_the_chain_and_are_asked_of_the_client_once(self):
+        relays = self.relays(4, os.urandom(5 << 20), os.urandom(300))
+        for relay in reversed(relays):
+            self.assertEqual([relay.blob(digest) for digest in self.digests], list(self.data))
+        self.assertEqual([sorted(relay.wants) for relay in relays], [sorted(self.digests), [], [], []])
+
+    def test_what_no_engine_asks_for_is_fetched_from_nowhere(self):
+        first, second = self.relays(2, os.urandom(1000), os.urandom(2000))
+        second.blob(self.digests[0])
+        self.assertEqual(first.wants, [self.digests[0]])
+
+    def test_a_relay_that_dies_in_the_middle_is_passed_over(self):
+        first, second, third = self.relays(3, os.urandom(8 * PIECE))
+        first.gate = threading.Semaphore(2)
+        with third.open(f"/v2/dockdist/image/blobs/{self.digests[0]}") as answer:
+            begin = answer.read(PIECE)  # it is under way through the second
+            second.process.kill()
+            first.gate.release(100)
+            self.assertEqual(begin + answer.read(), self.data[0])
+        self.assertEqual((len(first.wants), third.wants), (1, []))
+
+    def test_without_any_relay_before_it_the_client_is_asked_where_it_stopped(self):
+        first, second = self.relays(2, os.urandom(8 * PIECE))
+        first.gate = threading.Semaphore(2)
+        with second.open(f"/v2/dockdist/image/blobs/{self.digests[0]}") as answer:
+            begin = answer.read(PIECE)
+            first.process.kill()
+            self.assertEqual(begin + answer.read(), self.data[0])
+        self.assertEqual(second.wants, self.digests)
+
+    def test_damaged_bytes_are_passed_to_nobody_as_whole(self):
+        (relay,) = self.relays(1, os.urandom(4 * PIECE))
+        relay.damage = True
+        with self.assertRaises(http.client.IncompleteRead):
+            relay.blob(self.digests[0])
+        with self.assertRaises((http.client.HTTPException, OSError)):
+            relay.blob(self.digests[0])  # nor later
+
+    def test_both_ports_ask_for_the_login(self):
+        (relay,) = self.relays(1, b"x")
+        for port in ("engine_port", "peer_port"):
+            for token in (None, "other", "t0ke", "t0kenn"):
+                with self.assertRaises(urllib.error.HTTPError) as refused:
+                    relay.open(f"/v2/dockdist/image/blobs/{self.digests[0]}", token, port)
+                self.assertEqual(refused.exception.code, 401)
+        self.assertEqual(relay.open("/v2/").read(), b"{}")
+        with relay.open("/v2/dockdist/image/manifests/sha256:00") as answer:
+            self.assertEqual((answer.read(), answer.headers["Content-Type"]), (b'{"schemaVersion":2}', "application/x"))
+        for path in ("/v2/x/blobs/sha256:00", "/v2/x/blobs/../../etc/passwd", "/etc/passwd"):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                relay.open(path)
+            self.assertEqual(refused.exception.code, 404)
+
+    def test_it_ends_when_the_client_does(self):
+        (relay,) = self.relays(1, b"x")
+        relay.process.stdin.close()
+        self.assertEqual(relay.process.wait(20), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,146 @@
+#include "fakes/fake_engine.hpp"
+#include "image/image_spool.hpp"
+#include "image/send_image.hpp"
+#include "image/tar_reader.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <boost/asio/io_context.hpp>
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+using namespace dockdist;
+
+namespace {
+
+// A tar in memory, entry by entry.
+class TarText {
+public:
+    TarText() : archive_(::archive_write_new()), bytes_(1 << 20, '\0') {
+        ::archive_write_set_format_ustar(archive_);
+        ::archive_write_open_memory(archive_, bytes_.data(), bytes_.size(), &used_);
+    }
+    ~TarText() { ::archive_write_free(archive_); }
+    TarText(const TarText&) = delete;
+    TarText& operator=(const TarText&) = delete;
+
+    TarText& file(const char* name, const std::string& content) { return add(name, AE_IFREG, content, ""); }
+    TarText& link(const char* name, const char* target) { return add(name, AE_IFLNK, "", target); }
+    std::string done() {
+        ::archive_write_close(archive_);
+        return bytes_.substr(0, used_);
+    }
+
+private:
+    TarText& add(const char* name, unsigned type, const std::string& content, const char* target) {
+        auto* entry = ::archive_entry_new();
+        ::archive_entry_set_pathname(entry, name);
+        ::archive_entry_set_filetype(entry, type);
+        ::archive_entry_set_perm(entry, 0755);
+        ::archive_entry_set_size(entry, static_cast<la_int64_t>(content.size()));
+        if (type == AE_IFLNK) {
+            ::archive_entry_set_symlink(entry, target);
+        }
+        ::archive_write_header(archive_, entry);
+        ::archive_write_data(archive_, content.data(), content.size());
+        ::archive_entry_free(entry);
+        return *this;
+    }
+    archive* archive_;
+    std::string bytes_;
+    std::size_t used_ = 0;
+};
+
+std::string config_of(const std::vector<std::string>& layers) {
+    std::string ids;
+    for (const auto& layer : layers) {
+        ids += (ids.empty() ? "\"" : ",\"") + sha256_of(layer) + "\"";
+    }
+    return "{\"rootfs\":{\"diff_ids\":[" + ids + "]}}";
+}
+
+struct Spooled {
+    boost::asio::io_context io{};
+    FakeEngine engine{io.get_executor(), "node-0"};
+    std::uint64_t told = 0;
+    Result<std::unique_ptr<ImageSpool>> fill(std::string tar) {
+        engine.exports["train:1"] = std::move(tar);
+        return run_task(io,
+                        ImageSpool::fill(engine, ImageRef("train:1"), [this](std::uint64_t n) { told = n; }));
+    }
+};
+
+} // namespace
+
+TEST_CASE("an image is taken apart while it comes; a layer that is there twice is kept once") {
+    Spooled spooled;
+    const std::string layer(5000, 'l');
+    const auto tar =
+        TarText()
+            .file("1/layer.tar", layer)
+            .link("2/layer.tar", "../1/layer.tar")
+            .file("ab.json", config_of({layer, layer}))
+            .file("manifest.json", R"([{"Config":"ab.json","Layers":["1/layer.tar","2/layer.tar"]}])")
+            .done();
+    std::filesystem::path kept;
+    {
+        const auto spool = spooled.fill(tar);
+        REQUIRE(spool.has_value());
+        CHECK(spooled.told == tar.size());
+        CHECK((*spool)->image().layers.size() == 2);
+        CHECK((*spool)->blobs().size() == 2);
+        const auto& blob = (*spool)->blobs().at(sha256_of(layer));
+        kept = blob.path;
+        std::ifstream file(blob.path);
+        CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == layer);
+        CHECK((*spool)->manifest_digest() == sha256_of((*spool)->manifest()));
+    }
+    CHECK_FALSE(std::filesystem::exists(kept));
+}
+
+TEST_CASE("a tar that is cut at any place, and one that lacks what it names, is no image") {
+    const auto tar = TarText()
+                         .file("1/layer.tar", std::string(3000, 'l'))
+                         .file("ab.json", config_of({std::string(3000, 'l')}))
+                         .file("manifest.json", R"([{"Config":"ab.json","Layers":["1/layer.tar"]}])")
+                         .done();
+    for (std::size_t size = 0; size < 5120; size += 500) {
+        CAPTURE(size);
+        Spooled spooled;
+        CHECK(spooled.fill(tar.substr(0, size)).has_error());
+    }
+    Spooled spooled;
+    CHECK(spooled.fill(std::string(5000, 'x')).error().kind == ErrorKind::protocol);
+    const auto lacking =
+        TarText().file("manifest.json", R"([{"Config":"ab.json","Layers":["../../x"]}])").done();
+    CHECK(spooled.fill(lacking).error().message == "the image's tar lacks files that its manifest names");
+    const auto wrong = TarText()
+                           .file("l", "other")
+                           .file("ab.json", config_of({"layer"}))
+                           .file("manifest.json", R"([{"Config":"ab.json","Layers":["l"]}])")
+                           .done();
+    CHECK(spooled.fill(wrong).error().message.ends_with("a layer is not what its configuration says"));
+}
+
+TEST_CASE("one program is taken out of the toolkit") {
+    const auto tar = TarText().file("bin/ssh", "ssh").file("libexec/dockdist-init", "ELF").done();
+    const auto one = tar_of_one(tar, "libexec/dockdist-init", "dockdist-init");
+    REQUIRE(one.has_value());
+    CHECK(one->find("dockdist-init") == 0);
+    CHECK(one->find("ELF") == 512);
+    CHECK(tar_of_one(tar, "missing", "x").has_error());
+}
+
+TEST_CASE("each relay asks the nearest three before it that can be reached") {
+    using Chain = std::vector<std::vector<std::string>>;
+    CHECK(plan_chain({}).empty());
+    CHECK(plan_chain({"a 1"}) == Chain{{}});
+    CHECK(plan_chain({"a 1", "b 1", "", "d 1", "e 1"}) ==
+          Chain{{}, {"a 1"}, {"b 1", "a 1"}, {"b 1", "a 1"}, {"d 1", "b 1", "a 1"}});
+    CHECK(plan_chain({"a 1", "b 1", "c 1", "d 1", "e 1"}).back() ==
+          std::vector<std::string>{"d 1", "c 1", "b 1"});
+}
