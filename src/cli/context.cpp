@@ -127,6 +127,10 @@ std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& cont
     };
 }
 
+Task<Result<std::string>> all_registry_auth(const Context& context) {
+    return find_all_registry_auth(context.executor, {.environment = client_environment});
+}
+
 Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::string& name) {
     std::vector<std::string_view> names;
     for (const auto& node : nodes) {

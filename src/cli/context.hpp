@@ -105,10 +105,15 @@ Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::stri
 // The user's login for the registry of an image, looked for when it is asked for.
 std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& context, const ImageRef& image);
 
-// Where an image comes from without a registry: "local" is the engine that docker would use here, else one of
-// the cluster's hosts. Empty when `from` is. The cluster outlives it.
+Task<Result<std::string>> all_registry_auth(const Context& context);
+
+// Where the cluster's image comes from without a registry: `image.from` "local" is the engine that docker would
+// use here, else one of the cluster's hosts. It is built there when the file says how (`image.build`). Empty
+// when `image.from` is. The cluster outlives it.
+Error no_build_in_file(const ClusterSpec& spec);
+enum class Build { never, if_missing, anew };
 std::function<Task<Result<ImageSource>>()> image_source_of(const Context& context, const Connected& cluster,
-                                                           const std::string& from, const ImageRef& ref);
+                                                           Build build);
 
 // One function a command, each in a file of its name; all are entered in main's table.
 void add_init(CLI::App& app, Program& program);

@@ -1,4 +1,5 @@
 #include "cli/context.hpp"
+#include "core/random.hpp"
 #include "image/image_list.hpp"
 #include "toolkit/toolkit.hpp"
 
@@ -58,6 +59,7 @@ Task<int> run_image_ls(Context& context) {
 struct PushOptions {
     std::string from{};
     std::string ref{};
+    bool build = false; // anew, before that
 };
 
 // Those that lack the image, or have another.
@@ -93,13 +95,19 @@ Task<int> run_image_push(Context& context, PushOptions options) {
         co_return context.fail(cluster.errors);
     }
     auto& spec = cluster.spec;
-    if (!options.ref.empty()) {
+    if (options.build && !spec.image.build) {
+        co_return context.fail(no_build_in_file(spec));
+    }
+    if (!options.ref.empty() && ImageRef(options.ref) != spec.image.ref) {
         spec.image.ref = ImageRef(options.ref);
+        spec.image.build.reset(); // that is another image
     }
-    if (options.from.empty()) {
-        options.from = spec.image.from.empty() ? "local" : spec.image.from;
+    if (!options.from.empty()) {
+        spec.image.from = options.from;
+    } else if (spec.image.from.empty()) {
+        spec.image.from = "local";
     }
-    const auto find = image_source_of(context, cluster, options.from, spec.image.ref);
+    const auto find = image_source_of(context, cluster, options.build ? Build::anew : Build::if_missing);
     const auto source = co_await find();
     if (!source) {
         co_return context.fail(source.error());
@@ -113,7 +121,7 @@ Task<int> run_image_push(Context& context, PushOptions options) {
                                            .hosts = hosts,
                                            .toolkit_tar = toolkit_tar(),
                                            .toolkit_version = std::string(toolkit_version()),
-                                           .attempt = unique_id(),
+                                           .attempt = random_hex(8),
                                            .origin = origin_of(spec)},
                                           *context.reporter);
         std::ranges::move(errors, std::back_inserter(list.errors));
@@ -147,6 +155,13 @@ void add_image(CLI::App& app, Program& program) {
         program.work = [options](Context& context) { return run_image_push(context, *options); };
     });
     push->fallthrough();
+    auto* build = image->add_subcommand(
+        "build", "Build it on one host, as `image.build` of the file says, and bring it to the others");
+    build->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
+    build->callback([&program] {
+        program.work = [](Context& context) { return run_image_push(context, {.build = true}); };
+    });
+    build->fallthrough();
 }
 
 } // namespace dockdist

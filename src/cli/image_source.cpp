@@ -25,13 +25,10 @@ Task<Result<std::unique_ptr<ContainerEngine>>> local_engine(const Context& conte
     co_return make_docker_engine(context.executor, std::move(reached.endpoints.front()));
 }
 
-Task<Result<ImageSource>> find_source(const Context& context, const Connected& cluster, std::string from,
-                                      ImageRef ref, std::shared_ptr<std::unique_ptr<ContainerEngine>> local) {
-    if (ref.str().find('@') != std::string::npos) {
-        co_return Error{ErrorKind::config, "image " + ref.str(),
-                        "an image that is named by its digest comes from a registry only",
-                        "name it by a tag, or leave out `from`"};
-    }
+// The engine where the image is to come from. `local` keeps this machine's.
+Task<Result<ContainerEngine*>> source_engine(const Context& context, const Connected& cluster,
+                                             std::shared_ptr<std::unique_ptr<ContainerEngine>> local) {
+    const auto& from = cluster.spec.image.from;
     if (from != "local") {
         const auto& hosts = cluster.spec.hosts;
         const auto host = std::ranges::find(hosts, HostName(from), &HostSpec::name);
@@ -39,8 +36,7 @@ Task<Result<ImageSource>> find_source(const Context& context, const Connected& c
             co_return Error{ErrorKind::config, "image.from", fmt::format("there is no host `{}`", from),
                             "write `local` for this machine's engine, or a host's name"};
         }
-        auto& engine = *cluster.engines[static_cast<std::size_t>(host - hosts.begin())];
-        co_return co_await find_image_source(engine, from, std::move(ref));
+        co_return cluster.engines[static_cast<std::size_t>(host - hosts.begin())].get();
     }
     auto engine = co_await local_engine(context);
     if (!engine) {
@@ -49,18 +45,45 @@ Task<Result<ImageSource>> find_source(const Context& context, const Connected& c
         co_return error;
     }
     *local = std::move(*engine);
-    co_return co_await find_image_source(**local, local_name, std::move(ref));
+    co_return local->get();
+}
+
+Task<Result<ImageSource>> find_source(const Context& context, const Connected& cluster, Build build,
+                                      std::shared_ptr<std::unique_ptr<ContainerEngine>> local) {
+    const auto& image = cluster.spec.image;
+    if (image.ref.str().find('@') != std::string::npos) {
+        co_return Error{ErrorKind::config, "image " + image.ref.str(),
+                        "an image that is named by its digest comes from a registry only",
+                        "name it by a tag, or leave out `from`"};
+    }
+    const auto engine = co_await source_engine(context, cluster, local);
+    if (!engine) {
+        co_return engine.error();
+    }
+    const std::string name = image.from == "local" ? local_name : image.from;
+    if (build != Build::anew) {
+        auto found = co_await find_image_source(**engine, name, image.ref);
+        if (found || found.error().kind != ErrorKind::not_found || !image.build || build == Build::never) {
+            co_return found;
+        }
+    }
+    co_return co_await find_image_source(**engine, name, image.ref);
 }
 
 } // namespace
 
+Error no_build_in_file(const ClusterSpec& spec) {
+    return {ErrorKind::usage, spec.file.string(), "it does not say how to build the image",
+            "write `image: {ref: NAME:TAG, build: .}`: a folder with a Dockerfile"};
+}
+
 std::function<Task<Result<ImageSource>>()> image_source_of(const Context& context, const Connected& cluster,
-                                                           const std::string& from, const ImageRef& ref) {
-    if (from.empty()) {
+                                                           Build build) {
+    if (cluster.spec.image.from.empty()) {
         return {};
     }
     auto local = std::make_shared<std::unique_ptr<ContainerEngine>>(); // lives as long as the function
-    return [&context, &cluster, from, ref, local] { return find_source(context, cluster, from, ref, local); };
+    return [&context, &cluster, build, local] { return find_source(context, cluster, build, local); };
 }
 
 } // namespace dockdist

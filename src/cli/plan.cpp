@@ -17,6 +17,12 @@ nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
         more["host"] = spec.hosts[host].name.str();
         json.push_back(std::move(more));
     };
+    if (plan.build) {
+        json.push_back({{"operation", "build_image"},
+                        {"host", spec.image.from},
+                        {"image", plan.build->image.str()},
+                        {"cause", plan.build->cause}});
+    }
     for (const auto& pull : plan.pulls) {
         add("pull_image", pull.host, {{"image", pull.image.str()}, {"cause", pull.cause}});
     }
@@ -57,20 +63,24 @@ Task<int> run_plan(Context& context) {
         co_return context.fail(observation.errors);
     }
     std::optional<ImageDetails> source;
-    if (const auto find =
-            image_source_of(context, cluster, cluster.spec.image.from, cluster.spec.image.ref)) {
+    bool build = false;
+    if (const auto find = image_source_of(context, cluster, Build::never)) {
         auto found = co_await find();
-        if (!found) {
+        build = !found && found.error().kind == ErrorKind::not_found && cluster.spec.image.build;
+        if (!found && !build) {
             co_return context.fail(found.error());
         }
-        source = std::move(found->image);
+        if (found) {
+            source = std::move(found->image);
+        }
     }
     const auto planned = make_plan(cluster.spec, observation.cluster,
                                    {.toolkit_version = version,
                                     .origin = origin_of(cluster.spec),
                                     .attempt = random_hex(8),
                                     .take_over = true,
-                                    .source = std::move(source)});
+                                    .source = std::move(source),
+                                    .build = build});
     if (!planned.errors.empty()) {
         co_return context.fail(planned.errors);
     }

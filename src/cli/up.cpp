@@ -26,6 +26,7 @@ struct Options {
     std::string ready_timeout = "60s";
     bool no_check = false;
     bool no_sync = false;
+    bool build = false;
 };
 
 // Before the check, which is not what --timings is about.
@@ -126,8 +127,11 @@ Task<int> run_up(Context& context, Options options) {
     options.up.ready_timeout = *timeout;
     options.up.origin = origin_of(cluster.spec);
     options.up.attempt = random_hex(8);
+    if (options.build && !cluster.spec.image.build) {
+        co_return context.fail(no_build_in_file(cluster.spec));
+    }
     options.up.image_source =
-        image_source_of(context, cluster, cluster.spec.image.from, cluster.spec.image.ref);
+        image_source_of(context, cluster, options.build ? Build::anew : Build::if_missing);
     options.up.registry_auth = registry_auth_of(context, cluster.spec.image.ref);
     const Toolkit toolkit{.tar = toolkit_tar(), .version = std::string(toolkit_version())};
     const auto result = co_await up(cluster.spec, cluster.engines, toolkit, options.up, *context.reporter);
@@ -153,6 +157,7 @@ void add_up(CLI::App& app, Program& program) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("up", "Make the hosts one cluster: create, start and join every node");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
+    command->add_flag("--build", options->build, "Build the image anew, as `image.build` says");
     command->add_flag("--keep", options->up.keep, "Leave what was made when something fails, to look at it");
     command->add_flag("--take-over", options->up.take_over,
                       "Change a cluster of this name that was made from another file");

@@ -120,7 +120,9 @@ Result<RegistryLogin> parse_helper_answer(std::string_view json) {
     return RegistryLogin{.user = user, .password = text_of(value, "Secret")};
 }
 
-std::string registry_auth_header(const RegistryLogin& login, const std::string& server) {
+namespace {
+
+nlohmann::json login_json(const RegistryLogin& login, const std::string& server) {
     nlohmann::json json{{"serveraddress", server}};
     const auto add = [&](const char* name, const std::string& value) {
         if (!value.empty()) {
@@ -131,7 +133,25 @@ std::string registry_auth_header(const RegistryLogin& login, const std::string& 
     add("password", login.password);
     add("identitytoken", login.identity_token);
     add("registrytoken", login.registry_token);
+    return json;
+}
+
+std::string as_header(const nlohmann::json& json) {
     return to_base64url(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+} // namespace
+
+std::string registry_auth_header(const RegistryLogin& login, const std::string& server) {
+    return as_header(login_json(login, server));
+}
+
+std::string registry_config_header(const std::map<std::string, RegistryLogin>& logins) {
+    auto json = nlohmann::json::object();
+    for (const auto& [server, login] : logins) {
+        json[server] = login_json(login, server);
+    }
+    return as_header(json);
 }
 
 Result<std::string> from_base64(std::string_view text) {

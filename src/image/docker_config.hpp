@@ -36,6 +36,8 @@ Result<RegistryLogin> parse_helper_answer(std::string_view json);
 
 // The value of X-Registry-Auth: base64url with padding.
 std::string registry_auth_header(const RegistryLogin& login, const std::string& server);
+// The value of X-Registry-Config, which a build is given: logins by config.json's keys of their registries.
+std::string registry_config_header(const std::map<std::string, RegistryLogin>& logins);
 
 Result<std::string> from_base64(std::string_view text); // standard alphabet; errors: config
 std::string to_base64url(std::string_view bytes);       // with padding

@@ -11,10 +11,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
 
 namespace dockdist {
 namespace {
 
+constexpr const char* given_name = "DOCKER_AUTH_CONFIG";
 constexpr std::string_view not_in_the_keychain = "credentials not found in native keychain";
 
 std::string config_file(const AuthSurroundings& surroundings) {
@@ -95,6 +98,31 @@ Task<Result<std::optional<RegistryLogin>>> ask_helper(boost::asio::any_io_execut
     co_return std::optional<RegistryLogin>(*login);
 }
 
+// What DOCKER_AUTH_CONFIG holds; empty where it is not set.
+Result<DockerConfig> given_config(const AuthSurroundings& surroundings) {
+    const auto given = surroundings.environment(given_name);
+    return given && !given->empty() ? parse_at(*given, given_name) : DockerConfig{};
+}
+
+struct FoundLogin {
+    std::optional<RegistryLogin> login{};
+    std::string source{};
+};
+
+Task<Result<FoundLogin>> login_of(boost::asio::any_io_executor executor, DockerConfig config,
+                                  std::string file, std::string registry, std::chrono::milliseconds limit) {
+    FoundLogin found{.login = login_in_file(config, registry), .source = file};
+    if (const auto helper = helper_for(config, registry); !helper.empty()) {
+        auto told = co_await ask_helper(executor, helper, file, credentials_key(registry), limit);
+        if (!told) {
+            co_return told.error();
+        }
+        found.login = std::move(*told);
+        found.source = "docker-credential-" + helper;
+    }
+    co_return found;
+}
+
 } // namespace
 
 std::string refused_login_hint(const std::string& message, const RegistryAuth& auth) {
@@ -126,34 +154,59 @@ Task<Result<RegistryAuth>> find_registry_auth(boost::asio::any_io_executor execu
     const auto registry = registry_of(image);
     const auto server = credentials_key(registry);
     RegistryAuth auth{.registry = registry, .source = config_file(surroundings)};
-    if (const auto given = surroundings.environment("DOCKER_AUTH_CONFIG"); given && !given->empty()) {
-        const auto config = parse_at(*given, "DOCKER_AUTH_CONFIG");
-        if (!config) {
-            co_return config.error();
-        }
-        if (const auto login = login_in_file(*config, registry)) {
-            auth.source = "DOCKER_AUTH_CONFIG";
-            auth.header = registry_auth_header(*login, server);
-            co_return auth;
-        }
+    const auto given = given_config(surroundings);
+    if (!given) {
+        co_return given.error();
+    }
+    if (const auto login = login_in_file(*given, registry)) {
+        auth.source = given_name;
+        auth.header = registry_auth_header(*login, server);
+        co_return auth;
     }
     const auto config = read_config(auth.source);
     if (!config) {
         co_return config.error();
     }
-    auto login = login_in_file(*config, registry);
-    if (const auto helper = helper_for(*config, registry); !helper.empty()) {
-        auto told = co_await ask_helper(executor, helper, auth.source, server, surroundings.helper_limit);
-        if (!told) {
-            co_return told.error();
-        }
-        login = std::move(*told);
-        auth.source = "docker-credential-" + helper;
+    const auto found = co_await login_of(executor, *config, auth.source, registry, surroundings.helper_limit);
+    if (!found) {
+        co_return found.error();
     }
-    if (login) {
-        auth.header = registry_auth_header(*login, server);
+    if (found->login) {
+        auth.header = registry_auth_header(*found->login, server);
     }
+    auth.source = found->source;
     co_return auth;
+}
+
+Task<Result<std::string>> find_all_registry_auth(boost::asio::any_io_executor executor,
+                                                 AuthSurroundings surroundings) {
+    const auto given = given_config(surroundings);
+    if (!given) {
+        co_return given.error();
+    }
+    const auto file = config_file(surroundings);
+    const auto config = read_config(file);
+    if (!config) {
+        co_return config.error();
+    }
+    std::set<std::string> registries;
+    for (const auto& [key, login] : config->logins) {
+        registries.insert(registry_of_key(key));
+    }
+    for (const auto& [registry, helper] : config->helpers) {
+        registries.insert(registry);
+    }
+    std::map<std::string, RegistryLogin> logins;
+    for (const auto& registry : registries) {
+        const auto found = co_await login_of(executor, *config, file, registry, surroundings.helper_limit);
+        if (found && found->login) {
+            logins[credentials_key(registry)] = *found->login;
+        }
+    }
+    for (const auto& [key, login] : given->logins) {
+        logins[credentials_key(registry_of_key(key))] = login;
+    }
+    co_return registry_config_header(logins);
 }
 
 } // namespace dockdist

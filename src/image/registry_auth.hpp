@@ -33,4 +33,10 @@ struct AuthSurroundings {
 Task<Result<RegistryAuth>> find_registry_auth(boost::asio::any_io_executor executor, ImageRef image,
                                               AuthSurroundings surroundings);
 
+// The logins for all registries that the user is logged in to, as X-Registry-Config: nobody knows before a
+// build what its Dockerfile pulls. One whose helper fails is left out. Errors: config (the file is
+// malformed).
+Task<Result<std::string>> find_all_registry_auth(boost::asio::any_io_executor executor,
+                                                 AuthSurroundings surroundings);
+
 } // namespace dockdist

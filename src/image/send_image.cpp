@@ -2,30 +2,16 @@
 
 #include "async/cleanup.hpp"
 #include "async/run_all.hpp"
-#include "core/units.hpp"
+#include "core/random.hpp"
 #include "image/tar_reader.hpp"
 #include "plan/plan.hpp"
 
 #include <fmt/format.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
-#include <array>
 
 namespace dockdist {
 namespace {
-
-std::string random_token() {
-    std::array<unsigned char, 32> bytes{};
-    if (::RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-        throw std::runtime_error("no random numbers");
-    }
-    std::string token;
-    for (const auto byte : bytes) {
-        token += fmt::format("{:02x}", byte);
-    }
-    return token;
-}
 
 class Sending {
 public:
@@ -62,7 +48,7 @@ private:
     }
 
     void make_relays(const std::string& program) {
-        const auto token = random_token();
+        const auto token = random_hex(64);
         for (const auto host : setting_.hosts) {
             RelaySetting relay{.container = container_name(spec_.name, NodeName("relay." + setting_.attempt)),
                                .labels = {{labels::cluster, spec_.name.str()},

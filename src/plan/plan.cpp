@@ -62,6 +62,10 @@ private:
 
     // Nodes that run different code under one name fail late and oddly, or train badly.
     void check_image() {
+        if (context_.build) {
+            plan_build();
+            return;
+        }
         if (context_.source && !context_.pulled) {
             plan_sends(*context_.source);
             return;
@@ -89,6 +93,15 @@ private:
                  ? "let all pull it anew (`image: {ref: …, pull: always}`), or name it by its digest "
                    "(REPOSITORY@sha256:…); `dockdist image ls` shows more"
                  : "remove the wrong one with docker rmi; `dockdist image ls` shows more"});
+    }
+
+    void plan_build() {
+        result_.plan.build = {spec_.image.ref, "it is not there yet"};
+        for (std::size_t host = 0; host < spec_.hosts.size(); ++host) {
+            if (spec_.hosts[host].name.str() != spec_.image.from) {
+                result_.plan.sends.push_back({host, spec_.image.ref, "it is built first"});
+            }
+        }
     }
 
     void plan_sends(const ImageDetails& source) {
@@ -257,7 +270,7 @@ private:
                 result_.warnings.push_back({ErrorKind::config, host_label(spec_.hosts[host]),
                                             std::move(warning.message), std::move(warning.hint)});
             }
-            if (!seen(host).image && !context_.source && spec_.image.pull == ImageSpec::Pull::never) {
+            if (!seen(host).image && spec_.image.from.empty() && spec_.image.pull == ImageSpec::Pull::never) {
                 fail(host, ErrorKind::not_found, "the image " + spec_.image.ref.str() + " is not there",
                      "bring it there with docker pull or docker load, or drop `pull: never`");
             } else {
@@ -276,7 +289,7 @@ private:
 
     void plan_pull(std::size_t host) {
         const bool always = spec_.image.pull == ImageSpec::Pull::always;
-        if (!context_.pulled && !context_.source && (!seen(host).image || always)) {
+        if (!context_.pulled && spec_.image.from.empty() && (!seen(host).image || always)) {
             result_.plan.pulls.push_back(
                 {host, spec_.image.ref, always ? "pull: always" : "the host lacks it"});
         }

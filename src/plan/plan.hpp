@@ -63,7 +63,14 @@ struct SendImage {
     std::string cause{};
 };
 
+// The image is made where `image.from` says.
+struct BuildImage {
+    ImageRef image{};
+    std::string cause{};
+};
+
 struct Plan {
+    std::optional<BuildImage> build{};
     std::vector<PullImage> pulls{};
     std::vector<SendImage> sends{};
     std::vector<UploadToolkit> uploads{};
@@ -73,7 +80,7 @@ struct Plan {
     std::vector<JoinNode> joins{}; // all nodes or none: each needs the others' keys
 
     bool empty() const {
-        return pulls.empty() && sends.empty() && removals.empty() && creates.empty() && uploads.empty() &&
+        return !build && pulls.empty() && sends.empty() && removals.empty() && creates.empty() && uploads.empty() &&
                starts.empty() && joins.empty();
     }
 };
@@ -85,6 +92,7 @@ struct PlanContext {
     bool take_over = false;               // a cluster of this name that somebody else made may be changed
     bool pulled = false;                  // what the first plan said about the image has been done
     std::optional<ImageDetails> source{}; // the image where `image.from` says
+    bool build = false;                   // `image.build`: it is not there yet
 };
 
 // Errors: conflict when a cluster of that name was made from elsewhere and differs; config when an engine

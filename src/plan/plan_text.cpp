@@ -38,6 +38,10 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
         text += fmt::format("{:<{}}  {}{}\n", spec.hosts[host].name.str(), width, what,
                             cause.empty() ? "" : "  # " + printable(cause));
     };
+    if (plan.build) {
+        text += fmt::format("{:<{}}  build image {} of {}  # {}\n", spec.image.from, width,
+                            plan.build->image.str(), printable(spec.image.build->context), plan.build->cause);
+    }
     for (const auto& pull : plan.pulls) {
         line(pull.host, "pull image " + pull.image.str(), pull.cause);
     }

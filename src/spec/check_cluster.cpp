@@ -228,21 +228,22 @@ void check_spares(Reader& reader, const ClusterDraft& draft) {
 
 void check_image_source(Reader& reader, const ClusterDraft& draft) {
     const auto& image = draft.spec.image;
-    if (image.from.empty() || !draft.image) {
+    if ((image.from.empty() && !image.build) || !draft.image) {
         return;
     }
+    const std::string source = image.from.empty() ? "build" : "from";
     const bool is_host = std::ranges::any_of(
         draft.hosts, [&](const HostDraft& host) { return host.spec.name.str() == image.from; });
-    if (image.from != "local" && !is_host) {
+    if (!image.from.empty() && image.from != "local" && !is_host) {
         reader.error(*draft.image, fmt::format("`from` names no host: {}", in_quotes(image.from)),
                      "write `local` for this machine's engine, or the name of one of `hosts`");
     }
     if (image.ref.str().find('@') != std::string::npos) {
         reader.error(*draft.image, "an image that is named by its digest comes from a registry only",
-                     "name it by a tag, or leave out `from`");
+                     "name it by a tag, or leave out `" + source + "`");
     }
     if (image.pull == ImageSpec::Pull::always) {
-        reader.error(*draft.image, "`pull: always` asks a registry, and `from` needs none",
+        reader.error(*draft.image, "`pull: always` asks a registry, and `" + source + "` needs none",
                      "keep one of them");
     }
 }

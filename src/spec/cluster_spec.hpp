@@ -13,12 +13,23 @@
 
 namespace dockdist {
 
+// A Dockerfile and what it may copy.
+struct BuildSpec {
+    std::string context{}; // a folder on this machine, absolute
+    std::string dockerfile = "Dockerfile"; // in the context
+    std::string target{};                  // a stage; empty: the last
+    std::map<std::string, std::string> args{};
+    bool operator==(const BuildSpec&) const = default;
+};
+
 struct ImageSpec {
     enum class Pull { missing, always, never };
     ImageRef ref{};
     Pull pull = Pull::missing;
     std::string platform{}; // "linux/arm64"; empty: the host's own
-    std::string from{};     // "local" (this machine's engine) or a host's name; empty: a registry
+    std::string from{}; // "local" (this machine's engine) or a host's name; empty: a registry. With `build`,
+                        // where it is built, never empty
+    std::optional<BuildSpec> build{};
     bool operator==(const ImageSpec&) const = default;
 };
 

@@ -77,6 +77,9 @@ LoadedSpec load_spec(const std::string& text, const fs::path& file, const Enviro
     for (auto& host : draft.hosts) {
         draft.spec.hosts.push_back(std::move(host.spec));
     }
+    if (draft.spec.image.build && draft.spec.image.from.empty() && !draft.spec.hosts.empty()) {
+        draft.spec.image.from = draft.spec.hosts.front().name.str();
+    }
     if (draft.spec.name.empty()) {
         draft.spec.name = ClusterName(to_cluster_name(folder.filename().string()));
     }

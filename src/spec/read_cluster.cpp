@@ -109,6 +109,7 @@ constexpr std::array image_table{
     Key<ImageSpec>{"pull", read_pull, pull_words},
     Key<ImageSpec>{"platform", read_platform},
     Key<ImageSpec>{"from", read_from},
+    Key<ImageSpec>{"build", read_build},
 };
 
 constexpr std::array cluster_table{

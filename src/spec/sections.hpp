@@ -29,6 +29,7 @@ struct ClusterDraft {
 
 std::span<const Key<ClusterDraft>> cluster_keys();
 std::span<const Key<ImageSpec>> image_keys();
+std::span<const Key<BuildSpec>> build_keys(); // of the long form
 std::span<const Key<HostDraft>> host_keys();
 std::span<const Key<TlsFiles>> tls_keys();
 std::span<const Key<ContainerSpec>> container_keys();
@@ -41,6 +42,7 @@ Words secret_keys();
 Words launcher_names();
 
 void read_image(Reader& reader, const Value& value, ImageSpec& image);
+void read_build(Reader& reader, const Value& value, ImageSpec& image);
 void read_hosts(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_gpus(Reader& reader, const Value& value, GpuSpec& gpus, bool& is_read);
 void read_container(Reader& reader, const Value& value, ContainerSpec& container);

@@ -28,6 +28,7 @@ std::vector<SpecSection> spec_sections() {
     return {
         section("", cluster_keys()),
         section("image", image_keys()),
+        section("image.build", build_keys()),
         section("hosts[]", host_keys()),
         section("hosts[].tls", tls_keys()),
         section("container", container_keys()),

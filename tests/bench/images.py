@@ -17,15 +17,9 @@ def docker(lab, *arguments, input=None):
     return subprocess.run(command, check=True, input=input, capture_output=True).stdout
 
 
-def link_of(lab):
-    """This machine's end of the lab's network."""
-    shown = subprocess.run(["ip", "-4", "-o", "address"], check=True, capture_output=True, text=True).stdout
-    return next(line.split()[1] for line in shown.splitlines() if lab.env["LAB_MACHINE_ADDRESS"] + "/" in line)
-
-
 @contextlib.contextmanager
 def slow_links(lab):
-    link = link_of(lab)
+    link = lab.link()
     try:
         subprocess.run(["tc", "qdisc", "replace", "dev", link, "root", *SHAPE.split()], check=True)
         for host in range(1, lab.count + 1):

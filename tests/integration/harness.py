@@ -94,6 +94,11 @@ class Lab:
     def script(self, *arguments):
         return subprocess.run(self.command(*arguments), check=True, capture_output=True, text=True).stdout
 
+    def link(self):
+        """This machine's end of the hosts' network."""
+        shown = subprocess.run(["ip", "-4", "-o", "address"], check=True, capture_output=True, text=True).stdout
+        return next(line.split()[1] for line in shown.splitlines() if self.env["LAB_MACHINE_ADDRESS"] + "/" in line)
+
 
 class Cluster:
     """A cluster.yaml in a folder of its own, under a name of its own; taken down at the end whatever happened."""

@@ -17,6 +17,7 @@ import yaml
 DEFINITIONS = {
     "": [],
     "image": ["definitions", "image"],
+    "image.build": ["definitions", "build"],
     "hosts[]": ["definitions", "host"],
     "hosts[].tls": ["definitions", "tls"],
     "container": ["definitions", "container"],

@@ -128,8 +128,13 @@ Task<Result<std::unique_ptr<ByteSource>>> export_image(Session session, ImageRef
 Task<Status> import_image(Session session, std::string repository, std::string tag,
                           std::span<const char> tar) {
     const auto what = "import image " + repository;
-    auto request =
-        post("/images/create" + query_string({{"fromSrc", "-"}, {"repo", repository}, {"tag", tag}}));
+    if (const auto known = co_await session->negotiate(); !known) { // tells what engine it is
+        co_return known.error();
+    }
+    // Podman forgets the name (4.3) or its tag (5.4): it gets it afterwards.
+    auto request = post("/images/create" +
+                        (session->podman() ? query_string({{"fromSrc", "-"}})
+                                           : query_string({{"fromSrc", "-"}, {"repo", repository}, {"tag", tag}})));
     request.content_type = "application/x-tar";
     request.borrowed_body = tar;
     const auto answer = co_await session->call(std::move(request), what);
@@ -150,7 +155,7 @@ Task<Status> import_image(Session session, std::string repository, std::string t
         }
         id = message->layer.empty() ? id : message->layer;
     }
-    if (session->podman() && !id.empty()) { // before 5.0 it forgets the name
+    if (session->podman()) {
         co_return co_await tag_image(session, ImageRef(id), repository, tag);
     }
     co_return ok;

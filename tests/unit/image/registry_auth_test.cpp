@@ -41,15 +41,20 @@ public:
     }
     Result<RegistryAuth> find(const char* image, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
         boost::asio::io_context io;
-        return run_task(io, find_registry_auth(io.get_executor(), ImageRef(image),
-                                               {.environment =
-                                                    [this](const std::string& name) {
-                                                        const auto found = environment.find(name);
-                                                        return found == environment.end()
-                                                                   ? std::nullopt
-                                                                   : std::optional(found->second);
-                                                    },
-                                                .helper_limit = limit}));
+        return run_task(io, find_registry_auth(io.get_executor(), ImageRef(image), surroundings(limit)));
+    }
+    Result<std::string> find_all() {
+        boost::asio::io_context io;
+        return run_task(
+            io, find_all_registry_auth(io.get_executor(), surroundings(std::chrono::milliseconds(20000))));
+    }
+    AuthSurroundings surroundings(std::chrono::milliseconds limit) {
+        return {.environment =
+                    [this](const std::string& name) {
+                        const auto found = environment.find(name);
+                        return found == environment.end() ? std::nullopt : std::optional(found->second);
+                    },
+                .helper_limit = limit};
     }
 
     std::filesystem::path folder{};
@@ -59,12 +64,15 @@ private:
     std::string path_before_{};
 };
 
-nlohmann::json header_of(const Result<RegistryAuth>& auth) {
-    REQUIRE(auth.has_value());
-    std::string standard = auth->header;
+nlohmann::json header_json(std::string standard) {
     std::ranges::replace(standard, '-', '+');
     std::ranges::replace(standard, '_', '/');
     return nlohmann::json::parse(*from_base64(standard));
+}
+
+nlohmann::json header_of(const Result<RegistryAuth>& auth) {
+    REQUIRE(auth.has_value());
+    return header_json(auth->header);
 }
 
 } // namespace
@@ -148,4 +156,21 @@ TEST_CASE("a refused pull is told with the login that was sent, or that there wa
     CHECK(refused_login_hint("toomanyrequests: You have reached your pull rate limit", none) ==
           "the registry limits pulls without a login: `docker login` on this machine, then again");
     CHECK(refused_login_hint("no space left on device", some).empty());
+}
+
+TEST_CASE("a build is given every login, but those whose helper fails") {
+    Home home;
+    CHECK(header_json(home.find_all().value()) == nlohmann::json::object());
+    home.config(R"({"auths": {"https://index.docker.io/v1/": {"auth": "YWxpY2U6cHc="}, "ghcr.io": {}},
+        "credHelpers": {"ghcr.io": "test", "b.io": "missing"}})");
+    home.helper("test", R"(cat >/dev/null; echo "{\"Username\":\"ada\",\"Secret\":\"s\"}")");
+    home.environment["DOCKER_AUTH_CONFIG"] = R"({"auths": {"c.io": {"auth": "Ym9iOnB3"}}})";
+    const nlohmann::json alice{
+        {"username", "alice"}, {"password", "pw"}, {"serveraddress", "https://index.docker.io/v1/"}};
+    const nlohmann::json ada{{"username", "ada"}, {"password", "s"}, {"serveraddress", "ghcr.io"}};
+    const nlohmann::json bob{{"username", "bob"}, {"password", "pw"}, {"serveraddress", "c.io"}};
+    CHECK(header_json(home.find_all().value()) ==
+          nlohmann::json{{"https://index.docker.io/v1/", alice}, {"ghcr.io", ada}, {"c.io", bob}});
+    home.config("{");
+    CHECK(home.find_all().error().where == home.folder.string() + "/config.json");
 }

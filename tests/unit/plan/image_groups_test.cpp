@@ -104,3 +104,19 @@ TEST_CASE("an image of another architecture is not sent") {
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].message == "the image is for arm64, the host is x86_64");
 }
+
+TEST_CASE("an image that is to be built goes from where it is built to all the others") {
+    auto spec = spec_of(2);
+    spec.image.from = spec.hosts[1].name.str();
+    spec.image.build = BuildSpec{.context = "/home/ada/vision"};
+    auto observed = fresh(spec);
+    observed.hosts[1].image.reset();
+    auto before_build = context();
+    before_build.build = true;
+    const auto result = make_plan(spec, observed, before_build);
+    CHECK(result.errors.empty());
+    CHECK(result.plan.pulls.empty());
+    CHECK(to_text(result.plan, spec)
+              .starts_with("node-1  build image train:1 of /home/ada/vision  # it is not there yet\n"
+                           "node-0  send image train:1 from node-1  # it is built first\n"));
+}

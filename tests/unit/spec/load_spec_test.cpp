@@ -231,3 +231,18 @@ TEST_CASE("the launchers that a file may name are those that run has") {
     const auto names = launcher_names();
     CHECK(std::ranges::equal(names, run_has));
 }
+
+TEST_CASE("image.build is a folder or its long form; the first host builds unless `from` says otherwise") {
+    const auto folder = [](const ClusterSpec& spec) {
+        return std::filesystem::path(spec.image.build->context).lexically_normal();
+    };
+    const auto spec = load_good("image: {ref: a, build: docker}\nhosts: [{name: x, docker: ssh://h}]\n");
+    CHECK(folder(spec) == "/home/ada/vision/docker");
+    CHECK(spec.image.build->dockerfile == "Dockerfile");
+    CHECK(spec.image.from == "x");
+    const auto full = load_good("image: {ref: a, from: local, build: {context: /c, dockerfile: d/./F, target: t, "
+                                "args: {A: \"1\"}}}\nhosts: [ssh://h]\n");
+    CHECK(*full.image.build ==
+          BuildSpec{.context = "/c", .dockerfile = "d/F", .target = "t", .args = {{"A", "1"}}});
+    CHECK(full.image.from == "local");
+}
