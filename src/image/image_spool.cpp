@@ -2,6 +2,7 @@
 
 #include "async/async_event.hpp"
 #include "image/tar_reader.hpp"
+#include "image/temporary_files.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -11,8 +12,7 @@
 #include <boost/asio/write.hpp>
 
 #include <array>
-#include <cstdlib>
-#include <cstring>
+#include <cerrno>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
@@ -25,11 +25,6 @@ namespace {
 
 using Files = std::map<std::string, SavedBlob>;
 
-Error unusable(const std::string& path, int why) {
-    return {ErrorKind::internal, path, std::string("cannot be used: ") + std::strerror(why),
-            "set TMPDIR to a folder with room for the image"};
-}
-
 // Takes a tar apart on a thread of its own, given its bytes through a pipe.
 class TarThread {
 public:
@@ -37,7 +32,7 @@ public:
                                                     std::filesystem::path folder) {
         std::array<int, 2> ends{};
         if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-            return unusable(folder.string(), errno);
+            return temporary_error(folder.string(), errno);
         }
         return std::unique_ptr<TarThread>(new TarThread(executor, std::move(folder), ends));
     }
@@ -81,21 +76,11 @@ private:
     std::thread thread_;
 };
 
-Result<std::filesystem::path> make_folder() {
-    const char* wanted = std::getenv("TMPDIR");
-    std::string path =
-        (wanted != nullptr && *wanted != '\0' ? std::string(wanted) : "/var/tmp") + "/dockdist-image-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) {
-        return unusable(path, errno);
-    }
-    return std::filesystem::path(path);
-}
-
 } // namespace
 
 Task<Result<std::unique_ptr<ImageSpool>>> ImageSpool::fill(ContainerEngine& from, ImageRef ref,
                                                            std::function<void(std::uint64_t)> on_progress) {
-    auto folder = make_folder();
+    auto folder = make_temporary_folder();
     if (!folder) {
         co_return folder.error();
     }
