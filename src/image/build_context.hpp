@@ -1,0 +1,51 @@
+// What an image is built from: a folder of this machine as one tar, without what its .dockerignore leaves
+// out. The tar lies in a file without a name and is mapped, so that it takes no memory whatever its size.
+#pragma once
+
+#include "core/result.hpp"
+#include "image/context_tar.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dockdist {
+
+class BuildContext {
+public:
+    // `folder` may be a link, what is below it is taken as it stands: links as links (also those that lead
+    // out: the build resolves them in the image), names sorted, modes and times kept, everything owned by
+    // root. Devices, sockets and pipes stay behind. `dockerfile` is a name below the folder; it and
+    // .dockerignore are sent whatever the rules say. Blocks; `on_progress` is called now and then.
+    //
+    // Errors: config (no such folder, no Dockerfile, a pattern that is none, a file that cannot be read),
+    // internal (the disk here).
+    static Result<BuildContext> pack(const std::string& folder, std::string_view dockerfile = "Dockerfile",
+                                     const std::function<void(PackedSize)>& on_progress = {});
+    BuildContext(BuildContext&& other) noexcept;
+    BuildContext& operator=(BuildContext&& other) noexcept;
+    BuildContext(const BuildContext&) = delete;
+    BuildContext& operator=(const BuildContext&) = delete;
+    ~BuildContext();
+
+    std::span<const char> tar() const { return tar_; }
+    PackedSize size() const { return size_; }
+    const std::string& dockerfile() const { return dockerfile_; } // "docker/Dockerfile", for the engine
+
+    // The first `count` bytes of the tar were sent: their pages may go from this process (they can be read
+    // again all the same).
+    void let_go(std::uint64_t count);
+
+private:
+    BuildContext() = default;
+    void unmap();
+
+    std::span<const char> tar_{};
+    PackedSize size_{};
+    std::string dockerfile_{};
+    std::uint64_t let_go_ = 0;
+};
+
+} // namespace dockdist
