@@ -129,6 +129,13 @@ public:
     virtual Task<Status> tag_image(ImageRef ref, std::string repository, std::string tag) = 0;
     // Takes the name away, and the image with its last name. 404 is success; conflict: a container uses it.
     virtual Task<Status> remove_image(ImageRef ref) = 0;
+    // Builds by the classic builder from an uncompressed tar, which the caller keeps alive; the image's id.
+    // `on_output` is called for each piece that was sent and each message that comes; what it gets is as the
+    // build wrote it, not fit for a terminal. No deadline: a step may be silent for hours; an engine that is
+    // gone is noticed. Cancelling ends the build. Errors: config, where the Dockerfile or its files are at
+    // fault (the message names the step and its exit code); engine; protocol (cut, or no image came of it).
+    virtual Task<Result<std::string>> build_image(BuildConfig config, std::span<const char> tar,
+                                                  std::function<void(const BuildOutput&)> on_output) = 0;
 
     virtual Task<Result<VolumeDetails>> inspect_volume(std::string name) = 0;
     virtual Task<Status> remove_volume(std::string name) = 0; // 404 is success; conflict when in use

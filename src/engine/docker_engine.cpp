@@ -121,6 +121,10 @@ public:
     Task<Status> remove_image(ImageRef ref) override {
         return endpoints::remove_image(session_, std::move(ref));
     }
+    Task<Result<std::string>> build_image(BuildConfig config, std::span<const char> tar,
+                                          std::function<void(const BuildOutput&)> on_output) override {
+        return endpoints::build_image(session_, std::move(config), tar, std::move(on_output));
+    }
 
     Task<Result<VolumeDetails>> inspect_volume(std::string name) override {
         return endpoints::inspect_volume(session_, std::move(name));

@@ -126,6 +126,27 @@ Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest reques
     ++own_round_trips_;
     auto stream =
         co_await HttpStream::open(transport_, std::move(request), host_header_, endpoint.limits.call);
+    co_return co_await accepted(std::move(stream), std::move(what));
+}
+
+Task<Result<std::unique_ptr<HttpStream>>>
+EngineSession::open_upload(HttpRequest request, std::string what,
+                           std::function<void(std::uint64_t)> on_sent) {
+    const auto self = shared_from_this();
+    const auto version = co_await negotiate();
+    if (!version) {
+        co_return version.error();
+    }
+    request.target = "/v" + to_string(*version) + request.target;
+    ++own_round_trips_;
+    auto stream =
+        co_await HttpStream::upload(transport_, std::move(request), host_header_, std::move(on_sent));
+    co_return co_await accepted(std::move(stream), std::move(what));
+}
+
+// The stream of a success; else the error that the answer tells.
+Task<Result<std::unique_ptr<HttpStream>>> EngineSession::accepted(Result<std::unique_ptr<HttpStream>> stream,
+                                                                  std::string what) {
     if (!stream) {
         co_return located(stream.error());
     }

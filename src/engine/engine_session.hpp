@@ -7,6 +7,7 @@
 #include "engine/http/http_client.hpp"
 #include "engine/http/http_stream.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,11 @@ public:
     // A streamed answer, on a connection of its own. 101 is a success too.
     Task<Result<std::unique_ptr<HttpStream>>> open(HttpRequest request, std::string what);
 
+    // The same for a request with a body that takes as long as it takes: `on_sent` is told its bytes. No
+    // deadline, neither for the body nor for the answer.
+    Task<Result<std::unique_ptr<HttpStream>>> open_upload(HttpRequest request, std::string what,
+                                                          std::function<void(std::uint64_t)> on_sent);
+
     Error located(Error error) const; // with `where`
 
     int round_trips() const { return http.round_trips() + own_round_trips_; }
@@ -52,6 +58,8 @@ private:
         std::optional<Result<ApiVersion>> result{};
     };
     Task<Result<ApiVersion>> ping();
+    Task<Result<std::unique_ptr<HttpStream>>> accepted(Result<std::unique_ptr<HttpStream>> stream,
+                                                       std::string what);
     Task<Result<HttpResponse>> call_on(HttpClient& client, HttpRequest request, std::string what,
                                        std::vector<int> also, CallLimits limits);
 

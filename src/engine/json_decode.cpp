@@ -53,6 +53,21 @@ std::string without_slash(std::string name) {
     return name;
 }
 
+PullProgress pull_progress(JsonFields& fields) {
+    PullProgress progress;
+    progress.layer = fields.text("id");
+    progress.status = fields.text("status");
+    auto counts = fields.object("progressDetail");
+    if (counts.find("current") != nullptr) {
+        progress.current = counts.natural("current");
+    }
+    if (counts.find("total") != nullptr) {
+        progress.total = counts.natural("total");
+    }
+    fields.take(counts);
+    return progress;
+}
+
 int to_int(std::int64_t number) {
     constexpr std::int64_t lowest = std::numeric_limits<int>::min(),
                            highest = std::numeric_limits<int>::max();
@@ -251,18 +266,40 @@ Result<PullProgress> decode_pull_message(std::string_view line) {
     if (!failure.empty()) {
         return Error{ErrorKind::engine, "", printable(failure), ""};
     }
-    PullProgress progress;
-    progress.layer = fields.text("id");
-    progress.status = fields.text("status");
-    auto counts = fields.object("progressDetail");
-    if (counts.find("current") != nullptr) {
-        progress.current = counts.natural("current");
+    return checked(pull_progress(fields), fields);
+}
+
+Result<BuildMessage> decode_build_message(std::string_view line) {
+    const auto value = parse_json(line, "a message of the build");
+    if (!value) {
+        return value.error();
     }
-    if (counts.find("total") != nullptr) {
-        progress.total = counts.natural("total");
+    JsonFields fields(*value, "a message of the build");
+    BuildMessage message;
+    auto detail = fields.object("errorDetail");
+    message.error = detail.text("message");
+    if (message.error.empty()) {
+        message.error = fields.text("error");
     }
-    fields.take(counts);
-    return checked(std::move(progress), fields);
+    if (!message.error.empty()) {
+        const auto end = message.error.find_last_not_of(" \r\n");
+        message.error = printable(message.error.substr(0, end == std::string::npos ? 0 : end + 1));
+        message.error = message.error.empty() ? "it failed without a word" : message.error;
+        if (detail.find("code") != nullptr) {
+            message.exit_code = to_int(detail.integer("code"));
+        }
+    }
+    fields.take(detail);
+    message.output.text = fields.text("stream");
+    if (fields.find("status") != nullptr) {
+        message.output.pull = pull_progress(fields);
+    }
+    if (const auto* aux = fields.find("aux"); aux != nullptr && aux->is_object()) { // text with BuildKit
+        auto result = fields.object("aux");
+        message.image_id = result.text("ID");
+        fields.take(result);
+    }
+    return checked(std::move(message), fields);
 }
 
 std::string decode_error_message(std::string_view body) {

@@ -21,6 +21,15 @@ Result<EngineEvent> decode_event(std::string_view line);
 // One message of a pull or load. The error that such a message may hold is ErrorKind::engine.
 Result<PullProgress> decode_pull_message(std::string_view line);
 
+// One message of a build; `error` is its end.
+struct BuildMessage {
+    BuildOutput output{};
+    std::string image_id{};         // "sha256:…"
+    std::string error{};            // one line, printable
+    std::optional<int> exit_code{}; // of the step that failed, where the engine tells it
+};
+Result<BuildMessage> decode_build_message(std::string_view line);
+
 // The engine's word in an error answer: {"message": …}, or its text when it is no JSON; printable, one line,
 // bounded.
 std::string decode_error_message(std::string_view body);

@@ -120,6 +120,10 @@ std::string encode_exec(const ExecConfig& config) {
     return dump(object);
 }
 
+std::string encode_map(const std::map<std::string, std::string>& map) {
+    return map.empty() ? std::string() : dump(map);
+}
+
 std::string encode_filters(const std::vector<std::pair<std::string, std::vector<std::string>>>& filters) {
     json object = json::object();
     for (const auto& [name, values] : filters) {

@@ -167,6 +167,28 @@ struct PullProgress {
     std::string layer{};
     std::string status{};
     std::optional<std::uint64_t> current{}, total{}; // bytes
+    bool operator==(const PullProgress&) const = default;
+};
+
+// POST /build, beside the tar.
+struct BuildConfig {
+    ImageRef reference{};                      // what the image is called then
+    std::string dockerfile{"Dockerfile"};      // a name in the tar
+    std::map<std::string, std::string> args{}; // ARG
+    Labels labels{};
+    std::string platform{};        // "linux/arm64"; empty: the host's own
+    std::string target{};          // the stage to end at; empty: the last one
+    std::string registry_config{}; // X-Registry-Config: base64url of {"REGISTRY": {"username": …}, …}
+    bool pull = false;             // asks the registry for the base images even where they are there
+    bool no_cache = false;
+};
+
+// One message of a build. One of the three is set.
+struct BuildOutput {
+    std::string text{};     // what the builder or a step writes: lines or parts of such, with their ends
+    PullProgress pull{};    // of a base image
+    std::uint64_t sent = 0; // bytes of the tar so far
+    bool operator==(const BuildOutput&) const = default;
 };
 
 struct VolumeDetails {

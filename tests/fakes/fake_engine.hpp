@@ -113,6 +113,13 @@ public:
     std::string registry_auth{};                  // of the last pull
     std::map<std::string, std::string> exports{}; // what export_image gives, by reference
 
+    // What building an image says, and what it ends with: without an error, the image is there. A build that
+    // nobody has scripted says nothing and succeeds.
+    void on_build(const std::string& reference, std::vector<BuildOutput> output,
+                  std::optional<Error> error = {});
+    BuildConfig build_config{}; // of the last build
+    std::string build_tar{};    // the same
+
     void append_log(const std::string& name, const std::string& text);
     // The main process ends: state, exit code, a "die" event, the end of followed logs.
     void end_container(const std::string& name, int exit_code, bool oom = false);
@@ -144,6 +151,8 @@ public:
     Task<Status> import_image(std::string repository, std::string tag, std::span<const char> tar) override;
     Task<Status> tag_image(ImageRef ref, std::string repository, std::string tag) override;
     Task<Status> remove_image(ImageRef ref) override;
+    Task<Result<std::string>> build_image(BuildConfig config, std::span<const char> tar,
+                                          std::function<void(const BuildOutput&)> on_output) override;
     Task<Result<VolumeDetails>> inspect_volume(std::string name) override;
     Task<Status> remove_volume(std::string name) override;
     Task<Result<std::unique_ptr<EventStream>>> events(EventFilter filter) override;
@@ -174,6 +183,11 @@ private:
     std::vector<std::pair<std::string, ExecScript>> scripts_{};
     std::map<std::string, std::shared_ptr<FakeExec::Shared>> execs_{}; // by exec id
     std::map<std::string, std::vector<PullProgress>> pulls_{};
+    struct Build {
+        std::vector<BuildOutput> output{};
+        std::optional<Error> error{};
+    };
+    std::map<std::string, Build> builds_{}; // by reference
     std::vector<std::weak_ptr<Followed>> followed_{};
 };
 

@@ -60,4 +60,38 @@ Task<Status> FakeEngine::remove_image(ImageRef ref) {
     co_return begun;
 }
 
+void FakeEngine::on_build(const std::string& reference, std::vector<BuildOutput> output,
+                          std::optional<Error> with) {
+    if (with && with->where.empty()) {
+        with->where = host_.str();
+    }
+    builds_[reference] = {std::move(output), std::move(with)};
+}
+
+Task<Result<std::string>> FakeEngine::build_image(BuildConfig config, std::span<const char> tar,
+                                                  std::function<void(const BuildOutput&)> on_output) {
+    const auto name = config.reference.str();
+    const auto call = "build_image " + name;
+    build_config = std::move(config);
+    build_tar.assign(tar.begin(), tar.end());
+    const auto begun = co_await begin(call);
+    if (!begun) {
+        co_return begun.error();
+    }
+    const auto build = builds_[name];
+    for (const auto& output : build.output) {
+        if (on_output) {
+            on_output(output);
+        }
+    }
+    if (build.error) {
+        co_return *build.error;
+    }
+    add_image(name);
+    if (take_lost(call)) {
+        co_return lost();
+    }
+    co_return images[name].id;
+}
+
 } // namespace dockdist

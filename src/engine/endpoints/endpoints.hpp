@@ -35,6 +35,8 @@ Task<Status> import_image(Session session, std::string repository, std::string t
                           std::span<const char> tar);
 Task<Status> tag_image(Session session, ImageRef ref, std::string repository, std::string tag);
 Task<Status> remove_image(Session session, ImageRef ref);
+Task<Result<std::string>> build_image(Session session, BuildConfig config, std::span<const char> tar,
+                                      std::function<void(const BuildOutput&)> on_output);
 
 Task<Result<VolumeDetails>> inspect_volume(Session session, std::string name);
 Task<Status> remove_volume(Session session, std::string name);

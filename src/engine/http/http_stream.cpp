@@ -1,10 +1,13 @@
 #include "engine/http/http_stream.hpp"
 
+#include "async/children.hpp"
 #include "async/with_timeout.hpp"
 #include "core/units.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace dockdist {
@@ -47,6 +50,78 @@ Task<Result<std::unique_ptr<HttpStream>>> HttpStream::exchange(std::unique_ptr<B
         co_return answered.error();
     }
     co_return std::move(self);
+}
+
+Task<Result<std::unique_ptr<HttpStream>>> HttpStream::upload(std::shared_ptr<Transport> transport,
+                                                             HttpRequest request, std::string host_header,
+                                                             std::function<void(std::uint64_t)> on_sent) {
+    auto stream = co_await transport->connect();
+    if (!stream) {
+        co_return stream.error();
+    }
+    auto head = request_head(request, host_header);
+    if (!head) {
+        co_return head.error();
+    }
+    const std::span<const char> body = request.borrowed_body.empty() ? request.body : request.borrowed_body;
+    std::unique_ptr<HttpStream> self(new HttpStream(std::move(*stream)));
+    // Side by side: who refuses may answer before the end and read no more.
+    std::optional<Status> answered;
+    std::optional<Status> sent;
+    const auto executor = co_await boost::asio::this_coro::executor;
+    detail::Children reader(executor);
+    detail::Children writer(executor);
+    reader.start(detail::store(self->read_answer(), answered));
+    writer.start(detail::store(self->send(std::move(*head), body, std::move(on_sent)), sent));
+    bool cancelled = co_await reader.join(detail::Children::OnCancel::forward);
+    const bool accepted = answered && *answered && self->status() < 300;
+    if (cancelled || !accepted) {
+        writer.cancel();
+    }
+    cancelled = co_await writer.join(detail::Children::OnCancel::forward) || cancelled;
+    if (cancelled) {
+        detail::throw_cancelled();
+    }
+    if (const auto exception = reader.exception(0)) {
+        std::rethrow_exception(exception);
+    }
+    if (const auto exception = writer.exception(0); exception && !detail::is_cancellation(exception)) {
+        std::rethrow_exception(exception);
+    }
+    if (!*answered) {
+        // Why it could not be sent says more than that the answer was cut short.
+        co_return sent && !*sent ? sent->error() : answered->error();
+    }
+    co_return std::move(self);
+}
+
+Task<Status> HttpStream::send(std::string head, std::span<const char> body,
+                              std::function<void(std::uint64_t)> on_sent) {
+    constexpr std::size_t upload_piece = std::size_t{1} << 20U;
+    auto written = co_await stream_->write(head);
+    for (std::size_t sent = 0; written && sent < body.size();) {
+        const auto part = body.subspan(sent, std::min(upload_piece, body.size() - sent));
+        written = co_await stream_->write(part);
+        sent += part.size();
+        if (written && on_sent) {
+            on_sent(sent);
+        }
+    }
+    co_return written;
+}
+
+// The header; of an answer that refuses, the body too, while the stream is still good.
+Task<Status> HttpStream::read_answer() {
+    const auto header = co_await read_header();
+    if (!header || status() < 300) {
+        co_return header;
+    }
+    auto body = co_await read_all(refusal_limit);
+    if (body) {
+        ready_ = std::move(*body);
+    }
+    ended_ = true;
+    co_return ok;
 }
 
 Task<Status> HttpStream::read_header() {

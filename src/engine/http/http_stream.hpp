@@ -7,6 +7,8 @@
 #include "engine/transport/transport.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace dockdist {
@@ -17,6 +19,13 @@ public:
     static Task<Result<std::unique_ptr<HttpStream>>> open(std::shared_ptr<Transport> transport,
                                                           HttpRequest request, std::string host_header,
                                                           std::chrono::milliseconds deadline);
+
+    // The same without a deadline, for a request whose body is big or whose answer takes long: `on_sent` is
+    // told how many bytes of the body are sent. An engine that refuses before it has read everything is
+    // heard: its answer ends the sending.
+    static Task<Result<std::unique_ptr<HttpStream>>> upload(std::shared_ptr<Transport> transport,
+                                                            HttpRequest request, std::string host_header,
+                                                            std::function<void(std::uint64_t)> on_sent);
 
     int status() const { return parser_.status(); }
     const HttpHeaders& headers() const { return parser_.headers(); }
@@ -29,10 +38,16 @@ public:
     Task<Status> shutdown_send() { return stream_->shutdown_send(); }
 
 private:
+    // What is kept of an answer that refuses an upload.
+    static constexpr std::size_t refusal_limit = 64U << 10U;
+
     explicit HttpStream(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
     static Task<Result<std::unique_ptr<HttpStream>>> exchange(std::unique_ptr<ByteStream> stream,
                                                               HttpRequest request, std::string host_header);
     Task<Status> read_header();
+    Task<Status> read_answer();
+    Task<Status> send(std::string head, std::span<const char> body,
+                      std::function<void(std::uint64_t)> on_sent);
 
     std::unique_ptr<ByteStream> stream_;
     ResponseParser parser_{std::nullopt};

@@ -128,3 +128,28 @@ TEST_CASE_FIXTURE(WithFake, "a volume is made by the container that mounts it, a
     CHECK(run(engine.remove_volume("toolkit")));
     CHECK(run(engine.inspect_volume("toolkit")).error().kind == ErrorKind::not_found);
 }
+
+TEST_CASE("a build gives what a test says") {
+    boost::asio::io_context io;
+    FakeEngine engine(io.get_executor(), "a");
+    engine.on_build("good", {{.text = "Step 1/1 : FROM x\n"}});
+    engine.on_build("bad", {{.text = "Step 1/1 : RUN false\n"}}, Error{ErrorKind::config, "", "ended", ""});
+    std::string said;
+    const auto build = [&](const char* name) {
+        BuildConfig config;
+        config.reference = ImageRef(name);
+        config.labels = {{"of", name}};
+        return run_task(io, engine.build_image(config, std::string_view("tar"),
+                                               [&](const BuildOutput& output) { said += output.text; }));
+    };
+    CHECK(build("good").value() == "sha256:good");
+    CHECK(engine.images.contains("good"));
+    CHECK(engine.build_tar == "tar");
+    CHECK(build("bad").error() == Error{ErrorKind::config, "a", "ended", ""});
+    CHECK(engine.build_config.labels.at("of") == "bad");
+    CHECK(!engine.images.contains("bad"));
+    CHECK(build("unscripted").has_value());
+    CHECK(said == "Step 1/1 : FROM x\nStep 1/1 : RUN false\n");
+    CHECK(engine.writing_calls() ==
+          std::vector<std::string>{"build_image good", "build_image bad", "build_image unscripted"});
+}
