@@ -1,19 +1,26 @@
 #include "image/build_context.hpp"
 
+#include "async/async_event.hpp"
 #include "core/text.hpp"
 #include "image/context_tar.hpp"
 #include "image/docker_ignore.hpp"
 #include "image/temporary_files.hpp"
 #include "tree/read_tree.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <thread>
 #include <utility>
 
 namespace dockdist {
@@ -71,10 +78,24 @@ Result<DockerIgnore> read_rules(const std::string& folder, const std::string& do
     return rules;
 }
 
+// What pack_aside shares with its thread; all but `stop` belongs to the coroutine's executor.
+struct Packing {
+    explicit Packing(const boost::asio::any_io_executor& executor) : done(executor) {}
+    void tell(PackedSize size) const {
+        if (on_progress && !stop) {
+            on_progress(size);
+        }
+    }
+    AsyncEvent done;
+    std::function<void(PackedSize)> on_progress{};
+    std::optional<Result<BuildContext>> result{};
+    std::atomic<bool> stop = false;
+};
+
 } // namespace
 
 Result<BuildContext> BuildContext::pack(const std::string& folder, std::string_view dockerfile,
-                                        const std::function<void(PackedSize)>& on_progress) {
+                                        const PackProgress& on_progress) {
     Fd root(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root.open() && (errno == ENOENT || errno == ENOTDIR)) {
         return Error{ErrorKind::config, printable(folder),
@@ -118,6 +139,34 @@ Result<BuildContext> BuildContext::pack(const std::string& folder, std::string_v
     }
     context.tar_ = {static_cast<const char*>(mapped), size};
     return context;
+}
+
+Task<Result<BuildContext>> BuildContext::pack_aside(std::string folder, std::string dockerfile,
+                                                    std::function<void(PackedSize)> on_progress) {
+    const auto executor = co_await boost::asio::this_coro::executor;
+    const auto packing = std::make_shared<Packing>(executor);
+    packing->on_progress = std::move(on_progress);
+    struct End {
+        std::shared_ptr<Packing> packing;
+        std::thread thread;
+        ~End() {
+            packing->stop = true;
+            thread.join();
+        }
+    };
+    const End end{packing, std::thread([executor, packing, folder = std::move(folder),
+                                        dockerfile = std::move(dockerfile)] {
+                      auto context = pack(folder, dockerfile, [&](PackedSize size) {
+                          boost::asio::post(executor, [packing, size] { packing->tell(size); });
+                          return !packing->stop;
+                      });
+                      boost::asio::post(executor, [packing, context = std::move(context)]() mutable {
+                          packing->result.emplace(std::move(context));
+                          packing->done.set();
+                      });
+                  })};
+    co_await packing->done.wait();
+    co_return std::move(*packing->result);
 }
 
 BuildContext::BuildContext(BuildContext&& other) noexcept

@@ -2,6 +2,7 @@
 // out. The tar lies in a file without a name and is mapped, so that it takes no memory whatever its size.
 #pragma once
 
+#include "async/task.hpp"
 #include "core/result.hpp"
 #include "image/context_tar.hpp"
 
@@ -23,7 +24,12 @@ public:
     // Errors: config (no such folder, no Dockerfile, a pattern that is none, a file that cannot be read),
     // internal (the disk here).
     static Result<BuildContext> pack(const std::string& folder, std::string_view dockerfile = "Dockerfile",
-                                     const std::function<void(PackedSize)>& on_progress = {});
+                                     const PackProgress& on_progress = {});
+    // The same on a thread of its own, for a coroutine; `on_progress` is called in the coroutine's executor,
+    // not after it has ended. Cancelling it ends the thread.
+    static Task<Result<BuildContext>> pack_aside(std::string folder, std::string dockerfile,
+                                                 std::function<void(PackedSize)> on_progress);
+    BuildContext() = default; // of nothing
     BuildContext(BuildContext&& other) noexcept;
     BuildContext& operator=(BuildContext&& other) noexcept;
     BuildContext(const BuildContext&) = delete;
@@ -39,7 +45,6 @@ public:
     void let_go(std::uint64_t count);
 
 private:
-    BuildContext() = default;
     void unmap();
 
     std::span<const char> tar_{};

@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 20U;
 constexpr std::uint64_t told_every = std::uint64_t{8} << 20U;
+constexpr std::uint64_t told_every_files = 500;
 
 struct Free {
     void operator()(archive* a) const { ::archive_free(a); }
@@ -33,8 +34,7 @@ struct Free {
 
 class Packer {
 public:
-    Packer(Folder folder, std::string path, const DockerIgnore& rules,
-           const std::function<void(PackedSize)>& on_progress)
+    Packer(Folder folder, std::string path, const DockerIgnore& rules, const PackProgress& on_progress)
         : folder_(std::move(folder)), path_(std::move(path)), rules_(rules), on_progress_(on_progress) {}
 
     // Writes everything to `file`.
@@ -51,10 +51,7 @@ public:
         if (::archive_write_close(tar_.get()) != ARCHIVE_OK) {
             return disk();
         }
-        if (on_progress_) {
-            on_progress_(size_);
-        }
-        return ok;
+        return tell();
     }
     PackedSize size() const { return size_; }
 
@@ -182,17 +179,22 @@ private:
             }
             left -= static_cast<std::uint64_t>(count);
             size_.bytes += static_cast<std::uint64_t>(count);
-            tell();
+            if (size_.bytes - told_.bytes >= told_every) {
+                if (const auto told = tell(); !told) {
+                    return told;
+                }
+            }
         }
         ++size_.files;
-        return ok;
+        return size_.files - told_.files >= told_every_files ? tell() : ok;
     }
 
-    void tell() {
-        if (on_progress_ && size_.bytes - told_ >= told_every) {
-            told_ = size_.bytes;
-            on_progress_(size_);
+    Status tell() {
+        told_ = size_;
+        if (on_progress_ && !on_progress_(size_)) {
+            return Error{ErrorKind::interrupted, "", "the packing of the build's files was ended", ""};
         }
+        return ok;
     }
 
     Status write_header(const Found& found, std::uint64_t size) {
@@ -212,12 +214,12 @@ private:
     Folder folder_;
     std::string path_;
     const DockerIgnore& rules_;
-    const std::function<void(PackedSize)>& on_progress_;
+    const PackProgress& on_progress_;
     std::unique_ptr<archive, Free> tar_{::archive_write_new()};
     std::vector<char> buffer_ = std::vector<char>(piece);
     std::vector<const Found*> pending_{}; // folders above, outermost first, that are not written yet
     PackedSize size_{};
-    std::uint64_t told_ = 0;
+    PackedSize told_{};
 };
 
 } // namespace
@@ -228,7 +230,7 @@ Error unreadable_for_build(const std::string& path, int number) {
 }
 
 Result<PackedSize> write_context(Folder folder, const std::string& path, const DockerIgnore& rules, int file,
-                                 const std::function<void(PackedSize)>& on_progress) {
+                                 const PackProgress& on_progress) {
     Packer packer(std::move(folder), path, rules, on_progress);
     if (const auto packed = packer.pack(file); !packed) {
         return packed.error();

@@ -17,9 +17,12 @@ struct PackedSize {
     bool operator==(const PackedSize&) const = default;
 };
 
+// Told now and then what is packed so far; false ends the packing (interrupted).
+using PackProgress = std::function<bool(PackedSize)>;
+
 // To the open file `file`. `path` is what errors call the folder.
 Result<PackedSize> write_context(Folder folder, const std::string& path, const DockerIgnore& rules, int file,
-                                 const std::function<void(PackedSize)>& on_progress);
+                                 const PackProgress& on_progress);
 
 // Something that the build needs cannot be read (config).
 Error unreadable_for_build(const std::string& path, int number);

@@ -196,7 +196,9 @@ DockerIgnore::Outcome DockerIgnore::match(const Rule& rule, std::u32string_view 
             const auto& part = parts[i];
             if (part.kind == Kind::folders && (now[i] != 0 || inside[i] != 0)) {
                 inside[i] = 1;
-                next[i + 1] = c == U'/' ? 1 : next[i + 1];
+                if (c == U'/') {
+                    next[i + 1] = 1;
+                }
                 alive = true;
                 continue;
             }
@@ -217,7 +219,9 @@ DockerIgnore::Outcome DockerIgnore::match(const Rule& rule, std::u32string_view 
                        });
                 break;
             case Kind::star:
-                next[i] = c != U'/' ? 1 : next[i];
+                if (c != U'/') {
+                    next[i] = 1;
+                }
                 break;
             case Kind::everything:
                 next[i] = 1;
@@ -225,7 +229,9 @@ DockerIgnore::Outcome DockerIgnore::match(const Rule& rule, std::u32string_view 
             case Kind::folders:
                 break;
             }
-            next[i + 1] = fits ? 1 : next[i + 1];
+            if (fits) {
+                next[i + 1] = 1;
+            }
             alive = alive || fits || next[i] != 0;
         }
         if (!alive) {
@@ -254,8 +260,8 @@ bool DockerIgnore::ignored(std::string_view name) const {
 bool DockerIgnore::may_keep_below(std::string_view folder) const {
     const auto name = characters(folder);
     // Rules before the one that leaves the folder out are overruled by it for all that lies below.
-    const auto first = static_cast<std::size_t>(deciding_rule(name) + 1);
-    return std::any_of(rules_.begin() + static_cast<std::ptrdiff_t>(first), rules_.end(),
+    const auto first = std::ptrdiff_t{deciding_rule(name)} + 1;
+    return std::any_of(rules_.begin() + first, rules_.end(),
                        [&](const Rule& rule) { return rule.keep && match(rule, name + U'/').may_go_on; });
 }
 

@@ -110,6 +110,15 @@ TEST_CASE("a build sends the tar and tells what comes of it") {
     CHECK(request.headers.at("x-registry-config") == "e30=");
 }
 
+TEST_CASE("a big tar is sent in pieces, each of which is told") {
+    OverStub stub(always(http_chunked(200, {"{\"aux\":{\"ID\":\"sha256:1\"}}\n"})));
+    const std::string big((2U << 20U) + 5, 't');
+    Said said;
+    CHECK(stub.run(stub.engine->build_image(config_of(), big, said.note())).has_value());
+    CHECK(said.sent == std::vector<std::uint64_t>{1U << 20U, 2U << 20U, (2U << 20U) + 5});
+    CHECK(stub.server.requests().at(0).body == big);
+}
+
 TEST_CASE("without options a build asks for no more than it needs") {
     OverStub stub(always(http_chunked(200, {"{\"aux\":{\"ID\":\"sha256:1\"}}\n"})));
     CHECK(stub.run(stub.engine->build_image(config_of(), tar, {})).value() == "sha256:1");

@@ -1,3 +1,5 @@
+#include "fakes/cancellable.hpp"
+#include "fakes/run_task.hpp"
 #include "image/build_context.hpp"
 #include "unit/node/scratch.hpp"
 
@@ -12,6 +14,7 @@
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -68,6 +71,11 @@ std::string names(const BuildContext& context) {
     return text;
 }
 
+Task<Status> as_status(Task<Result<BuildContext>> packing) {
+    const auto context = co_await std::move(packing);
+    co_return context ? Status(ok) : Status(context.error());
+}
+
 std::string packed_names(const std::string& folder) {
     const auto context = BuildContext::pack(folder);
     REQUIRE(context.has_value());
@@ -96,8 +104,10 @@ TEST_CASE("a folder becomes a tar: sorted, owned by root, with its modes, times 
     REQUIRE(::mkfifo((scratch / "t/pipe").c_str(), 0600) == 0);
 
     std::vector<PackedSize> told;
-    const auto context =
-        BuildContext::pack(scratch / "t", "Dockerfile", [&](PackedSize size) { told.push_back(size); });
+    const auto context = BuildContext::pack(scratch / "t", "Dockerfile", [&](PackedSize size) {
+        told.push_back(size);
+        return true;
+    });
     REQUIRE(context.has_value());
     const auto all = entries(context->tar());
     CHECK(names(*context) == "Dockerfile empty/ hard " + long_name + "/ " + long_name + "/" + long_name +
@@ -124,6 +134,38 @@ TEST_CASE("a folder becomes a tar: sorted, owned by root, with its modes, times 
     REQUIRE(again.has_value());
     CHECK(std::string(again->tar().data(), again->tar().size()) ==
           std::string(context->tar().data(), context->tar().size()));
+}
+
+TEST_CASE("packing aside tells its progress where it was started, and ends when it is cancelled") {
+    const Scratch scratch;
+    put(scratch / "t/Dockerfile");
+    put(scratch / "t/big", std::string(20'000'000, 'b'));
+    boost::asio::io_context io;
+    const auto here = std::this_thread::get_id();
+    std::vector<PackedSize> told;
+    const auto note = [&](PackedSize size) {
+        CHECK(std::this_thread::get_id() == here);
+        told.push_back(size);
+    };
+    const auto context = run_task(io, BuildContext::pack_aside(scratch / "t", "Dockerfile", note));
+    REQUIRE(context.has_value());
+    CHECK(names(*context) == "Dockerfile big");
+    CHECK(told.size() == 3);
+    CHECK(told.back() == context->size());
+    const auto none = run_task(io, BuildContext::pack_aside(scratch / "t", "none", {}));
+    CHECK(none.error().message == "there is no Dockerfile of that name");
+
+    told.clear();
+    Cancellable packing(io, as_status(BuildContext::pack_aside(scratch / "t", "Dockerfile", note)));
+    packing.cancel();
+    packing.wait();
+    CHECK(packing.ended_by_cancellation());
+    io.restart();
+    io.poll(); // what the thread has posted finds nobody
+    CHECK(told.empty());
+
+    const auto ended = BuildContext::pack(scratch / "t", "Dockerfile", [](PackedSize) { return false; });
+    CHECK(ended.error().kind == ErrorKind::interrupted);
 }
 
 TEST_CASE("what was sent may leave the memory, and is there all the same") {
