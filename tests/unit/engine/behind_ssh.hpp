@@ -15,7 +15,8 @@ namespace dockdist {
 
 inline const std::string upgraded = "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n";
 
-// An exec echoes its stdin once that has ended; an upload is told its size; a log of "big" never ends.
+// An exec echoes its stdin once that has ended; an upload is told its size, and so is what is built from; a
+// log of "big" never ends.
 inline Task<void> engine_script(StubConnection connection) {
     while (const auto request = co_await connection.read_request()) {
         if (request->target == "/_ping") {
@@ -24,6 +25,9 @@ inline Task<void> engine_script(StubConnection connection) {
             const auto size = std::to_string(request->body.size());
             co_await connection.send(size == "0" ? http_answer(400, R"({"message":"nothing came"})")
                                                  : http_answer(200, size));
+        } else if (request->target.find("/build?") != std::string::npos) {
+            co_await connection.send(
+                http_answer(200, "{\"aux\":{\"ID\":\"" + std::to_string(request->body.size()) + "\"}}\n"));
         } else if (request->target.find("/exec/endless") != std::string::npos) {
             co_await connection.send(upgraded);
             const std::string line(64 * 1024, 'x');

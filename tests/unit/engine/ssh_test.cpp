@@ -72,6 +72,12 @@ TEST_CASE_FIXTURE(BehindSsh, "an upload of 100 MB arrives whole") {
     CHECK((server.requests().back().body == tar)); // not shown when it fails
 }
 
+TEST_CASE_FIXTURE(BehindSsh, "what is built from arrives whole over ssh") {
+    const auto client = engine();
+    const std::string tar(20'000'000, 't');
+    CHECK(run_task(io, client->build_image({.reference = ImageRef("x")}, tar, {})).value() == "20000000");
+}
+
 TEST_CASE_FIXTURE(BehindSsh, "a stream that nobody reads holds up no other") {
     const auto client = engine();
     const auto endless = run_task(io, client->start_exec(ExecId("endless"), true));

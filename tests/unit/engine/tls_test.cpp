@@ -20,6 +20,9 @@ Task<void> echo_engine(StubConnection connection) {
     while (const auto request = co_await connection.read_request()) {
         if (request->target == "/_ping") {
             co_await connection.send(ping_answer());
+        } else if (request->target.find("/build?") != std::string::npos) {
+            co_await connection.send(
+                http_answer(200, "{\"aux\":{\"ID\":\"" + std::to_string(request->body.size()) + "\"}}\n"));
         } else if (request->target.find("/exec/") == std::string::npos) {
             co_await connection.send(http_answer(200, R"({"Name":"v"})"));
         } else {
@@ -89,6 +92,13 @@ TEST_CASE_FIXTURE(BehindTls, "stdin can be ended over TLS, and the output goes o
     const TlsFront front(io, authority.issue("server", "IP:127.0.0.1"), server.address());
     const auto client = engine(front.address(), authority.issue("client", ""));
     CHECK(run_task(io, converse(*client)) == "got hello");
+}
+
+TEST_CASE_FIXTURE(BehindTls, "what is built from arrives whole over TLS") {
+    const TlsFront front(io, authority.issue("server", "IP:127.0.0.1"), server.address());
+    const auto client = engine(front.address(), authority.issue("client", ""));
+    const std::string tar(20'000'000, 't');
+    CHECK(run_task(io, client->build_image({.reference = ImageRef("x")}, tar, {})).value() == "20000000");
 }
 
 TEST_CASE_FIXTURE(BehindTls, "tcp:// with files of TLS is TLS") {
