@@ -54,7 +54,7 @@ private:
     static bool parse_set(std::u32string_view& pattern, Part& part);
     static bool parse_pattern(std::u32string_view pattern, Rule& rule);
     static Outcome match(const Rule& rule, std::u32string_view name);
-    // How far the rule decides, from the last one: its index, or -1.
+    // The last rule that matches: its index, or -1.
     int deciding_rule(std::u32string_view name) const;
 
     std::vector<Rule> rules_{};
