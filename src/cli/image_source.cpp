@@ -1,6 +1,7 @@
 #include "cli/context.hpp"
 #include "cli/reach_hosts.hpp"
 #include "engine/docker_engine.hpp"
+#include "image/build_image.hpp"
 
 #include <fmt/format.h>
 
@@ -66,6 +67,15 @@ Task<Result<ImageSource>> find_source(const Context& context, const Connected& c
         if (found || found.error().kind != ErrorKind::not_found || !image.build || build == Build::never) {
             co_return found;
         }
+    }
+    auto logins = co_await all_registry_auth(context);
+    if (!logins) {
+        co_return logins.error();
+    }
+    const auto built =
+        co_await build_image(**engine, name, image, std::move(*logins), *context.reporter);
+    if (!built) {
+        co_return built.error();
     }
     co_return co_await find_image_source(**engine, name, image.ref);
 }

@@ -1,8 +1,6 @@
 #include "image/build_image.hpp"
 
-#include "async/on_thread.hpp"
 #include "core/text.hpp"
-#include "core/units.hpp"
 #include "image/build_context.hpp"
 #include "image/pull_course.hpp"
 #include "report/step.hpp"
@@ -10,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <deque>
-#include <mutex>
+#include <utility>
 
 namespace dockdist {
 namespace {
@@ -20,20 +18,19 @@ class BuildLog {
 public:
     void add(std::string_view text) {
         for (const char c : text) {
-            if (c != '\n' && c != '\r') {
+            if (c == '\n' || c == '\r') {
+                end_line();
+            } else if (line_.size() < longest) {
                 line_ += c;
-                continue;
             }
-            end_line();
         }
     }
     void end_line() {
-        const auto line = printable(line_.substr(0, longest));
-        line_.clear();
+        const auto line = printable(without_colours(std::exchange(line_, {})));
         if (line.find_first_not_of(' ') == std::string::npos) {
             return;
         }
-        if (line.starts_with("Step ")) {
+        if (line.starts_with("Step ") || line.starts_with("STEP ")) { // Docker's, Podman's
             step_ = line;
         }
         last_.push_back(line);
@@ -46,22 +43,30 @@ public:
 
 private:
     static constexpr std::size_t kept = 20, longest = 400;
+
+    // The builder writes what a step says on stderr in red: "\x1b[91m…\x1b[0m".
+    static std::string without_colours(std::string line) {
+        for (auto at = line.find("\x1b["); at != std::string::npos; at = line.find("\x1b[", at)) {
+            const auto end = line.find_first_not_of("0123456789;", at + 2);
+            line.erase(at, end == std::string::npos ? std::string::npos : end + 1 - at);
+        }
+        return line;
+    }
+
     std::string line_{}, step_{};
     std::deque<std::string> last_{};
 };
-
-Task<Result<BuildContext>> pack(BuildSpec build) {
-    co_return co_await on_thread<Result<BuildContext>>([build](const std::atomic<bool>& stop) {
-        return BuildContext::pack(build.context, build.dockerfile, [&](PackedSize) { return !stop; });
-    });
-}
 
 } // namespace
 
 Task<Status> build_image(ContainerEngine& engine, std::string host, ImageSpec image,
                          std::string registry_config, Reporter& reporter) {
     Step step(reporter, "image", host, "build " + image.ref.str());
-    auto context = co_await pack(*image.build);
+    auto context = co_await BuildContext::pack_aside(
+        image.build->context, image.build->dockerfile, [&step](PackedSize size) {
+            step.progress(fmt::format("pack {} file{}", size.files, size.files == 1 ? "" : "s"), size.bytes,
+                          std::nullopt);
+        });
     if (!context) {
         step.failed(context.error().message);
         co_return context.error();

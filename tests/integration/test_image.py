@@ -286,3 +286,45 @@ def test_a_host_that_drops_out_of_the_chain_does_not_stop_the_others(lab):
             r.remove()
         nothing_is_left(lab, c)
         assert half_there == 404
+
+
+def test_an_image_is_built_on_one_host_and_brought_to_the_others(lab):
+    with cluster(lab, "t-build") as c:
+        folder = c.folder / "context"
+        folder.mkdir()
+        (folder / "Dockerfile.train").write_text("FROM dockdist-lab/busybox\nARG WHO=nobody\nCOPY data /data\n"
+                                                 'RUN echo "for $WHO" >/data/who\n')
+        (folder / ".dockerignore").write_text("**/*.log\n")
+        (folder / "data").mkdir()
+        for name in ("model", "noise.log"):
+            (folder / "data" / name).write_text("one\n")
+        build = "build: {context: context, dockerfile: Dockerfile.train, args: {WHO: ada}}"
+        engines = every_host(lab, c, "{ref: 't-build/train:1', %s}" % build)
+        last = f"node-{len(engines) - 1}"
+        try:
+            assert_in("node-0  build image t-build/train:1 of ", c.run("plan").stdout)
+            assert_in(f"is up: {len(engines)} nodes", c.run("up").stdout)
+            for node in ("node-0", last):
+                assert c.run("exec", node, "--", "sh", "-c", "cd /data; cat who model; ls").stdout == "for ada\none\nmodel\nwho\n"
+            assert_in("is up already", c.run("up").stdout)
+            assert_in("is on every host already", c.run("image", "build").stdout)  # of the engine's cache
+            (folder / "data/model").write_text("two\n")
+            assert_in("is up already", c.run("up").stdout)  # builds what is not there, and no more
+            c.run("up", "--build")
+            assert c.run("exec", last, "--", "cat", "/data/model").stdout == "two\n"
+            assert json.loads(c.run("image", "ls", "-o", "json").stdout)["same"]
+            c.run("down")
+            nothing_is_left(lab, c)
+            # Each kind of engine tells what went wrong, and keeps its image.
+            with (folder / "Dockerfile.train").open("a") as file:
+                file.write("RUN echo the compiler is unhappy >&2; exit 3\n")
+            for i in range(len(engines)):
+                every_host(lab, c, "{ref: 't-build/train:1', from: node-%d, %s}" % (i, build))
+                failed = c.run("image", "build", code=2).stderr
+                assert_in(f"node-{i}: the compiler is unhappy", failed)
+                assert_in("(RUN echo the compiler is unhappy >&2; exit 3) ended with exit code 3", failed)
+            assert json.loads(c.run("image", "ls", "-o", "json").stdout)["same"]
+            nothing_is_left(lab, c)
+        finally:
+            c.run("down", code=None)
+            forget_everywhere(lab, "t-build/train:1")
