@@ -107,9 +107,9 @@ std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& cont
 
 Task<Result<std::string>> all_registry_auth(const Context& context);
 
-// Where the cluster's image comes from without a registry: `image.from` "local" is the engine that docker would
-// use here, else one of the cluster's hosts. It is built there when the file says how (`image.build`). Empty
-// when `image.from` is. The cluster outlives it.
+// Where the cluster's image comes from without a registry: `image.from` "local" is the engine that docker
+// would use here, else one of the cluster's hosts. It is built there when the file says how (`image.build`).
+// Empty when `image.from` is. The cluster outlives it.
 Error no_build_in_file(const ClusterSpec& spec);
 enum class Build { never, if_missing, anew };
 std::function<Task<Result<ImageSource>>()> image_source_of(const Context& context, const Connected& cluster,

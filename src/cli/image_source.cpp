@@ -72,8 +72,7 @@ Task<Result<ImageSource>> find_source(const Context& context, const Connected& c
     if (!logins) {
         co_return logins.error();
     }
-    const auto built =
-        co_await build_image(**engine, name, image, std::move(*logins), *context.reporter);
+    const auto built = co_await build_image(**engine, name, image, std::move(*logins), *context.reporter);
     if (!built) {
         co_return built.error();
     }

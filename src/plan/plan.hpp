@@ -80,8 +80,8 @@ struct Plan {
     std::vector<JoinNode> joins{}; // all nodes or none: each needs the others' keys
 
     bool empty() const {
-        return !build && pulls.empty() && sends.empty() && removals.empty() && creates.empty() && uploads.empty() &&
-               starts.empty() && joins.empty();
+        return !build && pulls.empty() && sends.empty() && removals.empty() && creates.empty() &&
+               uploads.empty() && starts.empty() && joins.empty();
     }
 };
 

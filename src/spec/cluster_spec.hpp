@@ -15,7 +15,7 @@ namespace dockdist {
 
 // A Dockerfile and what it may copy.
 struct BuildSpec {
-    std::string context{}; // a folder on this machine, absolute
+    std::string context{};                 // a folder on this machine, absolute
     std::string dockerfile = "Dockerfile"; // in the context
     std::string target{};                  // a stage; empty: the last
     std::map<std::string, std::string> args{};

@@ -105,10 +105,8 @@ void read_spares(Reader& reader, const Value& value, ClusterDraft& draft) {
 }
 
 constexpr std::array image_table{
-    Key<ImageSpec>{"ref", read_ref},
-    Key<ImageSpec>{"pull", read_pull, pull_words},
-    Key<ImageSpec>{"platform", read_platform},
-    Key<ImageSpec>{"from", read_from},
+    Key<ImageSpec>{"ref", read_ref},           Key<ImageSpec>{"pull", read_pull, pull_words},
+    Key<ImageSpec>{"platform", read_platform}, Key<ImageSpec>{"from", read_from},
     Key<ImageSpec>{"build", read_build},
 };
 

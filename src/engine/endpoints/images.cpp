@@ -132,9 +132,10 @@ Task<Status> import_image(Session session, std::string repository, std::string t
         co_return known.error();
     }
     // Podman forgets the name (4.3) or its tag (5.4): it gets it afterwards.
-    auto request = post("/images/create" +
-                        (session->podman() ? query_string({{"fromSrc", "-"}})
-                                           : query_string({{"fromSrc", "-"}, {"repo", repository}, {"tag", tag}})));
+    auto request =
+        post("/images/create" + (session->podman()
+                                     ? query_string({{"fromSrc", "-"}})
+                                     : query_string({{"fromSrc", "-"}, {"repo", repository}, {"tag", tag}})));
     request.content_type = "application/x-tar";
     request.borrowed_body = tar;
     const auto answer = co_await session->call(std::move(request), what);

@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(Building, "a build is asked for what the file says, and its st
                                 {.text = "Step 1/2 : FROM a\nStep 2"},
                                 {.text = "/2 : RUN x\n"},
                                 {.pull = {.layer = "l", .status = "Downloading", .current = 1, .total = 2}}});
-    CHECK(build());
+    CHECK(build().has_value());
     CHECK(engine.build_config.reference == ImageRef("train:1"));
     CHECK(engine.build_config.dockerfile == "Dockerfile.train");
     CHECK(engine.build_config.args == std::map<std::string, std::string>{{"A", "1"}});

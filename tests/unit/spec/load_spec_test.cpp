@@ -240,8 +240,9 @@ TEST_CASE("image.build is a folder or its long form; the first host builds unles
     CHECK(folder(spec) == "/home/ada/vision/docker");
     CHECK(spec.image.build->dockerfile == "Dockerfile");
     CHECK(spec.image.from == "x");
-    const auto full = load_good("image: {ref: a, from: local, build: {context: /c, dockerfile: d/./F, target: t, "
-                                "args: {A: \"1\"}}}\nhosts: [ssh://h]\n");
+    const auto full =
+        load_good("image: {ref: a, from: local, build: {context: /c, dockerfile: d/./F, target: t, "
+                  "args: {A: \"1\"}}}\nhosts: [ssh://h]\n");
     CHECK(*full.image.build ==
           BuildSpec{.context = "/c", .dockerfile = "d/F", .target = "t", .args = {{"A", "1"}}});
     CHECK(full.image.from == "local");
