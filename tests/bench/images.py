@@ -32,7 +32,7 @@ def slow_links(lab):
 
 
 @contextlib.contextmanager
-def image(lab):
+def image(lab, size=SIZE):
     """Made anew: no engine has seen its layers."""
     import io
     import tarfile
@@ -42,7 +42,7 @@ def image(lab):
         lines = ["FROM scratch"]
         for i in range(LAYERS):
             entry = tarfile.TarInfo(f"blob{i}")
-            entry.size = SIZE // LAYERS
+            entry.size = size // LAYERS
             tar.addfile(entry, io.BytesIO(os.urandom(entry.size)))
             lines.append(f"ADD blob{i} /")
         text = "\n".join(lines).encode()
@@ -71,6 +71,10 @@ def seconds(work):
 def push(lab, c, hosts):
     c.write(hosts=hosts, image=NAME)
     return seconds(lambda: c.run("image", "push", "--from", "local", DOCKER_HOST=lab.env["LAB_DOCKER_HOST"], timeout=300))
+
+
+def start_push(lab, c):
+    return c.start("image", "push", "--from", "local", DOCKER_HOST=lab.env["LAB_DOCKER_HOST"])
 
 
 def save_and_load(lab, hosts):

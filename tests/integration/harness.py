@@ -186,6 +186,17 @@ def read_until(client, text, times=1, timeout=60):
     raise AssertionError(f"no line with {text!r} in:\n{''.join(lines)}--- stderr\n{client.stderr.read()}")
 
 
+def highest_memory(process):
+    """In KiB, of a program that runs until its end; what it prints fits into a pipe. As the program itself has it: what wait4
+    tells begins with its parent's."""
+    highest = 0
+    while process.poll() is None:
+        with contextlib.suppress(OSError), open(f"/proc/{process.pid}/status") as status:
+            highest = max([highest, *(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))])
+        time.sleep(0.01)
+    return highest
+
+
 def eventually(condition, what, timeout=20):
     """For what only the outside world can tell and that has no event of its own: asks until it holds."""
     deadline = time.monotonic() + timeout

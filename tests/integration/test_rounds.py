@@ -3,10 +3,9 @@
 The test makes ten rounds; `scripts/bench --rounds-of-life 200` makes as many as one likes, and prints the counts.
 """
 
-import os
 import statistics
 
-from harness import cluster
+from harness import cluster, highest_memory
 
 # On a host: the engine's descriptors and processes, layers of its containers, and files where programs leave some. dockerd
 # closes an exec's connection, whose other end is gone (peer 0), when its garbage is collected and not before (seen with
@@ -33,11 +32,9 @@ def on_hosts(lab):
 def one(c, environment, *command):
     """Runs dockdist, and tells how much memory it took at most, in KiB."""
     process = c.start(*command, **environment)
-    out, err = process.stdout.read(), process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, f"{command}: {out}{err}"
-    return usage.ru_maxrss
+    memory = highest_memory(process)
+    assert process.returncode == 0, f"{command}: {process.stdout.read()}{process.stderr.read()}"
+    return memory
 
 
 def rounds_of_life(lab, rounds):

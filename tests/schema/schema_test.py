@@ -38,7 +38,7 @@ BEYOND_A_SCHEMA = {
     "duplicate-gpus", "duplicate-hosts", "duplicate-nodes", "duplicate-targets", "env-and-secret", "fixed-port", "spares",
     "gpu-shares", "plain-tcp", "ulimit-order",
     "variables", "variable-injection",
-    "image-reference", "interface", "capabilities",
+    "image-reference", "image-source", "interface", "capabilities",
 }
 
 
