@@ -28,7 +28,7 @@ Name split_name(const std::string& ref) {
 
 } // namespace
 
-Task<Status> RelayHost::start() {
+Task<Status> RelayHost::prepare() {
     const auto there = co_await engine_.inspect_image(setting_.image);
     if (!there && there.error().kind != ErrorKind::not_found) {
         co_return there.error();
@@ -51,13 +51,15 @@ Task<Status> RelayHost::start() {
         co_return id.error();
     }
     container_ = *id;
+    co_return co_await engine_.start_container(container_);
+}
+
+Task<Status> RelayHost::listen(const ImageSpool& spool) {
+    spool_ = &spool;
+    // A container that is left alone ends after a minute, and reading the image may have taken longer.
     if (const auto started = co_await engine_.start_container(container_); !started) {
         co_return started;
     }
-    co_return co_await talk();
-}
-
-Task<Status> RelayHost::talk() {
     auto exec = co_await start_command(engine_, container_, {.command = {"/dockdist-init", "image-relay"}});
     if (!exec) {
         co_return exec.error();
@@ -65,9 +67,9 @@ Task<Status> RelayHost::talk() {
     lines_ = std::make_unique<ExecLines>(std::move(exec->stream));
     wire::RelayRequest request{.token = setting_.token,
                                .address = setting_.address,
-                               .manifest = spool_.manifest(),
+                               .manifest = spool_->manifest(),
                                .media_type = std::string(manifest_media_type)};
-    for (const auto& [digest, blob] : spool_.blobs()) {
+    for (const auto& [digest, blob] : spool_->blobs()) {
         request.blobs.push_back({digest, static_cast<std::int64_t>(blob.size)});
     }
     if (const auto written = co_await lines_->write(wire::to_line(request)); !written) {
@@ -117,10 +119,10 @@ Task<Status> RelayHost::serve() {
 }
 
 Task<Status> RelayHost::give(const wire::RelayMessage& wanted) {
-    const auto blob = spool_.blobs().find(wanted.digest);
+    const auto blob = spool_->blobs().find(wanted.digest);
     auto left =
-        blob == spool_.blobs().end() ? 0 : static_cast<std::int64_t>(blob->second.size) - wanted.offset;
-    std::ifstream file(blob == spool_.blobs().end() ? std::string() : blob->second.path, std::ios::binary);
+        blob == spool_->blobs().end() ? 0 : static_cast<std::int64_t>(blob->second.size) - wanted.offset;
+    std::ifstream file(blob == spool_->blobs().end() ? std::string() : blob->second.path, std::ios::binary);
     file.seekg(wanted.offset);
     std::string bytes;
     while (left > 0 && !ended_) {
@@ -156,7 +158,7 @@ Task<Status> RelayHost::pull(const ImageRef& ref, const std::vector<std::string>
         return error;
     };
     const auto registry = fmt::format("127.0.0.1:{}", listening_.engine_port);
-    const ImageRef from(fmt::format("{}/dockdist/image@{}", registry, spool_.manifest_digest()));
+    const ImageRef from(fmt::format("{}/dockdist/image@{}", registry, spool_->manifest_digest()));
     const auto login = registry_auth_header({.user = wire::relay_user, .password = setting_.token}, registry);
     PullCourse course;
     const auto pulled = co_await engine_.pull_image(from, "", login, [&](const PullProgress& message) {
@@ -170,6 +172,12 @@ Task<Status> RelayHost::pull(const ImageRef& ref, const std::vector<std::string>
         const auto at = error.message.find(": "); // "pull image 127.0.0.1:…/dockdist/image@sha256:…: why"
         error.message = "receive " + ref.str() + (at == std::string::npos ? ": " : "") +
                         (at == std::string::npos ? error.message : error.message.substr(at));
+        if (const auto said = printable(lines_->err().substr(0, lines_->err().find('\n'))); !said.empty()) {
+            error.message += " (its image relay: " + said + ")";
+            if (said.find("No space left") != std::string::npos) {
+                error.hint = "free disk space on that host (docker system df)";
+            }
+        }
         co_return fail(std::move(error));
     }
     const auto there = co_await engine_.inspect_image(from);

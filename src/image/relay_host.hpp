@@ -25,11 +25,13 @@ struct RelaySetting {
 
 class RelayHost {
 public:
-    RelayHost(ContainerEngine& engine, std::string host, RelaySetting setting, const ImageSpool& spool)
-        : engine_(engine), host_(std::move(host)), setting_(std::move(setting)), spool_(spool) {}
+    RelayHost(ContainerEngine& engine, std::string host, RelaySetting setting)
+        : engine_(engine), host_(std::move(host)), setting_(std::move(setting)) {}
 
-    // Container and relay; then `listening` is known.
-    Task<Status> start();
+    // The container that the relay will run in.
+    Task<Status> prepare();
+    // The relay, after prepare(); then `listening` is known. `spool` outlives this.
+    Task<Status> listen(const ImageSpool& spool);
     const wire::RelayMessage& listening() const { return listening_; }
     Task<Status> set_upstreams(std::vector<std::string> upstreams);
 
@@ -47,13 +49,12 @@ public:
     const std::string& host() const { return host_; }
 
 private:
-    Task<Status> talk();
     Task<Status> give(const wire::RelayMessage& wanted);
 
     ContainerEngine& engine_;
     std::string host_;
     RelaySetting setting_;
-    const ImageSpool& spool_;
+    const ImageSpool* spool_ = nullptr;
     ContainerId container_{};
     std::unique_ptr<ExecLines> lines_{};
     wire::RelayMessage listening_{};

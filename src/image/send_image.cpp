@@ -24,15 +24,12 @@ public:
         if (!program) {
             co_return Errors{program.error()};
         }
-        if (auto error = co_await read()) {
-            co_return Errors{*error};
-        }
         make_relays(*program);
         co_return co_await with_cleanup<Errors>(carry(), [this] { return clean_up(); });
     }
 
 private:
-    Task<std::optional<Error>> read() {
+    Task<Status> read() {
         Step step(reporter_, "image", setting_.source.name, "read " + setting_.ref.str());
         auto spool =
             co_await ImageSpool::fill(*setting_.source.engine, setting_.ref, [&](std::uint64_t bytes) {
@@ -44,7 +41,7 @@ private:
         }
         spool_ = std::move(*spool);
         step.finished("read");
-        co_return std::nullopt;
+        co_return ok;
     }
 
     void make_relays(const std::string& program) {
@@ -59,8 +56,8 @@ private:
                                .tar = program,
                                .token = token,
                                .address = spec_.hosts[host].address};
-            relays_.push_back(std::make_unique<RelayHost>(*engines_[host], spec_.hosts[host].name.str(),
-                                                          std::move(relay), *spool_));
+            relays_.push_back(
+                std::make_unique<RelayHost>(*engines_[host], spec_.hosts[host].name.str(), std::move(relay)));
         }
         failures_.resize(relays_.size());
     }
@@ -73,9 +70,20 @@ private:
     }
 
     Task<Errors> carry() {
-        std::vector<Task<Status>> starts;
+        std::vector<Task<Status>> preparations;
         for (const auto& relay : relays_) {
-            starts.push_back(relay->start());
+            preparations.push_back(relay->prepare());
+        }
+        preparations.push_back(read());
+        auto prepared = co_await run_all(std::move(preparations));
+        if (!prepared.back()) {
+            co_return Errors{prepared.back().error()};
+        }
+        prepared.pop_back();
+        note(prepared);
+        std::vector<Task<Status>> starts;
+        for (std::size_t i = 0; i < relays_.size(); ++i) {
+            starts.push_back(listen(i));
         }
         note(co_await run_all(std::move(starts)));
         std::vector<std::string> addresses;
@@ -109,6 +117,10 @@ private:
                 failed(i, results[i].error());
             }
         }
+    }
+
+    Task<Status> listen(std::size_t i) {
+        co_return failures_[i] ? Status(ok) : co_await relays_[i]->listen(*spool_);
     }
 
     // What breaks here breaks the host's pull as well, which tells it better.

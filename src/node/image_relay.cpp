@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -101,6 +102,15 @@ private:
         (void)write_all(STDOUT_FILENO, wire::to_line(message));
     }
 
+    // What the engine is not told, and the client shows: this host's disk.
+    Status keep(const std::string& digest, std::string_view bytes) {
+        auto kept = store_.append(digest, bytes);
+        if (!kept && kept.error().kind != ErrorKind::protocol && !complained_.exchange(true)) {
+            (void)write_all(STDERR_FILENO, kept.error().message + "\n");
+        }
+        return kept;
+    }
+
     // --- from the client ---
 
     void take_pieces() {
@@ -118,7 +128,7 @@ private:
                     return;
                 }
                 left -= static_cast<std::int64_t>(bytes.size());
-                if (is_asked_of_client(piece->digest) && !store_.append(piece->digest, bytes)) {
+                if (is_asked_of_client(piece->digest) && !keep(piece->digest, bytes)) {
                     client_failed(piece->digest);
                 }
             }
@@ -161,7 +171,7 @@ private:
             }
             (void)read_from_relay(upstream, digest, store_.have(digest), request_.token,
                                   [&](std::string_view bytes) -> Status {
-                                      auto kept = store_.append(digest, bytes);
+                                      auto kept = keep(digest, bytes);
                                       if (kept && store_.whole(digest)) {
                                           return Error{}; // enough
                                       }
@@ -270,6 +280,7 @@ private:
     std::mutex output_{}, client_{};
     std::condition_variable client_changed_{};
     std::set<std::string> asked_of_client_{}, failed_of_client_{};
+    std::atomic<bool> complained_ = false;
 };
 
 bool is_alone() {

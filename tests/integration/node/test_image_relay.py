@@ -23,10 +23,14 @@ def digest_of(data):
 
 
 class Relay:
-    def __init__(self, blobs):
+    def __init__(self, blobs, disk=None):
         self.blobs, self.wants, self.gate, self.damage = blobs, [], None, False
         self.root = tempfile.mkdtemp(prefix="dockdist-relay-")
-        self.process = subprocess.Popen([PROGRAM, "image-relay"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.disk = self.root + "/blobs" if disk else None
+        if disk:
+            os.mkdir(self.disk)
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={disk}", "tmpfs", self.disk], check=True)
+        self.process = subprocess.Popen([PROGRAM, "image-relay"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**os.environ, "DOCKDIST_TEST_ROOT": self.root})
         self.say({"token": "t0ken", "address": "127.0.0.1", "manifest": '{"schemaVersion":2}', "media_type": "application/x",
                   "blobs": [{"digest": digest, "size": len(data)} for digest, data in blobs.items()]})
@@ -73,16 +77,19 @@ class Relay:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+        self.process.stderr.close()
         with contextlib.suppress(OSError):
             self.process.stdin.close()
+        if self.disk:
+            subprocess.run(["umount", self.disk], check=True)
         shutil.rmtree(self.root, ignore_errors=True)
 
 
 class ImageRelay(unittest.TestCase):
-    def relays(self, count, *contents):
+    def relays(self, count, *contents, disk=None):
         self.data = contents
         self.digests = [digest_of(data) for data in contents]
-        made = [Relay(dict(zip(self.digests, contents))) for _ in range(count)]
+        made = [Relay(dict(zip(self.digests, contents)), disk) for _ in range(count)]
         for relay in made:
             self.addCleanup(relay.end)
         for i, relay in enumerate(made):
@@ -126,6 +133,13 @@ class ImageRelay(unittest.TestCase):
             relay.blob(self.digests[0])
         with self.assertRaises((http.client.HTTPException, OSError)):
             relay.blob(self.digests[0])  # nor later
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts a small file system")
+    def test_a_full_disk_is_told(self):
+        (relay,) = self.relays(1, os.urandom(4 * PIECE), disk="128k")
+        with self.assertRaises(http.client.IncompleteRead):
+            relay.blob(self.digests[0])
+        self.assertEqual(relay.process.stderr.readline(), b"keep a layer: No space left on device\n")
 
     def test_both_ports_ask_for_the_login(self):
         (relay,) = self.relays(1, b"x")
