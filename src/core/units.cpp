@@ -1,5 +1,7 @@
 #include "core/units.hpp"
 
+#include "core/ascii.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,13 +29,6 @@ std::optional<double> take_number(std::string_view& text) {
     return value;
 }
 
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
-
 } // namespace
 
 std::optional<Bytes> parse_size(std::string_view text) {
@@ -44,7 +39,7 @@ std::optional<Bytes> parse_size(std::string_view text) {
     while (!text.empty() && text.front() == ' ') {
         text.remove_prefix(1);
     }
-    std::string unit = lower(text);
+    std::string unit = to_lower(text);
     if (unit.size() > 1 && unit.ends_with('b')) {
         unit.pop_back();
     }

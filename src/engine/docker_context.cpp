@@ -1,5 +1,6 @@
 #include "engine/docker_context.hpp"
 
+#include "core/encode.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -38,11 +39,7 @@ std::optional<std::string> read(const fs::path& path) {
 std::string sha256_hex(std::string_view text) {
     std::array<unsigned char, SHA256_DIGEST_LENGTH> hash{};
     ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), hash.data());
-    std::string hex;
-    for (const auto byte : hash) {
-        hex += fmt::format("{:02x}", byte);
-    }
-    return hex;
+    return to_hex({reinterpret_cast<const char*>(hash.data()), hash.size()});
 }
 
 Error wrong(std::string message, std::string hint) {

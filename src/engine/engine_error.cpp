@@ -1,5 +1,6 @@
 #include "engine/engine_error.hpp"
 
+#include "core/ascii.hpp"
 #include "core/text.hpp"
 #include "engine/json_decode.hpp"
 
@@ -85,9 +86,7 @@ constexpr std::array<KnownMessage, 38> known_messages{{
 } // namespace
 
 std::string engine_hint(std::string_view message) {
-    std::string lower(message);
-    std::ranges::transform(lower, lower.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto lower = to_lower(message);
     const auto found = std::ranges::find_if(known_messages, [&](const KnownMessage& known) {
         return lower.find(known.part) != std::string::npos;
     });

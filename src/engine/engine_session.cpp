@@ -23,6 +23,16 @@ std::string host_header(const EngineAddress& address) {
                 : fmt::format("{}:{}", host, address.port.number);
 }
 
+// To the target: "/v1.40/…", as agreed with the engine.
+Task<Status> add_version(EngineSession& session, HttpRequest& request) {
+    const auto version = co_await session.negotiate();
+    if (!version) {
+        co_return version.error();
+    }
+    request.target = "/v" + to_string(*version) + request.target;
+    co_return ok;
+}
+
 } // namespace
 
 EngineSession::EngineSession(boost::asio::any_io_executor where, EngineEndpoint what,
@@ -99,11 +109,9 @@ Task<Result<HttpResponse>> EngineSession::call_aside(HttpRequest request, std::s
 
 Task<Result<HttpResponse>> EngineSession::call_on(HttpClient& client, HttpRequest request, std::string what,
                                                   std::vector<int> also, CallLimits limits) {
-    const auto version = co_await negotiate();
-    if (!version) {
-        co_return version.error();
+    if (const auto known = co_await add_version(*this, request); !known) {
+        co_return known.error();
     }
-    request.target = "/v" + to_string(*version) + request.target;
     auto answer = co_await client.call(std::move(request), limits);
     if (!answer) {
         co_return located(answer.error());
@@ -118,11 +126,9 @@ Task<Result<HttpResponse>> EngineSession::call_on(HttpClient& client, HttpReques
 
 Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest request, std::string what) {
     const auto self = shared_from_this();
-    const auto version = co_await negotiate();
-    if (!version) {
-        co_return version.error();
+    if (const auto known = co_await add_version(*this, request); !known) {
+        co_return known.error();
     }
-    request.target = "/v" + to_string(*version) + request.target;
     ++own_round_trips_;
     auto stream =
         co_await HttpStream::open(transport_, std::move(request), host_header_, endpoint.limits.call);
@@ -133,11 +139,9 @@ Task<Result<std::unique_ptr<HttpStream>>>
 EngineSession::open_upload(HttpRequest request, std::string what,
                            std::function<void(std::uint64_t)> on_sent) {
     const auto self = shared_from_this();
-    const auto version = co_await negotiate();
-    if (!version) {
-        co_return version.error();
+    if (const auto known = co_await add_version(*this, request); !known) {
+        co_return known.error();
     }
-    request.target = "/v" + to_string(*version) + request.target;
     ++own_round_trips_;
     auto stream =
         co_await HttpStream::upload(transport_, std::move(request), host_header_, std::move(on_sent));

@@ -1,5 +1,6 @@
 #include "image/docker_config.hpp"
 
+#include "core/encode.hpp"
 #include "image/registry_name.hpp"
 
 #include <nlohmann/json.hpp>
@@ -171,17 +172,6 @@ Result<std::string> from_base64(std::string_view text) {
     }
     bytes.resize(static_cast<std::size_t>(count) - padding);
     return bytes;
-}
-
-std::string to_base64url(std::string_view bytes) {
-    std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
-    const int count = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                        reinterpret_cast<const unsigned char*>(bytes.data()),
-                                        static_cast<int>(bytes.size()));
-    text.resize(static_cast<std::size_t>(count));
-    std::ranges::replace(text, '+', '-');
-    std::ranges::replace(text, '/', '_');
-    return text;
 }
 
 } // namespace dockdist

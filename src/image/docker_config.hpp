@@ -40,6 +40,5 @@ std::string registry_auth_header(const RegistryLogin& login, const std::string& 
 std::string registry_config_header(const std::map<std::string, RegistryLogin>& logins);
 
 Result<std::string> from_base64(std::string_view text); // standard alphabet; errors: config
-std::string to_base64url(std::string_view bytes);       // with padding
 
 } // namespace dockdist

@@ -2,27 +2,15 @@
 
 #include "async/run_all.hpp"
 #include "core/units.hpp"
+#include "image/sha256.hpp"
 #include "plan/plan.hpp"
 #include "report/table.hpp"
-
-#include <fmt/format.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <array>
 
 namespace dockdist {
 namespace {
-
-std::string sha256_digest(std::string_view text) {
-    std::array<unsigned char, SHA256_DIGEST_LENGTH> hash{};
-    ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), hash.data());
-    std::string digest = "sha256:";
-    for (const auto byte : hash) {
-        digest += fmt::format("{:02x}", byte);
-    }
-    return digest;
-}
 
 Task<Result<ImageRow>> look(ContainerEngine& engine, const HostSpec& host, ImageRef ref) {
     ImageRow row{.host = host.name.str(), .reached = true};
@@ -58,7 +46,7 @@ std::vector<std::string> cells_of(const ImageRow& row, const std::string& ref) {
 std::string chain_id(const std::vector<std::string>& diff_ids) {
     std::string chain;
     for (const auto& diff_id : diff_ids) {
-        chain = chain.empty() ? diff_id : sha256_digest(chain + " " + diff_id);
+        chain = chain.empty() ? diff_id : sha256_of(chain + " " + diff_id);
     }
     return chain;
 }

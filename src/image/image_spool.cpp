@@ -1,6 +1,7 @@
 #include "image/image_spool.hpp"
 
 #include "async/async_event.hpp"
+#include "image/sha256.hpp"
 #include "image/tar_reader.hpp"
 #include "image/temporary_files.hpp"
 

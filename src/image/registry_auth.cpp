@@ -1,5 +1,6 @@
 #include "image/registry_auth.hpp"
 
+#include "core/ascii.hpp"
 #include "core/text.hpp"
 #include "engine/child_process.hpp"
 #include "image/docker_config.hpp"
@@ -126,9 +127,7 @@ Task<Result<FoundLogin>> login_of(boost::asio::any_io_executor executor, DockerC
 } // namespace
 
 std::string refused_login_hint(const std::string& message, const RegistryAuth& auth) {
-    std::string lower(message);
-    std::ranges::transform(lower, lower.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto lower = to_lower(message);
     const auto says = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
     const auto login =
         auth.registry == docker_hub ? std::string("docker login") : "docker login " + auth.registry;

@@ -1,9 +1,10 @@
 #include "image/tar_reader.hpp"
 
+#include "image/sha256.hpp"
+
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <array>
 #include <cerrno>
@@ -18,28 +19,8 @@ namespace {
 
 struct Free {
     void operator()(archive* a) const { ::archive_free(a); }
-    void operator()(EVP_MD_CTX* c) const { ::EVP_MD_CTX_free(c); }
 };
 using Archive = std::unique_ptr<archive, Free>;
-
-class Sha256 {
-public:
-    Sha256() { ::EVP_DigestInit_ex(context_.get(), ::EVP_sha256(), nullptr); }
-    void add(const void* bytes, std::size_t size) { ::EVP_DigestUpdate(context_.get(), bytes, size); }
-    std::string digest() {
-        std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-        unsigned size = 0;
-        ::EVP_DigestFinal_ex(context_.get(), bytes.data(), &size);
-        std::string text = "sha256:";
-        for (unsigned i = 0; i < size; ++i) {
-            text += fmt::format("{:02x}", bytes.at(i));
-        }
-        return text;
-    }
-
-private:
-    std::unique_ptr<EVP_MD_CTX, Free> context_{::EVP_MD_CTX_new()};
-};
 
 Error no_tar(archive* from) {
     const char* why = ::archive_error_string(from);
@@ -90,7 +71,7 @@ Result<SavedBlob> keep(archive* from, const std::filesystem::path& path) {
         if (blob.size == 0 && size > 1) {
             blob.gzip = buffer[0] == '\x1f' && buffer[1] == '\x8b';
         }
-        hash.add(buffer.data(), size);
+        hash.add({buffer.data(), size});
         if (const auto written = write_all(fd, buffer.data(), size, path); !written) {
             return written.error();
         }
@@ -174,12 +155,6 @@ Result<std::string> tar_of_one(std::string_view tar, const std::string& name, co
         return bytes;
     }
     return missing;
-}
-
-std::string sha256_of(std::string_view bytes) {
-    Sha256 hash;
-    hash.add(bytes.data(), bytes.size());
-    return hash.digest();
 }
 
 } // namespace dockdist

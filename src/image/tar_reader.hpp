@@ -18,6 +18,4 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
 // A tar of one executable file, taken out of another tar (in memory) and given another name.
 Result<std::string> tar_of_one(std::string_view tar, const std::string& name, const std::string& new_name);
 
-std::string sha256_of(std::string_view bytes); // "sha256:…"
-
 } // namespace dockdist

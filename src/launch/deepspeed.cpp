@@ -1,5 +1,6 @@
 // DeepSpeed. Without --via its per-node launcher, which pdsh would run on every node, runs there directly. By
 // pdsh and Open MPI its own runner does what its users know. Facts from deepspeed/launcher/*.py.
+#include "core/encode.hpp"
 #include "core/text.hpp"
 #include "launch/common.hpp"
 
@@ -15,22 +16,6 @@ constexpr const char* run_as_if_under_mpi =
     "os.environ.update(OMPI_COMM_WORLD_RANK='0', OMPI_COMM_WORLD_LOCAL_RANK='0', OMPI_COMM_WORLD_SIZE='1')\n"
     "runpy.run_module('deepspeed.launcher.runner', run_name='__main__', alter_sys=True)\n";
 
-// RFC 4648's alphabet for URLs, with padding: what base64.urlsafe_b64decode reads.
-std::string base64_url(std::string_view bytes) {
-    constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    std::string text;
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        std::uint32_t group = 0;
-        for (std::size_t k = 0; k < 3; ++k) {
-            group = group << 8U | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-        }
-        for (std::size_t k = 0; k < 4; ++k) {
-            text += i + k < bytes.size() + 1 ? alphabet[group >> (18 - 6 * k) & 63U] : '=';
-        }
-    }
-    return text;
-}
-
 // {"node-0":[0,1],"node-1":[0,1]}: the GPUs of each node, in the order of the node ranks.
 std::string world_info(const std::vector<NodeLaunch>& launches) {
     nlohmann::ordered_json nodes = nlohmann::ordered_json::object();
@@ -40,7 +25,7 @@ std::string world_info(const std::vector<NodeLaunch>& launches) {
             slots.push_back(i);
         }
     }
-    return base64_url(nodes.dump());
+    return to_base64url(nodes.dump()); // base64.urlsafe_b64decode reads it
 }
 
 std::vector<std::string> runner(const LaunchRequest& request, std::vector<NodeLaunch>& launches) {

@@ -1,5 +1,7 @@
 #include "node/relay_http.hpp"
 
+#include "core/ascii.hpp"
+#include "core/encode.hpp"
 #include "wire/image_relay.hpp"
 
 #include <algorithm>
@@ -23,35 +25,12 @@ namespace {
 constexpr std::size_t longest_head = 16 * 1024;
 constexpr int connect_limit_ms = 3000;
 
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
-
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
         text.remove_prefix(1);
     }
     while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) {
         text.remove_suffix(1);
-    }
-    return text;
-}
-
-std::string base64(std::string_view bytes) {
-    constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string text;
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        std::uint32_t group = 0;
-        for (std::size_t j = 0; j < 3; ++j) {
-            group = group << 8U | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0U);
-        }
-        for (std::size_t j = 0; j < 4; ++j) {
-            text +=
-                i + j > bytes.size() ? '=' : alphabet[group >> (18U - 6U * static_cast<unsigned>(j)) & 63U];
-        }
     }
     return text;
 }
@@ -138,7 +117,7 @@ std::optional<RelayHttpRequest> parse_relay_http(std::string_view head) {
         if (end == std::string_view::npos || colon == std::string_view::npos) {
             return std::nullopt;
         }
-        const auto name = lower(header.substr(0, colon));
+        const auto name = to_lower(header.substr(0, colon));
         const auto value = trimmed(header.substr(colon + 1));
         if (name == "authorization") {
             request.authorization = value;
@@ -172,7 +151,7 @@ bool is_manifest_path(std::string_view path) {
 }
 
 std::string relay_authorization(std::string_view token) {
-    return "Basic " + base64(std::string(wire::relay_user) + ":" + std::string(token));
+    return "Basic " + to_base64(std::string(wire::relay_user) + ":" + std::string(token));
 }
 
 bool same_secret(std::string_view a, std::string_view b) {

@@ -3,6 +3,7 @@
 
 #include "node/relay_store.hpp"
 
+#include "core/encode.hpp"
 #include "node/os.hpp"
 
 #include <openssl/sha.h>
@@ -30,13 +31,7 @@ namespace {
 std::string digest_of(SHA256_CTX& hash) {
     std::array<unsigned char, SHA256_DIGEST_LENGTH> bytes{};
     ::SHA256_Final(bytes.data(), &hash);
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text = "sha256:";
-    for (const auto byte : bytes) {
-        text += digits[byte >> 4U];
-        text += digits[byte & 15U];
-    }
-    return text;
+    return "sha256:" + to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 Status write_at(int fd, std::string_view bytes, std::int64_t offset) {

@@ -1,9 +1,9 @@
 #include "plan/node_config.hpp"
 
+#include "core/encode.hpp"
 #include "plan/labels.hpp"
 #include "wire/layout.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <openssl/sha.h>
 
@@ -186,11 +186,7 @@ std::string fingerprint(const ContainerConfig& config) {
     const auto bytes = text.dump(-1, ' ', false, json::error_handler_t::replace);
     std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
     SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-    std::string hex;
-    for (std::size_t i = 0; i < 8; ++i) {
-        hex += fmt::format("{:02x}", digest.at(i));
-    }
-    return hex;
+    return to_hex({reinterpret_cast<const char*>(digest.data()), 8});
 }
 
 } // namespace dockdist

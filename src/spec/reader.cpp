@@ -1,5 +1,6 @@
 #include "spec/reader.hpp"
 
+#include "core/ascii.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "core/utf8.hpp"
@@ -195,9 +196,7 @@ std::optional<bool> Reader::boolean(const Value& value) {
     }
     static constexpr std::string_view yes[]{"yes", "on", "y", "1"};
     static constexpr std::string_view no[]{"no", "off", "n", "0"};
-    std::string lower(*word);
-    std::ranges::transform(lower, lower.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    const auto lower = to_lower(*word);
     const bool means_yes = std::ranges::find(yes, lower) != std::end(yes);
     const bool means_no = std::ranges::find(no, lower) != std::end(no);
     error(value,

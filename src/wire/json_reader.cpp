@@ -1,5 +1,6 @@
 #include "wire/json_reader.hpp"
 
+#include "core/encode.hpp"
 #include "core/text.hpp"
 #include "core/utf8.hpp"
 
@@ -72,15 +73,7 @@ json bytes_to_json(const std::string& bytes) {
     if (is_utf8(bytes)) {
         return bytes;
     }
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string hex;
-    hex.reserve(bytes.size() * 2);
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        hex += digits[byte >> 4U];
-        hex += digits[byte & 0xFU];
-    }
-    return json{{"hex", hex}};
+    return json{{"hex", to_hex(bytes)}};
 }
 
 std::string dump(const json& json) {

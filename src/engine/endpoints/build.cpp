@@ -1,5 +1,6 @@
 // POST /build, by the classic builder: the context goes there as one tar, the answer is a stream of messages.
 #include "async/with_watch.hpp"
+#include "core/ascii.hpp"
 #include "core/text.hpp"
 #include "core/utf8.hpp"
 #include "engine/endpoints/endpoints.hpp"
@@ -42,15 +43,10 @@ constexpr std::array<FaultOfBuild, 9> faults{{
     {"the dockerfile cannot be empty", "write at least a line FROM"},
 }};
 
-std::string lower(std::string text) {
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
-}
-
 // "Step 2/3 : RUN make" of Docker, "STEP 2/3: RUN make" of Podman → "step 2/3 (RUN make)"; else empty.
 std::string step_of(const std::string& line) {
     constexpr std::size_t longest = 200;
-    if (!lower(line.substr(0, 5)).starts_with("step ")) {
+    if (!to_lower(line.substr(0, 5)).starts_with("step ")) {
         return {};
     }
     const auto colon = line.find(':');
@@ -108,7 +104,7 @@ public:
 
     Error failure(const std::string& message, std::optional<int> code) const {
         const auto at = step_.empty() ? what_ : what_ + ": " + step_;
-        if ((!code || *code == 0) && lower(step_).find(" (run ") != std::string::npos) {
+        if ((!code || *code == 0) && to_lower(step_).find(" (run ") != std::string::npos) {
             code = exit_code_in(message);
         }
         if (code && *code != 0) {
@@ -116,7 +112,7 @@ public:
                 ErrorKind::config, "", fmt::format("{} ended with exit code {}", at, *code),
                 "the lines before tell why: correct the Dockerfile or its files, and run the command again"};
         }
-        const auto text = lower(message);
+        const auto text = to_lower(message);
         const bool full = text.find("no space left on device") != std::string::npos;
         const auto fault = std::ranges::find_if(faults, [&](const FaultOfBuild& known) {
             return !full && text.find(known.part) != std::string::npos;

@@ -1,3 +1,4 @@
+#include "core/encode.hpp"
 #include "image/docker_config.hpp"
 
 #include <doctest/doctest.h>

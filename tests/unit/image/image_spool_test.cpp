@@ -1,6 +1,7 @@
 #include "fakes/fake_engine.hpp"
 #include "image/image_spool.hpp"
 #include "image/send_image.hpp"
+#include "image/sha256.hpp"
 #include "image/tar_reader.hpp"
 
 #include <archive.h>

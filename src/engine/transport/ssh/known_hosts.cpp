@@ -1,5 +1,6 @@
 #include "engine/transport/ssh/known_hosts.hpp"
 
+#include "core/ascii.hpp"
 #include "core/text.hpp"
 #include "engine/transport/ssh/packet.hpp"
 
@@ -14,13 +15,6 @@
 
 namespace dockdist {
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::ranges::transform(out, out.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return out;
-}
 
 std::vector<std::string_view> words_of(std::string_view line) {
     constexpr std::string_view blank = " \t\r";
@@ -87,7 +81,7 @@ bool matches(std::string_view patterns, std::string_view name) {
     bool found = false;
     for (const auto& pattern : split(patterns, ',')) {
         const bool negated = pattern.starts_with('!');
-        if (matches_pattern(lower(pattern).substr(negated ? 1 : 0), name)) {
+        if (matches_pattern(to_lower(pattern).substr(negated ? 1 : 0), name)) {
             if (negated) {
                 return false;
             }
@@ -130,7 +124,7 @@ void KnownHosts::add(std::string_view text, const std::string& path) {
 }
 
 std::vector<const KnownHosts::Entry*> KnownHosts::entries_of(std::string_view name) const {
-    const auto wanted = lower(name);
+    const auto wanted = to_lower(name);
     std::vector<const Entry*> found;
     for (const auto& entry : entries_) {
         if (matches(entry.patterns, wanted)) {
@@ -149,7 +143,7 @@ KnownHosts::Judgement KnownHosts::judge(std::string_view name, std::string_view 
     // A revoked key is refused wherever it stands, whatever other lines say.
     for (const auto& entry : entries_) {
         if (entry.mark == Entry::Mark::revoked && entry.key == key &&
-            (matches(entry.patterns, lower(name)) || entry.patterns == "*")) {
+            (matches(entry.patterns, to_lower(name)) || entry.patterns == "*")) {
             return {Verdict::revoked, entry.place};
         }
     }
@@ -176,7 +170,7 @@ KnownHosts::Judgement KnownHosts::judge(std::string_view name, std::string_view 
     // On another port, a bare name that is known by another key is another server, as OpenSSH sees it.
     if (name.starts_with('[') && judgement.place.line != 0) {
         const bool by_port = std::ranges::any_of(
-            entries_, [&](const Entry& entry) { return matches(entry.patterns, lower(name)); });
+            entries_, [&](const Entry& entry) { return matches(entry.patterns, to_lower(name)); });
         if (!by_port) {
             return {};
         }

@@ -1,0 +1,47 @@
+#include "core/encode.hpp"
+
+#include <cstdint>
+
+namespace dockdist {
+namespace {
+
+std::string base64(std::string_view bytes, const char* last_two) {
+    constexpr std::string_view first = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    std::string text;
+    text.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        std::uint32_t group = 0;
+        for (std::size_t k = 0; k < 3; ++k) {
+            group = group << 8U | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+        }
+        for (std::size_t k = 0; k < 4; ++k) {
+            const auto digit = group >> (18 - 6 * k) & 63U;
+            text += i + k > bytes.size() ? '=' : digit < 62 ? first[digit] : last_two[digit - 62];
+        }
+    }
+    return text;
+}
+
+} // namespace
+
+std::string to_hex(std::string_view bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string hex;
+    hex.reserve(bytes.size() * 2);
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        hex += digits[byte >> 4U];
+        hex += digits[byte & 15U];
+    }
+    return hex;
+}
+
+std::string to_base64(std::string_view bytes) {
+    return base64(bytes, "+/");
+}
+
+std::string to_base64url(std::string_view bytes) {
+    return base64(bytes, "-_");
+}
+
+} // namespace dockdist
