@@ -1,6 +1,8 @@
+#include "cli/carry.hpp"
 #include "cli/find_job.hpp"
 #include "cli/job_end.hpp"
 #include "cli/job_view.hpp"
+#include "job/job_report.hpp"
 #include "job/run_job.hpp"
 
 #include <CLI/CLI.hpp>
@@ -13,6 +15,7 @@ struct Options {
     std::string job{};
     std::optional<std::int64_t> tail{};
     JobViewOptions view{};
+    CarryOptions carry{};
 };
 
 // Says what becomes of the job before the program is cancelled.
@@ -43,6 +46,7 @@ Task<int> run_attach(Context& context, Options options) {
         co_return fail_before(context, found.errors);
     }
     const auto& job = found.job.job;
+    const bool was_running = report_of(found.job).state == JobState::running;
     auto view = JobView::create(context, options.view, job);
     if (!view) {
         co_return fail_before(context, {view.error()});
@@ -56,8 +60,12 @@ Task<int> run_attach(Context& context, Options options) {
     auto outcome =
         co_await carry_job(found.cluster.engines, found.job, std::move(query), **view, *context.reporter);
     (*view)->finish();
+    // Of a job that had ended before, the nodes may hold another one's results by now.
+    const bool collected =
+        !was_running || co_await collect_after(context, found.cluster, outcome, job, options.carry);
     std::ranges::move(found.errors, std::back_inserter(outcome.errors));
-    co_return tell_end(context, outcome, job);
+    const int code = tell_end(context, outcome, job);
+    co_return code == 0 && !collected ? own_failure : code;
 }
 
 } // namespace
@@ -69,6 +77,7 @@ void add_attach(CLI::App& app, Program& program) {
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");
     add_tail_option(*command, options->tail);
     add_view_options(*command, options->view);
+    add_no_collect(*command, options->carry);
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_attach(context, *options); };
     });

@@ -57,6 +57,10 @@ std::string shown_source(const ClusterSpec& spec, const std::string& source) {
 void add_carry_options(CLI::App& command, CarryOptions& options) {
     command.add_flag("--no-sync", options.no_sync,
                      "Leave `sync` of the file out: the nodes have the code already");
+    add_no_collect(command, options);
+}
+
+void add_no_collect(CLI::App& command, CarryOptions& options) {
     command.add_flag("--no-collect", options.no_collect, "Leave `collect` of the file out");
 }
 

@@ -22,6 +22,7 @@ struct CarryOptions {
     bool no_collect = false;
 };
 void add_carry_options(CLI::App& command, CarryOptions& options);
+void add_no_collect(CLI::App& command, CarryOptions& options);
 
 // One entry of `sync:`, as it is here at this moment.
 struct Source {

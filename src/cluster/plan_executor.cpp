@@ -211,6 +211,10 @@ Task<Status> PlanExecutor::upload(std::size_t host, std::string container_name, 
     auto& engine = *engines_[host];
     Step step(reporter_, "create", spec_.hosts[host].name.str(), "upload toolkit");
     const auto id = co_await engine.create_container(std::move(container_name), std::move(config));
+    if (!id && id.error().kind == ErrorKind::conflict) { // the name is this attempt's own
+        step.finished("another host of the file is the same engine, and uploads it");
+        co_return ok;
+    }
     if (!id) {
         step.failed(id.error().message);
         co_return id.error();

@@ -47,7 +47,9 @@ private:
     void make_relays(const std::string& program) {
         const auto token = random_hex(64);
         for (const auto host : setting_.hosts) {
-            RelaySetting relay{.container = container_name(spec_.name, NodeName("relay." + setting_.attempt)),
+            // Numbered, since two hosts of the file may be one engine.
+            const auto name = "relay." + setting_.attempt + "." + std::to_string(host);
+            RelaySetting relay{.container = container_name(spec_.name, NodeName(name)),
                                .labels = {{labels::cluster, spec_.name.str()},
                                           {labels::role, "relay"},
                                           {labels::attempt, setting_.attempt},

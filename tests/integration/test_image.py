@@ -229,6 +229,24 @@ def test_an_image_goes_from_host_to_host_without_a_registry(lab):
             r.remove()
 
 
+def test_an_image_goes_to_an_engine_that_is_two_hosts_of_the_file(lab):
+    with cluster(lab, "t-push-twin") as c:
+        r = Maker(lab)
+        first, twin = (f"docker: 'tcp://{address}:2375', insecure: true, gpus: none" for address in lab.addresses[:2])
+        c.file.write_text(f"""name: {c.name}
+image: t-push/twin:1
+hosts: [{{name: a, {first}}}, {{name: b, {twin}}}, {{name: c, {twin}}}]
+""")
+        try:
+            new_image(r, "t-push/twin:1", size=1 << 20)
+            assert_in("t-push/twin:1 is on every host: sent to 2 of 3", c.run("image", "push", "--from", "a").stdout)
+            assert json.loads(c.run("image", "ls", "-o", "json").stdout)["same"]
+            nothing_is_left(lab, c)
+        finally:
+            forget_everywhere(lab, "t-push/twin:1")
+            r.remove()
+
+
 def test_up_brings_the_image_of_this_machines_engine(lab):
     with cluster(lab, "t-local") as c:
         local = lab.env["LAB_DOCKER_HOST"]

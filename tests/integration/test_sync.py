@@ -236,6 +236,25 @@ def test_what_a_job_has_made_is_collected(lab):
         assert not (c.folder / "collected/third").exists()
 
 
+def test_attach_collects_what_a_detached_job_has_made(lab):
+    with cluster(lab, "t-late") as c:
+        put(c.folder / "train.sh", "mkdir -p out; mkfifo go; echo waits; read end < go; echo late > out/r\n")
+        c.write(container="workdir: /workspace", more='sync: [".:/workspace"]\ncollect: [/workspace/out]').run("up")
+        c.run("run", "--detach", "--name", "late", "--", "sh", "train.sh")
+        assert not (c.folder / "collected").exists()
+        client = c.start("attach", "late")
+        read_until(client, "waits", times=2)
+        for node in ("node-0", "node-1"):
+            inside(c, node, "echo end > go")
+        _, said = client.communicate(timeout=60)
+        assert client.returncode == 0, said
+        assert_in("collected 2 files", said)
+        assert (c.folder / "collected/late/node-1/workspace/out/r").read_text() == "late\n"
+        shutil.rmtree(c.folder / "collected")
+        c.run("attach", "late")  # it has ended before: the nodes may hold another job's results
+        assert not (c.folder / "collected").exists()
+
+
 def test_watch_sends_what_changes_as_it_does(lab):
     with cluster(lab, "t-watch") as c:
         code = sources(c)

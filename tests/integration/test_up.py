@@ -150,6 +150,24 @@ container: {{ulimits: {{memlock: {lab.memlock}}}}}
         assert uuids[0] != uuids[1]
 
 
+def test_two_hosts_of_the_file_may_be_one_engine(lab):
+    with cluster(lab, "t-twin") as c:
+        one = f'docker: "unix://{lab.sockets[0]}", address: {lab.addresses[0]}'
+        c.file.write_text(
+            f"""name: {c.name}
+image: dockdist-lab/busybox
+hosts: [{{name: a, {one}, gpus: [0]}}, {{name: b, {one}, gpus: [1]}}]
+container: {{ulimits: {{memlock: {lab.memlock}}}}}
+""")
+        c.run("up")
+        c.run("down", "--purge")
+        uploaded = c.run("up", "-o", "json").stdout
+        assert uploaded.count("toolkit uploaded") == 1, uploaded
+        assert c.run("exec", "a", "--", "ssh", "b", "hostname").stdout == "b\n"
+        uuids = [c.run("exec", node, "--", "nvidia-smi", "-L").stdout for node in ("a", "b")]
+        assert uuids[0] != uuids[1]
+
+
 def test_no_private_key_stands_in_anything_an_engine_shows(lab):
     with cluster(lab, "t-keys") as c:
         c.write().run("up")
