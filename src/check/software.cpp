@@ -96,7 +96,7 @@ std::vector<CheckRow> judge_versions(const std::vector<NodeFacts>& nodes) {
                 .layer = CheckLayer::container,
                 .check = "versions",
                 .hint = "give every node the same image: the same tag can stand for another image on "
-                        "another host (`docker pull` there, then `dockdist up`)"};
+                        "another host (`dockdist image push --from HOST`, then `dockdist up`)"};
             std::ranges::move(odd_rows(odd, model), std::back_inserter(rows));
         } else if (odd.common != none) {
             agreed += (agreed.empty() ? "" : ", ") + odd.common;
@@ -122,24 +122,21 @@ std::vector<CheckRow> judge_images(const std::vector<std::pair<NodeName, Result<
                  .subject = node.str(),
                  .check = "image",
                  .text = "the image of the running node is not known: " + printable(image.error().message),
-                 .hint = "it may have been removed by force: bring it back (`docker pull`), or nodes that "
-                         "are made "
-                         "anew will differ"});
+                 .hint = "it may have been removed by force: bring it back (`dockdist image push --from "
+                         "HOST`), or nodes that are made anew will differ"});
             continue;
         }
         values.emplace_back(node.str(), fmt::format("{}", fmt::join(image->layers, " ")));
     }
     const auto odd = find_odd(values);
     for (const auto& [layers, who] : odd.others) {
-        rows.push_back(
-            {.state = State::warn,
-             .layer = CheckLayer::container,
-             .subject = list_names(who),
-             .check = "image",
-             .text = "another image than on " + list_names(odd.with_common),
-             .hint =
-                 "bring the same image to every host (`docker pull`, or `docker save | docker load`), then "
-                 "`dockdist down` and `dockdist up`"});
+        rows.push_back({.state = State::warn,
+                        .layer = CheckLayer::container,
+                        .subject = list_names(who),
+                        .check = "image",
+                        .text = "another image than on " + list_names(odd.with_common),
+                        .hint = "bring the same image to every host (`dockdist image push --from HOST`), "
+                                "then `dockdist up`"});
     }
     if (!odd.with_common.empty() && (rows.empty() || odd.with_common.size() > 1)) {
         rows.push_back(

@@ -135,7 +135,8 @@ std::string refused_login_hint(const std::string& message, const RegistryAuth& a
         return auth.header.empty()
                    ? fmt::format(
                          "the registry limits pulls without a login: `{}` on this machine, then again", login)
-                   : "the registry limits pulls: wait, or bring the image another way (docker load)";
+                   : "the registry limits pulls: wait, or let one host have it and `dockdist image push "
+                     "--from HOST`";
     }
     if (!says("unauthorized") && !says("no basic auth credentials") && !says("access denied") &&
         !says("access to the resource is denied") && !says("access forbidden") && !says("401 ")) {

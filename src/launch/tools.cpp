@@ -55,7 +55,7 @@ Error differs(const LaunchNode& first, const LaunchNode& node, const std::string
             "it has " + tool + " " + printable(node.versions.at(tool)) + ", and " + first.name.str() +
                 " has " + printable(first.versions.at(tool)),
             "give every node the same image: the same tag can stand for another image on another host "
-            "(`docker pull` there, then `dockdist up`)"};
+            "(`dockdist image push --from HOST`, then `dockdist up`)"};
 }
 
 } // namespace

@@ -90,8 +90,11 @@ private:
             {ErrorKind::conflict, "image " + spec_.image.ref.str(),
              "it is not the same on every host: " + who,
              spec_.image.ref.str().find('@') == std::string::npos
-                 ? "let all pull it anew (`image: {ref: …, pull: always}`), or name it by its digest "
-                   "(REPOSITORY@sha256:…); `dockdist image ls` shows more"
+                 ? "bring one host's to all (`dockdist image push --from HOST`), let all pull it anew "
+                   "(`image: "
+                   "{ref: …, pull: always}`), or name it by its digest (REPOSITORY@sha256:…); `dockdist "
+                   "image "
+                   "ls` shows more"
                  : "remove the wrong one with docker rmi; `dockdist image ls` shows more"});
     }
 
@@ -272,7 +275,7 @@ private:
             }
             if (!seen(host).image && spec_.image.from.empty() && spec_.image.pull == ImageSpec::Pull::never) {
                 fail(host, ErrorKind::not_found, "the image " + spec_.image.ref.str() + " is not there",
-                     "bring it there with docker pull or docker load, or drop `pull: never`");
+                     "bring it there with `dockdist image push --from HOST`, or drop `pull: never`");
             } else {
                 plan_pull(host);
             }

@@ -26,11 +26,12 @@ TEST_CASE("hosts whose image differs are told before anything starts: which have
     const auto result = make_plan(spec, observed, context());
     REQUIRE(result.errors.size() == 1);
     CHECK(result.plan.empty());
-    CHECK(to_text(result.errors[0]) ==
-          "image train:1: it is not the same on every host: node-0, node-2 have 1 (0 B); node-1 has "
-          "0123456789ab (made 2026-11-21 16:45, 2.0 MiB)\n"
-          "  let all pull it anew (`image: {ref: …, pull: always}`), or name it by its digest "
-          "(REPOSITORY@sha256:…); `dockdist image ls` shows more");
+    CHECK(
+        to_text(result.errors[0]) ==
+        "image train:1: it is not the same on every host: node-0, node-2 have 1 (0 B); node-1 has "
+        "0123456789ab (made 2026-11-21 16:45, 2.0 MiB)\n"
+        "  bring one host's to all (`dockdist image push --from HOST`), let all pull it anew (`image: {ref: "
+        "…, pull: always}`), or name it by its digest (REPOSITORY@sha256:…); `dockdist image ls` shows more");
 }
 
 TEST_CASE("a cluster that is up and whose image came apart is told, too") {
