@@ -1,3 +1,4 @@
+#include "fakes/damage.hpp"
 #include "fakes/fake_engine.hpp"
 #include "image/image_spool.hpp"
 #include "image/send_image.hpp"
@@ -125,6 +126,27 @@ TEST_CASE("a tar that is cut at any place, and one that lacks what it names, is 
                            .file("manifest.json", R"([{"Config":"ab.json","Layers":["l"]}])")
                            .done();
     CHECK(spooled.fill(wrong).error().message.ends_with("a layer is not what its configuration says"));
+}
+
+TEST_CASE("a damaged tar ends in an error, or in the image that it names") {
+    const std::string layer(600, 'l');
+    const auto tar =
+        TarText()
+            .file("1/layer.tar", layer)
+            .link("2/layer.tar", "../1/layer.tar")
+            .file("ab.json", config_of({layer, layer}))
+            .file("manifest.json", R"([{"Config":"ab.json","Layers":["1/layer.tar","2/layer.tar"]}])")
+            .done();
+    Damage damage;
+    int whole = 0;
+    for (int i = 0; i < 300; ++i) {
+        Spooled spooled;
+        if (const auto spool = spooled.fill(damage.apply(tar))) {
+            ++whole;
+            CHECK((*spool)->blobs().contains(sha256_of(layer)));
+        }
+    }
+    CHECK(whole > 0);
 }
 
 TEST_CASE("one program is taken out of the toolkit") {

@@ -1,3 +1,4 @@
+#include "fakes/damage.hpp"
 #include "node/relay_http.hpp"
 #include "node/relay_store.hpp"
 
@@ -105,6 +106,24 @@ TEST_CASE("what is no request is refused") {
         CAPTURE(head);
         CHECK_FALSE(parse_relay_http(head).has_value());
     }
+}
+
+TEST_CASE("damaged heads end in a request or in none") {
+    const std::string digest = "sha256:" + std::string(64, 'a');
+    const auto head = "GET /v2/dockdist/image/blobs/" + digest + " HTTP/1.1\r\nHost: 10.0.0.1:4000\r\n" +
+                      "Authorization: Basic ZG9ja2Rpc3Q6dG9r\r\nRange: bytes=12-\r\n\r\n";
+    Damage damage;
+    int taken = 0;
+    for (int i = 0; i < 6000; ++i) {
+        const auto request = parse_relay_http(damage.apply(head));
+        if (request) {
+            ++taken;
+            CHECK(request->offset >= 0);
+            (void)is_manifest_path(request->path);
+            (void)blob_in_path(request->path);
+        }
+    }
+    CHECK(taken > 0);
 }
 
 TEST_CASE("the login is Basic of the relays' user") {

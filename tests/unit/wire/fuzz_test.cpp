@@ -1,54 +1,24 @@
 // What comes from the other side may be anything: damaged lines end in an error or a value, never in a crash.
+#include "fakes/damage.hpp"
+#include "wire/check.hpp"
 #include "wire/frame.hpp"
+#include "wire/image_relay.hpp"
 #include "wire/job.hpp"
 #include "wire/job_query.hpp"
 #include "wire/join.hpp"
+#include "wire/probe.hpp"
+#include "wire/tree.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include <random>
+#include <string>
+#include <vector>
 
 using namespace dockdist;
 using nlohmann::json;
 
 namespace {
-
-class Damage {
-public:
-    std::string apply(std::string text) {
-        for (auto times = 1 + pick(4); times > 0; --times) {
-            if (text.empty()) {
-                text += byte();
-            }
-            const auto at = pick(text.size());
-            switch (pick(5)) {
-            case 0:
-                text[at] = byte();
-                break;
-            case 1:
-                text.erase(at, 1 + pick(8));
-                break;
-            case 2:
-                text.insert(at, 1, byte());
-                break;
-            case 3:
-                text.insert(at, text.substr(pick(text.size()), pick(16)));
-                break;
-            default:
-                text.resize(at);
-            }
-        }
-        return text;
-    }
-
-private:
-    std::size_t pick(std::size_t below) {
-        return std::uniform_int_distribution<std::size_t>(0, below - 1)(random_);
-    }
-    char byte() { return static_cast<char>(pick(256)); }
-    std::mt19937 random_{20240229}; // the same run every time
-};
 
 constexpr int rounds = 6000;
 
@@ -92,6 +62,40 @@ TEST_CASE("damaged lines never break a parser") {
         parsed += wire::parse_job_command(line).has_value() ? 1 : 0;
     }
     CHECK(parsed > 0); // some damage is harmless, or the test is blind
+}
+
+TEST_CASE("damaged lines of a check, a probe, a relay and a sync never break a parser") {
+    const std::string digest = "sha256:" + std::string(64, 'a');
+    const std::vector<std::string> lines{
+        wire::question_line("limits", {{"user", "u"}}),
+        wire::answer_line("limits", json{{"memlock", -1}}),
+        wire::answer_line("limits", Error{ErrorKind::timeout, "", "no end", "look"}),
+        wire::probe_line(3, {{"rank", 11}}),
+        wire::probe_end_line(1, {.code = 137, .signal = 9, .message = "m", .hint = "h"}),
+        wire::rdma_line({"mlx5_0"}),
+        wire::to_line(wire::RelayRequest{.token = "t",
+                                         .address = "10.0.0.1",
+                                         .manifest = "{}",
+                                         .media_type = "application/x",
+                                         .blobs = {{digest, 7}}}),
+        wire::to_line(wire::RelayMessage{.engine_port = 4000, .address = "10.0.0.1", .peer_port = 4001}),
+        wire::to_line(wire::RelayPiece{digest, 5}),
+        wire::upstreams_line({"10.0.0.1 4001"}),
+        wire::sync_opening({.user = "1000", .workdir = "/workspace"})};
+    Damage damage;
+    int parsed = 0;
+    for (int i = 0; i < rounds; ++i) {
+        const auto line = damage.apply(lines[static_cast<std::size_t>(i) % lines.size()]);
+        parsed += wire::parse_question(line).has_value() ? 1 : 0;
+        parsed += wire::parse_answer(line, "limits").has_value() ? 1 : 0;
+        parsed += wire::parse_probe_message(line).has_value() ? 1 : 0;
+        parsed += wire::parse_relay_request(line).has_value() ? 1 : 0;
+        parsed += wire::parse_relay_message(line).has_value() ? 1 : 0;
+        parsed += wire::parse_relay_piece(line).has_value() ? 1 : 0;
+        parsed += wire::parse_upstreams(line).has_value() ? 1 : 0;
+        parsed += wire::parse_sync_opening(line).has_value() ? 1 : 0;
+    }
+    CHECK(parsed > 0);
 }
 
 TEST_CASE("what is parsed from damaged lines can be sent again") {
