@@ -125,7 +125,7 @@ class Cluster:
     def environment(self, **more):
         return {**os.environ, "DOCKDIST_FILE": str(self.file), **more}
 
-    def run(self, *arguments, code=0, input=None, timeout=120, **environment):
+    def run(self, *arguments, code=0, input=None, timeout=240, **environment):
         """Runs dockdist to its end; `code` None accepts any exit code."""
         done = subprocess.run(self.command(*arguments), env=self.environment(**environment), input=input, text=True,
                               capture_output=True, timeout=timeout, stdin=None if input is not None else subprocess.DEVNULL)

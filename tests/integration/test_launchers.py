@@ -122,12 +122,12 @@ def two_at_once(name):
                 read_until(job, "started", times=4, timeout=120)
             assert ranks_alive(c) == 8
             jobs[0].send_signal(signal.SIGINT)
-            jobs[0].communicate(timeout=60)
+            jobs[0].communicate(timeout=120)
             assert jobs[0].returncode == 130
             assert ranks_alive(c) == 4
             assert jobs[1].poll() is None
             jobs[1].send_signal(signal.SIGINT)
-            jobs[1].communicate(timeout=60)
+            jobs[1].communicate(timeout=120)
             assert ranks_alive(c) == 0
     return test
 
@@ -149,7 +149,7 @@ for _name in LAUNCHERS:
 
 def test_deepspeed_trains_with_its_engine(lab):
     with nodes(lab, "t-ds-engine") as c:
-        done = c.run("run", "--launcher", "deepspeed", "--", "ranks_deepspeed.py", timeout=170)
+        done = c.run("run", "--launcher", "deepspeed", "--", "ranks_deepspeed.py")
         losses = {rank: [float(x) for x in re.findall(rf"^\[node-{rank // 2}:{rank} *\] loss ([\d.]+)$", done.stdout, re.M)]
                   for rank in range(4)}
         assert all(len(x) == 10 and x[-1] < x[0] / 2 for x in losses.values()), done.stdout
@@ -157,7 +157,7 @@ def test_deepspeed_trains_with_its_engine(lab):
 
 def test_accelerate_reduces_over_all_ranks(lab):
     with nodes(lab, "t-acc-engine", gpus="none", host_more=", slots: 2") as c:
-        done = c.run("run", "--launcher", "accelerate", "--", "ranks_accelerate.py", timeout=170)
+        done = c.run("run", "--launcher", "accelerate", "--", "ranks_accelerate.py")
         assert sorted(re.findall(r"^\[node-\d:\d *\] process (\d) of 4: sum 10.0$", done.stdout, re.M)) == list("0123"), done.stdout
 
 
@@ -172,13 +172,13 @@ def test_open_mpi_4_computes_over_all_ranks_and_tells_the_true_failure(lab):
 
 def test_ray_has_all_nodes_and_leaves_nothing(lab):
     with nodes(lab, "t-l-ray") as c:
-        done = c.run("run", "--launcher", "ray", "--env", f"ODD={ODD}", "--", "ranks_ray.py", timeout=170)
+        done = c.run("run", "--launcher", "ray", "--env", f"ODD={ODD}", "--", "ranks_ray.py")
         answer = json.loads(re.search(r"^\[node-0:0\] (\{.*\})$", done.stdout, re.M)[1])
         assert sorted(answer["addresses"]) == sorted(c.lab.addresses) and answer["gpus"] == 4 and answer["odd"] == ODD
         assert leftovers(c) == [], leftovers(c)
         assert not [line for engine in lab.engines for found in engine.containers(cluster=c.name)
                     for line in engine.processes(found["Id"]) if "raylet" in line or "gcs_server" in line]
-        failed = c.run("run", "--launcher", "ray", "--", "sh", "-c", "exit 7", code=7, timeout=170)
+        failed = c.run("run", "--launcher", "ray", "--", "sh", "-c", "exit 7", code=7)
         assert_in("exited with 7", failed.stderr)
 
 
@@ -270,7 +270,7 @@ def test_secrets_reach_ranks_and_stand_nowhere_else(lab):
                 assert "s3cret" not in json.dumps(engine.inspect(found["Id"]))
                 assert not [line for line in engine.processes(found["Id"]) if "s3cret" in line]
         job.send_signal(signal.SIGINT)
-        job.communicate(timeout=60)
+        job.communicate(timeout=120)
         assert leftovers(c) == [], leftovers(c)
 
 
@@ -295,7 +295,7 @@ deepspeed ranks.py sum >/tmp/deepspeed.out
 grep -o '"sum": 10.0' /tmp/deepspeed.out
 accelerate launch --cpu --num_processes 1 ranks_accelerate.py
 """)
-        done = c.run("run", "--raw", "--launcher", "plain", "--nodes", "1", "--", "bash", "bare.sh", timeout=170)
+        done = c.run("run", "--raw", "--launcher", "plain", "--nodes", "1", "--", "bash", "bare.sh")
         for text in ("node-0: pdsh-w node-0\nnode-1: pdsh-w node-1\n", "node-0: pdsh-all node-0\nnode-1: pdsh-all node-1\n",
                      "mpi 0 node-0\nmpi 1 node-0\nmpi 2 node-1\nmpi 3 node-1\n", "content\ncontent\n", "process 0 of 1: sum 1.0"):
             assert_in(text, done.stdout)
@@ -332,14 +332,14 @@ def test_ray_runs_two_jobs_at_once(lab):
             jobs.append(job)
             read_until(job, "started", timeout=120)
         jobs[0].send_signal(signal.SIGINT)
-        jobs[0].communicate(timeout=60)
+        jobs[0].communicate(timeout=120)
         left = [line for engine in c.lab.engines for found in engine.containers(cluster=c.name)
                 for line in engine.processes(found["Id"])]
         assert not any("sleep 4331" in line for line in left) and any("sleep 4332" in line for line in left), left
         assert sum("raylet/raylet" in line for line in left) == 2, left
         assert jobs[1].poll() is None
         jobs[1].send_signal(signal.SIGINT)
-        jobs[1].communicate(timeout=60)
+        jobs[1].communicate(timeout=120)
         assert jobs[1].returncode == 130
 
 
