@@ -30,12 +30,12 @@ using Files = std::map<std::string, SavedBlob>;
 class TarThread {
 public:
     static Result<std::unique_ptr<TarThread>> start(const boost::asio::any_io_executor& executor,
-                                                    std::filesystem::path folder) {
+                                                    std::filesystem::path folder, GrowingFiles& growing) {
         std::array<int, 2> ends{};
         if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
             return temporary_error(folder.string(), errno);
         }
-        return std::unique_ptr<TarThread>(new TarThread(executor, std::move(folder), ends));
+        return std::unique_ptr<TarThread>(new TarThread(executor, std::move(folder), growing, ends));
     }
     ~TarThread() {
         boost::system::error_code ignored;
@@ -60,10 +60,11 @@ public:
 
 private:
     TarThread(const boost::asio::any_io_executor& executor, std::filesystem::path folder,
-              std::array<int, 2> ends)
+              GrowingFiles& growing, std::array<int, 2> ends)
         : pipe_(executor, ends[1]), done_(std::make_shared<AsyncEvent>(executor)),
-          thread_([executor, folder = std::move(folder), from = ends[0], done = done_, result = result_] {
-              auto files = take_tar_apart(from, folder);
+          thread_([executor, folder = std::move(folder), &growing, from = ends[0], done = done_,
+                   result = result_] {
+              auto files = take_tar_apart(from, folder, growing);
               ::close(from);
               boost::asio::post(executor, [done, result, files = std::move(files)]() mutable {
                   *result = std::move(files);
@@ -80,14 +81,15 @@ private:
 } // namespace
 
 Task<Result<std::unique_ptr<ImageSpool>>> ImageSpool::fill(ContainerEngine& from, ImageRef ref,
-                                                           std::function<void(std::uint64_t)> on_progress) {
+                                                           std::function<void(std::uint64_t)> on_progress,
+                                                           GrowingFiles& growing) {
     auto folder = make_temporary_folder();
     if (!folder) {
         co_return folder.error();
     }
     std::unique_ptr<ImageSpool> spool(new ImageSpool());
     spool->folder_ = std::move(*folder);
-    auto thread = TarThread::start(co_await boost::asio::this_coro::executor, spool->folder_);
+    auto thread = TarThread::start(co_await boost::asio::this_coro::executor, spool->folder_, growing);
     if (!thread) {
         co_return thread.error();
     }

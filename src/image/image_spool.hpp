@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/container_engine.hpp"
+#include "image/growing_files.hpp"
 #include "image/saved_image.hpp"
 
 #include <filesystem>
@@ -16,9 +17,11 @@ namespace dockdist {
 class ImageSpool {
 public:
     // In a folder of its own below $TMPDIR, else /var/tmp. `on_progress` is told the bytes that have come.
-    // Errors: the engine's; internal (the disk); protocol (no image). The tar is taken apart on a thread.
+    // Errors: the engine's; internal (the disk); protocol (no image). The tar is taken apart on a thread;
+    // `growing` outlives the task, and its files are there until the spool or the task goes.
     static Task<Result<std::unique_ptr<ImageSpool>>> fill(ContainerEngine& from, ImageRef ref,
-                                                          std::function<void(std::uint64_t)> on_progress);
+                                                          std::function<void(std::uint64_t)> on_progress,
+                                                          GrowingFiles& growing);
     ImageSpool(const ImageSpool&) = delete;
     ImageSpool& operator=(const ImageSpool&) = delete;
     ~ImageSpool();

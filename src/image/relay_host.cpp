@@ -28,7 +28,7 @@ Name split_name(const std::string& ref) {
 
 } // namespace
 
-Task<Status> RelayHost::prepare() {
+Task<Status> RelayHost::make_container() {
     const auto there = co_await engine_.inspect_image(setting_.image);
     if (!there && there.error().kind != ErrorKind::not_found) {
         co_return there.error();
@@ -54,25 +54,17 @@ Task<Status> RelayHost::prepare() {
     co_return co_await engine_.start_container(container_);
 }
 
-Task<Status> RelayHost::listen(const ImageSpool& spool) {
-    spool_ = &spool;
-    // A container that is left alone ends after a minute, and reading the image may have taken longer.
-    if (const auto started = co_await engine_.start_container(container_); !started) {
-        co_return started;
+Task<Status> RelayHost::start() {
+    if (const auto made = co_await make_container(); !made) {
+        co_return made;
     }
     auto exec = co_await start_command(engine_, container_, {.command = {"/dockdist-init", "image-relay"}});
     if (!exec) {
         co_return exec.error();
     }
     lines_ = std::make_unique<ExecLines>(std::move(exec->stream));
-    wire::RelayRequest request{.token = setting_.token,
-                               .address = setting_.address,
-                               .manifest = spool_->manifest(),
-                               .media_type = std::string(manifest_media_type)};
-    for (const auto& [digest, blob] : spool_->blobs()) {
-        request.blobs.push_back({digest, static_cast<std::int64_t>(blob.size)});
-    }
-    if (const auto written = co_await lines_->write(wire::to_line(request)); !written) {
+    const wire::RelayOpening opening{.token = setting_.token, .address = setting_.address};
+    if (const auto written = co_await lines_->write(wire::to_line(opening)); !written) {
         co_return written;
     }
     const auto line = co_await lines_->next_line();
@@ -90,6 +82,32 @@ Task<Status> RelayHost::listen(const ImageSpool& spool) {
 
 Task<Status> RelayHost::set_upstreams(std::vector<std::string> upstreams) {
     co_return co_await lines_->write(wire::upstreams_line(upstreams));
+}
+
+Task<Status> RelayHost::give_ahead(const GrowingFiles& growing, AsyncEvent& more, const bool& read) {
+    GrowingFiles::Place at;
+    while (!read) {
+        const auto bytes = growing.next(at, piece_size);
+        if (bytes.empty()) {
+            co_await more.wait_for_change();
+            continue;
+        }
+        const auto head = wire::to_line(wire::RelayPiece{.length = static_cast<std::int64_t>(bytes.size()),
+                                                         .file = static_cast<int>(at.file)});
+        if (const auto written = co_await lines_->write(head + bytes); !written) {
+            co_return written;
+        }
+    }
+    co_return ok;
+}
+
+Task<Status> RelayHost::tell_image(const ImageSpool& spool) {
+    spool_ = &spool;
+    wire::RelayImage image{.manifest = spool.manifest(), .media_type = std::string(manifest_media_type)};
+    for (const auto& [digest, blob] : spool.blobs()) {
+        image.blobs.push_back({digest, static_cast<std::int64_t>(blob.size), blob.file});
+    }
+    co_return co_await lines_->write(wire::to_line(image));
 }
 
 Task<Status> RelayHost::serve() {

@@ -2,6 +2,7 @@
 // host's engine from it.
 #pragma once
 
+#include "async/async_event.hpp"
 #include "engine/exec_command.hpp"
 #include "image/image_spool.hpp"
 #include "plan/labels.hpp"
@@ -28,12 +29,16 @@ public:
     RelayHost(ContainerEngine& engine, std::string host, RelaySetting setting)
         : engine_(engine), host_(std::move(host)), setting_(std::move(setting)) {}
 
-    // The container that the relay will run in.
-    Task<Status> prepare();
-    // The relay, after prepare(); then `listening` is known. `spool` outlives this.
-    Task<Status> listen(const ImageSpool& spool);
+    // The relay in its container; then `listening` is known.
+    Task<Status> start();
     const wire::RelayMessage& listening() const { return listening_; }
     Task<Status> set_upstreams(std::vector<std::string> upstreams);
+
+    // Before the image is read: gives the relay what is there of it, until `read` is set. `more` tells of
+    // growth.
+    Task<Status> give_ahead(const GrowingFiles& growing, AsyncEvent& more, const bool& read);
+    // What it is; after start(). `spool` outlives this.
+    Task<Status> tell_image(const ImageSpool& spool);
 
     // Gives the relay what it asks the client for, until the relay has ended or end() was called.
     Task<Status> serve();
@@ -49,6 +54,7 @@ public:
     const std::string& host() const { return host_; }
 
 private:
+    Task<Status> make_container();
     Task<Status> give(const wire::RelayMessage& wanted);
 
     ContainerEngine& engine_;

@@ -16,6 +16,7 @@ struct SavedBlob {
     std::uint64_t size = 0;
     bool gzip = false;
     std::string path{}; // where it is kept on this machine
+    int file = -1;      // which one of the tar's regular files it is, from 0
 };
 
 struct SavedImage {

@@ -6,6 +6,7 @@
 #include "image/tar_reader.hpp"
 #include "plan/plan.hpp"
 
+#include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +16,10 @@ namespace {
 
 class Sending {
 public:
-    Sending(const ClusterSpec& spec, const Engines& engines, SendSetting setting, Reporter& reporter)
-        : spec_(spec), engines_(engines), setting_(std::move(setting)), reporter_(reporter) {}
+    Sending(const boost::asio::any_io_executor& executor, const ClusterSpec& spec, const Engines& engines,
+            SendSetting setting, Reporter& reporter)
+        : spec_(spec), engines_(engines), setting_(std::move(setting)), reporter_(reporter), more_(executor) {
+    }
 
     Task<Errors> run() {
         const auto program = tar_of_one({setting_.toolkit_tar.data(), setting_.toolkit_tar.size()},
@@ -31,10 +34,15 @@ public:
 private:
     Task<Status> read() {
         Step step(reporter_, "image", setting_.source.name, "read " + setting_.ref.str());
-        auto spool =
-            co_await ImageSpool::fill(*setting_.source.engine, setting_.ref, [&](std::uint64_t bytes) {
+        auto spool = co_await ImageSpool::fill(
+            *setting_.source.engine, setting_.ref,
+            [&](std::uint64_t bytes) {
                 step.progress("read " + setting_.ref.str(), bytes, std::nullopt);
-            });
+                more_.notify();
+            },
+            growing_);
+        is_read_ = true;
+        more_.notify();
         if (!spool) {
             step.failed(spool.error().message);
             co_return spool.error();
@@ -72,37 +80,25 @@ private:
     }
 
     Task<Errors> carry() {
-        std::vector<Task<Status>> preparations;
-        for (const auto& relay : relays_) {
-            preparations.push_back(relay->prepare());
+        std::vector<Task<Status>> beginnings;
+        beginnings.push_back(read());
+        beginnings.push_back(start_relays());
+        const auto begun = co_await run_all(std::move(beginnings));
+        if (!begun.front()) {
+            co_return Errors{begun.front().error()};
         }
-        preparations.push_back(read());
-        auto prepared = co_await run_all(std::move(preparations));
-        if (!prepared.back()) {
-            co_return Errors{prepared.back().error()};
-        }
-        prepared.pop_back();
-        note(prepared);
-        std::vector<Task<Status>> starts;
-        for (std::size_t i = 0; i < relays_.size(); ++i) {
-            starts.push_back(listen(i));
-        }
-        note(co_await run_all(std::move(starts)));
-        std::vector<std::string> addresses;
-        for (std::size_t i = 0; i < relays_.size(); ++i) {
-            const auto& listening = relays_[i]->listening();
-            addresses.push_back(failures_[i] || listening.peer_port == 0
-                                    ? ""
-                                    : fmt::format("{} {}", listening.address, listening.peer_port));
-        }
-        auto chain = plan_chain(addresses);
         std::vector<Task<Status>> work;
+        for (std::size_t i = 0; i < relays_.size(); ++i) {
+            work.push_back(tell_image(i));
+        }
+        note(co_await run_all(std::move(work)));
+        work.clear();
         for (std::size_t i = 0; i < relays_.size(); ++i) {
             if (!failures_[i]) {
                 work.push_back(serve(i));
             }
         }
-        work.push_back(pull_on_all(std::move(chain)));
+        work.push_back(pull_on_all());
         co_await run_all(std::move(work));
         Errors errors;
         for (auto& failure : failures_) {
@@ -113,6 +109,42 @@ private:
         co_return errors;
     }
 
+    // While the image is being read. What is there of it goes to the first relay ahead, and from there to the
+    // others; not where a host has an image of that name, of which most layers are likely to be there.
+    Task<Status> start_relays() {
+        std::vector<Task<Status>> starts;
+        for (std::size_t i = 0; i < relays_.size(); ++i) {
+            starts.push_back(start(i));
+        }
+        note(co_await run_all(std::move(starts)));
+        std::vector<std::string> addresses;
+        for (std::size_t i = 0; i < relays_.size(); ++i) {
+            const auto& listening = relays_[i]->listening();
+            addresses.push_back(failures_[i] || listening.peer_port == 0
+                                    ? ""
+                                    : fmt::format("{} {}", listening.address, listening.peer_port));
+        }
+        auto chain = plan_chain(addresses);
+        std::vector<Task<Status>> tellings;
+        for (std::size_t i = 0; i < relays_.size(); ++i) {
+            tellings.push_back(set_upstreams(i, std::move(chain[i])));
+        }
+        note(co_await run_all(std::move(tellings)));
+        const auto first = std::ranges::find_if(failures_, [](const auto& failure) { return !failure; });
+        if (first != failures_.end() && !has_other_) {
+            // What breaks here breaks the host's pull as well, which tells it better.
+            co_await relays_[static_cast<std::size_t>(first - failures_.begin())]->give_ahead(growing_, more_,
+                                                                                              is_read_);
+        }
+        co_return ok;
+    }
+
+    Task<Status> start(std::size_t i) {
+        const auto there = co_await engines_[setting_.hosts[i]]->inspect_image(setting_.ref);
+        has_other_ = has_other_ || there.has_value();
+        co_return co_await relays_[i]->start();
+    }
+
     void note(const std::vector<Status>& results) {
         for (std::size_t i = 0; i < results.size(); ++i) {
             if (!results[i]) {
@@ -121,17 +153,21 @@ private:
         }
     }
 
-    Task<Status> listen(std::size_t i) {
-        co_return failures_[i] ? Status(ok) : co_await relays_[i]->listen(*spool_);
+    Task<Status> set_upstreams(std::size_t i, std::vector<std::string> upstreams) {
+        co_return failures_[i] ? Status(ok) : co_await relays_[i]->set_upstreams(std::move(upstreams));
+    }
+
+    Task<Status> tell_image(std::size_t i) {
+        co_return failures_[i] ? Status(ok) : co_await relays_[i]->tell_image(*spool_);
     }
 
     // What breaks here breaks the host's pull as well, which tells it better.
     Task<Status> serve(std::size_t i) { co_return co_await relays_[i]->serve(); }
 
-    Task<Status> pull_on_all(std::vector<std::vector<std::string>> chain) {
+    Task<Status> pull_on_all() {
         std::vector<Task<Status>> pulls;
         for (std::size_t i = 0; i < relays_.size(); ++i) {
-            pulls.push_back(pull_on(i, std::move(chain[i])));
+            pulls.push_back(pull_on(i));
         }
         note(co_await run_all(std::move(pulls)));
         // Only now: those behind read from those before.
@@ -143,14 +179,10 @@ private:
         co_return ok;
     }
 
-    Task<Status> pull_on(std::size_t i, std::vector<std::string> upstreams) {
-        if (failures_[i]) {
-            co_return ok;
-        }
-        if (const auto told = co_await relays_[i]->set_upstreams(std::move(upstreams)); !told) {
-            co_return told;
-        }
-        co_return co_await relays_[i]->pull(setting_.ref, setting_.source.image.layers, reporter_);
+    Task<Status> pull_on(std::size_t i) {
+        co_return failures_[i]
+            ? Status(ok)
+            : co_await relays_[i]->pull(setting_.ref, setting_.source.image.layers, reporter_);
     }
 
     static Task<Status> end(RelayHost& relay) {
@@ -170,6 +202,10 @@ private:
     const Engines& engines_;
     SendSetting setting_;
     Reporter& reporter_;
+    GrowingFiles growing_{};
+    AsyncEvent more_; // of growing_
+    bool is_read_ = false;
+    bool has_other_ = false; // some host has an image of that name
     std::unique_ptr<ImageSpool> spool_{};
     std::vector<std::unique_ptr<RelayHost>> relays_{};
     std::vector<std::optional<Error>> failures_{};
@@ -181,7 +217,7 @@ Task<Errors> send_image(const ClusterSpec& spec, const Engines& engines, SendSet
                         Reporter& reporter) {
     const auto begin = std::chrono::steady_clock::now();
     reporter.on({.kind = Event::Kind::phase_started, .phase = "image"});
-    Sending sending(spec, engines, std::move(setting), reporter);
+    Sending sending(co_await boost::asio::this_coro::executor, spec, engines, std::move(setting), reporter);
     auto errors = co_await sending.run();
     reporter.on({.kind = Event::Kind::phase_finished,
                  .phase = "image",

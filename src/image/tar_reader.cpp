@@ -49,7 +49,7 @@ Status write_all(int fd, const char* bytes, std::size_t size, const std::filesys
     return ok;
 }
 
-Result<SavedBlob> keep(archive* from, const std::filesystem::path& path) {
+Result<SavedBlob> keep(archive* from, const std::filesystem::path& path, GrowingFiles& growing) {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         return disk(path, errno);
@@ -58,6 +58,7 @@ Result<SavedBlob> keep(archive* from, const std::filesystem::path& path) {
         &fd, [](const int* number) { ::close(*number); });
     Sha256 hash;
     SavedBlob blob{.path = path.string()};
+    growing.begin(path);
     std::vector<char> buffer(1 << 20);
     while (true) {
         const auto count = ::archive_read_data(from, buffer.data(), buffer.size());
@@ -76,6 +77,7 @@ Result<SavedBlob> keep(archive* from, const std::filesystem::path& path) {
             return written.error();
         }
         blob.size += size;
+        growing.grow(size);
     }
     blob.digest = hash.digest();
     return blob;
@@ -83,7 +85,8 @@ Result<SavedBlob> keep(archive* from, const std::filesystem::path& path) {
 
 } // namespace
 
-Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::filesystem::path& folder) {
+Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::filesystem::path& folder,
+                                                        GrowingFiles& growing) {
     const Archive tar(::archive_read_new());
     ::archive_read_support_format_tar(tar.get());
     if (::archive_read_open_fd(tar.get(), from, 1 << 20) != ARCHIVE_OK) {
@@ -91,6 +94,7 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
     }
     std::map<std::string, SavedBlob> files;
     std::map<std::string, std::string> links;
+    int count = 0;
     archive_entry* entry = nullptr;
     int code = ARCHIVE_OK;
     while ((code = ::archive_read_next_header(tar.get(), &entry)) == ARCHIVE_OK || code == ARCHIVE_WARN) {
@@ -103,10 +107,11 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
         } else if (const char* symbolic = ::archive_entry_symlink(entry); symbolic != nullptr) {
             links[name] = resolve_in_tar(name, symbolic);
         } else if (::archive_entry_filetype(entry) == AE_IFREG) {
-            auto blob = keep(tar.get(), folder / std::to_string(files.size()));
+            auto blob = keep(tar.get(), folder / std::to_string(count), growing);
             if (!blob) {
                 return blob.error();
             }
+            blob->file = count++;
             files.try_emplace(name, std::move(*blob));
         }
     }

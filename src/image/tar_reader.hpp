@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "image/growing_files.hpp"
 #include "image/saved_image.hpp"
 
 #include <filesystem>
@@ -11,9 +12,10 @@
 namespace dockdist {
 
 // Reads a tar from a descriptor to its end, and writes each regular file to `folder`/N: no name in the tar
-// becomes a path. The result is by name in the tar; links are there under their own names. Blocks.
-// Errors: protocol (no tar), internal (the disk).
-Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::filesystem::path& folder);
+// becomes a path. The result is by name in the tar; links are there under their own names. Blocks; `growing`
+// is told as it goes. Errors: protocol (no tar), internal (the disk).
+Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::filesystem::path& folder,
+                                                        GrowingFiles& growing);
 
 // A tar of one executable file, taken out of another tar (in memory) and given another name.
 Result<std::string> tar_of_one(std::string_view tar, const std::string& name, const std::string& new_name);

@@ -4,6 +4,7 @@
 #include "node/os.hpp"
 #include "node/paths.hpp"
 #include "node/relay_http.hpp"
+#include "node/relay_input.hpp"
 #include "node/relay_store.hpp"
 #include "wire/image_relay.hpp"
 
@@ -23,54 +24,19 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::size_t piece_size = 256 * 1024;
-
-// stdin: lines, and bytes between them.
-class Input {
-public:
-    std::optional<std::string> line() {
-        std::size_t end = 0;
-        while ((end = buffer_.find('\n')) == std::string::npos) {
-            if (buffer_.size() > (16U << 20U) || !fill()) {
-                return std::nullopt;
-            }
-        }
-        std::string text = buffer_.substr(0, end);
-        buffer_.erase(0, end + 1);
-        return text;
-    }
-    // At most `limit` bytes; "" at the end.
-    std::string some(std::size_t limit) {
-        if (buffer_.empty() && !fill()) {
-            return "";
-        }
-        std::string bytes = buffer_.substr(0, limit);
-        buffer_.erase(0, bytes.size());
-        return bytes;
-    }
-
-private:
-    bool fill() {
-        std::array<char, 65536> bytes{};
-        ssize_t count = 0;
-        do {
-            count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-        } while (count < 0 && errno == EINTR);
-        buffer_.append(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-        return count > 0;
-    }
-    std::string buffer_{};
-};
+constexpr const char* ahead_path =
+    "/v2/dockdist/ahead"; // between relays: pieces, while the image is not known
 
 class Relay {
 public:
-    Relay(wire::RelayRequest request, Input& input)
-        : request_(std::move(request)), input_(input), store_(paths().blobs, request_.blobs),
-          authorization_(relay_authorization(request_.token)) {}
+    Relay(wire::RelayOpening opening, RelayInput& input)
+        : opening_(std::move(opening)), input_(input), store_(paths().blobs),
+          authorization_(relay_authorization(opening_.token)) {}
 
     int run() {
         wire::RelayMessage listening;
         engine_ = listen_on("127.0.0.1", listening.engine_port);
-        listening.address = request_.address;
+        listening.address = opening_.address;
         peers_ = listen_on(listening.address, listening.peer_port);
         if (!peers_.open()) {
             listening.address = default_address();
@@ -92,7 +58,10 @@ public:
         if (peers_.open()) {
             std::thread([this] { accept_on(peers_); }).detach();
         }
-        take_pieces();
+        if (!upstreams_.empty()) {
+            std::thread([this] { take_ahead_of_upstream(); }).detach();
+        }
+        listen_to_client();
         return 0;
     }
 
@@ -113,28 +82,49 @@ private:
 
     // --- from the client ---
 
-    void take_pieces() {
+    void listen_to_client() {
         while (const auto line = input_.line()) {
             const auto piece = wire::parse_relay_piece(*line);
-            if (!piece || !store_.knows(piece->digest)) {
+            if (piece ? !take(*piece) : !take_image(*line)) {
                 return;
             }
-            if (piece->length == 0) {
-                client_failed(piece->digest);
-            }
-            for (auto left = piece->length; left > 0;) {
-                const auto bytes = input_.some(std::min(piece_size, static_cast<std::size_t>(left)));
-                if (bytes.empty()) {
-                    return;
-                }
-                left -= static_cast<std::int64_t>(bytes.size());
-                if (is_asked_of_client(piece->digest) && !keep(piece->digest, bytes)) {
-                    client_failed(piece->digest);
-                }
-            }
-            const std::lock_guard lock(client_);
-            client_changed_.notify_all();
         }
+    }
+
+    bool take_image(const std::string& line) {
+        auto image = wire::parse_relay_image(line);
+        const std::lock_guard lock(client_);
+        if (!image || image_) {
+            return false;
+        }
+        image_ = std::move(*image);
+        store_.set_image(image_->blobs);
+        return true;
+    }
+
+    bool take(const wire::RelayPiece& piece) {
+        if (piece.digest.empty()) {
+            return take_ahead(input_, piece);
+        }
+        if (!store_.knows(piece.digest)) {
+            return false;
+        }
+        if (piece.length == 0) {
+            client_failed(piece.digest);
+        }
+        for (auto left = piece.length; left > 0;) {
+            const auto bytes = input_.some(std::min(piece_size, static_cast<std::size_t>(left)));
+            if (bytes.empty()) {
+                return false;
+            }
+            left -= static_cast<std::int64_t>(bytes.size());
+            if (is_asked_of_client(piece.digest) && !keep(piece.digest, bytes)) {
+                client_failed(piece.digest);
+            }
+        }
+        const std::lock_guard lock(client_);
+        client_changed_.notify_all();
+        return true;
     }
 
     void client_failed(const std::string& digest) {
@@ -162,6 +152,51 @@ private:
                              [&] { return store_.whole(digest) || failed_of_client_.contains(digest); });
     }
 
+    // --- before the image is known ---
+
+    // False: nothing comes any more.
+    bool take_ahead(RelayInput& from, const wire::RelayPiece& piece) {
+        for (auto left = piece.length; left > 0;) {
+            const auto bytes = from.some(std::min(piece_size, static_cast<std::size_t>(left)));
+            if (bytes.empty()) {
+                return false;
+            }
+            left -= static_cast<std::int64_t>(bytes.size());
+            (void)store_.append_ahead(piece.file, bytes); // else it is fetched when the engine asks for it
+        }
+        return true;
+    }
+
+    void take_ahead_of_upstream() {
+        auto answer = ask_relay(upstreams_.front(), ahead_path, 0, opening_.token);
+        if (!answer) {
+            return;
+        }
+        RelayInput from(answer->connection.get(), std::move(answer->begin));
+        while (const auto line = from.line()) {
+            const auto piece = wire::parse_relay_piece(*line);
+            if (!piece || !piece->digest.empty() || !take_ahead(from, *piece)) {
+                return;
+            }
+        }
+    }
+
+    void give_ahead(int fd) {
+        if (!write_all(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")) {
+            return;
+        }
+        RelayStore::AheadPlace at;
+        while (true) {
+            const auto bytes = store_.read_ahead(at, piece_size);
+            if (bytes.empty() ||
+                !write_all(fd, wire::to_line(wire::RelayPiece{
+                                   .length = static_cast<std::int64_t>(bytes.size()), .file = at.file})) ||
+                !write_all(fd, bytes)) {
+                return;
+            }
+        }
+    }
+
     // --- fetching ---
 
     void fetch(const std::string& digest) {
@@ -169,7 +204,7 @@ private:
             if (store_.whole(digest)) {
                 break;
             }
-            (void)read_from_relay(upstream, digest, store_.have(digest), request_.token,
+            (void)read_from_relay(upstream, digest, store_.have(digest), opening_.token,
                                   [&](std::string_view bytes) -> Status {
                                       auto kept = keep(digest, bytes);
                                       if (kept && store_.whole(digest)) {
@@ -231,11 +266,14 @@ private:
             return answer(fd, "200 OK", "Docker-Distribution-Api-Version: registry/2.0\r\n",
                           wants_body ? "{}" : "");
         }
-        if (is_manifest_path(request->path)) {
-            const auto headers = "Content-Type: " + request_.media_type +
-                                 "\r\nContent-Length: " + std::to_string(request_.manifest.size()) +
-                                 "\r\n\r\n";
-            return write_all(fd, "HTTP/1.1 200 OK\r\n" + headers + (wants_body ? request_.manifest : ""))
+        if (request->path == ahead_path) {
+            give_ahead(fd);
+            return false;
+        }
+        if (const auto image = known_image(); image && is_manifest_path(request->path)) {
+            const auto headers = "Content-Type: " + image->media_type +
+                                 "\r\nContent-Length: " + std::to_string(image->manifest.size()) + "\r\n\r\n";
+            return write_all(fd, "HTTP/1.1 200 OK\r\n" + headers + (wants_body ? image->manifest : ""))
                 .has_value();
         }
         const auto digest = blob_in_path(request->path);
@@ -243,6 +281,11 @@ private:
             return answer(fd, "404 Not Found", "", "");
         }
         return serve_blob(fd, digest, request->offset, wants_body);
+    }
+
+    std::optional<wire::RelayImage> known_image() {
+        const std::lock_guard lock(client_);
+        return image_;
     }
 
     bool serve_blob(int fd, const std::string& digest, std::int64_t offset, bool wants_body) {
@@ -271,14 +314,15 @@ private:
         return true;
     }
 
-    wire::RelayRequest request_;
-    Input& input_;
+    wire::RelayOpening opening_;
+    RelayInput& input_;
     RelayStore store_;
     std::string authorization_;
     std::vector<std::string> upstreams_{};
     Fd engine_{}, peers_{};
     std::mutex output_{}, client_{};
     std::condition_variable client_changed_{};
+    std::optional<wire::RelayImage> image_{}; // under client_
     std::set<std::string> asked_of_client_{}, failed_of_client_{};
     std::atomic<bool> complained_ = false;
 };
@@ -293,12 +337,12 @@ bool is_alone() {
 
 int run_image_relay() {
     std::signal(SIGPIPE, SIG_IGN);
-    Input input;
+    RelayInput input(STDIN_FILENO);
     const auto line = input.line();
-    const auto request =
-        line ? wire::parse_relay_request(*line) : Result<wire::RelayRequest>(Error{.message = "no request"});
-    if (!request) {
-        (void)write_all(STDERR_FILENO, "dockdist-init: " + request.error().message + "\n");
+    const auto opening =
+        line ? wire::parse_relay_opening(*line) : Result<wire::RelayOpening>(Error{.message = "no opening"});
+    if (!opening) {
+        (void)write_all(STDERR_FILENO, "dockdist-init: " + opening.error().message + "\n");
         return 1;
     }
     if (const auto made = make_folder(paths().blobs, 0700, {::geteuid(), ::getegid()}); !made) {
@@ -306,7 +350,7 @@ int run_image_relay() {
         return 1;
     }
     // Its threads may be anywhere when stdin ends: nothing of it outlives the process.
-    auto* relay = new Relay(*request, input); // NOLINT(cppcoreguidelines-owning-memory)
+    auto* relay = new Relay(*opening, input); // NOLINT(cppcoreguidelines-owning-memory)
     std::_Exit(relay->run());
 }
 

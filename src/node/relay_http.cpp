@@ -15,6 +15,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <span>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <vector>
@@ -58,6 +59,18 @@ void keep_alive(int fd) {
     set(IPPROTO_TCP, TCP_KEEPINTVL, 2);
     set(IPPROTO_TCP, TCP_KEEPCNT, 3);
     set(IPPROTO_TCP, TCP_USER_TIMEOUT, 10'000);
+}
+
+ssize_t receive(int fd, std::span<char> into) {
+    ssize_t count = 0;
+    do {
+        count = ::recv(fd, into.data(), into.size(), 0);
+    } while (count < 0 && errno == EINTR);
+    return count;
+}
+
+Error went_away(const std::string& upstream) {
+    return {ErrorKind::unreachable, "", "the relay at " + upstream + " went away", ""};
 }
 
 Result<Fd> connect_to(const std::string& upstream) {
@@ -167,10 +180,7 @@ std::optional<std::string> read_head(int connection) {
     std::array<char, 4096> buffer{};
     // Byte by byte would do, too: nothing follows a head but the next one, after our answer.
     while (head.find("\r\n\r\n") == std::string::npos) {
-        const auto count = ::recv(connection, buffer.data(), buffer.size(), 0);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
+        const auto count = receive(connection, buffer);
         if (count <= 0) {
             return std::nullopt;
         }
@@ -182,51 +192,55 @@ std::optional<std::string> read_head(int connection) {
     return head;
 }
 
-Status read_from_relay(const std::string& upstream, const std::string& digest, std::int64_t offset,
-                       std::string_view token, const std::function<Status(std::string_view)>& take) {
-    const auto connection = connect_to(upstream);
+Result<RelayAnswer> ask_relay(const std::string& upstream, const std::string& path, std::int64_t offset,
+                              std::string_view token) {
+    auto connection = connect_to(upstream);
     if (!connection) {
         return connection.error();
     }
-    const auto request = "GET /v2/image/blobs/" + digest +
+    const auto request = "GET " + path +
                          " HTTP/1.1\r\nHost: relay\r\nAuthorization: " + relay_authorization(token) +
                          "\r\nRange: bytes=" + std::to_string(offset) + "-\r\n\r\n";
     if (const auto sent = write_all(connection->get(), request); !sent) {
-        return sent;
+        return sent.error();
     }
-    Error cut{ErrorKind::unreachable, "", "the relay at " + upstream + " went away", ""};
     std::string bytes;
-    bool in_body = false;
+    std::array<char, 4096> buffer{};
+    auto end = std::string::npos;
+    while ((end = bytes.find("\r\n\r\n")) == std::string::npos && bytes.size() <= longest_head) {
+        const auto count = receive(connection->get(), buffer);
+        if (count <= 0) {
+            return went_away(upstream);
+        }
+        bytes.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+    if (end == std::string::npos ||
+        !(bytes.starts_with("HTTP/1.1 200") || bytes.starts_with("HTTP/1.1 206"))) {
+        return Error{ErrorKind::protocol, "", "the relay at " + upstream + " refused", ""};
+    }
+    bytes.erase(0, end + 4);
+    return RelayAnswer{std::move(*connection), std::move(bytes)};
+}
+
+Status read_from_relay(const std::string& upstream, const std::string& digest, std::int64_t offset,
+                       std::string_view token, const std::function<Status(std::string_view)>& take) {
+    const auto answer = ask_relay(upstream, "/v2/image/blobs/" + digest, offset, token);
+    if (!answer) {
+        return answer.error();
+    }
+    std::string_view piece = answer->begin;
     std::vector<char> buffer(256 * 1024);
     while (true) {
-        const auto count = ::recv(connection->get(), buffer.data(), buffer.size(), 0);
-        if (count < 0 && errno == EINTR) {
-            continue;
+        if (!piece.empty()) {
+            if (const auto taken = take(piece); !taken) {
+                return taken;
+            }
         }
+        const auto count = receive(answer->connection.get(), buffer);
         if (count <= 0) {
-            return cut;
+            return went_away(upstream);
         }
-        std::string_view piece(buffer.data(), static_cast<std::size_t>(count));
-        if (!in_body) {
-            bytes += piece;
-            const auto end = bytes.find("\r\n\r\n");
-            if (end == std::string::npos && bytes.size() <= longest_head) {
-                continue;
-            }
-            if (end == std::string::npos ||
-                !(bytes.starts_with("HTTP/1.1 200") || bytes.starts_with("HTTP/1.1 206"))) {
-                return Error{ErrorKind::protocol, "", "the relay at " + upstream + " refused", ""};
-            }
-            in_body = true;
-            bytes.erase(0, end + 4);
-            piece = bytes;
-            if (piece.empty()) {
-                continue;
-            }
-        }
-        if (const auto taken = take(piece); !taken) {
-            return taken;
-        }
+        piece = {buffer.data(), static_cast<std::size_t>(count)};
     }
 }
 

@@ -34,8 +34,17 @@ bool same_secret(std::string_view a, std::string_view b);
 // A request's head from a connection; nothing at its end, for a TLS hello, or for more than 16 KiB.
 std::optional<std::string> read_head(int connection);
 
+// A connection to another relay on which the answer to a GET begins: its head was 200 or 206, `begin` is what
+// came behind it. `upstream` is "ADDRESS PORT". One whose machine is gone is noticed by keepalive.
+struct RelayAnswer {
+    Fd connection{};
+    std::string begin{};
+};
+Result<RelayAnswer> ask_relay(const std::string& upstream, const std::string& path, std::int64_t offset,
+                              std::string_view token);
+
 // Reads a blob of another relay from `offset` on, giving each piece to `take` as it comes; ends when `take`
-// says so. `upstream` is "ADDRESS PORT". An upstream whose machine is gone is noticed by keepalive.
+// says so.
 Status read_from_relay(const std::string& upstream, const std::string& digest, std::int64_t offset,
                        std::string_view token, const std::function<Status(std::string_view)>& take);
 

@@ -24,6 +24,11 @@ struct RelayStore::Blob {
     bool whole = false;
     Fd file{};
     SHA256_CTX hash{};
+    void begin_anew() {
+        ::SHA256_Init(&hash);
+        have = 0;
+        ++round;
+    }
 };
 
 namespace {
@@ -51,15 +56,85 @@ Status write_at(int fd, std::string_view bytes, std::int64_t offset) {
 
 } // namespace
 
-RelayStore::RelayStore(std::string folder, const std::vector<wire::RelayBlob>& blobs) {
+RelayStore::RelayStore(std::string folder) : folder_(std::move(folder)) {}
+
+std::unique_ptr<RelayStore::Blob> RelayStore::make_blob(const std::string& name) const {
+    auto made = std::make_unique<Blob>();
+    const auto path = folder_ + "/" + name;
+    made->file = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    ::SHA256_Init(&made->hash);
+    return made;
+}
+
+bool RelayStore::append_ahead(int file, std::string_view bytes) {
+    const std::lock_guard lock(mutex_); // one writer, few readers
+    if (has_image_ || (!ahead_.empty() && file < ahead_.rbegin()->first)) {
+        return false;
+    }
+    auto& each = ahead_[file];
+    if (!each) {
+        each = make_blob("ahead-" + std::to_string(file));
+    }
+    if (!write_at(each->file.get(), bytes, each->have)) {
+        return false;
+    }
+    ::SHA256_Update(&each->hash, bytes.data(), bytes.size());
+    each->have += static_cast<std::int64_t>(bytes.size());
+    changed_.notify_all();
+    return true;
+}
+
+std::string RelayStore::read_ahead(AheadPlace& at, std::size_t limit) {
+    std::unique_lock lock(mutex_);
+    auto found = ahead_.end();
+    changed_.wait(lock, [&] {
+        found = ahead_.lower_bound(at.file);
+        while (found != ahead_.end() && found->first == at.file && found->second->have <= at.offset) {
+            ++found; // at its end, if there is a later one
+        }
+        return has_image_ || found != ahead_.end();
+    });
+    if (has_image_) {
+        return "";
+    }
+    if (found->first != at.file) {
+        at = {found->first, 0};
+    }
+    const auto left = static_cast<std::size_t>(found->second->have - at.offset);
+    std::string bytes(std::min(limit, left), '\0');
+    const auto count = ::pread(found->second->file.get(), bytes.data(), bytes.size(), at.offset);
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    at.offset += static_cast<std::int64_t>(bytes.size());
+    return bytes;
+}
+
+void RelayStore::set_image(const std::vector<wire::RelayBlob>& blobs) {
+    const std::lock_guard lock(mutex_);
     for (const auto& each : blobs) {
-        auto made = std::make_unique<Blob>();
+        const auto came = ahead_.find(each.file);
+        auto made = came != ahead_.end() && came->second->have <= each.size
+                        ? std::move(came->second)
+                        : make_blob(each.digest.substr(7));
+        if (came != ahead_.end()) {
+            ahead_.erase(came);
+        }
         made->size = each.size;
-        const auto path = folder + "/" + each.digest.substr(7);
-        made->file = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-        ::SHA256_Init(&made->hash);
+        if (made->have > 0 && made->have == made->size) {
+            made->whole = digest_of(made->hash) == each.digest;
+            if (!made->whole) {
+                made->begin_anew();
+            }
+        }
         blobs_[each.digest] = std::move(made);
     }
+    ahead_.clear();
+    has_image_ = true;
+    changed_.notify_all();
+}
+
+bool RelayStore::knows(const std::string& digest) const {
+    const std::lock_guard lock(mutex_);
+    return blobs_.contains(digest);
 }
 
 RelayStore::~RelayStore() = default;
@@ -122,9 +197,7 @@ Status RelayStore::append(const std::string& digest, std::string_view bytes) {
         each.whole = true;
         return ok;
     }
-    ::SHA256_Init(&each.hash);
-    each.have = 0;
-    ++each.round;
+    each.begin_anew();
     return Error{ErrorKind::protocol, "", "what came of " + digest + " is not what its digest says", ""};
 }
 

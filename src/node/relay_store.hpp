@@ -1,5 +1,6 @@
 // The blobs of an image relay: each grows from its begin to its end in a file, is read while it grows, and is
-// whole only when its digest is right. Safe to use from many threads.
+// whole only when its digest is right. Before the image is known its files may come ahead, in the order of
+// its tar; those that prove to be blobs of it are kept, whole or begun. Safe to use from many threads.
 #pragma once
 
 #include "core/result.hpp"
@@ -19,12 +20,29 @@ namespace dockdist::node {
 class RelayStore {
 public:
     // Files in `folder`, which is there.
-    RelayStore(std::string folder, const std::vector<wire::RelayBlob>& blobs);
+    explicit RelayStore(std::string folder);
     ~RelayStore();
     RelayStore(const RelayStore&) = delete;
     RelayStore& operator=(const RelayStore&) = delete;
 
-    bool knows(const std::string& digest) const { return blobs_.contains(digest); }
+    // --- before the image is known ---
+
+    // Behind what came of `file`, which is the last one or a later one. False: it is not taken, because the
+    // image is known by now, the order is another, or the disk is full.
+    bool append_ahead(int file, std::string_view bytes);
+    // What comes next behind `at`, at most `limit` bytes, and moves `at`; waits for it. "" when the image is
+    // known.
+    struct AheadPlace {
+        int file = 0;
+        std::int64_t offset = 0;
+    };
+    std::string read_ahead(AheadPlace& at, std::size_t limit);
+    // Once.
+    void set_image(const std::vector<wire::RelayBlob>& blobs);
+
+    // --- its blobs; of those that knows() knows ---
+
+    bool knows(const std::string& digest) const;
     std::int64_t size(const std::string& digest) const;
 
     // True for the one caller that is to fetch it now: nobody else does, and it is not whole.
@@ -49,10 +67,14 @@ public:
 private:
     struct Blob;
     Blob& blob(const std::string& digest) const;
+    std::unique_ptr<Blob> make_blob(const std::string& name) const;
 
+    std::string folder_;
     mutable std::mutex mutex_{};
     std::condition_variable changed_{};
-    std::map<std::string, std::unique_ptr<Blob>> blobs_{};
+    std::map<int, std::unique_ptr<Blob>> ahead_{};
+    std::map<std::string, std::unique_ptr<Blob>> blobs_{}; // the same ones from set_image() on
+    bool has_image_ = false;
 };
 
 } // namespace dockdist::node

@@ -21,15 +21,17 @@ bool is_sha256_digest(std::string_view text) {
                                [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-std::string to_line(const RelayRequest& request) {
+std::string to_line(const RelayOpening& opening) {
+    return dump({{"token", opening.token}, {"address", opening.address}}) + "\n";
+}
+
+std::string to_line(const RelayImage& image) {
     auto blobs = nlohmann::json::array();
-    for (const auto& blob : request.blobs) {
-        blobs.push_back({{"digest", blob.digest}, {"size", blob.size}});
+    for (const auto& blob : image.blobs) {
+        blobs.push_back({{"digest", blob.digest}, {"size", blob.size}, {"file", blob.file}});
     }
-    return dump({{"token", request.token},
-                 {"address", request.address},
-                 {"manifest", request.manifest},
-                 {"media_type", request.media_type},
+    return dump({{"manifest", image.manifest},
+                 {"media_type", image.media_type},
                  {"blobs", std::move(blobs)}}) +
            "\n";
 }
@@ -46,28 +48,48 @@ std::string to_line(const RelayMessage& message) {
 }
 
 std::string to_line(const RelayPiece& piece) {
-    return dump({{"digest", piece.digest}, {"length", piece.length}}) + "\n";
+    return dump(piece.digest.empty() ? nlohmann::json{{"file", piece.file}, {"length", piece.length}}
+                                     : nlohmann::json{{"digest", piece.digest}, {"length", piece.length}}) +
+           "\n";
 }
 
 std::string upstreams_line(const std::vector<std::string>& upstreams) {
     return dump({{"upstreams", upstreams}}) + "\n";
 }
 
-Result<RelayRequest> parse_relay_request(std::string_view line) {
-    constexpr std::string_view what = "the relay's request";
+Result<RelayOpening> parse_relay_opening(std::string_view line) {
+    constexpr std::string_view what = "the relay's opening";
     const auto object = parse_object(line, what);
     if (!object) {
         return object.error();
     }
     ObjectReader reader(*object, what);
-    RelayRequest request;
-    for (const char* key : {"token", "manifest", "blobs"}) {
+    RelayOpening opening;
+    reader.require("token");
+    reader.read("token", opening.token);
+    reader.read("address", opening.address);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    if (opening.token.empty()) {
+        return malformed(what, "the token is empty");
+    }
+    return opening;
+}
+
+Result<RelayImage> parse_relay_image(std::string_view line) {
+    constexpr std::string_view what = "the relay's image";
+    const auto object = parse_object(line, what);
+    if (!object) {
+        return object.error();
+    }
+    ObjectReader reader(*object, what);
+    RelayImage image;
+    for (const char* key : {"manifest", "blobs"}) {
         reader.require(key);
     }
-    reader.read("token", request.token);
-    reader.read("address", request.address);
-    reader.read("manifest", request.manifest);
-    reader.read("media_type", request.media_type);
+    reader.read("manifest", image.manifest);
+    reader.read("media_type", image.media_type);
     if (const auto* blobs = reader.array("blobs")) {
         for (const auto& each : *blobs) {
             if (!each.is_object()) {
@@ -77,22 +99,20 @@ Result<RelayRequest> parse_relay_request(std::string_view line) {
             RelayBlob blob;
             fields.read("digest", blob.digest);
             fields.read("size", blob.size);
+            fields.read("file", blob.file);
             if (fields.failed()) {
                 return fields.error();
             }
             if (!is_sha256_digest(blob.digest) || blob.size < 0) {
                 return malformed(what, "a blob has no digest or no size");
             }
-            request.blobs.push_back(std::move(blob));
+            image.blobs.push_back(std::move(blob));
         }
     }
     if (reader.failed()) {
         return reader.error();
     }
-    if (request.token.empty()) {
-        return malformed(what, "the token is empty");
-    }
-    return request;
+    return image;
 }
 
 Result<RelayMessage> parse_relay_message(std::string_view line) {
@@ -133,13 +153,16 @@ Result<RelayPiece> parse_relay_piece(std::string_view line) {
     }
     ObjectReader reader(*object, what);
     RelayPiece piece;
+    reader.require("length");
     reader.read("digest", piece.digest);
+    reader.read("file", piece.file);
     reader.read("length", piece.length);
     if (reader.failed()) {
         return reader.error();
     }
-    if (!is_sha256_digest(piece.digest) || piece.length < 0 || piece.length > largest_piece) {
-        return malformed(what, "no digest, or a length out of bounds");
+    const bool named = piece.digest.empty() ? piece.file >= 0 : is_sha256_digest(piece.digest);
+    if (!named || piece.length < 0 || piece.length > largest_piece) {
+        return malformed(what, "no digest and no file, or a length out of bounds");
     }
     return piece;
 }

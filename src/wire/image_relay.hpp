@@ -1,10 +1,13 @@
 // What the client and the image relays (dockdist-init image-relay, one a host) tell each other over the
 // relay's stdin and stdout.
 //
-// The client writes a RelayRequest; the relay answers {"type":"listening"}; the client writes
-// {"upstreams":[…]}. From then on the relay may write {"type":"want"} for a blob that it gets from no other
-// relay, and the client answers with any number of pieces, each a line {"digest","length"} and behind it as
-// many bytes; a length of 0 says that the client cannot give it. The end of stdin ends the relay.
+// The client writes a RelayOpening; the relay answers {"type":"listening"}; the client writes
+// {"upstreams":[…]}. While the client still reads the image, and nobody knows its digests, it may give the
+// files of the image's tar ahead: pieces {"file","length"}, each with as many bytes behind it, file by file
+// in the order of the tar; relays hand them on. Then it writes a RelayImage. From then on the relay may write
+// {"type":"want"} for a blob that it gets from no other relay, and the client answers with any number of
+// pieces {"digest","length"} and their bytes; a length of 0 says that the client cannot give it. The end of
+// stdin ends the relay.
 #pragma once
 
 #include "core/result.hpp"
@@ -18,19 +21,24 @@ namespace dockdist::wire {
 
 inline constexpr const char* relay_user = "dockdist"; // with the token as its password, for both listeners
 
+struct RelayOpening {
+    std::string token{};
+    std::string address{}; // where other relays are to connect; no numeric one: that of the default route
+    bool operator==(const RelayOpening&) const = default;
+};
+
 struct RelayBlob {
     std::string digest{};  // "sha256:" and 64 hex digits
     std::int64_t size = 0; // bytes
+    int file = -1;         // which one of the tar it was; -1: not known
     bool operator==(const RelayBlob&) const = default;
 };
 
-struct RelayRequest {
-    std::string token{};
-    std::string address{};  // where other relays are to connect; no numeric one: that of the default route
+struct RelayImage {
     std::string manifest{}; // what the engine is answered when it asks for one
     std::string media_type{};
     std::vector<RelayBlob> blobs{};
-    bool operator==(const RelayRequest&) const = default;
+    bool operator==(const RelayImage&) const = default;
 };
 
 struct RelayMessage {
@@ -45,17 +53,20 @@ struct RelayMessage {
 };
 
 struct RelayPiece {
-    std::string digest{};
+    std::string digest{}; // empty: of `file`
     std::int64_t length = 0;
+    int file = -1;
     bool operator==(const RelayPiece&) const = default;
 };
 
 // Lines with their '\n'. Reading: ErrorKind::protocol for anything that is not such a line.
-std::string to_line(const RelayRequest& request);
+std::string to_line(const RelayOpening& opening);
+std::string to_line(const RelayImage& image);
 std::string to_line(const RelayMessage& message);
 std::string to_line(const RelayPiece& piece);
 std::string upstreams_line(const std::vector<std::string>& upstreams); // "ADDRESS PORT", nearest first
-Result<RelayRequest> parse_relay_request(std::string_view line);
+Result<RelayOpening> parse_relay_opening(std::string_view line);
+Result<RelayImage> parse_relay_image(std::string_view line);
 Result<RelayMessage> parse_relay_message(std::string_view line);
 Result<RelayPiece> parse_relay_piece(std::string_view line);
 Result<std::vector<std::string>> parse_upstreams(std::string_view line);

@@ -32,8 +32,7 @@ class Relay:
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={disk}", "tmpfs", self.disk], check=True)
         self.process = subprocess.Popen([PROGRAM, "image-relay"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**os.environ, "DOCKDIST_TEST_ROOT": self.root})
-        self.say({"token": "t0ken", "address": "127.0.0.1", "manifest": '{"schemaVersion":2}', "media_type": "application/x",
-                  "blobs": [{"digest": digest, "size": len(data)} for digest, data in blobs.items()]})
+        self.say({"token": "t0ken", "address": "127.0.0.1"})
         self.listening = json.loads(self.process.stdout.readline())
         self.client = threading.Thread(target=self.serve, daemon=True)
         self.client.start()
@@ -48,6 +47,15 @@ class Relay:
 
     def upstreams(self, *relays):
         self.say({"upstreams": [relay.address for relay in relays]})
+
+    def image(self):
+        self.say({"manifest": '{"schemaVersion":2}', "media_type": "application/x",
+                  "blobs": [{"digest": digest, "size": len(data), "file": i} for i, (digest, data) in enumerate(self.blobs.items())]})
+
+    def ahead(self, file, data):
+        for begin in range(0, len(data), PIECE):
+            piece = data[begin:begin + PIECE]
+            self.say({"file": file, "length": len(piece)}, piece)
 
     def serve(self):
         """The client's part: gives what the relay wants; with a gate, a piece only when the gate is passed."""
@@ -86,7 +94,7 @@ class Relay:
 
 
 class ImageRelay(unittest.TestCase):
-    def relays(self, count, *contents, disk=None):
+    def relays(self, count, *contents, disk=None, known=True):
         self.data = contents
         self.digests = [digest_of(data) for data in contents]
         made = [Relay(dict(zip(self.digests, contents)), disk) for _ in range(count)]
@@ -94,7 +102,39 @@ class ImageRelay(unittest.TestCase):
             self.addCleanup(relay.end)
         for i, relay in enumerate(made):
             relay.upstreams(*reversed(made[:i]))
+            if known:
+                relay.image()
         return made
+
+    def wait_ahead(self, relay, count):
+        """Until so many bytes have come to the relay ahead, as another relay after it would see."""
+        with relay.open("/v2/dockdist/ahead", port="peer_port") as answer:
+            while count > 0:
+                head = json.loads(answer.readline())
+                count -= len(answer.read(head["length"]))
+
+    def test_what_comes_before_the_image_is_known_goes_down_the_chain_and_is_asked_of_nobody(self):
+        first, second, third = relays = self.relays(3, os.urandom(5 << 20), os.urandom(PIECE), known=False)
+        first.ahead(0, self.data[0])
+        first.ahead(1, self.data[1][:1000])  # then the image is known
+        self.wait_ahead(third, len(self.data[0]) + 1000)
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            first.open("/v2/dockdist/image/manifests/sha256:00")
+        self.assertEqual(refused.exception.code, 404)
+        for relay in (second, third, first):
+            relay.image()
+        for relay in relays:
+            self.assertEqual([relay.blob(digest) for digest in self.digests], list(self.data))
+        self.assertEqual([relay.wants for relay in relays], [[self.digests[1]], [], []])
+
+    def test_what_came_ahead_and_is_damaged_is_fetched_anew(self):
+        first, second = self.relays(2, os.urandom(2 * PIECE), known=False)
+        first.ahead(0, bytes(2 * PIECE))
+        self.wait_ahead(second, 2 * PIECE)
+        for relay in (first, second):
+            relay.image()
+            self.assertEqual(relay.blob(self.digests[0]), self.data[0])
+        self.assertEqual([first.wants, second.wants], [self.digests, []])
 
     def test_blobs_go_down_the_chain_and_are_asked_of_the_client_once(self):
         relays = self.relays(4, os.urandom(5 << 20), os.urandom(300))

@@ -69,10 +69,11 @@ struct Spooled {
     boost::asio::io_context io{};
     FakeEngine engine{io.get_executor(), "node-0"};
     std::uint64_t told = 0;
+    GrowingFiles growing{};
     Result<std::unique_ptr<ImageSpool>> fill(std::string tar) {
         engine.exports["train:1"] = std::move(tar);
-        return run_task(io,
-                        ImageSpool::fill(engine, ImageRef("train:1"), [this](std::uint64_t n) { told = n; }));
+        return run_task(io, ImageSpool::fill(
+                                engine, ImageRef("train:1"), [this](std::uint64_t n) { told = n; }, growing));
     }
 };
 
@@ -96,6 +97,12 @@ TEST_CASE("an image is taken apart while it comes; a layer that is there twice i
         CHECK((*spool)->image().layers.size() == 2);
         CHECK((*spool)->blobs().size() == 2);
         const auto& blob = (*spool)->blobs().at(sha256_of(layer));
+        CHECK(blob.file == 0);
+        GrowingFiles::Place at;
+        CHECK(spooled.growing.next(at, 4000) == std::string(4000, 'l'));
+        CHECK(spooled.growing.next(at, 4000) == std::string(1000, 'l'));
+        CHECK(spooled.growing.next(at, 4000) == config_of({layer, layer}));
+        CHECK(at.file == 1);
         kept = blob.path;
         std::ifstream file(blob.path);
         CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == layer);

@@ -42,7 +42,8 @@ std::string read_all(RelayStore& store, int round = 0) {
 
 TEST_CASE("a blob is read while it grows, and one caller fetches it") {
     const Folder folder;
-    RelayStore store(folder.path, {{hello, 5}});
+    RelayStore store(folder.path);
+    store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK_FALSE(store.claim(hello));
     std::string text;
@@ -58,7 +59,8 @@ TEST_CASE("a blob is read while it grows, and one caller fetches it") {
 
 TEST_CASE("what is not as its digest says begins anew, and its readers are not fooled") {
     const Folder folder;
-    RelayStore store(folder.path, {{hello, 5}});
+    RelayStore store(folder.path);
+    store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK(store.append(hello, "hel").has_value());
     CHECK(store.append(hello, "LO").has_error());
@@ -73,13 +75,70 @@ TEST_CASE("what is not as its digest says begins anew, and its readers are not f
 
 TEST_CASE("a blob that nobody fetches any more ends for its readers, and can be fetched on") {
     const Folder folder;
-    RelayStore store(folder.path, {{hello, 5}});
+    RelayStore store(folder.path);
+    store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK(store.append(hello, "he").has_value());
     store.give_up(hello);
     CHECK(read_all(store) == "he");
     CHECK(store.claim(hello));
     CHECK(store.have(hello) == 2);
+}
+
+TEST_CASE("what came ahead is kept when it proves to be a blob, whole or begun") {
+    const Folder folder;
+    // printf world | sha256sum
+    const std::string world = "sha256:486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7";
+    const std::string other = "sha256:" + std::string(64, 'a');
+    RelayStore store(folder.path);
+    CHECK_FALSE(store.knows(hello));
+    CHECK(store.append_ahead(1, "hel"));
+    CHECK(store.append_ahead(1, "lo"));
+    CHECK(store.append_ahead(3, "wo"));
+    CHECK_FALSE(store.append_ahead(1, "x")); // another order
+    RelayStore::AheadPlace at;
+    CHECK(store.read_ahead(at, 4) == "hell");
+    CHECK(at.file == 1);
+    CHECK(store.read_ahead(at, 4) == "o");
+    CHECK(store.read_ahead(at, 4) == "wo");
+    CHECK(at.file == 3);
+    store.set_image({{hello, 5, 1}, {world, 5, 3}, {other, 7, 2}});
+    CHECK(store.read_ahead(at, 4).empty());
+    CHECK_FALSE(store.append_ahead(4, "late"));
+    CHECK(store.whole(hello));
+    CHECK(store.read(hello, 1, 10, store.round(hello)) == "ello");
+    CHECK(store.have(world) == 2);
+    CHECK(store.claim(world));
+    CHECK(store.append(world, "rld").has_value());
+    CHECK(store.whole(world));
+    CHECK(store.have(other) == 0);
+}
+
+TEST_CASE("what came ahead and is another thing than it should be is fetched anew") {
+    const Folder folder;
+    RelayStore store(folder.path);
+    CHECK(store.append_ahead(0, "jello"));
+    CHECK(store.append_ahead(1, "longer than it should be"));
+    const std::string other = "sha256:" + std::string(64, 'a');
+    store.set_image({{hello, 5, 0}, {other, 7, 1}});
+    CHECK_FALSE(store.whole(hello));
+    CHECK(store.have(hello) == 0);
+    CHECK(store.have(other) == 0);
+    CHECK(store.append(hello, "hello").has_value());
+    CHECK(store.read(hello, 0, 10, store.round(hello)) == "hello");
+}
+
+TEST_CASE("who waits for what comes ahead is told when the image is known") {
+    const Folder folder;
+    RelayStore store(folder.path);
+    std::string read = "?";
+    std::thread reader([&] {
+        RelayStore::AheadPlace at;
+        read = store.read_ahead(at, 4);
+    });
+    store.set_image({});
+    reader.join();
+    CHECK(read.empty());
 }
 
 TEST_CASE("a request's head: method, path, login and where to begin") {

@@ -73,13 +73,12 @@ TEST_CASE("damaged lines of a check, a probe, a relay and a sync never break a p
         wire::probe_line(3, {{"rank", 11}}),
         wire::probe_end_line(1, {.code = 137, .signal = 9, .message = "m", .hint = "h"}),
         wire::rdma_line({"mlx5_0"}),
-        wire::to_line(wire::RelayRequest{.token = "t",
-                                         .address = "10.0.0.1",
-                                         .manifest = "{}",
-                                         .media_type = "application/x",
-                                         .blobs = {{digest, 7}}}),
+        wire::to_line(wire::RelayOpening{.token = "t", .address = "10.0.0.1"}),
+        wire::to_line(
+            wire::RelayImage{.manifest = "{}", .media_type = "application/x", .blobs = {{digest, 7, 2}}}),
         wire::to_line(wire::RelayMessage{.engine_port = 4000, .address = "10.0.0.1", .peer_port = 4001}),
         wire::to_line(wire::RelayPiece{digest, 5}),
+        wire::to_line(wire::RelayPiece{.length = 5, .file = 3}),
         wire::upstreams_line({"10.0.0.1 4001"}),
         wire::sync_opening({.user = "1000", .workdir = "/workspace"})};
     Damage damage;
@@ -89,7 +88,8 @@ TEST_CASE("damaged lines of a check, a probe, a relay and a sync never break a p
         parsed += wire::parse_question(line).has_value() ? 1 : 0;
         parsed += wire::parse_answer(line, "limits").has_value() ? 1 : 0;
         parsed += wire::parse_probe_message(line).has_value() ? 1 : 0;
-        parsed += wire::parse_relay_request(line).has_value() ? 1 : 0;
+        parsed += wire::parse_relay_opening(line).has_value() ? 1 : 0;
+        parsed += wire::parse_relay_image(line).has_value() ? 1 : 0;
         parsed += wire::parse_relay_message(line).has_value() ? 1 : 0;
         parsed += wire::parse_relay_piece(line).has_value() ? 1 : 0;
         parsed += wire::parse_upstreams(line).has_value() ? 1 : 0;
