@@ -99,6 +99,7 @@ private:
         }
         image_ = std::move(*image);
         store_.set_image(image_->blobs);
+        client_changed_.notify_all();
         return true;
     }
 
@@ -270,10 +271,11 @@ private:
             give_ahead(fd);
             return false;
         }
-        if (const auto image = known_image(); image && is_manifest_path(request->path)) {
-            const auto headers = "Content-Type: " + image->media_type +
-                                 "\r\nContent-Length: " + std::to_string(image->manifest.size()) + "\r\n\r\n";
-            return write_all(fd, "HTTP/1.1 200 OK\r\n" + headers + (wants_body ? image->manifest : ""))
+        const auto& image = wait_for_image();
+        if (is_manifest_path(request->path)) {
+            const auto headers = "Content-Type: " + image.media_type +
+                                 "\r\nContent-Length: " + std::to_string(image.manifest.size()) + "\r\n\r\n";
+            return write_all(fd, "HTTP/1.1 200 OK\r\n" + headers + (wants_body ? image.manifest : ""))
                 .has_value();
         }
         const auto digest = blob_in_path(request->path);
@@ -283,9 +285,11 @@ private:
         return serve_blob(fd, digest, request->offset, wants_body);
     }
 
-    std::optional<wire::RelayImage> known_image() {
-        const std::lock_guard lock(client_);
-        return image_;
+    // Who asks knows that there is one: our client's line may be under way behind what it gave ahead.
+    const wire::RelayImage& wait_for_image() {
+        std::unique_lock lock(client_);
+        client_changed_.wait(lock, [&] { return image_.has_value(); });
+        return *image_; // it stays as it is
     }
 
     bool serve_blob(int fd, const std::string& digest, std::int64_t offset, bool wants_body) {
