@@ -4,6 +4,9 @@
 #include "image/docker_config.hpp"
 #include "image/pull_course.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <fstream>
@@ -46,8 +49,10 @@ Task<Status> RelayHost::make_container() {
     config.network_mode = "host";
     config.labels = setting_.labels;
     config.disable_healthcheck = true;
+    may_be_there_ = true;
     const auto id = co_await engine_.create_container(setting_.container, std::move(config));
     if (!id) {
+        may_be_there_ = id.error().kind == ErrorKind::unreachable || id.error().kind == ErrorKind::timeout;
         co_return id.error();
     }
     container_ = *id;
@@ -216,8 +221,32 @@ Task<Status> RelayHost::pull(const ImageRef& ref, const std::vector<std::string>
     co_return ok;
 }
 
+// The engine shows a container only when it is done with making it, maybe after we gave up.
+Task<Status> RelayHost::find_container() {
+    constexpr int most_tries = 20;
+    boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
+    for (int tries = 0; tries < most_tries; ++tries) {
+        const auto there = co_await engine_.inspect_container(ContainerId(setting_.container)); // by its name
+        if (there) {
+            container_ = there->id;
+            co_return ok;
+        }
+        if (there.error().kind != ErrorKind::not_found) {
+            co_return there.error();
+        }
+        pause.expires_after(std::chrono::milliseconds(100));
+        co_await pause.async_wait(boost::asio::use_awaitable);
+    }
+    co_return ok;
+}
+
 Task<Status> RelayHost::remove() {
     lines_.reset();
+    if (container_.empty() && may_be_there_) {
+        if (const auto found = co_await find_container(); !found) {
+            co_return found;
+        }
+    }
     if (!container_.empty()) {
         if (const auto removed = co_await engine_.remove_container(container_); !removed) {
             co_return removed;

@@ -55,6 +55,7 @@ public:
 
 private:
     Task<Status> make_container();
+    Task<Status> find_container();
     Task<Status> give(const wire::RelayMessage& wanted);
 
     ContainerEngine& engine_;
@@ -62,6 +63,7 @@ private:
     RelaySetting setting_;
     const ImageSpool* spool_ = nullptr;
     ContainerId container_{};
+    bool may_be_there_ = false; // a create whose answer did not come
     std::unique_ptr<ExecLines> lines_{};
     wire::RelayMessage listening_{};
     bool giving_ = false; // a write is under way

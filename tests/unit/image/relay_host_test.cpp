@@ -1,4 +1,5 @@
 #include "async/run_all.hpp"
+#include "fakes/cancellable.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/run_task.hpp"
 #include "image/relay_host.hpp"
@@ -102,4 +103,29 @@ TEST_CASE("a relay that does not start is told with what it said") {
     const auto started = run_task(relaying.io, relaying.relay.start());
     REQUIRE(started.has_error());
     CHECK(started.error().message == "the image relay did not start: cannot listen");
+}
+
+TEST_CASE("a relay whose create was cut off is removed all the same, however late it appears") {
+    for (const int looks : {0, 3}) {
+        CAPTURE(looks);
+        Relaying relaying;
+        auto& engine = relaying.engine;
+        engine.hold("create_container");
+        Cancellable starting(relaying.io, relaying.relay.start());
+        run_until(relaying.io, [&] {
+            return !engine.calls.empty() && engine.calls.back().starts_with("create_container");
+        });
+        starting.cancel();
+        starting.wait();
+        CHECK(starting.ended_by_cancellation());
+        int looked = 0;
+        engine.on_call = [&](const std::string& call) {
+            if (call.starts_with("inspect_container") && looked++ == looks) {
+                engine.add_container("vision-relay");
+            }
+        };
+        CHECK(run_task(relaying.io, relaying.relay.remove()).has_value());
+        CHECK(engine.containers.empty());
+        CHECK(engine.images.empty());
+    }
 }
