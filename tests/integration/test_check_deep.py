@@ -32,7 +32,7 @@ def write(lab, c, hosts=2, gpus="2", libraries=(CUDA, NCCL), nodes=None, **envir
     return c
 
 
-def deep(c, code=0):
+def deep(c, code=0, timeout=240):
     return json.loads(c.run("check", "--deep", "-o", "json", code=code, timeout=timeout).stdout)
 
 

@@ -54,6 +54,19 @@ TEST_CASE("the toolkit holds the programs and their loader") {
     }
 }
 
+TEST_CASE("the tar ends with its end marker: Podman fails at times over what stands behind it") {
+    const auto tar = dockdist::toolkit_tar();
+    const auto is_zero = [&](std::size_t blocks_from_end) {
+        const auto block = tar.subspan(tar.size() - blocks_from_end * 512, 512);
+        return std::ranges::all_of(block, [](char c) { return c == '\0'; });
+    };
+    REQUIRE(tar.size() > 3 * 512);
+    CHECK(tar.size() % 512 == 0);
+    CHECK(is_zero(1));
+    CHECK(is_zero(2));
+    CHECK_FALSE(is_zero(3));
+}
+
 TEST_CASE("the last entry is the link that completes an upload") {
     const auto all = entries();
     REQUIRE_FALSE(all.empty());
