@@ -89,12 +89,12 @@ Task<Status> RelayHost::set_upstreams(std::vector<std::string> upstreams) {
     co_return co_await lines_->write(wire::upstreams_line(upstreams));
 }
 
-Task<Status> RelayHost::give_ahead(const GrowingFiles& growing, AsyncEvent& more, const bool& read) {
+Task<Status> RelayHost::give_ahead(const GrowingFiles& growing, AsyncEvent& read) {
     GrowingFiles::Place at;
-    while (!read) {
+    while (!read.is_set()) {
         const auto bytes = growing.next(at, piece_size);
         if (bytes.empty()) {
-            co_await more.wait_for_change();
+            co_await read.wait_for_change();
             continue;
         }
         const auto head = wire::to_line(wire::RelayPiece{.length = static_cast<std::int64_t>(bytes.size()),

@@ -34,9 +34,9 @@ public:
     const wire::RelayMessage& listening() const { return listening_; }
     Task<Status> set_upstreams(std::vector<std::string> upstreams);
 
-    // Before the image is read: gives the relay what is there of it, until `read` is set. `more` tells of
-    // growth.
-    Task<Status> give_ahead(const GrowingFiles& growing, AsyncEvent& more, const bool& read);
+    // While the image is being read: gives the relay what is there of it. `read` is notified when there is
+    // more, and set at the end.
+    Task<Status> give_ahead(const GrowingFiles& growing, AsyncEvent& read);
     // What it is; after start(). `spool` outlives this.
     Task<Status> tell_image(const ImageSpool& spool);
 

@@ -18,8 +18,8 @@ class Sending {
 public:
     Sending(const boost::asio::any_io_executor& executor, const ClusterSpec& spec, const Engines& engines,
             SendSetting setting, Reporter& reporter)
-        : spec_(spec), engines_(engines), setting_(std::move(setting)), reporter_(reporter), more_(executor) {
-    }
+        : spec_(spec), engines_(engines), setting_(std::move(setting)), reporter_(reporter),
+          is_read_(executor) {}
 
     Task<Errors> run() {
         const auto program = tar_of_one({setting_.toolkit_tar.data(), setting_.toolkit_tar.size()},
@@ -38,11 +38,10 @@ private:
             *setting_.source.engine, setting_.ref,
             [&](std::uint64_t bytes) {
                 step.progress("read " + setting_.ref.str(), bytes, std::nullopt);
-                more_.notify();
+                is_read_.notify();
             },
             growing_);
-        is_read_ = true;
-        more_.notify();
+        is_read_.set();
         if (!spool) {
             step.failed(spool.error().message);
             co_return spool.error();
@@ -133,7 +132,7 @@ private:
         const auto first = std::ranges::find_if(failures_, [](const auto& failure) { return !failure; });
         if (first != failures_.end() && !has_other_) {
             // What breaks here breaks the host's pull as well, which tells it better.
-            co_await relays_[static_cast<std::size_t>(first - failures_.begin())]->give_ahead(growing_, more_,
+            co_await relays_[static_cast<std::size_t>(first - failures_.begin())]->give_ahead(growing_,
                                                                                               is_read_);
         }
         co_return ok;
@@ -203,8 +202,7 @@ private:
     SendSetting setting_;
     Reporter& reporter_;
     GrowingFiles growing_{};
-    AsyncEvent more_; // of growing_
-    bool is_read_ = false;
+    AsyncEvent is_read_;     // notified when growing_ has more
     bool has_other_ = false; // some host has an image of that name
     std::unique_ptr<ImageSpool> spool_{};
     std::vector<std::unique_ptr<RelayHost>> relays_{};

@@ -24,11 +24,10 @@ struct RelayStore::Blob {
     bool whole = false;
     Fd file{};
     SHA256_CTX hash{};
-    void begin_anew() {
-        ::SHA256_Init(&hash);
-        have = 0;
-        ++round;
-    }
+    Status write(std::string_view bytes); // behind what is there; `have` is the caller's
+    std::string read(std::int64_t offset, std::size_t count) const;
+    // With its last byte: whole, or begun anew.
+    void finish(const std::string& digest);
 };
 
 namespace {
@@ -56,6 +55,30 @@ Status write_at(int fd, std::string_view bytes, std::int64_t offset) {
 
 } // namespace
 
+Status RelayStore::Blob::write(std::string_view bytes) {
+    auto written = write_at(file.get(), bytes, have);
+    if (written) {
+        ::SHA256_Update(&hash, bytes.data(), bytes.size());
+    }
+    return written;
+}
+
+std::string RelayStore::Blob::read(std::int64_t offset, std::size_t count) const {
+    std::string bytes(count, '\0');
+    const auto got = ::pread(file.get(), bytes.data(), bytes.size(), offset);
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return bytes;
+}
+
+void RelayStore::Blob::finish(const std::string& digest) {
+    whole = digest_of(hash) == digest;
+    if (!whole) {
+        ::SHA256_Init(&hash);
+        have = 0;
+        ++round;
+    }
+}
+
 RelayStore::RelayStore(std::string folder) : folder_(std::move(folder)) {}
 
 std::unique_ptr<RelayStore::Blob> RelayStore::make_blob(const std::string& name) const {
@@ -75,10 +98,9 @@ bool RelayStore::append_ahead(int file, std::string_view bytes) {
     if (!each) {
         each = make_blob("ahead-" + std::to_string(file));
     }
-    if (!write_at(each->file.get(), bytes, each->have)) {
+    if (!each->write(bytes)) {
         return false;
     }
-    ::SHA256_Update(&each->hash, bytes.data(), bytes.size());
     each->have += static_cast<std::int64_t>(bytes.size());
     changed_.notify_all();
     return true;
@@ -101,9 +123,7 @@ std::string RelayStore::read_ahead(AheadPlace& at, std::size_t limit) {
         at = {found->first, 0};
     }
     const auto left = static_cast<std::size_t>(found->second->have - at.offset);
-    std::string bytes(std::min(limit, left), '\0');
-    const auto count = ::pread(found->second->file.get(), bytes.data(), bytes.size(), at.offset);
-    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    auto bytes = found->second->read(at.offset, std::min(limit, left));
     at.offset += static_cast<std::int64_t>(bytes.size());
     return bytes;
 }
@@ -120,10 +140,7 @@ void RelayStore::set_image(const std::vector<wire::RelayBlob>& blobs) {
         }
         made->size = each.size;
         if (made->have > 0 && made->have == made->size) {
-            made->whole = digest_of(made->hash) == each.digest;
-            if (!made->whole) {
-                made->begin_anew();
-            }
+            made->finish(each.digest);
         }
         blobs_[each.digest] = std::move(made);
     }
@@ -183,28 +200,20 @@ Status RelayStore::append(const std::string& digest, std::string_view bytes) {
     if (static_cast<std::int64_t>(bytes.size()) > each.size - each.have) {
         return Error{ErrorKind::protocol, "", "more came of " + digest + " than there is", ""};
     }
-    if (const auto written = write_at(each.file.get(), bytes, each.have); !written) {
+    if (const auto written = each.write(bytes); !written) {
         return written;
     }
-    ::SHA256_Update(&each.hash, bytes.data(), bytes.size());
     const std::lock_guard lock(mutex_);
     each.have += static_cast<std::int64_t>(bytes.size());
     changed_.notify_all();
     if (each.have < each.size) {
         return ok;
     }
-    if (digest_of(each.hash) == digest) {
-        each.whole = true;
+    each.finish(digest);
+    if (each.whole) {
         return ok;
     }
-    each.begin_anew();
     return Error{ErrorKind::protocol, "", "what came of " + digest + " is not what its digest says", ""};
-}
-
-void RelayStore::wait(const std::string& digest, std::int64_t from) {
-    std::unique_lock lock(mutex_);
-    const auto& each = blob(digest);
-    changed_.wait(lock, [&] { return each.have > from || each.whole || !each.fetched; });
 }
 
 std::string RelayStore::read(const std::string& digest, std::int64_t offset, std::size_t limit, int round) {
@@ -222,10 +231,7 @@ std::string RelayStore::read(const std::string& digest, std::int64_t offset, std
     if (until <= offset) {
         return "";
     }
-    std::string bytes(std::min(limit, static_cast<std::size_t>(until - offset)), '\0');
-    const auto count = ::pread(each.file.get(), bytes.data(), bytes.size(), offset);
-    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    return bytes;
+    return each.read(offset, std::min(limit, static_cast<std::size_t>(until - offset)));
 }
 
 } // namespace dockdist::node

@@ -56,8 +56,6 @@ public:
     // begins anew), internal (the disk).
     Status append(const std::string& digest, std::string_view bytes);
     bool whole(const std::string& digest) const;
-    // Waits until `digest` grew beyond `from`, is whole, or lost its fetcher.
-    void wait(const std::string& digest, std::int64_t from);
 
     // At most `limit` bytes from `offset`, waiting for them; "" when no more comes or what was read before
     // proved to be damaged (`round` tells one try from the next, see round()).

@@ -91,10 +91,8 @@ private:
              "it is not the same on every host: " + who,
              spec_.image.ref.str().find('@') == std::string::npos
                  ? "bring one host's to all (`dockdist image push --from HOST`), let all pull it anew "
-                   "(`image: "
-                   "{ref: …, pull: always}`), or name it by its digest (REPOSITORY@sha256:…); `dockdist "
-                   "image "
-                   "ls` shows more"
+                   "(`image: {ref: …, pull: always}`), or name it by its digest (REPOSITORY@sha256:…); "
+                   "`dockdist image ls` shows more"
                  : "remove the wrong one with docker rmi; `dockdist image ls` shows more"});
     }
 

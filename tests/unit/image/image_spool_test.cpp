@@ -65,6 +65,16 @@ std::string config_of(const std::vector<std::string>& layers) {
     return "{\"rootfs\":{\"diff_ids\":[" + ids + "]}}";
 }
 
+// One layer twice: the second time as a link.
+std::string image_of_twice(const std::string& layer) {
+    return TarText()
+        .file("1/layer.tar", layer)
+        .link("2/layer.tar", "../1/layer.tar")
+        .file("ab.json", config_of({layer, layer}))
+        .file("manifest.json", R"([{"Config":"ab.json","Layers":["1/layer.tar","2/layer.tar"]}])")
+        .done();
+}
+
 struct Spooled {
     boost::asio::io_context io{};
     FakeEngine engine{io.get_executor(), "node-0"};
@@ -82,13 +92,7 @@ struct Spooled {
 TEST_CASE("an image is taken apart while it comes; a layer that is there twice is kept once") {
     Spooled spooled;
     const std::string layer(5000, 'l');
-    const auto tar =
-        TarText()
-            .file("1/layer.tar", layer)
-            .link("2/layer.tar", "../1/layer.tar")
-            .file("ab.json", config_of({layer, layer}))
-            .file("manifest.json", R"([{"Config":"ab.json","Layers":["1/layer.tar","2/layer.tar"]}])")
-            .done();
+    const auto tar = image_of_twice(layer);
     std::filesystem::path kept;
     {
         const auto spool = spooled.fill(tar);
@@ -137,13 +141,7 @@ TEST_CASE("a tar that is cut at any place, and one that lacks what it names, is 
 
 TEST_CASE("a damaged tar ends in an error, or in the image that it names") {
     const std::string layer(600, 'l');
-    const auto tar =
-        TarText()
-            .file("1/layer.tar", layer)
-            .link("2/layer.tar", "../1/layer.tar")
-            .file("ab.json", config_of({layer, layer}))
-            .file("manifest.json", R"([{"Config":"ab.json","Layers":["1/layer.tar","2/layer.tar"]}])")
-            .done();
+    const auto tar = image_of_twice(layer);
     Damage damage;
     int whole = 0;
     for (int i = 0; i < 300; ++i) {

@@ -46,14 +46,13 @@ struct Relaying {
     // What the reading of the image does meanwhile.
     Task<Status> read() {
         begin_file("0", "first\n");
-        more.notify();
+        is_read.notify();
         co_await wait_for(3);
         begin_file("1", "second\n");
         begin_file("2", "third\n");
-        more.notify();
+        is_read.notify();
         co_await wait_for(7);
-        is_read = true;
-        more.notify();
+        is_read.set();
         co_return ok;
     }
 
@@ -61,8 +60,7 @@ struct Relaying {
     FakeEngine engine{io.get_executor(), "node-0"};
     std::filesystem::path folder = *make_temporary_folder();
     GrowingFiles growing{};
-    AsyncEvent more{io.get_executor()}, changed{io.get_executor()};
-    bool is_read = false;
+    AsyncEvent is_read{io.get_executor()}, changed{io.get_executor()};
     std::vector<std::optional<std::string>> heard{};
     RelayHost relay{engine, "node-0",
                     RelaySetting{.container = "vision-relay",
@@ -73,7 +71,7 @@ struct Relaying {
 
 Task<Status> both(Relaying& relaying) {
     std::vector<Task<Status>> tasks;
-    tasks.push_back(relaying.relay.give_ahead(relaying.growing, relaying.more, relaying.is_read));
+    tasks.push_back(relaying.relay.give_ahead(relaying.growing, relaying.is_read));
     tasks.push_back(relaying.read());
     const auto done = co_await run_all(std::move(tasks));
     co_return done.front();
