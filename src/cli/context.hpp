@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,9 @@ struct Context {
     int fail(const Errors& errors) const;
     int fail(const Error& error) const;
 };
+
+// A variable of this process's environment.
+std::optional<std::string> client_environment(const std::string& name);
 
 // A command's work; the exit code is its result.
 using Work = std::function<Task<int>(Context&)>;

@@ -1,6 +1,6 @@
 // cp: files and folders between this machine and one node.
-#include "cli/carry.hpp"
 #include "cli/late_reporter.hpp"
+#include "cli/sync_and_collect.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "sync/fetch.hpp"

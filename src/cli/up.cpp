@@ -1,10 +1,10 @@
 #include "cluster/up.hpp"
 
 #include "check/check.hpp"
-#include "cli/carry.hpp"
 #include "cli/check_summary.hpp"
 #include "cli/context.hpp"
 #include "cli/node_json.hpp"
+#include "cli/sync_and_collect.hpp"
 #include "core/random.hpp"
 #include "core/units.hpp"
 #include "toolkit/toolkit.hpp"
@@ -21,7 +21,7 @@
 namespace dockdist {
 namespace {
 
-struct Options {
+struct UpArguments {
     UpOptions up{};
     std::string ready_timeout = "60s";
     bool no_check = false;
@@ -113,7 +113,7 @@ Task<CheckReport> check_after_up(const Connected& cluster, const UpResult& resul
     co_return report;
 }
 
-Task<int> run_up(Context& context, Options options) {
+Task<int> run_up(Context& context, UpArguments options) {
     auto cluster = co_await connect(context, Secrets::resolve);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
@@ -154,7 +154,7 @@ Task<int> run_up(Context& context, Options options) {
 } // namespace
 
 void add_up(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<UpArguments>();
     auto* command = app.add_subcommand("up", "Make the hosts one cluster: create, start and join every node");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->add_flag("--build", options->build, "Build the image anew, as `image.build` says");

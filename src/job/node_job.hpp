@@ -1,7 +1,7 @@
 // A job's part on one node: the exec that starts and follows it, and the commands to it.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "observe/observe.hpp"
 #include "wire/frame.hpp"
 #include "wire/job.hpp"
