@@ -95,6 +95,7 @@ write_env_file() {
     local count=$1 gpus=$2 without=$3 number
     {
         echo "LAB_NAME=$name"
+        echo "LAB_UP='$asked'" # what `up` was given, but for --force
         echo "LAB_DIR=$dir"
         echo "LAB_CLUSTER_FILE=$dir/cluster.yaml"
         echo "LAB_HOSTS=$count"
