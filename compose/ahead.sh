@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The lab's images, made while the caller does something else; to be sourced in the repository's root.
 
-# start_images [--all]: see scripts/lab --help. They end with this process, however it ends.
+# start_images [--all]: see scripts/lab --help. Making them ends with this process, unless that is killed with SIGKILL.
 start_images() {
     mkdir -p build
     scripts/lab images "$@" </dev/null >build/images.log 2>&1 &
