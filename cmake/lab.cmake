@@ -13,7 +13,7 @@ function(dockdist_lab_test name)
     get_property(registered GLOBAL PROPERTY DOCKDIST_LAB_REGISTERED)
     if(NOT registered)
         set_property(GLOBAL PROPERTY DOCKDIST_LAB_REGISTERED TRUE)
-        add_test(NAME lab/up COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up 4 --podman 3,4)
+        add_test(NAME lab/up COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up 4 --podman 3,4 --debian12 --force)
         set_tests_properties(lab/up PROPERTIES LABELS lab FIXTURES_SETUP lab ENVIRONMENT "${environment}"
             TIMEOUT 1800 RUN_SERIAL TRUE)
         add_test(NAME lab/down COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab down)
