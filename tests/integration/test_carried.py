@@ -6,14 +6,6 @@ import signal
 import time
 
 from harness import assert_in, cluster, eventually, read_until
-from test_run import marked
-
-
-def detach(c, *words, script):
-    """The name of a job that was left to the cluster."""
-    done = c.run("run", "--detach", *words, "--", "sh", "-c", script)
-    assert_in("goes on by itself", done.stderr)
-    return re.search(r"job-[0-9a-f]{8}", done.stderr).group()
 
 
 def test_a_failed_job_is_begun_anew_as_often_as_asked(lab):
@@ -28,23 +20,23 @@ def test_a_failed_job_is_begun_anew_as_often_as_asked(lab):
         done = c.run("run", "-o", "json", "--max-restarts", "2", "--backoff", "100ms", "--", "sh", "-c", script)
         result = json.loads(done.stdout.splitlines()[-1])
         assert (result["exit_code"], result["attempts"], "first_failure" in result) == (0, 3, False), result
-        assert marked(c, "sleep 4400") == []
+        assert c.processes("sleep 4400") == []
 
 
 def test_a_detached_job_fails_everywhere_without_a_client(lab):
     with cluster(lab, "t-detach-fail") as c:
         c.write().run("up")
-        job = detach(c, script="[ $NODE_RANK = 1 ] || exec sleep 4401; until [ -e /tmp/go ]; do sleep 0.1; done; exit 7")
-        assert marked(c, "sleep 4401")
+        job = c.detach(script="[ $NODE_RANK = 1 ] || exec sleep 4401; until [ -e /tmp/go ]; do sleep 0.1; done; exit 7")
+        assert c.processes("sleep 4401")
         c.run("exec", "node-1", "--", "touch", "/tmp/go")
-        eventually(lambda: not marked(c, "sleep 4401"), "the other node's process is gone", timeout=5)
+        eventually(lambda: not c.processes("sleep 4401"), "the other node's process is gone", timeout=5)
         c.run("logs", "--follow", job)
 
 
 def test_a_detached_job_is_begun_anew_without_a_client(lab):
     with cluster(lab, "t-detach-restart") as c:
         c.write().run("up")
-        job = detach(c, "--max-restarts", "1", "--backoff", "100ms",
+        job = c.detach("--max-restarts", "1", "--backoff", "100ms",
                      script="echo run $DOCKDIST_RESTART_COUNT; [ $DOCKDIST_RESTART_COUNT = 1 ] && exit 0; [ $NODE_RANK = 1 ] || exec sleep 4402; sleep 1; exit 7")
         logs = c.run("logs", "--follow", job)
         for node in (0, 1):
@@ -68,8 +60,8 @@ def test_a_terminal_that_goes_leaves_the_job_to_the_cluster(lab):
 def test_the_rest_of_a_detached_job_ends_when_its_first_node_is_gone(lab):
     with cluster(lab, "t-keeper-gone") as c:
         c.write().run("up")
-        detach(c, "--lease", "2s", script="exec sleep 4403")
-        assert marked(c, "sleep 4403")
+        c.detach("--lease", "2s", script="exec sleep 4403")
+        assert c.processes("sleep 4403")
         engine, container = c.container("node-0")
         engine.call("POST", f"/v1.40/containers/{container}/kill")
         _, other = c.container("node-1")
@@ -90,20 +82,20 @@ def test_a_node_that_is_cut_off_ends_its_part_and_the_job(lab):
             assert time.monotonic() - begin < 45
         finally:
             lab.script("mend", "host-2")
-        eventually(lambda: not marked(c, "sleep 4404"), "no part is left", timeout=10)
+        eventually(lambda: not c.processes("sleep 4404"), "no part is left", timeout=10)
 
 
 def test_a_detached_job_ends_when_a_node_is_cut_off(lab):
     with cluster(lab, "t-cut-detached") as c:
         c.write().run("up")
-        job = detach(c, "--lease", "2s", script="exec sleep 4405")
+        job = c.detach("--lease", "2s", script="exec sleep 4405")
         lab.script("cut", "host-2")
         try:
             _, first = c.container("node-0")
             eventually(lambda: not [p for p in lab.engines[0].processes(first) if "sleep 4405" in p], "the part on node-0 has ended", timeout=15)
         finally:
             lab.script("mend", "host-2")
-        eventually(lambda: not marked(c, "sleep 4405"), "no part is left", timeout=10)
+        eventually(lambda: not c.processes("sleep 4405"), "no part is left", timeout=10)
         logs = c.run("logs", job)
         assert_in("nothing was heard of node-1 for 2 s", logs.stderr)
 

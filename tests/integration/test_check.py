@@ -9,7 +9,7 @@ import shutil
 import time
 
 from harness import assert_in, cluster
-from proxy import proxies, write_through
+from harness.proxy import proxies, write_through
 
 
 def check(c, *arguments, code=0):

@@ -4,8 +4,8 @@ import json
 import re
 
 from harness import ROOT, assert_in, cluster, eventually, read_until
-from rootless import rootless
-from test_ssh import Ssh, sshd
+from harness.rootless import rootless
+from harness.ssh import Ssh, sshd
 
 
 def write(c, *hosts, image="dockdist-lab/busybox", container="", more=""):

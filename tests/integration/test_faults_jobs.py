@@ -10,9 +10,8 @@ import subprocess
 import time
 
 from harness import assert_in, cluster, eventually, read_until
-from proxy import proxies, write_through
-from test_jobs import peak_memory
-from test_run import marked
+from harness.waiting import peak_memory
+from harness.proxy import proxies, write_through
 
 
 def numbers(text, node):
@@ -29,7 +28,7 @@ def test_a_job_whose_engine_is_restarted_fails_and_no_rank_is_left_within_ten_se
         c.write().run("up")
         client = c.start("run", "--", "sh", "-c", "echo started; exec sleep 4601")
         read_until(client, "started", times=2)
-        assert marked(c, "sleep 4601")
+        assert c.processes("sleep 4601")
         begin = time.monotonic()
         try:
             lab.script("stop-engine", "2")
@@ -181,4 +180,4 @@ def test_a_rank_that_the_kernel_ends_for_want_of_memory_is_137_and_said_so(lab):
         failed = c.run("run", "--", "sh", "-c", "if [ $NODE_RANK = 1 ]; then exec tail /dev/zero; fi; exec sleep 4602", code=137)
         assert_in("error: node-1: ", failed.stderr)
         assert_in("out of memory", failed.stderr)
-        assert marked(c, "sleep 4602") == []
+        assert c.processes("sleep 4602") == []

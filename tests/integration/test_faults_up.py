@@ -5,8 +5,8 @@ import re
 import threading
 
 from harness import assert_in, cluster, eventually, read_until
-from proxy import proxies, write_through
-from test_silence import cut
+from harness.proxy import proxies, write_through
+from harness.faults import cut
 
 
 def names(lab):

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 from harness import assert_in, cluster, eventually, read_until
-from test_run import marked
+from harness.waiting import peak_memory
 
 
 def started(c, name, script, *options):
@@ -106,7 +106,7 @@ def test_ctrl_c_of_attach_leaves_the_job_alone(lab):
         attached.send_signal(signal.SIGINT)
         _, err = ended(attached, 130)
         assert_in("dockdist stop job", err)
-        assert client.poll() is None and len(marked(c, "sleep 4521")) == 2
+        assert client.poll() is None and len(c.processes("sleep 4521")) == 2
         c.run("stop", "job")
         ended(client, 143)
 
@@ -131,7 +131,7 @@ def test_stop_ends_a_job_from_another_client(lab):
         other = started(c, "other", "echo started; exec sleep 4532")
         done = c.run("stop", "job")
         assert done.stdout == "job: stopped on node-0, node-1\n"
-        assert marked(c, "sleep 4531") == [] and len(marked(c, "sleep 4532")) == 2
+        assert c.processes("sleep 4531") == [] and len(c.processes("sleep 4532")) == 2
         ended(client, 143)
         assert_in("had ended already (stopped, exit code 143)", c.run("stop", "job").stdout)
         unknown = c.run("stop", "nobody", code=1)
@@ -150,10 +150,10 @@ def test_stop_ends_what_a_killed_supervisor_left(lab):
         # The supervisor, and the follower of the client that is gone, which would notice.
         c.run("exec", "node-1", "--", "sh", "-c", "for p in /proc/[0-9]*; do case $(readlink $p/exe) in */dockdist-init) "
               "[ $p = /proc/1 ] || kill -9 ${p#/proc/};; esac; done")
-        assert len(marked(c, "sleep 4541")) == 2
+        assert len(c.processes("sleep 4541")) == 2
         assert listed(c)["job"]["state"] == "running"  # on node-0
         c.run("stop", "job", "--grace", "1s")
-        assert marked(c, "sleep 4541") == []
+        assert c.processes("sleep 4541") == []
         assert listed(c)["job"]["state"] == "lost"
 
 
@@ -188,7 +188,7 @@ def test_the_cluster_ends_a_job_when_its_time_is_over(lab):
         c.write().run("up")
         done = c.run("run", "--name", "job", "--timeout", "1s", "--", "sh", "-c", "echo up; exec sleep 4561", code=124)
         assert_in("job: its time was over", done.stderr)
-        assert marked(c, "sleep 4561") == []
+        assert c.processes("sleep 4561") == []
         job = listed(c)["job"]
         assert (job["state"], job["stop_reason"], job["exit_code"]) == ("stopped", "timeout", 124)
         c.run("wait", "job", code=124)
@@ -197,7 +197,7 @@ def test_the_cluster_ends_a_job_when_its_time_is_over(lab):
         client.kill()
         client.communicate()
         c.run("wait", "alone", code=124)
-        assert marked(c, "sleep 4562") == []
+        assert c.processes("sleep 4562") == []
 
 
 def test_a_part_of_the_output_is_shown(lab):
@@ -248,13 +248,6 @@ def stopped_reader(c, *command):
     """A client whose stdout nobody reads, and how much memory it takes meanwhile."""
     return subprocess.Popen(c.command(*command), env=c.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)
-
-
-def peak_memory(client):
-    for line in pathlib.Path(f"/proc/{client.pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) << 10
-    raise AssertionError("no VmHWM")
 
 
 def test_a_reader_that_stands_still_costs_the_ranks_nothing_and_the_client_no_memory(lab):

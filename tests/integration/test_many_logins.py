@@ -1,8 +1,8 @@
 """Many hosts and many calls through one sshd with its usual limits."""
 
 from harness import assert_in, cluster
-from test_ssh import Ssh, sshd
-from test_transports import write
+from harness.ssh import Ssh, sshd
+from harness.transports import write
 
 USUAL = ("MaxStartups=10:30:100", "MaxSessions=10")
 

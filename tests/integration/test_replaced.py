@@ -5,8 +5,6 @@ import re
 import signal
 
 from harness import assert_in, cluster, eventually, read_until
-from test_carried import detach
-from test_launchers import TORCH
 
 # A rank that says who it is, and stays in the first attempt.
 WHO = 'echo "try $DOCKDIST_RESTART_COUNT: rank $RANK of $WORLD_SIZE, node $NODE_RANK of $NNODES, at $MASTER_ADDR"; '
@@ -144,7 +142,7 @@ def test_too_few_nodes_left_stop_the_job(lab):
 
 def test_ranks_that_train_together_go_on_without_a_lost_node(lab):
     with cluster(lab, "t-torch-lost") as c:
-        c.write(hosts=3, image=TORCH).run("up")
+        c.write(hosts=3, image="dockdist-lab/torch").run("up")
         script = ("import os, time, torch, torch.distributed as dist\n"
                   "dist.init_process_group('gloo')\n"
                   "x = torch.tensor([dist.get_rank() + 1.0])\n"
@@ -165,7 +163,7 @@ def test_ranks_that_train_together_go_on_without_a_lost_node(lab):
 def test_a_detached_job_goes_on_without_a_lost_node(lab):
     with cluster(lab, "t-keeper-lost") as c:
         c.write(hosts=3).run("up")
-        job = detach(c, "--min-nodes", "2", "--lease", "4s", "--backoff", "100ms",
+        job = c.detach("--min-nodes", "2", "--lease", "4s", "--backoff", "100ms",
                      script=WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4504; until [ -e /tmp/go ]; do sleep 0.1; done')
         lab.script("cut", "host-2")
         try:
@@ -190,7 +188,7 @@ def test_a_detached_job_goes_on_without_a_lost_node(lab):
 def test_a_detached_job_takes_a_spare(lab):
     with cluster(lab, "t-keeper-spare") as c:
         c.write(hosts=3, more="spares: 1").run("up")
-        job = detach(c, "--lease", "4s", "--backoff", "100ms", script=WHO + STAY.format(4505))
+        job = c.detach("--lease", "4s", "--backoff", "100ms", script=WHO + STAY.format(4505))
         kill_container(c, "node-1")
         eventually(lambda: "node 1 of 2" in c.run("logs", job, "--node", "node-2", code=None).stdout,
                    "the spare has its place", timeout=30)

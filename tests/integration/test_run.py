@@ -5,13 +5,7 @@ import re
 import signal
 import time
 
-from harness import assert_in, cluster, eventually, read_until
-
-
-def marked(c, text):
-    """Processes on any node whose command line holds `text`."""
-    return [line for engine in c.lab.engines for found in engine.containers(cluster=c.name)
-            for line in engine.processes(found["Id"]) if text in line]
+from harness import ROOT, assert_in, cluster, eventually, read_until
 
 
 def test_output_of_all_nodes_comes_whole_and_prefixed(lab):
@@ -53,7 +47,7 @@ def test_the_first_failure_ends_the_job_everywhere(lab):
         done = c.run("run", "--", "sh", "-c", "if [ $NODE_RANK = 1 ]; then exit 3; fi; exec sleep 4321", code=3)
         assert time.monotonic() - begin < 5 + 2  # the grace is not used up: sleep obeys TERM
         assert_in("node-1: ", done.stderr)
-        assert marked(c, "sleep 4321") == []
+        assert c.processes("sleep 4321") == []
 
 
 def test_ctrl_c_ends_every_process_on_every_node(lab):
@@ -63,13 +57,13 @@ def test_ctrl_c_ends_every_process_on_every_node(lab):
         script = "trap '' TERM; setsid sh -c \"trap '' TERM; sleep 4322\" & (sleep 4322 &) ; echo started; sleep 4322"
         client = c.start("run", "--grace", "2s", "--", "sh", "-c", script)
         read_until(client, "started", times=2)
-        assert len(marked(c, "sleep 4322")) >= 4
+        assert len(c.processes("sleep 4322")) >= 4
         begin = time.monotonic()
         client.send_signal(signal.SIGINT)
         client.communicate(timeout=30)
         assert client.returncode == 130
         assert time.monotonic() - begin < 2 + 2
-        assert marked(c, "sleep 4322") == []
+        assert c.processes("sleep 4322") == []
 
 
 def test_a_second_ctrl_c_ends_it_at_once(lab):
@@ -84,7 +78,7 @@ def test_a_second_ctrl_c_ends_it_at_once(lab):
         client.communicate(timeout=30)
         assert time.monotonic() - begin < 5
         assert client.returncode == 130
-        assert marked(c, "sleep 4323") == []
+        assert c.processes("sleep 4323") == []
 
 
 def test_a_job_whose_client_was_killed_ends_after_its_lease(lab):
@@ -94,8 +88,8 @@ def test_a_job_whose_client_was_killed_ends_after_its_lease(lab):
         read_until(client, "started", times=2)
         client.kill()
         client.communicate()
-        assert len(marked(c, "sleep 4324")) == 2
-        eventually(lambda: not marked(c, "sleep 4324"), "the job's processes are gone", timeout=20)
+        assert len(c.processes("sleep 4324")) == 2
+        eventually(lambda: not c.processes("sleep 4324"), "the job's processes are gone", timeout=20)
 
 
 def test_stopping_one_job_leaves_another_alone(lab):
@@ -104,11 +98,11 @@ def test_stopping_one_job_leaves_another_alone(lab):
         other = c.start("run", "--", "sh", "-c", "echo started; exec sleep 4325")
         read_until(other, "started", times=2)
         c.run("run", "--", "sh", "-c", "exit 9", code=9)
-        assert len(marked(c, "sleep 4325")) == 2
+        assert len(c.processes("sleep 4325")) == 2
         assert other.poll() is None
         other.send_signal(signal.SIGINT)
         other.communicate(timeout=30)
-        assert marked(c, "sleep 4325") == []
+        assert c.processes("sleep 4325") == []
 
 
 def test_processes_that_a_job_started_over_ssh_end_with_it(lab):
@@ -116,10 +110,10 @@ def test_processes_that_a_job_started_over_ssh_end_with_it(lab):
         c.write().run("up")
         client = c.start("run", "--nodes", "1", "--", "sh", "-c", "ssh node-1 'echo there; exec sleep 4326'")
         read_until(client, "there")
-        assert len(marked(c, "sleep 4326")) >= 2
+        assert len(c.processes("sleep 4326")) >= 2
         client.send_signal(signal.SIGINT)
         client.communicate(timeout=30)
-        eventually(lambda: not marked(c, "sleep 4326"), "the remote process is gone", timeout=10)
+        eventually(lambda: not c.processes("sleep 4326"), "the remote process is gone", timeout=10)
 
 
 def test_a_node_that_is_done_leaves_alone_what_another_does_there_over_ssh(lab):
@@ -144,7 +138,6 @@ def test_torchrun_trains_over_two_hosts_and_the_loss_falls(lab):
     with cluster(lab, "t-train") as c:
         folder = lab.shared / c.name
         folder.mkdir(exist_ok=True)
-        from harness import ROOT
         (folder / "train.py").write_text((ROOT / "templates/train.py").read_text())
         c.write(image="dockdist-lab/torch", gpus="2", container=f"mounts: ['/shared/{c.name}:/workspace']\nworkdir: /workspace",
                 more="launcher: torchrun").run("up")
@@ -158,7 +151,7 @@ def test_torchrun_trains_over_two_hosts_and_the_loss_falls(lab):
         failed = c.run("run", "--", "fail.py", code=7)
         assert time.monotonic() - begin < 15
         assert_in("rank 3", failed.stderr)
-        assert marked(c, "fail.py") == []
+        assert c.processes("fail.py") == []
         lines = [json.loads(line) for line in c.run("run", "-o", "json", "--", "fail.py", code=7).stdout.splitlines()]
         result = lines[-1]
         assert result["first_failure"]["rank"] == 3 and result["first_failure"]["node"] == "node-1"

@@ -8,7 +8,6 @@ import select
 import time
 
 from harness import assert_in, cluster
-from test_run import marked
 
 # Rank 1 is lost in its data, the others wait for it; and one computes.
 HANG = """
@@ -46,7 +45,7 @@ def test_a_job_that_hangs_is_told_with_its_stacks_and_ended(lab):
             assert_in(f"{function} (<string>:", told)
         assert re.search(r"error: node-[01]: job-[0-9a-f]{8}: no rank wrote anything for 3 s\n", done.stderr)
         assert_in("NODES  WHICH          RESULT\n2      node-0,node-1  ended as it was told\n", done.stderr)
-        assert marked(c, "python3") == []
+        assert c.processes("python3") == []
         jobs = json.loads(c.run("jobs", "-o", "json").stdout)
         assert jobs["jobs"][0]["exit_code"] == 124, jobs
 
@@ -86,7 +85,7 @@ def test_a_detached_job_that_hangs_is_begun_anew_and_ended_without_a_client(lab)
             assert logs.stdout.count(f"attempt {attempt}\n") == 2, logs.stdout
         assert logs.stderr.count("(sleep 1000) sleeps in ") == 4, logs.stderr
         assert_in("no rank wrote anything for 1 s; attempt 2 of 2 begins in 100 ms", logs.stderr)
-        assert marked(c, "sleep 1000") == []
+        assert c.processes("sleep 1000") == []
 
 
 class Terminal:

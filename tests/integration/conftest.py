@@ -1,0 +1,10 @@
+"""What tests on the lab are given."""
+
+import pytest
+
+from harness import Lab
+
+
+@pytest.fixture(scope="session")
+def lab():
+    return Lab()
