@@ -8,7 +8,7 @@
 # Tests take turns on the labs in the order of their files, which divides kinds of tests evenly. An exclusive one measures
 # time: nothing at all runs beside it.
 include(${PROJECT_SOURCE_DIR}/cmake/pytest.cmake)
-set(DOCKDIST_LABS test test-2)
+set(DOCKDIST_LABS test test-2 CACHE STRING "Names of the two labs that tests run on")
 
 function(dockdist_lab name)
     set(properties LABELS lab ENVIRONMENT "DOCKDIST_LAB=${name}" RUN_SERIAL TRUE)

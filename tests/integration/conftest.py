@@ -7,4 +7,6 @@ from harness import Lab
 
 @pytest.fixture(scope="session")
 def lab():
-    return Lab()
+    made = Lab()
+    made.heal()
+    return made

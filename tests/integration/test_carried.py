@@ -10,7 +10,7 @@ from harness import assert_in, cluster, eventually, read_until
 
 def test_a_failed_job_is_begun_anew_as_often_as_asked(lab):
     with cluster(lab, "t-restart") as c:
-        c.write().run("up")
+        c.write().up()
         script = ('echo "attempt $DOCKDIST_RESTART_COUNT"; [ $NODE_RANK = 1 ] || exec sleep 4400; '
                   '[ $DOCKDIST_RESTART_COUNT = 2 ] && exit 0; exit 7')
         failed = c.run("run", "--max-restarts", "1", "--backoff", "100ms", "--", "sh", "-c", script, code=7)
@@ -25,7 +25,7 @@ def test_a_failed_job_is_begun_anew_as_often_as_asked(lab):
 
 def test_a_detached_job_fails_everywhere_without_a_client(lab):
     with cluster(lab, "t-detach-fail") as c:
-        c.write().run("up")
+        c.write().up()
         job = c.detach(script="[ $NODE_RANK = 1 ] || exec sleep 4401; until [ -e /tmp/go ]; do sleep 0.1; done; exit 7")
         assert c.processes("sleep 4401")
         c.run("exec", "node-1", "--", "touch", "/tmp/go")
@@ -35,7 +35,7 @@ def test_a_detached_job_fails_everywhere_without_a_client(lab):
 
 def test_a_detached_job_is_begun_anew_without_a_client(lab):
     with cluster(lab, "t-detach-restart") as c:
-        c.write().run("up")
+        c.write().up()
         job = c.detach("--max-restarts", "1", "--backoff", "100ms",
                      script="echo run $DOCKDIST_RESTART_COUNT; [ $DOCKDIST_RESTART_COUNT = 1 ] && exit 0; [ $NODE_RANK = 1 ] || exec sleep 4402; sleep 1; exit 7")
         logs = c.run("logs", "--follow", job)
@@ -47,7 +47,7 @@ def test_a_detached_job_is_begun_anew_without_a_client(lab):
 
 def test_a_terminal_that_goes_leaves_the_job_to_the_cluster(lab):
     with cluster(lab, "t-hangup") as c:
-        c.write().run("up")
+        c.write().up()
         client = c.start("run", "--detach-on-hangup", "--lease", "1s", "--", "sh", "-c", "echo started; sleep 3; echo over")
         read_until(client, "started", times=2)
         client.send_signal(signal.SIGHUP)
@@ -59,7 +59,7 @@ def test_a_terminal_that_goes_leaves_the_job_to_the_cluster(lab):
 
 def test_the_rest_of_a_detached_job_ends_when_its_first_node_is_gone(lab):
     with cluster(lab, "t-keeper-gone") as c:
-        c.write().run("up")
+        c.write().up()
         c.detach("--lease", "2s", script="exec sleep 4403")
         assert c.processes("sleep 4403")
         engine, container = c.container("node-0")
@@ -70,7 +70,7 @@ def test_the_rest_of_a_detached_job_ends_when_its_first_node_is_gone(lab):
 
 def test_a_node_that_is_cut_off_ends_its_part_and_the_job(lab):
     with cluster(lab, "t-cut") as c:
-        c.write().run("up")
+        c.write().up()
         client = c.start("run", "--lease", "2s", "--", "sh", "-c", "echo started; exec sleep 4404")
         read_until(client, "started", times=2)
         lab.script("cut", "host-2")
@@ -87,7 +87,7 @@ def test_a_node_that_is_cut_off_ends_its_part_and_the_job(lab):
 
 def test_a_detached_job_ends_when_a_node_is_cut_off(lab):
     with cluster(lab, "t-cut-detached") as c:
-        c.write().run("up")
+        c.write().up()
         job = c.detach("--lease", "2s", script="exec sleep 4405")
         lab.script("cut", "host-2")
         try:
@@ -102,7 +102,7 @@ def test_a_detached_job_ends_when_a_node_is_cut_off(lab):
 
 def test_a_node_that_is_cut_off_for_less_than_the_lease_goes_on(lab):
     with cluster(lab, "t-cut-short") as c:
-        c.write().run("up")
+        c.write().up()
         client = c.start("run", "--lease", "60s", "--", "sh", "-c", "echo started; i=0; while [ $i -lt 60 ]; do echo line $i; i=$((i+1)); sleep 0.1; done")
         lines = read_until(client, "started", times=2)
         lab.script("cut", "host-2")

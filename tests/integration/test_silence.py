@@ -69,7 +69,7 @@ def test_a_host_that_drops_packets_is_told_during_a_call(lab):
 def test_a_host_that_drops_packets_is_told_during_a_long_stream(lab):
     with cluster(lab, "t-stream") as c:
         ssh = Ssh(lab, c)
-        c.write().run("up")
+        c.write().up()
         command = ("exec", "node-1", "--", "sh", "-c", "echo begun; exec sleep 600")
         clients = [Client(c, way, hosts_by(lab, way), *command, **ssh.environment) for way in ("tcp", "tls", "ssh")]
         for client in clients:

@@ -205,12 +205,17 @@ def test_a_login_that_ended_is_made_again_by_the_next_call(lab):
         ssh = Ssh(lab, c)
         ssh.know(1, 2206)
         write_hosts(c, f"ssh://ops@{lab.addresses[0]}:2206", f"ssh://ops@{lab.addresses[1]}")
-        c.run("up", **ssh.environment)
-        job = subprocess.Popen(c.command("run", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 1; done"),
-                               env=c.environment(**ssh.environment), stdout=subprocess.PIPE, text=True)
+        c.up(**ssh.environment)
+        script = "for i in 1 2 3 4; do echo line $i; done; until [ -e /tmp/go ]; do sleep 0.1; done; for i in 5 6 7 8; do echo line $i; done"
+        job = subprocess.Popen(c.command("run", "--", "sh", "-c", script), env=c.environment(**ssh.environment), stdout=subprocess.PIPE,
+                               text=True)
         lines = [job.stdout.readline()]
+        before = server.connections()
         # Only the sessions: the listener stays.
         lab.script("exec", "1", "sh", "-c", f"pkill -P $(cat {server.files}.pid)")
+        eventually(lambda: server.connections() > before, "the job's client has logged in again")
+        for node in ("node-0", "node-1"):
+            c.run("exec", node, "--", "touch", "/tmp/go", **ssh.environment)
         lines += job.stdout.read().splitlines(keepends=True)
         assert job.wait(timeout=60) == 0, lines
         for node in ("node-0", "node-1"):
