@@ -85,7 +85,7 @@ class Lab:
         return subprocess.run(self.command(*arguments), check=True, capture_output=True, text=True).stdout
 
     def heal(self):
-        """Gives back what a test that was killed has taken from a host: its network, its engine."""
+        """Gives back what a test that was killed has taken from a host, its network or its engine; and removes its cluster."""
         for number in range(1, int(self.env["LAB_HOSTS"]) + 1):
             connection = http.client.HTTPConnection(self.env[f"LAB_HOST_{number}_ADDRESS"], 2375, timeout=5)
             try:
@@ -97,6 +97,10 @@ class Lab:
                 self.script("start-engine", str(number))
             finally:
                 connection.close()
+        for engine in self.all_engines:
+            for found in engine.containers():
+                if found["Labels"]["dockdist.cluster"].startswith("t-"):
+                    engine.call("DELETE", f"/v1.40/containers/{found['Id']}?force=1&v=1")
 
     def link(self):
         """This machine's end of the hosts' network."""
