@@ -1,23 +1,40 @@
-# One static library a folder of src/, named dockdist_<folder>. Which folder may include which is checked by
-# tests/quality/check_layers.py against the table in src/README.md.
+# One static library for each folder of src/, named dockdist_<folder>, of every source in it. Which folder may include
+# which is checked by tests/quality/check_layers.py against the table in src/README.md.
+#
+#   dockdist_layer(NAME [EXCEPT file.cpp…] [SOURCES generated.cpp…] [USES libraries…])
 function(dockdist_layer name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
-    add_library(dockdist_${name} STATIC ${ARG_SOURCES})
+    cmake_parse_arguments(ARG "" "" "EXCEPT;SOURCES;USES" ${ARGN})
+    dockdist_sources(sources EXCEPT ${ARG_EXCEPT})
+    add_library(dockdist_${name} STATIC ${sources} ${ARG_SOURCES})
     target_include_directories(dockdist_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(dockdist_${name} PUBLIC ${ARG_USES} PRIVATE dockdist_options)
 endfunction()
 
+# Every .cpp file of this folder and those below it.
+function(dockdist_sources result)
+    cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+    list(TRANSFORM ARG_EXCEPT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(REMOVE_ITEM sources ${ARG_EXCEPT})
+    set(${result} ${sources} PARENT_SCOPE)
+endfunction()
+
 add_custom_target(unit_tests) # every unit test program
 
-# tests/unit/<layer>/*.cpp become one program; each TEST_CASE is one test of ctest.
+# The folder's sources become one program; each TEST_CASE is one test of ctest, with the label LABEL (unit).
 function(dockdist_unit_test name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
-    add_executable(unit_${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/tests/unit/main.cpp)
+    cmake_parse_arguments(ARG "" "LABEL" "USES" ${ARGN})
+    if(NOT ARG_LABEL)
+        set(ARG_LABEL unit)
+    endif()
+    dockdist_sources(sources)
+    add_executable(unit_${name} ${sources})
     target_include_directories(unit_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_compile_definitions(unit_${name} PRIVATE DOCKDIST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    target_link_libraries(unit_${name} PRIVATE ${ARG_USES} dockdist_options)
+    target_link_libraries(unit_${name} PRIVATE ${ARG_USES} unit_main dockdist_options)
     add_dependencies(unit_tests unit_${name})
-    file(RELATIVE_PATH folder ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR})
-    set_property(GLOBAL APPEND PROPERTY DOCKDIST_UNIT_PROGRAMS ${folder}/unit_${name})
-    doctest_discover_tests(unit_${name} TEST_PREFIX "unit/${name}: " PROPERTIES LABELS unit TIMEOUT 60)
+    doctest_discover_tests(unit_${name} TEST_PREFIX "unit/${name}: " PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 120
+        ENVIRONMENT "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1;UBSAN_OPTIONS=print_stacktrace=1")
+    get_property(lists DIRECTORY PROPERTY TEST_INCLUDE_FILES)
+    set_property(GLOBAL APPEND PROPERTY DOCKDIST_UNIT_TEST_LISTS ${lists})
 endfunction()

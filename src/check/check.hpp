@@ -1,7 +1,7 @@
 // Whether a multi-node job can run: every finding is a row with what to do about it.
 #pragma once
 
-#include "check/report.hpp"
+#include "check/report/report.hpp"
 #include "check/selection.hpp"
 #include "observe/observe.hpp"
 #include "report/event.hpp"

@@ -24,7 +24,7 @@ public:
     Task<void> run();
 
 private:
-    // Of its groups, side by side. Tells the faults and the figures.
+    // Of its groups, side by side. Tells the faults and the measurements.
     Task<std::vector<ProbeWorld>> run_stage(ProbeStage stage);
     void add(std::vector<CheckRow> rows) { std::ranges::move(rows, std::back_inserter(report_.rows)); }
     bool without_gpus(std::vector<std::size_t>& with_gpus);
@@ -57,7 +57,7 @@ Task<std::vector<ProbeWorld>> Collective::run_stage(ProbeStage stage) {
     std::vector<CheckRow> faults;
     for (const auto& world : done) {
         std::ranges::move(judge_faults(report_.nodes, stage.name, world), std::back_inserter(faults));
-        std::ranges::move(figures_of(world), std::back_inserter(report_.collectives));
+        std::ranges::move(measurements_of(world), std::back_inserter(report_.collectives));
     }
     add(join_alike(report_.nodes, std::move(faults)));
     co_return done;

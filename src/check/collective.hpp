@@ -1,7 +1,7 @@
 // The collective layer of a deep check: NCCL between the nodes' GPUs, by dockdist-probe.
 #pragma once
 
-#include "check/report.hpp"
+#include "check/report/report.hpp"
 #include "observe/observe.hpp"
 #include "report/event.hpp"
 

@@ -1,5 +1,5 @@
 #include "check/collective_rows.hpp"
-#include "check/probe_words.hpp"
+#include "check/probe_text.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 #include "check/collective_rows.hpp"
 
-#include "check/probe_words.hpp"
+#include "check/probe_text.hpp"
 #include "core/units.hpp"
-#include "figures/known_good.hpp"
-#include "figures/slow_link.hpp"
+#include "metrics/known_good.hpp"
+#include "metrics/slow_link.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,8 @@ constexpr auto slow_pair_hint = "look at the network between them: NIC rate (`et
                                 "switch port, GPU-to-NIC affinity "
                                 "(`nvidia-smi topo -m`), NCCL_IB_HCA and NCCL_SOCKET_IFNAME";
 
-CheckRow row(State state, std::string subject, std::string check, std::string text, std::string hint = {}) {
+CheckRow collective_row(State state, std::string subject, std::string check, std::string text,
+                        std::string hint = {}) {
     return {.state = state,
             .layer = CheckLayer::collective,
             .subject = std::move(subject),
@@ -46,13 +47,13 @@ std::string gpus(int count) {
 }
 
 // That of all_reduce of float with the largest size, `most` at most; null where there is none.
-const CollectiveFigure* all_reduce(const std::vector<CollectiveFigure>& figures,
-                                   std::uint64_t most = UINT64_MAX) {
-    const CollectiveFigure* found = nullptr;
-    for (const auto& figure : figures) {
-        if (figure.operation == "all_reduce" && figure.data_type == "float" && figure.bytes <= most &&
-            (found == nullptr || figure.bytes > found->bytes)) {
-            found = &figure;
+const CollectiveMeasurement* all_reduce(const std::vector<CollectiveMeasurement>& measurements,
+                                        std::uint64_t most = UINT64_MAX) {
+    const CollectiveMeasurement* found = nullptr;
+    for (const auto& measurement : measurements) {
+        if (measurement.operation == "all_reduce" && measurement.data_type == "float" &&
+            measurement.bytes <= most && (found == nullptr || measurement.bytes > found->bytes)) {
+            found = &measurement;
         }
     }
     return found;
@@ -61,32 +62,33 @@ const CollectiveFigure* all_reduce(const std::vector<CollectiveFigure>& figures,
 struct Alone {
     std::size_t node = 0;
     const ProbeWorld* world = nullptr;
-    std::vector<CollectiveFigure> figures{};
-    const CollectiveFigure* best = nullptr;
+    std::vector<CollectiveMeasurement> measurements{};
+    const CollectiveMeasurement* best = nullptr;
 };
 
-// The worst grade of all operations that have a known figure.
+// The worst grade of all operations that have a known measurement.
 struct Graded {
     Grading grading{};
-    const CollectiveFigure* figure = nullptr;
+    const CollectiveMeasurement* measurement = nullptr;
 };
 Graded grade_all(const Alone& alone) {
     Graded worst;
     const auto name = text_of(alone.world->ranks.front().device, "name");
-    std::map<std::string, const CollectiveFigure*> largest;
-    for (const auto& figure : alone.figures) {
-        auto& known = largest[figure.operation];
-        if (known == nullptr || figure.bytes > known->bytes ||
-            (figure.bytes == known->bytes && figure.bus_bandwidth > known->bus_bandwidth)) {
-            known = &figure;
+    std::map<std::string, const CollectiveMeasurement*> largest;
+    for (const auto& measurement : alone.measurements) {
+        auto& known = largest[measurement.operation];
+        if (known == nullptr || measurement.bytes > known->bytes ||
+            (measurement.bytes == known->bytes && measurement.bus_bandwidth > known->bus_bandwidth)) {
+            known = &measurement;
         }
     }
-    for (const auto& [operation, figure] : largest) {
+    for (const auto& [operation, measurement] : largest) {
         const auto parsed = parse_operation(operation);
         const auto grading =
-            parsed ? grade(name, *parsed, figure->ranks, figure->bytes, figure->bus_bandwidth) : Grading{};
+            parsed ? grade(name, *parsed, measurement->ranks, measurement->bytes, measurement->bus_bandwidth)
+                   : Grading{};
         if (grading.grade > worst.grading.grade) {
-            worst = {.grading = grading, .figure = figure};
+            worst = {.grading = grading, .measurement = measurement};
         }
     }
     return worst;
@@ -99,9 +101,10 @@ CheckRow alone_row(const std::vector<NodeName>& nodes, const Alone& alone,
     const auto version = nccl.empty() ? "" : "; NCCL " + nccl;
     const auto& best = *alone.best;
     if (best.copy) {
-        return row(State::pass, subject, "nccl",
-                   fmt::format("1 GPU: every element right; {} is a copy in its own memory, not graded{}",
-                               gigabytes(best.algorithm_bandwidth), version));
+        return collective_row(
+            State::pass, subject, "nccl",
+            fmt::format("1 GPU: every element right; {} is a copy in its own memory, not graded{}",
+                        gigabytes(best.algorithm_bandwidth), version));
     }
     const auto transports = transport_words(*alone.world);
     auto text = fmt::format("{}: all_reduce {} ({}), every element right{}{}{}", gpus(best.ranks),
@@ -109,26 +112,26 @@ CheckRow alone_row(const std::vector<NodeName>& nodes, const Alone& alone,
                             transports.empty() ? "" : ", over ", transports, version);
     if (const auto graded = grade_all(alone); graded.grading.grade != Grade::none) {
         text += fmt::format("; known good: {} of {} for {} ({})",
-                            gigabytes(graded.grading.known->bus_bandwidth), graded.figure->operation,
+                            gigabytes(graded.grading.known->bus_bandwidth), graded.measurement->operation,
                             text_of(alone.world->ranks.front().device, "name"), graded.grading.known->source);
         if (graded.grading.grade != Grade::pass) {
-            text += fmt::format("; here {}", gigabytes(graded.figure->bus_bandwidth));
-            return row(graded.grading.grade == Grade::warn ? State::warn : State::fail, subject, "nccl", text,
-                       slow_node_hint);
+            text += fmt::format("; here {}", gigabytes(graded.measurement->bus_bandwidth));
+            return collective_row(graded.grading.grade == Grade::warn ? State::warn : State::fail, subject,
+                                  "nccl", text, slow_node_hint);
         }
     }
     if (slow) {
         text += fmt::format("; the other nodes reach {}", gigabytes(*std::ranges::max_element(compared)));
-        return row(State::warn, subject, "nccl", text, slow_node_hint);
+        return collective_row(State::warn, subject, "nccl", text, slow_node_hint);
     }
-    return row(State::pass, subject, "nccl", text);
+    return collective_row(State::pass, subject, "nccl", text);
 }
 
 // The largest size that all have measured.
-std::uint64_t common_size(const std::vector<std::vector<CollectiveFigure>>& worlds) {
+std::uint64_t common_size(const std::vector<std::vector<CollectiveMeasurement>>& worlds) {
     auto common = UINT64_MAX;
-    for (const auto& figures : worlds) {
-        const auto* largest = all_reduce(figures);
+    for (const auto& measurements : worlds) {
+        const auto* largest = all_reduce(measurements);
         common = std::min(common, largest == nullptr ? UINT64_MAX : largest->bytes);
     }
     return common;
@@ -136,10 +139,10 @@ std::uint64_t common_size(const std::vector<std::vector<CollectiveFigure>>& worl
 
 } // namespace
 
-std::vector<CollectiveFigure> figures_of(const ProbeWorld& world) {
-    std::vector<CollectiveFigure> figures;
+std::vector<CollectiveMeasurement> measurements_of(const ProbeWorld& world) {
+    std::vector<CollectiveMeasurement> measurements;
     if (world.ranks.empty()) {
-        return figures;
+        return measurements;
     }
     auto count = world.ranks.front().measurements.size();
     for (const auto& rank : world.ranks) {
@@ -147,28 +150,29 @@ std::vector<CollectiveFigure> figures_of(const ProbeWorld& world) {
     }
     for (std::size_t i = 0; i < count; ++i) {
         const auto& line = world.ranks.front().measurements[i];
-        CollectiveFigure figure{.nodes = world.nodes,
-                                .ranks = static_cast<int>(world.ranks.size()),
-                                .operation = text_of(line, "operation"),
-                                .data_type = text_of(line, "data_type"),
-                                .bytes = static_cast<std::uint64_t>(std::max(0.0, number_of(line, "bytes"))),
-                                .copy = text_of(line, "kind") == "copy"};
+        CollectiveMeasurement measurement{
+            .nodes = world.nodes,
+            .ranks = static_cast<int>(world.ranks.size()),
+            .operation = text_of(line, "operation"),
+            .data_type = text_of(line, "data_type"),
+            .bytes = static_cast<std::uint64_t>(std::max(0.0, number_of(line, "bytes"))),
+            .copy = text_of(line, "kind") == "copy"};
         for (const auto& rank : world.ranks) {
-            figure.time_us += number_of(rank.measurements[i], "time_us");
-            figure.wrong +=
+            measurement.time_us += number_of(rank.measurements[i], "time_us");
+            measurement.wrong +=
                 static_cast<std::uint64_t>(std::max(0.0, number_of(rank.measurements[i], "wrong")));
         }
-        figure.time_us /= static_cast<double>(world.ranks.size());
-        const auto operation = parse_operation(figure.operation);
-        if (operation && figure.time_us > 0) {
+        measurement.time_us /= static_cast<double>(world.ranks.size());
+        const auto operation = parse_operation(measurement.operation);
+        if (operation && measurement.time_us > 0) {
             const auto bandwidth =
-                bandwidth_of(*operation, figure.bytes, figure.time_us * 1e-6, figure.ranks);
-            figure.algorithm_bandwidth = bandwidth.algorithm;
-            figure.bus_bandwidth = bandwidth.bus;
+                bandwidth_of(*operation, measurement.bytes, measurement.time_us * 1e-6, measurement.ranks);
+            measurement.algorithm_bandwidth = bandwidth.algorithm;
+            measurement.bus_bandwidth = bandwidth.bus;
         }
-        figures.push_back(std::move(figure));
+        measurements.push_back(std::move(measurement));
     }
-    return figures;
+    return measurements;
 }
 
 std::vector<CheckRow> judge_alone(const std::vector<NodeName>& nodes, const std::vector<ProbeWorld>& worlds) {
@@ -177,15 +181,16 @@ std::vector<CheckRow> judge_alone(const std::vector<NodeName>& nodes, const std:
         auto wrong =
             std::ranges::any_of(world.ranks, [](const ProbeRank& rank) { return wrong_elements(rank) != 0; });
         if (world.complete() && !wrong && !world.nodes.empty()) {
-            all.push_back({.node = world.nodes.front(), .world = &world, .figures = figures_of(world)});
+            all.push_back(
+                {.node = world.nodes.front(), .world = &world, .measurements = measurements_of(world)});
         }
     }
     // Vectors that stay where they are: pointers into them from here on.
-    std::vector<std::vector<CollectiveFigure>> comparable;
+    std::vector<std::vector<CollectiveMeasurement>> comparable;
     for (auto& one : all) {
-        one.best = all_reduce(one.figures);
+        one.best = all_reduce(one.measurements);
         if (one.best != nullptr && !one.best->copy) {
-            comparable.push_back(one.figures);
+            comparable.push_back(one.measurements);
         }
     }
     const auto common = common_size(comparable);
@@ -193,15 +198,15 @@ std::vector<CheckRow> judge_alone(const std::vector<NodeName>& nodes, const std:
     std::map<int, std::vector<double>> by_count;
     for (const auto& one : all) {
         if (one.best != nullptr && !one.best->copy) {
-            by_count[one.best->ranks].push_back(all_reduce(one.figures, common)->bus_bandwidth);
+            by_count[one.best->ranks].push_back(all_reduce(one.measurements, common)->bus_bandwidth);
         }
     }
     std::map<int, std::size_t> next;
     std::vector<CheckRow> rows;
     for (const auto& one : all) {
         if (one.best == nullptr) {
-            rows.push_back(row(State::warn, nodes[one.node].str(), "nccl",
-                               "nothing was measured: every size was too large", memory_hint));
+            rows.push_back(collective_row(State::warn, nodes[one.node].str(), "nccl",
+                                          "nothing was measured: every size was too large", memory_hint));
             continue;
         }
         const auto& compared = by_count[one.best->ranks];
@@ -214,12 +219,12 @@ std::vector<CheckRow> judge_alone(const std::vector<NodeName>& nodes, const std:
 }
 
 std::vector<CheckRow> judge_pairs(const std::vector<NodeName>& nodes, const std::vector<ProbeWorld>& worlds) {
-    std::vector<std::vector<CollectiveFigure>> measured;
+    std::vector<std::vector<CollectiveMeasurement>> measured;
     std::vector<Pair> pairs;
     for (const auto& world : worlds) {
         if (world.complete() && world.nodes.size() == 2) {
-            if (auto figures = figures_of(world); all_reduce(figures) != nullptr) {
-                measured.push_back(std::move(figures));
+            if (auto measurements = measurements_of(world); all_reduce(measurements) != nullptr) {
+                measured.push_back(std::move(measurements));
                 pairs.emplace_back(std::minmax(world.nodes[0], world.nodes[1]));
             }
         }
@@ -227,65 +232,69 @@ std::vector<CheckRow> judge_pairs(const std::vector<NodeName>& nodes, const std:
     if (measured.empty()) {
         return std::ranges::none_of(worlds, &ProbeWorld::complete)
                    ? std::vector<CheckRow>{}
-                   : std::vector{row(State::warn, "all pairs", "nccl-pairs",
-                                     "nothing was measured: every size was too large", memory_hint)};
+                   : std::vector{collective_row(State::warn, "all pairs", "nccl-pairs",
+                                                "nothing was measured: every size was too large",
+                                                memory_hint)};
     }
     const auto common = common_size(measured);
-    std::vector<PairFigure> figures;
+    std::vector<PairMeasurement> measurements;
     for (std::size_t i = 0; i < measured.size(); ++i) {
-        if (const auto* figure = all_reduce(measured[i], common)) {
-            figures.push_back({.pair = pairs[i], .bandwidth = figure->bus_bandwidth});
+        if (const auto* measurement = all_reduce(measured[i], common)) {
+            measurements.push_back({.pair = pairs[i], .bandwidth = measurement->bus_bandwidth});
         }
     }
-    const auto slow = find_slow(nodes.size(), figures);
+    const auto slow = find_slow(nodes.size(), measurements);
     const auto of_pair = [&](Pair pair) {
-        const auto found = std::ranges::find(figures, pair, &PairFigure::pair);
-        return found == figures.end() ? 0 : found->bandwidth;
+        const auto found = std::ranges::find(measurements, pair, &PairMeasurement::pair);
+        return found == measurements.end() ? 0 : found->bandwidth;
     };
-    const auto state = [&](double figure) { return figure < slow.usual / 2 ? State::fail : State::warn; };
+    const auto state = [&](double measurement) {
+        return measurement < slow.usual / 2 ? State::fail : State::warn;
+    };
     std::vector<CheckRow> rows;
     for (const auto node : slow.nodes) {
         double best = 0;
-        for (const auto& figure : figures) {
-            if (figure.pair.first == node || figure.pair.second == node) {
-                best = std::max(best, figure.bandwidth);
+        for (const auto& measurement : measurements) {
+            if (measurement.pair.first == node || measurement.pair.second == node) {
+                best = std::max(best, measurement.bandwidth);
             }
         }
-        rows.push_back(
-            row(state(best), nodes[node].str(), "nccl-pairs",
-                fmt::format("slow with every other node: all_reduce {} at best, the other pairs {}",
-                            gigabytes(best), gigabytes(slow.usual)),
-                slow_pair_hint));
+        rows.push_back(collective_row(
+            state(best), nodes[node].str(), "nccl-pairs",
+            fmt::format("slow with every other node: all_reduce {} at best, the other pairs {}",
+                        gigabytes(best), gigabytes(slow.usual)),
+            slow_pair_hint));
     }
     for (const auto& link : slow.links) {
         const auto bandwidth = of_pair(link);
-        rows.push_back(row(state(bandwidth), node_names(nodes, {link.first, link.second}), "nccl-pairs",
-                           fmt::format("slow: all_reduce {}, other pairs of both nodes {}",
-                                       gigabytes(bandwidth), gigabytes(slow.usual)),
-                           slow_pair_hint));
+        rows.push_back(collective_row(state(bandwidth), node_names(nodes, {link.first, link.second}),
+                                      "nccl-pairs",
+                                      fmt::format("slow: all_reduce {}, other pairs of both nodes {}",
+                                                  gigabytes(bandwidth), gigabytes(slow.usual)),
+                                      slow_pair_hint));
     }
     if (rows.empty()) {
-        const auto [least, most] = std::ranges::minmax_element(figures, {}, &PairFigure::bandwidth);
-        rows.push_back(row(State::pass, "all pairs", "nccl-pairs",
-                           fmt::format("all_reduce {} to {} ({})", gigabytes(least->bandwidth),
-                                       gigabytes(most->bandwidth), size(common))));
+        const auto [least, most] = std::ranges::minmax_element(measurements, {}, &PairMeasurement::bandwidth);
+        rows.push_back(collective_row(State::pass, "all pairs", "nccl-pairs",
+                                      fmt::format("all_reduce {} to {} ({})", gigabytes(least->bandwidth),
+                                                  gigabytes(most->bandwidth), size(common))));
     }
     return rows;
 }
 
 std::vector<CheckRow> judge_all(const std::vector<NodeName>& nodes, const ProbeWorld& world) {
     std::vector<CheckRow> rows;
-    const auto figures = figures_of(world);
+    const auto measurements = measurements_of(world);
     const auto wrong =
         std::ranges::any_of(world.ranks, [](const ProbeRank& rank) { return wrong_elements(rank) != 0; });
     if (world.complete() && !wrong && world.nodes.size() > 1) {
-        if (const auto* best = all_reduce(figures)) {
-            rows.push_back(
-                row(State::pass,
-                    world.nodes.size() == nodes.size() ? "all nodes" : node_names(nodes, world.nodes), "nccl",
-                    fmt::format("{} of {} nodes: all_reduce {} ({}), every element of {} measurements right",
-                                gpus(best->ranks), world.nodes.size(), gigabytes(best->bus_bandwidth),
-                                size(best->bytes), figures.size())));
+        if (const auto* best = all_reduce(measurements)) {
+            rows.push_back(collective_row(
+                State::pass,
+                world.nodes.size() == nodes.size() ? "all nodes" : node_names(nodes, world.nodes), "nccl",
+                fmt::format("{} of {} nodes: all_reduce {} ({}), every element of {} measurements right",
+                            gpus(best->ranks), world.nodes.size(), gigabytes(best->bus_bandwidth),
+                            size(best->bytes), measurements.size())));
         }
     }
     return rows;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "check/probe_group.hpp"
-#include "check/report.hpp"
+#include "check/report/report.hpp"
 
 #include <string_view>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace dockdist {
 
 // The measurements that every rank of a world made, with the mean of the ranks' times, as nccl-tests counts.
-std::vector<CollectiveFigure> figures_of(const ProbeWorld& world);
+std::vector<CollectiveMeasurement> measurements_of(const ProbeWorld& world);
 
 // What went wrong in a world, a row a cause: wrong elements, or the ranks that ended the others' work rather
 // than those that only saw it. `stage` is in its words: "each node alone". None where all is well.
@@ -20,8 +20,8 @@ std::vector<CheckRow> judge_faults(const std::vector<NodeName>& nodes, std::stri
 // Rows that differ in their subject alone become one: a cluster without NCCL is one row, not sixty-four.
 std::vector<CheckRow> join_alike(const std::vector<NodeName>& nodes, std::vector<CheckRow> rows);
 
-// Each complete node by itself, beside known-good figures or else beside the others; one GPU is a copy, and
-// not graded.
+// Each complete node by itself, beside known-good measurements or else beside the others; one GPU is a copy,
+// and not graded.
 std::vector<CheckRow> judge_alone(const std::vector<NodeName>& nodes, const std::vector<ProbeWorld>& worlds);
 
 // The complete pairs beside each other: the slow node, or the slow pair.

@@ -1,5 +1,5 @@
 #include "check/collective_rows.hpp"
-#include "check/probe_words.hpp"
+#include "check/probe_text.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 using State = CheckRow::State;
 
-CheckRow row(State state, std::string subject, std::string text, std::string hint = {}) {
+CheckRow transport_row(State state, std::string subject, std::string text, std::string hint = {}) {
     return {.state = state,
             .layer = CheckLayer::collective,
             .subject = std::move(subject),
@@ -62,7 +62,7 @@ std::vector<CheckRow> judge_transport(const std::vector<NodeName>& nodes, const 
         return {};
     }
     if (sockets && with_device.size() == world.nodes.size()) {
-        return {row(
+        return {transport_row(
             State::fail, subject,
             fmt::format("NCCL uses sockets (NET/Socket{}{}) although there are RDMA devices ({})",
                         interface.empty() ? "" : " on ", interface, fmt::join(devices, ", ")),
@@ -71,13 +71,15 @@ std::vector<CheckRow> judge_transport(const std::vector<NodeName>& nodes, const 
             "says why NCCL did not take them")};
     }
     if (sockets && !with_device.empty()) {
-        return {row(State::warn, subject,
-                    fmt::format("NCCL uses sockets: only {} of {} nodes have an active RDMA device ({})",
-                                with_device.size(), world.nodes.size(), fmt::join(devices, ", ")),
-                    "one node without RDMA takes it from all: look at its links (`ibstat`) and its "
-                    "container's devices")};
+        return {transport_row(
+            State::warn, subject,
+            fmt::format("NCCL uses sockets: only {} of {} nodes have an active RDMA device ({})",
+                        with_device.size(), world.nodes.size(), fmt::join(devices, ", ")),
+            "one node without RDMA takes it from all: look at its links (`ibstat`) and its "
+            "container's devices")};
     }
-    return {row(State::pass, subject, fmt::format("{}{}", over, sockets ? "; there is no RDMA device" : ""))};
+    return {transport_row(State::pass, subject,
+                          fmt::format("{}{}", over, sockets ? "; there is no RDMA device" : ""))};
 }
 
 } // namespace dockdist

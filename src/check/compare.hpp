@@ -2,7 +2,7 @@
 // one.
 #pragma once
 
-#include "check/report.hpp"
+#include "check/report/report.hpp"
 
 #include <string>
 #include <utility>

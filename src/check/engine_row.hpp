@@ -1,8 +1,8 @@
 // The first layer of check: what answers on a host, how far away it is, and whether its clock is right.
 #pragma once
 
-#include "check/report.hpp"
-#include "engine/container_engine.hpp"
+#include "check/report/report.hpp"
+#include "container/container_engine.hpp"
 #include "spec/cluster_spec.hpp"
 
 #include <chrono>

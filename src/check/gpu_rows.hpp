@@ -3,8 +3,8 @@
 #pragma once
 
 #include "check/node_facts.hpp"
-#include "check/report.hpp"
-#include "engine/types.hpp"
+#include "check/report/report.hpp"
+#include "container/types.hpp"
 #include "spec/cluster_spec.hpp"
 #include "wire/job.hpp"
 

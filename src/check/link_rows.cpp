@@ -1,7 +1,7 @@
 #include "check/link_rows.hpp"
 
 #include "core/text.hpp"
-#include "figures/slow_link.hpp"
+#include "metrics/slow_link.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +16,7 @@ namespace {
 
 using State = CheckRow::State;
 
-// Less than this below the others is no finding: TCP shares its way, and the hosts' processors, with other
+// Less than this below the others is no finding: TCP shares its path, and the hosts' processors, with other
 // work.
 constexpr double tcp_share = 0.25;
 
@@ -33,7 +33,8 @@ constexpr auto slow_hint =
     "IFACE`), with "
     "a sound cable and switch port (`ethtool -S IFACE`: errors, drops), and is nothing else using it?";
 
-CheckRow row(State state, std::string subject, std::string check, std::string text, std::string hint = {}) {
+CheckRow link_row(State state, std::string subject, std::string check, std::string text,
+                  std::string hint = {}) {
     return {.state = state,
             .layer = CheckLayer::network,
             .subject = std::move(subject),
@@ -42,11 +43,11 @@ CheckRow row(State state, std::string subject, std::string check, std::string te
             .hint = std::move(hint)};
 }
 
-std::string way(const std::vector<NodeName>& nodes, std::size_t from, std::size_t to) {
+std::string path(const std::vector<NodeName>& nodes, std::size_t from, std::size_t to) {
     return nodes[from].str() + " → " + nodes[to].str();
 }
 
-std::string words(const WayAnswer& answer) {
+std::string words(const PathAnswer& answer) {
     if (answer.outcome == "refused") {
         return "connections to a rendezvous port are refused";
     }
@@ -68,33 +69,33 @@ std::string words(const WayAnswer& answer) {
 // Those that share an outcome, by who is at one end of all.
 struct Failures {
     const std::vector<NodeName>& nodes;
-    std::vector<const WayAnswer*> ways{};
+    std::vector<const PathAnswer*> paths{};
     std::vector<CheckRow> rows{};
 
     void add_rows(const std::string& check, const std::string& hint) {
         const auto others = nodes.size() - 1;
         std::map<std::size_t, std::size_t> to;
         std::map<std::size_t, std::size_t> from;
-        for (const auto* failed : ways) {
+        for (const auto* failed : paths) {
             ++to[failed->to];
             ++from[failed->from];
         }
         std::set<std::size_t> told_to;
         std::set<std::size_t> told_from;
-        for (const auto* failed : ways) {
+        for (const auto* failed : paths) {
             if (others > 1 && to[failed->to] == others) {
                 if (told_to.insert(failed->to).second) {
-                    rows.push_back(row(State::fail, "all others → " + nodes[failed->to].str(), check,
-                                       words(*failed), hint));
+                    rows.push_back(link_row(State::fail, "all others → " + nodes[failed->to].str(), check,
+                                            words(*failed), hint));
                 }
             } else if (others > 1 && from[failed->from] == others) {
                 if (told_from.insert(failed->from).second) {
-                    rows.push_back(row(State::fail, nodes[failed->from].str() + " → all others", check,
-                                       words(*failed), hint));
+                    rows.push_back(link_row(State::fail, nodes[failed->from].str() + " → all others", check,
+                                            words(*failed), hint));
                 }
             } else {
-                rows.push_back(
-                    row(State::fail, way(nodes, failed->from, failed->to), check, words(*failed), hint));
+                rows.push_back(link_row(State::fail, path(nodes, failed->from, failed->to), check,
+                                        words(*failed), hint));
             }
         }
     }
@@ -109,11 +110,11 @@ std::string microseconds(double us) {
     return us < 1000 ? fmt::format("{:.0f} µs", us) : fmt::format("{:.1f} ms", us / 1000);
 }
 
-void add_latency_rows(const std::vector<NodeName>& nodes, const std::vector<WayAnswer>& ways,
+void add_latency_rows(const std::vector<NodeName>& nodes, const std::vector<PathAnswer>& paths,
                       std::vector<CheckRow>& rows) {
     std::vector<double> times;
-    const WayAnswer* slowest = nullptr;
-    for (const auto& one : ways) {
+    const PathAnswer* slowest = nullptr;
+    for (const auto& one : paths) {
         if (one.latency_us) {
             times.push_back(*one.latency_us);
             slowest = slowest == nullptr || *one.latency_us > *slowest->latency_us ? &one : slowest;
@@ -123,23 +124,24 @@ void add_latency_rows(const std::vector<NodeName>& nodes, const std::vector<WayA
         return;
     }
     const auto usual = median(times);
-    const auto text = fmt::format("round trip {} (median), slowest {} from {}", microseconds(usual),
-                                  microseconds(*slowest->latency_us), way(nodes, slowest->from, slowest->to));
-    // A busy machine delays a process by a millisecond or two: that alone is no slow way.
+    const auto text =
+        fmt::format("round trip {} (median), slowest {} from {}", microseconds(usual),
+                    microseconds(*slowest->latency_us), path(nodes, slowest->from, slowest->to));
+    // A busy machine delays a process by a millisecond or two: that alone is no slow path.
     const bool far = times.size() > 2 && *slowest->latency_us > 5 * usual + 2000;
-    rows.push_back(row(
+    rows.push_back(link_row(
         far ? State::warn : State::pass, "all nodes", "latency", text,
         far ? "is the slow pair in another rack, zone or network, or is one of its hosts overloaded?" : ""));
 }
 
 struct Slow {
     SlowParts parts{};
-    std::vector<PairFigure> pairs{}; // of a pair, its slower direction
+    std::vector<PairMeasurement> pairs{}; // of a pair, its slower direction
 };
 
-Slow find_slow_pairs(std::size_t nodes, const std::vector<WayBandwidth>& ways) {
+Slow find_slow_pairs(std::size_t nodes, const std::vector<PathBandwidth>& paths) {
     std::map<Pair, double> least;
-    for (const auto& one : ways) {
+    for (const auto& one : paths) {
         if (one.problem.empty()) {
             const Pair pair = std::minmax(one.from, one.to);
             const auto [place, is_new] = least.try_emplace(pair, one.bytes_per_second);
@@ -155,48 +157,49 @@ Slow find_slow_pairs(std::size_t nodes, const std::vector<WayBandwidth>& ways) {
 }
 
 // The median of what a node sends, or receives.
-double of_node(std::size_t node, bool sends, const std::vector<WayBandwidth>& ways) {
-    std::vector<double> figures;
-    for (const auto& one : ways) {
+double of_node(std::size_t node, bool sends, const std::vector<PathBandwidth>& paths) {
+    std::vector<double> measurements;
+    for (const auto& one : paths) {
         if (one.problem.empty() && (sends ? one.from : one.to) == node) {
-            figures.push_back(one.bytes_per_second);
+            measurements.push_back(one.bytes_per_second);
         }
     }
-    return figures.empty() ? 0 : median(figures);
+    return measurements.empty() ? 0 : median(measurements);
 }
 
-State state_beside(double figure, double usual) {
-    return figure < usual / 2 ? State::fail : State::warn;
+State state_beside(double measurement, double usual) {
+    return measurement < usual / 2 ? State::fail : State::warn;
 }
 
-std::string sent_again(const WayBandwidth& one) {
+std::string sent_again(const PathBandwidth& one) {
     const auto share = one.segments == 0
                            ? 0.0
                            : static_cast<double>(one.sent_again) * 100 / static_cast<double>(one.segments);
     return share < 0.1 ? "" : fmt::format(", {:.1f} % of its segments sent again", share);
 }
 
-void add_slow_rows(const std::vector<NodeName>& nodes, const std::vector<WayBandwidth>& ways,
+void add_slow_rows(const std::vector<NodeName>& nodes, const std::vector<PathBandwidth>& paths,
                    const Slow& slow, std::vector<CheckRow>& rows) {
     const auto usual = slow.parts.usual;
     for (const auto node : slow.parts.nodes) {
-        const auto out = of_node(node, true, ways);
-        const auto in = of_node(node, false, ways);
-        rows.push_back(row(state_beside(std::min(out, in), usual), nodes[node].str(), "bandwidth",
-                           fmt::format("sends {}, receives {}, with every other node; the others reach {}",
-                                       format_bandwidth(out), format_bandwidth(in), format_bandwidth(usual)),
-                           slow_hint));
+        const auto out = of_node(node, true, paths);
+        const auto in = of_node(node, false, paths);
+        rows.push_back(
+            link_row(state_beside(std::min(out, in), usual), nodes[node].str(), "bandwidth",
+                     fmt::format("sends {}, receives {}, with every other node; the others reach {}",
+                                 format_bandwidth(out), format_bandwidth(in), format_bandwidth(usual)),
+                     slow_hint));
     }
     for (const auto& link : slow.parts.links) {
-        for (const auto& one : ways) {
+        for (const auto& one : paths) {
             const Pair pair = std::minmax(one.from, one.to);
             if (pair == link && one.problem.empty() && one.bytes_per_second < usual * (1 - tcp_share)) {
-                rows.push_back(row(state_beside(one.bytes_per_second, usual), way(nodes, one.from, one.to),
-                                   "bandwidth",
-                                   fmt::format("{}{}; other links of both nodes reach {}",
-                                               format_bandwidth(one.bytes_per_second), sent_again(one),
-                                               format_bandwidth(usual)),
-                                   slow_hint));
+                rows.push_back(link_row(state_beside(one.bytes_per_second, usual),
+                                        path(nodes, one.from, one.to), "bandwidth",
+                                        fmt::format("{}{}; other links of both nodes reach {}",
+                                                    format_bandwidth(one.bytes_per_second), sent_again(one),
+                                                    format_bandwidth(usual)),
+                                        slow_hint));
             }
         }
     }
@@ -214,12 +217,12 @@ std::string format_bandwidth(double bytes_per_second) {
                        megabits < 1000 ? "M" : "G");
 }
 
-std::vector<WayAnswer> read_ways(const nlohmann::json& answer, std::size_t from,
-                                 const std::vector<NodeName>& nodes) {
-    std::vector<WayAnswer> ways;
+std::vector<PathAnswer> read_paths(const nlohmann::json& answer, std::size_t from,
+                                   const std::vector<NodeName>& nodes) {
+    std::vector<PathAnswer> paths;
     const auto links = answer.find("links");
     if (links == answer.end() || !links->is_array()) {
-        return ways;
+        return paths;
     }
     const auto text = [](const nlohmann::json& link, const char* key) {
         const auto value = link.find(key);
@@ -235,26 +238,26 @@ std::vector<WayAnswer> read_ways(const nlohmann::json& answer, std::size_t from,
         if (to == nodes.end()) {
             continue;
         }
-        auto& made = ways.emplace_back(WayAnswer{.from = from,
-                                                 .to = static_cast<std::size_t>(to - nodes.begin()),
-                                                 .outcome = text(link, "outcome"),
-                                                 .message = text(link, "message")});
+        auto& made = paths.emplace_back(PathAnswer{.from = from,
+                                                   .to = static_cast<std::size_t>(to - nodes.begin()),
+                                                   .outcome = text(link, "outcome"),
+                                                   .message = text(link, "message")});
         if (const auto latency = link.find("latency_us"); latency != link.end() && latency->is_number()) {
             made.latency_us = latency->get<double>();
         }
     }
-    return ways;
+    return paths;
 }
 
-std::vector<CheckRow> judge_ways(const std::vector<NodeName>& nodes, const std::vector<WayAnswer>& ways) {
+std::vector<CheckRow> judge_paths(const std::vector<NodeName>& nodes, const std::vector<PathAnswer>& paths) {
     std::map<std::string, Failures> failures;
-    for (const auto& one : ways) {
+    for (const auto& one : paths) {
         if (one.outcome != "open") {
-            failures.try_emplace(one.outcome, Failures{.nodes = nodes}).first->second.ways.push_back(&one);
+            failures.try_emplace(one.outcome, Failures{.nodes = nodes}).first->second.paths.push_back(&one);
         }
     }
     std::vector<CheckRow> rows;
-    bool all_open = !ways.empty();
+    bool all_open = !paths.empty();
     for (auto& [outcome, failed] : failures) {
         const bool mtu = outcome == "large_lost";
         all_open = all_open && mtu;
@@ -262,58 +265,59 @@ std::vector<CheckRow> judge_ways(const std::vector<NodeName>& nodes, const std::
         std::ranges::move(failed.rows, std::back_inserter(rows));
     }
     if (all_open) {
-        rows.insert(rows.begin(), row(State::pass, "all nodes", "ports",
-                                      failures.empty() ? "rendezvous ports open both ways, large packets pass"
-                                                       : "rendezvous ports open both ways"));
+        rows.insert(rows.begin(),
+                    link_row(State::pass, "all nodes", "ports",
+                             failures.empty() ? "rendezvous ports open both ways, large packets pass"
+                                              : "rendezvous ports open both ways"));
     }
-    add_latency_rows(nodes, ways, rows);
+    add_latency_rows(nodes, paths, rows);
     return rows;
 }
 
 std::vector<CheckRow> judge_bandwidths(const std::vector<NodeName>& nodes,
-                                       const std::vector<WayBandwidth>& ways) {
+                                       const std::vector<PathBandwidth>& paths) {
     std::vector<CheckRow> rows;
-    std::vector<const WayBandwidth*> measured;
-    for (const auto& one : ways) {
+    std::vector<const PathBandwidth*> measured;
+    for (const auto& one : paths) {
         if (one.problem.empty()) {
             measured.push_back(&one);
         } else {
-            rows.push_back(row(State::fail, way(nodes, one.from, one.to), "bandwidth",
-                               "not measured: " + one.problem, firewall_hint));
+            rows.push_back(link_row(State::fail, path(nodes, one.from, one.to), "bandwidth",
+                                    "not measured: " + one.problem, firewall_hint));
         }
     }
     if (measured.empty()) {
         return rows;
     }
     const auto [least, most] = std::ranges::minmax_element(
-        measured, {}, [](const WayBandwidth* one) { return one->bytes_per_second; });
-    const auto slow = find_slow_pairs(nodes.size(), ways);
-    add_slow_rows(nodes, ways, slow, rows);
+        measured, {}, [](const PathBandwidth* one) { return one->bytes_per_second; });
+    const auto slow = find_slow_pairs(nodes.size(), paths);
+    add_slow_rows(nodes, paths, slow, rows);
     // Of two nodes nobody can say what is usual, but one direction is there to compare the other with.
     if (nodes.size() == 2 && measured.size() == 2 &&
         (*least)->bytes_per_second < (*most)->bytes_per_second / 2) {
         rows.push_back(
-            row(State::warn, way(nodes, (*least)->from, (*least)->to), "bandwidth",
-                fmt::format("{}{}, and {} the other way", format_bandwidth((*least)->bytes_per_second),
-                            sent_again(**least), format_bandwidth((*most)->bytes_per_second)),
-                slow_hint));
+            link_row(State::warn, path(nodes, (*least)->from, (*least)->to), "bandwidth",
+                     fmt::format("{}{}, and {} the other way", format_bandwidth((*least)->bytes_per_second),
+                                 sent_again(**least), format_bandwidth((*most)->bytes_per_second)),
+                     slow_hint));
     }
     if (rows.empty()) {
-        rows.push_back(row(State::pass, "all nodes", "bandwidth",
-                           fmt::format("TCP {} to {}, both directions at once",
-                                       format_bandwidth((*least)->bytes_per_second),
-                                       format_bandwidth((*most)->bytes_per_second))));
+        rows.push_back(link_row(State::pass, "all nodes", "bandwidth",
+                                fmt::format("TCP {} to {}, both directions at once",
+                                            format_bandwidth((*least)->bytes_per_second),
+                                            format_bandwidth((*most)->bytes_per_second))));
     }
     return rows;
 }
 
-std::vector<bool> slow_ways(std::size_t nodes, const std::vector<WayBandwidth>& ways) {
-    const auto slow = find_slow_pairs(nodes, ways).parts;
+std::vector<bool> slow_paths(std::size_t nodes, const std::vector<PathBandwidth>& paths) {
+    const auto slow = find_slow_pairs(nodes, paths).parts;
     const auto is_slow_node = [&](std::size_t node) {
         return std::ranges::find(slow.nodes, node) != slow.nodes.end();
     };
     std::vector<bool> marks;
-    for (const auto& one : ways) {
+    for (const auto& one : paths) {
         const Pair pair = std::minmax(one.from, one.to);
         const bool named = is_slow_node(one.from) || is_slow_node(one.to) ||
                            std::ranges::find(slow.links, pair) != slow.links.end();

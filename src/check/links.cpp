@@ -4,7 +4,7 @@
 #include "check/link_rows.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
-#include "figures/pair_rounds.hpp"
+#include "metrics/pair_rounds.hpp"
 #include "report/step.hpp"
 
 #include <fmt/format.h>
@@ -29,23 +29,23 @@ CheckRow not_tried(const NodeSession& session, const Error& error) {
             .hint = printable(error.hint)};
 }
 
-WayBandwidth read_bandwidth(std::size_t from, std::size_t to, const Result<wire::CheckAnswer>& answer) {
-    WayBandwidth way{.from = from, .to = to};
+PathBandwidth read_bandwidth(std::size_t from, std::size_t to, const Result<wire::CheckAnswer>& answer) {
+    PathBandwidth path{.from = from, .to = to};
     if (!answer) {
-        way.problem = printable(answer.error().message);
-        return way;
+        path.problem = printable(answer.error().message);
+        return path;
     }
     const auto number = [&](const char* key) {
         const auto value = answer->body.find(key);
         return value != answer->body.end() && value->is_number() ? value->get<double>() : 0;
     };
-    way.bytes_per_second = number("bytes_per_second");
-    way.segments = static_cast<std::uint64_t>(number("segments"));
-    way.sent_again = static_cast<std::uint64_t>(number("sent_again"));
-    return way;
+    path.bytes_per_second = number("bytes_per_second");
+    path.segments = static_cast<std::uint64_t>(number("segments"));
+    path.sent_again = static_cast<std::uint64_t>(number("sent_again"));
+    return path;
 }
 
-Task<WayBandwidth> send(NodeSession& session, std::size_t from, std::size_t to, json question) {
+Task<PathBandwidth> send(NodeSession& session, std::size_t from, std::size_t to, json question) {
     const auto answer = co_await session.ask("links-send", std::move(question), measured_for + 10s);
     co_return read_bandwidth(from, to, answer);
 }
@@ -101,18 +101,19 @@ Task<void> Links::meet(CheckReport& report) {
         }
     }
     const auto answers = co_await run_all(std::move(meetings));
-    std::vector<WayAnswer> ways;
+    std::vector<PathAnswer> paths;
     for (std::size_t i = 0; i < answers.size(); ++i) {
         if (answers[i]) {
-            std::ranges::copy(read_ways(answers[i]->body, askers[i], report.nodes), std::back_inserter(ways));
+            std::ranges::copy(read_paths(answers[i]->body, askers[i], report.nodes),
+                              std::back_inserter(paths));
         } else {
             report.rows.push_back(not_tried(*sessions_[askers[i]], answers[i].error()));
         }
     }
-    std::ranges::sort(ways, {}, [](const WayAnswer& way) { return std::pair(way.from, way.to); });
-    std::ranges::move(judge_ways(report.nodes, ways), std::back_inserter(report.rows));
-    for (const auto& way : ways) {
-        report.links.push_back({.from = way.from, .to = way.to, .latency_us = way.latency_us});
+    std::ranges::sort(paths, {}, [](const PathAnswer& path) { return std::pair(path.from, path.to); });
+    std::ranges::move(judge_paths(report.nodes, paths), std::back_inserter(report.rows));
+    for (const auto& path : paths) {
+        report.links.push_back({.from = path.from, .to = path.to, .latency_us = path.latency_us});
     }
 }
 
@@ -128,10 +129,10 @@ Task<void> Links::measure(Reporter& reporter, CheckReport& report) {
         co_return;
     }
     Step step(reporter, "links", "all nodes", "measure TCP bandwidth");
-    std::vector<WayBandwidth> ways;
+    std::vector<PathBandwidth> paths;
     for (std::size_t round = 0; round < rounds.size(); ++round) {
         step.progress(fmt::format("measure TCP bandwidth, round {} of {}", round + 1, rounds.size()), {}, {});
-        std::vector<Task<WayBandwidth>> sends;
+        std::vector<Task<PathBandwidth>> sends;
         for (const auto& [first, second] : rounds[round]) {
             for (const auto& [from, to] :
                  {Pair(nodes[first], nodes[second]), Pair(nodes[second], nodes[first])}) {
@@ -143,18 +144,18 @@ Task<void> Links::measure(Reporter& reporter, CheckReport& report) {
                                       {"ms", measured_for.count()}}));
             }
         }
-        std::ranges::move(co_await run_all(std::move(sends)), std::back_inserter(ways));
+        std::ranges::move(co_await run_all(std::move(sends)), std::back_inserter(paths));
     }
     step.finished("TCP bandwidth measured");
-    std::ranges::sort(ways, {}, [](const WayBandwidth& way) { return std::pair(way.from, way.to); });
-    std::ranges::move(judge_bandwidths(report.nodes, ways), std::back_inserter(report.rows));
-    const auto slow = slow_ways(report.nodes.size(), ways);
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-        const auto link = std::ranges::find_if(report.links, [&](const LinkFigure& figure) {
-            return figure.from == ways[i].from && figure.to == ways[i].to;
+    std::ranges::sort(paths, {}, [](const PathBandwidth& path) { return std::pair(path.from, path.to); });
+    std::ranges::move(judge_bandwidths(report.nodes, paths), std::back_inserter(report.rows));
+    const auto slow = slow_paths(report.nodes.size(), paths);
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        const auto link = std::ranges::find_if(report.links, [&](const LinkMeasurement& measurement) {
+            return measurement.from == paths[i].from && measurement.to == paths[i].to;
         });
-        if (link != report.links.end() && ways[i].problem.empty()) {
-            link->bandwidth = ways[i].bytes_per_second;
+        if (link != report.links.end() && paths[i].problem.empty()) {
+            link->bandwidth = paths[i].bytes_per_second;
             link->slow = slow[i];
         }
     }

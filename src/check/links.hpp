@@ -1,9 +1,9 @@
-// The ways between the nodes of a check: every node meets every other one on a rendezvous port, and for a
+// The paths between the nodes of a check: every node meets every other one on a rendezvous port, and for a
 // deep check the bandwidth of every pair is measured.
 #pragma once
 
 #include "check/node_session.hpp"
-#include "check/report.hpp"
+#include "check/report/report.hpp"
 #include "report/event.hpp"
 
 #include <optional>

@@ -12,7 +12,7 @@ namespace {
 
 using State = CheckRow::State;
 
-CheckRow row_of(const NodeFacts& node, const char* check) {
+CheckRow network_row(const NodeFacts& node, const char* check) {
     return {.layer = CheckLayer::network, .subject = node.node.str(), .check = check};
 }
 
@@ -21,7 +21,7 @@ bool is_loopback(const std::string& address) {
 }
 
 CheckRow judge_interface(const NodeFacts& node) {
-    auto row = row_of(node, "interface");
+    auto row = network_row(node, "interface");
     const auto fail = [&row](const std::string& text, const char* hint) {
         row.state = State::fail;
         row.text = text;
@@ -98,7 +98,7 @@ std::string wrong_with(const std::string& name, const std::vector<std::string>& 
 }
 
 CheckRow judge_names(const NodeFacts& node, const std::map<std::string, std::string>& addresses) {
-    auto row = row_of(node, "names");
+    auto row = network_row(node, "names");
     if (!node.names) {
         row.state = State::warn;
         row.text = "not known: " + printable(node.names.error().message);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "check/node_facts.hpp"
-#include "check/report.hpp"
+#include "check/report/report.hpp"
 
 #include <map>
 #include <string>

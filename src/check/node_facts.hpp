@@ -1,4 +1,4 @@
-// What a node answered to the question `facts` (node/check_facts.hpp), as values. Each part is a value or an
+// What a node answered to the question `facts` (node/check/facts.hpp), as values. Each part is a value or an
 // error of its own: a hanging driver leaves the rest known.
 #pragma once
 

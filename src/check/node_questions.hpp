@@ -4,7 +4,7 @@
 
 #include "check/node_facts.hpp"
 #include "check/node_session.hpp"
-#include "engine/types.hpp"
+#include "container/types.hpp"
 #include "spec/cluster_spec.hpp"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // The client's half of a check's conversation with one node (wire/check.hpp).
 #pragma once
 
-#include "engine/exec_command.hpp"
+#include "container/exec_command.hpp"
 #include "observe/observe.hpp"
 #include "wire/check.hpp"
 

@@ -17,7 +17,7 @@ constexpr const char* refused_hint =
     "does a firewall between the hosts stop the ssh port? if not, run `dockdist "
     "down` and `dockdist up` to join the nodes anew";
 
-CheckRow row_of(CheckRow::State state, std::string subject, std::string text, std::string hint) {
+CheckRow peer_row(CheckRow::State state, std::string subject, std::string text, std::string hint) {
     return {.state = state,
             .layer = CheckLayer::network,
             .subject = std::move(subject),
@@ -71,13 +71,13 @@ struct Logins {
 
     CheckRow row_of_well(std::size_t nodes) const {
         if (nodes == 1) {
-            return row_of(CheckRow::State::pass, well.front(), "no other node", "");
+            return peer_row(CheckRow::State::pass, well.front(), "no other node", "");
         }
-        return row_of(CheckRow::State::pass, well.size() == nodes ? "all nodes" : list_names(well),
-                      fmt::format("{} in to every other, slowest {} ms ({} to {})",
-                                  well.size() == 1 ? "logs" : "each logs", slowest.ms, slowest_from,
-                                  printable(slowest.peer)),
-                      "");
+        return peer_row(CheckRow::State::pass, well.size() == nodes ? "all nodes" : list_names(well),
+                        fmt::format("{} in to every other, slowest {} ms ({} to {})",
+                                    well.size() == 1 ? "logs" : "each logs", slowest.ms, slowest_from,
+                                    printable(slowest.peer)),
+                        "");
     }
 
 private:
@@ -99,10 +99,10 @@ std::vector<CheckRow> take_unreachable(std::map<std::string, Failed>& by_target)
             ++it;
             continue;
         }
-        rows.push_back(row_of(CheckRow::State::fail, it->first,
-                              fmt::format("no login from {}: {}", list_names(it->second.from),
-                                          joined(it->second.messages, "; ")),
-                              refused_hint));
+        rows.push_back(peer_row(CheckRow::State::fail, it->first,
+                                fmt::format("no login from {}: {}", list_names(it->second.from),
+                                            joined(it->second.messages, "; ")),
+                                refused_hint));
         it = by_target.erase(it);
     }
     return rows;
@@ -134,9 +134,9 @@ std::vector<CheckRow> judge_logins(const std::vector<NodeFacts>& nodes) {
         if (node.logins) {
             logins.take(node, nodes);
         } else {
-            rows.push_back(row_of(CheckRow::State::fail, node.node.str(),
-                                  "could not be tried: " + printable(node.logins.error().message),
-                                  "run `dockdist up` to join the nodes again"));
+            rows.push_back(peer_row(CheckRow::State::fail, node.node.str(),
+                                    "could not be tried: " + printable(node.logins.error().message),
+                                    "run `dockdist up` to join the nodes again"));
         }
     }
     const auto unreachable = take_unreachable(logins.by_target);
@@ -148,8 +148,8 @@ std::vector<CheckRow> judge_logins(const std::vector<NodeFacts>& nodes) {
             }
         }
         if (!failed.empty()) {
-            rows.push_back(row_of(CheckRow::State::fail, node.node.str(),
-                                  "no login to " + joined(failed, "; "), refused_hint));
+            rows.push_back(peer_row(CheckRow::State::fail, node.node.str(),
+                                    "no login to " + joined(failed, "; "), refused_hint));
         }
     }
     rows.insert(rows.end(), unreachable.begin(), unreachable.end());

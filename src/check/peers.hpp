@@ -1,7 +1,7 @@
 // Whether every node logs in to every other.
 #pragma once
 
-#include "check/report.hpp"
+#include "check/report/report.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

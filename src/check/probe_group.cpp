@@ -3,8 +3,8 @@
 #include "async/async_event.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "container/exec_command.hpp"
 #include "core/text.hpp"
-#include "engine/exec_command.hpp"
 #include "wire/layout.hpp"
 
 #include <boost/asio/redirect_error.hpp>
@@ -39,7 +39,7 @@ public:
     ProbeWorld take() { return std::move(world_); }
 
 private:
-    struct Carrier {
+    struct Runner {
         ProbeNode node{};
         std::size_t first_rank = 0;
         int running = 0; // probes
@@ -47,16 +47,16 @@ private:
         std::unique_ptr<ExecLines> lines{};
     };
 
-    Task<bool> open(Carrier& carrier);
-    Task<bool> hear(Carrier& carrier);
+    Task<bool> open(Runner& runner);
+    Task<bool> hear(Runner& runner);
     Task<bool> conduct();
     Task<bool> end_after_failure();
-    Task<void> tell(Carrier& carrier, int local_rank, json line);
+    Task<void> tell(Runner& runner, int local_rank, json line);
     Task<void> give_orders();
-    void take_line(Carrier& carrier, std::string_view line);
-    void note(const Carrier& carrier, Error error);
+    void take_line(Runner& runner, std::string_view line);
+    void note(const Runner& runner, Error error);
 
-    std::vector<Carrier> carriers_{};
+    std::vector<Runner> runners_{};
     json order_;
     std::chrono::milliseconds deadline_;
     ProbeWorld world_{};
@@ -72,7 +72,7 @@ Group::Group(const boost::asio::any_io_executor& executor, std::vector<ProbeNode
     : order_(std::move(order)), deadline_(deadline), changed_(executor), failed_(executor),
       linger_(executor) {
     for (const auto& node : nodes) {
-        carriers_.push_back({.node = node, .first_rank = world_.ranks.size(), .running = node.gpus});
+        runners_.push_back({.node = node, .first_rank = world_.ranks.size(), .running = node.gpus});
         world_.nodes.push_back(node.place);
         for (int local_rank = 0; local_rank < node.gpus; ++local_rank) {
             world_.ranks.push_back({.place = node.place, .local_rank = local_rank});
@@ -81,43 +81,43 @@ Group::Group(const boost::asio::any_io_executor& executor, std::vector<ProbeNode
     world_.rdma.resize(world_.nodes.size());
 }
 
-void Group::note(const Carrier& carrier, Error error) {
-    error.where = carrier.node.node->name.str();
+void Group::note(const Runner& runner, Error error) {
+    error.where = runner.node.node->name.str();
     world_.errors.push_back(std::move(error));
     failed_.set();
 }
 
-Task<bool> Group::open(Carrier& carrier) {
+Task<bool> Group::open(Runner& runner) {
     ExecConfig config;
     config.command = {layout::init, "with-environment", "--", layout::init, "probe"};
     config.user = "0:0";
-    auto started = co_await start_command(*carrier.node.engine, carrier.node.node->id, std::move(config));
+    auto started = co_await start_command(*runner.node.engine, runner.node.node->id, std::move(config));
     if (!started) {
-        note(carrier, started.error());
+        note(runner, started.error());
         co_return false;
     }
-    carrier.lines = std::make_unique<ExecLines>(std::move(started->stream));
+    runner.lines = std::make_unique<ExecLines>(std::move(started->stream));
     ++streams_;
     co_return true;
 }
 
-void Group::take_line(Carrier& carrier, std::string_view line) {
+void Group::take_line(Runner& runner, std::string_view line) {
     auto message = wire::parse_probe_message(line);
-    if (!message || (!message->rdma && message->local_rank >= carrier.node.gpus)) {
-        note(carrier, message
-                          ? Error{ErrorKind::protocol, "", "the node told of a probe that nobody started", ""}
-                          : message.error());
+    if (!message || (!message->rdma && message->local_rank >= runner.node.gpus)) {
+        note(runner, message
+                         ? Error{ErrorKind::protocol, "", "the node told of a probe that nobody started", ""}
+                         : message.error());
         return;
     }
     if (message->rdma) {
-        world_.rdma[static_cast<std::size_t>(&carrier - carriers_.data())] = std::move(*message->rdma);
+        world_.rdma[static_cast<std::size_t>(&runner - runners_.data())] = std::move(*message->rdma);
         return;
     }
-    const auto rank = carrier.first_rank + static_cast<std::size_t>(message->local_rank);
+    const auto rank = runner.first_rank + static_cast<std::size_t>(message->local_rank);
     auto& told = world_.ranks[rank];
     if (message->end) {
         if (!std::exchange(told.end, message->end)) {
-            --carrier.running;
+            --runner.running;
         }
         if (failed(*told.end)) {
             failed_.set();
@@ -142,23 +142,23 @@ void Group::take_line(Carrier& carrier, std::string_view line) {
     }
 }
 
-Task<bool> Group::hear(Carrier& carrier) {
+Task<bool> Group::hear(Runner& runner) {
     while (true) {
-        const auto line = co_await carrier.lines->next_line();
+        const auto line = co_await runner.lines->next_line();
         if (!line) {
-            note(carrier, line.error());
+            note(runner, line.error());
             break;
         }
         if (!*line) {
-            if (carrier.running > 0) {
-                const auto said = printable(carrier.lines->err());
-                note(carrier,
+            if (runner.running > 0) {
+                const auto said = printable(runner.lines->err());
+                note(runner,
                      {ErrorKind::node, "", "the node ended the probes" + (said.empty() ? "" : ": " + said),
                       "run `dockdist up`: the node's toolkit may be of another version"});
             }
             break;
         }
-        take_line(carrier, **line);
+        take_line(runner, **line);
     }
     --streams_;
     changed_.notify();
@@ -166,21 +166,21 @@ Task<bool> Group::hear(Carrier& carrier) {
 }
 
 // A failed write is no news: the stream's reader finds its end.
-Task<void> Group::tell(Carrier& carrier, int local_rank, json line) {
-    if (!carrier.closed) {
-        (void)co_await carrier.lines->write(wire::probe_line(local_rank, std::move(line)));
+Task<void> Group::tell(Runner& runner, int local_rank, json line) {
+    if (!runner.closed) {
+        (void)co_await runner.lines->write(wire::probe_line(local_rank, std::move(line)));
     }
 }
 
 Task<void> Group::give_orders() {
-    for (auto& carrier : carriers_) {
-        for (int local_rank = 0; local_rank < carrier.node.gpus; ++local_rank) {
+    for (auto& runner : runners_) {
+        for (int local_rank = 0; local_rank < runner.node.gpus; ++local_rank) {
             auto order = order_;
-            order["rank"] = carrier.first_rank + static_cast<std::size_t>(local_rank);
+            order["rank"] = runner.first_rank + static_cast<std::size_t>(local_rank);
             order["world_size"] = world_.ranks.size();
             order["device"] = local_rank;
             order["deadline_ms"] = deadline_.count();
-            co_await tell(carrier, local_rank, std::move(order));
+            co_await tell(runner, local_rank, std::move(order));
         }
     }
 }
@@ -192,21 +192,21 @@ Task<bool> Group::conduct() {
     while (streams_ > 0) {
         if (id_ && !id_told) {
             id_told = true;
-            for (auto& carrier : carriers_) {
-                for (int local_rank = 0; local_rank < carrier.node.gpus; ++local_rank) {
-                    if (carrier.first_rank != 0 || local_rank != 0) {
-                        co_await tell(carrier, local_rank, json{{"id", *id_}});
+            for (auto& runner : runners_) {
+                for (int local_rank = 0; local_rank < runner.node.gpus; ++local_rank) {
+                    if (runner.first_rank != 0 || local_rank != 0) {
+                        co_await tell(runner, local_rank, json{{"id", *id_}});
                     }
                 }
             }
             continue;
         }
         bool closed_one = false;
-        for (auto& carrier : carriers_) {
-            if (!carrier.closed && (end_now_ || carrier.running == 0)) {
-                carrier.closed = true;
+        for (auto& runner : runners_) {
+            if (!runner.closed && (end_now_ || runner.running == 0)) {
+                runner.closed = true;
                 closed_one = true;
-                (void)co_await carrier.lines->close_input();
+                (void)co_await runner.lines->close_input();
             }
         }
         if (!closed_one && streams_ > 0) {
@@ -233,16 +233,16 @@ Task<bool> Group::end_after_failure() {
 
 Task<Status> Group::run() {
     std::vector<Task<bool>> opening;
-    for (auto& carrier : carriers_) {
-        opening.push_back(open(carrier));
+    for (auto& runner : runners_) {
+        opening.push_back(open(runner));
     }
     const auto opened = co_await run_all(std::move(opening));
     if (std::ranges::find(opened, false) != opened.end()) {
         co_return ok; // the streams that are open end with this object
     }
     std::vector<Task<bool>> parts;
-    for (auto& carrier : carriers_) {
-        parts.push_back(hear(carrier));
+    for (auto& runner : runners_) {
+        parts.push_back(hear(runner));
     }
     parts.push_back(conduct());
     parts.push_back(end_after_failure());

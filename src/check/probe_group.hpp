@@ -1,7 +1,7 @@
 // One world of dockdist-probes: a process for each GPU of some nodes, carried over one stream a node.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "observe/observe.hpp"
 #include "wire/probe.hpp"
 

@@ -1,6 +1,6 @@
 #include "check/probe_stages.hpp"
 
-#include "figures/pair_rounds.hpp"
+#include "metrics/pair_rounds.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Up to what saturates any link and, in a node of eight, what known figures were measured with; the probe
-// leaves out what does not fit the memory, or its share of the time.
+// Up to what saturates any link and, in a node of eight, what known measurements were measured with; the
+// probe leaves out what does not fit the memory, or its share of the time.
 nlohmann::json full_order() {
     return {{"sizes",
              {1U << 10U, 8U << 10U, 64U << 10U, 512U << 10U, 4U << 20U, 32U << 20U, 256U << 20U, 1U << 30U,

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "check/node_facts.hpp"
-#include "check/report.hpp"
-#include "engine/types.hpp"
+#include "check/report/report.hpp"
+#include "container/types.hpp"
 #include "wire/job.hpp"
 
 #include <string>

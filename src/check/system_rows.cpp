@@ -23,7 +23,7 @@ constexpr std::uint64_t full_disk = 256 * mib; // not even the log of a job
 constexpr std::int64_t few_files = 4096;       // of data loaders and one socket a peer
 constexpr std::int64_t small_stack = 8 << 20;  // the usual default
 
-CheckRow row_of(const NodeFacts& node, const char* check) {
+CheckRow host_row(const NodeFacts& node, const char* check) {
     return {.layer = CheckLayer::host, .subject = node.node.str(), .check = check};
 }
 
@@ -47,7 +47,7 @@ std::optional<CheckRow> judge_governor(const NodeFacts& node) {
     if (governors.empty()) {
         return std::nullopt;
     }
-    auto row = row_of(node, "governor");
+    auto row = host_row(node, "governor");
     const auto slow = governors.find("powersave");
     if (slow != governors.end()) {
         set(row, State::warn, fmt::format("{} CPUs are governed by powersave", slow->second),
@@ -66,7 +66,7 @@ std::optional<CheckRow> judge_xids(const NodeFacts& node) {
     if (!node.system->xids) {
         return std::nullopt;
     }
-    auto row = row_of(node, "xid");
+    auto row = host_row(node, "xid");
     std::string list;
     for (const auto& xid : *node.system->xids) {
         list += fmt::format("{}{} on {}", list.empty() ? "" : ", ", xid.code, printable(xid.gpu));
@@ -85,7 +85,7 @@ std::optional<CheckRow> judge_xids(const NodeFacts& node) {
 } // namespace
 
 CheckRow judge_rdma(const NodeFacts& node) {
-    auto row = row_of(node, "rdma");
+    auto row = host_row(node, "rdma");
     std::string active;
     std::string down;
     for (const auto& port : node.system->rdma) {
@@ -116,7 +116,7 @@ CheckRow judge_rdma(const NodeFacts& node) {
 }
 
 CheckRow judge_shm(const NodeFacts& node, const ContainerSpec& container) {
-    auto row = row_of(node, "shm");
+    auto row = host_row(node, "shm");
     const auto& shm = node.system->shm;
     if (!shm) {
         set(row, State::warn, "there is no /dev/shm",
@@ -138,7 +138,7 @@ CheckRow judge_shm(const NodeFacts& node, const ContainerSpec& container) {
 }
 
 CheckRow judge_limits(const NodeFacts& node, const ContainerSpec& container) {
-    auto row = row_of(node, "limits");
+    auto row = host_row(node, "limits");
     row.layer = CheckLayer::container;
     if (!node.limits) {
         unknown(row, node.limits.error());
@@ -184,7 +184,7 @@ std::vector<CheckRow> judge_system(const std::vector<NodeFacts>& nodes, const Co
     };
     for (const auto& node : nodes) {
         if (!node.system) {
-            auto row = row_of(node, "system");
+            auto row = host_row(node, "system");
             unknown(row, node.system.error());
             rows.push_back(std::move(row));
         }

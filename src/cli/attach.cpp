@@ -1,7 +1,7 @@
-#include "cli/carry.hpp"
 #include "cli/find_job.hpp"
 #include "cli/job_end.hpp"
 #include "cli/job_view.hpp"
+#include "cli/sync_and_collect.hpp"
 #include "job/job_report.hpp"
 #include "job/run_job.hpp"
 
@@ -11,11 +11,11 @@
 namespace dockdist {
 namespace {
 
-struct Options {
+struct AttachOptions {
     std::string job{};
     std::optional<std::int64_t> tail{};
     JobViewOptions view{};
-    CarryOptions carry{};
+    SyncAndCollectOptions carry{};
 };
 
 // Says what becomes of the job before the program is cancelled.
@@ -40,7 +40,7 @@ private:
     std::function<void()> previous_{};
 };
 
-Task<int> run_attach(Context& context, Options options) {
+Task<int> run_attach(Context& context, AttachOptions options) {
     auto found = co_await find_job(context, options.job);
     if (!found.found) {
         co_return fail_before(context, found.errors);
@@ -58,7 +58,7 @@ Task<int> run_attach(Context& context, Options options) {
     query.tail = options.tail;
     const LeaveOnInterrupt leave(context, job);
     auto outcome =
-        co_await carry_job(found.cluster.engines, found.job, std::move(query), **view, *context.reporter);
+        co_await attach_job(found.cluster.engines, found.job, std::move(query), **view, *context.reporter);
     (*view)->finish();
     // Of a job that had ended before, the nodes may hold another one's results by now.
     const bool collected =
@@ -71,9 +71,9 @@ Task<int> run_attach(Context& context, Options options) {
 } // namespace
 
 void add_attach(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<AttachOptions>();
     auto* command = app.add_subcommand(
-        "attach", "Follow a job as the client that started it: its output, its exit code; holds its lease");
+        "attach", "Follow a job as the client that started it would: output, exit code, lease");
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");
     add_tail_option(*command, options->tail);
     add_view_options(*command, options->view);

@@ -1,7 +1,7 @@
 #include "check/check.hpp"
 
-#include "check/report_page.hpp"
-#include "check/report_text.hpp"
+#include "check/report/report_page.hpp"
+#include "check/report/report_text.hpp"
 #include "cli/context.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -19,7 +19,7 @@
 namespace dockdist {
 namespace {
 
-struct Options {
+struct CheckArguments {
     CheckOptions check{};
     std::vector<std::string> hosts{}; // --host
     std::string stage_timeout{};      // --stage-timeout
@@ -40,7 +40,7 @@ Status try_page(const std::string& path) {
     return ok;
 }
 
-Status write_page(const CheckReport& report, const Options& options, const ClusterSpec& spec) {
+Status write_page(const CheckReport& report, const CheckArguments& options, const ClusterSpec& spec) {
     const PageFacts facts{
         .cluster = spec.name.str(),
         .time = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::chrono::system_clock::now())),
@@ -68,7 +68,7 @@ Result<std::optional<std::chrono::milliseconds>> parse_stage_timeout(const std::
     return duration;
 }
 
-Task<int> run_check(Context& context, Options options) {
+Task<int> run_check(Context& context, CheckArguments options) {
     const auto timeout = parse_stage_timeout(options.stage_timeout);
     if (!timeout) {
         co_return context.fail(timeout.error());
@@ -110,25 +110,24 @@ Task<int> run_check(Context& context, Options options) {
 } // namespace
 
 void add_check(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CheckArguments>();
     auto* command = app.add_subcommand(
         "check", "Say whether a job can run: engines, hosts, nodes, GPUs, and the network between them");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command
         ->add_option("--host", options->hosts,
-                     "Only this host or node, and the ways between those that are named; may be given again")
+                     "Only this host or node, and the links between those that are named; repeatable")
         ->type_name("NAME")
         ->take_all();
-    auto* deep = command->add_flag(
-        "--deep", options->check.deep,
-        "Measure too: TCP between every two nodes, and NCCL between their GPUs. Takes minutes, and "
-        "wants the GPUs and the network for itself");
+    auto* deep = command->add_flag("--deep", options->check.deep,
+                                   "Also measure TCP between every two nodes, and NCCL between their GPUs. "
+                                   "Takes minutes, and needs the GPUs and the network to itself");
     command
         ->add_option(
             "--stage-timeout", options->stage_timeout,
             "With --deep: how long NCCL may take for each stage (3m a node alone, 1m a pair, 4m all)")
         ->needs(deep);
-    command->add_option("--report", options->page, "Write the findings as one HTML page as well")
+    command->add_option("--report", options->page, "Also write the findings as one HTML page")
         ->type_name("FILE.html");
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_check(context, *options); };

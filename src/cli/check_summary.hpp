@@ -1,7 +1,7 @@
 // A check's report where it is not the command's own: after `up`.
 #pragma once
 
-#include "check/report.hpp"
+#include "check/report/report.hpp"
 #include "report/event.hpp"
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,7 +1,7 @@
 // `collect:` of the file, after a job.
 #include "async/run_all.hpp"
-#include "cli/carry.hpp"
 #include "cli/late_reporter.hpp"
+#include "cli/sync_and_collect.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "job/run_job.hpp"
@@ -61,7 +61,7 @@ std::vector<ReadyNode> nodes_of(const Attached& cluster, const JobOutcome& outco
 } // namespace
 
 Task<bool> collect_after(Context& context, const Attached& cluster, const JobOutcome& outcome,
-                         const JobId& job, const CarryOptions& options) {
+                         const JobId& job, const SyncAndCollectOptions& options) {
     auto nodes = nodes_of(cluster, outcome);
     if (cluster.spec.collect.empty() || options.no_collect || outcome.detached || nodes.empty()) {
         co_return true;

@@ -17,11 +17,6 @@
 namespace dockdist {
 namespace {
 
-std::optional<std::string> client_environment(const std::string& name) {
-    const char* value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 // What the file may say and this version does not do: said before any host is touched.
 Errors not_done_yet(const ClusterSpec& spec) {
     Errors errors;
@@ -34,6 +29,11 @@ Errors not_done_yet(const ClusterSpec& spec) {
 }
 
 } // namespace
+
+std::optional<std::string> client_environment(const std::string& name) {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
 
 void Context::print(std::string_view text) const {
     std::fwrite(text.data(), 1, text.size(), stdout);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int own_failure = 125;
 
-struct Options {
+struct ExecOptions {
     std::string node{};
     std::vector<std::string> command{};
     std::string user{};
@@ -20,7 +20,7 @@ struct Options {
 };
 
 // The environment that jobs and ssh sessions have, and the user they run as.
-std::vector<std::string> in_node(const Options& options, const ClusterSpec& spec,
+std::vector<std::string> in_node(const ExecOptions& options, const ClusterSpec& spec,
                                  std::vector<std::string> command) {
     std::vector<std::string> words{layout::init, "with-environment"};
     const auto user = options.user.empty() ? spec.container.user : options.user;
@@ -37,7 +37,7 @@ std::vector<std::string> in_node(const Options& options, const ClusterSpec& spec
     return words;
 }
 
-Task<int> run_exec(Context& context, Options options, std::vector<std::string> fallback) {
+Task<int> run_exec(Context& context, ExecOptions options, std::vector<std::string> fallback) {
     auto cluster = co_await attach_to_cluster(context);
     // One node that is not ready does not keep us from another.
     const auto node = find_node(cluster.nodes, options.node);
@@ -61,7 +61,7 @@ Task<int> run_exec(Context& context, Options options, std::vector<std::string> f
     co_return *code;
 }
 
-void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
+void add_options(CLI::App& command, const std::shared_ptr<ExecOptions>& options) {
     command.add_option("NODE", options->node, "A node's name or rank")->required();
     command.add_option("--user", options->user, "Run as this user (default: container.user of the file)");
     command.add_option("--workdir", options->workdir,
@@ -73,7 +73,7 @@ void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
 } // namespace
 
 void add_exec(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ExecOptions>();
     auto* command = app.add_subcommand("exec", "Run a command in one node: dockdist exec NODE -- COMMAND…");
     add_options(*command, options);
     command->callback([options, &program] {
@@ -85,7 +85,7 @@ void add_exec(CLI::App& app, Program& program) {
 }
 
 void add_ssh(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ExecOptions>();
     auto* command = app.add_subcommand("ssh", "Open a shell in a node: dockdist ssh NODE [-- COMMAND…]");
     add_options(*command, options);
     command->callback([options, &program] {

@@ -13,7 +13,7 @@
 namespace dockdist {
 namespace {
 
-struct Options {
+struct InitOptions {
     bool local = false;
     std::string file = "cluster.yaml";
 };
@@ -33,7 +33,7 @@ Result<Ok> write_new(const std::string& path, std::string_view text) {
     return ok;
 }
 
-Task<int> run_init(Context& context, Options options) {
+Task<int> run_init(Context& context, InitOptions options) {
     if (const auto written = write_new(options.file, starter_file(options.local)); !written) {
         co_return context.fail(written.error());
     }
@@ -49,7 +49,7 @@ Task<int> run_init(Context& context, Options options) {
 } // namespace
 
 void add_init(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<InitOptions>();
     auto* command = app.add_subcommand("init", "Write a commented cluster.yaml to start from");
     command->add_flag("--local", options->local, "Two nodes on this machine's own engine");
     command->add_option("FILE", options->file, "Where to write it")->capture_default_str();

@@ -40,7 +40,7 @@ Error failure_error(const JobFailure& failure, const JobId& job) {
             tail += (tail.empty() ? "" : "\n") + printable(line);
         }
     }
-    return {ErrorKind::job, failure.node, job.str() + ": " + failure_words(failure.failure),
+    return {ErrorKind::job, failure.node, job.str() + ": " + failure_text(failure.failure),
             tail.empty() ? "" : "its last lines:\n" + tail};
 }
 

@@ -5,7 +5,7 @@
 #include "cli/job_screen.hpp"
 #include "cli/json_job_sink.hpp"
 #include "job/log_files.hpp"
-#include "job/patient_sink.hpp"
+#include "job/nonblocking_sink.hpp"
 
 #include <memory>
 #include <optional>
@@ -45,7 +45,7 @@ private:
     JobView(const Context& context, const JobViewOptions& options, std::optional<LogFiles> files);
 
     const Context& context_;
-    PatientSink sink_;
+    NonblockingSink sink_;
     std::optional<JobScreen> screen_{}; // one of the two
     std::optional<JsonJobSink> json_{};
     std::optional<LogFiles> files_;

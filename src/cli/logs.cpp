@@ -10,7 +10,7 @@
 namespace dockdist {
 namespace {
 
-struct Options {
+struct LogsOptions {
     std::string job{};
     std::string node{};
     std::string since{};
@@ -34,7 +34,7 @@ Result<std::int64_t> milliseconds_ago(const std::string& text) {
                  "write it like 10m, or like 2026-02-28T17:30:00Z or 2026-02-28T17:30:00+01:00"};
 }
 
-Task<int> run_logs(Context& context, Options options) {
+Task<int> run_logs(Context& context, LogsOptions options) {
     wire::JobQuery query;
     query.to_the_end = options.follow;
     query.rank = options.rank;
@@ -64,7 +64,7 @@ Task<int> run_logs(Context& context, Options options) {
 } // namespace
 
 void add_logs(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<LogsOptions>();
     auto* command = app.add_subcommand("logs", "Show a job's output: dockdist logs [JOB]");
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");
     command->add_option("--node", options->node, "Only this node's part: its name or rank");

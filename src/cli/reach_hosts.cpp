@@ -11,11 +11,6 @@
 namespace dockdist {
 namespace {
 
-std::optional<std::string> client_environment(const std::string& name) {
-    const char* value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 bool is_numeric(const std::string& host) {
     boost::system::error_code error;
     (void)boost::asio::ip::make_address(host, error);

@@ -1,10 +1,10 @@
-#include "cli/carry.hpp"
 #include "cli/context.hpp"
 #include "cli/job_end.hpp"
 #include "cli/job_view.hpp"
 #include "cli/key_watch.hpp"
 #include "cli/own_variables.hpp"
 #include "cli/restart_options.hpp"
+#include "cli/sync_and_collect.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -21,7 +21,7 @@
 namespace dockdist {
 namespace {
 
-struct Options {
+struct RunOptions {
     std::string nodes{};
     std::string exclude{};
     std::optional<int> gpus{};
@@ -44,7 +44,7 @@ struct Options {
     std::string timeout{};
     std::string log_limit = "1g";
     JobViewOptions view{};
-    CarryOptions carry{};
+    SyncAndCollectOptions carry{};
     std::vector<std::string> command{};
 };
 
@@ -57,7 +57,7 @@ Result<std::chrono::milliseconds> duration_above_zero(const char* option, const 
     return *duration;
 }
 
-Result<JobOptions> job_options(const Options& options, const ClusterSpec& spec) {
+Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spec) {
     JobOptions job{.job = JobId(options.name.empty() ? "job-" + random_hex(8) : options.name),
                    .user = spec.container.user,
                    .workdir = options.workdir.empty() ? spec.container.workdir : options.workdir};
@@ -116,7 +116,7 @@ struct Prepared {
 };
 
 // Everything that can be wrong with the command line, before any node is asked.
-Result<Prepared> prepare(const Options& options, const Attached& cluster) {
+Result<Prepared> prepare(const RunOptions& options, const Attached& cluster) {
     const auto name = options.launcher.empty() ? cluster.spec.launcher : options.launcher;
     const auto launcher = find_launcher(name.empty() ? "plain" : name);
     if (!launcher) {
@@ -198,7 +198,7 @@ Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
 std::string describe(const std::vector<NodeLaunch>& launches, const Prepared& prepared) {
     int ranks = 0;
     for (const auto& launch : launches) {
-        ranks += launch.supports ? launch.ranks : std::max(launch.ranks, 1);
+        ranks += launch.hosts_remote_ranks ? launch.ranks : std::max(launch.ranks, 1);
     }
     std::string spares;
     for (std::size_t i = launches.size(); i < prepared.nodes.size(); ++i) {
@@ -264,7 +264,7 @@ void print_launches(const Context& context, const Prepared& prepared,
     context.print(text + to_text(launches));
 }
 
-Task<int> run(Context& context, Options options) {
+Task<int> run(Context& context, RunOptions options) {
     auto cluster = co_await attach_to_cluster(context, Secrets::resolve);
     if (!cluster.errors.empty()) {
         co_return fail_before(context, cluster.errors);
@@ -310,7 +310,7 @@ Task<int> run(Context& context, Options options) {
 }
 
 std::string launcher_list() {
-    std::string text = "How the command becomes processes (default: `launcher` of the file, or plain):";
+    std::string text = "How the command becomes processes (default: `launcher` in the file, or plain):";
     for (const auto& launcher : launchers()) {
         text += fmt::format("\n  {}: {}", launcher.name, launcher.summary);
     }
@@ -320,26 +320,28 @@ std::string launcher_list() {
 } // namespace
 
 void add_run(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<RunOptions>();
     auto* command = app.add_subcommand("run", "Run a job over the nodes: dockdist run [options] -- COMMAND…");
     command->add_option("--nodes", options->nodes,
                         "How many nodes, or which: 2, or node-0,node-3 (default: all)");
     command->add_option("--exclude", options->exclude, "Leave these nodes out: node-1,node-4");
-    command->add_option("--gpus", options->gpus, "Ranks a node (default: the node's slots)")
+    command->add_option("--gpus", options->gpus, "Ranks on each node (default: the node's slots)")
         ->check(CLI::PositiveNumber);
     command->add_option("--launcher", options->launcher, launcher_list());
     command->add_option("--via", options->via,
                         "How the launcher reaches the other nodes, where it has a choice");
     command
-        ->add_option("--launcher-arg", options->launcher_args,
-                     "A word for the launcher itself, put after ours: --launcher-arg=--bind-to; repeatable")
+        ->add_option(
+            "--launcher-arg", options->launcher_args,
+            "An argument for the launcher itself, after dockdist's own: --launcher-arg=--bind-to; repeatable")
         ->allow_extra_args(false);
     command->add_flag("--per-rank", options->per_rank,
-                      "With the launcher plain: the command once on every slot, not once a node");
+                      "With the launcher plain: the command once on every slot, not once on each node");
     command->add_flag("--dry-run", options->dry_run,
                       "Print for every node the environment, files and command, and start nothing");
     command
-        ->add_option("--env", options->env, "NAME=VALUE for every rank, or NAME to pass on yours; repeatable")
+        ->add_option("--env", options->env,
+                     "NAME=VALUE for every rank, or NAME to pass your own value on; repeatable")
         ->allow_extra_args(false);
     command->add_option("--workdir", options->workdir,
                         "Where to run (default: container.workdir of the file)");
@@ -365,10 +367,10 @@ void add_run(CLI::App& app, Program& program) {
         ->needs(stall)
         ->capture_default_str();
     command->add_flag("--detach", options->detach,
-                      "Leave the job to the cluster when it has started: it needs no client any more");
+                      "Leave the job to the cluster once it has started: it needs no client any more");
     command->add_flag("--detach-on-hangup", options->detach_on_hangup,
-                      "Leave the job to the cluster when this terminal goes");
-    command->add_option("--name", options->name, "The job's name (default: one is made up)");
+                      "Leave the job to the cluster when this terminal is closed");
+    command->add_option("--name", options->name, "The job's name (default: a generated one)");
     command->add_option("--timeout", options->timeout,
                         "The nodes end the job after this time, with or without this client: exit code 124");
     command
@@ -376,7 +378,7 @@ void add_run(CLI::App& app, Program& program) {
                      "How much output a node keeps of the job; beyond it the oldest is deleted")
         ->capture_default_str();
     add_view_options(*command, options->view);
-    add_carry_options(*command, options->carry);
+    add_sync_and_collect_options(*command, options->carry);
     command->add_option("COMMAND", options->command, "The command and its arguments, after --")->required();
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run(context, *options); };

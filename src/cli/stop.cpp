@@ -11,7 +11,7 @@
 namespace dockdist {
 namespace {
 
-struct Options {
+struct StopOptions {
     std::string job{};
     std::string grace = "10s";
 };
@@ -24,7 +24,7 @@ std::string words(const JobReport& before, const std::vector<std::string>& nodes
                        before.exit_code ? fmt::format(", exit code {}", *before.exit_code) : "");
 }
 
-Task<int> run_stop(Context& context, Options options) {
+Task<int> run_stop(Context& context, StopOptions options) {
     const auto grace = parse_duration(options.grace);
     if (!grace) {
         co_return context.fail({ErrorKind::usage, "--grace",
@@ -68,7 +68,7 @@ Task<int> run_stop(Context& context, Options options) {
 } // namespace
 
 void add_stop(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<StopOptions>();
     auto* command = app.add_subcommand("stop", "End a job and every process of it, on all nodes");
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it")->required();
     command->add_option("--grace", options->grace, "Time between TERM and KILL; 0: at once")

@@ -1,6 +1,6 @@
 // sync: what `sync:` of the file names, brought to every node; once, or as it changes.
-#include "cli/carry.hpp"
 #include "cli/late_reporter.hpp"
+#include "cli/sync_and_collect.hpp"
 #include "sync/sync_text.hpp"
 #include "sync/tree_watch.hpp"
 
@@ -14,14 +14,14 @@
 namespace dockdist {
 namespace {
 
-struct Options {
+struct SyncOptions {
     bool remove = false;
     bool dry_run = false;
     bool watch = false;
     std::vector<std::string> nodes{};
 };
 
-Result<std::vector<ReadyNode>> chosen(const Options& options, const Attached& cluster) {
+Result<std::vector<ReadyNode>> chosen(const SyncOptions& options, const Attached& cluster) {
     if (options.nodes.empty()) {
         return cluster.nodes;
     }
@@ -38,7 +38,8 @@ Result<std::vector<ReadyNode>> chosen(const Options& options, const Attached& cl
     return nodes;
 }
 
-void print(const Context& context, const Options& options, const Source& source, const SyncedTree& synced) {
+void print(const Context& context, const SyncOptions& options, const Source& source,
+           const SyncedTree& synced) {
     if (context.json()) {
         auto json = to_json(source.shown, source.spec.target, source.tree, synced, options.dry_run);
         json["type"] = "result";
@@ -54,7 +55,7 @@ void print(const Context& context, const Options& options, const Source& source,
     }
 }
 
-Task<Errors> sync_all(const Context& context, const Options& options, Synchroniser& synchroniser,
+Task<Errors> sync_all(const Context& context, const SyncOptions& options, Synchroniser& synchroniser,
                       LateReporter& reporter, const std::vector<Source>& sources, bool quiet) {
     Errors all;
     for (const auto& source : sources) {
@@ -96,7 +97,7 @@ Result<std::vector<Source>> watched_sources(const Context& context, const Cluste
     }
 }
 
-Task<int> watch_sources(Context& context, const Options& options, const Attached& cluster,
+Task<int> watch_sources(Context& context, const SyncOptions& options, const Attached& cluster,
                         std::vector<ReadyNode> nodes) {
     TreeWatch watch(context.executor);
     LateReporter reporter(*context.reporter);
@@ -124,7 +125,7 @@ Task<int> watch_sources(Context& context, const Options& options, const Attached
     }
 }
 
-Task<int> run_sync(Context& context, Options options) {
+Task<int> run_sync(Context& context, SyncOptions options) {
     auto cluster = co_await attach_to_cluster(context);
     if (cluster.spec.sync.empty() && cluster.errors.empty()) {
         co_return context.fail({ErrorKind::usage, cluster.spec.file.string(), "it has no `sync`",
@@ -163,15 +164,16 @@ Task<int> run_sync(Context& context, Options options) {
 } // namespace
 
 void add_sync(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SyncOptions>();
     auto* command = app.add_subcommand(
-        "sync", "Bring what `sync` of the file names to every node: what changed, and nothing else");
+        "sync", "Copy what `sync` in the file names to every node, sending only what changed");
     command->add_flag(
         "--delete", options->remove,
-        "Remove what is on the nodes and not here; never what .gitignore or .dockdistignore leave out");
+        "Remove what is on the nodes and not here; never what .gitignore or .dockdistignore exclude");
     auto* dry_run =
         command->add_flag("--dry-run", options->dry_run, "Say what would be done, and write nothing");
-    command->add_flag("--watch", options->watch, "Go on, and send what changes as it does, until Ctrl-C")
+    command
+        ->add_flag("--watch", options->watch, "Keep running and send changes as they are made, until Ctrl-C")
         ->excludes(dry_run);
     command->add_option("--node", options->nodes, "Only this node, by name or rank; repeatable")
         ->allow_extra_args(false);

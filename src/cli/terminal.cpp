@@ -1,7 +1,7 @@
 #include "cli/terminal.hpp"
 
 #include "async/run_all.hpp"
-#include "engine/exec_command.hpp"
+#include "container/exec_command.hpp"
 #include "report/output.hpp"
 
 #include <boost/asio/as_tuple.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "async/task.hpp"
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 
 #include <optional>
 #include <termios.h>

@@ -1,10 +1,10 @@
 #include "cluster/up.hpp"
 
 #include "check/check.hpp"
-#include "cli/carry.hpp"
 #include "cli/check_summary.hpp"
 #include "cli/context.hpp"
 #include "cli/node_json.hpp"
+#include "cli/sync_and_collect.hpp"
 #include "core/random.hpp"
 #include "core/units.hpp"
 #include "toolkit/toolkit.hpp"
@@ -21,7 +21,7 @@
 namespace dockdist {
 namespace {
 
-struct Options {
+struct UpArguments {
     UpOptions up{};
     std::string ready_timeout = "60s";
     bool no_check = false;
@@ -113,7 +113,7 @@ Task<CheckReport> check_after_up(const Connected& cluster, const UpResult& resul
     co_return report;
 }
 
-Task<int> run_up(Context& context, Options options) {
+Task<int> run_up(Context& context, UpArguments options) {
     auto cluster = co_await connect(context, Secrets::resolve);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
@@ -154,21 +154,23 @@ Task<int> run_up(Context& context, Options options) {
 } // namespace
 
 void add_up(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
-    auto* command = app.add_subcommand("up", "Make the hosts one cluster: create, start and join every node");
+    auto options = std::make_shared<UpArguments>();
+    auto* command =
+        app.add_subcommand("up", "Turn the hosts into one cluster: create, start and join every node");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    command->add_flag("--build", options->build, "Build the image anew, as `image.build` says");
-    command->add_flag("--keep", options->up.keep, "Leave what was made when something fails, to look at it");
+    command->add_flag("--build", options->build, "Build the image again, as `image.build` says");
+    command->add_flag("--keep", options->up.keep,
+                      "When something fails, leave what was created, to look at it");
     command->add_flag("--take-over", options->up.take_over,
                       "Change a cluster of this name that was made from another file");
     command->add_flag("--break-lock", options->up.break_lock,
-                      "Go on although somebody else is changing the cluster");
+                      "Go on even if somebody else is changing the cluster");
     command
-        ->add_option("--ready-timeout", options->ready_timeout, "How long nodes may take to meet each other")
+        ->add_option("--ready-timeout", options->ready_timeout, "How long nodes may take to reach each other")
         ->capture_default_str();
     command->add_flag("--no-check", options->no_check,
-                      "Leave out the quick check of what was made (`dockdist check` makes it at any time)");
-    command->add_flag("--no-sync", options->no_sync, "Leave `sync` of the file out");
+                      "Skip the quick check of what was created (`dockdist check` runs it at any time)");
+    command->add_flag("--no-sync", options->no_sync, "Skip `sync` in the file");
     command->add_flag("--timings", program.options.timings,
                       "Show the time of each phase and the round trips to each host");
     command->callback([options, &program] {

@@ -10,7 +10,7 @@
 namespace dockdist {
 namespace {
 
-struct Options {
+struct WaitOptions {
     std::string job{};
     std::string timeout{};
 };
@@ -28,7 +28,7 @@ Task<Result<JobOutcome>> wait_for_end(const FoundJob& found) {
     co_return co_await follow_job(found.cluster.engines, found.job, std::move(query), sink);
 }
 
-Task<int> run_wait(Context& context, Options options) {
+Task<int> run_wait(Context& context, WaitOptions options) {
     std::chrono::milliseconds limit = std::chrono::hours(24 * 365 * 10);
     if (!options.timeout.empty()) {
         const auto given = parse_duration(options.timeout);
@@ -56,10 +56,9 @@ Task<int> run_wait(Context& context, Options options) {
 } // namespace
 
 void add_wait(CLI::App& app, Program& program) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<WaitOptions>();
     auto* command = app.add_subcommand(
-        "wait",
-        "Wait, in silence, until a job has ended; its exit code is the answer. Does not hold its lease");
+        "wait", "Wait silently until a job has ended, and exit with its code. Does not hold its lease");
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it")->required();
     command->add_option("--timeout", options->timeout, "Wait no longer than this: exit code 124");
     command->callback([options, &program] {

@@ -2,9 +2,9 @@
 
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "container/exec_command.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "engine/exec_command.hpp"
 #include "report/step.hpp"
 #include "wire/layout.hpp"
 

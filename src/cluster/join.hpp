@@ -2,7 +2,7 @@
 // private one.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "plan/plan.hpp"
 #include "report/event.hpp"
 

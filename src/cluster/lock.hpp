@@ -3,7 +3,7 @@
 // started.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "plan/observed.hpp"
 #include "spec/cluster_spec.hpp"
 

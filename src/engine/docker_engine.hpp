@@ -1,7 +1,7 @@
 // ContainerEngine over the Docker Engine API.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "engine/transport/ssh/settings.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

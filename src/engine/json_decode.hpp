@@ -1,8 +1,8 @@
 // The engine's JSON answers → types.hpp. Errors: protocol, naming the answer and the field; without `where`.
 #pragma once
 
+#include "container/types.hpp"
 #include "core/result.hpp"
-#include "engine/types.hpp"
 
 #include <string_view>
 #include <vector>

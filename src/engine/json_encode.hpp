@@ -1,8 +1,8 @@
 // types.hpp → the JSON that the engine is sent.
 #pragma once
 
-#include "engine/container_engine.hpp"
-#include "engine/types.hpp"
+#include "container/container_engine.hpp"
+#include "container/types.hpp"
 
 #include <string>
 #include <utility>

@@ -2,7 +2,7 @@
 // 0, u32 big-endian length}, then the bytes. Fed in pieces of any size; no I/O.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 
 #include <optional>
 #include <string>

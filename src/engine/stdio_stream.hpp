@@ -1,7 +1,7 @@
 // Streamed stdout and stderr of an exec or a log, taken out of their frames.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "engine/http/http_stream.hpp"
 #include "engine/stdio_frames.hpp"
 

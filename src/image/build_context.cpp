@@ -26,7 +26,7 @@
 namespace dockdist {
 namespace {
 
-constexpr std::size_t piece = std::size_t{1} << 20U;
+constexpr std::size_t sent_piece = std::size_t{1} << 20U;
 
 // A Dockerfile's name below the folder, as the engine wants it; empty when it leaves the folder.
 std::string name_below(std::string_view name) {
@@ -196,7 +196,7 @@ void BuildContext::unmap() {
 }
 
 void BuildContext::let_go(std::uint64_t count) {
-    const auto whole = std::min<std::uint64_t>(count, tar_.size()) / piece * piece;
+    const auto whole = std::min<std::uint64_t>(count, tar_.size()) / sent_piece * sent_piece;
     if (whole > let_go_) {
         ::madvise(const_cast<char*>(tar_.data()) + let_go_, whole - let_go_, MADV_DONTNEED);
         let_go_ = whole;

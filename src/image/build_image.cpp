@@ -2,7 +2,7 @@
 
 #include "core/text.hpp"
 #include "image/build_context.hpp"
-#include "image/pull_course.hpp"
+#include "image/pull_tracker.hpp"
 #include "report/step.hpp"
 
 #include <fmt/format.h>
@@ -72,7 +72,7 @@ Task<Status> build_image(ContainerEngine& engine, std::string host, ImageSpec im
         co_return context.error();
     }
     BuildLog log;
-    PullCourse base;
+    PullTracker base;
     const BuildConfig config{.reference = image.ref,
                              .dockerfile = context->dockerfile(),
                              .args = image.build->args,

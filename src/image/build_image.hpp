@@ -1,7 +1,7 @@
 // `image.build`: the image is made by one host's engine of a folder on this machine.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "report/event.hpp"
 #include "spec/cluster_spec.hpp"
 

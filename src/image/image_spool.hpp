@@ -1,7 +1,7 @@
 // An image on its way: read from an engine once, kept in files on this machine's disk until it is handed on.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "image/growing_files.hpp"
 #include "image/saved_image.hpp"
 

@@ -1,6 +1,6 @@
 #include "image/pull_image.hpp"
 
-#include "image/pull_course.hpp"
+#include "image/pull_tracker.hpp"
 #include "report/step.hpp"
 
 namespace dockdist {
@@ -8,10 +8,10 @@ namespace dockdist {
 Task<Status> pull_image(ContainerEngine& engine, std::string host, ImageRef image, std::string platform,
                         const RegistryAuth& auth, Reporter& reporter) {
     Step step(reporter, "image", std::move(host), "pull " + image.str());
-    PullCourse course;
+    PullTracker tracker;
     const auto on_progress = [&](const PullProgress& message) {
-        course.apply(message);
-        step.progress(course.text(), course.current(), course.total());
+        tracker.apply(message);
+        step.progress(tracker.text(), tracker.current(), tracker.total());
     };
     const auto pulled = co_await engine.pull_image(image, std::move(platform), auth.header, on_progress);
     if (!pulled) {

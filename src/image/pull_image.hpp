@@ -1,7 +1,7 @@
 // One host's pull, told as one step of the phase "image".
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "image/registry_auth.hpp"
 #include "report/event.hpp"
 

@@ -1,8 +1,8 @@
 #include "image/registry_auth.hpp"
 
+#include "async/child_process.hpp"
 #include "core/ascii.hpp"
 #include "core/text.hpp"
-#include "engine/child_process.hpp"
 #include "image/docker_config.hpp"
 #include "image/registry_name.hpp"
 

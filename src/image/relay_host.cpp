@@ -2,7 +2,7 @@
 
 #include "core/text.hpp"
 #include "image/docker_config.hpp"
-#include "image/pull_course.hpp"
+#include "image/pull_tracker.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -183,11 +183,11 @@ Task<Status> RelayHost::pull(const ImageRef& ref, const std::vector<std::string>
     const auto registry = fmt::format("127.0.0.1:{}", listening_.engine_port);
     const ImageRef from(fmt::format("{}/dockdist/image@{}", registry, spool_->manifest_digest()));
     const auto login = registry_auth_header({.user = wire::relay_user, .password = setting_.token}, registry);
-    PullCourse course;
+    PullTracker tracker;
     const auto pulled = co_await engine_.pull_image(from, "", login, [&](const PullProgress& message) {
-        course.apply(message);
-        if (course.current() > 0) {
-            step.progress(course.text(), course.current(), course.total());
+        tracker.apply(message);
+        if (tracker.current() > 0) {
+            step.progress(tracker.text(), tracker.current(), tracker.total());
         }
     });
     if (!pulled) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "async/async_event.hpp"
-#include "engine/exec_command.hpp"
+#include "container/exec_command.hpp"
 #include "image/image_spool.hpp"
 #include "plan/labels.hpp"
 #include "report/step.hpp"

@@ -17,10 +17,10 @@
 namespace dockdist {
 namespace {
 
-struct Free {
+struct FreeArchive {
     void operator()(archive* a) const { ::archive_free(a); }
 };
-using Archive = std::unique_ptr<archive, Free>;
+using Archive = std::unique_ptr<archive, FreeArchive>;
 
 Error no_tar(archive* from) {
     const char* why = ::archive_error_string(from);

@@ -2,8 +2,8 @@
 
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "container/exec_command.hpp"
 #include "core/text.hpp"
-#include "engine/exec_command.hpp"
 #include "job/job_report.hpp"
 #include "wire/frame.hpp"
 #include "wire/layout.hpp"

@@ -2,8 +2,8 @@
 
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "container/exec_command.hpp"
 #include "core/text.hpp"
-#include "engine/exec_command.hpp"
 #include "wire/layout.hpp"
 
 #include <fmt/format.h>
@@ -109,9 +109,9 @@ const wire::JobSummary& latest_of(const KnownJob& job) {
         ->summary;
 }
 
-std::vector<const KnownPart*> parts_of(const wire::CourseSettings& course, const KnownJob& job) {
+std::vector<const KnownPart*> parts_of(const wire::JobPolicy& policy, const KnownJob& job) {
     std::vector<const KnownPart*> parts;
-    for (const auto& part : course.parts) {
+    for (const auto& part : policy.parts) {
         const auto found = std::ranges::find(job.parts, NodeName(part.node),
                                              [](const KnownPart& other) { return other.node.name; });
         if (part.lost) {

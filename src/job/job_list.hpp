@@ -35,11 +35,11 @@ Result<KnownJob> choose_job(const std::vector<KnownJob>& jobs, const JobId& job)
 // Nodes that the job has lost and gone on without.
 std::set<std::string> left_out_of(const KnownJob& job);
 
-// Where the job's course is told as it is now.
+// Where the job's policy is told as it is now.
 const wire::JobSummary& latest_of(const KnownJob& job);
 
-// The job's parts in the order of its course; null: it is lost. None at all where a node of the job does not
+// The job's parts in the order of its policy; null: it is lost. None at all where a node of the job does not
 // answer: then nobody can decide for all.
-std::vector<const KnownPart*> parts_of(const wire::CourseSettings& course, const KnownJob& job);
+std::vector<const KnownPart*> parts_of(const wire::JobPolicy& policy, const KnownJob& job);
 
 } // namespace dockdist

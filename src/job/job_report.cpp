@@ -46,7 +46,7 @@ std::pair<int, std::string> result_words(const NodeOutcome& node) {
     if (!result.failures.empty()) {
         const auto more = result.failures.size() - 1;
         return {
-            0, failure_words(result.failures.front()) +
+            0, failure_text(result.failures.front()) +
                    (more == 0 ? "" : fmt::format(", and {} more rank{} failed", more, more == 1 ? "" : "s"))};
     }
     if (result.stopped) {
@@ -55,7 +55,7 @@ std::pair<int, std::string> result_words(const NodeOutcome& node) {
                                               : "ended as it was told"};
     }
     if (result.code != 0) {
-        return {0, failure_words({.code = result.code, .signal = result.signal})};
+        return {0, failure_text({.code = result.code, .signal = result.signal})};
     }
     return {4, "done"};
 }
@@ -167,7 +167,7 @@ JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors) {
     return outcome;
 }
 
-std::string failure_words(const wire::RankFailure& failure) {
+std::string failure_text(const wire::RankFailure& failure) {
     if (!failure.finding.empty()) {
         return failure.finding;
     }

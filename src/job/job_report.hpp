@@ -22,7 +22,7 @@ std::optional<JobFailure> first_failure(const std::vector<NodeOutcome>& nodes);
 JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors);
 
 // "rank 3 exited with 7", "the command was ended by signal 11 (Segmentation fault)".
-std::string failure_words(const wire::RankFailure& failure);
+std::string failure_text(const wire::RankFailure& failure);
 
 // A table for people: what became of the job on each node, the nodes with the same result in one row, the
 // failed ones first.

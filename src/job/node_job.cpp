@@ -1,8 +1,8 @@
 #include "job/node_job.hpp"
 
 #include "async/with_timeout.hpp"
+#include "container/exec_command.hpp"
 #include "core/text.hpp"
-#include "engine/exec_command.hpp"
 #include "wire/layout.hpp"
 
 #include <boost/asio/steady_timer.hpp>

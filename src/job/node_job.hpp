@@ -1,7 +1,7 @@
 // A job's part on one node: the exec that starts and follows it, and the commands to it.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "observe/observe.hpp"
 #include "wire/frame.hpp"
 #include "wire/job.hpp"
@@ -31,11 +31,11 @@ public:
     // when this object goes without run().
     Task<Result<wire::NodeFacts>> open();
     // After open(): runs the node's part to its end. A stream that breaks is taken up again, at the byte
-    // where it broke, for as long as the job's lease; after that the node counts as lost (an error).
+    // where it broke, for as long as the job's lease; after that the node counts as lost (an error). Returns
+    // early once the part needs this client no more: see detached().
     Task<Result<wire::JobResult>> run(wire::JobStart start, Handlers handlers);
-    // After `detached` it ends too: see detached().
-    // Without open(): shows of a job that was started elsewhere what the query asks for. An empty result
-    // where the query does not go to the job's end and it has not ended.
+    // Without open(): shows what the query asks for of a job that was started elsewhere. The result is empty
+    // when the query does not go to the job's end and the job has not ended.
     Task<Result<wire::JobResult>> follow(wire::JobQuery query, Handlers handlers);
 
     // Sends a line to the node's side. While no stream is open, the last order waits for the next one, and

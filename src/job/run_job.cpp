@@ -42,7 +42,7 @@ public:
         std::optional<wire::JobStart> start{};
     };
     struct Settings {
-        wire::CourseSettings course{};
+        wire::JobPolicy policy{};
         std::chrono::milliseconds lease{30000};
         wire::JobQuery query{}; // of those that follow
         bool detach = false;    // when all have started
@@ -53,8 +53,8 @@ public:
               Interrupts* interrupts, JobSink& sink, Reporter& reporter)
         : settings_(std::move(settings)), interrupts_(interrupts), sink_(sink), reporter_(reporter),
           changed_(executor), parts_(std::move(parts)), why_lost_(parts_.size()),
-          course_(settings_.course, relaunch) {
-        for (const auto& part : settings_.course.parts) {
+          state_(settings_.policy, relaunch) {
+        for (const auto& part : settings_.policy.parts) {
             outcome_.nodes.push_back({.node = NodeName(part.node)});
             outboxes_.push_back(std::make_unique<Outbox>(executor));
         }
@@ -95,12 +95,12 @@ private:
             error.where = job.node().name.str();
             why_lost_[index] = error.message;
             outcome_.errors.push_back(std::move(error));
-            course_.lost(index);
+            state_.lost(index);
         } else if (!job.detached()) {
             why_lost_[index] = result->reason == "lease" ? "it has not heard of this client for its lease"
                                : result->reason == "shutdown" ? "its container was stopped"
                                                               : "what held its part was ended";
-            course_.exited(index, *result);
+            state_.exited(index, *result);
             outcome_.nodes[index].result = std::move(*result);
         }
         --running_;
@@ -130,7 +130,7 @@ private:
         co_return ok;
     }
 
-    void order(const std::vector<JobCourse::Order>& orders) {
+    void order(const std::vector<JobStateMachine::Order>& orders) {
         for (const auto& [part, command] : orders) {
             outboxes_[part]->orders.push_back(command);
             outboxes_[part]->changed.set();
@@ -147,18 +147,18 @@ private:
     }
 
     void hear(std::size_t index, const wire::JobEvent& event) {
-        course_.hear(index, event);
+        state_.hear(index, event);
         changed_.set();
     }
 
-    // Orders what the course decides.
+    // Orders what the policy decides.
     Task<Status> watch() {
         while (running_ > 0) {
             changed_.reset(); // what happens from here on is looked at in the next round
             take_interrupts();
             tell_losses();
             if (const auto orders =
-                    settings_.carries ? course_.decide(now_ms()) : std::vector<JobCourse::Order>();
+                    settings_.carries ? state_.decide(now_ms()) : std::vector<JobStateMachine::Order>();
                 !orders.empty()) {
                 tell_what_happens();
                 order(orders);
@@ -171,7 +171,7 @@ private:
                 }
             }
             // Who only looks on decides nothing, and would be woken for it again and again.
-            if (const auto wake = settings_.carries ? course_.wake_at_ms() : std::nullopt) {
+            if (const auto wake = settings_.carries ? state_.wake_at_ms() : std::nullopt) {
                 co_await with_timeout(wait_for(changed_),
                                       std::chrono::milliseconds(std::max<std::int64_t>(*wake - now_ms(), 0)),
                                       Error{.kind = ErrorKind::timeout});
@@ -184,7 +184,7 @@ private:
 
     void take_interrupts() {
         for (; interrupts_ != nullptr && interrupts_seen_ < interrupts_->count(); ++interrupts_seen_) {
-            course_.interrupted();
+            state_.interrupted();
             if (interrupts_seen_ < 2) {
                 reporter_.on({.kind = Event::Kind::note,
                               .text = interrupts_seen_ == 0 ? "stopping the job (Ctrl-C again: at once)"
@@ -194,12 +194,12 @@ private:
     }
 
     void tell_what_happens() {
-        if (const auto first = course_.take_stall()) {
-            reporter_.on({.kind = Event::Kind::warning, .text = stall_words(settings_.course, *first)});
+        if (const auto first = state_.take_stall()) {
+            reporter_.on({.kind = Event::Kind::warning, .text = stall_text(settings_.policy, *first)});
             return;
         }
-        const auto restart = course_.take_restart();
-        const auto& failure = restart ? std::optional(restart->because) : course_.first_failure();
+        const auto restart = state_.take_restart();
+        const auto& failure = restart ? std::optional(restart->because) : state_.first_failure();
         if (!restart && (!failure || interrupts_seen_ > 0 || told_failure_)) {
             return;
         }
@@ -208,24 +208,25 @@ private:
                       .subject = failure->node,
                       .text = describe(failure->failure) +
                               (restart ? fmt::format(": attempt {} of {} begins in {:.3g} s",
-                                                     restart->attempt + 1, settings_.course.max_restarts + 1,
+                                                     restart->attempt + 1, settings_.policy.max_restarts + 1,
                                                      static_cast<double>(restart->in_ms) / 1000)
                                        : ": the job is stopped everywhere")});
     }
 
     // "node-1 (10.0.0.2): lost: …: attempt 2 of 4 begins without it on 3 nodes in 1 s".
     void tell_losses() {
-        for (const auto& loss : settings_.carries ? course_.take_losses() : std::vector<JobCourse::Loss>()) {
+        for (const auto& loss :
+             settings_.carries ? state_.take_losses() : std::vector<JobStateMachine::Loss>()) {
             const auto& node = parts_[loss.part].job->node();
             reporter_.on({.kind = Event::Kind::warning,
                           .subject = fmt::format("{} ({})", node.name.str(), node.record.address),
                           .text = fmt::format("lost: {}: {}", why_lost_[loss.part],
-                                              words_of(loss, course_.settings()))});
+                                              words_of(loss, state_.settings()))});
         }
     }
 
     bool wants_to_detach() const {
-        return !detach_sent_ && course_.all_started() && interrupts_seen_ == 0 &&
+        return !detach_sent_ && state_.all_started() && interrupts_seen_ == 0 &&
                (settings_.detach || (interrupts_ != nullptr && interrupts_->wants_to_let_go()));
     }
 
@@ -233,24 +234,24 @@ private:
         for (std::size_t i = 0; i < parts_.size(); ++i) {
             outcome_.detached = outcome_.detached || (parts_[i].job && parts_[i].job->detached());
             if (settings_.carries) { // else those that carry it say so in their results
-                outcome_.nodes[i].left_out = course_.settings().parts[i].lost;
-                outcome_.nodes[i].spare = course_.is_spare(i);
+                outcome_.nodes[i].left_out = state_.settings().parts[i].lost;
+                outcome_.nodes[i].spare = state_.is_spare(i);
             }
         }
         // What each node says in the end; then what this client has seen on its way.
         auto told = outcome_of(std::move(outcome_.nodes), std::move(outcome_.errors));
         told.interrupted = interrupts_seen_ > 0;
         told.detached = outcome_.detached;
-        told.attempts = course_.attempt() + 1;
-        if (const auto& failure = course_.first_failure(); failure && settings_.carries) {
+        told.attempts = state_.attempt() + 1;
+        if (const auto& failure = state_.first_failure(); failure && settings_.carries) {
             told.first_failure = failure;
             told.exit_code = failure->failure.code;
             told.stop_reason.clear();
-        } else if (const auto missing = settings_.carries ? course_.missing_ranks() : 0;
+        } else if (const auto missing = settings_.carries ? state_.missing_ranks() : 0;
                    missing > 0 && !told.first_failure && told.stop_reason.empty() && told.errors.empty()) {
             // Launchers that reach other nodes by ssh are known to end with 0 where they could not start a
             // thing.
-            const auto wanted = course_.wanted_ranks();
+            const auto wanted = state_.wanted_ranks();
             told.errors.push_back({ErrorKind::job, "",
                                    fmt::format("the launcher ended with 0, and has started {} of {} ranks",
                                                wanted - missing, wanted),
@@ -260,7 +261,7 @@ private:
             told.stop_reason.clear();
         }
         if (told.interrupted) { // what the rest says is our doing
-            told.first_failure = course_.first_failure();
+            told.first_failure = state_.first_failure();
             told.stop_reason.clear();
         }
         outcome_ = std::move(told);
@@ -291,7 +292,7 @@ private:
     std::vector<Part> parts_;
     std::vector<std::string> why_lost_; // of each part
     std::vector<std::unique_ptr<Outbox>> outboxes_{};
-    JobCourse course_;
+    JobStateMachine state_;
     JobOutcome outcome_{};
     std::size_t running_ = 0;
     int interrupts_seen_ = 0;
@@ -303,7 +304,7 @@ private:
 
 Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, const JobOptions& options,
                          Interrupts& interrupts, JobSink& sink, Reporter& reporter) {
-    JobRunner::Settings settings{.course = {.max_restarts = options.max_restarts,
+    JobRunner::Settings settings{.policy = {.max_restarts = options.max_restarts,
                                             .backoff_ms = options.backoff.count(),
                                             .grace_ms = options.grace.count(),
                                             .stall_ms = options.stall.count(),
@@ -311,15 +312,15 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
                                  .lease = options.lease,
                                  .detach = options.detach};
     for (const auto& part : opened.parts) {
-        settings.course.parts.push_back({.node = part->node().name.str()});
+        settings.policy.parts.push_back({.node = part->node().name.str()});
     }
     for (std::size_t i = 0; i < launches.size(); ++i) {
-        settings.course.crew.push_back(static_cast<int>(i));
+        settings.policy.members.push_back(static_cast<int>(i));
     }
-    settings.course.min_nodes = options.min_nodes;
-    settings.course.relaunch = options.relaunch;
-    auto starts = starts_of(settings.course, std::move(launches));
-    settings.course = starts.front().course;
+    settings.policy.min_nodes = options.min_nodes;
+    settings.policy.relaunch = options.relaunch;
+    auto starts = starts_of(settings.policy, std::move(launches));
+    settings.policy = starts.front().policy;
     std::vector<JobRunner::Part> parts;
     for (std::size_t i = 0; i < starts.size(); ++i) {
         starts[i].stays = starts.size() > 1 || options.max_restarts > 0 || options.stall.count() > 0;
@@ -330,19 +331,19 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
     co_return co_await runner.run();
 }
 
-Task<JobOutcome> carry_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink,
-                           Reporter& reporter) {
+Task<JobOutcome> attach_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink,
+                            Reporter& reporter) {
     const auto& known = latest_of(job);
-    JobRunner::Settings settings{.course = known.course,
+    JobRunner::Settings settings{.policy = known.policy,
                                  .lease = std::chrono::milliseconds(known.lease_ms),
                                  .query = std::move(query)};
     settings.query.job = job.job.str();
-    auto known_parts = parts_of(known.course, job);
+    auto known_parts = parts_of(known.policy, job);
     settings.carries = !known.detached && !known_parts.empty();
     if (known_parts.empty()) {
-        settings.course = {};
+        settings.policy = {};
         for (const auto& part : job.parts) {
-            settings.course.parts.push_back({.node = part.node.name.str()});
+            settings.policy.parts.push_back({.node = part.node.name.str()});
             known_parts.push_back(&part);
         }
     }

@@ -1,9 +1,9 @@
 // One job over some nodes, from its start to its last process.
 #pragma once
 
-#include "course/job_course.hpp"
 #include "job/job_list.hpp"
 #include "job/node_job.hpp"
+#include "job_state/job_state_machine.hpp"
 #include "launch/launcher.hpp"
 #include "observe/observe.hpp"
 #include "report/event.hpp"
@@ -83,16 +83,16 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
                          const JobOptions& options, std::vector<wire::Question> questions, int ports);
 
 // Starts `launches` (one a part; parts behind them are spare), passes their output to `sink`, and carries the
-// job (course/job_course.hpp): ends it everywhere at its first failure, or begins it anew; ends it at an
-// interrupt (the second one: without grace). Returns when no process of it is left on any node that answers,
-// or when it was let go (Interrupts::let_go) and every part has said that it needs this client no more. A
-// broken stream is taken up again where it broke.
+// job (job_state/job_state_machine.hpp): ends it everywhere at its first failure, or begins it anew; ends it
+// at an interrupt (the second one: without grace). Returns when no process of it is left on any node that
+// answers, or when it was let go (Interrupts::let_go) and every part has said that it needs this client no
+// more. A broken stream is taken up again where it broke.
 Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, const JobOptions& options,
                          Interrupts& interrupts, JobSink& sink, Reporter& reporter);
 
 // The same with a job that was started elsewhere, and as much of its output as `query` asks for. Carries it
 // too, unless it is detached or one of its nodes did not answer; then it only looks on.
-Task<JobOutcome> carry_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink,
-                           Reporter& reporter);
+Task<JobOutcome> attach_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink,
+                            Reporter& reporter);
 
 } // namespace dockdist

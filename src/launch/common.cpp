@@ -99,7 +99,7 @@ void start_from_first_node(std::vector<NodeLaunch>& launches, std::vector<std::s
         launch.start.rank_secrets = true;
     }
     for (std::size_t i = 1; i < launches.size(); ++i) {
-        launches[i].supports = true;
+        launches[i].hosts_remote_ranks = true;
     }
 }
 

@@ -49,7 +49,7 @@ struct NodeLaunch {
     wire::JobStart start{};
     int ranks = 0;      // on this node through `dockdist-init rank`; 0: the command itself is the one process
     int first_rank = 0; // global rank of this node's local rank 0
-    bool supports = false; // it runs until the others have ended; its own end says nothing
+    bool hosts_remote_ranks = false; // it runs until the others have ended; its own end says nothing
 };
 
 // A program or a Python module that the image has to bring.

@@ -79,7 +79,7 @@ Result<std::vector<NodeLaunch>> launch_ray(const LaunchRequest& request) {
                              layout::init};
         launch.ranks = i == 0 ? 1 : 0;
         launch.first_rank = 0;
-        launch.supports = i > 0;
+        launch.hosts_remote_ranks = i > 0;
         if (i > 0) {
             launch.start.rank_command.clear();
         }

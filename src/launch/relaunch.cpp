@@ -116,28 +116,28 @@ std::string relaunch_text(const Launcher& launcher, const LaunchRequest& request
     return wire::dump(object);
 }
 
-std::vector<wire::JobStart> starts_of(wire::CourseSettings course, std::vector<NodeLaunch> launches) {
-    for (auto& part : course.parts) {
-        part.supports = true;
+std::vector<wire::JobStart> starts_of(wire::JobPolicy policy, std::vector<NodeLaunch> launches) {
+    for (auto& part : policy.parts) {
+        part.hosts_remote_ranks = true;
         part.ranks = 0;
     }
-    std::vector<wire::JobStart> starts(course.parts.size());
+    std::vector<wire::JobStart> starts(policy.parts.size());
     for (std::size_t i = 0; i < launches.size(); ++i) {
-        const auto place = static_cast<std::size_t>(course.crew[i]);
-        course.parts[place].supports = launches[i].supports;
-        course.parts[place].ranks = launches[i].ranks;
+        const auto place = static_cast<std::size_t>(policy.members[i]);
+        policy.parts[place].hosts_remote_ranks = launches[i].hosts_remote_ranks;
+        policy.parts[place].ranks = launches[i].ranks;
         starts[place] = std::move(launches[i].start);
     }
     for (std::size_t i = 0; i < starts.size(); ++i) {
-        starts[i].course = course;
+        starts[i].policy = policy;
         starts[i].part = static_cast<int>(i);
         starts[i].stays = true;
     }
     return starts;
 }
 
-Result<std::vector<wire::JobStart>> relaunch(const wire::CourseSettings& course) {
-    auto read = parse(course.relaunch);
+Result<std::vector<wire::JobStart>> relaunch(const wire::JobPolicy& policy) {
+    auto read = parse(policy.relaunch);
     if (!read) {
         return read.error();
     }
@@ -148,7 +148,7 @@ Result<std::vector<wire::JobStart>> relaunch(const wire::CourseSettings& course)
     auto& request = read->request;
     const auto all = std::move(request.nodes);
     request.nodes.clear();
-    for (const auto part : course.crew) {
+    for (const auto part : policy.members) {
         if (part < 0 || static_cast<std::size_t>(part) >= all.size()) {
             return Error{.kind = ErrorKind::protocol, .message = "the job's launch knows too few nodes"};
         }
@@ -167,7 +167,7 @@ Result<std::vector<wire::JobStart>> relaunch(const wire::CourseSettings& course)
     if (!launches) {
         return launches.error();
     }
-    return starts_of(course, std::move(*launches));
+    return starts_of(policy, std::move(*launches));
 }
 
 } // namespace dockdist

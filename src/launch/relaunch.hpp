@@ -1,20 +1,20 @@
 // A job's starts once more, over other nodes than before: a lost one is left out, a spare takes its place.
-// The client and the keeper of a detached job do it alike, from what stands in the job's course.
+// The client and the coordinator of a detached job do it alike, from what stands in the job's policy.
 #pragma once
 
 #include "launch/launcher.hpp"
 
 namespace dockdist {
 
-// CourseSettings::relaunch. `request`: with all nodes of the job, the spare ones too, in the order of its
+// JobPolicy::relaunch. `request`: with all nodes of the job, the spare ones too, in the order of its
 // parts, and what these answered.
 std::string relaunch_text(const Launcher& launcher, const LaunchRequest& request);
 
-// Pure: a start for each of course.parts, by course.crew. Each has the course with it, in which the parts
-// that are not in the crew have nothing to do.
-Result<std::vector<wire::JobStart>> relaunch(const wire::CourseSettings& course);
+// Pure: a start for each of policy.parts, by policy.members. Each has the policy with it, in which the parts
+// that are not in the members have nothing to do.
+Result<std::vector<wire::JobStart>> relaunch(const wire::JobPolicy& policy);
 
-// The same from launches that were made already, one for each of the crew.
-std::vector<wire::JobStart> starts_of(wire::CourseSettings course, std::vector<NodeLaunch> launches);
+// The same from launches that were made already, one for each of the members.
+std::vector<wire::JobStart> starts_of(wire::JobPolicy policy, std::vector<NodeLaunch> launches);
 
 } // namespace dockdist

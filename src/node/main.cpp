@@ -1,17 +1,17 @@
 // dockdist-init: the one program that dockdist runs inside a node, under several names and commands.
-#include "node/check_limits.hpp"
-#include "node/check_session.hpp"
-#include "node/image_relay.hpp"
-#include "node/init.hpp"
-#include "node/job_command.hpp"
-#include "node/join.hpp"
-#include "node/os.hpp"
-#include "node/probe_carrier.hpp"
-#include "node/rank_shim.hpp"
-#include "node/rank_spawner.hpp"
-#include "node/session.hpp"
-#include "node/sync_command.hpp"
-#include "node/wrappers.hpp"
+#include "node/boot/init.hpp"
+#include "node/boot/join.hpp"
+#include "node/boot/wrappers.hpp"
+#include "node/check/check_session.hpp"
+#include "node/check/limits.hpp"
+#include "node/check/probe_runner.hpp"
+#include "node/job/job_command.hpp"
+#include "node/job/rank/rank_shim.hpp"
+#include "node/job/rank/rank_spawner.hpp"
+#include "node/relay/image_relay.hpp"
+#include "node/session/session.hpp"
+#include "node/sync/sync_command.hpp"
+#include "node/system/os.hpp"
 
 #include <exception>
 #include <string>
@@ -58,7 +58,7 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
         return run_limits();
     }
     if (command == "probe" && rest.empty()) {
-        return run_probe_carrier();
+        return run_probes();
     }
     if (command == "job") {
         return run_job(rest);

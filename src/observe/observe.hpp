@@ -1,7 +1,7 @@
 // What stands on the hosts: read, never written.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "plan/observed.hpp"
 #include "report/event.hpp"
 #include "spec/cluster_spec.hpp"

@@ -2,8 +2,8 @@
 // plan and `check` ask here, and nothing else asks what kind an engine is.
 #pragma once
 
+#include "container/types.hpp"
 #include "core/error.hpp"
-#include "engine/types.hpp"
 #include "spec/cluster_spec.hpp"
 
 #include <string>

@@ -1,7 +1,7 @@
 // The container of one node: what the engine is asked to create.
 #pragma once
 
-#include "engine/types.hpp"
+#include "container/types.hpp"
 #include "plan/engine_abilities.hpp"
 #include "spec/cluster_spec.hpp"
 

@@ -1,7 +1,7 @@
 // What stands on the hosts, as values. Made by observe/, read by make_plan.
 #pragma once
 
-#include "engine/types.hpp"
+#include "container/types.hpp"
 #include "wire/join.hpp"
 
 #include <optional>

@@ -66,8 +66,8 @@ Status Communicator::check_peers() const {
 
 Status Communicator::settle(NcclCode code, const char* what) const {
     for (Pace pace; code == nccl_in_progress; pace.step()) {
-        if (carrier_.late()) {
-            return carrier_.lateness();
+        if (control_.late()) {
+            return control_.lateness();
         }
         if (const auto asked = api_.async_error(comm_, &code); asked != nccl_success) {
             return failure(asked, what);
@@ -91,8 +91,8 @@ Status Communicator::wait() const {
         if (const auto sound = check_peers(); !sound) {
             return sound;
         }
-        if (carrier_.late()) {
-            return carrier_.lateness();
+        if (control_.late()) {
+            return control_.lateness();
         }
     }
 }

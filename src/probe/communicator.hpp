@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "figures/operation.hpp"
-#include "probe/carrier.hpp"
+#include "metrics/operation.hpp"
+#include "probe/control.hpp"
 #include "probe/gpu.hpp"
 #include "probe/nccl_api.hpp"
 
@@ -20,8 +20,8 @@ struct Buffers {
 
 class Communicator {
 public:
-    Communicator(NcclApi api, const Gpu& gpu, Carrier& carrier)
-        : api_(std::move(api)), gpu_(gpu), carrier_(carrier) {}
+    Communicator(NcclApi api, const Gpu& gpu, Control& control)
+        : api_(std::move(api)), gpu_(gpu), control_(control) {}
 
     Result<NcclUniqueId> make_id() const;
     Status open(const NcclUniqueId& id, int rank, int world_size);
@@ -44,7 +44,7 @@ private:
 
     NcclApi api_;
     const Gpu& gpu_;
-    Carrier& carrier_;
+    Control& control_;
     NcclComm comm_ = nullptr;
     int rank_ = 0;
     int world_size_ = 1;

@@ -6,7 +6,7 @@
 // rank, world_size and deadline_ms must be there; with "series_ms" the sizes of one operation and type take
 // about as long at most: the large ones get fewer iterations, or none; "sizes":[…] may stand for first_bytes,
 // last_bytes and factor. All ranks get the same words but for rank and device. Rank 0 answers
-// {"type":"id","id":…}; the carrier sends {"id":…} on to the others (an order may hold it already). The id is
+// {"type":"id","id":…}; the control sends {"id":…} on to the others (an order may hold it already). The id is
 // wire::bytes_to_json's: a string, or {"hex":"…"}.
 //
 // Then each probe answers with lines of these types:
@@ -20,15 +20,15 @@
 //   {"ok":true|false,"measurements":N,"left_out":[bytes…],"too_slow":[bytes…],"network","interfaces",
 //                 "rdma_devices","transports":[{"kind","detail","connections"}],"warnings":[…]}, and where ok
 //                 is false: "error":{"kind","where","message","hint"}
-// stdin stays open while the probe runs: its end means that the carrier is gone, and ends the probe at once.
+// stdin stays open while the probe runs: its end means that the control is gone, and ends the probe at once.
 //
 // Exit codes: 0 measured, every element right; 1 measured, some elements wrong; 2 the order or the command
 // line is wrong; 3 no usable libcuda, libnccl or GPU; 4 CUDA or NCCL failed, or a peer; 5 the deadline
-// passed; 6 the carrier is gone.
+// passed; 6 the control is gone.
 #pragma once
 
 #include "core/result.hpp"
-#include "figures/operation.hpp"
+#include "metrics/operation.hpp"
 #include "probe/nccl_api.hpp"
 
 #include <cstdint>

@@ -68,7 +68,7 @@ Error wrong_elements(const Measurement& measured) {
 
 class Probe {
 public:
-    Probe(Output& output, Carrier& carrier) : output_(output), carrier_(carrier) {}
+    Probe(Output& output, Control& control) : output_(output), control_(control) {}
 
     Status run(const Paths& paths);
     int finish(const Status& status);
@@ -82,7 +82,7 @@ private:
                                     std::uint64_t bytes, std::uint64_t number, const Buffers& buffers);
 
     Output& output_;
-    Carrier& carrier_;
+    Control& control_;
     Order order_{};
     DebugLog log_{};
     NcclApi nccl_{};
@@ -96,19 +96,19 @@ private:
 
 Status Probe::open_libraries(const Paths& paths) {
     const auto settings = own_search_settings();
-    carrier_.doing("opening libcuda.so.1");
+    control_.doing("opening libcuda.so.1");
     auto cuda = open_cuda(paths.cuda.empty() ? cuda_paths(settings) : std::vector{paths.cuda});
     if (!cuda) {
         return cuda.error();
     }
     const auto cuda_path = cuda->path;
-    carrier_.doing("opening libnccl.so.2");
+    control_.doing("opening libnccl.so.2");
     auto nccl = open_nccl(paths.nccl.empty() ? nccl_paths(settings, list_folder) : std::vector{paths.nccl});
     if (!nccl) {
         return nccl.error();
     }
     nccl_ = std::move(*nccl);
-    carrier_.doing("opening GPU " + std::to_string(order_.device));
+    control_.doing("opening GPU " + std::to_string(order_.device));
     auto gpu = Gpu::open(std::move(*cuda), order_.device);
     if (!gpu) {
         return gpu.error();
@@ -133,9 +133,9 @@ Status Probe::open_libraries(const Paths& paths) {
 }
 
 Status Probe::open_communicator() {
-    communicator_.emplace(nccl_, *gpu_, carrier_);
+    communicator_.emplace(nccl_, *gpu_, control_);
     if (!order_.id && order_.rank == 0) {
-        carrier_.doing("ncclGetUniqueId");
+        control_.doing("ncclGetUniqueId");
         const auto id = communicator_->make_id();
         if (!id) {
             return id.error();
@@ -144,8 +144,8 @@ Status Probe::open_communicator() {
         output_.line({{"type", "id"}, {"id", wire::bytes_to_json({id->bytes, sizeof id->bytes})}});
     }
     if (!order_.id) {
-        carrier_.doing("waiting for rank 0's id");
-        const auto line = carrier_.next_line();
+        control_.doing("waiting for rank 0's id");
+        const auto line = control_.next_line();
         if (!line) {
             return line.error();
         }
@@ -155,7 +155,7 @@ Status Probe::open_communicator() {
         }
         order_.id = *id;
     }
-    carrier_.doing("the meeting of all ranks (ncclCommInitRank)");
+    control_.doing("the meeting of all ranks (ncclCommInitRank)");
     return communicator_->open(*order_.id, order_.rank, order_.world_size);
 }
 
@@ -183,7 +183,7 @@ Result<Buffers> Probe::allocate() const {
 // What it took decides over the next size, so all ranks agree on it: the slowest one's.
 Result<Measurement> Probe::measure_one(Bench& bench, Series& series, Operation operation, DataType type,
                                        std::uint64_t bytes, std::uint64_t number, const Buffers& buffers) {
-    carrier_.doing(words(operation, type, bytes));
+    control_.doing(words(operation, type, bytes));
     const auto begin = Clock::now();
     auto measured = bench.measure(operation, type, bytes, number, series.iterations_for(bytes));
     if (!measured || order_.series_ms == 0) {
@@ -203,12 +203,12 @@ Status Probe::measure_all() {
     if (order_.sizes.empty()) {
         return ok;
     }
-    carrier_.doing("allocating buffers");
+    control_.doing("allocating buffers");
     auto buffers = allocate();
     if (!buffers) {
         return buffers.error();
     }
-    carrier_.doing("agreeing on the largest size (ncclAllReduce)");
+    control_.doing("agreeing on the largest size (ncclAllReduce)");
     const auto limit = communicator_->least(buffers->bytes, *buffers);
     if (!limit) {
         return limit.error();
@@ -250,7 +250,7 @@ Status Probe::measure_all() {
 }
 
 Status Probe::run(const Paths& paths) {
-    const auto line = carrier_.next_line();
+    const auto line = control_.next_line();
     if (!line) {
         return line.error();
     }
@@ -259,12 +259,12 @@ Status Probe::run(const Paths& paths) {
         return order.error();
     }
     order_ = std::move(*order);
-    carrier_.set_deadline(where(order_), std::chrono::milliseconds(order_.deadline_ms));
+    control_.set_deadline(where(order_), std::chrono::milliseconds(order_.deadline_ms));
     auto done = open_libraries(paths);
     done = done ? open_communicator() : done;
     done = done ? measure_all() : done;
     if (done) {
-        carrier_.doing("the end (ncclCommFinalize)");
+        control_.doing("the end (ncclCommFinalize)");
         done = communicator_->close();
     }
     return done;
@@ -296,8 +296,8 @@ int Probe::finish(const Status& status) {
     }
     (void)output_.result(result);
     if (!status && communicator_) {
-        // It may hang like what it is to end: the result is out, and the carrier's thread ends the process.
-        carrier_.end_soon(code);
+        // It may hang like what it is to end: the result is out, and the control's thread ends the process.
+        control_.end_soon(code);
         communicator_->abort();
     }
     return code;
@@ -307,8 +307,8 @@ int Probe::finish(const Status& status) {
 
 int run_probe(const Paths& paths) {
     static Output output;
-    static Carrier carrier(output); // its thread goes on until the process ends
-    static Probe probe(output, carrier);
+    static Control control(output); // its thread goes on until the process ends
+    static Probe probe(output, control);
     return probe.finish(probe.run(paths));
 }
 

@@ -1,4 +1,4 @@
-// The whole course of a probe: order, libraries, GPU, communicator, measurements, result.
+// The whole policy of a probe: order, libraries, GPU, communicator, measurements, result.
 #pragma once
 
 #include <string>

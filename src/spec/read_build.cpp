@@ -27,7 +27,7 @@ void read_dockerfile(Reader& reader, const Value& value, BuildSpec& build) {
     build.dockerfile = plain.string();
 }
 
-constexpr std::array table{
+constexpr std::array build_table{
     Key<BuildSpec>{"context", read_folder},
     Key<BuildSpec>{"dockerfile", read_dockerfile},
     Key<BuildSpec>{"target",
@@ -41,7 +41,7 @@ constexpr std::array table{
 } // namespace
 
 std::span<const Key<BuildSpec>> build_keys() {
-    return table;
+    return build_table;
 }
 
 void read_build(Reader& reader, const Value& value, ImageSpec& image) {

@@ -12,7 +12,7 @@
 namespace dockdist {
 namespace {
 
-constexpr std::string_view forms = "SOURCE:TARGET, SOURCE:TARGET:ro or {source, target, read_only}";
+constexpr std::string_view mount_forms = "SOURCE:TARGET, SOURCE:TARGET:ro or {source, target, read_only}";
 
 std::string normal(const std::string& path) {
     auto text = std::filesystem::path(path).lexically_normal().string();
@@ -66,7 +66,7 @@ bool check_target(Reader& reader, const Value& value, const std::string& target)
     return true;
 }
 
-constexpr std::array table{
+constexpr std::array mount_table{
     Key<MountSpec>{"source",
                    [](Reader& reader, const Value& value, MountSpec& mount) {
                        const auto source = reader.line(value, "a path on the hosts or a volume's name");
@@ -94,7 +94,7 @@ std::optional<MountSpec> read_short(Reader& reader, const Value& value) {
     }
     const auto parts = split(*text, ':');
     if (parts.size() < 2 || parts.size() > 3 || std::ranges::any_of(parts, &std::string::empty)) {
-        reader.error(value, fmt::format("expected {}, found {}", forms, in_quotes(*text)),
+        reader.error(value, fmt::format("expected {}, found {}", mount_forms, in_quotes(*text)),
                      parts.size() == 1 && text->starts_with('/')
                          ? fmt::format("write `{0}:{0}`", printable(*text))
                          : "");
@@ -125,7 +125,7 @@ std::optional<MountSpec> read_long(Reader& reader, const Value& value) {
 } // namespace
 
 std::span<const Key<MountSpec>> mount_keys() {
-    return table;
+    return mount_table;
 }
 
 std::optional<std::string> refuse_target(const std::string& target) {

@@ -29,7 +29,7 @@ void read_to(Reader& reader, const Value& value, SyncSpec& sync) {
     sync.target = *target;
 }
 
-constexpr std::array table{
+constexpr std::array sync_table{
     Key<SyncSpec>{"from", read_from},
     Key<SyncSpec>{"to", read_to},
     Key<SyncSpec>{"delete", [](Reader& reader, const Value& value,
@@ -69,7 +69,7 @@ void read_short(Reader& reader, const Value& value, SyncSpec& sync) {
 } // namespace
 
 std::span<const Key<SyncSpec>> sync_keys() {
-    return table;
+    return sync_table;
 }
 
 void read_sync(Reader& reader, const Value& value, ClusterDraft& draft) {

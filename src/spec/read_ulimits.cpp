@@ -11,10 +11,10 @@
 namespace dockdist {
 namespace {
 
-// Docker's names (docker/go-units ulimit.go).
-constexpr std::array<std::string_view, 15> names{"core",    "cpu",      "data",   "fsize",      "locks",
-                                                 "memlock", "msgqueue", "nice",   "nofile",     "nproc",
-                                                 "rss",     "rtprio",   "rttime", "sigpending", "stack"};
+// Docker's known_ulimits (docker/go-units ulimit.go).
+constexpr std::array<std::string_view, 15> known_ulimits{
+    "core",   "cpu",   "data", "fsize",  "locks",  "memlock",    "msgqueue", "nice",
+    "nofile", "nproc", "rss",  "rtprio", "rttime", "sigpending", "stack"};
 constexpr std::array<std::string_view, 7> in_bytes{"core",     "data", "fsize", "memlock",
                                                    "msgqueue", "rss",  "stack"};
 
@@ -63,7 +63,7 @@ void read_hard(Reader& reader, const Value& value, UlimitSpec& limit) {
     limit.hard = read_limit(reader, value).value_or(limit.hard);
 }
 
-constexpr std::array table{Key<UlimitSpec>{"soft", read_soft}, Key<UlimitSpec>{"hard", read_hard}};
+constexpr std::array ulimit_table{Key<UlimitSpec>{"soft", read_soft}, Key<UlimitSpec>{"hard", read_hard}};
 
 bool exceeds(std::int64_t soft, std::int64_t hard) {
     return hard != -1 && (soft == -1 || soft > hard);
@@ -72,11 +72,11 @@ bool exceeds(std::int64_t soft, std::int64_t hard) {
 } // namespace
 
 std::span<const Key<UlimitSpec>> ulimit_keys() {
-    return table;
+    return ulimit_table;
 }
 
 Words ulimit_names() {
-    return names;
+    return known_ulimits;
 }
 
 void read_ulimits(Reader& reader, const Value& value, ContainerSpec& container) {
@@ -85,8 +85,8 @@ void read_ulimits(Reader& reader, const Value& value, ContainerSpec& container) 
     }
     for (const auto& entry : value.node->entries) {
         const auto at = value.member(entry);
-        if (std::ranges::find(names, entry.key) == names.end()) {
-            reader.unknown(value, entry.place, entry.key, names);
+        if (std::ranges::find(known_ulimits, entry.key) == known_ulimits.end()) {
+            reader.unknown(value, entry.place, entry.key, known_ulimits);
         } else if (at.node->kind != YamlNode::Kind::map) {
             if (const auto limit = read_limit(reader, at)) {
                 container.ulimits[entry.key] = {*limit, *limit};

@@ -14,7 +14,7 @@ using wire::SyncMessage;
 using wire::TreeEntry;
 using Kind = SyncMessage::Kind;
 
-constexpr std::chrono::milliseconds progress_interval{100};
+constexpr std::chrono::milliseconds fetch_progress_interval{100};
 
 class Receiver {
 public:
@@ -88,7 +88,7 @@ private:
             return writer_->begin_file(wire::to_entry(std::move(message)));
         case Kind::data:
             fetched_.bytes += message.text.size();
-            if (step_.elapsed() - last_ >= progress_interval) {
+            if (step_.elapsed() - last_ >= fetch_progress_interval) {
                 last_ = step_.elapsed();
                 step_.progress("fetching", fetched_.bytes, std::nullopt);
             }

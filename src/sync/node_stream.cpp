@@ -1,8 +1,8 @@
 #include "sync/node_stream.hpp"
 
 #include "async/run_all.hpp"
+#include "container/exec_command.hpp"
 #include "core/text.hpp"
-#include "engine/exec_command.hpp"
 #include "wire/layout.hpp"
 
 namespace dockdist {

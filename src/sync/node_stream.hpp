@@ -1,7 +1,7 @@
 // The conversation with one node's `dockdist-init sync`: one exec, for as many trees as there are.
 #pragma once
 
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "wire/tree.hpp"
 
 #include <cstdint>

@@ -16,20 +16,20 @@ std::string counted(std::uint64_t count, std::string_view what) {
 }
 
 std::string action_line(const LocalTree& tree, const SyncAction& action) {
-    using Kind = SyncAction::Kind;
-    if (action.kind == Kind::remove) {
+    using Action = SyncAction::Kind;
+    if (action.kind == Action::remove) {
         return "remove " + printable(action.name);
     }
     const auto& entry = tree.entries[action.entry];
     const auto name = printable(entry.name);
     switch (action.kind) {
-    case Kind::send:
+    case Action::send:
         return fmt::format("send {} ({})", name, format_size(Bytes{entry.size}));
-    case Kind::make_folder:
+    case Action::make_folder:
         return "make " + name + "/";
-    case Kind::link:
+    case Action::link:
         return fmt::format("link {} → {}", name, printable(entry.target));
-    case Kind::set_mode:
+    case Action::set_mode:
         return fmt::format("mode {} {:03o}", name, entry.mode);
     default:
         return "time " + name;

@@ -1,26 +1,11 @@
 #include "wire/frame.hpp"
 
+#include "wire/little_endian.hpp"
+
 namespace dockdist::wire {
 namespace {
 
-template <class Integer>
-void put(std::string& out, Integer value) {
-    auto bits = static_cast<std::uint64_t>(value);
-    for (std::size_t i = 0; i < sizeof(Integer); ++i) {
-        out += static_cast<char>(bits & 0xFFU);
-        bits >>= 8U;
-    }
-}
-
-std::uint64_t get(const char* bytes, std::size_t size) {
-    std::uint64_t value = 0;
-    for (std::size_t i = size; i > 0; --i) {
-        value = value << 8U | static_cast<unsigned char>(bytes[i - 1]);
-    }
-    return value;
-}
-
-Error protocol_error(std::string message) {
+Error damaged_frame(std::string message) {
     return Error{
         .kind = ErrorKind::protocol,
         .message = std::move(message),
@@ -34,35 +19,36 @@ std::string encode_header(const FrameHeader& header) {
     out.reserve(frame_header_size);
     out += static_cast<char>(header.kind);
     out += static_cast<char>(header.stream);
-    put(out, static_cast<std::uint16_t>(header.time_ms >> 32));
-    put(out, static_cast<std::uint32_t>(header.rank));
-    put(out, header.length);
-    put(out, static_cast<std::uint32_t>(header.time_ms));
-    put(out, header.position);
+    put_little_endian(out, static_cast<std::uint16_t>(header.time_ms >> 32));
+    put_little_endian(out, static_cast<std::uint32_t>(header.rank));
+    put_little_endian(out, header.length);
+    put_little_endian(out, static_cast<std::uint32_t>(header.time_ms));
+    put_little_endian(out, header.position);
     return out;
 }
 
 Result<FrameHeader> parse_header(std::string_view bytes) {
     if (bytes.size() < frame_header_size) {
-        return protocol_error("a frame's header was cut short");
+        return damaged_frame("a frame's header was cut short");
     }
     const char* data = bytes.data();
     if (data[0] != 'O' && data[0] != 'C' && data[0] != 'P') {
-        return protocol_error("a frame of unknown kind " +
-                              std::to_string(static_cast<unsigned char>(data[0])));
+        return damaged_frame("a frame of unknown kind " +
+                             std::to_string(static_cast<unsigned char>(data[0])));
     }
     FrameHeader header;
     header.kind = static_cast<Frame::Kind>(data[0]);
     header.stream = static_cast<std::uint8_t>(data[1]);
-    header.rank = static_cast<std::int32_t>(static_cast<std::uint32_t>(get(data + 4, 4)));
-    header.length = static_cast<std::uint32_t>(get(data + 8, 4));
-    header.position = get(data + 16, 8);
-    header.time_ms = static_cast<std::int64_t>(get(data + 2, 2) << 32U | get(data + 12, 4));
+    header.rank = static_cast<std::int32_t>(static_cast<std::uint32_t>(get_little_endian({data + 4, 4})));
+    header.length = static_cast<std::uint32_t>(get_little_endian({data + 8, 4}));
+    header.position = get_little_endian({data + 16, 8});
+    header.time_ms = static_cast<std::int64_t>(get_little_endian({data + 2, 2}) << 32U |
+                                               get_little_endian({data + 12, 4}));
     if (header.length > max_payload) {
-        return protocol_error("a frame of " + std::to_string(header.length) + " bytes");
+        return damaged_frame("a frame of " + std::to_string(header.length) + " bytes");
     }
     if (header.stream > 2 || (header.kind != Frame::Kind::output && header.time_ms != 0)) {
-        return protocol_error("a frame whose header is not of the protocol");
+        return damaged_frame("a frame whose header is not of the protocol");
     }
     return header;
 }

@@ -16,7 +16,7 @@
 //   started      {"pid":N}; 0 where the part has no command of its own
 //   rank_failed  {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}, as soon as the first rank
 //                of this node fails
-//   silent       nothing was written here for CourseSettings::stall_ms; `speaks` takes it back
+//   silent       nothing was written here for JobPolicy::stall_ms; `speaks` takes it back
 //   reported     what the ranks here are doing stands in the log, as `report` has asked
 //   ended        JobResult: the command has ended, or was halted; the part waits for `over` or `begin`
 //   detached     the job needs no client any more
@@ -36,18 +36,19 @@
 //   {"type":"detach"}
 // stop and over may bear "first", the job's first failure, which the part keeps in its result.
 //
-// Who carries a job. Its parts report, and one decides for all of them by course/job_course.hpp: the client
-// that runs it or is attached to it; of a detached job, the keeper, which lives in the supervisor of the
-// first part. A member's supervisor dials the keeper by ssh (`dockdist-init job link JOB PART` there) and
-// then takes that stream for its client: the same events, the same orders, the same pings.
+// Who carries a job. Its parts report, and one decides for all of them by job_state/job_state_machine.hpp:
+// the client that runs it or is attached to it; of a detached job, the coordinator, which lives in the
+// supervisor of the first part. A member's supervisor dials the coordinator by ssh (`dockdist-init job link
+// JOB PART` there) and then takes that stream for its client: the same events, the same orders, the same
+// pings.
 //
-// The lease. A carrier whose stdin ends, or that sends no ping for lease_ms, starts the lease: unless another
-// one comes within lease_ms, the part is stopped. The keeper's own part has none once it is detached, and a
-// keeper that has not heard of a member for lease_ms takes it for lost.
+// The lease. A coordinator whose stdin ends, or that sends no ping for lease_ms, starts the lease: unless
+// another one comes within lease_ms, the part is stopped. The coordinator's own part has none once it is
+// detached, and a coordinator that has not heard of a member for lease_ms takes it for lost.
 //
-// A lost part is not waited for: where the course has `relaunch`, its carrier halts the others, makes their
-// starts anew without it (a spare takes its place, or ranks are numbered anew), and begins with these. A part
-// that comes back after that ends by its own lease, or is told to stop: it never rejoins.
+// A lost part is not waited for: where the policy has `relaunch`, its coordinator halts the others, makes
+// their starts anew without it (a spare takes its place, or ranks are numbered anew), and begins with these.
+// A part that comes back after that ends by its own lease, or is told to stop: it never rejoins.
 //
 // Ranks. Every launcher starts `dockdist-init rank`, with no words of its own: it runs the node's
 // rank_command, so that no launcher's or shell's quoting touches it. Its output and its true exit status go
@@ -120,30 +121,31 @@ struct NodeFacts {
 };
 
 // What whoever carries the job has to know of it.
-struct CoursePart {
+struct PartPolicy {
     std::string node{};
-    bool supports = false; // it runs until the others have ended; its own end says nothing
-    int ranks = 0;         // that must have begun there through `dockdist-init rank`
-    bool lost = false;     // the job goes on without it
+    bool hosts_remote_ranks = false; // it runs until the others have ended; its own end says nothing
+    int ranks = 0;                   // that must have begun there through `dockdist-init rank`
+    bool lost = false;               // the job goes on without it
 };
-struct CourseSettings {
-    std::vector<CoursePart> parts{}; // as the job was opened; the first that is not lost is the keeper's
+struct JobPolicy {
+    std::vector<PartPolicy> parts{}; // as the job was opened; the first that is not lost is the coordinator's
     int max_restarts = 0;            // how often the whole job is begun anew after a failure
     std::int64_t backoff_ms = 1000;  // before the first restart; doubles with each, up to 30 s
     std::int64_t grace_ms = 10000;   // between TERM and KILL
     std::int64_t stall_ms = 0;       // all parts silent for so long: the job has stalled; 0: not watched
     bool stop_stalled = false;       // that is a failure then; else it is only reported
     // Of a job that goes on without a lost node. launch/relaunch.hpp reads `relaunch`; empty: it does not.
-    std::vector<int> crew{}; // the parts that run it, by node rank; the others are lost or spare. Empty: all
-    int min_nodes = 0;       // a smaller crew is not begun with
+    std::vector<int>
+        members{};     // the parts that run it, by node rank; the others are lost or spare. Empty: all
+    int min_nodes = 0; // a smaller members is not begun with
     std::string relaunch{};
 };
-std::size_t keeper_part(const CourseSettings& course);
-std::vector<std::string> lost_nodes(const CourseSettings& course);
+std::size_t coordinator_part(const JobPolicy& policy);
+std::vector<std::string> lost_nodes(const JobPolicy& policy);
 
 struct JobStart {
-    CourseSettings course{};
-    int part = 0; // which of course.parts this one is
+    JobPolicy policy{};
+    int part = 0; // which of policy.parts this one is
     // After its command has ended the part waits for orders; else it exits by itself. For jobs of more than
     // one part, or with restarts.
     bool stays = false;
@@ -181,7 +183,7 @@ struct JobResult {
                                          // "" when it ended by itself
     std::vector<RankFailure> failures{}; // in the order in which the ranks ended
     int attempt = 0;                     // the last one, from 0
-    std::string first_node{};            // where the job's first failure was, as its carrier holds it;
+    std::string first_node{};            // where the job's first failure was, as its coordinator holds it;
     RankFailure first{};                 // empty: it told of none
     std::vector<std::string> left_out{}; // nodes that the job has lost, and gone on without
 };
@@ -193,7 +195,7 @@ struct JobSummary {
     std::int64_t duration_ms = 0;    // to its end, or so far; 0: not known, its supervisor was killed
     std::vector<std::string> argv{}; // what people ran: the rank_command where there is one
     JobResult result{};              // when it has ended
-    CourseSettings course{};
+    JobPolicy policy{};
     bool detached = false;
     std::int64_t lease_ms = 0;
 };
@@ -202,7 +204,7 @@ struct JobSummary {
 bool is_job_id(std::string_view text);
 
 void to_json(nlohmann::json& json, const JobOpening& opening);
-void to_json(nlohmann::json& json, const CourseSettings& course);
+void to_json(nlohmann::json& json, const JobPolicy& policy);
 void to_json(nlohmann::json& json, const JobStart& start);
 void to_json(nlohmann::json& json, const NodeFacts& facts);
 void to_json(nlohmann::json& json, const RankFailure& failure);
@@ -238,7 +240,7 @@ struct JobEvent {
 Result<JobEvent> parse_job_event(std::string_view payload);
 std::string job_event(const JobEvent& event);
 
-// A line from the client, or from the keeper.
+// A line from the client, or from the coordinator.
 struct JobCommand {
     enum class Type { ping, stop, halt, begin, report, over, detach };
     Type type = Type::ping;

@@ -48,58 +48,59 @@ json first_object(const std::string& node, const RankFailure& first) {
     return {{"node", node}, {"failure", first}};
 }
 
-void read_course(ObjectReader& reader, CourseSettings& course) {
-    read_object(reader, "course", [&](ObjectReader& object) {
+void read_policy(ObjectReader& reader, JobPolicy& policy) {
+    read_object(reader, "policy", [&](ObjectReader& object) {
         read_objects(object, "parts", [&](ObjectReader& part) {
-            auto& read = course.parts.emplace_back();
+            auto& read = policy.parts.emplace_back();
             part.read("node", read.node);
-            part.read("supports", read.supports);
+            part.read("hosts_remote_ranks", read.hosts_remote_ranks);
             part.read("ranks", read.ranks);
             part.read("lost", read.lost);
         });
-        object.read("max_restarts", course.max_restarts);
-        object.read("backoff_ms", course.backoff_ms);
-        object.read("grace_ms", course.grace_ms);
-        object.read("stall_ms", course.stall_ms);
-        object.read("stop_stalled", course.stop_stalled);
-        if (const auto* crew = object.array("crew")) {
-            for (const auto& part : *crew) {
-                if (!part.is_number_integer() || part < 0 || part >= course.parts.size()) {
-                    return object.fail("\"crew\" names a part that there is not");
+        object.read("max_restarts", policy.max_restarts);
+        object.read("backoff_ms", policy.backoff_ms);
+        object.read("grace_ms", policy.grace_ms);
+        object.read("stall_ms", policy.stall_ms);
+        object.read("stop_stalled", policy.stop_stalled);
+        if (const auto* members = object.array("members")) {
+            for (const auto& part : *members) {
+                if (!part.is_number_integer() || part < 0 || part >= policy.parts.size()) {
+                    return object.fail("\"members\" names a part that there is not");
                 }
-                course.crew.push_back(part.get<int>());
+                policy.members.push_back(part.get<int>());
             }
         }
-        object.read("min_nodes", course.min_nodes);
-        object.read_bytes("relaunch", course.relaunch);
+        object.read("min_nodes", policy.min_nodes);
+        object.read_bytes("relaunch", policy.relaunch);
     });
 }
 
-void to_json(json& out, const CourseSettings& course) {
-    out = json{{"parts", json::array()},          {"max_restarts", course.max_restarts},
-               {"backoff_ms", course.backoff_ms}, {"grace_ms", course.grace_ms},
-               {"stall_ms", course.stall_ms},     {"stop_stalled", course.stop_stalled}};
-    for (const auto& part : course.parts) {
-        out["parts"].push_back({{"node", part.node}, {"supports", part.supports}, {"ranks", part.ranks}});
+void to_json(json& out, const JobPolicy& policy) {
+    out = json{{"parts", json::array()},          {"max_restarts", policy.max_restarts},
+               {"backoff_ms", policy.backoff_ms}, {"grace_ms", policy.grace_ms},
+               {"stall_ms", policy.stall_ms},     {"stop_stalled", policy.stop_stalled}};
+    for (const auto& part : policy.parts) {
+        out["parts"].push_back(
+            {{"node", part.node}, {"hosts_remote_ranks", part.hosts_remote_ranks}, {"ranks", part.ranks}});
         if (part.lost) {
             out["parts"].back()["lost"] = true;
         }
     }
-    if (!course.relaunch.empty()) {
-        out["crew"] = course.crew;
-        out["min_nodes"] = course.min_nodes;
-        out["relaunch"] = bytes_to_json(course.relaunch);
+    if (!policy.relaunch.empty()) {
+        out["members"] = policy.members;
+        out["min_nodes"] = policy.min_nodes;
+        out["relaunch"] = bytes_to_json(policy.relaunch);
     }
 }
 
-std::size_t keeper_part(const CourseSettings& course) {
-    const auto found = std::ranges::find(course.parts, false, &CoursePart::lost);
-    return found == course.parts.end() ? 0 : static_cast<std::size_t>(found - course.parts.begin());
+std::size_t coordinator_part(const JobPolicy& policy) {
+    const auto found = std::ranges::find(policy.parts, false, &PartPolicy::lost);
+    return found == policy.parts.end() ? 0 : static_cast<std::size_t>(found - policy.parts.begin());
 }
 
-std::vector<std::string> lost_nodes(const CourseSettings& course) {
+std::vector<std::string> lost_nodes(const JobPolicy& policy) {
     std::vector<std::string> nodes;
-    for (const auto& part : course.parts) {
+    for (const auto& part : policy.parts) {
         if (part.lost) {
             nodes.push_back(part.node);
         }
@@ -135,7 +136,7 @@ void to_json(json& out, const JobSummary& summary) {
                {"duration_ms", summary.duration_ms},
                {"argv", bytes_array(summary.argv)},
                {"result", summary.result},
-               {"course", summary.course},
+               {"policy", summary.policy},
                {"detached", summary.detached},
                {"lease_ms", summary.lease_ms}};
 }
@@ -154,7 +155,7 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
     reader.read("duration_ms", summary.duration_ms);
     reader.read_bytes("argv", summary.argv);
     read_object(reader, "result", [&](ObjectReader& result) { read_result(result, summary.result); });
-    read_course(reader, summary.course);
+    read_policy(reader, summary.policy);
     reader.read("detached", summary.detached);
     reader.read("lease_ms", summary.lease_ms);
     if (reader.failed()) {

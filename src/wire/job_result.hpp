@@ -51,7 +51,7 @@ void read_object(ObjectReader& reader, const char* key, Read read) {
 void read_failure(ObjectReader& reader, RankFailure& failure);
 void read_result(ObjectReader& reader, JobResult& result);
 void read_start(ObjectReader& reader, JobStart& start); // and checks it
-void read_course(ObjectReader& reader, CourseSettings& course);
+void read_policy(ObjectReader& reader, JobPolicy& policy);
 // {"first":{"node":…,"failure":…}}, of results and of orders.
 void read_first(ObjectReader& reader, std::string& node, RankFailure& first);
 nlohmann::json first_object(const std::string& node, const RankFailure& first);

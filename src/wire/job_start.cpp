@@ -29,11 +29,11 @@ void check_start(const JobStart& start, ObjectReader& reader) {
             reader.fail("\"files\": a path is not absolute");
         }
     }
-    const auto& course = start.course;
-    if (start.part < 0 || (start.part != 0 && static_cast<std::size_t>(start.part) >= course.parts.size()) ||
-        course.max_restarts < 0 || course.min_nodes < 0 || course.backoff_ms < 0 || course.grace_ms < 0 ||
-        course.stall_ms < 0) {
-        reader.fail("\"part\" is none of \"course\", or a number there is negative");
+    const auto& policy = start.policy;
+    if (start.part < 0 || (start.part != 0 && static_cast<std::size_t>(start.part) >= policy.parts.size()) ||
+        policy.max_restarts < 0 || policy.min_nodes < 0 || policy.backoff_ms < 0 || policy.grace_ms < 0 ||
+        policy.stall_ms < 0) {
+        reader.fail("\"part\" is none of \"policy\", or a number there is negative");
     }
     if (start.local_rank_at > static_cast<int>(start.rank_command.size())) {
         reader.fail("\"local_rank_at\" is behind the last word of \"rank_command\"");
@@ -60,7 +60,7 @@ bool are_variables(const std::map<std::string, std::string>& env) {
 }
 
 void to_json(json& out, const JobStart& start) {
-    out = json{{"course", start.course},
+    out = json{{"policy", start.policy},
                {"part", start.part},
                {"stays", start.stays},
                {"argv", bytes_array(start.argv)},
@@ -73,7 +73,7 @@ void to_json(json& out, const JobStart& start) {
 
 void read_start(ObjectReader& reader, JobStart& start) {
     reader.require("argv");
-    read_course(reader, start.course);
+    read_policy(reader, start.policy);
     reader.read("part", start.part);
     reader.read("stays", start.stays);
     reader.read_bytes("argv", start.argv);

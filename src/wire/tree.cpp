@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "wire/json_reader.hpp"
+#include "wire/little_endian.hpp"
 
 #include <algorithm>
 
@@ -13,36 +14,19 @@ constexpr std::size_t longest_component = 255;
 constexpr std::string_view kinds = "OLHRMTWQUSG.DKFBEoehswp!";
 constexpr std::string_view types{"\0fdlo", 5};
 
-template <class Integer>
-void put(std::string& out, Integer value) {
-    auto bits = static_cast<std::uint64_t>(value);
-    for (std::size_t i = 0; i < sizeof(Integer); ++i) {
-        out += static_cast<char>(bits & 0xFFU);
-        bits >>= 8U;
-    }
-}
-
-std::uint64_t get(std::string_view bytes) {
-    std::uint64_t value = 0;
-    for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte) {
-        value = value << 8U | static_cast<unsigned char>(*byte);
-    }
-    return value;
-}
-
 void append(std::string& out, const SyncMessage& head, std::string_view text) {
-    put(out, static_cast<std::uint32_t>(sync_header - 4 + head.name.size() + text.size()));
+    put_little_endian(out, static_cast<std::uint32_t>(sync_header - 4 + head.name.size() + text.size()));
     out += static_cast<char>(head.kind);
     out += static_cast<char>(head.type);
-    put(out, head.mode);
-    put(out, head.size);
-    put(out, head.time_ns);
-    put(out, static_cast<std::uint16_t>(head.name.size()));
+    put_little_endian(out, head.mode);
+    put_little_endian(out, head.size);
+    put_little_endian(out, head.time_ns);
+    put_little_endian(out, static_cast<std::uint16_t>(head.name.size()));
     out += head.name;
     out += text;
 }
 
-Error protocol_error(std::string message) {
+Error damaged_tree_message(std::string message) {
     return {.kind = ErrorKind::protocol,
             .message = std::move(message),
             .hint = "the stream was damaged, or something else than dockdist wrote to it"};
@@ -123,31 +107,32 @@ Result<std::optional<SyncMessage>> SyncDecoder::next() {
     if (rest.size() < 4) {
         return std::optional<SyncMessage>{};
     }
-    const auto length = get(rest.substr(0, 4));
+    const auto length = get_little_endian(rest.substr(0, 4));
     if (length < sync_header - 4 || length > max_sync_message) {
-        return protocol_error("a message of " + std::to_string(length) + " bytes");
+        return damaged_tree_message("a message of " + std::to_string(length) + " bytes");
     }
     if (rest.size() < 4 + length) {
         return std::optional<SyncMessage>{};
     }
     const auto data = rest.substr(4, length);
-    const auto name_length = get(data.substr(22, 2));
+    const auto name_length = get_little_endian(data.substr(22, 2));
     if (kinds.find(data[0]) == std::string_view::npos || types.find(data[1]) == std::string_view::npos ||
         sync_header - 4 + name_length > length) {
-        return protocol_error("a message that is not of the protocol");
+        return damaged_tree_message("a message that is not of the protocol");
     }
     SyncMessage message{.kind = static_cast<SyncMessage::Kind>(data[0]),
                         .type = static_cast<TreeEntry::Type>(data[1]),
-                        .mode = static_cast<std::uint32_t>(get(data.substr(2, 4))),
-                        .size = get(data.substr(6, 8)),
-                        .time_ns = static_cast<std::int64_t>(get(data.substr(14, 8))),
+                        .mode = static_cast<std::uint32_t>(get_little_endian(data.substr(2, 4))),
+                        .size = get_little_endian(data.substr(6, 8)),
+                        .time_ns = static_cast<std::int64_t>(get_little_endian(data.substr(14, 8))),
                         .name = std::string(data.substr(24, name_length))};
     message.text = data.substr(24 + name_length);
     if (!message.name.empty() && !is_tree_name(message.name)) {
-        return protocol_error("`" + printable(message.name.substr(0, 200)) + "` leads out of its folder");
+        return damaged_tree_message("`" + printable(message.name.substr(0, 200)) +
+                                    "` leads out of its folder");
     }
     if (message.mode > 0777) {
-        return protocol_error("a mode beyond the permission bits");
+        return damaged_tree_message("a mode beyond the permission bits");
     }
     unread_.take(4 + length);
     return std::optional<SyncMessage>(std::move(message));

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "async/async_event.hpp"
-#include "engine/container_engine.hpp"
+#include "container/container_engine.hpp"
 #include "fakes/run_task.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

@@ -1,5 +1,5 @@
 // Prints the page of a made-up report, for the browser: page_tool deep|single|wide.
-#include "check/report_page.hpp"
+#include "check/report/report_page.hpp"
 #include "fakes/check_report.hpp"
 
 #include <cstdio>

@@ -12,7 +12,7 @@ import yaml
 
 from harness.lab import ROOT
 
-SPEC_TOOL = os.environ.get("DOCKDIST_SPEC_TOOL", str(ROOT / "build/tests/unit/spec/schema/spec_tool"))
+SPEC_TOOL = os.environ.get("DOCKDIST_SPEC_TOOL", str(ROOT / "build/tests/schema/spec_tool"))
 
 # Where a section of the parser stands in the schema.
 DEFINITIONS = {

@@ -78,9 +78,9 @@ std::optional<int> exit_code_in(const std::string& message) {
 }
 
 // The messages of one build: what step it is at, and what it has come to.
-class BuildCourse {
+class BuildTracker {
 public:
-    explicit BuildCourse(std::string what) : what_(std::move(what)) {}
+    explicit BuildTracker(std::string what) : what_(std::move(what)) {}
 
     void take(const BuildMessage& message) {
         if (!message.image_id.empty()) {
@@ -182,7 +182,7 @@ Error refused(const std::string& what, Error error) {
     }
     const auto message =
         error.message.starts_with(what + ": ") ? error.message.substr(what.size() + 2) : error.message;
-    auto judged = BuildCourse(what).failure(message, std::nullopt);
+    auto judged = BuildTracker(what).failure(message, std::nullopt);
     if (judged.kind == ErrorKind::config) {
         judged.where = error.where;
         return judged;
@@ -206,7 +206,7 @@ Task<Result<std::string>> run_build(Session session, BuildConfig config, std::sp
         co_return refused(what, stream.error());
     }
     LineStream messages(std::move(*stream));
-    BuildCourse course(what);
+    BuildTracker tracker(what);
     while (true) {
         const auto line = co_await messages.next();
         if (!line) {
@@ -224,19 +224,19 @@ Task<Result<std::string>> run_build(Session session, BuildConfig config, std::sp
             co_return error;
         }
         if (!message->error.empty()) {
-            co_return session->located(course.failure(message->error, message->exit_code));
+            co_return session->located(tracker.failure(message->error, message->exit_code));
         }
-        course.take(*message);
+        tracker.take(*message);
         if (message->output != BuildOutput{}) {
             tell(message->output);
         } else {
             ++*heard;
         }
     }
-    if (!course.image_id().empty()) {
-        co_return course.image_id();
+    if (!tracker.image_id().empty()) {
+        co_return tracker.image_id();
     }
-    if (!course.said_built()) {
+    if (!tracker.said_built()) {
         co_return session->located({ErrorKind::protocol, "", what + ": it ended without an image",
                                     "the engine may have been restarted: run the command again"});
     }

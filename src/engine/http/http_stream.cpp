@@ -13,7 +13,7 @@
 namespace dockdist {
 namespace {
 
-constexpr std::size_t piece = 64 * 1024;
+constexpr std::size_t largest_read = 64 * 1024;
 
 } // namespace
 
@@ -125,7 +125,7 @@ Task<Status> HttpStream::read_answer() {
 }
 
 Task<Status> HttpStream::read_header() {
-    std::vector<char> buffer(piece);
+    std::vector<char> buffer(largest_read);
     while (!parser_.header_done()) {
         const auto count = co_await stream_->read_some(buffer);
         if (!count) {
@@ -153,7 +153,7 @@ Task<Status> HttpStream::read_header() {
 Task<Result<std::string>> HttpStream::read() {
     std::string bytes = std::exchange(ready_, {});
     while (bytes.empty() && !ended_) {
-        bytes.resize(piece);
+        bytes.resize(largest_read);
         const auto count = co_await stream_->read_some(bytes);
         if (!count) {
             co_return count.error();

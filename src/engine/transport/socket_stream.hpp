@@ -1,14 +1,13 @@
 // ByteStream on a plain Asio socket.
 #pragma once
 
-#include "async/children.hpp"
+#include "async/throw_if_cancelled.hpp"
 #include "engine/transport/byte_stream.hpp"
 #include "engine/transport/connect_error.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
@@ -17,16 +16,6 @@
 #include <utility>
 
 namespace dockdist {
-
-// Throws when `error` is the cancellation of this coroutine; an abort by close() stays an error.
-inline Task<void> throw_if_cancelled(boost::system::error_code error) {
-    if (error == boost::asio::error::operation_aborted) {
-        const auto state = co_await boost::asio::this_coro::cancellation_state;
-        if (state.cancelled() != boost::asio::cancellation_type::none) {
-            detail::throw_cancelled();
-        }
-    }
-}
 
 // Programs that we start (ssh, credential helpers) must not inherit engine connections; Asio leaves that
 // open.

@@ -125,7 +125,7 @@ std::string open_hub() {
     return own.address + ":" + std::to_string(ntohs(at.sin_port));
 }
 
-Meeting::Meeting(const std::string& place, int rank, int ranks)
+PeerWait::PeerWait(const std::string& place, int rank, int ranks)
     : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), rank_(rank), ranks_(ranks), own_(piece),
       pieces_(static_cast<std::size_t>(ranks), std::vector<unsigned char>(piece)) {
     const auto colon = place.find(':');
@@ -141,11 +141,11 @@ Meeting::Meeting(const std::string& place, int rank, int ranks)
     }
 }
 
-Meeting::~Meeting() {
+PeerWait::~PeerWait() {
     close(socket_);
 }
 
-bool Meeting::transfer(unsigned char* data, std::size_t bytes, bool out) {
+bool PeerWait::transfer(unsigned char* data, std::size_t bytes, bool out) {
     while (bytes != 0 && !aborted_) {
         pollfd ready{.fd = socket_, .events = static_cast<short>(out ? POLLOUT : POLLIN), .revents = 0};
         if (poll(&ready, 1, 20) == 0) {
@@ -164,7 +164,7 @@ bool Meeting::transfer(unsigned char* data, std::size_t bytes, bool out) {
     return !aborted_;
 }
 
-Ended Meeting::wait(std::size_t shown) {
+Ended PeerWait::wait(std::size_t shown) {
     const auto ended = [this] { return aborted_ ? Ended::aborted : Ended::peer_died; };
     std::uint64_t length = shown;
     if (!transfer(reinterpret_cast<unsigned char*>(&length), sizeof length, true) ||

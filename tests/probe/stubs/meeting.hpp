@@ -23,12 +23,12 @@ std::string open_hub();
 
 enum class Ended { no, peer_died, aborted };
 
-class Meeting {
+class PeerWait {
 public:
-    Meeting(const std::string& place, int rank, int ranks);
-    ~Meeting();
-    Meeting(const Meeting&) = delete;
-    Meeting& operator=(const Meeting&) = delete;
+    PeerWait(const std::string& place, int rank, int ranks);
+    ~PeerWait();
+    PeerWait(const PeerWait&) = delete;
+    PeerWait& operator=(const PeerWait&) = delete;
 
     // Until all ranks are here; then of() holds what each has shown: the first bytes of its own(). A rank
     // that died is an end, and so is abort().

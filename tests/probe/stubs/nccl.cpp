@@ -31,7 +31,7 @@ namespace {
 using stub::add;
 using stub::Ended;
 using stub::fault_in;
-using stub::Meeting;
+using stub::PeerWait;
 using stub::piece;
 using stub::size_of;
 using stub::spoil;
@@ -41,7 +41,7 @@ struct UniqueId {
 };
 
 struct Comm {
-    std::unique_ptr<Meeting> meeting{};
+    std::unique_ptr<PeerWait> meeting{};
     std::atomic<int> state = 0; // ncclResult_t
 };
 
@@ -160,7 +160,7 @@ void say(int rank, int ranks) {
     std::fclose(file);
 }
 
-int meet_all(Comm* comm, int ranks, const UniqueId& id, int rank) {
+int wait_for_all_peers(Comm* comm, int ranks, const UniqueId& id, int rank) {
     const auto fault = fault_in("init");
     while (fault.what == "hang") {
         pause();
@@ -168,7 +168,7 @@ int meet_all(Comm* comm, int ranks, const UniqueId& id, int rank) {
     if (fault.what == "fail") {
         return 2; // ncclSystemError
     }
-    comm->meeting = std::make_unique<Meeting>(id.bytes, rank, ranks);
+    comm->meeting = std::make_unique<PeerWait>(id.bytes, rank, ranks);
     say(rank, ranks);
     return comm->meeting->wait() == Ended::no ? 0 : 3;
 }
@@ -236,7 +236,7 @@ int ncclGetUniqueId(UniqueId* id) {
 
 int ncclCommInitRank(Comm** comm, int ranks, UniqueId id, int rank) {
     *comm = new Comm;
-    return meet_all(*comm, ranks, id, rank);
+    return wait_for_all_peers(*comm, ranks, id, rank);
 }
 
 int ncclCommDestroy(Comm* comm) {
@@ -265,7 +265,7 @@ int ncclCommInitRankConfig(Comm** comm, int ranks, UniqueId id, int rank, const 
     }
     auto* made = new Comm;
     made->state = 7; // ncclInProgress
-    std::thread([=] { made->state = meet_all(made, ranks, id, rank); }).detach();
+    std::thread([=] { made->state = wait_for_all_peers(made, ranks, id, rank); }).detach();
     *comm = made;
     return 7;
 }

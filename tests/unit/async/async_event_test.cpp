@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace async_event_test {
+
 using namespace dockdist;
 
 namespace {
@@ -54,3 +56,5 @@ TEST_CASE("a waiter for an event can be cancelled") {
     waiting.wait();
     CHECK(waiting.ended_by_cancellation());
 }
+
+} // namespace async_event_test

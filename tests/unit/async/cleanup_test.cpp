@@ -7,6 +7,8 @@
 
 #include <stdexcept>
 
+namespace cleanup_test {
+
 using namespace dockdist;
 
 namespace {
@@ -120,3 +122,5 @@ TEST_CASE("uncancellable() lets a cancelled coroutine await its clean-up") {
     CHECK(cleaned == 1);
     CHECK(running.ended_by_cancellation());
 }
+
+} // namespace cleanup_test

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace limiter_test {
+
 using namespace dockdist;
 
 namespace {
@@ -69,3 +71,5 @@ TEST_CASE("a place that is given to a waiter in the moment of its cancellation i
     c.wait();
     CHECK(log.back() == "c");
 }
+
+} // namespace limiter_test

@@ -6,6 +6,8 @@
 
 #include <csignal>
 
+namespace recurring_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -85,3 +87,5 @@ TEST_CASE("a watch tells each signal") {
     CHECK(runs_out_of_work(io));
     CHECK(seen == 2);
 }
+
+} // namespace recurring_test

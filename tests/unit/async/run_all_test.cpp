@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 
+namespace run_all_test {
+
 using namespace dockdist;
 
 namespace {
@@ -120,3 +122,5 @@ TEST_CASE("run_all may be destroyed with its io_context in the middle") {
     io.reset();
     CHECK(order.empty());
 }
+
+} // namespace run_all_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace shared_run_test {
+
 using namespace dockdist;
 
 namespace {
@@ -64,3 +66,5 @@ TEST_CASE_FIXTURE(Work, "a waiter that is cancelled leaves the work to the other
     CHECK(second.ended_by_cancellation());
     CHECK(first.value() == 1);
 }
+
+} // namespace shared_run_test

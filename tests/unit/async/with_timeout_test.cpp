@@ -9,6 +9,8 @@
 
 #include <stdexcept>
 
+namespace with_timeout_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 
@@ -92,3 +94,5 @@ TEST_CASE("cancelling the caller is not a timeout") {
     CHECK(running.ended_by_cancellation());
     CHECK(ended);
 }
+
+} // namespace with_timeout_test

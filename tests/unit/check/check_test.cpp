@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <regex>
 
+namespace check_test {
+
 using namespace dockdist;
 using nlohmann::json;
 
@@ -254,3 +256,5 @@ TEST_CASE("a host that is not reached, and a node that is not up") {
     CHECK(gone->subject == "node-1");
     CHECK(gone->hint == "run `dockdist up`");
 }
+
+} // namespace check_test

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+namespace collective_rows_test {
+
 using namespace dockdist;
 using nlohmann::json;
 using State = CheckRow::State;
@@ -72,24 +74,24 @@ TEST_CASE("a figure is the mean of the ranks' times") {
     auto made = world({0, 1}, 1, 10);
     made.ranks[0].measurements = {measurement(4'000'000, 300)};
     made.ranks[1].measurements = {measurement(4'000'000, 500)};
-    const auto figures = figures_of(made);
-    REQUIRE(figures.size() == 1);
-    CHECK(figures[0].time_us == doctest::Approx(400));
-    CHECK(figures[0].algorithm_bandwidth == doctest::Approx(10));
-    CHECK(figures[0].bus_bandwidth == doctest::Approx(10)); // of two ranks
-    CHECK(figures[0].ranks == 2);
+    const auto measurements = measurements_of(made);
+    REQUIRE(measurements.size() == 1);
+    CHECK(measurements[0].time_us == doctest::Approx(400));
+    CHECK(measurements[0].algorithm_bandwidth == doctest::Approx(10));
+    CHECK(measurements[0].bus_bandwidth == doctest::Approx(10)); // of two ranks
+    CHECK(measurements[0].ranks == 2);
 }
 
 TEST_CASE("only what all ranks have measured is a figure, whatever they say") {
     auto made = world({0, 1}, 1, 10);
     made.ranks[1].measurements.clear();
-    CHECK(figures_of(made).empty());
+    CHECK(measurements_of(made).empty());
     made.ranks[1].measurements = {json(7)};
     made.ranks[0].measurements = {json{{"operation", 3}, {"bytes", -5}, {"time_us", "x"}}};
-    const auto figures = figures_of(made);
-    REQUIRE(figures.size() == 1);
-    CHECK(figures[0].bytes == 0);
-    CHECK(figures[0].bus_bandwidth == 0);
+    const auto measurements = measurements_of(made);
+    REQUIRE(measurements.size() == 1);
+    CHECK(measurements[0].bytes == 0);
+    CHECK(measurements[0].bus_bandwidth == 0);
 }
 
 TEST_CASE("eight known GPUs are graded, and one is a copy") {
@@ -285,3 +287,5 @@ TEST_CASE("stages: each alone, disjoint pairs, all") {
     CHECK(all_stage({0, 2}).order["operations"].size() == 6);
     CHECK(all_stage({0, 2}).order["sizes"].back() == std::uint64_t{8} << 30U);
 }
+
+} // namespace collective_rows_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace compare_test {
+
 using namespace dockdist;
 
 TEST_CASE("what most have is common, and the others are the odd ones; on a tie the first is right") {
@@ -49,3 +51,5 @@ TEST_CASE("equal rows become one, whose subject says whether it is all") {
               .subject == "all nodes");
     CHECK(merge_rows({row(CheckLayer::host, "a", "w")}, {"a"}, {"a"})[0].subject == "a"); // one is not "all"
 }
+
+} // namespace compare_test

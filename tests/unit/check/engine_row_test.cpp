@@ -5,6 +5,8 @@
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
+namespace engine_row_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 
@@ -90,3 +92,5 @@ TEST_CASE("engines with known holes are one row; new ones and Podman are none") 
     CHECK(judge_security({engine("a", "dev")}).empty());
     CHECK(judge_security({}).empty());
 }
+
+} // namespace engine_row_test

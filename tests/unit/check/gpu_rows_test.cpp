@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace gpu_rows_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 using State = CheckRow::State;
@@ -147,3 +149,5 @@ TEST_CASE("how an engine gives GPUs: NVIDIA's runtime, its hook alone, CDI") {
           "CDI: 2 names of GPUs");
     CHECK(judge_toolkit(host, {}).text == "CDI");
 }
+
+} // namespace gpu_rows_test

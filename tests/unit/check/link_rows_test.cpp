@@ -5,6 +5,8 @@
 
 #include <functional>
 
+namespace link_rows_test {
+
 using namespace dockdist;
 using nlohmann::json;
 using State = CheckRow::State;
@@ -19,41 +21,41 @@ std::vector<NodeName> some_nodes(std::size_t count) {
     return nodes;
 }
 
-std::vector<WayAnswer> all_ways(std::size_t nodes,
-                                const std::function<std::string(std::size_t, std::size_t)>& outcome) {
-    std::vector<WayAnswer> ways;
+std::vector<PathAnswer> all_ways(std::size_t nodes,
+                                 const std::function<std::string(std::size_t, std::size_t)>& outcome) {
+    std::vector<PathAnswer> paths;
     for (std::size_t from = 0; from < nodes; ++from) {
         for (std::size_t to = 0; to < nodes; ++to) {
             if (from != to) {
-                auto& way =
-                    ways.emplace_back(WayAnswer{.from = from, .to = to, .outcome = outcome(from, to)});
-                if (way.outcome == "open") {
-                    way.latency_us = 80;
+                auto& path =
+                    paths.emplace_back(PathAnswer{.from = from, .to = to, .outcome = outcome(from, to)});
+                if (path.outcome == "open") {
+                    path.latency_us = 80;
                 }
             }
         }
     }
-    return ways;
+    return paths;
 }
 
-std::vector<WayBandwidth> all_bandwidths(std::size_t nodes,
-                                         const std::function<double(std::size_t, std::size_t)>& bandwidth) {
-    std::vector<WayBandwidth> ways;
+std::vector<PathBandwidth> all_bandwidths(std::size_t nodes,
+                                          const std::function<double(std::size_t, std::size_t)>& bandwidth) {
+    std::vector<PathBandwidth> paths;
     for (std::size_t from = 0; from < nodes; ++from) {
         for (std::size_t to = 0; to < nodes; ++to) {
             if (from != to) {
-                ways.push_back(
+                paths.push_back(
                     {.from = from, .to = to, .bytes_per_second = bandwidth(from, to), .segments = 1000});
             }
         }
     }
-    return ways;
+    return paths;
 }
 
 } // namespace
 
 TEST_CASE("ways that are open are one row, and the latency another") {
-    const auto rows = judge_ways(some_nodes(3), all_ways(3, [](auto, auto) { return "open"; }));
+    const auto rows = judge_paths(some_nodes(3), all_ways(3, [](auto, auto) { return "open"; }));
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].text == "rendezvous ports open both ways, large packets pass");
     CHECK(rows[1].text == "round trip 80 µs (median), slowest 80 µs from node-0 → node-1");
@@ -61,9 +63,9 @@ TEST_CASE("ways that are open are one row, and the latency another") {
 }
 
 TEST_CASE("a way that is cut is named from and to") {
-    const auto rows =
-        judge_ways(some_nodes(3),
-                   all_ways(3, [](auto from, auto to) { return from == 0 && to == 2 ? "dropped" : "open"; }));
+    const auto rows = judge_paths(some_nodes(3), all_ways(3, [](auto from, auto to) {
+                                      return from == 0 && to == 2 ? "dropped" : "open";
+                                  }));
     REQUIRE(rows.size() == 2); // no row says that all is well
     CHECK(rows[0].state == State::fail);
     CHECK(rows[0].subject == "node-0 → node-2");
@@ -73,17 +75,17 @@ TEST_CASE("a way that is cut is named from and to") {
 
 TEST_CASE("a node that none reaches, or that reaches none, is one row") {
     auto rows =
-        judge_ways(some_nodes(4), all_ways(4, [](auto, auto to) { return to == 3 ? "refused" : "open"; }));
+        judge_paths(some_nodes(4), all_ways(4, [](auto, auto to) { return to == 3 ? "refused" : "open"; }));
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].subject == "all others → node-3");
     CHECK(rows[0].text == "connections to a rendezvous port are refused");
-    rows = judge_ways(some_nodes(4),
-                      all_ways(4, [](auto from, auto) { return from == 1 ? "unreachable" : "open"; }));
+    rows = judge_paths(some_nodes(4),
+                       all_ways(4, [](auto from, auto) { return from == 1 ? "unreachable" : "open"; }));
     CHECK(rows[0].subject == "node-1 → all others");
 }
 
 TEST_CASE("large packets that are lost are no closed port") {
-    const auto rows = judge_ways(
+    const auto rows = judge_paths(
         some_nodes(2), all_ways(2, [](auto from, auto) { return from == 0 ? "large_lost" : "open"; }));
     REQUIRE(rows.size() == 3);
     CHECK(rows[0].check == "ports");
@@ -94,9 +96,9 @@ TEST_CASE("large packets that are lost are no closed port") {
 }
 
 TEST_CASE("a way that is far slower than the others is a warning") {
-    auto ways = all_ways(3, [](auto, auto) { return "open"; });
-    ways.back().latency_us = 40'000;
-    const auto rows = judge_ways(some_nodes(3), ways);
+    auto paths = all_ways(3, [](auto, auto) { return "open"; });
+    paths.back().latency_us = 40'000;
+    const auto rows = judge_paths(some_nodes(3), paths);
     CHECK(rows.back().state == State::warn);
     CHECK(rows.back().text == "round trip 80 µs (median), slowest 40.0 ms from node-2 → node-1");
 }
@@ -105,15 +107,15 @@ TEST_CASE("answers of any shape are read as far as they go") {
     const auto nodes = some_nodes(2);
     for (const auto* text : {"{}", R"({"links":3})", R"({"links":[1,null,{}]})", R"({"links":[{"node":7}]})",
                              R"({"links":[{"node":"node-9","outcome":"open"}]})"}) {
-        CHECK(read_ways(json::parse(text), 0, nodes).empty());
+        CHECK(read_paths(json::parse(text), 0, nodes).empty());
     }
-    const auto ways = read_ways(
+    const auto paths = read_paths(
         json::parse(R"({"links":[{"node":"node-1","outcome":"re\u001b[2Jfused","latency_us":"1"}]})"), 0,
         nodes);
-    REQUIRE(ways.size() == 1);
-    CHECK(ways[0].to == 1);
-    CHECK(ways[0].outcome.find('\x1b') == std::string::npos);
-    CHECK_FALSE(ways[0].latency_us);
+    REQUIRE(paths.size() == 1);
+    CHECK(paths[0].to == 1);
+    CHECK(paths[0].outcome.find('\x1b') == std::string::npos);
+    CHECK_FALSE(paths[0].latency_us);
 }
 
 TEST_CASE("bandwidths that are alike are one row") {
@@ -125,25 +127,25 @@ TEST_CASE("bandwidths that are alike are one row") {
 }
 
 TEST_CASE("a slow node is named, with what it sends and receives") {
-    const auto ways = all_bandwidths(4, [](auto from, auto) { return from == 2 ? 12e6 : 1.2e9; });
-    const auto rows = judge_bandwidths(some_nodes(4), ways);
+    const auto paths = all_bandwidths(4, [](auto from, auto) { return from == 2 ? 12e6 : 1.2e9; });
+    const auto rows = judge_bandwidths(some_nodes(4), paths);
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].state == State::fail);
     CHECK(rows[0].subject == "node-2");
     CHECK(rows[0].text ==
           "sends 96.0 Mbit/s, receives 9.60 Gbit/s, with every other node; the others reach 9.60 Gbit/s");
-    const auto slow = slow_ways(4, ways);
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-        CHECK(slow[i] == (ways[i].from == 2));
+    const auto slow = slow_paths(4, paths);
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        CHECK(slow[i] == (paths[i].from == 2));
     }
 }
 
 TEST_CASE("a slow link is named in its direction, with what was sent again") {
-    auto ways = all_bandwidths(5, [](auto from, auto to) { return from == 1 && to == 3 ? 0.8e9 : 1.2e9; });
-    for (auto& way : ways) {
-        way.sent_again = way.from == 1 && way.to == 3 ? 25 : 0;
+    auto paths = all_bandwidths(5, [](auto from, auto to) { return from == 1 && to == 3 ? 0.8e9 : 1.2e9; });
+    for (auto& path : paths) {
+        path.sent_again = path.from == 1 && path.to == 3 ? 25 : 0;
     }
-    const auto rows = judge_bandwidths(some_nodes(5), ways);
+    const auto rows = judge_bandwidths(some_nodes(5), paths);
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].state == State::warn); // two thirds of what is usual
     CHECK(rows[0].subject == "node-1 → node-3");
@@ -163,10 +165,12 @@ TEST_CASE("of two nodes only the directions compare") {
 }
 
 TEST_CASE("a way that could not be measured is said, and the others are") {
-    auto ways = all_bandwidths(3, [](auto, auto) { return 1e9; });
-    ways[0].problem = "refused: Connection refused";
-    const auto rows = judge_bandwidths(some_nodes(3), ways);
+    auto paths = all_bandwidths(3, [](auto, auto) { return 1e9; });
+    paths[0].problem = "refused: Connection refused";
+    const auto rows = judge_bandwidths(some_nodes(3), paths);
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].subject == "node-0 → node-1");
     CHECK(rows[0].state == State::fail);
 }
+
+} // namespace link_rows_test

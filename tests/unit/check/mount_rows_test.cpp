@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace mount_rows_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 using State = CheckRow::State;
@@ -110,3 +112,5 @@ TEST_CASE("only folders of the file that several hosts may share are compared") 
     CHECK(mounts_to_compare(spec, {0, 0}).empty());
     CHECK(mounts_to_compare(spec, {}).empty());
 }
+
+} // namespace mount_rows_test

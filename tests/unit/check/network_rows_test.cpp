@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+namespace network_rows_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 using State = CheckRow::State;
@@ -137,3 +139,5 @@ TEST_CASE("logins as a node tells them; what is no login is left out") {
     CHECK_FALSE(peers[1].ok);
     CHECK(parse_peers(nlohmann::json(1)).empty());
 }
+
+} // namespace network_rows_test

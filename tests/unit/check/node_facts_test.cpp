@@ -5,6 +5,8 @@
 
 #include <random>
 
+namespace node_facts_test {
+
 using namespace dockdist;
 using nlohmann::json;
 
@@ -107,3 +109,5 @@ TEST_CASE("tokens that a node saw; what is not a list of names is none") {
     CHECK(parse_seen(json(1)).empty());
     CHECK(parse_seen(json{{"seen", 1}}).empty());
 }
+
+} // namespace node_facts_test

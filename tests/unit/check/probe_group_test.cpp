@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace probe_group_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 using nlohmann::json;
@@ -157,3 +159,5 @@ TEST_CASE("a stream that breaks is told with its node") {
     REQUIRE_FALSE(world.errors.empty());
     CHECK(world.errors[0].where == "node-1");
 }
+
+} // namespace probe_group_test

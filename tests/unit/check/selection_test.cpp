@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace selection_test {
+
 using namespace dockdist;
 
 namespace {
@@ -41,3 +43,5 @@ TEST_CASE("a name that the file does not have is a usage error with what was mea
     CHECK(near.error().hint == "did you mean `beta`?");
     CHECK(select_for_check(two_hosts(), {"zzzzzz"}).error().hint == "it has a, beta, a-0, a-1");
 }
+
+} // namespace selection_test

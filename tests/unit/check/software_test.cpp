@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace software_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 using State = CheckRow::State;
@@ -88,3 +90,5 @@ TEST_CASE("images are compared by their layers") {
     CHECK(judge_images({{a, image({"1"})}}).at(0).text == "no other node to compare with");
     CHECK(judge_images({}).empty());
 }
+
+} // namespace software_test

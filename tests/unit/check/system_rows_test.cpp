@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace system_rows_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 using State = CheckRow::State;
@@ -128,3 +130,5 @@ TEST_CASE("disks: one row for all that have room, one for each that has not") {
     CHECK(judge_disks(nodes, roots).size() == 2);
     CHECK(judge_disks({}, roots).empty());
 }
+
+} // namespace system_rows_test

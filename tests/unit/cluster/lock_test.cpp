@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace lock_test {
+
 using namespace dockdist;
 
 TEST_CASE("a holder survives its label") {
@@ -34,3 +36,5 @@ TEST_CASE("a lock's age is told by its host's own clock, whatever the zone") {
     CHECK(age_of(lock, "") == std::chrono::seconds(0));
     CHECK(age_of(lock, "2020-01-01T00:00:00Z") == std::chrono::seconds(0));
 }
+
+} // namespace lock_test

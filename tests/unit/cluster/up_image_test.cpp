@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace up_image_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 
@@ -42,3 +44,5 @@ TEST_CASE("an image that cannot be sent leaves no container") {
     REQUIRE(result.errors.size() == 1);
     CHECK(cluster.fakes[0]->containers.empty());
 }
+
+} // namespace up_image_test

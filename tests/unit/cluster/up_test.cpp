@@ -9,6 +9,8 @@
 #include <boost/asio/post.hpp>
 #include <doctest/doctest.h>
 
+namespace up_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 
@@ -386,3 +388,5 @@ TEST_CASE("a pull that the registry refuses names the login it came with") {
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].hint.starts_with("/home/a/.docker/config.json has no login for docker.io"));
 }
+
+} // namespace up_test

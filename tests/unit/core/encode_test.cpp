@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace encode_test {
+
 using namespace dockdist;
 
 TEST_CASE("base64 as in RFC 4648, and its alphabet for URLs") {
@@ -23,3 +25,5 @@ TEST_CASE("hex in small letters") {
 TEST_CASE("only ASCII's letters become small ones") {
     CHECK(to_lower("Az-Z[\xc3\x84") == "az-z[\xc3\x84");
 }
+
+} // namespace encode_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace engine_address_test {
+
 using namespace dockdist;
 using Scheme = EngineAddress::Scheme;
 
@@ -109,3 +111,5 @@ TEST_CASE("ports from 1 to 65535") {
     }
     CHECK(refusal("tcp://:1") == "engine address 'tcp://:1': it names no host");
 }
+
+} // namespace engine_address_test

@@ -5,6 +5,8 @@
 
 #include <array>
 
+namespace text_test {
+
 using namespace dockdist;
 
 TEST_CASE("shell_quote leaves plain words bare and quotes the rest") {
@@ -67,3 +69,5 @@ TEST_CASE("random digits: as many as asked for, hexadecimal, others each time") 
     }
     CHECK(random_hex(32) != random_hex(32));
 }
+
+} // namespace text_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace timestamp_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 
@@ -29,3 +31,5 @@ TEST_CASE("what is no timestamp is nothing") {
         CHECK_FALSE(parse_timestamp(text).has_value());
     }
 }
+
+} // namespace timestamp_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace units_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 
@@ -40,3 +42,5 @@ TEST_CASE("sizes and durations print briefly") {
     CHECK(format_exact_duration(90s) == "90 s");
     CHECK(format_exact_duration(1500ms) == "1500 ms");
 }
+
+} // namespace units_test

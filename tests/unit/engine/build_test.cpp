@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace build_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 
@@ -310,3 +312,5 @@ TEST_CASE("a build that is cancelled ends its connection") {
     CHECK(building.ended_by_cancellation());
     run_until(stub.io, [&] { return closed; });
 }
+
+} // namespace build_test

@@ -8,6 +8,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <doctest/doctest.h>
 
+namespace connection_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 
@@ -301,3 +303,5 @@ TEST_CASE("destroying an engine ends its calls with an error") {
     call.wait();
     CHECK(call.value().error().message == "the connection to the engine was closed");
 }
+
+} // namespace connection_test

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <map>
 
+namespace docker_context_test {
+
 using namespace dockdist;
 using Scheme = EngineAddress::Scheme;
 
@@ -101,3 +103,5 @@ TEST_CASE_FIXTURE(Config, "the context that docker itself would use now") {
     write("config.json", "nonsense");
     CHECK(current_docker_context(environment()) == "default");
 }
+
+} // namespace docker_context_test

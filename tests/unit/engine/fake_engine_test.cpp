@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace fake_engine_test {
+
 using namespace dockdist;
 
 namespace {
@@ -153,3 +155,5 @@ TEST_CASE("a build gives what a test says") {
     CHECK(engine.writing_calls() ==
           std::vector<std::string>{"build_image good", "build_image bad", "build_image unscripted"});
 }
+
+} // namespace fake_engine_test

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+namespace json_decode_test {
+
 using namespace dockdist;
 
 namespace {
@@ -304,3 +306,5 @@ TEST_CASE("a redirect is refused as one") {
     CHECK(error.message == "list containers: answered by a redirect (301 to '/login\\x0a'), which no Docker "
                            "engine does for a good request");
 }
+
+} // namespace json_decode_test

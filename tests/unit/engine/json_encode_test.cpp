@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+namespace json_encode_test {
+
 using namespace dockdist;
 using nlohmann::json;
 
@@ -88,3 +90,5 @@ TEST_CASE("filters leave out what is empty") {
     CHECK(encode_filters({{"label", {"a=b"}}, {"type", {}}}) == R"({"label":["a=b"]})");
     CHECK(encode_filters({{"label", {}}}).empty());
 }
+
+} // namespace json_encode_test

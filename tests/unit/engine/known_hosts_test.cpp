@@ -6,6 +6,8 @@
 
 #include <random>
 
+namespace known_hosts_test {
+
 using namespace dockdist;
 using Verdict = KnownHosts::Verdict;
 
@@ -130,3 +132,5 @@ TEST_CASE("any bytes may stand in the file") {
         (void)known.key_types("[");
     }
 }
+
+} // namespace known_hosts_test

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+namespace negotiation_test {
+
 using namespace dockdist;
 
 namespace {
@@ -103,3 +105,5 @@ TEST_CASE("Podman is known by its answer to a ping") {
     CHECK_FALSE(info_of("20.10").podman);
     CHECK_FALSE(info_of("26.1").podman);
 }
+
+} // namespace negotiation_test

@@ -5,6 +5,8 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <doctest/doctest.h>
 
+namespace not_an_engine_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 
@@ -167,3 +169,5 @@ TEST_CASE("a connection that is not accepted in time is a timeout") {
     const auto result = run_task(io, engine->ping());
     CHECK(result.error().kind == ErrorKind::timeout);
 }
+
+} // namespace not_an_engine_test

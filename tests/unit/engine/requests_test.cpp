@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+namespace requests_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 using nlohmann::json;
@@ -168,3 +170,5 @@ TEST_CASE("a redirect is not followed") {
     CHECK(stub.run(stub.engine->start_container(container_id)).error().kind == ErrorKind::protocol);
     CHECK(stub.server.requests().size() == 1);
 }
+
+} // namespace requests_test

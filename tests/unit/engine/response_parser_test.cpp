@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace response_parser_test {
+
 using namespace dockdist;
 
 namespace {
@@ -123,3 +125,5 @@ TEST_CASE("no sequence of bytes after a status line breaks the parser") {
     }
     CHECK(true);
 }
+
+} // namespace response_parser_test

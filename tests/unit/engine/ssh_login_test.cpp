@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+namespace ssh_login_test {
+
 using namespace dockdist;
 
 namespace {
@@ -190,3 +192,5 @@ TEST_CASE("a server that accepts and says nothing is a timeout") {
     call.wait();
     CHECK(call.ended_by_cancellation());
 }
+
+} // namespace ssh_login_test

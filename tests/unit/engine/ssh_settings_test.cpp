@@ -6,6 +6,8 @@
 #include <map>
 #include <random>
 
+namespace ssh_settings_test {
+
 using namespace dockdist;
 
 namespace {
@@ -144,3 +146,5 @@ TEST_CASE("nonsense is no settings, and no crash") {
         (void)read(text);
     }
 }
+
+} // namespace ssh_settings_test

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+namespace ssh_stress_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 
@@ -91,3 +93,5 @@ TEST_CASE_FIXTURE(BehindSsh, "an sshd that turns everybody away is told as such,
     CHECK(front.turned_away() >= 2);
     CHECK(front.connections() == 0);
 }
+
+} // namespace ssh_stress_test

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+namespace ssh_test {
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 // libssh2 1.10 loses the 51 bytes of the host's key at each later exchange of keys.
@@ -147,3 +149,5 @@ TEST_CASE_FIXTURE(BehindSsh, "an opening that is cancelled leaves the next one i
     }
     CHECK(front.connections() == 1);
 }
+
+} // namespace ssh_test

@@ -9,6 +9,8 @@
 
 #include <random>
 
+namespace ssh_words_test {
+
 using namespace dockdist;
 
 namespace {
@@ -163,3 +165,5 @@ TEST_CASE("paths reach the host's shell as one word") {
         run_program({"sh", "-c", ask_about_socket_command("/no'where $(echo x)") + " || true"});
     CHECK(output.starts_with("missing\n"));
 }
+
+} // namespace ssh_words_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace stdio_frames_test {
+
 using namespace dockdist;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("bytes that are no frame are an error, and stay one") {
     frames.feed(frame(1, "a"));
     CHECK(frames.next().error().kind == ErrorKind::protocol);
 }
+
+} // namespace stdio_frames_test

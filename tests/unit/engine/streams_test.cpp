@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace streams_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 
@@ -240,3 +242,5 @@ TEST_CASE("events come one by one, and their end is an error") {
           "cluster%3Dv%22%5D%2C"
           "%22type%22%3A%5B%22container%22%5D%7D");
 }
+
+} // namespace streams_test

@@ -9,6 +9,8 @@
 
 #include <fstream>
 
+namespace tls_test {
+
 using namespace dockdist;
 
 namespace {
@@ -166,3 +168,5 @@ TEST_CASE_FIXTURE(BehindTls, "files that cannot be used are told before any conn
               .message.starts_with("cannot use the file of tls.key"));
     CHECK(server.connections() == 0);
 }
+
+} // namespace tls_test

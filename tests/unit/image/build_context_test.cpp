@@ -18,6 +18,8 @@
 #include <unistd.h>
 #include <vector>
 
+namespace build_context_test {
+
 using namespace dockdist;
 namespace fs = std::filesystem;
 
@@ -283,3 +285,5 @@ TEST_CASE("without a place for the tar it is told with what to do") {
     CHECK(context.error().message == "cannot be used: No such file or directory");
     CHECK(context.error().hint == "set TMPDIR to a folder with room for the image");
 }
+
+} // namespace build_context_test

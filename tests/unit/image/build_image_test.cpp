@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <fstream>
 
+namespace build_image_test {
+
 using namespace dockdist;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE_FIXTURE(Building, "without its Dockerfile the engine is not asked") {
     CHECK(build().error().where == folder / "Dockerfile.train");
     CHECK(engine.calls.empty());
 }
+
+} // namespace build_image_test

@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace docker_config_test {
+
 using namespace dockdist;
 
 namespace {
@@ -108,3 +110,5 @@ TEST_CASE("the header is base64url with padding of docker's JSON") {
                                  {"password", "p\"w"},
                                  {"serveraddress", "https://index.docker.io/v1/"}});
 }
+
+} // namespace docker_config_test

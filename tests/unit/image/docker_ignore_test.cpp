@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace docker_ignore_test {
+
 using namespace dockdist;
 
 namespace {
@@ -166,3 +168,5 @@ TEST_CASE("no pattern takes long, and no text is too strange") {
         }
     }
 }
+
+} // namespace docker_ignore_test

@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace fuzz_test {
+
 using namespace dockdist;
 
 namespace {
@@ -64,3 +66,5 @@ TEST_CASE("damaged rules of a .dockerignore never break what reads them") {
     }
     CHECK(parsed > 0);
 }
+
+} // namespace fuzz_test

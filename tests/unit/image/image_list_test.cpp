@@ -4,6 +4,8 @@
 
 #include <boost/asio/io_context.hpp>
 
+namespace image_list_test {
+
 using namespace dockdist;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("a strange answer of an engine writes no escape sequence") {
     image.architecture = "\x1b[31mamd64";
     CHECK(to_text(hosts.list()).find('\x1b') == std::string::npos);
 }
+
+} // namespace image_list_test

@@ -15,6 +15,8 @@
 #include <iterator>
 #include <string>
 
+namespace image_spool_test {
+
 using namespace dockdist;
 
 namespace {
@@ -172,3 +174,5 @@ TEST_CASE("each relay asks the nearest three before it that can be reached") {
     CHECK(plan_chain({"a 1", "b 1", "c 1", "d 1", "e 1"}).back() ==
           std::vector<std::string>{"d 1", "c 1", "b 1"});
 }
+
+} // namespace image_spool_test

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <map>
 
+namespace registry_auth_test {
+
 using namespace dockdist;
 
 namespace {
@@ -174,3 +176,5 @@ TEST_CASE("a build is given every login, but those whose helper fails") {
     home.config("{");
     CHECK(home.find_all().error().where == home.folder.string() + "/config.json");
 }
+
+} // namespace registry_auth_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace registry_name_test {
+
 using namespace dockdist;
 
 TEST_CASE("the registry of a reference is what docker takes it for") {
@@ -31,3 +33,5 @@ TEST_CASE("every form of a key names its registry") {
     CHECK(registry_of_key("http://10.0.0.1:5000") == "10.0.0.1:5000");
     CHECK(registry_of_key("") == "");
 }
+
+} // namespace registry_name_test

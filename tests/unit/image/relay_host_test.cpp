@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+namespace relay_host_test {
+
 using namespace dockdist;
 
 namespace {
@@ -127,3 +129,5 @@ TEST_CASE("a relay whose create was cut off is removed all the same, however lat
         CHECK(engine.images.empty());
     }
 }
+
+} // namespace relay_host_test

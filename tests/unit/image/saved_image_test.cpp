@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+namespace saved_image_test {
+
 using namespace dockdist;
 
 namespace {
@@ -70,3 +72,5 @@ TEST_CASE("a link in the tar leads to a name in the tar, or nowhere") {
     CHECK(resolve_in_tar("a/layer.tar", "../../etc/passwd") == "");
     CHECK(resolve_in_tar("a/layer.tar", "/etc/passwd") == "etc/passwd");
 }
+
+} // namespace saved_image_test

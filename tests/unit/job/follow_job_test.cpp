@@ -8,6 +8,8 @@
 
 #include <map>
 
+namespace follow_job_test {
+
 using namespace dockdist;
 
 namespace {
@@ -156,7 +158,7 @@ TEST_CASE("a full screen keeps a node waiting, not the others") {
     });
     cluster.fakes[1]->on_exec("job follow", exited({}));
     Silent silent;
-    run_task(cluster.io, carry_job(cluster.engines, cluster.job(), {}, sink, silent));
+    run_task(cluster.io, attach_job(cluster.engines, cluster.job(), {}, sink, silent));
     CHECK(sink.text["node-0"] == "much\nmore\n");
 }
 
@@ -198,3 +200,5 @@ TEST_CASE("a job is stopped on every node, and each answers for itself") {
     CHECK(graces == std::vector<std::int64_t>{2000});
     CHECK(to_text(results[1].error()) == "node-1: these processes do not end: 7");
 }
+
+} // namespace follow_job_test

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <ctime>
 
+namespace job_report_test {
+
 using namespace dockdist;
 
 namespace {
@@ -141,3 +143,5 @@ TEST_CASE("the table of a job's results has a row for each result, failures firs
     }
     check_golden("job/results.txt", results_text(nodes, true));
 }
+
+} // namespace job_report_test

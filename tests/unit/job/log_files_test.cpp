@@ -4,6 +4,8 @@
 #include <fstream>
 #include <iterator>
 
+namespace log_files_test {
+
 using namespace dockdist;
 
 namespace {
@@ -49,3 +51,5 @@ TEST_CASE("what cannot be written is counted and told") {
     CHECK(written.error().message ==
           "No such file or directory; 5 bytes of the job's output are not in its files");
 }
+
+} // namespace log_files_test

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+namespace run_job_test {
+
 using namespace dockdist;
 
 TEST_CASE("a job that ends well everywhere ends with 0, and all output has come") {
@@ -162,10 +164,10 @@ TEST_CASE("a node that cannot even open the job is named") {
     CHECK(to_text(opened.errors[0]) == "node-1: no user \"alice\"");
 }
 
-TEST_CASE("what only supports others is stopped when these have ended, and its end says nothing") {
+TEST_CASE("what only hosts ranks for others is stopped when these have ended, and its end says nothing") {
     FakeJob job(2);
     std::vector<std::string> commands;
-    job.launches[1].supports = true;
+    job.launches[1].hosts_remote_ranks = true;
     job.launches[1].start.argv.clear();
     job.fakes[0]->on_exec("job start", prepared() + started() + exited(0));
     job.fakes[1]->on_exec("job start", until_stopped(commands));
@@ -180,7 +182,7 @@ TEST_CASE("a launcher that ends with 0 and has started too few ranks has failed"
     std::vector<std::string> commands;
     job.launches[0].ranks = 2;
     job.launches[1].ranks = 2;
-    job.launches[1].supports = true;
+    job.launches[1].hosts_remote_ranks = true;
     job.launches[1].start.argv.clear();
     job.fakes[0]->on_exec(
         "job start", prepared() + started() +
@@ -194,7 +196,7 @@ TEST_CASE("a launcher that ends with 0 and has started too few ranks has failed"
 
 TEST_CASE("a rank on another node explains why the launcher ended, also when it is heard of later") {
     FakeJob job(2);
-    job.launches[1].supports = true;
+    job.launches[1].hosts_remote_ranks = true;
     job.launches[1].start.argv.clear();
     job.fakes[0]->on_exec("job start", prepared() + started() + exited(1));
     job.fakes[1]->on_exec("job start", [](FakeExec exec) -> Task<int> {
@@ -232,3 +234,5 @@ TEST_CASE("a job whose time is over was ended by its nodes: that is no failure, 
     CHECK(outcome.errors.empty());
     CHECK(job.events.texts.empty());
 }
+
+} // namespace run_job_test

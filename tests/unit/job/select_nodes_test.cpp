@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace select_nodes_test {
+
 using namespace dockdist;
 
 namespace {
@@ -65,3 +67,5 @@ TEST_CASE("select_nodes: spare nodes are the last of those chosen, and come besi
           "--spares: of 1 node 1 would be spare: none is left to run the job\n"
           "  choose more nodes, or fewer spare ones: --spares 0");
 }
+
+} // namespace select_nodes_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace launch_test {
+
 using namespace dockdist;
 
 namespace {
@@ -202,3 +204,5 @@ TEST_CASE("an unknown launcher is answered with the one that was meant") {
           "launchers: plain, torchrun, torch.distributed.launch, deepspeed, accelerate, mpirun, horovodrun, "
           "ray, slurm");
 }
+
+} // namespace launch_test

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+namespace relaunch_test {
+
 using namespace dockdist;
 
 namespace {
@@ -35,14 +37,13 @@ LaunchRequest request_of(int nodes) {
     return request;
 }
 
-wire::CourseSettings course_of(const Launcher& launcher, const LaunchRequest& request,
-                               std::vector<int> crew) {
-    wire::CourseSettings course{
-        .crew = std::move(crew), .min_nodes = 1, .relaunch = relaunch_text(launcher, request)};
+wire::JobPolicy course_of(const Launcher& launcher, const LaunchRequest& request, std::vector<int> members) {
+    wire::JobPolicy policy{
+        .members = std::move(members), .min_nodes = 1, .relaunch = relaunch_text(launcher, request)};
     for (std::size_t i = 0; i < request.nodes.size(); ++i) {
-        course.parts.push_back({.node = request.nodes[i].name.str()});
+        policy.parts.push_back({.node = request.nodes[i].name.str()});
     }
-    return course;
+    return policy;
 }
 
 } // namespace
@@ -66,12 +67,13 @@ TEST_CASE("a launch over other nodes is what the launcher itself makes over thes
             CHECK(start.rank_secrets == launch.start.rank_secrets);
             CHECK(start.part == part);
             CHECK(start.stays);
-            CHECK(start.course.parts[static_cast<std::size_t>(part)].ranks == launch.ranks);
-            CHECK(start.course.parts[static_cast<std::size_t>(part)].supports == launch.supports);
+            CHECK(start.policy.parts[static_cast<std::size_t>(part)].ranks == launch.ranks);
+            CHECK(start.policy.parts[static_cast<std::size_t>(part)].hosts_remote_ranks ==
+                  launch.hosts_remote_ranks);
         }
         CHECK(starts->at(0).argv.empty());
-        CHECK(starts->at(0).course.parts[0].supports);
-        CHECK(starts->at(0).course.parts[0].ranks == 0);
+        CHECK(starts->at(0).policy.parts[0].hosts_remote_ranks);
+        CHECK(starts->at(0).policy.parts[0].ranks == 0);
     }
 }
 
@@ -95,24 +97,26 @@ TEST_CASE("every launcher's own settings come through") {
     request.via = "mpich";
     const auto mpich = *relaunch(course_of(*find_launcher("mpirun"), request, {1, 0}));
     CHECK(mpich[1].argv.front().ends_with("mpirun.mpich"));
-    CHECK(mpich[1].course.parts[0].supports);
-    CHECK_FALSE(mpich[1].course.parts[1].supports);
+    CHECK(mpich[1].policy.parts[0].hosts_remote_ranks);
+    CHECK_FALSE(mpich[1].policy.parts[1].hosts_remote_ranks);
 }
 
 TEST_CASE("what cannot be launched is an error, whatever stands in it") {
     const auto torchrun = *find_launcher("torchrun");
-    auto course = course_of(torchrun, request_of(2), {0, 1});
+    auto policy = course_of(torchrun, request_of(2), {0, 1});
     for (const std::string text :
          {"", "{", "[]", "{}", R"({"launcher":"nothing"})", R"({"launcher":"torchrun","nodes":[1]})",
           R"({"launcher":"torchrun","nodes":[{"ports":[0]}]})", R"({"launcher":"torchrun","nodes":[]})"}) {
         CAPTURE(text);
-        course.relaunch = text;
-        CHECK(relaunch(course).has_error());
+        policy.relaunch = text;
+        CHECK(relaunch(policy).has_error());
     }
-    course = course_of(torchrun, request_of(2), {});
-    CHECK(relaunch(course).has_error());
+    policy = course_of(torchrun, request_of(2), {});
+    CHECK(relaunch(policy).has_error());
     auto request = request_of(2);
     request.nodes[1].ports.clear();
     CHECK(relaunch(course_of(torchrun, request, {1})).error().message ==
           "no port is reserved there for the launcher");
 }
+
+} // namespace relaunch_test

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+namespace engine_abilities_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 
@@ -186,3 +188,5 @@ TEST_CASE("warnings of a plan are about hosts on which a node is made") {
     CHECK(refused.errors[0].where == "node-1 (tcp://10.0.0.2:2375)");
     CHECK(refused.plan.empty());
 }
+
+} // namespace engine_abilities_test

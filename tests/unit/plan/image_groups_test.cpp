@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace image_groups_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 
@@ -121,3 +123,5 @@ TEST_CASE("an image that is to be built goes from where it is built to all the o
               .starts_with("node-1  build image train:1 of /home/ada/vision  # it is not there yet\n"
                            "node-0  send image train:1 from node-1  # it is built first\n"));
 }
+
+} // namespace image_groups_test

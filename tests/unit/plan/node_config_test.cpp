@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+namespace node_config_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 
@@ -115,3 +117,5 @@ TEST_CASE("the fingerprint follows every field but the labels") {
     CHECK(differs([](ContainerConfig& c) { c.ipc_mode = "private"; }));
     CHECK(differs([](ContainerConfig& c) { c.cap_add.emplace_back("SYS_PTRACE"); }));
 }
+
+} // namespace node_config_test

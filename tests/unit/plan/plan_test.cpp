@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+namespace plan_test {
+
 using namespace dockdist;
 using namespace dockdist::testing;
 
@@ -171,3 +173,5 @@ TEST_CASE("a container's labels say whose it is, and hold nothing else") {
     CHECK(found.at("dockdist.rank") == "0");
     CHECK(found.size() == 8);
 }
+
+} // namespace plan_test

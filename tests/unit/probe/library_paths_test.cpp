@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+namespace library_paths_test {
+
 using namespace dockdist::probe;
 using Strings = std::vector<std::string>;
 
@@ -56,3 +58,5 @@ TEST_CASE("a virtual environment is before the python in PATH, and nothing stand
     std::ranges::sort(once);
     CHECK(std::ranges::adjacent_find(once) == once.end());
 }
+
+} // namespace library_paths_test

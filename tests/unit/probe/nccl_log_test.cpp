@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace nccl_log_test {
+
 using namespace dockdist::probe;
 using Strings = std::vector<std::string>;
 using Transports = std::vector<Transport>;
@@ -105,3 +107,5 @@ TEST_CASE("of many warnings the first ten") {
     CHECK(log.warnings.size() == 10);
     CHECK(log.warnings.back() == "number 9");
 }
+
+} // namespace nccl_log_test

@@ -5,6 +5,8 @@
 
 #include <string>
 
+namespace order_test {
+
 using namespace dockdist;
 using namespace dockdist::probe;
 
@@ -85,3 +87,5 @@ TEST_CASE("exit codes by the kind of error") {
     CHECK(exit_code({.kind = ErrorKind::timeout}) == 5);
     CHECK(exit_code({.kind = ErrorKind::interrupted}) == 6);
 }
+
+} // namespace order_test

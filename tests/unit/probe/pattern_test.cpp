@@ -5,6 +5,8 @@
 #include <cstring>
 #include <set>
 
+namespace pattern_test {
+
 using namespace dockdist;
 using namespace dockdist::probe;
 
@@ -142,3 +144,5 @@ TEST_CASE("bf16 holds what float does") {
         CHECK(std::memcmp(wide.data() + i * 4 + 2, narrow.data() + i * 2, 2) == 0); // little-endian
     }
 }
+
+} // namespace pattern_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace series_test {
+
 using dockdist::probe::Series;
 
 TEST_CASE("a series without a budget has all its iterations") {
@@ -26,3 +28,5 @@ TEST_CASE("a series whose time is spent ends") {
     CHECK(series.iterations_for(1024) == 0);
     CHECK(series.iterations_for(2048) == 0);
 }
+
+} // namespace series_test

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+namespace size_plan_test {
+
 using namespace dockdist::probe;
 using Sizes = std::vector<std::uint64_t>;
 
@@ -36,3 +38,5 @@ TEST_CASE("what does not fit is left out, and said") {
     CHECK(plan.left_out == Sizes{1 << 20});
     CHECK(plan_sizes({1024}, 0).sizes.empty());
 }
+
+} // namespace size_plan_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace display_text_test {
+
 using namespace dockdist;
 
 TEST_CASE("is_plain_ascii tells control bytes and other alphabets apart, wherever they stand") {
@@ -69,3 +71,5 @@ TEST_CASE("clipped cuts by columns and says so") {
 TEST_CASE("clipped closes the colours of what it cuts") {
     CHECK(clipped("\x1b[31mabcdef\x1b[0m", 4, true) == "\x1b[31mabc…\x1b[0m");
 }
+
+} // namespace display_text_test

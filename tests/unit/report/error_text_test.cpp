@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace error_text_test {
+
 using namespace dockdist;
 
 namespace {
@@ -39,3 +41,5 @@ TEST_CASE("a warning names its subject") {
     CHECK(warning_text("node-0", "old engine", pipe) == "warning: node-0: old engine\n");
     CHECK(warning_text("", "old file", terminal) == "\x1b[33mwarning:\x1b[0m old file\n");
 }
+
+} // namespace error_text_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace held_sink_test {
+
 using namespace dockdist;
 
 namespace {
@@ -25,3 +27,5 @@ TEST_CASE("what is written during a question waits for its end, in its order") {
     sink.write(1, "d");
     CHECK(output.text == "1a2b1c1d");
 }
+
+} // namespace held_sink_test

@@ -4,6 +4,8 @@
 #include "screen.hpp"
 #include "support.hpp"
 
+namespace job_output_live_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 using test::FakeClock;
@@ -113,3 +115,5 @@ TEST_CASE("live lines are drawn ten times a second at most") {
     }
     CHECK(sink.writes == 10);
 }
+
+} // namespace job_output_live_test

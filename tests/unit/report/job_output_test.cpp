@@ -1,6 +1,8 @@
 #include "report/job_output.hpp"
 #include "support.hpp"
 
+namespace job_output_test {
+
 using namespace dockdist;
 using test::FakeClock;
 using test::KeepingSink;
@@ -181,3 +183,5 @@ TEST_CASE("a label cannot break the prefix") {
     job.output.write(job.output.add_source("a\n\x1b[2J"), JobStream::out, "x\n");
     CHECK(job.out() == "[a\\x0a\\x1b[2J] x\n");
 }
+
+} // namespace job_output_test

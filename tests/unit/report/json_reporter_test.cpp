@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+namespace json_reporter_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 using test::FakeClock;
@@ -61,3 +63,5 @@ TEST_CASE("progress as JSON comes once a second for a subject") {
     }
     CHECK(std::ranges::count(json.sink.written[1], '\n') == 3);
 }
+
+} // namespace json_reporter_test

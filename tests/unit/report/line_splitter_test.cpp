@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace line_splitter_test {
+
 using namespace dockdist;
 
 namespace {
@@ -114,3 +116,5 @@ TEST_CASE("what comes out does not depend on how the bytes are sliced") {
         REQUIRE(same);
     }
 }
+
+} // namespace line_splitter_test

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <thread>
 
+namespace output_test {
+
 using namespace dockdist;
 using test::Pty;
 
@@ -127,3 +129,5 @@ TEST_CASE("a reader that has gone is noticed and not written to again") {
     sink.write(pipe.ends[1], "y");
     CHECK(sink.failed() == EPIPE);
 }
+
+} // namespace output_test

@@ -1,6 +1,8 @@
 #include "report/plain_reporter.hpp"
 #include "support.hpp"
 
+namespace plain_reporter_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 using test::FakeClock;
@@ -67,3 +69,5 @@ TEST_CASE("verbose plain output tells of starts") {
         {.kind = Kind::step_started, .phase = "join", .subject = "node-0", .text = "exchange keys"});
     CHECK(plain.text() == "node-0: join: exchange keys\n");
 }
+
+} // namespace plain_reporter_test

@@ -1,6 +1,8 @@
 #include "report/table.hpp"
 #include "support.hpp"
 
+namespace table_test {
+
 using namespace dockdist;
 
 TEST_CASE("a table aligns by display width and leaves nothing at a line's end") {
@@ -22,3 +24,5 @@ TEST_CASE("a table without rows is its titles") {
     CHECK(table.empty());
     CHECK(table.to_text() == "JOB  STATE\n");
 }
+
+} // namespace table_test

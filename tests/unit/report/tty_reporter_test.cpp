@@ -3,6 +3,8 @@
 #include "screen.hpp"
 #include "support.hpp"
 
+namespace tty_reporter_test {
+
 using namespace dockdist;
 using namespace std::chrono_literals;
 using test::FakeClock;
@@ -227,3 +229,5 @@ TEST_CASE("a thousand events within a tenth of a second are one redraw") {
     reporter.tick();
     CHECK(sink.writes == 2);
 }
+
+} // namespace tty_reporter_test

@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace utf8_test {
+
 using namespace dockdist;
 
 TEST_CASE("decode_utf8 reads characters of every length") {
@@ -33,3 +35,5 @@ TEST_CASE("utf8_prefix never ends inside a character") {
     CHECK(utf8_prefix(text, 100) == 9);
     CHECK(utf8_prefix(std::string(10, '\x80'), 6) == 6);
 }
+
+} // namespace utf8_test

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <fstream>
 
+namespace bad_files_test {
+
 using namespace dockdist;
 using namespace dockdist::test;
 
@@ -95,3 +97,5 @@ TEST_CASE("eight mistakes in one file are eight errors in the file's order") {
         CHECK(loaded.errors[i].where.starts_with("eight-mistakes.yaml:" + std::to_string(i + 1) + ":"));
     }
 }
+
+} // namespace bad_files_test

@@ -10,6 +10,8 @@
 #include <random>
 #include <set>
 
+namespace fuzz_test {
+
 using namespace dockdist;
 using namespace dockdist::test;
 
@@ -105,3 +107,5 @@ TEST_CASE("mutated files load or are refused") {
         check_loaded(mutator.mutate(texts[mutator.below(texts.size())]));
     }
 }
+
+} // namespace fuzz_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace hosts_test {
+
 using namespace dockdist;
 using namespace dockdist::test;
 
@@ -111,3 +113,5 @@ TEST_CASE("entries of one engine are fine while their GPUs differ") {
 TEST_CASE("one fixed port serves hosts that are different machines") {
     CHECK(load_good("image: a\nhosts: [ssh://a, ssh://b]\nssh: {port: 2222}\n").ssh.port == Port{2222});
 }
+
+} // namespace hosts_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace interpolate_test {
+
 using namespace dockdist;
 using test::environment;
 
@@ -89,3 +91,5 @@ TEST_CASE("nesting and growth end") {
     const auto result = interpolate(much, environment({{"BIG", std::string(100'000, 'x')}}));
     CHECK(result.message == "with its variables this has more than 1048576 bytes");
 }
+
+} // namespace interpolate_test

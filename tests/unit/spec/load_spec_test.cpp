@@ -9,6 +9,8 @@
 #include <iterator>
 #include <unistd.h>
 
+namespace load_spec_test {
+
 using namespace dockdist;
 using namespace dockdist::test;
 
@@ -247,3 +249,5 @@ TEST_CASE("image.build is a folder or its long form; the first host builds unles
           BuildSpec{.context = "/c", .dockerfile = "d/F", .target = "t", .args = {{"A", "1"}}});
     CHECK(full.image.from == "local");
 }
+
+} // namespace load_spec_test

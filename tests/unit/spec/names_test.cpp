@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace names_test {
+
 using namespace dockdist;
 
 TEST_CASE("image references are those that docker pull takes") {
@@ -60,3 +62,5 @@ TEST_CASE("any folder's name becomes a plain name") {
         CHECK(is_plain_name(to_cluster_name(odd)));
     }
 }
+
+} // namespace names_test

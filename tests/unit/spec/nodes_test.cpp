@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace nodes_test {
+
 using namespace dockdist;
 using test::load_good;
 
@@ -50,3 +52,5 @@ TEST_CASE("one node keeps its count, and no GPU stays none") {
     CHECK(nodes[1].gpus.kind == GpuSpec::Kind::none);
     CHECK(nodes[2].gpus.kind == GpuSpec::Kind::none);
 }
+
+} // namespace nodes_test

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <unistd.h>
 
+namespace spec_file_test {
+
 using namespace dockdist;
 namespace fs = std::filesystem;
 
@@ -68,3 +70,5 @@ TEST_CASE("a file of more than a mebibyte is refused by its size") {
     CHECK(loaded.errors[0].message ==
           "the file has 1.0 MiB, more than the 1.0 MiB that a cluster.yaml may have");
 }
+
+} // namespace spec_file_test

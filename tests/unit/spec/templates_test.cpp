@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace templates_test {
+
 using namespace dockdist;
 using namespace dockdist::test;
 
@@ -66,3 +68,5 @@ TEST_CASE("the starter files are the templates") {
     CHECK(starter_file(false) == template_text("minimal.yaml"));
     CHECK(starter_file(true) == template_text("local.yaml"));
 }
+
+} // namespace templates_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace yaml_tree_test {
+
 using namespace dockdist;
 
 namespace {
@@ -119,3 +121,5 @@ TEST_CASE("a bomb of merge keys is refused") {
     bomb += "}\nb: {<<: [" + repeat("*a, ", 10'000) + "]}\n";
     CHECK(parse_yaml(bomb).root == nullptr);
 }
+
+} // namespace yaml_tree_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace comparison_test {
+
 using namespace dockdist;
 using wire::TreeEntry;
 using Type = TreeEntry::Type;
@@ -120,3 +122,5 @@ TEST_CASE("a hostile node's names are removed only below the tree, and its own i
     const auto tree = tree_of({file("a")}, "keep/\n");
     CHECK(plan_text(tree, {file("keep/a/b"), file("a/b")}, {.remove = true}) == "remove a/b, send a");
 }
+
+} // namespace comparison_test

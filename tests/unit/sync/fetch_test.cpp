@@ -9,6 +9,8 @@
 
 #include <fstream>
 
+namespace fetch_test {
+
 using namespace dockdist;
 using wire::SyncMessage;
 using wire::TreeEntry;
@@ -143,3 +145,5 @@ TEST_CASE("a path that is not there is told as such") {
     CHECK(got->not_found);
     CHECK(!fs::exists(scratch / "o"));
 }
+
+} // namespace fetch_test

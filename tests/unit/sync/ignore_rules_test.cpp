@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <fstream>
 
+namespace ignore_rules_test {
+
 using namespace dockdist;
 using Group = IgnoreRules::Group;
 
@@ -118,3 +120,5 @@ TEST_CASE("the rules say what git check-ignore says") {
         }
     }
 }
+
+} // namespace ignore_rules_test

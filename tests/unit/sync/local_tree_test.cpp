@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+namespace local_tree_test {
+
 using namespace dockdist;
 namespace fs = std::filesystem;
 
@@ -81,3 +83,5 @@ TEST_CASE("a source that is missing is told") {
     CHECK(tree.error().kind == ErrorKind::usage);
     CHECK(tree.error().message == "/nowhere/at/all: No such file or directory");
 }
+
+} // namespace local_tree_test

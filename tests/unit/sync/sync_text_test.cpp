@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace sync_text_test {
+
 using namespace dockdist;
 
 namespace {
@@ -52,3 +54,5 @@ TEST_CASE("a dry run tells each action, and the nodes whose plan it is") {
           "node-0, node-2:\n  remove old\n  make d/\n  send d/f (1.5 KiB)\n  link l → d/f\n"
           "  mode d 755\nnode-1:\n  nothing to do\n");
 }
+
+} // namespace sync_text_test

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sys/stat.h>
 
+namespace tree_test {
+
 using namespace dockdist;
 using wire::TreeEntry;
 namespace fs = std::filesystem;
@@ -170,3 +172,5 @@ TEST_CASE("digests tell contents apart") {
     CHECK(*digest_file(*folder, "a") != *digest_file(*folder, "c"));
     CHECK(digest_file(*folder, "a")->size() == 16);
 }
+
+} // namespace tree_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace frame_test {
+
 using namespace dockdist;
 using wire::Frame;
 using wire::FrameDecoder;
@@ -85,3 +87,5 @@ TEST_CASE("a time on a frame that is not output is an error") {
 TEST_CASE("a header cut short is not a header") {
     CHECK(wire::parse_header("O").error().kind == ErrorKind::protocol);
 }
+
+} // namespace frame_test

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+namespace fuzz_test {
+
 using namespace dockdist;
 using nlohmann::json;
 
@@ -128,3 +130,5 @@ TEST_CASE("a damaged stream of frames ends in an error or in frames within the l
         }
     }
 }
+
+} // namespace fuzz_test

@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace image_relay_test {
+
 using namespace dockdist;
 using namespace dockdist::wire;
 
@@ -60,3 +62,5 @@ TEST_CASE("what is no such line is refused, and no digest becomes a path") {
     CHECK_FALSE(is_sha256_digest("sha256:" + std::string(63, 'a')));
     CHECK_FALSE(is_sha256_digest("sha512:" + std::string(64, 'a')));
 }
+
+} // namespace image_relay_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace job_query_test {
+
 using namespace dockdist;
 using namespace dockdist::wire;
 
@@ -40,3 +42,5 @@ TEST_CASE("a query that cannot be answered is an error") {
         CHECK(parse_job_query(text).has_error());
     }
 }
+
+} // namespace job_query_test

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+namespace job_test {
+
 using namespace dockdist;
 using namespace dockdist::wire;
 using nlohmann::json;
@@ -25,18 +27,19 @@ JobOpening opening() {
 }
 
 JobStart start() {
-    return {.course = {.parts = {{.node = "node-0", .ranks = 2}, {.node = "node-1", .supports = true}},
-                       .max_restarts = 3,
-                       .backoff_ms = 10,
-                       .grace_ms = 20},
-            .part = 1,
-            .stays = true,
-            .argv = {"torchrun", "a b"},
-            .env = {{"NODE_RANK", "1"}},
-            .files = {{"/job/hostfile", "node-0 slots=8\n"}},
-            .rank_command = {"python", "train.py", "\xff\xfe", "$(touch /pwn)"},
-            .local_rank_at = 2,
-            .rank_secrets = true};
+    return {
+        .policy = {.parts = {{.node = "node-0", .ranks = 2}, {.node = "node-1", .hosts_remote_ranks = true}},
+                   .max_restarts = 3,
+                   .backoff_ms = 10,
+                   .grace_ms = 20},
+        .part = 1,
+        .stays = true,
+        .argv = {"torchrun", "a b"},
+        .env = {{"NODE_RANK", "1"}},
+        .files = {{"/job/hostfile", "node-0 slots=8\n"}},
+        .rank_command = {"python", "train.py", "\xff\xfe", "$(touch /pwn)"},
+        .local_rank_at = 2,
+        .rank_secrets = true};
 }
 
 std::string opening_with(const char* pointer, const json& value) {
@@ -63,10 +66,10 @@ TEST_CASE("a job's opening and its start survive the way byte for byte") {
     REQUIRE(started.has_value());
     CHECK(started->rank_command == start().rank_command);
     CHECK(json(*started) == json(start()));
-    CHECK(started->course.parts.at(1).supports);
+    CHECK(started->policy.parts.at(1).hosts_remote_ranks);
     CHECK_FALSE(parse_job_start(start_with("/part", 2)).has_value());
-    CHECK_FALSE(parse_job_start(start_with("/course/max_restarts", -1)).has_value());
-    CHECK_FALSE(parse_job_start(start_with("/course/parts", 1)).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/policy/max_restarts", -1)).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/policy/parts", 1)).has_value());
     CHECK(parse_job_start(R"({"argv":[]})")->argv.empty()); // a part that only hosts ranks
 }
 
@@ -183,24 +186,24 @@ TEST_CASE("the client's lines survive the way") {
 }
 
 TEST_CASE(
-    "a course that goes on without lost nodes, and an order to begin with another start, survive the way") {
+    "a policy that goes on without lost nodes, and an order to begin with another start, survive the way") {
     auto now = start();
-    now.course.parts.at(0).lost = true;
-    now.course.crew = {1};
-    now.course.min_nodes = 1;
-    now.course.relaunch = "what launch/ reads, \xff";
+    now.policy.parts.at(0).lost = true;
+    now.policy.members = {1};
+    now.policy.min_nodes = 1;
+    now.policy.relaunch = "what launch/ reads, \xff";
     const auto begin =
         parse_job_command(job_command_line({.type = JobCommand::Type::begin, .attempt = 1, .start = now}));
     REQUIRE(begin.has_value());
     REQUIRE(begin->start.has_value());
     CHECK(json(*begin->start) == json(now));
-    CHECK(begin->start->course.relaunch == now.course.relaunch);
-    CHECK(begin->start->course.crew == std::vector<int>{1});
-    CHECK(keeper_part(begin->start->course) == 1);
+    CHECK(begin->start->policy.relaunch == now.policy.relaunch);
+    CHECK(begin->start->policy.members == std::vector<int>{1});
+    CHECK(coordinator_part(begin->start->policy) == 1);
     CHECK_FALSE(parse_job_command(job_command_line({.type = JobCommand::Type::begin}))->start.has_value());
     CHECK(parse_job_command(R"({"type":"begin","start":{"argv":[""]}})").has_error());
-    CHECK_FALSE(parse_job_start(start_with("/course/crew", {2})).has_value());
-    CHECK_FALSE(parse_job_start(start_with("/course/crew", {"a"})).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/policy/members", {2})).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/policy/members", {"a"})).has_value());
     const JobResult result{.left_out = {"node-0"}};
     CHECK(parse_job_result(json(result).dump())->left_out == result.left_out);
     CHECK_FALSE(json(JobResult{}).contains("left_out"));
@@ -230,3 +233,5 @@ TEST_CASE("a job's first failure travels in its result, where there is one") {
     CHECK(parse_job_result(R"({"first":1})").has_error());
     CHECK(parse_job_result(R"({"first":{"node":"a","failure":{"rank":"x"}}})").has_error());
 }
+
+} // namespace job_test

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+namespace join_test {
+
 using namespace dockdist;
 using namespace dockdist::wire;
 using nlohmann::json;
@@ -130,3 +132,5 @@ TEST_CASE("the members' hash ignores clocks and nothing else") {
     members.nodes[1].host_key = "ssh-ed25519 AAAAother";
     CHECK(members_hash(members) != hash);
 }
+
+} // namespace join_test

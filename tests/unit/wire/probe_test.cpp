@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace probe_test {
+
 using namespace dockdist::wire;
 using nlohmann::json;
 
@@ -36,3 +38,5 @@ TEST_CASE("what is no line of a probe says why") {
         CHECK_FALSE(parse_probe_message(line).has_value());
     }
 }
+
+} // namespace probe_test

@@ -4,6 +4,8 @@
 
 #include <random>
 
+namespace tree_test {
+
 using namespace dockdist;
 using namespace dockdist::wire;
 using Kind = SyncMessage::Kind;
@@ -133,3 +135,5 @@ TEST_CASE("damaged streams end in an error or a message, never in a crash") {
     }
     CHECK(parse_sync_opening(sync_opening({.user = "a\xFF", .workdir = "/w"}))->user == "a\xFF");
 }
+
+} // namespace tree_test

@@ -10,7 +10,7 @@
 namespace dockdist {
 namespace {
 
-constexpr std::size_t piece = 32 * 1024;
+constexpr std::size_t largest_write = 32 * 1024;
 
 Error closed_by_us() {
     return {ErrorKind::unreachable, "", "the connection to the engine was closed", ""};
@@ -112,8 +112,8 @@ Task<Status> SshChannel::write(std::shared_ptr<Shared> shared, std::span<const c
         if (is_closed_by_peer(shared->channel)) {
             co_return closed_by_peer();
         }
-        const auto count =
-            ::libssh2_channel_write_ex(shared->channel, 0, bytes.data(), std::min(bytes.size(), piece));
+        const auto count = ::libssh2_channel_write_ex(shared->channel, 0, bytes.data(),
+                                                      std::min(bytes.size(), largest_write));
         if (count > 0) {
             bytes = bytes.subspan(static_cast<std::size_t>(count));
         } else if (count == 0 || count == LIBSSH2_ERROR_EAGAIN) {

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "async/async_event.hpp"
+#include "async/child_process.hpp"
 #include "async/limiter.hpp"
-#include "engine/child_process.hpp"
 #include "engine/transport/byte_stream.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>

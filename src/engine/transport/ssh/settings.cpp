@@ -1,8 +1,8 @@
 #include "engine/transport/ssh/settings.hpp"
 
+#include "async/child_process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "engine/child_process.hpp"
 #include "engine/transport/ssh/commons.hpp"
 
 #include <fmt/format.h>

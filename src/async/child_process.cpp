@@ -1,0 +1,169 @@
+#include "async/child_process.hpp"
+
+#include "async/throw_if_cancelled.hpp"
+#include "async/with_timeout.hpp"
+#include "core/text.hpp"
+
+#include <boost/asio/write.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dockdist {
+namespace {
+
+using boost::asio::local::stream_protocol;
+
+constexpr std::size_t longest_output = 1 << 20;
+
+[[noreturn]] void become(const std::vector<char*>& arguments, int connection, int errors, int failure) {
+    ::dup2(connection, STDIN_FILENO);
+    ::dup2(connection, STDOUT_FILENO);
+    ::dup2(errors, STDERR_FILENO);
+    for (const int signal : {SIGINT, SIGQUIT}) {
+        std::signal(signal, SIG_IGN);
+    }
+    std::signal(SIGPIPE, SIG_DFL);
+    ::execvp(arguments.front(), arguments.data());
+    const int why = errno;
+    (void)!::write(failure, &why, sizeof why);
+    ::_exit(127);
+}
+
+Error failed(const std::string& what, int why) {
+    return {ErrorKind::internal, "", fmt::format("{}: {}", what, std::strerror(why)), ""};
+}
+
+struct Descriptor {
+    int number = -1;
+    ~Descriptor() {
+        if (number >= 0) {
+            ::close(number);
+        }
+    }
+};
+
+} // namespace
+
+Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const boost::asio::any_io_executor& executor,
+                                                          const std::vector<std::string>& command) {
+    std::array<int, 2> ends{};
+    std::array<int, 2> failure_ends{};
+    Descriptor errors{::memfd_create("stderr", MFD_CLOEXEC)};
+    if (errors.number < 0 || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        return failed("cannot start " + command.front(), errno);
+    }
+    const Descriptor theirs{ends[1]};
+    stream_protocol::socket ours(executor, stream_protocol(), ends[0]);
+    if (::pipe2(failure_ends.data(), O_CLOEXEC) != 0) {
+        return failed("cannot start " + command.front(), errno);
+    }
+    const Descriptor failure{failure_ends[0]};
+    std::vector<char*> arguments;
+    for (const auto& word : command) {
+        arguments.push_back(const_cast<char*>(word.c_str()));
+    }
+    arguments.push_back(nullptr);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        become(arguments, theirs.number, errors.number, failure_ends[1]);
+    }
+    const int fork_error = errno;
+    ::close(failure_ends[1]);
+    if (pid < 0) {
+        return failed("cannot start " + command.front(), fork_error);
+    }
+    int why = 0;
+    if (::read(failure.number, &why, sizeof why) == sizeof why) { // else exec has closed it
+        ::waitpid(pid, nullptr, 0);
+        auto error = failed("cannot start " + command.front(), why);
+        error.kind = why == ENOENT ? ErrorKind::not_found : ErrorKind::internal;
+        return error;
+    }
+    return std::unique_ptr<ChildProcess>(
+        new ChildProcess(std::move(ours), pid, std::exchange(errors.number, -1)));
+}
+
+ChildProcess::~ChildProcess() {
+    boost::system::error_code ignored;
+    ignored = socket_.close(ignored);
+    end(SIGKILL); // it holds nothing that it would have to put in order
+    ::close(errors_);
+}
+
+int ChildProcess::end(int signal) {
+    if (pid_ <= 0) {
+        return 0;
+    }
+    ::kill(pid_, signal);
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string ChildProcess::complaint() const {
+    std::array<char, 2048> tail{};
+    struct stat file{};
+    ::fstat(errors_, &file); // not lseek: the program writes at the same offset
+    const auto from = std::max<off_t>(file.st_size - static_cast<off_t>(tail.size()), 0);
+    const auto count = ::pread(errors_, tail.data(), tail.size(), from);
+    std::string last;
+    for (const auto& line :
+         split({tail.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))}, '\n')) {
+        if (line.find_first_not_of(" \r\t") != std::string::npos) {
+            last = line.substr(0, line.find_last_not_of(" \r\t") + 1);
+        }
+    }
+    return last;
+}
+
+namespace {
+
+Task<Result<ProgramAnswer>> read_to_the_end(std::unique_ptr<ChildProcess> child, std::string input) {
+    ProgramAnswer answer;
+    std::array<char, 16384> buffer{};
+    // A program that does not read what it is given says so by its answer.
+    co_await boost::asio::async_write(child->socket(), boost::asio::buffer(input),
+                                      boost::asio::as_tuple(boost::asio::use_awaitable));
+    boost::system::error_code ignored;
+    ignored = child->socket().shutdown(stream_protocol::socket::shutdown_send, ignored);
+    int signal = SIGKILL;
+    while (answer.output.size() < longest_output) {
+        const auto [error, count] = co_await child->socket().async_read_some(
+            boost::asio::buffer(buffer), boost::asio::as_tuple(boost::asio::use_awaitable));
+        if (error) {
+            co_await throw_if_cancelled(error);
+            signal = 0; // it ends by itself
+            break;
+        }
+        answer.output.append(buffer.data(), count);
+    }
+    answer.exit_code = child->end(signal);
+    answer.complaint = child->complaint();
+    co_return answer;
+}
+
+} // namespace
+
+Task<Result<ProgramAnswer>> run_and_read(boost::asio::any_io_executor executor,
+                                         std::vector<std::string> command, std::chrono::milliseconds limit,
+                                         std::string input) {
+    auto child = ChildProcess::start(executor, command);
+    if (!child) {
+        co_return child.error();
+    }
+    const Error timeout{ErrorKind::timeout, "", fmt::format("`{}` does not end", shell_join(command)), ""};
+    co_return co_await with_timeout(read_to_the_end(std::move(*child), std::move(input)), limit, timeout);
+}
+
+} // namespace dockdist

@@ -1,0 +1,49 @@
+// Files to the nodes and back, around what commands do: `sync:` of the file before a job and after `up`,
+// `collect:` after a job.
+#pragma once
+
+#include "cli/context.hpp"
+#include "sync/synchroniser.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace dockdist {
+
+struct JobOutcome;
+
+struct SyncAndCollectOptions {
+    bool no_sync = false;
+    bool no_collect = false;
+};
+void add_sync_and_collect_options(CLI::App& command, SyncAndCollectOptions& options);
+void add_no_collect(CLI::App& command, SyncAndCollectOptions& options);
+
+// One entry of `sync:`, as it is here at this moment.
+struct Source {
+    SyncSpec spec{};
+    LocalTree tree{};
+    std::string shown{}; // as a person would write it
+};
+// Every entry; warns of what is left out, where `warn`.
+Result<std::vector<Source>> read_sources(const Context& context, const ClusterSpec& spec, bool warn);
+// Files that changed while they were sent, as a warning.
+void warn_of_unsettled(const Context& context, const SyncedTree& synced);
+
+wire::SyncOpening sync_opening_of(const ClusterSpec& spec);
+
+// Brings every entry to the nodes and tells it in one line.
+Task<Errors> sync_first(Context& context, const ClusterSpec& spec, const Engines& engines,
+                        std::vector<ReadyNode> nodes, const SyncAndCollectOptions& options = {});
+
+// Fetches what `collect:` names from every node that took part; tells it in one line, and what failed. False
+// when something did.
+Task<bool> collect_after(Context& context, const Attached& cluster, const JobOutcome& outcome,
+                         const JobId& job, const SyncAndCollectOptions& options);
+
+} // namespace dockdist

@@ -1,0 +1,92 @@
+#include "container/exec_command.hpp"
+
+namespace dockdist {
+namespace {
+
+void append(std::string& text, const std::string& bytes, std::size_t limit) {
+    text.append(bytes, 0, limit - std::min(limit, text.size()));
+}
+
+} // namespace
+
+Task<Result<StartedExec>> start_command(ContainerEngine& engine, ContainerId id, ExecConfig config) {
+    const bool tty = config.tty;
+    auto exec = co_await engine.create_exec(id, std::move(config));
+    if (!exec) {
+        co_return exec.error();
+    }
+    auto stream = co_await engine.start_exec(*exec, tty);
+    if (!stream) {
+        co_return stream.error();
+    }
+    co_return StartedExec{.id = std::move(*exec), .stream = std::move(*stream)};
+}
+
+Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id, ExecConfig config,
+                                        std::size_t limit) {
+    config.stdin_open = false;
+    auto exec = co_await start_command(engine, id, std::move(config));
+    if (!exec) {
+        co_return exec.error();
+    }
+    CommandResult result;
+    while (true) {
+        auto chunk = co_await exec->stream->read();
+        if (!chunk) {
+            co_return chunk.error();
+        }
+        if (chunk->end) {
+            break;
+        }
+        append(chunk->stream == StdStream::err ? result.err : result.out, chunk->bytes, limit);
+    }
+    exec->stream.reset(); // the connection is free for the inspect
+    const auto state = co_await engine.inspect_exec(exec->id);
+    if (!state) {
+        co_return state.error();
+    }
+    result.exit_code = state->exit_code.value_or(126);
+    co_return result;
+}
+
+Task<Result<std::optional<std::string>>> ExecLines::next_line() {
+    constexpr std::size_t longest_line = 4U << 20U;
+    constexpr std::size_t longest_err = 8U << 10U;
+    std::size_t searched = 0;
+    while (true) {
+        const auto end = buffer_.find('\n', searched);
+        if (end != std::string::npos) {
+            std::string line = buffer_.substr(0, end);
+            buffer_.erase(0, end + 1);
+            co_return std::optional(std::move(line));
+        }
+        searched = buffer_.size();
+        if (searched > longest_line) {
+            co_return Error{ErrorKind::protocol, "", "a line of more than 4 MiB came from the node", ""};
+        }
+        if (ended_) {
+            co_return std::optional<std::string>{};
+        }
+        auto chunk = co_await stream_->read();
+        if (!chunk) {
+            co_return chunk.error();
+        }
+        if (chunk->end) {
+            ended_ = true;
+        } else if (chunk->stream == StdStream::err) {
+            append(err_, chunk->bytes, longest_err);
+        } else {
+            buffer_ += chunk->bytes;
+        }
+    }
+}
+
+Task<Status> ExecLines::write(std::string bytes) {
+    co_return co_await stream_->write(bytes);
+}
+
+Task<Status> ExecLines::close_input() {
+    co_return co_await stream_->close_stdin();
+}
+
+} // namespace dockdist

@@ -1,0 +1,387 @@
+#include "job_state/job_state_machine.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+constexpr std::int64_t longest_backoff_ms = 30000;
+constexpr int own_failure = 125;
+
+} // namespace
+
+bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher) {
+    return launcher.rank < 0 && rank.rank >= 0 && rank.signal != SIGTERM && rank.signal != SIGKILL;
+}
+
+JobStateMachine::JobStateMachine(wire::JobPolicy settings, Relaunch relaunch)
+    : settings_(std::move(settings)), relaunch_(std::move(relaunch)), parts_(settings_.parts.size()) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        parts_[i].gone = settings_.parts[i].lost;
+    }
+}
+
+bool JobStateMachine::speaks_of_now(int attempt) {
+    if (attempt > attempt_) {
+        enter_attempt(attempt);
+    }
+    return attempt == attempt_;
+}
+
+void JobStateMachine::enter_attempt(int attempt) {
+    attempt_ = attempt;
+    failure_.reset();
+    something_spoke_ = false;
+    spoke_at_ms_ = 0;
+    first_silent_.reset();
+    reports_until_ms_.reset();
+    for (auto& part : parts_) {
+        part = {.gone = part.gone};
+    }
+    phase_ = Phase::running;
+}
+
+void JobStateMachine::hear(std::size_t part, const wire::JobEvent& event) {
+    using Type = wire::JobEvent::Type;
+    switch (event.type) {
+    case Type::started:
+        return started(part, event.attempt);
+    case Type::rank_failed:
+        return rank_failed(part, event.attempt, event.failure);
+    case Type::silent:
+        return silent(part, event.attempt);
+    case Type::speaks:
+        return speaks(part, event.attempt);
+    case Type::reported:
+        return reported(part, event.attempt);
+    case Type::ended:
+        return ended(part, event.attempt, event.result);
+    case Type::prepared:
+    case Type::detached:
+    case Type::exited:
+    case Type::error:
+        return;
+    }
+}
+
+void JobStateMachine::started(std::size_t part, int attempt) {
+    if (speaks_of_now(attempt)) {
+        parts_[part].started = true;
+    }
+}
+
+void JobStateMachine::rank_failed(std::size_t part, int attempt, const wire::RankFailure& failure) {
+    if (speaks_of_now(attempt)) {
+        fail(part, failure);
+    }
+}
+
+void JobStateMachine::ended(std::size_t part, int attempt, const wire::JobResult& result) {
+    if (!speaks_of_now(attempt) || parts_[part].ended) {
+        return;
+    }
+    parts_[part].started = true;
+    parts_[part].ended = true;
+    something_spoke_ = true;
+    take_result(part, result);
+}
+
+void JobStateMachine::exited(std::size_t part, const wire::JobResult& result) {
+    auto& state = parts_[part];
+    if (state.gone) {
+        return;
+    }
+    (void)speaks_of_now(result.attempt);
+    state.gone = true;
+    const bool left = result.reason == "lease" || result.reason == "shutdown" || result.reason == "lost";
+    if (left && goes_on_without(part)) {
+        return;
+    }
+    // Somebody else has ended it, or its lease: then the others are not to go on without it.
+    part_missing_ = part_missing_ || (result.stopped && phase_ != Phase::stopping && phase_ != Phase::over);
+    if (!state.ended) {
+        state.started = true;
+        state.ended = true;
+        something_spoke_ = true;
+        take_result(part, result);
+    }
+}
+
+bool JobStateMachine::lost(std::size_t part, std::optional<wire::RankFailure> failure) {
+    auto& state = parts_[part];
+    state.gone = true;
+    if (goes_on_without(part)) {
+        return false;
+    }
+    const bool matters = phase_ != Phase::over || !state.ended;
+    part_missing_ = part_missing_ || matters;
+    state.ended = true;
+    if (matters && failure && !failure_ && interrupts_ == 0) {
+        failure_ = JobFailure{settings_.parts[part].node, std::move(*failure)};
+    }
+    return matters;
+}
+
+bool JobStateMachine::is_spare(std::size_t part) const {
+    const auto& members = settings_.members;
+    return !members.empty() && !settings_.parts[part].lost &&
+           std::ranges::find(members, static_cast<int>(part)) == members.end();
+}
+
+std::optional<std::size_t> JobStateMachine::first_spare() const {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (!parts_[i].gone && is_spare(i)) {
+            return i;
+        }
+    }
+    return std::nullopt;
+}
+
+// Decides it, where the settings allow it.
+bool JobStateMachine::goes_on_without(std::size_t part) {
+    auto& members = settings_.members;
+    const bool ending = phase_ == Phase::over || phase_ == Phase::stopping;
+    if (settings_.relaunch.empty() || members.empty() || settings_.parts[part].lost) {
+        return false;
+    }
+    if (is_spare(part)) {
+        settings_.parts[part].lost = true;
+        if (!ending) {
+            int spares = 0;
+            for (std::size_t i = 0; i < parts_.size(); ++i) {
+                spares += is_spare(i) && !parts_[i].gone ? 1 : 0;
+            }
+            losses_.push_back({.then = Loss::Then::spare, .part = part, .left = spares});
+        }
+        return true;
+    }
+    if (ending || interrupts_ > 0 || part_missing_) {
+        return false;
+    }
+    const auto spare = first_spare();
+    Loss loss{.part = part,
+              .left = static_cast<int>(members.size()) - (spare ? 0 : 1),
+              .restarts = phase_ != Phase::running || attempt_ < settings_.max_restarts,
+              .attempt = attempt_ + 1,
+              .in_ms = backoff_ms()};
+    if (!loss.restarts || loss.left < std::max(settings_.min_nodes, 1)) {
+        losses_.push_back(std::move(loss));
+        return false;
+    }
+    const auto place = std::ranges::find(members, static_cast<int>(part));
+    if (spare) {
+        loss.then = Loss::Then::replaced;
+        loss.by = settings_.parts[*spare].node;
+        *place = static_cast<int>(*spare);
+    } else {
+        loss.then = Loss::Then::left_out;
+        members.erase(place);
+    }
+    settings_.parts[part].lost = true;
+    members_changed_ = true;
+    losses_.push_back(std::move(loss));
+    return true;
+}
+
+void JobStateMachine::interrupted() {
+    ++interrupts_;
+}
+
+void JobStateMachine::take_result(std::size_t part, const wire::JobResult& result) {
+    parts_[part].ranks = result.ranks;
+    if (!result.failures.empty()) {
+        fail(part, result.failures.front());
+    } else if (result.code != 0 && !result.stopped && !settings_.parts[part].hosts_remote_ranks) {
+        fail(part, {.code = result.code, .signal = result.signal});
+    }
+}
+
+void JobStateMachine::fail(std::size_t part, wire::RankFailure failure) {
+    const auto& node = settings_.parts[part].node;
+    if (failure_) {
+        if (explains(failure, failure_->failure)) {
+            failure_ = JobFailure{node, std::move(failure)};
+        }
+        return;
+    }
+    if (interrupts_ == 0 && (phase_ == Phase::running || phase_ == Phase::over)) {
+        failure_ = JobFailure{node, std::move(failure)};
+    }
+}
+
+bool JobStateMachine::leaders_ended() const {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (!settings_.parts[i].hosts_remote_ranks && !parts_[i].ended && !settings_.parts[i].lost) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool JobStateMachine::all_started() const {
+    return std::ranges::all_of(parts_, [](const Part& part) { return part.started || part.gone; });
+}
+
+bool JobStateMachine::all_gone() const {
+    return std::ranges::all_of(parts_, &Part::gone);
+}
+
+bool JobStateMachine::alone(std::size_t part) const {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (i != part && !parts_[i].gone) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool JobStateMachine::may_restart() const {
+    return interrupts_ == 0 && !part_missing_ && attempt_ < settings_.max_restarts;
+}
+
+std::vector<JobStateMachine::Order> JobStateMachine::tell_all(const wire::JobCommand& command) {
+    std::vector<Order> orders;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (!parts_[i].gone) {
+            orders.push_back({i, command});
+        }
+    }
+    return orders;
+}
+
+std::vector<JobStateMachine::Order> JobStateMachine::stop_all() {
+    const int wanted = interrupts_ >= 2 ? 2 : 1;
+    phase_ = Phase::stopping;
+    if (stops_told_ >= wanted) {
+        return {};
+    }
+    stops_told_ = wanted;
+    wire::JobCommand command{.type = wire::JobCommand::Type::stop,
+                             .grace_ms = wanted == 2 ? 0 : settings_.grace_ms};
+    if (failure_) {
+        command.first_node = failure_->node;
+        command.first = failure_->failure;
+    }
+    return tell_all(command);
+}
+
+std::int64_t JobStateMachine::backoff_ms() const {
+    return std::min(settings_.backoff_ms << std::min(attempt_, 16), longest_backoff_ms);
+}
+
+std::vector<JobStateMachine::Order> JobStateMachine::halt_all() {
+    if (failure_) {
+        restart_ = Restart{.attempt = attempt_ + 1, .because = *failure_, .in_ms = backoff_ms()};
+    }
+    phase_ = Phase::halting;
+    for (auto& part : parts_) {
+        part.ended = false; // also those that have ended sweep up, and say so again
+    }
+    return tell_all(
+        {.type = wire::JobCommand::Type::halt, .grace_ms = settings_.grace_ms, .attempt = attempt_});
+}
+
+std::vector<JobStateMachine::Order> JobStateMachine::begin_all() {
+    enter_attempt(attempt_ + 1);
+    auto orders = tell_all({.type = wire::JobCommand::Type::begin, .attempt = attempt_});
+    if (!std::exchange(members_changed_, false)) {
+        return orders;
+    }
+    const auto starts = relaunch_(settings_);
+    if (!starts) {
+        const auto& first = settings_.parts[static_cast<std::size_t>(settings_.members.front())].node;
+        failure_ = JobFailure{first, {.code = own_failure, .tail = starts.error().message}};
+        return stop_all();
+    }
+    settings_ = starts->front().policy;
+    for (auto& order : orders) {
+        order.command.start = (*starts)[order.part];
+    }
+    return orders;
+}
+
+std::vector<JobStateMachine::Order> JobStateMachine::decide(std::int64_t now_ms) {
+    if (phase_ == Phase::stopping || interrupts_ > 0 || part_missing_) {
+        return stop_all();
+    }
+    switch (phase_) {
+    case Phase::running:
+        if (auto orders = watch_silence(now_ms); !orders.empty()) {
+            return orders;
+        }
+        if (members_changed_ || (failure_ && may_restart())) {
+            return halt_all();
+        }
+        if (failure_) {
+            return stop_all();
+        }
+        if (leaders_ended()) {
+            phase_ = Phase::over;
+            return tell_all({.type = wire::JobCommand::Type::over});
+        }
+        return {};
+    case Phase::halting:
+        if (std::ranges::all_of(parts_, [](const Part& part) { return part.ended || part.gone; })) {
+            phase_ = Phase::pausing;
+            begin_at_ms_ = now_ms + backoff_ms();
+        }
+        return {};
+    case Phase::pausing:
+        if (now_ms < begin_at_ms_) {
+            return {};
+        }
+        return begin_all();
+    case Phase::over:
+    case Phase::stopping:
+        break;
+    }
+    return {};
+}
+
+std::optional<std::int64_t> JobStateMachine::wake_at_ms() const {
+    if (phase_ == Phase::pausing) {
+        return begin_at_ms_;
+    }
+    if (phase_ != Phase::running) {
+        return std::nullopt;
+    }
+    if (!reports_until_ms_) {
+        return stalled_from_ms();
+    }
+    return settings_.stop_stalled ? reports_until_ms_ : std::nullopt;
+}
+
+std::optional<JobStateMachine::Restart> JobStateMachine::take_restart() {
+    return std::exchange(restart_, std::nullopt);
+}
+
+std::vector<JobStateMachine::Loss> JobStateMachine::take_losses() {
+    return std::exchange(losses_, {});
+}
+
+int JobStateMachine::wanted_ranks() const {
+    int wanted = 0;
+    for (const auto& part : settings_.parts) {
+        wanted += part.ranks;
+    }
+    return wanted;
+}
+
+int JobStateMachine::missing_ranks_but(std::size_t part) const {
+    if (failure_ || interrupts_ > 0 || part_missing_ || !alone(part) || !parts_[part].ended) {
+        return 0;
+    }
+    int begun = 0;
+    for (const auto& other : parts_) {
+        begun += other.ranks;
+    }
+    return std::max(wanted_ranks() - begun, 0);
+}
+
+int JobStateMachine::missing_ranks() const {
+    return all_gone() ? missing_ranks_but(0) : 0;
+}
+
+} // namespace dockdist

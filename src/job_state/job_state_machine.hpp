@@ -1,0 +1,166 @@
+// What becomes of a running job. Its parts report, one coordinator listens and tells them what to do: the
+// client, or the coordinator on the job's first node (wire/job.hpp). Both decide by this class, so a job goes
+// the same way whoever carries it. Pure: time comes in, orders come out.
+//
+//   running ──all leaders ended──▶ over          every part ends what is left, and goes
+//      │ a failure
+//      ├──restarts left──▶ halting ──all ended──▶ pausing ──backoff──▶ running, the next attempt
+//      └──none left, lost part, interrupt──▶ stopping   every part ends its processes, and goes
+//
+// Where the settings have `relaunch`, a lost part is a failure like others, as long as enough nodes are left:
+// the first spare takes its place, or the next attempt begins without it.
+//
+// A job of which all parts are silent has stalled: they report what their ranks are doing, and where
+// settings.stop_stalled says so that is a failure once they have.
+#pragma once
+
+#include "wire/job.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+// A failure and where it was.
+struct JobFailure {
+    std::string node{};
+    wire::RankFailure failure{};
+};
+
+inline constexpr int stall_code = 124; // of a job that is stopped because it has stalled; as timeout(1)
+
+// A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
+bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher);
+
+// "no rank wrote anything for 10 min (node-1 was the first to fall silent): what each is doing follows".
+std::string stall_text(const wire::JobPolicy& settings, const std::string& first_silent);
+
+class JobStateMachine {
+public:
+    struct Order {
+        std::size_t part = 0;
+        wire::JobCommand command{};
+    };
+    // A failed attempt that another one follows.
+    struct Restart {
+        int attempt = 0; // the new one
+        JobFailure because{};
+        std::int64_t in_ms = 0;
+    };
+
+    // What becomes of the job now that a part is lost.
+    struct Loss {
+        enum class Then { replaced, left_out, spare, stopped };
+        Then then = Then::stopped;
+        std::size_t part = 0;
+        std::string by{};       // replaced: the node that takes its place
+        int left = 0;           // spare: of the spares; else of the nodes
+        bool restarts = true;   // stopped: there were some left, but too few nodes
+        int attempt = 0;        // replaced, left_out: the one that begins
+        std::int64_t in_ms = 0; // the same
+    };
+    // launch/relaunch.hpp: pure, and not to be included here. A start for each part.
+    using Relaunch = std::function<Result<std::vector<wire::JobStart>>(const wire::JobPolicy&)>;
+
+    explicit JobStateMachine(wire::JobPolicy settings, Relaunch relaunch = {});
+
+    // What happened. `part` counts as settings.parts. What a former attempt's events say is passed over; a
+    // later attempt is one that another coordinator has begun.
+    void hear(std::size_t part,
+              const wire::JobEvent& event); // which of the next ones it is; `exited` is its
+                                            // coordinator's to tell, who knows of more than that
+    void started(std::size_t part, int attempt);
+    void rank_failed(std::size_t part, int attempt, const wire::RankFailure& failure);
+    void ended(std::size_t part, int attempt, const wire::JobResult& result); // and waits for an order
+    void exited(std::size_t part, const wire::JobResult& result);             // and is gone
+    void silent(std::size_t part, int attempt);
+    void speaks(std::size_t part, int attempt);
+    void reported(std::size_t part, int attempt);
+    // Gone without a word. False where the job goes on, or it had only its farewell left to say. `failure`:
+    // what the parts are told of it, where nobody else tells.
+    bool lost(std::size_t part, std::optional<wire::RankFailure> failure = std::nullopt);
+    void interrupted(); // a second time: at once
+
+    // What the parts have to be told now. Call it after each event, and at wake_at_ms().
+    std::vector<Order> decide(std::int64_t now_ms);
+    std::optional<std::int64_t> wake_at_ms() const;
+
+    int attempt() const { return attempt_; }
+    bool all_started() const;
+    bool all_gone() const;
+    // No part but this one is there any more.
+    bool alone(std::size_t part) const;
+    // The failure that ended the last attempt.
+    const std::optional<JobFailure>& first_failure() const { return failure_; }
+    // Set by the decide() that ordered it; taken once.
+    std::optional<Restart> take_restart();
+    // The job has stalled: the node that fell silent first. Set by the decide() that ordered the reports.
+    std::optional<std::string> take_stall();
+    // Since they were last taken; none where every loss stops the job.
+    std::vector<Loss> take_losses();
+    // With the parts as they are now: lost ones, the members.
+    const wire::JobPolicy& settings() const { return settings_; }
+    bool is_spare(std::size_t part) const; // and not lost
+    // A launcher that ended with 0 and has not begun all its ranks: known to happen to those that use ssh.
+    // Counted when every part but `part` is gone and that one has ended; 0 before, and when it failed
+    // otherwise.
+    int missing_ranks_but(std::size_t part) const;
+    int missing_ranks() const; // when all are gone
+    int wanted_ranks() const;
+
+private:
+    enum class Phase { running, halting, pausing, over, stopping };
+    struct Part {
+        bool started = false;
+        bool ended = false; // its command in this attempt
+        bool gone = false;
+        bool silent = false;
+        bool reported = false;
+        int ranks = 0;
+    };
+    bool speaks_of_now(int attempt);
+    void enter_attempt(int attempt);
+    void fail(std::size_t part, wire::RankFailure failure);
+    void take_result(std::size_t part, const wire::JobResult& result);
+    bool leaders_ended() const;
+    bool runs(std::size_t part) const;         // something that may be silent
+    bool all_running(bool Part::* said) const; // have said that
+    std::optional<std::int64_t> stalled_from_ms() const;
+    std::vector<Order> watch_silence(std::int64_t now_ms);
+    std::vector<Order> tell_all(const wire::JobCommand& command);
+    std::vector<Order> stop_all();
+    std::vector<Order> halt_all();
+    std::vector<Order> begin_all();
+    bool may_restart() const;
+    bool goes_on_without(std::size_t part);
+    std::optional<std::size_t> first_spare() const;
+    std::int64_t backoff_ms() const;
+
+    wire::JobPolicy settings_;
+    Relaunch relaunch_;
+    std::vector<Part> parts_;
+    Phase phase_ = Phase::running;
+    int attempt_ = 0;
+    int interrupts_ = 0;
+    int stops_told_ = 0; // 0, 1: with grace, 2: at once
+    bool part_missing_ = false;
+    std::int64_t begin_at_ms_ = 0;
+    std::optional<JobFailure> failure_{};
+    std::optional<Restart> restart_{};
+    bool something_spoke_ = false;                   // since the last decision
+    std::int64_t spoke_at_ms_ = 0;                   // 0: never
+    std::optional<std::size_t> first_silent_{};      // the part
+    std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
+    std::optional<std::string> stall_{};
+    std::vector<Loss> losses_{};
+    bool members_changed_ = false; // since the running attempt was begun
+};
+
+// What follows a loss, behind "node-1: lost: …": "attempt 2 of 4 begins without it on 3 nodes in 1 s".
+std::string words_of(const JobStateMachine::Loss& loss, const wire::JobPolicy& settings);
+
+} // namespace dockdist

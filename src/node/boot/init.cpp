@@ -1,0 +1,195 @@
+// PID 1 of a node: records the container's environment, reaps, keeps sshd, and ends everything when the
+// engine says so.
+#include "node/boot/init.hpp"
+
+#include "core/text.hpp"
+#include "node/boot/init_channel.hpp"
+#include "node/boot/node_prepare.hpp"
+#include "node/boot/sshd_service.hpp"
+#include "node/system/environment.hpp"
+#include "node/system/paths.hpp"
+#include "node/system/process.hpp"
+#include "node/system/unix_socket.hpp"
+#include "wire/json_reader.hpp"
+
+#include <array>
+#include <cerrno>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t stop_grace_ms = 5000; // engines KILL 10 s after their TERM
+
+void log_line(const std::string& line) {
+    (void)write_all(STDOUT_FILENO, line);
+}
+
+class Init {
+public:
+    int run();
+
+private:
+    json answer(const json& question);
+    json reserve(int port);
+    void serve(int fd);
+    void reap();
+    void end();
+
+    Loop loop_{};
+    SshdService sshd_{loop_, log_line};
+    Fd claim_{};
+    int claimed_port_ = 0;
+    std::string ready_line_{};
+};
+
+json refusal(const Error& error) {
+    return {{"ok", false}, {"error", wire::error_to_json(error)}};
+}
+
+json Init::reserve(int port) {
+    if (port == claimed_port_) {
+        return {{"ok", true}};
+    }
+    auto claim = claim_port(port);
+    if (!claim) {
+        return refusal(claim.error());
+    }
+    claim_ = std::move(*claim);
+    claimed_port_ = port;
+    return {{"ok", true}};
+}
+
+json Init::answer(const json& question) {
+    const auto what = question.value("do", "");
+    if (what == "status") {
+        return {
+            {"ok", true}, {"ssh_port", claimed_port_}, {"sshd", sshd_.pid()}, {"log", sshd_.last_words()}};
+    }
+    if (what == "reserve") {
+        return reserve(question.value("port", 0));
+    }
+    if (what == "release") {
+        claim_.reset();
+        claimed_port_ = 0;
+        return {{"ok", true}};
+    }
+    if (what == "sshd") {
+        if (const auto started = sshd_.start(); !started) {
+            return refusal(started.error());
+        }
+        return {{"ok", true}};
+    }
+    if (what == "ready") {
+        sshd_.set_ready_line(question.value("line", ""));
+        return {{"ok", true}};
+    }
+    return refusal(Error{.kind = ErrorKind::protocol, .message = "unknown question"});
+}
+
+void Init::serve(int listener) {
+    const Fd peer(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+    ucred credentials{};
+    socklen_t length = sizeof credentials;
+    if (!peer.open() || ::getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
+        credentials.uid != 0) {
+        return;
+    }
+    // The one who asks is dockdist-init itself and sends at once; nobody may hold PID 1 up for longer than
+    // this.
+    const timeval limit{.tv_sec = 1, .tv_usec = 0};
+    ::setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    std::string text(128U << 10U, '\0');
+    const auto count = ::recv(peer.get(), text.data(), text.size(), 0);
+    if (count <= 0) {
+        return;
+    }
+    text.resize(static_cast<std::size_t>(count));
+    const auto question = wire::parse_object(text, "the question");
+    std::string reply;
+    try {
+        reply = wire::dump(question ? answer(*question) : refusal(question.error()));
+    } catch (const json::exception& error) { // a value of a wrong type
+        reply = wire::dump(refusal(Error{.kind = ErrorKind::protocol, .message = error.what()}));
+    }
+    (void)::send(peer.get(), reply.data(), reply.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void Init::reap() {
+    int status = 0;
+    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
+        sshd_.on_exit(pid, exit_status(status));
+    }
+}
+
+// kill(-1) reaches every process of the container, those that came through exec included, and not the caller.
+void Init::end() {
+    sshd_.give_up();
+    ::kill(-1, SIGTERM);
+    ::kill(-1, SIGCONT);
+    const auto deadline = monotonic_ms() + stop_grace_ms;
+    while (!alone_in_container() && monotonic_ms() < deadline) {
+        pollfd nothing{.fd = -1, .events = 0, .revents = 0};
+        ::poll(&nothing, 1, 20);
+        reap();
+    }
+    ::kill(-1, SIGKILL);
+    reap();
+}
+
+int Init::run() {
+    ::umask(022);
+    ::signal(SIGPIPE, SIG_IGN);
+    constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
+    auto signal_fd = take_signals(signals);
+    if (!signal_fd) {
+        log_line(wire::error_line(signal_fd.error()));
+        return 1;
+    }
+    if (const auto prepared = prepare_container(); !prepared) {
+        log_line(wire::error_line(prepared.error()));
+        return 1;
+    }
+    auto listener = listen_unix(paths().init_socket, SOCK_SEQPACKET, 0600, {});
+    if (!listener) {
+        log_line(wire::error_line(listener.error()));
+        return 1;
+    }
+    loop_.watch(listener->get(), POLLIN, [&](short) { serve(listener->get()); });
+    loop_.watch(signal_fd->get(), POLLIN, [&](short) {
+        signalfd_siginfo info{};
+        while (::read(signal_fd->get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+            if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT) {
+                loop_.stop();
+            }
+        }
+        reap();
+    });
+    log_line("{\"type\":\"starting\"}\n");
+    loop_.run();
+    log_line("{\"type\":\"stopping\"}\n");
+    end();
+    return 0;
+}
+
+} // namespace
+
+int run_init() {
+    if (::getpid() != 1) {
+        (void)write_all(
+            STDERR_FILENO,
+            "dockdist-init: without a command it is the first process of a container, and this is process " +
+                std::to_string(::getpid()) + "\n");
+        return 2;
+    }
+    return Init().run();
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,69 @@
+#include "node/boot/init_channel.hpp"
+
+#include "node/system/paths.hpp"
+#include "node/system/unix_socket.hpp"
+#include "wire/json_reader.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+Result<nlohmann::json> ask_init(const nlohmann::json& question) {
+    const auto channel = connect_unix(paths().init_socket, SOCK_SEQPACKET);
+    if (!channel) {
+        return Error{.kind = ErrorKind::node,
+                     .message = "dockdist-init is not running as this container's first process (" +
+                                channel.error().message + ")",
+                     .hint =
+                         "run `dockdist down` and `dockdist up`: the container was not made by this version"};
+    }
+    const timeval limit{.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(channel->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    const auto text = wire::dump(question);
+    std::string answer(128U << 10U, '\0');
+    ssize_t length = -1;
+    if (::send(channel->get(), text.data(), text.size(), MSG_NOSIGNAL) >= 0) {
+        length = ::recv(channel->get(), answer.data(), answer.size(), 0);
+    }
+    if (length <= 0) {
+        return system_error("the container's first process does not answer",
+                            length == 0 ? ECONNRESET : errno);
+    }
+    answer.resize(static_cast<std::size_t>(length));
+    auto object = wire::parse_object(answer, "the answer of dockdist-init");
+    if (!object) {
+        return object.error();
+    }
+    if (object->value("ok", false)) {
+        return Result<nlohmann::json>(boost::system::in_place_value, std::move(*object));
+    }
+    const auto& error = (*object)["error"];
+    wire::ObjectReader reader(error, "the answer of dockdist-init");
+    return error.is_object()
+               ? wire::read_error(reader)
+               : Error{.kind = ErrorKind::internal, .message = "dockdist-init refused without a reason"};
+}
+
+Result<Fd> claim_port(int port) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const auto name = "dockdist/ssh/" + std::to_string(port);
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+        if (errno != EADDRINUSE) {
+            return system_error("cannot claim port " + std::to_string(port), errno);
+        }
+        return Error{.kind = ErrorKind::conflict,
+                     .message = "port " + std::to_string(port) +
+                                " is the ssh port of another dockdist node on this host",
+                     .hint = "set ssh.port to auto, or to a port for each node of the host"};
+    }
+    return fd;
+}
+
+} // namespace dockdist::node

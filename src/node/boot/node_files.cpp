@@ -1,0 +1,294 @@
+#include "node/boot/node_files.hpp"
+
+#include "core/text.hpp"
+#include "node/system/environment.hpp"
+#include "node/system/paths.hpp"
+#include "wire/job.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <bit>
+#include <set>
+
+namespace dockdist::node {
+namespace {
+
+bool is_numeric_address(const std::string& text) {
+    unsigned char bytes[16];
+    return ::inet_pton(AF_INET, text.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
+}
+
+bool is_ed25519_key(std::string_view key) {
+    constexpr std::string_view type = "ssh-ed25519 ";
+    return key.starts_with(type) && key.size() > type.size() && key.size() < 512 &&
+           std::ranges::all_of(
+               key.substr(type.size()),
+               [](char c) {
+                   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                          c == '+' || c == '/' || c == '=';
+               });
+}
+
+bool is_user_name(std::string_view name) {
+    return !name.empty() && name.front() != '-' && wire::is_job_id(name);
+}
+
+Error bad_member(const wire::NodeRecord& node, const std::string& what) {
+    return Error{.kind = ErrorKind::protocol,
+                 .where = printable(node.node),
+                 .message = "the list of members holds " + what,
+                 .hint = "run `dockdist up` again; if it stays, a node was tampered with"};
+}
+
+// The name under which ssh looks a host key up.
+std::string host_with_port(const std::string& host, int port) {
+    return port == 22 ? host : "[" + host + "]:" + std::to_string(port);
+}
+
+bool is_ipv6(const std::string& address) {
+    return address.find(':') != std::string::npos;
+}
+
+std::string bracketed(const std::string& address, int port) {
+    return (is_ipv6(address) ? "[" + address + "]" : address) + ":" + std::to_string(port);
+}
+
+} // namespace
+
+Status check_members(const wire::Members& members) {
+    std::set<std::string> names;
+    std::set<std::string> ends;
+    for (const auto& node : members.nodes) {
+        if (!is_plain_name(node.node)) {
+            return bad_member(node, "a name that is none");
+        }
+        if (!names.insert(node.node).second) {
+            return bad_member(node, "this name twice");
+        }
+        if (!is_numeric_address(node.address)) {
+            return bad_member(node, "an address that is not numeric: " + printable(node.address));
+        }
+        if (node.ssh_port < 1 || node.ssh_port > 65535 || node.slots < 1) {
+            return bad_member(node, "a wrong ssh port or number of slots");
+        }
+        if (!ends.insert(bracketed(node.address, node.ssh_port)).second) {
+            return bad_member(node, "the address " + bracketed(node.address, node.ssh_port) + " twice");
+        }
+        if (!is_ed25519_key(node.user_key) || !is_ed25519_key(node.host_key)) {
+            return bad_member(node, "a key that is not an ssh-ed25519 public key");
+        }
+        if (!is_user_name(node.user)) {
+            return bad_member(node, "a user name that is none: " + printable(node.user));
+        }
+    }
+    return ok;
+}
+
+std::string authorized_keys(const wire::Members& members) {
+    std::string text;
+    for (const auto& node : members.nodes) {
+        text += "restrict,pty,from=\"" + node.address + "\" " + node.user_key + " " + node.node + "\n";
+    }
+    return text;
+}
+
+std::string known_hosts(const wire::Members& members) {
+    std::string text;
+    for (const auto& node : members.nodes) {
+        text += node.node + "," + host_with_port(node.node, node.ssh_port) + "," +
+                host_with_port(node.address, node.ssh_port) + " " + node.host_key + "\n";
+    }
+    return text;
+}
+
+std::string ssh_config(const wire::NodeRecord& self, const wire::Members& members) {
+    const auto& place = paths();
+    std::string text = "# Made by dockdist at join. `ssh NODE` reads this file for the cluster's nodes, and "
+                       "only for them.\n";
+    std::string all;
+    std::set<std::string> addresses;
+    for (const auto& node : members.nodes) {
+        const bool first_of_address = addresses.insert(node.address).second;
+        const auto names = node.node + (first_of_address ? " " + node.address : "");
+        all += (all.empty() ? "" : " ") + names;
+        text += "Host " + names + "\n    HostName " + node.address + "\n    Port " +
+                std::to_string(node.ssh_port) + "\n    User " + node.user + "\n    HostKeyAlias " +
+                node.node + "\n";
+        if (is_ipv6(node.address) == is_ipv6(self.address)) {
+            text += "    BindAddress " + self.address +
+                    "\n"; // authorized_keys lets this address in, and no other
+        }
+    }
+    text += "Host " + all + "\n    IdentityFile " + place.user_key + "\n    UserKnownHostsFile " +
+            place.known_hosts + R"(
+    GlobalKnownHostsFile none
+    StrictHostKeyChecking yes
+    UpdateHostKeys no
+    CheckHostIP no
+    HostKeyAlgorithms ssh-ed25519
+    BatchMode yes
+    IdentitiesOnly yes
+    IdentityAgent none
+    PreferredAuthentications publickey
+    GSSAPIAuthentication no
+    ForwardAgent no
+    ForwardX11 no
+    ConnectTimeout 15
+    ConnectionAttempts 3
+    ServerAliveInterval 15
+    ServerAliveCountMax 4
+    TCPKeepAlive yes
+    LogLevel ERROR
+)";
+    text += std::string("    SendEnv ") + wire::job_mark + " " + job_environment_variable + "\n";
+    return text;
+}
+
+std::string sshd_config(const wire::NodeRecord& self) {
+    const auto& place = paths();
+    std::string text = "# Made by dockdist at join: for this cluster's nodes and nobody else.\n";
+    text += "ListenAddress " + bracketed(self.address, self.ssh_port) + "\nHostKey " + place.host_key +
+            "\nAuthorizedKeysFile " + place.authorized_keys + "\nAllowUsers " + self.user +
+            "\nForceCommand " + place.own + " session\nSubsystem sftp " + place.sftp_server + "\nAcceptEnv " +
+            wire::job_mark + " " + job_environment_variable + R"(
+# The shell that sshd starts for ForceCommand must not run ~/.bashrc: bash does, unless it stands in another shell.
+SetEnv SHLVL=2
+AuthenticationMethods publickey
+PubkeyAuthentication yes
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+HostbasedAuthentication no
+PermitEmptyPasswords no
+PermitRootLogin prohibit-password
+UsePAM no
+StrictModes yes
+DisableForwarding yes
+AllowAgentForwarding no
+AllowTcpForwarding no
+AllowStreamLocalForwarding no
+GatewayPorts no
+PermitTunnel no
+X11Forwarding no
+PermitUserEnvironment no
+PermitUserRC no
+PrintMotd no
+PrintLastLog no
+UseDNS no
+PidFile none
+LogLevel ERROR
+LoginGraceTime 60
+MaxAuthTries 3
+MaxSessions 1024
+MaxStartups 4096
+TCPKeepAlive yes
+ClientAliveInterval 15
+ClientAliveCountMax 4
+)";
+    return text;
+}
+
+std::string hostfile(const wire::Members& members) {
+    std::string text;
+    for (const auto& node : members.nodes) {
+        text += node.node + " slots=" + std::to_string(node.slots) + "\n";
+    }
+    return text;
+}
+
+std::string hydra_hostfile(const wire::Members& members) {
+    std::string text;
+    for (const auto& node : members.nodes) {
+        text += node.node + ":" + std::to_string(node.slots) + "\n";
+    }
+    return text;
+}
+
+std::string wcoll(const wire::Members& members) {
+    std::string text;
+    for (const auto& node : members.nodes) {
+        text += node.node + "\n";
+    }
+    return text;
+}
+
+bool is_cluster_host(std::string_view config, std::string_view host) {
+    for (const auto& line : split(config, '\n')) {
+        if (line.starts_with("Host ")) {
+            const auto words = split(line, ' ');
+            if (std::find(words.begin() + 1, words.end(), host) != words.end()) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+std::optional<std::string> common_subnet(const wire::Members& members) {
+    if (members.nodes.empty()) {
+        return std::nullopt;
+    }
+    std::uint32_t first = 0;
+    std::uint32_t differing = 0;
+    for (const auto& node : members.nodes) {
+        in_addr address{};
+        if (::inet_pton(AF_INET, node.address.c_str(), &address) != 1) {
+            return std::nullopt;
+        }
+        const auto bits = ntohl(address.s_addr);
+        first = &node == &members.nodes.front() ? bits : first;
+        differing |= bits ^ first;
+    }
+    const int prefix = std::countl_zero(differing);
+    if (prefix < 16) {
+        return std::nullopt;
+    }
+    const auto network = first & (prefix == 32 ? ~0U : ~(~0U >> static_cast<unsigned>(prefix)));
+    std::string text;
+    for (unsigned shift = 32; shift > 0; shift -= 8) {
+        text += (text.empty() ? "" : ".") + std::to_string(network >> (shift - 8U) & 0xFFU);
+    }
+    return text + "/" + std::to_string(prefix);
+}
+
+std::string profile_script(std::string_view path) {
+    return "# Made by dockdist: /etc/profile has just replaced PATH; this is the container's own "
+           "again.\nPATH=" +
+           shell_quote(path) + "\nexport PATH\n";
+}
+
+std::map<std::string, std::string> node_variables(const wire::NodeRecord& self,
+                                                  const wire::Members& members) {
+    const auto& place = paths();
+    std::map<std::string, std::string> variables{
+        {"DOCKDIST_CLUSTER", members.cluster},
+        {"DOCKDIST_NODE", self.node},
+        {"DOCKDIST_NODE_RANK", std::to_string(self.rank)},
+        {"NCCL_SOCKET_IFNAME", "=" + self.interface}, // '=': this very name, not a prefix
+        {"GLOO_SOCKET_IFNAME", self.interface},
+        {"TP_SOCKET_IFNAME", self.interface},
+        {"PDSH_RCMD_TYPE", "ssh"},
+        {"WCOLL", place.wcoll},
+        {"HYDRA_HOST_FILE", place.hydra_hostfile},
+        {"OMPI_MCA_orte_default_hostfile", place.hostfile},
+        {"PRTE_MCA_prte_default_hostfile", place.hostfile},
+    };
+    // mpirun hands its own OMPI_MCA_ variables to every node, so they must be true for all.
+    const bool same_interface = std::ranges::all_of(
+        members.nodes, [&](const auto& node) { return node.interface == self.interface; });
+    const auto selector = common_subnet(members).value_or(same_interface ? self.interface : std::string());
+    if (!selector.empty()) {
+        for (const auto* name :
+             {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "PRTE_MCA_prte_if_include"}) {
+            variables[name] = selector;
+        }
+    }
+    if (self.user == "root") {
+        for (const auto* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                                 "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"}) {
+            variables[name] = "1";
+        }
+    }
+    return variables;
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,68 @@
+#include "node/boot/node_prepare.hpp"
+
+#include "node/system/accounts.hpp"
+#include "node/system/environment.hpp"
+#include "node/system/os.hpp"
+#include "node/system/paths.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+// The toolkit comes first in the PATH that every session and job gets.
+Environment container_environment() {
+    auto environment = Environment::own();
+    environment.set("PATH", with_toolkit_first(environment.get("PATH").value_or(default_path)));
+    return environment;
+}
+
+std::string current_folder() {
+    std::string path(4096, '\0');
+    if (::getcwd(path.data(), path.size()) == nullptr) {
+        return "/";
+    }
+    path.resize(path.find('\0'));
+    return path;
+}
+
+void make_sticky_folder(const std::string& path) {
+    if (::mkdir(path.c_str(), 0700) == 0) {
+        (void)::chmod(path.c_str(), 01777);
+    }
+}
+
+} // namespace
+
+Status prepare_container() {
+    const auto& place = paths();
+    if (auto made = make_folders(place.run, 0755); !made) {
+        return made;
+    }
+    for (const auto& name : list_folder(place.run)) {
+        remove_tree(place.run + "/" + name);
+    }
+    if (auto made = make_folder(place.private_folder, 0700); !made) {
+        return made;
+    }
+    if (auto made = make_folder(place.job_sockets, 0711); !made) {
+        return made;
+    }
+    const auto environment = container_environment().block();
+    // Root alone reads it until join knows which user the jobs are run as.
+    for (const auto& path : {place.container_environment, place.environment}) {
+        if (auto written = replace_file(path, environment, 0600); !written) {
+            return written;
+        }
+    }
+    if (auto written = replace_file(place.workdir, current_folder(), 0644); !written) {
+        return written;
+    }
+    make_sticky_folder(under_root("/tmp"));
+    make_sticky_folder(under_root("/dev/shm"));
+    // sshd's empty place for its unprivileged half; it refuses to start without.
+    return make_folder(under_root("/run/sshd"), 0755);
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,132 @@
+#include "node/boot/sshd_service.hpp"
+
+#include "core/text.hpp"
+#include "node/system/paths.hpp"
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::size_t kept_words = 4096;
+
+} // namespace
+
+Status SshdService::start() {
+    const auto config = read_file(paths().sshd_config);
+    if (!config) {
+        return config.error();
+    }
+    wanted_ = true;
+    if (pid_ > 0 && *config == running_config_) {
+        return ok;
+    }
+    running_config_ = *config;
+    loop_.cancel(timer_);
+    if (pid_ > 0) {
+        ready_line_.clear();
+        replacing_ = true; // on_exit starts the new one when the old one has left the port
+        ::kill(pid_, SIGTERM);
+        return ok;
+    }
+    return spawn();
+}
+
+Status SshdService::spawn() {
+    auto pipe = make_pipe();
+    if (!pipe) {
+        return pipe.error();
+    }
+    // sshd starts itself anew for each connection by argv[0], which must be an absolute path.
+    std::vector<std::string> argv{paths().sshd, "-D", "-e", "-f", paths().sshd_config};
+    auto environment = clean_environment();
+    const auto argument_pointers = argv_pointers(argv);
+    const auto environment_pointers = environment.pointers();
+    const pid_t child = ::fork();
+    if (child < 0) {
+        return system_error("cannot start sshd", errno);
+    }
+    if (child == 0) {
+        reset_signals();
+        ::setsid();
+        const int null = ::open("/dev/null", O_RDWR);
+        ::dup2(null, STDIN_FILENO);
+        ::dup2(null, STDOUT_FILENO);
+        ::dup2(pipe->write.get(), STDERR_FILENO);
+        ::execve(argument_pointers[0], argument_pointers.data(), environment_pointers.data());
+        const auto line = system_error("cannot start " + argv[0], errno).message + "\n";
+        (void)write_all(STDERR_FILENO, line);
+        ::_exit(127);
+    }
+    pid_ = child;
+    last_words_.clear();
+    started_at_ = monotonic_ms();
+    if (errors_.open()) {
+        loop_.forget(errors_.get());
+    }
+    errors_ = std::move(pipe->read);
+    set_nonblocking(errors_.get());
+    loop_.watch(errors_.get(), POLLIN, [this](short) {
+        char buffer[2048];
+        const auto count = ::read(errors_.get(), buffer, sizeof buffer);
+        if (count > 0) {
+            last_words_.append(buffer, static_cast<std::size_t>(count));
+            last_words_.erase(0, last_words_.size() - std::min(last_words_.size(), kept_words));
+        } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+            loop_.forget(errors_.get());
+        }
+    });
+    return ok;
+}
+
+void SshdService::on_exit(pid_t pid, ExitStatus status) {
+    if (pid != pid_ || pid == 0) {
+        return;
+    }
+    pid_ = 0;
+    if (!wanted_) {
+        return;
+    }
+    if (replacing_) {
+        replacing_ = false;
+        delay_ms_ = first_delay_ms;
+    } else {
+        if (monotonic_ms() - started_at_ > 60000) {
+            delay_ms_ = first_delay_ms;
+        }
+        log_(wire::dump({{"type", "sshd_ended"}, {"code", status.code}, {"words", printable(last_words_)}}) +
+             "\n");
+    }
+    restart_later();
+}
+
+void SshdService::restart_later() {
+    loop_.cancel(timer_);
+    timer_ = loop_.after(delay_ms_, [this] {
+        delay_ms_ = std::min(delay_ms_ * 2, longest_delay_ms);
+        if (const auto started = spawn(); !started) {
+            return restart_later();
+        }
+        timer_ = loop_.after(settled_ms, [this] {
+            if (pid_ > 0 && !ready_line_.empty()) {
+                log_(ready_line_);
+            }
+        });
+    });
+}
+
+void SshdService::set_ready_line(std::string line) {
+    ready_line_ = std::move(line);
+    log_(ready_line_);
+}
+
+void SshdService::give_up() {
+    wanted_ = false;
+    loop_.cancel(timer_);
+}
+
+} // namespace dockdist::node

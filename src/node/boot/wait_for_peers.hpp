@@ -1,0 +1,17 @@
+// PeerWait the peers: each one's sshd must answer with its banner before the node is ready.
+#pragma once
+
+#include "core/result.hpp"
+#include "wire/join.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace dockdist::node {
+
+// Connects to all side by side, each again until it answers or the time is over. The error names every peer
+// that was not reached, with the cause of the last attempt and what that usually means.
+Status wait_for_peers(const std::vector<wire::NodeRecord>& peers, const wire::NodeRecord& self,
+                      std::int64_t timeout_ms);
+
+} // namespace dockdist::node

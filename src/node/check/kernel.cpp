@@ -1,0 +1,136 @@
+#include "node/check/kernel.hpp"
+
+#include "core/text.hpp"
+#include "node/job/job_store.hpp"
+#include "node/system/os.hpp"
+#include "node/system/paths.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
+#include <optional>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+std::string first_line(const std::string& path) {
+    const auto text = read_file_or_empty(path);
+    return printable(text.substr(0, text.find('\n')));
+}
+
+// "ACTIVE" of "4: ACTIVE".
+std::string state_word(const std::string& line) {
+    const auto colon = line.find(": ");
+    return colon == std::string::npos ? line : line.substr(colon + 2);
+}
+
+nlohmann::json room(const char* path) {
+    struct statvfs about{};
+    if (::statvfs(under_root(path).c_str(), &about) != 0) {
+        return nullptr;
+    }
+    return {{"free", about.f_bavail * about.f_frsize}, {"size", about.f_blocks * about.f_frsize}};
+}
+
+nlohmann::json governors() {
+    auto counts = nlohmann::json::object();
+    const auto folder = under_root("/sys/devices/system/cpu");
+    for (const auto& cpu : list_folder(folder)) {
+        if (!cpu.starts_with("cpu") || cpu.size() == 3 ||
+            std::isdigit(static_cast<unsigned char>(cpu[3])) == 0) {
+            continue;
+        }
+        const auto governor = first_line(folder + "/" + cpu + "/cpufreq/scaling_governor");
+        if (!governor.empty()) {
+            counts[governor] = counts.value(governor, 0) + 1;
+        }
+    }
+    return counts;
+}
+
+nlohmann::json rdma_ports() {
+    auto ports = nlohmann::json::array();
+    const auto folder = under_root("/sys/class/infiniband");
+    for (const auto& device : list_folder(folder)) {
+        for (const auto& port : list_folder(folder + "/" + device + "/ports")) {
+            const auto place = folder + "/" + device + "/ports/" + port;
+            int number = 0;
+            std::from_chars(port.data(), port.data() + port.size(), number);
+            ports.push_back({{"device", device},
+                             {"port", number},
+                             {"state", state_word(first_line(place + "/state"))},
+                             {"rate", first_line(place + "/rate")},
+                             {"link", first_line(place + "/link_layer")}});
+        }
+    }
+    return ports;
+}
+
+// Every record that is there now; nothing where the log may not be read.
+std::optional<std::string> kernel_log() {
+    const Fd log(::open(under_root("/dev/kmsg").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+    if (!log.open()) {
+        return std::nullopt;
+    }
+    std::string text;
+    char record[8192]; // one a read
+    while (text.size() < (8U << 20U)) {
+        const auto count = ::read(log.get(), record, sizeof record);
+        if (count > 0) {
+            text.append(record, static_cast<std::size_t>(count));
+        } else if (count == 0 || (errno != EPIPE && errno != EINTR)) { // EPIPE: a record was overwritten
+            break;
+        }
+    }
+    return text;
+}
+
+} // namespace
+
+// "NVRM: Xid (PCI:0000:3b:00): 79, pid=…"
+std::vector<Xid> parse_xids(std::string_view kernel_log) {
+    constexpr std::string_view title = "NVRM: Xid (PCI:";
+    std::vector<Xid> xids;
+    for (auto at = kernel_log.find(title); at != std::string_view::npos;
+         at = kernel_log.find(title, at + 1)) {
+        const auto rest = kernel_log.substr(at + title.size(), 64);
+        const auto end = rest.find("): ");
+        if (end == std::string_view::npos) {
+            continue;
+        }
+        Xid xid{.gpu = printable(rest.substr(0, end))};
+        const auto number = rest.substr(end + 3);
+        const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), xid.code);
+        if (error == std::errc{} && std::ranges::find(xids, xid) == xids.end()) {
+            xids.push_back(std::move(xid));
+        }
+    }
+    return xids;
+}
+
+nlohmann::json system_facts() {
+    nlohmann::json facts{{"disk", room("/")},
+                         {"shm", room("/dev/shm")},
+                         {"governors", governors()},
+                         {"rdma", rdma_ports()},
+                         {"rdma_inside", is_folder(under_root("/dev/infiniband"))},
+                         {"jobs", nlohmann::json::array()}};
+    if (const auto log = kernel_log()) {
+        facts["xids"] = nlohmann::json::array();
+        for (const auto& xid : parse_xids(*log)) {
+            facts["xids"].push_back({{"gpu", xid.gpu}, {"code", xid.code}});
+        }
+    }
+    for (const auto& job : job_ids()) {
+        if (is_running(job)) {
+            facts["jobs"].push_back(job);
+        }
+    }
+    return facts;
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,51 @@
+// TCP sockets of a check's links: with a deadline, and with the words by which a firewall is told from a
+// closed door.
+#pragma once
+
+#include "core/result.hpp"
+#include "node/system/os.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <sys/socket.h>
+
+namespace dockdist::node {
+
+// How far one came on the way to a peer.
+enum class LinkOutcome {
+    open,        // everything passed
+    refused,     // an answer: nobody listens, or a firewall rejects
+    dropped,     // no answer at all
+    unreachable, // a router or this machine says that there is no way
+    silent,      // connected, and not even a small packet came back
+    large_lost,  // small packets pass, large ones do not
+    failed,      // anything else
+};
+std::string_view to_string(LinkOutcome outcome);
+
+struct LinkFailure {
+    LinkOutcome outcome = LinkOutcome::failed;
+    int number = 0; // errno
+};
+
+struct NumericAddress {
+    sockaddr_storage storage{};
+    socklen_t length = 0; // 0: it is no numeric address
+};
+NumericAddress numeric_address(const std::string& address, int port);
+
+// A child of the session holds one of these: connected, non-blocking, without Nagle's delay.
+boost::system::result<Fd, LinkFailure> connect_link(const std::string& address, int port,
+                                                    std::int64_t limit_ms);
+
+// Sends all of `bytes`, and receives as many; what comes is compared. 0, or errno (EPROTO: other bytes came,
+// or the end; ETIMEDOUT).
+int exchange(int fd, std::string_view bytes, std::int64_t limit_ms);
+int send_bytes(int fd, std::string_view bytes, std::int64_t limit_ms);
+
+// For a process that stays beside the session: it has nothing of the client's streams, and ends with its
+// parent.
+void become_link_child(int parent);
+
+} // namespace dockdist::node

@@ -1,0 +1,105 @@
+#include "node/check/names.hpp"
+
+#include "core/text.hpp"
+#include "node/check/peers.hpp"
+#include "node/system/network.hpp"
+#include "node/system/os.hpp"
+#include "node/system/paths.hpp"
+#include "node/system/process.hpp"
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+constexpr int name_limit_ms = 5000; // for a name: a resolver may ask a DNS server that is not there
+
+// Lines as `getent ahosts` prints them, for every name, each after its own "= NAME".
+constexpr const char* python_resolver = R"(import socket, sys
+for name in sys.argv[1:]:
+    print("=", name)
+    try:
+        for found in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM):
+            print(found[4][0])
+    except OSError:
+        pass
+)";
+
+using NameAddresses = nlohmann::json;
+
+NameAddresses by_getent(const std::string& getent, const std::vector<std::string>& names) {
+    auto addresses = NameAddresses::object();
+    for (const auto& name : names) {
+        const auto done = run_helper(getent, {"getent", "ahosts", name}, Environment::own(), name_limit_ms);
+        addresses[name] = done.code == 0 ? parse_ahosts(done.output) : std::vector<std::string>{};
+    }
+    return addresses;
+}
+
+NameAddresses by_python(const Program& python, const std::vector<std::string>& names) {
+    std::vector<std::string> argv{python.name, "-c", python_resolver};
+    argv.insert(argv.end(), names.begin(), names.end());
+    const auto done = run_helper(python.path, argv, Environment::own(), 2 * name_limit_ms);
+    auto addresses = NameAddresses::object();
+    for (const auto& name : names) {
+        addresses[name] = NameAddresses::array();
+    }
+    std::string name;
+    for (const auto& line : split(done.output, '\n')) {
+        if (line.starts_with("= ")) {
+            name = line.substr(2);
+        } else if (!line.empty() && addresses.contains(name)) {
+            addresses[name].push_back(line);
+        }
+    }
+    return addresses;
+}
+
+NameAddresses by_hosts_file(const std::vector<std::string>& names) {
+    const auto hosts = read_file_or_empty(paths().hosts);
+    auto addresses = NameAddresses::object();
+    for (const auto& name : names) {
+        addresses[name] = NameAddresses::array();
+        if (const auto found = resolve_in_hosts(hosts, name); !found.empty()) {
+            addresses[name].push_back(found);
+        }
+    }
+    return addresses;
+}
+
+} // namespace
+
+std::vector<std::string> parse_ahosts(std::string_view output) {
+    std::vector<std::string> addresses;
+    for (const auto& line : split(output, '\n')) {
+        const auto address = line.substr(0, line.find_first_of(" \t"));
+        if (!address.empty() && std::ranges::find(addresses, address) == addresses.end()) {
+            addresses.push_back(address);
+        }
+    }
+    return addresses;
+}
+
+nlohmann::json resolve_names(const std::vector<std::string>& peers) {
+    char hostname[256] = "";
+    ::gethostname(hostname, sizeof hostname - 1);
+    std::vector<std::string> names{own_node_name()};
+    names.insert(names.end(), peers.begin(), peers.end());
+    if (std::ranges::find(names, hostname) == names.end() && hostname[0] != '\0') {
+        names.emplace_back(hostname);
+    }
+    const auto environment = Environment::own();
+    const auto with = [&](const char* by, NameAddresses addresses) -> nlohmann::json {
+        return {{"by", by}, {"hostname", hostname}, {"addresses", std::move(addresses)}};
+    };
+    if (const auto getent = find_program("getent", environment); !getent.path.empty()) {
+        return with("getent", by_getent(getent.path, names));
+    }
+    if (const auto python = find_program("python", environment); !python.path.empty()) {
+        return with("python", by_python(python, names));
+    }
+    return with("hosts", by_hosts_file(names));
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,59 @@
+#include "node/check/peers.hpp"
+
+#include "core/text.hpp"
+#include "node/system/os.hpp"
+#include "node/system/paths.hpp"
+#include "node/system/side_by_side.hpp"
+#include "wire/layout.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::size_t most_logins_at_once =
+    16; // logins under way from one node: a peer's sshd sees every node's
+constexpr int login_limit_ms = 10000;
+constexpr int all_limit_ms = 15000;
+
+nlohmann::json try_login(const std::string& peer) {
+    const auto begin = monotonic_ms();
+    const auto login = log_in(peer, {layout::init, "limits"}); // the one program that every node has
+    nlohmann::json tried{{"peer", peer}, {"ok", login.code == 0}, {"ms", monotonic_ms() - begin}};
+    if (login.code != 0) {
+        tried["message"] = why(login);
+    }
+    return tried;
+}
+
+} // namespace
+
+std::string own_node_name() {
+    const auto self = nlohmann::json::parse(read_file_or_empty(paths().node_record), nullptr, false);
+    return self.is_object() && self.contains("node") && self["node"].is_string() ? self["node"] : "";
+}
+
+Finished log_in(const std::string& node, const std::vector<std::string>& command) {
+    std::vector<std::string> argv{"ssh",           "-F", paths().ssh_config, "-o",
+                                  "BatchMode=yes", "-o", "ConnectTimeout=5", node};
+    std::ranges::copy(command, std::back_inserter(argv));
+    return run_helper(paths().ssh, argv, clean_environment(), login_limit_ms);
+}
+
+std::string why(const Finished& login) {
+    if (login.code < 0) {
+        return "no answer within 10 s";
+    }
+    const auto lines = split(login.output, '\n');
+    const auto last =
+        std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) { return !line.empty(); });
+    return last == lines.rend() ? "ssh failed without a word" : printable(*last);
+}
+
+nlohmann::json log_in_to_all(const std::vector<std::string>& peers) {
+    return shared_out(
+        peers.size(), most_logins_at_once, [&](std::size_t i) { return try_login(peers[i]); }, all_limit_ms);
+}
+
+} // namespace dockdist::node

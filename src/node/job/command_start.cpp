@@ -1,0 +1,128 @@
+#include "node/job/command_start.hpp"
+
+#include "node/session/session.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+// In the child: what went wrong, as "CODE message" to the parent.
+[[noreturn]] void report(int fd, const ProgramError& error) {
+    (void)write_all(fd, std::to_string(error.code) + " " + error.message);
+    ::_exit(126);
+}
+
+[[noreturn]] void run_child(PreparedJob& job, int out, int err, int problems) {
+    reset_signals();
+    ::setsid();
+    ::umask(022);
+    const int null = ::open("/dev/null", O_RDONLY);
+    ::dup2(null, STDIN_FILENO);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
+    raise_memlock_limit();
+    if (const auto became = become(job.account); !became) {
+        report(problems, {.code = 126, .message = became.error().message});
+    }
+    if (const auto entered = enter_folder(job.part.workdir); !entered) {
+        report(problems, {.code = 126, .message = entered.error().message + "\n  " + entered.error().hint});
+    }
+    // Looked up here: a relative name counts from the job's folder, and may be executable for the user alone.
+    const auto program = find_program(job.start.argv.front(), job.environment);
+    if (program.path.empty()) {
+        report(problems, program.error);
+    }
+    std::vector<char*> argv;
+    job.start.argv.front() = program.name;
+    for (auto& word : job.start.argv) {
+        argv.push_back(word.data());
+    }
+    argv.push_back(nullptr);
+    ::execve(program.path.c_str(), argv.data(), job.environment.pointers().data());
+    report(problems, exec_failure(job.start.argv.front(), program.path, errno));
+}
+
+} // namespace
+
+StartedCommand start_command_of(PreparedJob& job) {
+    StartedCommand started;
+    auto out = make_pipe();
+    auto err = make_pipe();
+    auto problems = make_pipe();
+    if (!out || !err || !problems) {
+        started.error = {.code = 126, .message = system_error("cannot make a pipe", errno).message};
+        return started;
+    }
+    constexpr int roomy = 1 << 20;
+    (void)::fcntl(out->write.get(), F_SETPIPE_SZ, roomy);
+    const pid_t child = ::fork();
+    if (child < 0) {
+        started.error = {.code = 126, .message = system_error("cannot start a process", errno).message};
+        return started;
+    }
+    if (child == 0) {
+        run_child(job, out->write.get(), err->write.get(), problems->write.get());
+    }
+    problems->write.reset();
+    std::string problem;
+    char buffer[4096];
+    for (ssize_t count = 1; count != 0;) {
+        count = ::read(problems->read.get(), buffer, sizeof buffer);
+        if (count > 0) {
+            problem.append(buffer, static_cast<std::size_t>(count));
+        } else if (count < 0 && errno != EINTR) {
+            break;
+        }
+    }
+    if (!problem.empty()) {
+        while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+        }
+        const auto space = problem.find(' ');
+        started.error = {.code = problem.starts_with("127") ? 127 : 126,
+                         .message = problem.substr(space + 1)};
+        return started;
+    }
+    started.pid = child;
+    started.out = std::move(out->read);
+    started.err = std::move(err->read);
+    return started;
+}
+
+void PreparedJob::take_start(wire::JobStart from_now_on) {
+    start = std::move(from_now_on);
+    part.env = opening_env;
+    part.env.insert(start.env.begin(), start.env.end()); // the opening's stay
+    part.rank_secrets = start.rank_secrets;
+    part.rank_command = start.rank_command;
+    part.local_rank_at = start.local_rank_at;
+    summary.policy = start.policy;
+    const auto& words = start.rank_command.empty() ? start.argv : start.rank_command;
+    if (summary.argv.empty() || !words.empty()) {
+        summary.argv = words;
+    }
+}
+
+Status PreparedJob::enter_attempt(int attempt) {
+    summary.result = {.attempt = attempt, .left_out = wire::lost_nodes(start.policy)};
+    part.env["DOCKDIST_RESTART_COUNT"] = std::to_string(attempt);
+    part.env["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
+    environment = job_environment(recorded_environment(), part, account);
+    return make_scratch(part, start.files, account);
+}
+
+void conclude_without_command(wire::JobResult& result, bool had_one) {
+    if (had_one) {
+        result.code = 128 + SIGKILL;
+        result.signal = SIGKILL;
+    } else if (!result.failures.empty()) {
+        result.code = result.failures.front().code;
+        result.signal = result.failures.front().signal;
+    }
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,21 @@
+// The step from a prepared job to a running command.
+#pragma once
+
+#include "node/job/supervisor.hpp"
+
+namespace dockdist::node {
+
+struct StartedCommand {
+    pid_t pid = 0; // 0: it could not be started, see error
+    Fd out{}, err{};
+    ProgramError error{};
+};
+
+// The job's command in a session of its own, as its user, in its folder, with its environment; stdin is
+// empty. Returns when the program runs, or with the reason why it does not.
+StartedCommand start_command_of(PreparedJob& job);
+
+// The job's code where its command gave none: it could not be reaped, or there was none.
+void conclude_without_command(wire::JobResult& result, bool had_one);
+
+} // namespace dockdist::node

@@ -1,0 +1,188 @@
+#include "node/job/follower_list.hpp"
+
+#include "node/job/supervisor.hpp"
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/socket.h>
+#include <utility>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::int64_t follower_goodbye_ms = 1000;
+
+} // namespace
+
+FollowerList::FollowerList(Loop& loop, Fd listener, std::int64_t lease_ms)
+    : loop_(loop), listener_(std::move(listener)), lease_ms_(lease_ms), unheld_since_ms_(monotonic_ms()) {
+    loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
+    check_lease();
+}
+
+void FollowerList::accept() {
+    Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.open()) {
+        add(std::move(socket));
+    }
+}
+
+FollowerList::Follower& FollowerList::add(Fd socket) {
+    const int number = socket.get();
+    auto& follower = *(followers_[number] = std::make_unique<Follower>());
+    follower.socket = std::move(socket);
+    follower.last_heard_ms = monotonic_ms();
+    loop_.watch(number, POLLIN, [this, &follower](short) { hear(follower); });
+    for (const auto& event : told_) {
+        send(follower, event + "\n");
+    }
+    return follower;
+}
+
+void FollowerList::add_link(Fd socket, std::function<void()> on_end) {
+    auto& follower = add(std::move(socket));
+    follower.is_link = true;
+    follower.client_gone = true; // it holds the lease when the coordinator has been heard, not before
+    follower.on_end = std::move(on_end);
+}
+
+void FollowerList::held_by(Holder holder) {
+    by_link_ = holder == Holder::link;
+    lease_ms_ = by_link_ ? lease_ms_ : 0;
+    unheld_since_ms_ = monotonic_ms();
+}
+
+void FollowerList::hear(Follower& follower) {
+    char buffer[4096];
+    const auto count = ::recv(follower.socket.get(), buffer, sizeof buffer, 0);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return send(follower, "");
+    }
+    if (count <= 0 || follower.heard.size() > wire::max_line) {
+        return drop(follower);
+    }
+    follower.heard.append(buffer, static_cast<std::size_t>(count));
+    for (auto end = follower.heard.find('\n'); end != std::string::npos; end = follower.heard.find('\n')) {
+        const auto line = follower.heard.substr(0, end);
+        follower.heard.erase(0, end + 1);
+        if (!obey(follower, line)) {
+            return;
+        }
+    }
+}
+
+// False when the job has come to its end over it.
+bool FollowerList::obey(Follower& follower, const std::string& line) {
+    if (line == client_gone_line) {
+        follower.client_gone = true;
+        return true;
+    }
+    const auto command = wire::parse_job_command(line);
+    if (!command) {
+        return true;
+    }
+    follower.last_heard_ms = monotonic_ms();
+    follower.client_gone = false;
+    if (command->type == wire::JobCommand::Type::ping) {
+        if (follower.is_link) {
+            send(follower, "\n");
+        }
+        return true;
+    }
+    const int number = follower.socket.get();
+    ordering_ = number;
+    const bool stops = command->type == wire::JobCommand::Type::stop;
+    on_order(*command, stops && std::exchange(follower.has_stopped, true));
+    ordering_ = -1;
+    return followers_.contains(number);
+}
+
+void FollowerList::answer(const std::string& event) {
+    if (const auto found = followers_.find(ordering_); found != followers_.end()) {
+        send(*found->second, event + "\n");
+    }
+}
+
+void FollowerList::send(Follower& follower, const std::string& bytes) {
+    follower.unsent += bytes;
+    while (!follower.unsent.empty()) {
+        const auto count = ::send(follower.socket.get(), follower.unsent.data(), follower.unsent.size(),
+                                  MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count <= 0) {
+            loop_.want(follower.socket.get(), errno == EAGAIN ? POLLIN | POLLOUT : POLLIN);
+            return;
+        }
+        follower.unsent.erase(0, static_cast<std::size_t>(count));
+    }
+    loop_.want(follower.socket.get(), POLLIN);
+}
+
+void FollowerList::drop(Follower& follower) {
+    const int number = follower.socket.get();
+    const auto on_end = std::move(follower.on_end);
+    loop_.forget(number);
+    followers_.erase(number);
+    if (on_end) {
+        on_end();
+    }
+}
+
+void FollowerList::tell(const std::string& event) {
+    told_.push_back(event);
+    for (const auto& [number, follower] : followers_) {
+        send(*follower, event + "\n");
+    }
+}
+
+void FollowerList::log_is(std::uint64_t size) {
+    if (size == log_size_) {
+        return;
+    }
+    log_size_ = size;
+    for (const auto& [number, follower] : followers_) {
+        if (follower->unsent.empty() && !follower->is_link) { // what waits there wakes it anyway
+            send(*follower, "\n");
+        }
+    }
+}
+
+void FollowerList::say_goodbye(const std::string& event) {
+    tell(event);
+    const auto deadline = monotonic_ms() + follower_goodbye_ms;
+    for (const auto& [number, follower] : followers_) {
+        while (!follower->unsent.empty() && monotonic_ms() < deadline) {
+            pollfd ready{.fd = number, .events = POLLOUT, .revents = 0};
+            if (::poll(&ready, 1, static_cast<int>(deadline - monotonic_ms())) <= 0 ||
+                (ready.revents & POLLERR) != 0) {
+                break;
+            }
+            send(*follower, "");
+        }
+        loop_.forget(number);
+    }
+    followers_.clear();
+    loop_.forget(listener_.get());
+    listener_.reset();
+}
+
+void FollowerList::check_lease() {
+    if (lease_ms_ == 0) {
+        return; // for good: detaching cannot be taken back
+    }
+    const auto now = monotonic_ms();
+    const bool held = std::ranges::any_of(followers_, [&](const auto& entry) {
+        return entry.second->is_link == by_link_ && !entry.second->client_gone &&
+               now - entry.second->last_heard_ms < lease_ms_;
+    });
+    if (held) {
+        unheld_since_ms_ = now;
+    } else if (now - unheld_since_ms_ >= lease_ms_) {
+        unheld_since_ms_ = now;
+        on_lease_over();
+        return;
+    }
+    loop_.after(std::clamp<std::int64_t>(lease_ms_ / 4, 50, 1000), [this] { check_lease(); });
+}
+
+} // namespace dockdist::node

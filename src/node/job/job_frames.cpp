@@ -1,0 +1,60 @@
+#include "node/job/job_frames.hpp"
+
+#include "node/job/job_store.hpp"
+#include "node/session/job_part.hpp"
+#include "node/system/os.hpp"
+#include "node/system/process_killer.hpp"
+#include "wire/frame.hpp"
+
+#include <csignal>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::int64_t lost_grace_ms = 2000;
+
+std::string event_frame(const wire::JobEvent& event) {
+    return wire::encode({.kind = wire::Frame::Kind::control, .payload = wire::job_event(event)});
+}
+
+} // namespace
+
+std::string error_frame(const Error& error) {
+    wire::JobEvent event{.type = wire::JobEvent::Type::error};
+    event.error = error;
+    return event_frame(event);
+}
+
+void print_error(const Error& error) {
+    (void)write_all(STDOUT_FILENO, error_frame(error));
+}
+
+void print_event(const wire::JobEvent& event) {
+    (void)write_all(STDOUT_FILENO, event_frame(event));
+}
+
+wire::JobResult lost_result() {
+    wire::JobResult result{.code = 128 + SIGKILL, .signal = SIGKILL, .reason = "lost"};
+    result.failures.push_back(
+        {.code = result.code, .signal = result.signal, .tail = "the job's supervisor was killed"});
+    return result;
+}
+
+wire::JobResult result_without_supervisor(const std::string& job) {
+    auto summary = load_summary(job);
+    if (summary && !summary->running) {
+        return summary->result;
+    }
+    (void)end_processes({.mark = job}, lost_grace_ms);
+    remove_scratch(job);
+    auto result = lost_result();
+    if (summary) {
+        summary->running = false;
+        summary->result = result;
+        (void)save_summary(*summary);
+    }
+    return result;
+}
+
+} // namespace dockdist::node

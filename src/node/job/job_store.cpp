@@ -1,0 +1,111 @@
+#include "node/job/job_store.hpp"
+
+#include "node/system/paths.hpp"
+#include "node/system/unix_socket.hpp"
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+namespace dockdist::node {
+
+std::string job_folder(const std::string& job) {
+    return paths().jobs + "/" + job;
+}
+
+std::string control_socket(const std::string& job) {
+    return paths().job_sockets + "/" + job + ":control";
+}
+
+std::string rank_socket(const std::string& job) {
+    return paths().job_sockets + "/" + job + ":rank";
+}
+
+std::string member_socket(const std::string& job) {
+    return paths().job_sockets + "/" + job + ":member";
+}
+
+Status check_name(const std::string& job) {
+    if (!is_folder(job_folder(job))) {
+        return ok;
+    }
+    return Error{.kind = ErrorKind::conflict,
+                 .message = "a job " + job + " was started on this node before",
+                 .hint = "`dockdist attach " + job + "` follows it; a new job needs a new name"};
+}
+
+Error no_such_job(const std::string& job) {
+    return Error{.kind = ErrorKind::not_found,
+                 .message = "no job " + job + " on this node",
+                 .hint = "`dockdist jobs` lists the cluster's jobs"};
+}
+
+Status create_job(const std::string& job) {
+    const auto& place = paths();
+    const Owner own{::geteuid(), ::getegid()};
+    if (auto made = make_folders(place.jobs, 0700, own); !made) {
+        return made;
+    }
+    if (auto made = make_folders(place.job_sockets, 0711, own); !made) {
+        return made;
+    }
+    if (::mkdir(job_folder(job).c_str(), 0700) != 0) {
+        const int why = errno;
+        if (auto free = check_name(job); !free) {
+            return free;
+        }
+        return system_error("cannot make " + job_folder(job), why);
+    }
+    return ok;
+}
+
+Status save_summary(const wire::JobSummary& summary) {
+    return replace_file(job_folder(summary.job) + "/summary.json", wire::dump(nlohmann::json(summary)), 0600,
+                        {::geteuid(), ::getegid()});
+}
+
+Result<wire::JobSummary> load_summary(const std::string& job) {
+    if (!wire::is_job_id(job)) {
+        return Error{.kind = ErrorKind::usage, .message = "that is not a job's name"};
+    }
+    const auto text = read_file(job_folder(job) + "/summary.json");
+    if (!text) {
+        return no_such_job(job);
+    }
+    return wire::parse_job_summary(*text);
+}
+
+std::vector<std::string> job_ids() {
+    std::vector<std::string> ids;
+    for (auto& name : list_folder(paths().jobs)) {
+        if (wire::is_job_id(name)) {
+            ids.push_back(std::move(name));
+        }
+    }
+    return ids;
+}
+
+void prune_jobs(std::int64_t now_ms) {
+    std::vector<wire::JobSummary> ended;
+    for (const auto& id : job_ids()) {
+        if (auto summary = load_summary(id); summary && (!summary->running || !is_running(id))) {
+            ended.push_back(std::move(*summary));
+        }
+    }
+    std::ranges::sort(ended, std::greater{}, &wire::JobSummary::started_ms);
+    for (std::size_t i = 0; i < ended.size(); ++i) {
+        const auto end = ended[i].started_ms + ended[i].duration_ms;
+        if (i >= most_ended_jobs || now_ms - end > ended_jobs_stay_ms) {
+            remove_tree(job_folder(ended[i].job));
+        }
+    }
+}
+
+bool is_running(const std::string& job) {
+    return connect_unix(control_socket(job), SOCK_STREAM).has_value();
+}
+
+} // namespace dockdist::node

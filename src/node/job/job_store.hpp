@@ -1,0 +1,41 @@
+// A job's folder: what is known of it on disk, readable after the supervisor, the client and the stream are
+// gone.
+//
+//   <jobs>/<id>/log.<position>  output frames (wire/frame.hpp), see output_log.hpp
+//   <jobs>/<id>/summary.json    wire::JobSummary, written at the start and again, through a rename, when the
+//                               job has ended
+#pragma once
+
+#include "core/result.hpp"
+#include "node/system/os.hpp"
+#include "wire/job.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dockdist::node {
+
+std::string job_folder(const std::string& job);
+// Beside the jobs' scratch folders; no job's name has a ':'.
+std::string control_socket(const std::string& job); // followers and stop; root only
+std::string rank_socket(const std::string& job);    // rank shims; root and container.user
+std::string member_socket(const std::string& job);  // the links of a detached job's members; the same
+
+// Conflict when there was a job of that name.
+Status check_name(const std::string& job);
+Error no_such_job(const std::string& job);
+// Makes the folder; conflict as above.
+Status create_job(const std::string& job);
+Status save_summary(const wire::JobSummary& summary);
+Result<wire::JobSummary> load_summary(const std::string& job);
+std::vector<std::string> job_ids();
+// The records that stay of jobs that have ended: the latest so many, and none older.
+inline constexpr std::size_t most_ended_jobs = 50;
+inline constexpr std::int64_t ended_jobs_stay_ms = std::int64_t{7} * 24 * 3600 * 1000;
+// Removes the others. A job that runs is left alone.
+void prune_jobs(std::int64_t now_ms);
+// Whether its supervisor lives.
+bool is_running(const std::string& job);
+
+} // namespace dockdist::node

@@ -1,0 +1,63 @@
+#include "node/job/rank/rank_environment.hpp"
+
+#include <array>
+#include <charconv>
+#include <system_error>
+
+namespace dockdist::node {
+
+void name_ranks(Environment& environment) {
+    struct Names {
+        const char* name;
+        std::array<const char*, 5> others; // Open MPI, PMI, MPICH's own, Slurm, Horovod; DeepSpeed last
+    };
+    constexpr std::array table{
+        Names{"RANK", {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "HOROVOD_RANK"}},
+        Names{"LOCAL_RANK",
+              {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID",
+               "HOROVOD_LOCAL_RANK"}},
+        Names{"WORLD_SIZE", {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "", "SLURM_NTASKS", "HOROVOD_SIZE"}},
+        Names{"LOCAL_WORLD_SIZE",
+              {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "HOROVOD_LOCAL_SIZE",
+               "LOCAL_SIZE"}},
+    };
+    for (const auto& entry : table) {
+        for (const auto* other : entry.others) {
+            if (const auto value = environment.get(other); *other != '\0' && value) {
+                environment.set_default(entry.name, *value);
+            }
+        }
+    }
+}
+
+Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part) {
+    for (const auto* name :
+         {"DOCKDIST_NODE", "DOCKDIST_NODE_RANK", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
+          "TP_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "UCX_NET_DEVICES", "HOSTNAME"}) {
+        if (const auto value = recorded.get(name)) {
+            own.set(name, *value);
+        }
+    }
+    apply_part(own, part, true);
+    name_ranks(own);
+    return own;
+}
+
+std::vector<std::string> rank_argv(const JobPart& part, const Environment& environment) {
+    auto argv = part.rank_command;
+    const int local_rank = number_in(environment, "LOCAL_RANK");
+    if (part.local_rank_at >= 0 && local_rank >= 0 &&
+        static_cast<std::size_t>(part.local_rank_at) <= argv.size()) {
+        argv.insert(argv.begin() + part.local_rank_at, "--local_rank=" + std::to_string(local_rank));
+    }
+    return argv;
+}
+
+int number_in(const Environment& environment, const char* name) {
+    const auto text = environment.get(name).value_or("");
+    int number = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size() ? number : -1;
+}
+
+} // namespace dockdist::node

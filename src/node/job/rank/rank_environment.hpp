@@ -1,0 +1,26 @@
+// What a rank sees, whichever launcher started it and from whichever node. Pure.
+#pragma once
+
+#include "node/session/job_part.hpp"
+#include "node/system/environment.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dockdist::node {
+
+// `own` is what the launcher set. Launchers carry the environment of the node on which they run to all
+// others, so what differs from node to node comes from this node's own record; the part goes over all.
+Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part);
+
+// RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE from what Open MPI, PMI (MPICH), Slurm, Horovod or
+// DeepSpeed call them, where they are not set.
+void name_ranks(Environment& environment);
+
+// The part's command, with `--local_rank=N` where it wants one.
+std::vector<std::string> rank_argv(const JobPart& part, const Environment& environment);
+
+// A variable's value as a number; -1 where it is none.
+int number_in(const Environment& environment, const char* name);
+
+} // namespace dockdist::node

@@ -1,0 +1,61 @@
+// The ranks of a job on this node, as their shims report them (node/job/rank/rank_channel.hpp).
+#pragma once
+
+#include "node/job/log/output_pipes.hpp"
+#include "node/job/rank/rank_channel.hpp"
+#include "node/system/loop.hpp"
+#include "node/system/os.hpp"
+#include "node/system/process.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <sys/types.h>
+#include <utility>
+#include <vector>
+
+namespace dockdist::node {
+
+class RankList {
+public:
+    // Shims of root and of `user` are heard, no others.
+    RankList(Loop& loop, OutputPipes& outputs, int listener, uid_t user);
+
+    // In the order in which they ended.
+    std::function<void(std::int32_t rank, std::int32_t local_rank, ExitStatus status)> on_failed{};
+
+    int begun() const { return begun_; }
+    // Those that run: their numbers, and their shims, from which their processes descend.
+    std::vector<std::pair<std::int32_t, pid_t>> running() const;
+    void tell_failures(); // where there are any
+    // The first failure is the one that people look at. When one is heard, all that came before it have been
+    // sent too, and wait in some other socket.
+    void hear_all();
+    void drain(); // what they have written so far
+    void clear(); // for the next attempt
+
+private:
+    struct Rank {
+        Fd socket{};
+        pid_t shim = 0;
+        RankMessage begun{};
+        Fd out{}, err{};
+    };
+    struct End {
+        std::int64_t at_us = 0;
+        RankMessage begun{};
+        ExitStatus status{};
+    };
+    void accept();
+    void hear(Rank& rank);
+
+    Loop& loop_;
+    OutputPipes& outputs_;
+    int listener_;
+    uid_t user_;
+    std::vector<std::unique_ptr<Rank>> ranks_{};
+    std::vector<End> failed_{}; // not yet told
+    int begun_ = 0;
+};
+
+} // namespace dockdist::node

@@ -1,0 +1,161 @@
+#include "node/job/rank/rank_shim.hpp"
+
+#include "core/text.hpp"
+#include "node/job/job_store.hpp"
+#include "node/job/rank/rank_channel.hpp"
+#include "node/job/rank/rank_environment.hpp"
+#include "node/session/job_part.hpp"
+#include "node/session/session.hpp"
+#include "node/system/process.hpp"
+#include "node/system/process_killer.hpp"
+#include "node/system/unix_socket.hpp"
+#include "wire/job.hpp"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+int die_as(ExitStatus status) {
+    if (status.signal != 0) {
+        const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+        ::setrlimit(RLIMIT_CORE, &none); // the rank has dumped its own
+        reset_signals();
+        ::kill(::getpid(), status.signal);
+    }
+    return status.code;
+}
+
+struct Streams {
+    Fd supervisor{};
+    Pipe out{}, err{};
+};
+
+Streams offer_streams(const std::string& job, int rank, int local_rank) {
+    Streams streams;
+    auto socket = connect_unix(rank_socket(job), SOCK_SEQPACKET);
+    auto out = make_pipe();
+    auto err = make_pipe();
+    if (!socket || !out || !err) {
+        return streams;
+    }
+    constexpr int roomy = 1 << 20;
+    (void)::fcntl(out->write.get(), F_SETPIPE_SZ, roomy);
+    const RankMessage begun{.kind = RankMessage::Kind::begun, .rank = rank, .local_rank = local_rank};
+    if (!send_rank_message(socket->get(), begun, out->read.get(), err->read.get())) {
+        return streams;
+    }
+    out->read.reset();
+    err->read.reset();
+    streams = {.supervisor = std::move(*socket), .out = std::move(*out), .err = std::move(*err)};
+    return streams;
+}
+
+// Waits for the child and hands on every signal but those that the whole job gets anyway.
+ExitStatus wait_for(pid_t child, int signal_fd) {
+    while (true) {
+        pollfd ready{.fd = signal_fd, .events = POLLIN, .revents = 0};
+        ::poll(&ready, 1, -1);
+        signalfd_siginfo info{};
+        while (::read(signal_fd, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+            const bool for_all = info.ssi_code == SI_QUEUE && info.ssi_int == told_to_all;
+            if (info.ssi_signo != SIGCHLD && !for_all) {
+                ::kill(child, static_cast<int>(info.ssi_signo));
+            }
+        }
+        int status = 0;
+        if (::waitpid(child, &status, WNOHANG) == child) {
+            return exit_status(status);
+        }
+    }
+}
+
+Result<JobPart> find_part(const Environment& own) {
+    const auto job = own.get(wire::job_mark).value_or("");
+    if (job.empty()) {
+        return Error{.kind = ErrorKind::usage,
+                     .message = std::string(wire::job_mark) + " is not set: no job has started this",
+                     .hint = "it is what dockdist's launchers start, and no command for people"};
+    }
+    auto part = load_part(job);
+    if (!part) {
+        return Error{.kind = ErrorKind::not_found,
+                     .message =
+                         "this node has no part of job " + printable(job) + " (" + part.error().message + ")",
+                     .hint = "the launcher chose a node that is not of the job: look at its hostfile"};
+    }
+    if (part->rank_command.empty()) {
+        return Error{.kind = ErrorKind::usage, .message = "job " + job + " has no command for ranks"};
+    }
+    return part;
+}
+
+[[noreturn]] void run_child(const JobPart& part, Environment& environment, const Streams& streams,
+                            pid_t shim) {
+    ::setpgid(0, 0); // each signal reaches the rank once, also when the launcher signals its group
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != shim) {
+        ::_exit(137);
+    }
+    reset_signals();
+    if (streams.supervisor.open()) {
+        ::dup2(streams.out.write.get(), STDOUT_FILENO);
+        ::dup2(streams.err.write.get(), STDERR_FILENO);
+    }
+    if (const auto entered = enter_folder(part.workdir); !entered) {
+        (void)write_all(STDERR_FILENO, "dockdist: " + to_text(entered.error()) + "\n");
+        ::_exit(126);
+    }
+    ::_exit(exec_program(rank_argv(part, environment), environment));
+}
+
+} // namespace
+
+int run_rank(Environment own) {
+    const auto part = find_part(own);
+    if (!part) {
+        (void)write_all(STDERR_FILENO, "dockdist-init rank: " + to_text(part.error()) + "\n");
+        return 125;
+    }
+    auto environment = rank_environment(std::move(own), recorded_environment(), *part);
+    const int rank = number_in(environment, "RANK");
+    const int local_rank = number_in(environment, "LOCAL_RANK");
+    auto streams = offer_streams(part->job, rank, local_rank);
+
+    constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT,  SIGHUP, SIGQUIT,
+                                 SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
+    const auto signal_fd = take_signals(signals);
+    const pid_t shim = ::getpid();
+    const pid_t child = signal_fd ? ::fork() : -1;
+    if (child < 0) {
+        (void)write_all(STDERR_FILENO,
+                        "dockdist-init rank: " + system_error("cannot start the rank", errno).message + "\n");
+        return 126;
+    }
+    if (child == 0) {
+        run_child(*part, environment, streams, shim);
+    }
+    streams.out = {};
+    streams.err = {};
+    const auto status = wait_for(child, signal_fd->get());
+    if (streams.supervisor.open()) {
+        (void)send_rank_message(streams.supervisor.get(), {.kind = RankMessage::Kind::ended,
+                                                           .rank = rank,
+                                                           .local_rank = local_rank,
+                                                           .code = status.code,
+                                                           .signal = status.signal,
+                                                           .at_us = monotonic_us()});
+    }
+    return die_as(status);
+}
+
+} // namespace dockdist::node

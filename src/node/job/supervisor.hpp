@@ -1,0 +1,49 @@
+// The one process beside a job on its node: it starts the command, where there is one, keeps its output and
+// its ranks' true exit codes, holds the lease and the ports, and ends everything that bears the job's mark.
+// What becomes of the job as a whole its coordinator decides (wire/job.hpp).
+#pragma once
+
+#include "node/job/log/output_log.hpp"
+#include "node/session/job_part.hpp"
+#include "node/system/accounts.hpp"
+#include "node/system/environment.hpp"
+#include "node/system/port_reservation.hpp"
+#include "node/system/process.hpp"
+#include "wire/job.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dockdist::node {
+
+struct PreparedJob {
+    wire::JobSummary summary{}; // with the policy and the lease
+    wire::JobStart start{};     // argv empty: no command, its ranks come from elsewhere
+    JobPart part{};
+    std::map<std::string, std::string> opening_env{}; // over what a start sets
+    Account account{};
+    std::int64_t grace_ms = 0;
+    std::int64_t timeout_ms = 0; // 0: never
+    OutputLog log{};
+    Fd control{}, ranks{}, members{}; // listening
+    std::vector<ReservedPort> ports{};
+
+    // What runs from the next attempt on.
+    void take_start(wire::JobStart from_now_on);
+    // Its scratch, and what the command sees, in attempt `attempt`.
+    Status enter_attempt(int attempt);
+    Environment environment{};
+};
+
+// Runs the job to its end, in a process of its own. Returns that process's exit status.
+int supervise(PreparedJob job);
+
+// Followers and the supervisor speak in lines. Follower → supervisor: wire::JobCommand lines, and this one
+// when the client's side of its stdin has ended. Supervisor → follower: job events, and empty lines that say
+// that the log has grown.
+inline constexpr std::string_view client_gone_line = "gone";
+
+} // namespace dockdist::node

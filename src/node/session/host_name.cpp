@@ -1,0 +1,36 @@
+#include "node/session/host_name.hpp"
+
+#include "node/system/os.hpp"
+#include "node/system/paths.hpp"
+#include "wire/json_reader.hpp"
+
+#include <unistd.h>
+
+namespace dockdist::node {
+
+std::string all_addresses(const std::string& own, const std::vector<InterfaceAddress>& available) {
+    std::string text = own + " ";
+    for (const auto& entry : available) {
+        if (!entry.loopback && entry.address != own && !entry.address.starts_with("fe80:")) {
+            text += entry.address + " ";
+        }
+    }
+    return text;
+}
+
+std::optional<int> run_hostname(const std::vector<std::string>& arguments) {
+    if (arguments.size() != 1 || (arguments.front() != "-I" && arguments.front() != "--all-ip-addresses")) {
+        return std::nullopt;
+    }
+    const auto record = wire::parse_object(read_file_or_empty(paths().node_record), "the node's record");
+    std::string address;
+    if (record) {
+        wire::ObjectReader(*record, "the node's record").read("address", address);
+    }
+    if (address.empty()) {
+        return std::nullopt;
+    }
+    return write_all(STDOUT_FILENO, all_addresses(address, interface_addresses()) + "\n") ? 0 : 1;
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,140 @@
+#include "node/session/job_part.hpp"
+
+#include "node/session/session.hpp"
+#include "node/system/os.hpp"
+#include "node/system/paths.hpp"
+#include "wire/job.hpp"
+#include "wire/json_reader.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+std::string part_file(const std::string& job) {
+    return scratch_folder(job) + "/part.json";
+}
+
+std::string part_text(const JobPart& part) {
+    nlohmann::json object{{"env", nlohmann::json::object()},
+                          {"secrets", nlohmann::json::object()},
+                          {"rank_secrets", part.rank_secrets},
+                          {"unset", nlohmann::json::array()},
+                          {"workdir", wire::bytes_to_json(part.workdir)},
+                          {"rank_command", nlohmann::json::array()},
+                          {"local_rank_at", part.local_rank_at}};
+    for (const auto& [name, value] : part.env) {
+        object["env"][name] = wire::bytes_to_json(value);
+    }
+    for (const auto& [name, value] : part.secrets) {
+        object["secrets"][name] = wire::bytes_to_json(value);
+    }
+    for (const auto& name : part.unset) {
+        object["unset"].push_back(wire::bytes_to_json(name));
+    }
+    for (const auto& word : part.rank_command) {
+        object["rank_command"].push_back(wire::bytes_to_json(word));
+    }
+    return wire::dump(object);
+}
+
+Status write_files(const std::map<std::string, std::string>& files, Owner owner) {
+    for (const auto& [path, content] : files) {
+        const auto folder = path.substr(0, path.rfind('/'));
+        if (!folder.empty() && !is_folder(folder)) {
+            if (auto made = make_folders(folder, 0755); !made) {
+                return made;
+            }
+        }
+        if (auto written = replace_file(path, content, 0600, owner); !written) {
+            return written;
+        }
+    }
+    return ok;
+}
+
+} // namespace
+
+std::string scratch_folder(const std::string& job) {
+    return under_root(wire::job_scratch(job).c_str());
+}
+
+Status make_scratch(const JobPart& part, const std::map<std::string, std::string>& files,
+                    const Account& account) {
+    const Owner user{account.uid, account.gid};
+    const auto folder = scratch_folder(part.job);
+    remove_tree(folder); // of a job whose record was removed by hand
+    if (auto made = make_folder(folder, 0700, {::geteuid(), ::getegid()}); !made) {
+        return made;
+    }
+    if (auto written = replace_file(part_file(part.job), part_text(part), 0400, user); !written) {
+        return written;
+    }
+    if (auto written = write_files(files, user); !written) {
+        return written;
+    }
+    return make_folder(folder, 0700, user);
+}
+
+void remove_scratch(const std::string& job) {
+    remove_tree(scratch_folder(job));
+}
+
+Result<JobPart> load_part(const std::string& job) {
+    if (!wire::is_job_id(job)) {
+        return Error{.kind = ErrorKind::usage, .message = "that is not a job's name"};
+    }
+    const auto text = read_file(part_file(job));
+    if (!text) {
+        return Error{.kind = ErrorKind::not_found, .message = text.error().message};
+    }
+    const auto object = wire::parse_object(*text, "the job's part");
+    if (!object) {
+        return object.error();
+    }
+    JobPart part{.job = job};
+    wire::ObjectReader reader(*object, "the job's part");
+    reader.read_bytes("env", part.env);
+    reader.read_bytes("secrets", part.secrets);
+    reader.read("rank_secrets", part.rank_secrets);
+    reader.read_bytes("unset", part.unset);
+    reader.read_bytes("workdir", part.workdir);
+    reader.read_bytes("rank_command", part.rank_command);
+    reader.read("local_rank_at", part.local_rank_at);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return part;
+}
+
+void apply_part(Environment& environment, const JobPart& part, bool for_rank) {
+    auto variables = part.env;
+    if (for_rank || !part.rank_secrets) {
+        for (const auto& [name, value] : part.secrets) {
+            variables[name] = value;
+        }
+    }
+    for (const auto& [name, value] : variables) {
+        environment.set(name, value);
+    }
+    for (const auto& name : part.unset) {
+        environment.unset(name);
+    }
+    if (const auto path = environment.get("PATH")) {
+        environment.set("PATH", with_toolkit_first(*path));
+    }
+    environment.set(wire::job_mark, part.job);
+    environment.unset(job_environment_variable);
+    if (const auto packed = pack_variables(variables, part.unset)) {
+        environment.set(job_environment_variable, *packed);
+    }
+}
+
+Environment job_environment(Environment container, const JobPart& part, const Account& account) {
+    apply_account(container, account);
+    apply_part(container, part);
+    return container;
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,174 @@
+#include "node/session/session.hpp"
+
+#include "core/text.hpp"
+#include "node/system/os.hpp"
+#include "node/system/paths.hpp"
+#include "node/system/process.hpp"
+#include "node/system/process_killer.hpp"
+#include "wire/job.hpp"
+
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::int64_t hangup_grace_ms = 5000;
+
+void enter_workdir(const Account& account) {
+    for (const auto& folder : {recorded_workdir(), account.home, std::string("/")}) {
+        if (::chdir(folder.c_str()) == 0) {
+            return;
+        }
+    }
+}
+
+int complain(const std::string& message, int code) {
+    (void)write_all(STDERR_FILENO, "dockdist: " + message + "\n");
+    return code;
+}
+
+int run_words(const std::string& command, Environment& environment) {
+    const auto words = split_words(command);
+    if (!words) {
+        return complain("this image has no shell, and the command needs one: " + printable(command), 127);
+    }
+    return words->empty() ? 0 : exec_program(*words, environment);
+}
+
+int exec_command(const Account& account, const std::string& command, Environment& environment) {
+    raise_memlock_limit();
+    if (command == paths().sftp_server) {
+        auto clean = environment;
+        remove_loader_variables(clean);
+        return exec_path(command, {command}, clean);
+    }
+    if (account.shell == paths().own) {
+        return command.empty() ? complain("this image has no shell; name a command", 127)
+                               : run_words(command, environment);
+    }
+    return exec_path(account.shell, shell_argv(account.shell, command), environment);
+}
+
+// ssh does not end the remote command when the connection goes. Within a job that would leave ranks behind,
+// so this process stays beside the command: when sshd's side closes, everything below here ends.
+int run_watched(const Account& account, const std::string& command, Environment& environment) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    constexpr std::array signals{SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP};
+    const auto signal_fd = take_signals(signals);
+    const pid_t child = signal_fd ? ::fork() : -1;
+    if (child < 0) {
+        return exec_command(account, command, environment);
+    }
+    if (child == 0) {
+        reset_signals();
+        ::_exit(exec_command(account, command, environment));
+    }
+    bool hung_up = false;
+    while (!hung_up) {
+        std::array<pollfd, 2> ready{pollfd{.fd = signal_fd->get(), .events = POLLIN, .revents = 0},
+                                    pollfd{.fd = STDOUT_FILENO, .events = 0, .revents = 0}};
+        if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) {
+            break;
+        }
+        hung_up = (ready[1].revents & (POLLERR | POLLHUP)) != 0;
+        signalfd_siginfo info{}; // who ends a job or a terminal tells the command itself
+        while (::read(signal_fd->get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+        }
+        int status = 0;
+        for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
+            if (pid == child) {
+                const auto end = exit_status(status);
+                if (end.signal != 0) {
+                    reset_signals();
+                    ::kill(::getpid(), end.signal);
+                }
+                return end.code;
+            }
+        }
+    }
+    (void)end_processes({.mark = {}, .root = ::getpid()}, hangup_grace_ms);
+    return 255;
+}
+
+} // namespace
+
+int run_session() {
+    const auto from_sshd = Environment::own();
+    const auto account = account_of(::geteuid(), ::getegid(), from_sshd.get("USER").value_or(""),
+                                    read_file_or_empty(paths().passwd), read_file_or_empty(paths().group));
+    std::optional<JobPart> part;
+    if (auto loaded = load_part(from_sshd.get(wire::job_mark).value_or(""))) {
+        part = std::move(*loaded);
+    }
+    auto environment = session_environment(recorded_environment(), from_sshd, account, part);
+    enter_workdir(account);
+    const auto command = from_sshd.get("SSH_ORIGINAL_COMMAND").value_or("");
+    return environment.get(wire::job_mark) ? run_watched(account, command, environment)
+                                           : exec_command(account, command, environment);
+}
+
+int run_with_environment(const std::vector<std::string>& arguments) {
+    auto environment = recorded_environment();
+    auto account = recorded_account();
+    std::string workdir;
+    std::size_t next = 0;
+    for (; next < arguments.size() && arguments[next].starts_with("--"); next += 2) {
+        const auto& option = arguments[next];
+        if (option == "--") {
+            ++next;
+            break;
+        }
+        if (next + 1 == arguments.size()) {
+            return complain(option + " needs a value", 2);
+        }
+        const auto& value = arguments[next + 1];
+        if (option == "--user") {
+            std::string error;
+            account = named_account(value, error);
+            if (!error.empty()) {
+                return complain(error, 126);
+            }
+        } else if (option == "--workdir") {
+            workdir = value;
+        } else if (option == "--env" && value.find('=') != std::string::npos) {
+            const auto equals = value.find('=');
+            environment.set(value.substr(0, equals), value.substr(equals + 1));
+        } else {
+            return complain("with-environment: unknown option " + printable(option), 2);
+        }
+    }
+    if (const auto terminal = Environment::own().get("TERM"); terminal && ::isatty(STDIN_FILENO) == 1) {
+        environment.set("TERM", *terminal);
+    }
+    apply_account(environment, account);
+    raise_memlock_limit();
+    if (const auto became = become(account); !became) {
+        return complain(became.error().message, 126);
+    }
+    if (workdir.empty()) {
+        enter_workdir(account);
+    } else if (const auto entered = enter_folder(workdir); !entered) {
+        return complain(entered.error().message, 126);
+    }
+    if (next < arguments.size()) {
+        return exec_program({arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end()},
+                            environment);
+    }
+    return exec_command(account, "", environment);
+}
+
+int run_as_shell(const std::vector<std::string>& arguments) {
+    if (arguments.size() != 2 || arguments[0] != "-c") {
+        return complain("this image has no shell; dockdist-init stands in for `-c COMMAND` only", 127);
+    }
+    auto environment = Environment::own();
+    return run_words(arguments[1], environment);
+}
+
+} // namespace dockdist::node

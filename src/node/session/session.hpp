@@ -1,0 +1,47 @@
+// A person's or a launcher's way into the node: by ssh, and by the client's exec.
+#pragma once
+
+#include "node/session/job_part.hpp"
+#include "node/system/accounts.hpp"
+#include "node/system/environment.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist::node {
+
+// sshd's ForceCommand. The session's environment is the container's, not sshd's; its folder is the
+// container's.
+int run_session();
+
+// `dockdist-init with-environment [--user U] [--workdir W] [--env K=V]… [--] [CMD…]`: what a session sees,
+// for CMD or the user's shell, from the client's exec.
+int run_with_environment(const std::vector<std::string>& arguments);
+
+// As an account's shell in an image that has none: `-c COMMAND`, split into words without expansion.
+int run_as_shell(const std::vector<std::string>& arguments);
+
+// Pure parts.
+
+// HOME, USER, LOGNAME and SHELL of the account, where the container's environment does not set them. A HOME
+// that the engine has put there for PID 1 (root's, or / where the image names no users) counts as not set.
+void apply_account(Environment& environment, const Account& account);
+// The container's environment, with what sshd alone knows (SSH_*, TERM) and what belongs to the session's
+// job: this node's part of it, else what the job sent along.
+Environment session_environment(Environment container, const Environment& from_sshd, const Account& account,
+                                const std::optional<JobPart>& part = std::nullopt);
+// The argv that runs `command` (empty: an interactive shell) in `shell`.
+std::vector<std::string> shell_argv(const std::string& shell, const std::string& command);
+// Words as a POSIX shell splits and unquotes them; nothing when it needs more than that (an expansion, a
+// pipe, a quote that is not closed).
+std::optional<std::vector<std::string>> split_words(const std::string& command);
+
+// The environment on record for sessions and jobs; the process's own when there is none.
+Environment recorded_environment();
+// container.user, as join resolved it; root before.
+Account recorded_account();
+Account named_account(const std::string& name_or_id, std::string& error);
+std::string recorded_workdir();
+
+} // namespace dockdist::node

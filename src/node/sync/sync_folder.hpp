@@ -1,0 +1,39 @@
+// The folder that a sync writes into: found or made so that container.user owns what will stand in it.
+#pragma once
+
+#include "core/result.hpp"
+#include "node/system/accounts.hpp"
+#include "tree/folder.hpp"
+
+#include <string>
+
+namespace dockdist::node {
+
+// The effective user of this process, and root again at the end of its life. Does nothing where the process
+// is not root's, or the account is.
+class AsUser {
+public:
+    explicit AsUser(const Account& account);
+    ~AsUser();
+    AsUser(const AsUser&) = delete;
+    AsUser& operator=(const AsUser&) = delete;
+
+    const Status& status() const { return status_; }
+
+private:
+    bool changed_ = false;
+    Status status_ = ok;
+};
+
+struct SyncFolder {
+    Folder folder{};           // not open: it is not there, and was not to be made
+    bool maybe_shared = false; // it is not on the container's own file system
+};
+
+// `path` is absolute; links in it are followed, as it is the user of dockdist who has named it. With `make`
+// the folder is made where it is missing, and must be one that the account may write in: missing folders are
+// made as the account, or by root for the account where only root may, and an empty one of root's in the
+// container's own layer (of a WORKDIR) is given to the account.
+Result<SyncFolder> open_sync_folder(const std::string& path, const Account& account, bool make);
+
+} // namespace dockdist::node

@@ -1,0 +1,43 @@
+#include "node/system/gpus.hpp"
+
+#include "core/text.hpp"
+#include "node/system/environment.hpp"
+#include "node/system/process.hpp"
+
+#include <algorithm>
+
+namespace dockdist::node {
+namespace {
+
+constexpr int nvidia_smi_limit_ms = 5000; // it hangs when a GPU has fallen off its bus
+
+}
+
+int count_gpus() {
+    const auto environment = Environment::own();
+    if (const auto program = find_program("nvidia-smi", environment); !program.path.empty()) {
+        const auto finished =
+            run_helper(program.path, {"nvidia-smi", "-L"}, environment, nvidia_smi_limit_ms);
+        if (finished.code == 0) {
+            return count_listed_gpus(finished.output);
+        }
+    }
+    return count_gpu_devices(list_folder("/dev"));
+}
+
+int count_listed_gpus(std::string_view nvidia_smi_output) {
+    const auto lines = split(nvidia_smi_output, '\n');
+    return static_cast<int>(std::ranges::count_if(lines, [](const std::string& line) {
+        return line.starts_with("GPU "); // MIG devices stand indented below theirs
+    }));
+}
+
+int count_gpu_devices(const std::vector<std::string>& dev_entries) {
+    return static_cast<int>(std::ranges::count_if(dev_entries, [](const std::string& name) {
+        constexpr std::string_view prefix = "nvidia";
+        return name.size() > prefix.size() && name.starts_with(prefix) &&
+               name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+    }));
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,266 @@
+#include "node/system/os.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+std::int64_t clock_ms(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+// Sorted, without . and ..
+std::vector<std::string> names_in(Fd folder_fd) {
+    std::vector<std::string> names;
+    DIR* folder = folder_fd.open() ? ::fdopendir(folder_fd.get()) : nullptr;
+    if (folder == nullptr) {
+        return names;
+    }
+    (void)folder_fd.release(); // closedir closes it
+    while (const dirent* entry = ::readdir(folder)) {
+        const std::string name = entry->d_name;
+        if (name != "." && name != "..") {
+            names.push_back(name);
+        }
+    }
+    ::closedir(folder);
+    std::ranges::sort(names);
+    return names;
+}
+
+// Goes down by descriptors: whoever may write in the tree cannot turn a folder into a link to elsewhere while
+// it is removed.
+void remove_entry(int parent, const std::string& name) {
+    if (::unlinkat(parent, name.c_str(), 0) == 0) {
+        return;
+    }
+    const Fd folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder.open()) {
+        return;
+    }
+    for (const auto& below : names_in(Fd(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)))) {
+        remove_entry(folder.get(), below);
+    }
+    ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+}
+
+} // namespace
+
+Error system_error(const std::string& what, int number) {
+    Error error{.kind = ErrorKind::node, .message = what + ": " + std::strerror(number)};
+    if (number == ENOSPC || number == EDQUOT) {
+        error.hint = "free space on this host: the container's own layer and its tmpfs are full";
+    } else if (number == EROFS) {
+        error.hint = "the container's root file system must be writable";
+    }
+    return error;
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.open()) {
+        return system_error("cannot read " + path, errno);
+    }
+    std::string content;
+    std::size_t size = 0;
+    while (size < limit) {
+        content.resize(std::min(limit, size + std::max<std::size_t>(4096, size)));
+        const auto count = ::read(file.get(), content.data() + size, content.size() - size);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return system_error("cannot read " + path, errno);
+        }
+        if (count == 0) {
+            break;
+        }
+        size += static_cast<std::size_t>(count);
+    }
+    content.resize(size);
+    return content;
+}
+
+std::string read_file_or_empty(const std::string& path) {
+    auto content = read_file(path);
+    return content ? std::move(*content) : std::string();
+}
+
+Status write_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const auto count = ::write(fd, bytes.data(), bytes.size());
+        if (count < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return system_error("cannot write", errno);
+        }
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return ok;
+}
+
+Status replace_file(const std::string& path, std::string_view content, mode_t mode, Owner owner) {
+    const auto temporary = path + ".dockdist-new";
+    ::unlink(temporary.c_str());
+    const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file.open()) {
+        return system_error("cannot write " + path, errno);
+    }
+    const auto give_up = [&](Error error) {
+        ::unlink(temporary.c_str());
+        return error;
+    };
+    if (auto written = write_all(file.get(), content); !written) {
+        written.error().message = path + ": " + written.error().message;
+        return give_up(written.error());
+    }
+    // The owner first: a change of owner may clear bits of the mode.
+    if (::fchown(file.get(), owner.uid, owner.gid) != 0 || ::fchmod(file.get(), mode) != 0 ||
+        ::rename(temporary.c_str(), path.c_str()) != 0) {
+        return give_up(system_error("cannot write " + path, errno));
+    }
+    return ok;
+}
+
+Status write_in_place(const std::string& path, std::string_view content) {
+    const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (!file.open()) {
+        return system_error("cannot write " + path, errno);
+    }
+    if (auto written = write_all(file.get(), content); !written) {
+        written.error().message = path + ": " + written.error().message;
+        return written.error();
+    }
+    if (::ftruncate(file.get(), static_cast<off_t>(content.size())) != 0) {
+        return system_error("cannot write " + path, errno);
+    }
+    return ok;
+}
+
+Status make_folder(const std::string& path, mode_t mode, Owner owner) {
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+        return system_error("cannot make " + path, errno);
+    }
+    const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder.open()) {
+        return Error{.kind = ErrorKind::node,
+                     .message = path + " is not a folder: " + std::strerror(errno),
+                     .hint = "dockdist does not follow links there; remove it from the image or the mounts"};
+    }
+    struct stat status{};
+    if (::fstat(folder.get(), &status) != 0) {
+        return system_error("cannot look at " + path, errno);
+    }
+    if (status.st_uid != owner.uid && status.st_uid != ::geteuid()) {
+        return Error{.kind = ErrorKind::node,
+                     .message = path + " belongs to user " + std::to_string(status.st_uid) + ", not to " +
+                                std::to_string(owner.uid),
+                     .hint = "somebody else has made it; remove it from the image or the mounts"};
+    }
+    if (::fchown(folder.get(), owner.uid, owner.gid) != 0 || ::fchmod(folder.get(), mode) != 0) {
+        return system_error("cannot own " + path, errno);
+    }
+    return ok;
+}
+
+Status make_folders(const std::string& path, mode_t mode, Owner owner) {
+    for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+        const auto parent = path.substr(0, slash);
+        if (::mkdir(parent.c_str(), 0700) == 0) {
+            if (::chmod(parent.c_str(), 0755) != 0) {
+                return system_error("cannot make " + parent, errno);
+            }
+        } else if (errno != EEXIST) {
+            return system_error("cannot make " + parent, errno);
+        }
+    }
+    return make_folder(path, mode, owner);
+}
+
+void remove_tree(const std::string& path) {
+    remove_entry(AT_FDCWD, path);
+}
+
+std::vector<std::string> list_folder(const std::string& path) {
+    return names_in(Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+}
+
+bool is_executable(const std::string& path) {
+    struct stat status{};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0111U) != 0 &&
+           ::access(path.c_str(), X_OK) == 0;
+}
+
+bool is_folder(const std::string& path) {
+    struct stat status{};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+std::string mount_root(const std::string& path) {
+    const auto table = read_file_or_empty("/proc/self/mountinfo");
+    std::string root;
+    for (std::size_t begin = 0; begin < table.size();) {
+        const auto end = std::min(table.find('\n', begin), table.size());
+        // 36 35 98:0 /root-of-mount /mount/point options …
+        std::vector<std::string> fields;
+        std::size_t at = begin;
+        while (fields.size() < 5 && at < end) {
+            const auto space = std::min(table.find(' ', at), end);
+            fields.push_back(table.substr(at, space - at));
+            at = space + 1;
+        }
+        if (fields.size() == 5 && fields[4] == path) {
+            root = fields[3]; // the last one mounted there is the one that is seen
+        }
+        begin = end + 1;
+    }
+    return root;
+}
+
+std::string read_link(const std::string& path) {
+    std::string target(4096, '\0');
+    const auto length = ::readlink(path.c_str(), target.data(), target.size());
+    target.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
+    return target;
+}
+
+std::int64_t monotonic_ms() {
+    return clock_ms(CLOCK_MONOTONIC);
+}
+
+std::int64_t monotonic_us() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1000000 + now.tv_nsec / 1000;
+}
+
+std::int64_t unix_ms() {
+    return clock_ms(CLOCK_REALTIME);
+}
+
+void set_nonblocking(int fd) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags >= 0) {
+        ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    }
+}
+
+Result<Pipe> make_pipe() {
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+        return system_error("cannot make a pipe", errno);
+    }
+    return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,23 @@
+#include "node/system/paths.hpp"
+
+#ifdef DOCKDIST_UNDER_TEST
+#include <cstdlib>
+#endif
+
+namespace dockdist::node {
+
+std::string under_root(const char* path) {
+#ifdef DOCKDIST_UNDER_TEST
+    if (const char* root = std::getenv("DOCKDIST_TEST_ROOT")) {
+        return std::string(root) + path;
+    }
+#endif
+    return path;
+}
+
+const Paths& paths() {
+    static const Paths instance;
+    return instance;
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,61 @@
+#include "node/system/process_stat.hpp"
+
+#include "node/system/os.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+namespace dockdist::node {
+
+std::optional<ProcessStat> parse_process_stat(std::string_view text) {
+    // The name in parentheses may hold anything: the fields are counted from behind it, the state being the
+    // 3rd.
+    const auto name_end = text.rfind(')');
+    if (name_end == std::string_view::npos || name_end + 2 >= text.size()) {
+        return std::nullopt;
+    }
+    ProcessStat stat;
+    const auto number = std::from_chars(text.data(), text.data() + text.size(), stat.pid);
+    stat.state = text[name_end + 2];
+    constexpr int first_number = 4;
+    constexpr int last_number = 20;
+    std::array<std::int64_t, last_number + 1> fields{};
+    const char* at = text.data() + name_end + 3;
+    const char* const end = text.data() + text.size();
+    for (int field = first_number; field <= last_number; ++field) {
+        at = std::find_if_not(at, end, [](char c) { return c == ' '; });
+        const auto [next, error] = std::from_chars(at, end, fields.at(static_cast<std::size_t>(field)));
+        if (error != std::errc{} || number.ec != std::errc{}) {
+            return std::nullopt;
+        }
+        at = next;
+    }
+    stat.parent = static_cast<pid_t>(fields[4]);
+    stat.session = static_cast<pid_t>(fields[6]);
+    stat.cpu_ticks = fields[14] + fields[15];
+    stat.threads = fields[20];
+    return stat;
+}
+
+std::optional<ProcessStat> read_process_stat(pid_t pid) {
+    return parse_process_stat(read_file_or_empty("/proc/" + std::to_string(pid) + "/stat"));
+}
+
+std::vector<ProcessStat> all_processes() {
+    std::vector<ProcessStat> all;
+    for (const auto& name : list_folder("/proc")) {
+        pid_t pid = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (error != std::errc{} || end != name.data() + name.size()) {
+            continue;
+        }
+        if (auto stat = read_process_stat(pid)) {
+            all.push_back(*stat);
+        }
+    }
+    return all;
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,58 @@
+#include "node/system/unix_socket.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+Result<sockaddr_un> unix_address(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) {
+        return Error{.kind = ErrorKind::internal, .message = "the socket's path is too long: " + path};
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return address;
+}
+
+} // namespace
+
+Result<Fd> listen_unix(const std::string& path, int type, mode_t mode, Owner owner) {
+    const auto address = unix_address(path);
+    if (!address) {
+        return address.error();
+    }
+    Fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    ::unlink(path.c_str());
+    const auto old_mask = ::umask(0177);
+    const int bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
+    const int number = errno;
+    ::umask(old_mask);
+    if (bound != 0) {
+        return system_error("cannot listen on " + path, number);
+    }
+    if (::lchown(path.c_str(), owner.uid, owner.gid) != 0 || ::chmod(path.c_str(), mode) != 0 ||
+        ::listen(fd.get(), 128) != 0) {
+        return system_error("cannot listen on " + path, errno);
+    }
+    return fd;
+}
+
+Result<Fd> connect_unix(const std::string& path, int type) {
+    const auto address = unix_address(path);
+    if (!address) {
+        return address.error();
+    }
+    Fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
+        return system_error("cannot reach " + path, errno);
+    }
+    return fd;
+}
+
+} // namespace dockdist::node

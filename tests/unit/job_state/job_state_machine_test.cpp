@@ -1,0 +1,215 @@
+#include "job_state/job_state_machine.hpp"
+
+#include <doctest/doctest.h>
+
+namespace job_state_machine_test {
+
+using namespace dockdist;
+
+namespace {
+
+using Type = wire::JobCommand::Type;
+
+wire::JobPolicy settings(int parts, int max_restarts = 0) {
+    wire::JobPolicy made{.max_restarts = max_restarts, .backoff_ms = 1000, .grace_ms = 500};
+    for (int i = 0; i < parts; ++i) {
+        made.parts.push_back({.node = "node-" + std::to_string(i)});
+    }
+    return made;
+}
+
+// "1:halt#0 2:halt#0": who is told what, with the attempt where the order bears one.
+std::string text(const std::vector<JobStateMachine::Order>& orders) {
+    std::string all;
+    for (const auto& [part, command] : orders) {
+        const auto name = command.type == Type::stop     ? "stop/" + std::to_string(command.grace_ms)
+                          : command.type == Type::halt   ? "halt#" + std::to_string(command.attempt)
+                          : command.type == Type::begin  ? "begin#" + std::to_string(command.attempt)
+                          : command.type == Type::report ? "report#" + std::to_string(command.attempt)
+                          : command.type == Type::over   ? "over"
+                                                         : "?";
+        all += (all.empty() ? "" : " ") + std::to_string(part) + ":" + name;
+    }
+    return all;
+}
+
+wire::JobResult stopped(int attempt = 0) {
+    return {.code = 143, .signal = 15, .stopped = true, .reason = "stop", .attempt = attempt};
+}
+
+} // namespace
+
+TEST_CASE("parts are told that the job is over when the last leader has ended") {
+    JobStateMachine job(settings(2));
+    CHECK(text(job.decide(0)).empty());
+    job.ended(0, 0, {});
+    CHECK(text(job.decide(0)).empty());
+    job.ended(1, 0, {});
+    CHECK(text(job.decide(0)) == "0:over 1:over");
+    CHECK(text(job.decide(0)).empty());
+    job.exited(0, {});
+    CHECK_FALSE(job.all_gone());
+    CHECK(job.alone(1));
+    job.exited(1, {});
+    CHECK(job.all_gone());
+    CHECK_FALSE(job.first_failure().has_value());
+}
+
+TEST_CASE("parts that only support others are not waited for, and their own end says nothing") {
+    auto with_support = settings(2);
+    with_support.parts[1].hosts_remote_ranks = true;
+    JobStateMachine job(with_support);
+    job.ended(0, 0, {});
+    CHECK(text(job.decide(0)) == "0:over 1:over");
+    job.exited(1, {.code = 137, .stopped = true, .reason = "over"});
+    CHECK_FALSE(job.first_failure().has_value());
+}
+
+TEST_CASE("the first failure stops every part, and every part learns of it") {
+    JobStateMachine job(settings(3));
+    job.rank_failed(2, 0, {.rank = 5, .code = 7});
+    const auto orders = job.decide(0);
+    CHECK(text(orders) == "0:stop/500 1:stop/500 2:stop/500");
+    CHECK(orders[0].command.first_node == "node-2");
+    CHECK(orders[0].command.first.rank == 5);
+    job.exited(0, stopped());
+    job.exited(1, stopped());
+    job.rank_failed(1, 0, {.rank = 2, .code = 1});
+    job.exited(2, {.code = 7, .failures = {{.rank = 5, .code = 7}}});
+    CHECK(text(job.decide(0)).empty());
+    CHECK(job.first_failure()->node == "node-2");
+}
+
+TEST_CASE("a rank explains its launcher's failure, also when it is heard of later") {
+    JobStateMachine job(settings(2));
+    job.ended(0, 0, {.code = 1});
+    CHECK(text(job.decide(0)) == "0:stop/500 1:stop/500");
+    job.rank_failed(1, 0, {.rank = 3, .code = 7});
+    CHECK(job.first_failure()->failure.rank == 3);
+    job.rank_failed(1, 0, {.rank = 2, .code = 9});
+    CHECK(job.first_failure()->failure.rank == 3);
+}
+
+TEST_CASE("a rank's failure that arrives behind the last end still counts") {
+    JobStateMachine job(settings(2));
+    job.ended(0, 0, {});
+    job.ended(1, 0, {});
+    job.decide(0);
+    job.rank_failed(1, 0, {.rank = 1, .code = 7});
+    CHECK(job.first_failure()->failure.code == 7);
+}
+
+TEST_CASE("with restarts left a failed attempt is halted, and begun anew after a pause that doubles") {
+    JobStateMachine job(settings(2, 2));
+    job.rank_failed(0, 0, {.rank = 0, .code = 7});
+    CHECK(text(job.decide(100)) == "0:halt#0 1:halt#0");
+    const auto restart = job.take_restart();
+    REQUIRE(restart.has_value());
+    CHECK(restart->attempt == 1);
+    CHECK(restart->because.node == "node-0");
+    CHECK(restart->in_ms == 1000);
+    CHECK_FALSE(job.take_restart().has_value());
+    job.ended(0, 0, stopped());
+    CHECK(text(job.decide(200)).empty());
+    CHECK_FALSE(job.wake_at_ms().has_value());
+    job.ended(1, 0, stopped());
+    CHECK(text(job.decide(300)).empty());
+    CHECK(job.wake_at_ms() == 1300);
+    CHECK(text(job.decide(1299)).empty());
+    CHECK(text(job.decide(1300)) == "0:begin#1 1:begin#1");
+    CHECK_FALSE(job.first_failure().has_value());
+
+    job.ended(1, 0, stopped()); // of the attempt before, on a stream that was taken up again
+    CHECK(text(job.decide(1300)).empty());
+    job.rank_failed(1, 1, {.rank = 1, .code = 8});
+    CHECK(text(job.decide(1400)) == "0:halt#1 1:halt#1");
+    CHECK(job.take_restart()->in_ms == 2000);
+    job.ended(0, 1, stopped(1));
+    job.ended(1, 1, stopped(1));
+    job.decide(1500);
+    CHECK(text(job.decide(3500)) == "0:begin#2 1:begin#2");
+    job.rank_failed(1, 2, {.rank = 1, .code = 9});
+    CHECK(text(job.decide(3600)) == "0:stop/500 1:stop/500"); // none left
+    CHECK(job.first_failure()->failure.code == 9);
+}
+
+TEST_CASE("a part that had ended before the failure sweeps up before the next attempt") {
+    JobStateMachine job(settings(2, 1));
+    job.ended(0, 0, {});
+    job.rank_failed(1, 0, {.rank = 1, .code = 7});
+    CHECK(text(job.decide(0)) == "0:halt#0 1:halt#0");
+    job.ended(1, 0, stopped());
+    job.decide(0);
+    CHECK_FALSE(job.wake_at_ms().has_value());
+    job.ended(0, 0, {});
+    job.decide(0);
+    CHECK(job.wake_at_ms() == 1000);
+}
+
+TEST_CASE("an interrupt stops with grace, a second one without, and no attempt follows") {
+    JobStateMachine job(settings(2, 5));
+    job.interrupted();
+    CHECK(text(job.decide(0)) == "0:stop/500 1:stop/500");
+    job.exited(0, stopped());
+    job.interrupted();
+    CHECK(text(job.decide(0)) == "1:stop/0");
+    job.interrupted();
+    CHECK(text(job.decide(0)).empty());
+    job.exited(1, {.code = 137, .stopped = true});
+    CHECK_FALSE(job.first_failure().has_value());
+}
+
+TEST_CASE("a lost part ends the job, restarts or not") {
+    JobStateMachine job(settings(2, 3));
+    CHECK(job.lost(1, wire::RankFailure{.code = 125, .tail = "silence"}));
+    const auto orders = job.decide(0);
+    CHECK(text(orders) == "0:stop/500");
+    CHECK(orders[0].command.first_node == "node-1");
+    job.exited(0, stopped());
+    CHECK(job.all_gone());
+}
+
+TEST_CASE("a part that was lost after it had ended owed only its farewell") {
+    JobStateMachine job(settings(2));
+    job.ended(0, 0, {});
+    job.ended(1, 0, {});
+    job.decide(0);
+    CHECK_FALSE(job.lost(1));
+    CHECK(text(job.decide(0)).empty());
+}
+
+TEST_CASE("a part that somebody else has stopped takes the others with it") {
+    JobStateMachine job(settings(2, 3));
+    job.exited(1, stopped());
+    CHECK(text(job.decide(0)) == "0:stop/500");
+    CHECK_FALSE(job.first_failure().has_value()); // it has not failed
+}
+
+TEST_CASE("an attempt that another coordinator has begun is taken over") {
+    JobStateMachine job(settings(2, 3));
+    job.rank_failed(0, 0, {.rank = 0, .code = 7});
+    job.started(0, 2);
+    job.started(1, 2);
+    CHECK(job.attempt() == 2);
+    CHECK_FALSE(job.first_failure().has_value());
+    CHECK(job.all_started());
+    CHECK(text(job.decide(0)).empty());
+}
+
+TEST_CASE("ranks that a launcher has not begun are missed at the end") {
+    auto ranks = settings(2);
+    ranks.parts[0].ranks = ranks.parts[1].ranks = 2;
+    ranks.parts[1].hosts_remote_ranks = true;
+    JobStateMachine job(ranks);
+    job.ended(0, 0, {.ranks = 2});
+    job.decide(0);
+    CHECK(job.missing_ranks_but(0) == 0); // node-1 has not told
+    job.exited(1, {.ranks = 1, .stopped = true});
+    CHECK(job.missing_ranks_but(0) == 1);
+    CHECK(job.missing_ranks() == 0);
+    job.exited(0, {.ranks = 2});
+    CHECK(job.missing_ranks() == 1);
+    CHECK(job.wanted_ranks() == 4);
+}
+
+} // namespace job_state_machine_test

@@ -1,0 +1,232 @@
+#include "job_state/job_state_machine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace lost_nodes_test {
+
+using namespace dockdist;
+
+namespace {
+
+using Type = wire::JobCommand::Type;
+
+// What launch/relaunch.hpp does, in small: those of the members run "rank N".
+Result<std::vector<wire::JobStart>> relaunch_all(const wire::JobPolicy& before) {
+    auto job = before;
+    std::vector<wire::JobStart> starts(job.parts.size());
+    for (std::size_t i = 0; i < job.parts.size(); ++i) {
+        const auto place = std::ranges::find(job.members, static_cast<int>(i));
+        job.parts[i].hosts_remote_ranks = place == job.members.end();
+        job.parts[i].ranks = job.parts[i].hosts_remote_ranks ? 0 : 1;
+        if (!job.parts[i].hosts_remote_ranks) {
+            starts[i].argv = {"rank", std::to_string(place - job.members.begin())};
+        }
+    }
+    for (auto& start : starts) {
+        start.policy = job;
+    }
+    return starts;
+}
+
+wire::JobPolicy settings(int nodes, int spares, int min_nodes, int max_restarts) {
+    wire::JobPolicy made{.max_restarts = max_restarts, .backoff_ms = 1000, .grace_ms = 500};
+    for (int i = 0; i < nodes + spares; ++i) {
+        made.parts.push_back({.node = "node-" + std::to_string(i), .hosts_remote_ranks = i >= nodes});
+        if (i < nodes) {
+            made.members.push_back(i);
+        }
+    }
+    made.min_nodes = min_nodes;
+    made.relaunch = "{}";
+    return made;
+}
+
+// "0:halt#0 2:begin#1 rank 1".
+std::string text(const std::vector<JobStateMachine::Order>& orders) {
+    std::string all;
+    for (const auto& [part, command] : orders) {
+        all += (all.empty() ? "" : " ") + std::to_string(part) + ":";
+        all += command.type == Type::stop    ? "stop"
+               : command.type == Type::halt  ? "halt#" + std::to_string(command.attempt)
+               : command.type == Type::begin ? "begin#" + std::to_string(command.attempt)
+               : command.type == Type::over  ? "over"
+                                             : "?";
+        for (const auto& word : command.start ? command.start->argv : std::vector<std::string>()) {
+            all += " " + word;
+        }
+    }
+    return all;
+}
+
+std::string words(JobStateMachine& job) {
+    std::string all;
+    for (const auto& loss : job.take_losses()) {
+        all += (all.empty() ? "" : "; ") + job.settings().parts[loss.part].node + ": " +
+               words_of(loss, job.settings());
+    }
+    return all;
+}
+
+wire::JobResult halted(int attempt = 0) {
+    return {.code = 143, .signal = 15, .stopped = true, .reason = "stop", .attempt = attempt};
+}
+
+} // namespace
+
+TEST_CASE("a lost node is left out, and ranks are numbered anew") {
+    JobStateMachine job(settings(3, 0, 2, 3), relaunch_all);
+    CHECK_FALSE(job.lost(1));
+    CHECK(words(job) == "node-1: attempt 2 of 4 begins without it on 2 nodes in 1 s");
+    CHECK(text(job.decide(0)) == "0:halt#0 2:halt#0");
+    CHECK_FALSE(job.take_restart().has_value()); // nothing has failed
+    job.ended(0, 0, halted());
+    job.ended(2, 0, halted());
+    CHECK(text(job.decide(100)).empty());
+    CHECK(job.wake_at_ms() == 1100);
+    CHECK(text(job.decide(1100)) == "0:begin#1 rank 0 2:begin#1 rank 1");
+    CHECK(job.settings().parts[1].lost);
+    CHECK(job.wanted_ranks() == 2);
+    job.started(0, 1);
+    CHECK_FALSE(job.all_started());
+    job.started(2, 1);
+    CHECK(job.all_started());
+    job.ended(0, 1, {.ranks = 1, .attempt = 1});
+    job.ended(2, 1, {.ranks = 1, .attempt = 1});
+    CHECK(text(job.decide(1200)) == "0:over 2:over");
+    job.exited(0, {.ranks = 1, .attempt = 1});
+    job.exited(2, {.ranks = 1, .attempt = 1});
+    CHECK(job.all_gone());
+    CHECK(job.missing_ranks() == 0);
+    CHECK_FALSE(job.first_failure().has_value());
+}
+
+TEST_CASE("the first spare takes the lost node's place, and the others keep their ranks") {
+    JobStateMachine job(settings(3, 2, 3, 2), relaunch_all);
+    CHECK(job.is_spare(3));
+    CHECK(job.is_spare(4));
+    CHECK_FALSE(job.lost(0));
+    CHECK(words(job) == "node-0: attempt 2 of 3 begins with node-3 in its place in 1 s");
+    CHECK_FALSE(job.is_spare(3));
+    CHECK(text(job.decide(0)) == "1:halt#0 2:halt#0 3:halt#0 4:halt#0");
+    for (const std::size_t part : {1U, 2U, 3U, 4U}) {
+        job.ended(part, 0, halted());
+    }
+    job.decide(0);
+    CHECK(text(job.decide(1000)) == "1:begin#1 rank 1 2:begin#1 rank 2 3:begin#1 rank 0 4:begin#1");
+}
+
+TEST_CASE("a lost spare takes nothing with it") {
+    JobStateMachine job(settings(2, 2, 2, 2), relaunch_all);
+    CHECK_FALSE(job.lost(2));
+    CHECK(words(job) == "node-2: it was spare, the job goes on; spare nodes left: 1");
+    CHECK(text(job.decide(0)).empty());
+    CHECK_FALSE(job.lost(1));
+    CHECK(words(job) == "node-1: attempt 2 of 3 begins with node-3 in its place in 1 s");
+}
+
+TEST_CASE("with too few nodes left the job is stopped") {
+    JobStateMachine job(settings(2, 0, 2, 3), relaunch_all);
+    CHECK(job.lost(1, wire::RankFailure{.code = 125, .tail = "silence"}));
+    CHECK(words(job) == "node-1: the job is stopped everywhere: 1 node is left, and it needs 2");
+    CHECK(text(job.decide(0)) == "0:stop");
+    CHECK(job.first_failure()->node == "node-1");
+    CHECK_FALSE(job.settings().parts[1].lost);
+}
+
+TEST_CASE("with no restart left the job is stopped") {
+    JobStateMachine job(settings(3, 0, 1, 0), relaunch_all);
+    CHECK(job.lost(1));
+    CHECK(words(job) == "node-1: the job is stopped everywhere: no restart is left (--max-restarts 0)");
+    CHECK(text(job.decide(0)) == "0:stop 2:stop");
+}
+
+TEST_CASE("a node that is lost while the others are being halted costs no further restart") {
+    JobStateMachine job(settings(3, 0, 1, 1), relaunch_all);
+    job.rank_failed(0, 0, {.rank = 0, .code = 1}); // because its peer is gone
+    CHECK(text(job.decide(0)) == "0:halt#0 1:halt#0 2:halt#0");
+    CHECK(job.take_restart()->attempt == 1);
+    job.ended(0, 0, halted());
+    job.ended(2, 0, halted());
+    CHECK(text(job.decide(0)).empty());
+    CHECK_FALSE(job.wake_at_ms().has_value()); // node-1 has not said that nothing is left there
+    CHECK_FALSE(job.lost(1));
+    job.decide(0);
+    CHECK_FALSE(job.lost(0)); // in the pause
+    CHECK(words(job) == "node-1: attempt 2 of 2 begins without it on 2 nodes in 1 s; "
+                        "node-0: attempt 2 of 2 begins without it on 1 node in 1 s");
+    CHECK(text(job.decide(1000)) == "2:begin#1 rank 0");
+}
+
+TEST_CASE("a rank's failure leaves no node out") {
+    JobStateMachine job(settings(2, 1, 1, 1), relaunch_all);
+    job.rank_failed(1, 0, {.rank = 1, .code = 7});
+    CHECK(text(job.decide(0)) == "0:halt#0 1:halt#0 2:halt#0");
+    for (const std::size_t part : {0U, 1U, 2U}) {
+        job.ended(part, 0, halted());
+    }
+    job.decide(0);
+    const auto orders = job.decide(1000);
+    CHECK(text(orders) == "0:begin#1 1:begin#1 2:begin#1"); // what they have
+    CHECK(words(job).empty());
+}
+
+TEST_CASE(
+    "a part that ended by its lease, or with its container, is lost; one that was stopped ends the job") {
+    for (const auto* reason : {"lease", "shutdown", "lost"}) {
+        JobStateMachine job(settings(2, 0, 1, 1), relaunch_all);
+        job.exited(1, {.code = 143, .stopped = true, .reason = reason});
+        CHECK(words(job) == "node-1: attempt 2 of 2 begins without it on 1 node in 1 s");
+        CHECK(text(job.decide(0)) == "0:halt#0");
+    }
+    JobStateMachine job(settings(2, 0, 1, 1), relaunch_all);
+    job.exited(1, halted());
+    CHECK(text(job.decide(0)) == "0:stop");
+}
+
+TEST_CASE("nothing is begun anew over a loss once the job is interrupted or over") {
+    JobStateMachine interrupted(settings(2, 1, 1, 1), relaunch_all);
+    interrupted.interrupted();
+    CHECK(interrupted.lost(1));
+    CHECK(words(interrupted).empty());
+    CHECK(text(interrupted.decide(0)) == "0:stop 2:stop");
+
+    JobStateMachine over(settings(2, 1, 1, 1), relaunch_all);
+    over.ended(0, 0, {.ranks = 1});
+    over.ended(1, 0, {.ranks = 1});
+    CHECK(text(over.decide(0)) == "0:over 1:over 2:over");
+    CHECK_FALSE(over.lost(1));
+    CHECK_FALSE(over.lost(2));
+    CHECK(words(over).empty());
+    CHECK(text(over.decide(0)).empty());
+}
+
+TEST_CASE("a launch that cannot be made over the nodes that are left ends the job, and says why") {
+    JobStateMachine job(settings(2, 0, 1, 1), [](const wire::JobPolicy&) {
+        return Result<std::vector<wire::JobStart>>(Error{.message = "no port"});
+    });
+    job.lost(1);
+    job.decide(0);
+    job.ended(0, 0, halted());
+    job.decide(0);
+    CHECK(text(job.decide(1000)) == "0:stop");
+    CHECK(job.first_failure()->failure.tail == "no port");
+}
+
+TEST_CASE("who carries the job after others knows whom it has lost") {
+    auto known = settings(3, 0, 1, 3);
+    known.parts[0].lost = true;
+    known.members = {1, 2};
+    JobStateMachine job(known, relaunch_all);
+    CHECK(wire::coordinator_part(known) == 1);
+    CHECK(wire::lost_nodes(known) == std::vector<std::string>{"node-0"});
+    job.started(1, 1);
+    job.started(2, 1);
+    CHECK(job.all_started());
+    CHECK_FALSE(job.lost(2));
+    CHECK(words(job) == "node-2: attempt 3 of 4 begins without it on 1 node in 2 s");
+    CHECK(text(job.decide(0)) == "1:halt#1");
+}
+
+} // namespace lost_nodes_test

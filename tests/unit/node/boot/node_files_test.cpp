@@ -1,0 +1,116 @@
+#include "golden.hpp"
+#include "node/boot/node_files.hpp"
+#include "unit/node/some_members.hpp"
+
+namespace node_files_test {
+
+using namespace dockdist;
+using namespace dockdist::node;
+
+TEST_CASE("ssh_config pins every node and asks nobody anything") {
+    const auto members = some_members();
+    check_golden("node/ssh_config", ssh_config(members.nodes[1], members));
+}
+
+TEST_CASE("sshd_config lets only the cluster's user in, by key, on the cluster's address") {
+    check_golden("node/sshd_config", sshd_config(some_members().nodes[1]));
+}
+
+TEST_CASE("authorized_keys restricts each key to its node's address") {
+    check_golden("node/authorized_keys", authorized_keys(some_members()));
+}
+
+TEST_CASE("known_hosts names each node as ssh looks it up") {
+    check_golden("node/known_hosts", known_hosts(some_members()));
+}
+
+TEST_CASE("each launcher's dialect of the hostfile") {
+    check_golden("node/hostfile", hostfile(some_members()));
+    check_golden("node/hostfile.hydra", hydra_hostfile(some_members()));
+    check_golden("node/wcoll", wcoll(some_members()));
+}
+
+TEST_CASE("nothing generated turns host key checking off") {
+    const auto members = some_members();
+    const auto text = ssh_config(members.nodes[0], members) + sshd_config(members.nodes[0]);
+    CHECK(text.find("StrictHostKeyChecking no") == std::string::npos);
+    CHECK(text.find("accept-new") == std::string::npos);
+}
+
+TEST_CASE("an IPv6 listener is written with brackets") {
+    auto node = some_members().nodes[0];
+    node.address = "fd00::2";
+    CHECK(sshd_config(node).find("ListenAddress [fd00::2]:2222\n") != std::string::npos);
+}
+
+TEST_CASE("members that would inject a line or an option are refused") {
+    CHECK(check_members(some_members()).has_value());
+    const auto refused = [](auto change) {
+        auto members = some_members();
+        change(members.nodes[1]);
+        return check_members(members).has_error();
+    };
+    CHECK(refused([](auto& node) { node.node = "b\nHost *"; }));
+    CHECK(refused([](auto& node) { node.node = "-oProxyCommand=x"; }));
+    CHECK(refused([](auto& node) { node.node = "a-0"; }));
+    CHECK(refused([](auto& node) { node.address = "example.org"; }));
+    CHECK(refused([](auto& node) { node.address = "10.0.0.1 slots=9"; }));
+    CHECK(refused([](auto& node) { node.ssh_port = 2222; })); // a-0's
+    CHECK(refused([](auto& node) { node.ssh_port = 0; }));
+    CHECK(refused([](auto& node) { node.slots = 0; }));
+    CHECK(refused([](auto& node) { node.user = "root,alice"; }));
+    CHECK(refused([](auto& node) { node.user = "-l"; }));
+    CHECK(refused([](auto& node) { node.user_key = "ssh-rsa AAAA"; }));
+    CHECK(refused([](auto& node) { node.user_key = "ssh-ed25519 AAAA\nssh-ed25519 BBBB"; }));
+    CHECK(refused([](auto& node) { node.host_key = "ssh-ed25519 "; }));
+}
+
+TEST_CASE("ssh takes the cluster's configuration for its nodes and addresses only") {
+    const auto members = some_members();
+    const auto config = ssh_config(members.nodes[0], members);
+    CHECK(is_cluster_host(config, "a-1"));
+    CHECK(is_cluster_host(config, "10.0.0.2"));
+    CHECK_FALSE(is_cluster_host(config, "github.com"));
+    CHECK_FALSE(is_cluster_host(config, "Host"));
+    CHECK_FALSE(is_cluster_host(config, ""));
+}
+
+TEST_CASE("the common subnet holds all addresses and little else") {
+    const auto subnet = [](std::initializer_list<const char*> addresses) {
+        wire::Members members;
+        for (const auto* address : addresses) {
+            members.nodes.push_back({.address = address});
+        }
+        return common_subnet(members).value_or("none");
+    };
+    CHECK(subnet({"10.0.0.1", "10.0.0.2"}) == "10.0.0.0/30");
+    CHECK(subnet({"10.0.0.7"}) == "10.0.0.7/32");
+    CHECK(subnet({"192.168.1.200", "192.168.1.10", "192.168.1.99"}) == "192.168.1.0/24");
+    CHECK(subnet({"10.0.0.1", "10.200.0.1"}) == "none");
+    CHECK(subnet({"10.0.0.1", "fd00::1"}) == "none");
+    CHECK(subnet({}) == "none");
+}
+
+TEST_CASE("the profile script brings any PATH back") {
+    CHECK(profile_script("/opt/dockdist/bin:/it's here").find("PATH='/opt/dockdist/bin:/it'\\''s here'\n") !=
+          std::string::npos);
+}
+
+TEST_CASE("variables that launchers need on this node") {
+    const auto members = some_members();
+    std::string text;
+    for (const auto& [name, value] : node_variables(members.nodes[2], members)) {
+        text += name + "=" + value + "\n";
+    }
+    check_golden("node/variables", text);
+}
+
+TEST_CASE("without a common network the interface's name is used when all have it, else nothing") {
+    auto members = some_members();
+    members.nodes[2].address = "172.16.0.1";
+    CHECK(node_variables(members.nodes[0], members).at("OMPI_MCA_btl_tcp_if_include") == "eth0");
+    members.nodes[2].interface = "ens5";
+    CHECK_FALSE(node_variables(members.nodes[0], members).contains("OMPI_MCA_btl_tcp_if_include"));
+}
+
+} // namespace node_files_test

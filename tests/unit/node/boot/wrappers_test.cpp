@@ -1,0 +1,47 @@
+#include "node/boot/wrappers.hpp"
+#include "node/system/os.hpp"
+#include "unit/node/scratch.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace wrappers_test {
+
+using namespace dockdist::node;
+
+TEST_CASE("the destination of an ssh command line") {
+    CHECK(ssh_destination({"node-1", "true"}) == "node-1");
+    CHECK(ssh_destination({"root@node-1"}) == "node-1");
+    CHECK(ssh_destination({"ssh://root@node-1:2222/"}) == "node-1");
+    CHECK(ssh_destination({"-x", "-p", "22", "node-1", "-p"}) == "node-1");
+    CHECK(ssh_destination({"-lroot", "-o", "ConnectTimeout=5", "-oBatchMode=yes", "node-1"}) ==
+          "node-1"); // pdsh, mpirun
+    CHECK(ssh_destination({"-xTp", "22", "node-1"}) == "node-1");
+    CHECK(ssh_destination({"-x", "--", "node-1", "sftp"}) == "node-1"); // scp
+    CHECK(ssh_destination({"-V"}).empty());
+    CHECK(ssh_destination({}).empty());
+}
+
+TEST_CASE("a command line that brings its own configuration keeps it") {
+    CHECK(ssh_destination({"-F", "none", "node-1"}).empty());
+    CHECK(ssh_destination({"-F/dev/null", "node-1"}).empty());
+}
+
+TEST_CASE("the image's own program is the first executable one outside of the toolkit") {
+    const Scratch scratch;
+    for (const auto* folder : {"data", "bin"}) {
+        REQUIRE(::mkdir((scratch / folder).c_str(), 0700) == 0);
+        const Owner own{::geteuid(), ::getegid()};
+        const mode_t mode = std::string_view(folder) == "bin" ? 0700 : 0600;
+        REQUIRE(replace_file(scratch / folder + "/rsync", "x", mode, own).has_value());
+    }
+    Environment environment;
+    environment.set("PATH",
+                    "/opt/dockdist/bin:/no/such/folder:" + (scratch / "data") + ":" + (scratch / "bin"));
+    CHECK(image_program("rsync", environment) == scratch / "bin/rsync");
+    CHECK(image_program("scontrol", environment).empty());
+}
+
+} // namespace wrappers_test

@@ -1,0 +1,111 @@
+#include "node/job/log/output_log.hpp"
+#include "node/system/os.hpp"
+#include "unit/node/scratch.hpp"
+#include "wire/frame.hpp"
+#include "wire/job.hpp"
+
+#include <csignal>
+#include <sys/resource.h>
+
+namespace output_log_test {
+
+using namespace dockdist;
+using namespace dockdist::node;
+
+namespace {
+
+std::vector<wire::Frame> frames_of(const std::string& path) {
+    wire::FrameDecoder decoder;
+    decoder.feed(*read_file(path));
+    std::vector<wire::Frame> frames;
+    for (auto frame = decoder.next(); frame && *frame; frame = decoder.next()) {
+        frames.push_back(**frame);
+    }
+    return frames;
+}
+
+} // namespace
+
+TEST_CASE("each frame's position is where it stands in the file") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch.path, wire::default_log_limit);
+    REQUIRE(log.has_value());
+    log->append(1, 0, "first");
+    log->append(2, 1, "second");
+    const auto frames = frames_of(segment_path(scratch.path, 0));
+    REQUIRE(frames.size() == 2);
+    CHECK(frames[0].position == 0);
+    CHECK(frames[1].position == wire::frame_header_size + 5);
+    CHECK(frames[1].rank == 1);
+    CHECK(frames[1].stream == 2);
+    CHECK(log->size() == 2 * wire::frame_header_size + 11);
+}
+
+TEST_CASE("a tail is one rank's last whole lines, both streams in order") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch.path, wire::default_log_limit);
+    log->append(1, 0, "one\n");
+    log->append(1, 1, "other rank\n");
+    log->append(2, 0, "two\n");
+    CHECK(log->tail(0) == "one\ntwo\n");
+    CHECK(log->tail(0, 6) == "two\n");
+    CHECK(log->tail(7).empty());
+}
+
+TEST_CASE("a full disk loses output, says how much, and keeps the log whole") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch.path, wire::default_log_limit);
+    log->append(1, 0, "before\n");
+    ::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    const rlimit small{.rlim_cur = log->size() + 30, .rlim_max = limit.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    log->append(1, 0, "this does not fit any more\n");
+    log->append(1, 0, "nor this\n");
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    log->append(1, 0, "after\n");
+    const auto frames = frames_of(segment_path(scratch.path, 0));
+    REQUIRE(frames.size() == 3);
+    CHECK(frames[0].payload == "before\n");
+    CHECK(frames[1].payload == "dockdist: 36 bytes of output were lost: the disk was full\n");
+    CHECK(frames[2].payload == "after\n");
+}
+
+TEST_CASE("a log that is there is never written over") {
+    const Scratch scratch;
+    REQUIRE(OutputLog::create(scratch.path, wire::default_log_limit).has_value());
+    CHECK(OutputLog::create(scratch.path, wire::default_log_limit).has_error());
+}
+
+TEST_CASE("the oldest segments go at the limit, and positions go on") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch.path, wire::least_log_limit);
+    const std::string piece(10000, 'x');
+    for (int i = 0; i < 300; ++i) { // three times the limit
+        log->append(1, i, piece);
+    }
+    const auto segments = log_segments(scratch.path);
+    std::uint64_t kept = 0;
+    for (const auto& segment : segments) {
+        kept += std::filesystem::file_size(segment.path);
+    }
+    CHECK(log->size() == 300 * (wire::frame_header_size + piece.size()));
+    CHECK(kept <= static_cast<std::uint64_t>(wire::least_log_limit));
+    CHECK(kept > static_cast<std::uint64_t>(wire::least_log_limit) * 7 / 8);
+    CHECK(segments.front().first + kept == log->size());
+    CHECK(frames_of(segments.front().path).front().position == segments.front().first);
+    CHECK(log->tail(299, 5) == "xxxxx");
+    CHECK(log->tail(0).empty()); // its last lines are gone with their segment
+}
+
+TEST_CASE("a frame above a segment's share has one for itself") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch.path, wire::least_log_limit);
+    for (int i = 0; i < 10; ++i) {
+        log->append(1, 0, std::string(std::size_t{256} << 10U, 'x'));
+    }
+    CHECK(log_segments(scratch.path).size() == 3); // a fourth one would not fit with its header
+}
+
+} // namespace output_log_test

@@ -1,0 +1,58 @@
+#include "node/job/rank/rank_environment.hpp"
+
+#include <doctest/doctest.h>
+
+namespace rank_environment_test {
+
+using namespace dockdist::node;
+using namespace std::string_literals;
+using Words = std::vector<std::string>;
+
+TEST_CASE("ranks are named as torch names them, unless they are already") {
+    const auto named = [](const std::string& block) {
+        auto environment = Environment::from_block(block);
+        name_ranks(environment);
+        return environment.get("RANK").value_or("-") + " " + environment.get("LOCAL_RANK").value_or("-") +
+               " " + environment.get("WORLD_SIZE").value_or("-") + " " +
+               environment.get("LOCAL_WORLD_SIZE").value_or("-");
+    };
+    CHECK(named("OMPI_COMM_WORLD_RANK=3\0OMPI_COMM_WORLD_LOCAL_RANK=1\0OMPI_COMM_WORLD_SIZE=8\0"
+                "OMPI_COMM_WORLD_LOCAL_SIZE=4\0"s) == "3 1 8 4");
+    CHECK(named("PMI_RANK=3\0PMI_SIZE=8\0MPI_LOCALRANKID=1\0MPI_LOCALNRANKS=4\0"s) == "3 1 8 4");
+    CHECK(named("SLURM_PROCID=3\0SLURM_LOCALID=1\0SLURM_NTASKS=8\0"s) == "3 1 8 -");
+    CHECK(named("HOROVOD_RANK=3\0HOROVOD_LOCAL_RANK=1\0HOROVOD_SIZE=8\0HOROVOD_LOCAL_SIZE=4\0"s) ==
+          "3 1 8 4");
+    CHECK(named("RANK=3\0LOCAL_RANK=1\0WORLD_SIZE=8\0LOCAL_SIZE=4\0"s) == "3 1 8 4"); // DeepSpeed
+    CHECK(named("RANK=0\0SLURM_PROCID=5\0"s) == "0 - - -");
+}
+
+TEST_CASE("what the launcher brought from its own node gives way to this node's record, the part wins") {
+    const auto own = Environment::from_block(
+        "NCCL_SOCKET_IFNAME==eth0\0DOCKDIST_NODE=node-0\0NODE_RANK=0\0NCCL_DEBUG=INFO\0A=launcher\0GONE=1\0"s);
+    const auto recorded = Environment::from_block(
+        "NCCL_SOCKET_IFNAME==ens5\0DOCKDIST_NODE=node-1\0NCCL_DEBUG=WARN\0A=container\0"s);
+    const auto rank =
+        rank_environment(own, recorded, {.job = "j", .env = {{"NODE_RANK", "1"}}, .unset = {"GONE"}});
+    CHECK(rank.get("NCCL_SOCKET_IFNAME") == "=ens5");
+    CHECK(rank.get("DOCKDIST_NODE") == "node-1");
+    CHECK(rank.get("NODE_RANK") == "1");
+    CHECK(rank.get("NCCL_DEBUG") == "INFO"); // does not differ by node: the launcher's choice
+    CHECK(rank.get("A") == "launcher");
+    CHECK_FALSE(rank.get("GONE").has_value());
+    const auto chosen =
+        rank_environment(own, recorded, {.job = "j", .env = {{"NCCL_SOCKET_IFNAME", "ib0"}, {"A", "job"}}});
+    CHECK(chosen.get("NCCL_SOCKET_IFNAME") == "ib0");
+    CHECK(chosen.get("A") == "job");
+}
+
+TEST_CASE("the local rank is put before the word that wants it, when it is known") {
+    const auto environment = Environment::from_block("LOCAL_RANK=3\0"s);
+    const JobPart part{.rank_command = {"python", "t.py", "--x"}, .local_rank_at = 2};
+    CHECK(rank_argv(part, environment) == Words{"python", "t.py", "--local_rank=3", "--x"});
+    CHECK(rank_argv(part, {}) == Words{"python", "t.py", "--x"});
+    CHECK(rank_argv({.rank_command = {"a"}, .local_rank_at = 1}, environment) ==
+          Words{"a", "--local_rank=3"});
+    CHECK(rank_argv({.rank_command = {"a"}}, environment) == Words{"a"});
+}
+
+} // namespace rank_environment_test

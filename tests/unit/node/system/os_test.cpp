@@ -1,0 +1,87 @@
+#include "node/system/os.hpp"
+#include "unit/node/scratch.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace os_test {
+
+using namespace dockdist;
+using namespace dockdist::node;
+
+namespace {
+
+const Owner own{::geteuid(), ::getegid()};
+
+mode_t mode_of(const std::string& path) {
+    struct stat status{};
+    REQUIRE(::lstat(path.c_str(), &status) == 0);
+    return status.st_mode & 07777U;
+}
+
+} // namespace
+
+TEST_CASE("a file's mode does not depend on the umask") {
+    const Scratch scratch;
+    const auto mask = ::umask(0);
+    CHECK(replace_file(scratch / "key", "secret", 0600, own).has_value());
+    ::umask(0777);
+    CHECK(replace_file(scratch / "open", "text", 0644, own).has_value());
+    ::umask(mask);
+    CHECK(mode_of(scratch / "key") == 0600);
+    CHECK(mode_of(scratch / "open") == 0644);
+}
+
+TEST_CASE("a planted link is replaced, not followed") {
+    const Scratch scratch;
+    REQUIRE(replace_file(scratch / "target", "untouched", 0600, own).has_value());
+    REQUIRE(::symlink((scratch / "target").c_str(), (scratch / "state").c_str()) == 0);
+    CHECK(replace_file(scratch / "state", "new", 0600, own).has_value());
+    CHECK(*read_file(scratch / "target") == "untouched");
+    CHECK(*read_file(scratch / "state") == "new");
+}
+
+TEST_CASE("a link where a folder should be is refused") {
+    const Scratch scratch;
+    REQUIRE(::symlink("/etc", (scratch / "run").c_str()) == 0);
+    const auto made = make_folder(scratch / "run", 0700, own);
+    REQUIRE(made.has_error());
+    CHECK(made.error().message.find("is not a folder") != std::string::npos);
+}
+
+TEST_CASE("a folder that is there gets its mode") {
+    const Scratch scratch;
+    REQUIRE(::mkdir((scratch / "run").c_str(), 0777) == 0);
+    CHECK(make_folder(scratch / "run", 0700, own).has_value());
+    CHECK(mode_of(scratch / "run") == 0700);
+}
+
+TEST_CASE("writing in place keeps the file and shortens it") {
+    const Scratch scratch;
+    REQUIRE(replace_file(scratch / "hosts", "a long old content", 0644, own).has_value());
+    struct stat before{};
+    REQUIRE(::stat((scratch / "hosts").c_str(), &before) == 0);
+    CHECK(write_in_place(scratch / "hosts", "new").has_value());
+    struct stat after{};
+    REQUIRE(::stat((scratch / "hosts").c_str(), &after) == 0);
+    CHECK(after.st_ino == before.st_ino);
+    CHECK(*read_file(scratch / "hosts") == "new");
+}
+
+TEST_CASE("a mount point is known from its table, other paths are none") {
+    CHECK(mount_root("/proc") == "/");
+    CHECK(mount_root("/no/such/mount").empty());
+}
+
+TEST_CASE("removing a tree leaves what a link in it points to") {
+    const Scratch scratch;
+    REQUIRE(::mkdir((scratch / "kept").c_str(), 0700) == 0);
+    REQUIRE(replace_file(scratch / "kept/file", "x", 0600, own).has_value());
+    REQUIRE(::mkdir((scratch / "gone").c_str(), 0700) == 0);
+    REQUIRE(::symlink((scratch / "kept").c_str(), (scratch / "gone/link").c_str()) == 0);
+    remove_tree(scratch / "gone");
+    CHECK_FALSE(is_folder(scratch / "gone"));
+    CHECK(*read_file(scratch / "kept/file") == "x");
+}
+
+} // namespace os_test

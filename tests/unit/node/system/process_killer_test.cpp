@@ -1,0 +1,68 @@
+#include "node/system/process_killer.hpp"
+
+#include <doctest/doctest.h>
+
+namespace process_killer_test {
+
+using namespace dockdist::node;
+using Pids = std::vector<pid_t>;
+
+namespace {
+
+constexpr pid_t self = 10;
+constexpr pid_t own_session = 10;
+
+Pids select(const std::vector<ProcessEntry>& all, const ProcessScope& scope = {.mark = "j"}) {
+    return select_processes(all, scope, self, own_session);
+}
+
+} // namespace
+
+TEST_CASE("processes with the mark belong, others do not") {
+    CHECK(select({{.pid = 20, .parent = 1, .session = 20, .mark = "j"},
+                  {.pid = 21, .parent = 1, .session = 21}}) == Pids{20});
+}
+
+TEST_CASE("a child that dropped the mark belongs to its parent's job") {
+    CHECK(select({{.pid = 21, .parent = 20, .session = 21},
+                  {.pid = 20, .parent = 1, .session = 20, .mark = "j"},
+                  {.pid = 22, .parent = 21, .session = 22}}) == Pids{20, 21, 22});
+}
+
+TEST_CASE("an orphan that dropped the mark belongs by its session") {
+    CHECK(select({{.pid = 20, .parent = 1, .session = 20, .mark = "j"},
+                  {.pid = 30, .parent = 1, .session = 20}}) == Pids{20, 30});
+}
+
+TEST_CASE("descendants of the supervisor belong, the supervisor does not") {
+    CHECK(select({{.pid = self, .parent = 1, .session = own_session},
+                  {.pid = 20, .parent = self, .session = 20}},
+                 {.mark = "j", .root = self}) == Pids{20});
+}
+
+TEST_CASE("another job's processes never belong, wherever they hang") {
+    CHECK(select({{.pid = 20, .parent = 1, .session = 20, .mark = "j"},
+                  {.pid = 21, .parent = 20, .session = 20, .mark = "k"}}) == Pids{20});
+}
+
+TEST_CASE("the caller's own session and the first process's are nobody's job") {
+    CHECK(select({{.pid = 1, .parent = 0, .session = 1, .mark = "j"},
+                  {.pid = self, .parent = 5, .session = own_session, .mark = "j"},
+                  {.pid = 11, .parent = 5, .session = own_session},
+                  {.pid = 20, .parent = 1, .session = own_session, .mark = "j"}}) == Pids{20});
+}
+
+TEST_CASE("zombies are gone already, their children are not") {
+    CHECK(select({{.pid = 20, .parent = self, .session = 20, .zombie = true},
+                  {.pid = 21, .parent = 20, .session = 20}},
+                 {.mark = "j", .root = self}) == Pids{21});
+}
+
+TEST_CASE("no mark at all selects by descent only") {
+    CHECK(select({{.pid = 20, .parent = 1, .session = 20},
+                  {.pid = 21, .parent = self, .session = 21, .mark = "j"},
+                  {.pid = 22, .parent = 1, .session = 21}},
+                 {.mark = "", .root = self}) == Pids{21});
+}
+
+} // namespace process_killer_test
