@@ -13,8 +13,9 @@ TABLE = """
 | folder | holds | may include |
 |---|---|---|
 | `main.cpp` | entry | all |
-| `high/` | x | low/one.hpp |
+| `high/` | x | low |
 | `low/` | x | – |
+| `low/deep/` | x | low |
 """
 
 
@@ -52,9 +53,15 @@ class TestLayers(Tree):
         self.write("src/low/bad.cpp", '\n#include "high/b.hpp"\n')
         self.assert_one(self.problems(), "low/bad.cpp:2", "low must not include", "high/b.hpp")
 
-    def test_one_open_header_does_not_open_its_folder(self):
-        self.write("src/high/a.cpp", '#  include "low/two.hpp"\n')
-        self.assert_one(self.problems(), "high/a.cpp:1", "low/two.hpp")
+    def test_a_folder_with_a_row_of_its_own_is_not_open_with_the_one_around_it(self):
+        self.write("src/low/deep/three.hpp", '// Three.\n#include "low/two.hpp"\n')
+        self.write("src/high/a.cpp", '#  include "low/deep/three.hpp"\n')
+        self.assert_one(self.problems(), "high/a.cpp:1", "low/deep/three.hpp")
+
+    def test_a_folder_without_a_row_belongs_to_the_one_around_it(self):
+        self.write("src/low/other/four.hpp", "// Four.\n")
+        self.write("src/high/a.cpp", '#include "low/other/four.hpp"\n')
+        assert self.problems() == []
 
     def test_a_folder_without_a_row_is_reported(self):
         self.write("src/other/a.cpp", "\n")
