@@ -1,7 +1,7 @@
 """Jobs of several parts: who carries them, what a part does until the job is over everywhere, restarts, and jobs that
 need no client. Real programs and processes; the parts of one job are nodes with a root folder each, and `ssh` between
 them is a script that runs its command in the other's. They share a /proc, in which a job ends what bears its name: so each
-part has its own, job-0.1 for the second, and the script says which is the keeper's."""
+part has its own, job-0.1 for the second, and the script says which is the coordinator's."""
 
 import json
 import os
@@ -15,12 +15,12 @@ from harness.cleanup import WithCleanup
 from harness.node_process import DEADLINE, PROGRAM, Node, Stream, kill, marked
 
 
-def course(parts, **more):
+def policy(parts, **more):
     return {"parts": [{"node": "node-%d" % i} for i in range(parts)], "backoff_ms": 1, "grace_ms": 2000, **more}
 
 
 class Lines:
-    """A process that speaks in JSON lines: the keeper's end of a link."""
+    """A process that speaks in JSON lines: the coordinator's end of a link."""
 
     def __init__(self, process):
         self.process, self.buffer = process, b""
@@ -47,7 +47,7 @@ class Lines:
 
 class OnSeveralNodes(WithCleanup):
     def nodes(self, count):
-        """node-0 … with an `ssh` to node-0, the keeper's."""
+        """node-0 … with an `ssh` to node-0, the coordinator's."""
         made = []
         for _ in range(count):
             node = Node()
@@ -70,7 +70,7 @@ class OnSeveralNodes(WithCleanup):
         streams = []
         for part, node in enumerate(nodes):
             stream = node.start(["sh", "-c", script], job="%s.%d" % (job, part), lease_ms=lease_ms, env={"PART": str(part)},
-                                course=course(len(nodes), **settings), part=part, stays=True)
+                                policy=policy(len(nodes), **settings), part=part, stays=True)
             stream.until("started")
             streams.append(stream)
         return streams
@@ -143,7 +143,7 @@ class TestAPartThatStays(OnSeveralNodes):
 
     def test_a_new_attempt_finds_its_files_as_they_were(self):
         scratch = self.node.scratch("job-0")
-        stream = self.node.start(["sh", "-c", "cd %s; ls left; cat list; echo used > list; touch left" % scratch], course=course(1), stays=True,
+        stream = self.node.start(["sh", "-c", "cd %s; ls left; cat list; echo used > list; touch left" % scratch], policy=policy(1), stays=True,
                                  files={scratch + "/list": "fresh\n"})
         stream.until("ended")
         stream.send(type="begin", attempt=1)
@@ -154,13 +154,13 @@ class TestAPartThatStays(OnSeveralNodes):
 
     def test_begun_with_another_start_it_runs_that(self):
         scratch = self.node.scratch("job-0")
-        lost = course(2, crew=[0], relaunch="x")
+        lost = policy(2, members=[0], relaunch="x")
         lost["parts"][1]["lost"] = True
-        stream = self.node.start(["sh", "-c", "echo old $RANK $OLD; exit 3"], course=course(2), stays=True, secrets={"MINE": "kept"},
+        stream = self.node.start(["sh", "-c", "echo old $RANK $OLD; exit 3"], policy=policy(2), stays=True, secrets={"MINE": "kept"},
                                  env={"RANK": "1", "OLD": "there"}, files={scratch + "/list": "two nodes\n"})
         stream.until("ended")
         now = {"argv": ["sh", "-c", "echo new $RANK $MINE [$OLD]; cat %s/list" % scratch], "env": {"RANK": "0", "MINE": "not ours"},
-               "files": {scratch + "/list": "one node\n"}, "stays": True, "part": 0, "course": lost}
+               "files": {scratch + "/list": "one node\n"}, "stays": True, "part": 0, "policy": lost}
         stream.send(type="begin", attempt=1, start=now)
         ended = stream.until("ended")
         assert (ended["attempt"], ended["code"], ended["left_out"]) == (1, 0, ["node-1"])
@@ -169,7 +169,7 @@ class TestAPartThatStays(OnSeveralNodes):
         stream.send(type="over")
         stream.result()
         assert stream.output(stream=1) == b"old 1 there\n" + 2 * b"new 0 kept []\none node\n"
-        assert "relaunch" not in self.node.list()[0]["course"]
+        assert "relaunch" not in self.node.list()[0]["policy"]
 
     def test_a_follower_that_comes_later_hears_of_the_last_attempt_only(self):
         (stream,) = self.start([self.node], "exit 7", max_restarts=1)
@@ -259,7 +259,7 @@ class TestADetachedJob(OnSeveralNodes):
         script = "echo try $DOCKDIST_RESTART_COUNT rank $RANK of $WORLD_SIZE; [ $DOCKDIST_RESTART_COUNT = 1 ] || exec sleep 1000; until [ -e %s/go ]; do sleep 0.05; done" % nodes[0].root
         launch = {"launcher": "plain", "job": "job-0", "command": ["sh", "-c", script],
                   "nodes": [{"name": "node-%d" % i, "address": "10.0.0.%d" % i, "ports": [20000 + i]} for i in range(3)]}
-        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=2000, max_restarts=1, crew=[0, 1, 2], min_nodes=2,
+        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=2000, max_restarts=1, members=[0, 1, 2], min_nodes=2,
                                relaunch=json.dumps(launch)))
         link = link_of(nodes[0], 1)
         open(nodes[1].root + "/cut", "w").close()
@@ -278,7 +278,7 @@ class TestADetachedJob(OnSeveralNodes):
         assert (b"node-1: lost: nothing was heard of node-1 for 2 s: attempt 2 of 2 begins without it on 2 nodes in 0.001 s"
                 in self.result(nodes[0], 0)[1])
 
-    def test_without_its_keeper_the_rest_ends_after_the_lease(self):
+    def test_without_its_coordinator_the_rest_ends_after_the_lease(self):
         nodes = self.nodes(2)
         self.detach(self.start(nodes, "exec sleep 1000", lease_ms=1000))
         link_of(nodes[0], 1)
@@ -292,7 +292,7 @@ class TestADetachedJob(OnSeveralNodes):
         assert link.next() == {"type": "over"}
         assert link.process.wait(DEADLINE) == 0
 
-    def test_who_looks_on_changes_nothing_and_a_single_part_needs_no_keeper(self):
+    def test_who_looks_on_changes_nothing_and_a_single_part_needs_no_coordinator(self):
         (node,) = self.nodes(1)
         os.mkfifo(node.root + "/go")
         stream = node.start(["sh", "-c", "read x < %s/go; exit 7" % node.root], lease_ms=300)
@@ -319,11 +319,11 @@ def processes(wanted, root):
     return found
 
 
-def link_of(keeper, part, gone=None):
-    """The keeper's end of a member's link, when it is there; `gone`: of a former one, which may still be ending."""
+def link_of(coordinator, part, gone=None):
+    """The coordinator's end of a member's link, when it is there; `gone`: of a former one, which may still be ending."""
     deadline = time.monotonic() + DEADLINE
     while time.monotonic() < deadline:
-        if found := [pid for pid in processes(b".0 %d " % part, keeper.root) if pid != gone]:
+        if found := [pid for pid in processes(b".0 %d " % part, coordinator.root) if pid != gone]:
             return found[0]
         time.sleep(0.02)
     raise AssertionError("no link came")
