@@ -97,15 +97,15 @@ private:
         CheckReport report;
         Rows rows = host_rows();
         add(rows, container_rows());
-        std::vector<NodeFacts> nodes;
+        std::vector<CheckedNode> nodes;
         std::vector<NodeSpec> wanted;
         std::vector<std::pair<NodeName, Result<ImageDetails>>> images;
         std::map<std::string, std::string> addresses;
         for (const auto& asked : asked_) {
             report.nodes.push_back(asked.node->name);
             images.emplace_back(asked.node->name, asked.image);
-            if (asked.facts) {
-                nodes.push_back(*asked.facts);
+            if (asked.told) {
+                nodes.push_back(*asked.told);
                 wanted.push_back(*asked.spec);
                 addresses[asked.node->name.str()] = asked.node->record.address;
             }
@@ -135,7 +135,7 @@ private:
     std::vector<NodeSession*> sessions() const {
         std::vector<NodeSession*> sessions;
         std::ranges::transform(asked_, std::back_inserter(sessions), [](const AskedNode& asked) {
-            return asked.facts ? asked.session.get() : nullptr;
+            return asked.told ? asked.session.get() : nullptr;
         });
         return sessions;
     }
@@ -183,11 +183,11 @@ private:
                                ? "the node is not up"
                                : "the node is not ready";
                 row.hint = "run `dockdist up`";
-            } else if (!asked->facts) {
+            } else if (!asked->told) {
                 row.state = State::fail;
-                row.text = "it does not answer: " + printable(asked->facts.error().message);
-                row.hint = asked->facts.error().hint.empty() ? "see `docker logs` of its container"
-                                                             : asked->facts.error().hint;
+                row.text = "it does not answer: " + printable(asked->told.error().message);
+                row.hint = asked->told.error().hint.empty() ? "see `docker logs` of its container"
+                                                            : asked->told.error().hint;
             } else {
                 const auto& record = asked->node->record;
                 row.text = fmt::format("ready at {} ({}), ssh port {}", record.address, record.interface,

@@ -26,10 +26,10 @@ std::string trimmed(const std::string& text) {
 
 // Lines of so many fields; what is of another shape (a message, a field that the driver does not know) is
 // none.
-std::vector<Fields> lines_of(const NodeFacts& node, const char* question, std::size_t fields) {
+std::vector<Fields> lines_of(const CheckedNode& node, const char* question, std::size_t fields) {
     std::vector<Fields> lines;
-    const auto found = node.programs.find(question);
-    if (found == node.programs.end() || !found->second || found->second->code != 0) {
+    const auto found = node.facts.programs.find(question);
+    if (found == node.facts.programs.end() || !found->second || found->second->code != 0) {
         return lines;
     }
     for (const auto& line : split(found->second->output, '\n')) {
@@ -62,7 +62,7 @@ void add(std::string& list, const std::string& word) {
     list += (list.empty() ? "" : ", ") + word;
 }
 
-std::string processes_on(const NodeFacts& node, const std::string& uuid) {
+std::string processes_on(const CheckedNode& node, const std::string& uuid) {
     std::string list;
     for (const auto& process : lines_of(node, question_processes, 4)) {
         if (process[0] == uuid) {
@@ -87,8 +87,8 @@ std::vector<wire::Question> gpu_health_questions() {
                   "--format=csv,noheader,nounits"}}};
 }
 
-CheckRow judge_ecc(const NodeFacts& node, const std::vector<GpuState>& gpus) {
-    CheckRow row{.layer = CheckLayer::host, .subject = node.node.str(), .check = "ecc"};
+CheckRow judge_ecc(const CheckedNode& node, const std::vector<GpuState>& gpus) {
+    CheckRow row{.layer = CheckLayer::host, .subject = node.name.str(), .check = "ecc"};
     bool told = false;
     std::string broken;
     std::string pending;
@@ -129,8 +129,8 @@ CheckRow judge_ecc(const NodeFacts& node, const std::vector<GpuState>& gpus) {
     return row;
 }
 
-CheckRow judge_gpu_memory(const NodeFacts& node, const std::vector<GpuState>& gpus) {
-    CheckRow row{.layer = CheckLayer::host, .subject = node.node.str(), .check = "memory"};
+CheckRow judge_gpu_memory(const CheckedNode& node, const std::vector<GpuState>& gpus) {
+    CheckRow row{.layer = CheckLayer::host, .subject = node.name.str(), .check = "memory"};
     std::string held;
     for (const auto& gpu : gpus) {
         const auto used = gpu.memory_used_mib.value_or(0);
@@ -142,8 +142,9 @@ CheckRow judge_gpu_memory(const NodeFacts& node, const std::vector<GpuState>& gp
     }
     if (held.empty()) {
         row.text = "the GPUs' memory is free";
-    } else if (node.system && !node.system->jobs.empty()) {
-        row.text = "the job " + printable(node.system->jobs.front()) + " runs here and holds GPU memory";
+    } else if (node.facts.system && !node.facts.system->jobs.empty()) {
+        row.text =
+            "the job " + printable(node.facts.system->jobs.front()) + " runs here and holds GPU memory";
     } else {
         row.state = State::warn;
         row.text = "GPU memory is held, and no job of this cluster runs here: " + held;

@@ -46,18 +46,18 @@ std::string models(const std::vector<GpuState>& gpus) {
     return text;
 }
 
-CheckRow host_row(const NodeFacts& node, const char* check) {
-    return {.layer = CheckLayer::host, .subject = node.node.str(), .check = check};
+CheckRow host_row(const CheckedNode& node, const char* check) {
+    return {.layer = CheckLayer::host, .subject = node.name.str(), .check = check};
 }
 
-Result<ProgramOutput> output_of(const NodeFacts& node, const char* question) {
-    const auto found = node.programs.find(question);
-    return found == node.programs.end()
-               ? Result<ProgramOutput>(Error{ErrorKind::protocol, "", "the node was not asked", ""})
+Result<wire::ProgramOutput> output_of(const CheckedNode& node, const char* question) {
+    const auto found = node.facts.programs.find(question);
+    return found == node.facts.programs.end()
+               ? Result<wire::ProgramOutput>(Error{ErrorKind::protocol, "", "the node was not asked", ""})
                : found->second;
 }
 
-CheckRow judge_there(const NodeFacts& node, const GpuSpec& wanted, NodeGpus& gpus) {
+CheckRow judge_there(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& gpus) {
     auto row = host_row(node, "gpus");
     const auto fail = [&](std::string text, std::string hint) {
         row.state = State::fail;
@@ -92,7 +92,7 @@ CheckRow judge_there(const NodeFacts& node, const GpuSpec& wanted, NodeGpus& gpu
                     "a GPU may have fallen off the bus: see dmesg on the host for Xid errors");
     }
     row.text = models(*parsed);
-    gpus = {.node = node.node, .gpus = std::move(*parsed)};
+    gpus = {.node = node.name, .gpus = std::move(*parsed)};
     if (const auto table = output_of(node, question_table)) {
         gpus.cuda = parse_cuda_version(table->output);
     }
@@ -166,7 +166,7 @@ std::vector<wire::Question> gpu_questions() {
     return questions;
 }
 
-GpuFindings judge_gpus(const std::vector<NodeFacts>& nodes, const std::vector<NodeSpec>& wanted) {
+GpuFindings judge_gpus(const std::vector<CheckedNode>& nodes, const std::vector<NodeSpec>& wanted) {
     GpuFindings findings;
     std::vector<CheckRow> health;
     bool all_of_each = true;

@@ -2,7 +2,7 @@
 // now.
 #pragma once
 
-#include "check/node_facts.hpp"
+#include "check/checked_node.hpp"
 #include "check/report/report.hpp"
 #include "container/types.hpp"
 #include "spec/cluster_spec.hpp"
@@ -23,7 +23,7 @@ struct GpuFindings {
     std::vector<NodeGpus> gpus{};
 };
 // `wanted`: the file's node of each.
-GpuFindings judge_gpus(const std::vector<NodeFacts>& nodes, const std::vector<NodeSpec>& wanted);
+GpuFindings judge_gpus(const std::vector<CheckedNode>& nodes, const std::vector<NodeSpec>& wanted);
 
 // How a host's engine gives GPUs to containers, where the file asks it for any.
 CheckRow judge_toolkit(const HostSpec& host, const EngineInfo& engine);

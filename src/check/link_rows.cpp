@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -48,20 +47,20 @@ std::string path(const std::vector<NodeName>& nodes, std::size_t from, std::size
 }
 
 std::string words(const PathAnswer& answer) {
-    if (answer.outcome == "refused") {
+    switch (answer.outcome) {
+    case wire::LinkOutcome::refused:
         return "connections to a rendezvous port are refused";
-    }
-    if (answer.outcome == "dropped") {
+    case wire::LinkOutcome::dropped:
         return "connections to a rendezvous port are silently dropped";
-    }
-    if (answer.outcome == "unreachable") {
+    case wire::LinkOutcome::unreachable:
         return "a rendezvous port is not reached: " + answer.message;
-    }
-    if (answer.outcome == "silent") {
+    case wire::LinkOutcome::silent:
         return "a rendezvous port opens, and then no packet comes back";
-    }
-    if (answer.outcome == "large_lost") {
+    case wire::LinkOutcome::large_lost:
         return "small packets pass, and large ones are lost";
+    case wire::LinkOutcome::open:
+    case wire::LinkOutcome::failed:
+        break;
     }
     return "could not be tried" + (answer.message.empty() ? "" : ": " + answer.message);
 }
@@ -217,49 +216,34 @@ std::string format_bandwidth(double bytes_per_second) {
                        megabits < 1000 ? "M" : "G");
 }
 
-std::vector<PathAnswer> read_paths(const nlohmann::json& answer, std::size_t from,
+std::vector<PathAnswer> paths_from(std::size_t from, const std::vector<wire::LinkMeeting>& meetings,
                                    const std::vector<NodeName>& nodes) {
     std::vector<PathAnswer> paths;
-    const auto links = answer.find("links");
-    if (links == answer.end() || !links->is_array()) {
-        return paths;
-    }
-    const auto text = [](const nlohmann::json& link, const char* key) {
-        const auto value = link.find(key);
-        return value != link.end() && value->is_string() ? printable(value->get_ref<const std::string&>())
-                                                         : "";
-    };
-    for (const auto& link : *links) {
-        if (!link.is_object()) {
-            continue;
-        }
-        const auto to =
-            std::ranges::find(nodes, text(link, "node"), [](const NodeName& name) { return name.str(); });
-        if (to == nodes.end()) {
-            continue;
-        }
-        auto& made = paths.emplace_back(PathAnswer{.from = from,
-                                                   .to = static_cast<std::size_t>(to - nodes.begin()),
-                                                   .outcome = text(link, "outcome"),
-                                                   .message = text(link, "message")});
-        if (const auto latency = link.find("latency_us"); latency != link.end() && latency->is_number()) {
-            made.latency_us = latency->get<double>();
+    for (const auto& meeting : meetings) {
+        const auto to = std::ranges::find(nodes, meeting.node, &NodeName::str);
+        if (to != nodes.end()) {
+            paths.push_back({.from = from,
+                             .to = static_cast<std::size_t>(to - nodes.begin()),
+                             .outcome = meeting.outcome,
+                             .message = printable(meeting.message),
+                             .latency_us = meeting.latency_us});
         }
     }
     return paths;
 }
 
 std::vector<CheckRow> judge_paths(const std::vector<NodeName>& nodes, const std::vector<PathAnswer>& paths) {
-    std::map<std::string, Failures> failures;
+    std::map<std::string_view, Failures> failures; // by word, so that rows stand in the order of words
     for (const auto& one : paths) {
-        if (one.outcome != "open") {
-            failures.try_emplace(one.outcome, Failures{.nodes = nodes}).first->second.paths.push_back(&one);
+        if (one.outcome != wire::LinkOutcome::open) {
+            failures.try_emplace(to_string(one.outcome), Failures{.nodes = nodes})
+                .first->second.paths.push_back(&one);
         }
     }
     std::vector<CheckRow> rows;
     bool all_open = !paths.empty();
-    for (auto& [outcome, failed] : failures) {
-        const bool mtu = outcome == "large_lost";
+    for (auto& [word, failed] : failures) {
+        const bool mtu = failed.paths.front()->outcome == wire::LinkOutcome::large_lost;
         all_open = all_open && mtu;
         failed.add_rows(mtu ? "path-mtu" : "ports", mtu ? mtu_hint : firewall_hint);
         std::ranges::move(failed.rows, std::back_inserter(rows));

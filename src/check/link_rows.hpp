@@ -2,26 +2,25 @@
 #pragma once
 
 #include "check/report/report.hpp"
-
-#include <nlohmann/json_fwd.hpp>
+#include "wire/check_links.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace dockdist {
 
-// What one node found on its path to another (node/check/links.hpp).
+// What one node found on its path to another.
 struct PathAnswer {
     std::size_t from = 0, to = 0; // places in `nodes`
-    std::string outcome{};        // a word of LinkOutcome
+    wire::LinkOutcome outcome = wire::LinkOutcome::failed;
     std::string message{};
     std::optional<double> latency_us{};
 };
 
-// The answer of node `from` to links-meet. What is not of its shape, or of a node that was not asked for, is
-// left out.
-std::vector<PathAnswer> read_paths(const nlohmann::json& answer, std::size_t from,
+// What node `from` answered to links-meet. A node that it was not asked about is left out.
+std::vector<PathAnswer> paths_from(std::size_t from, const std::vector<wire::LinkMeeting>& meetings,
                                    const std::vector<NodeName>& nodes);
 
 // Rows of ports, path-mtu and latency. A node that none reaches, or that reaches none, is one row.

@@ -15,7 +15,6 @@ namespace dockdist {
 namespace {
 
 using namespace std::chrono_literals;
-using nlohmann::json;
 
 constexpr int streams = 4; // one alone does not fill a fast link
 constexpr auto measured_for = 2000ms;
@@ -29,25 +28,17 @@ CheckRow not_tried(const NodeSession& session, const Error& error) {
             .hint = printable(error.hint)};
 }
 
-PathBandwidth read_bandwidth(std::size_t from, std::size_t to, const Result<wire::CheckAnswer>& answer) {
+Task<PathBandwidth> send(NodeSession& session, std::size_t from, std::size_t to, wire::LinksSend question) {
+    const auto sent = co_await session.ask(std::move(question), measured_for + 10s);
     PathBandwidth path{.from = from, .to = to};
-    if (!answer) {
-        path.problem = printable(answer.error().message);
-        return path;
+    if (sent) {
+        path.bytes_per_second = sent->bytes_per_second;
+        path.segments = sent->segments;
+        path.sent_again = sent->sent_again;
+    } else {
+        path.problem = printable(sent.error().message);
     }
-    const auto number = [&](const char* key) {
-        const auto value = answer->body.find(key);
-        return value != answer->body.end() && value->is_number() ? value->get<double>() : 0;
-    };
-    path.bytes_per_second = number("bytes_per_second");
-    path.segments = static_cast<std::uint64_t>(number("segments"));
-    path.sent_again = static_cast<std::uint64_t>(number("sent_again"));
-    return path;
-}
-
-Task<PathBandwidth> send(NodeSession& session, std::size_t from, std::size_t to, json question) {
-    const auto answer = co_await session.ask("links-send", std::move(question), measured_for + 10s);
-    co_return read_bandwidth(from, to, answer);
+    co_return path;
 }
 
 } // namespace
@@ -57,15 +48,11 @@ Links::Links(std::vector<NodeSession*> sessions)
 
 Task<bool> Links::listen(std::size_t node, CheckReport& report) {
     auto& session = *sessions_[node];
-    const auto answer = co_await session.ask("links-listen", {{"token", token_}});
-    const auto port = answer ? answer->body.find("port") : json::const_iterator{};
-    if (!answer) {
-        report.rows.push_back(not_tried(session, answer.error()));
-    } else if (port != answer->body.end() && port->is_number_integer()) {
-        ports_[node] = port->get<int>();
+    const auto answer = co_await session.ask(wire::LinksListen{.token = token_});
+    if (answer) {
+        ports_[node] = answer->port;
     } else {
-        report.rows.push_back(
-            not_tried(session, Error{.kind = ErrorKind::protocol, .message = "the node named no port"}));
+        report.rows.push_back(not_tried(session, answer.error()));
     }
     co_return ports_[node].has_value();
 }
@@ -81,30 +68,29 @@ Task<void> Links::meet(CheckReport& report) {
         co_return;
     }
     co_await run_all(std::move(listening));
-    std::vector<Task<Result<wire::CheckAnswer>>> meetings;
+    std::vector<Task<Result<wire::LinksMeet::Answer>>> meetings;
     std::vector<std::size_t> askers;
     for (std::size_t i = 0; i < sessions_.size(); ++i) {
-        auto peers = json::array();
+        wire::LinksMeet question{.token = token_};
         // Each begins with its next neighbour: not all meet the first one at once.
         for (std::size_t step = 1; step < sessions_.size(); ++step) {
             const auto peer = (i + step) % sessions_.size();
             if (ports_[i] && ports_[peer]) {
                 const auto& node = sessions_[peer]->node();
-                peers.push_back(
-                    {{"node", node.name.str()}, {"address", node.record.address}, {"port", *ports_[peer]}});
+                question.peers.push_back(
+                    {.node = node.name.str(), .address = node.record.address, .port = *ports_[peer]});
             }
         }
-        if (!peers.empty()) {
+        if (!question.peers.empty()) {
             askers.push_back(i);
-            meetings.push_back(
-                sessions_[i]->ask("links-meet", {{"token", token_}, {"peers", std::move(peers)}}, 60s));
+            meetings.push_back(sessions_[i]->ask(std::move(question), 60s));
         }
     }
     const auto answers = co_await run_all(std::move(meetings));
     std::vector<PathAnswer> paths;
     for (std::size_t i = 0; i < answers.size(); ++i) {
         if (answers[i]) {
-            std::ranges::copy(read_paths(answers[i]->body, askers[i], report.nodes),
+            std::ranges::copy(paths_from(askers[i], answers[i]->links, report.nodes),
                               std::back_inserter(paths));
         } else {
             report.rows.push_back(not_tried(*sessions_[askers[i]], answers[i].error()));
@@ -137,11 +123,12 @@ Task<void> Links::measure(Reporter& reporter, CheckReport& report) {
             for (const auto& [from, to] :
                  {Pair(nodes[first], nodes[second]), Pair(nodes[second], nodes[first])}) {
                 sends.push_back(send(*sessions_[from], from, to,
-                                     {{"token", token_},
-                                      {"address", sessions_[to]->node().record.address},
-                                      {"port", *ports_[to]},
-                                      {"streams", streams},
-                                      {"ms", measured_for.count()}}));
+                                     {.token = token_,
+                                      .peer = {.node = sessions_[to]->node().name.str(),
+                                               .address = sessions_[to]->node().record.address,
+                                               .port = *ports_[to]},
+                                      .streams = streams,
+                                      .ms = measured_for.count()}));
             }
         }
         std::ranges::move(co_await run_all(std::move(sends)), std::back_inserter(paths));

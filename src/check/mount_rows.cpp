@@ -42,13 +42,13 @@ CheckRow row_of(State state, std::string subject, std::string text, std::string 
 }
 
 // Nodes that see each other's tokens, in the nodes' order.
-std::vector<Names> groups_of(const std::vector<const NodeFacts*>& nodes, const std::string& folder) {
+std::vector<Names> groups_of(const std::vector<const CheckedNode*>& nodes, const std::string& folder) {
     std::vector<std::size_t> group(nodes.size());
     std::iota(group.begin(), group.end(), 0);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const auto seen = nodes[i]->seen_tokens.find(folder);
         for (std::size_t j = 0; j < nodes.size() && seen != nodes[i]->seen_tokens.end(); ++j) {
-            if (std::ranges::find(seen->second, nodes[j]->node.str()) != seen->second.end()) {
+            if (std::ranges::find(seen->second, nodes[j]->name.str()) != seen->second.end()) {
                 const auto [low, high] = std::minmax(group[i], group[j]);
                 std::ranges::replace(group, high, low);
             }
@@ -59,7 +59,7 @@ std::vector<Names> groups_of(const std::vector<const NodeFacts*>& nodes, const s
         Names members;
         for (std::size_t j = i; j < nodes.size() && group[i] == i; ++j) {
             if (group[j] == i) {
-                members.push_back(nodes[j]->node.str());
+                members.push_back(nodes[j]->name.str());
             }
         }
         if (!members.empty()) {
@@ -93,7 +93,7 @@ struct Judged {
 
 class Judge {
 public:
-    Judge(const std::vector<NodeFacts>& nodes, const std::string& folder)
+    Judge(const std::vector<CheckedNode>& nodes, const std::string& folder)
         : folder_(folder), name_(printable(folder)) {
         for (const auto& node : nodes) {
             sort(node);
@@ -112,25 +112,25 @@ public:
     }
 
 private:
-    void sort(const NodeFacts& node) {
-        const auto mount = node.mounts.find(folder_);
-        if (mount == node.mounts.end()) {
+    void sort(const CheckedNode& node) {
+        const auto mount = node.facts.mounts.find(folder_);
+        if (mount == node.facts.mounts.end()) {
             return;
         }
         if (!mount->second) {
-            hanging_.push_back(node.node.str());
-            add(State::fail, node.node.str(),
+            hanging_.push_back(node.name.str());
+            add(State::fail, node.name.str(),
                 name_ + " does not answer: " + printable(mount->second.error().message),
                 "is the file server reachable from that host? `df " + name_ + "` there hangs as well");
         } else if (!mount->second->folder) {
-            without_.push_back(node.node.str());
+            without_.push_back(node.name.str());
         } else {
             with_.push_back(&node);
             written_ = written_ || mount->second->written;
         }
     }
 
-    const MountFacts& facts(const NodeFacts& node) const { return *node.mounts.at(folder_); }
+    const wire::MountFacts& facts(const CheckedNode& node) const { return *node.facts.mounts.at(folder_); }
 
     void compare() {
         if (!written_) {
@@ -139,7 +139,7 @@ private:
         }
         for (const auto* node : with_) {
             if (!facts(*node).written) {
-                add(State::warn, node->node.str(),
+                add(State::warn, node->name.str(),
                     name_ + " cannot be written: " + printable(facts(*node).why),
                     "let `container.user` write there on every host");
             }
@@ -160,8 +160,8 @@ private:
 
     void compare_listings() {
         std::vector<std::pair<std::string, std::string>> values;
-        std::ranges::transform(with_, std::back_inserter(values), [&](const NodeFacts* node) {
-            return std::pair(node->node.str(), facts(*node).listing);
+        std::ranges::transform(with_, std::back_inserter(values), [&](const CheckedNode* node) {
+            return std::pair(node->name.str(), facts(*node).listing);
         });
         const auto odd = find_odd(values);
         if (odd.others.empty()) {
@@ -181,7 +181,7 @@ private:
     const std::string& folder_;
     std::string name_;
     Names without_{}, hanging_{};
-    std::vector<const NodeFacts*> with_{};
+    std::vector<const CheckedNode*> with_{};
     bool written_ = false;
     Judged judged_{};
 };
@@ -204,7 +204,7 @@ std::vector<std::string> mounts_to_compare(const ClusterSpec& spec, const std::v
     return folders;
 }
 
-std::vector<CheckRow> judge_mounts(const std::vector<NodeFacts>& nodes,
+std::vector<CheckRow> judge_mounts(const std::vector<CheckedNode>& nodes,
                                    const std::vector<std::string>& folders) {
     std::vector<CheckRow> rows;
     std::string shared;

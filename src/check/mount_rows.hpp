@@ -1,7 +1,7 @@
 // Whether what the file mounts from every host is the same storage there.
 #pragma once
 
-#include "check/node_facts.hpp"
+#include "check/checked_node.hpp"
 #include "check/report/report.hpp"
 #include "spec/cluster_spec.hpp"
 
@@ -15,7 +15,7 @@ namespace dockdist {
 std::vector<std::string> mounts_to_compare(const ClusterSpec& spec, const std::vector<std::size_t>& hosts);
 
 // One row for all that are shared, or local by their name; one for each that is not the same everywhere.
-std::vector<CheckRow> judge_mounts(const std::vector<NodeFacts>& nodes,
+std::vector<CheckRow> judge_mounts(const std::vector<CheckedNode>& nodes,
                                    const std::vector<std::string>& folders);
 
 } // namespace dockdist

@@ -12,15 +12,15 @@ namespace {
 
 using State = CheckRow::State;
 
-CheckRow network_row(const NodeFacts& node, const char* check) {
-    return {.layer = CheckLayer::network, .subject = node.node.str(), .check = check};
+CheckRow network_row(const CheckedNode& node, const char* check) {
+    return {.layer = CheckLayer::network, .subject = node.name.str(), .check = check};
 }
 
 bool is_loopback(const std::string& address) {
     return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
 }
 
-CheckRow judge_interface(const NodeFacts& node) {
+CheckRow judge_interface(const CheckedNode& node) {
     auto row = network_row(node, "interface");
     const auto fail = [&row](const std::string& text, const char* hint) {
         row.state = State::fail;
@@ -28,11 +28,11 @@ CheckRow judge_interface(const NodeFacts& node) {
         row.hint = hint;
         return row;
     };
-    if (!node.network) {
-        return fail("not known: " + printable(node.network.error().message),
+    if (!node.facts.network) {
+        return fail("not known: " + printable(node.facts.network.error().message),
                     "run `dockdist up` to join the nodes again");
     }
-    const auto& network = *node.network;
+    const auto& network = *node.facts.network;
     const auto name = printable(network.interface);
     constexpr const char* choose =
         "set the host's `address` (or `interface`) to one that its peers reach, then "
@@ -56,11 +56,11 @@ CheckRow judge_interface(const NodeFacts& node) {
     return row;
 }
 
-void compare_mtu(const std::vector<NodeFacts>& nodes, std::vector<CheckRow>& rows) {
+void compare_mtu(const std::vector<CheckedNode>& nodes, std::vector<CheckRow>& rows) {
     std::vector<std::pair<std::string, std::string>> values;
     for (const auto& node : nodes) {
-        if (node.network && node.network->mtu > 0) {
-            values.emplace_back(node.node.str(), std::to_string(node.network->mtu));
+        if (node.facts.network && node.facts.network->mtu > 0) {
+            values.emplace_back(node.name.str(), std::to_string(node.facts.network->mtu));
         }
     }
     const auto odd = find_odd(values);
@@ -97,19 +97,19 @@ std::string wrong_with(const std::string& name, const std::vector<std::string>& 
     return "";
 }
 
-CheckRow judge_names(const NodeFacts& node, const std::map<std::string, std::string>& addresses) {
+CheckRow judge_names(const CheckedNode& node, const std::map<std::string, std::string>& addresses) {
     auto row = network_row(node, "names");
-    if (!node.names) {
+    if (!node.facts.names) {
         row.state = State::warn;
-        row.text = "not known: " + printable(node.names.error().message);
+        row.text = "not known: " + printable(node.facts.names.error().message);
         row.hint = "does /etc/resolv.conf of the host name a DNS server that does not answer?";
         return row;
     }
     std::string wrong;
     const auto add = [&](const std::string& name, const std::string& expected) {
-        const auto found = node.names->addresses.find(name);
+        const auto found = node.facts.names->addresses.find(name);
         const auto what = wrong_with(
-            name, found == node.names->addresses.end() ? std::vector<std::string>{} : found->second,
+            name, found == node.facts.names->addresses.end() ? std::vector<std::string>{} : found->second,
             expected);
         wrong += (wrong.empty() || what.empty() ? "" : "; ") + what;
     };
@@ -117,10 +117,10 @@ CheckRow judge_names(const NodeFacts& node, const std::map<std::string, std::str
         add(name, address);
     }
     // Gloo asks for the name of the machine. One that does not resolve at all harms nobody.
-    const auto own = node.names->addresses.find(node.names->hostname);
-    if (!addresses.contains(node.names->hostname) && own != node.names->addresses.end() &&
+    const auto own = node.facts.names->addresses.find(node.facts.names->hostname);
+    if (!addresses.contains(node.facts.names->hostname) && own != node.facts.names->addresses.end() &&
         !own->second.empty()) {
-        add(node.names->hostname, "");
+        add(node.facts.names->hostname, "");
     }
     if (!wrong.empty()) {
         row.state = State::fail;
@@ -132,7 +132,7 @@ CheckRow judge_names(const NodeFacts& node, const std::map<std::string, std::str
     }
     row.text = addresses.size() == 1 ? "its name resolves to its address"
                                      : "every node's name resolves to its address";
-    if (node.names->by == "hosts") {
+    if (node.facts.names->by == "hosts") {
         row.text += " (by /etc/hosts alone: the image has no getent)";
     }
     return row;
@@ -140,13 +140,13 @@ CheckRow judge_names(const NodeFacts& node, const std::map<std::string, std::str
 
 } // namespace
 
-std::vector<CheckRow> judge_network(const std::vector<NodeFacts>& nodes,
+std::vector<CheckRow> judge_network(const std::vector<CheckedNode>& nodes,
                                     const std::map<std::string, std::string>& addresses) {
     std::vector<CheckRow> rows;
     std::ranges::transform(nodes, std::back_inserter(rows), judge_interface);
     compare_mtu(nodes, rows);
     std::ranges::transform(nodes, std::back_inserter(rows),
-                           [&](const NodeFacts& node) { return judge_names(node, addresses); });
+                           [&](const CheckedNode& node) { return judge_names(node, addresses); });
     return rows;
 }
 

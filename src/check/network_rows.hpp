@@ -1,7 +1,7 @@
 // The nodes' interfaces and names.
 #pragma once
 
-#include "check/node_facts.hpp"
+#include "check/checked_node.hpp"
 #include "check/report/report.hpp"
 
 #include <map>
@@ -11,7 +11,7 @@
 namespace dockdist {
 
 // Rows: interface, mtu, names. `addresses`: of every node, as its record says. Not merged.
-std::vector<CheckRow> judge_network(const std::vector<NodeFacts>& nodes,
+std::vector<CheckRow> judge_network(const std::vector<CheckedNode>& nodes,
                                     const std::map<std::string, std::string>& addresses);
 
 } // namespace dockdist

@@ -5,48 +5,41 @@
 #include "check/software.hpp"
 #include "core/random.hpp"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <iterator>
 
 namespace dockdist {
 namespace {
 
-using nlohmann::json;
-
-json facts_question(const AskedNode& asked, const std::vector<AskedNode>& nodes,
-                    const std::vector<std::string>& mounts, const std::string& token) {
-    json question{
-        {"peers", json::array()}, {"programs", json::array()}, {"mounts", mounts}, {"token", token}};
+wire::FactsQuestion facts_question(const AskedNode& asked, const std::vector<AskedNode>& nodes,
+                                   const std::vector<std::string>& mounts, const std::string& token) {
+    wire::FactsQuestion question{.programs = version_questions(), .mounts = mounts, .token = token};
     for (const auto& other : nodes) {
         if (&other != &asked) {
-            question["peers"].push_back(other.node->name.str());
+            question.peers.push_back(other.node->name.str());
         }
     }
-    auto programs = version_questions();
     if (asks_for_gpus(asked.spec->gpus)) {
-        auto more = gpu_questions();
-        programs.insert(programs.end(), more.begin(), more.end());
-    }
-    for (const auto& program : programs) {
-        question["programs"].push_back({{"name", program.name}, {"argv", program.argv}});
+        std::ranges::move(gpu_questions(), std::back_inserter(question.programs));
     }
     return question;
 }
 
-Task<Status> ask_facts(ContainerEngine& engine, AskedNode& asked, HostName host, json question) {
+Task<Status> ask_facts(ContainerEngine& engine, AskedNode& asked, HostName host,
+                       wire::FactsQuestion question) {
     auto session = co_await NodeSession::open(engine, *asked.node);
     if (!session) {
-        asked.facts = session.error();
+        asked.told = session.error();
         co_return ok;
     }
     asked.session = std::move(*session);
-    const auto answer = co_await asked.session->ask("facts", std::move(question));
-    if (!answer) {
-        asked.facts = answer.error();
-        co_return ok;
+    auto facts = co_await asked.session->ask(std::move(question));
+    if (facts) {
+        asked.told =
+            CheckedNode{.name = asked.node->name, .host = std::move(host), .facts = std::move(*facts)};
+    } else {
+        asked.told = facts.error();
     }
-    asked.facts = parse_facts(answer->body);
-    asked.facts->node = asked.node->name;
-    asked.facts->host = std::move(host);
     co_return ok;
 }
 
@@ -55,16 +48,20 @@ Task<Status> ask_image(ContainerEngine& engine, AskedNode& asked) {
     co_return ok;
 }
 
-Task<Status> look_for_tokens(AskedNode& asked, json question) {
-    const auto answer = co_await asked.session->ask("look", std::move(question));
+Task<Status> look_for_tokens(AskedNode& asked, wire::LookForTokens question) {
+    const auto answer = co_await asked.session->ask(std::move(question));
     if (answer) {
-        asked.facts->seen_tokens = parse_seen(answer->body);
+        for (const auto& [folder, nodes] : answer->seen) {
+            if (nodes) {
+                asked.told->seen_tokens.insert_or_assign(folder, *nodes);
+            }
+        }
     }
     co_return ok;
 }
 
 Task<Status> forget_tokens(AskedNode& asked) {
-    (void)co_await asked.session->ask("forget");
+    (void)co_await asked.session->ask(wire::ForgetTokens{});
     co_return ok;
 }
 
@@ -73,7 +70,7 @@ template <class Question>
 Task<void> ask_each(std::vector<AskedNode>& nodes, Question question) {
     std::vector<Task<Status>> tasks;
     for (auto& asked : nodes) {
-        if (asked.session && asked.facts) {
+        if (asked.session && asked.told) {
             tasks.push_back(question(asked));
         }
     }
@@ -96,9 +93,9 @@ Task<void> ask_nodes(const ClusterSpec& spec, const Engines& engines, std::vecto
     if (mounts.empty()) {
         co_return;
     }
-    json look{{"mounts", mounts}, {"token", token}, {"nodes", json::array()}};
+    wire::LookForTokens look{.mounts = mounts, .token = token};
     for (const auto& asked : nodes) {
-        look["nodes"].push_back(asked.node->name.str());
+        look.nodes.push_back(asked.node->name.str());
     }
     co_await ask_each(nodes, [&](AskedNode& asked) { return look_for_tokens(asked, look); });
     co_await ask_each(nodes, [](AskedNode& asked) { return forget_tokens(asked); });

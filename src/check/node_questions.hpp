@@ -2,7 +2,7 @@
 // two more where mounts are compared.
 #pragma once
 
-#include "check/node_facts.hpp"
+#include "check/checked_node.hpp"
 #include "check/node_session.hpp"
 #include "container/types.hpp"
 #include "spec/cluster_spec.hpp"
@@ -20,11 +20,11 @@ struct AskedNode {
     const NodeSpec* spec = nullptr;
     std::string image_id{};
     std::unique_ptr<NodeSession> session{};
-    Result<NodeFacts> facts{NodeFacts{}}; // an error: the node did not answer at all
+    Result<CheckedNode> told{CheckedNode{}}; // an error: the node did not answer at all
     Result<ImageDetails> image{ImageDetails{}};
 };
 
-// Fills in the sessions, facts and images. `mounts`: the folders to compare.
+// Fills in the sessions, what the nodes told and the images. `mounts`: the folders to compare.
 Task<void> ask_nodes(const ClusterSpec& spec, const Engines& engines, std::vector<AskedNode>& nodes,
                      std::vector<std::string> mounts);
 

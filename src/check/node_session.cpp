@@ -28,13 +28,21 @@ Task<Result<std::unique_ptr<NodeSession>>> NodeSession::open(ContainerEngine& en
     co_return std::unique_ptr<NodeSession>(new NodeSession(node, std::move(started->stream)));
 }
 
-Task<Result<wire::CheckAnswer>> NodeSession::converse(std::string word, nlohmann::json question) {
-    if (const auto written = co_await lines_.write(wire::question_line(word, std::move(question)));
-        !written) {
+// Located; after some errors the session is of no more use.
+Error NodeSession::note(Error error) {
+    error = located(std::move(error), node_);
+    if (error.kind == ErrorKind::protocol || error.kind == ErrorKind::timeout) {
+        broken_ = error;
+    }
+    return error;
+}
+
+Task<Result<std::string>> NodeSession::converse(std::string question) {
+    if (const auto written = co_await lines_.write(std::move(question)); !written) {
         broken_ = located(written.error(), node_);
         co_return *broken_;
     }
-    const auto line = co_await lines_.next_line();
+    auto line = co_await lines_.next_line();
     if (!line || !*line) {
         const auto said = printable(lines_.err());
         broken_ = line ? Error{ErrorKind::node, node_.name.str(),
@@ -43,18 +51,10 @@ Task<Result<wire::CheckAnswer>> NodeSession::converse(std::string word, nlohmann
                        : located(line.error(), node_);
         co_return *broken_;
     }
-    auto answer = wire::parse_answer(**line, word);
-    if (!answer) {
-        auto error = located(answer.error(), node_);
-        if (error.kind == ErrorKind::protocol) {
-            broken_ = error;
-        }
-        co_return error;
-    }
-    co_return answer;
+    co_return **std::move(line);
 }
 
-Task<Result<wire::CheckAnswer>> NodeSession::ask(std::string word, nlohmann::json question,
+Task<Result<std::string>> NodeSession::answer_to(std::string word, std::string question,
                                                  std::chrono::milliseconds limit) {
     if (broken_) {
         co_return *broken_;
@@ -62,11 +62,11 @@ Task<Result<wire::CheckAnswer>> NodeSession::ask(std::string word, nlohmann::jso
     const Error late{ErrorKind::timeout, node_.name.str(),
                      "no answer to the question for " + word + " within " + format_duration(limit),
                      "is the machine overloaded, or a mount or a driver hanging?"};
-    auto answer = co_await with_timeout(converse(std::move(word), std::move(question)), limit, late);
-    if (!answer && answer.error().kind == ErrorKind::timeout) {
-        broken_ = answer.error();
+    auto line = co_await with_timeout(converse(std::move(question)), limit, late);
+    if (!line && line.error().kind == ErrorKind::timeout) {
+        broken_ = line.error();
     }
-    co_return answer;
+    co_return line;
 }
 
 } // namespace dockdist

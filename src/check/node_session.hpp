@@ -18,15 +18,29 @@ public:
 
     // One question at a time. Errors: the node's own, timeout, what the engine says; where = the node's name.
     // After a timeout or a protocol error the session is of no more use: every later question fails alike.
-    Task<Result<wire::CheckAnswer>> ask(std::string word, nlohmann::json question = nlohmann::json::object(),
-                                        std::chrono::milliseconds limit = std::chrono::seconds(20));
+    template <class Question>
+    Task<Result<typename Question::Answer>> ask(Question question,
+                                                std::chrono::milliseconds limit = std::chrono::seconds(20)) {
+        const auto line = co_await answer_to(Question::ask, wire::question_line(question), limit);
+        if (!line) {
+            co_return line.error();
+        }
+        auto answer = wire::parse_answer<Question>(*line);
+        if (!answer) {
+            co_return note(answer.error());
+        }
+        co_return answer;
+    }
 
     const ReadyNode& node() const { return node_; }
 
 private:
     NodeSession(const ReadyNode& node, std::unique_ptr<ExecStream> stream)
         : node_(node), lines_(std::move(stream)) {}
-    Task<Result<wire::CheckAnswer>> converse(std::string word, nlohmann::json question);
+    Task<Result<std::string>> answer_to(std::string word, std::string question,
+                                        std::chrono::milliseconds limit);
+    Task<Result<std::string>> converse(std::string question);
+    Error note(Error error);
 
     const ReadyNode& node_;
     ExecLines lines_;

@@ -1,11 +1,9 @@
 #include "check/peers.hpp"
 
 #include "check/compare.hpp"
-#include "check/node_facts.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -38,11 +36,11 @@ std::string joined(const std::vector<std::string>& words, const char* separator)
 struct Logins {
     std::map<std::string, Failed> by_target{};
     std::vector<std::string> well{}; // nodes that log in to every other
-    PeerAnswer slowest{};            // of those
+    wire::PeerLogin slowest{};       // of those
     std::string slowest_from{};
 
-    void take(const NodeFacts& node, const std::vector<NodeFacts>& nodes) {
-        const auto& tried = *node.logins;
+    void take(const CheckedNode& node, const std::vector<CheckedNode>& nodes) {
+        const auto& tried = *node.facts.logins;
         bool all = true;
         for (const auto& peer : tried) {
             if (!peer.ok) {
@@ -52,20 +50,20 @@ struct Logins {
         }
         // What a node was told to try, and did not come back from, is no login either.
         for (const auto& other : nodes) {
-            if (other.node != node.node &&
-                std::ranges::find(tried, other.node.str(), &PeerAnswer::peer) == tried.end()) {
+            if (other.name != node.name &&
+                std::ranges::find(tried, other.name.str(), &wire::PeerLogin::peer) == tried.end()) {
                 all = false;
-                add_failure(node, other.node.str(), "no answer in time");
+                add_failure(node, other.name.str(), "no answer in time");
             }
         }
         if (!all) {
             return;
         }
-        well.push_back(node.node.str());
-        const auto last = std::ranges::max_element(tried, {}, &PeerAnswer::ms);
+        well.push_back(node.name.str());
+        const auto last = std::ranges::max_element(tried, {}, &wire::PeerLogin::ms);
         if (last != tried.end() && last->ms >= slowest.ms) {
             slowest = *last;
-            slowest_from = node.node.str();
+            slowest_from = node.name.str();
         }
     }
 
@@ -81,9 +79,9 @@ struct Logins {
     }
 
 private:
-    void add_failure(const NodeFacts& node, const std::string& peer, const std::string& why) {
+    void add_failure(const CheckedNode& node, const std::string& peer, const std::string& why) {
         auto& failed = by_target[printable(peer)];
-        failed.from.push_back(node.node.str());
+        failed.from.push_back(node.name.str());
         const auto message = printable(why);
         if (std::ranges::find(failed.messages, message) == failed.messages.end()) {
             failed.messages.push_back(message);
@@ -110,32 +108,15 @@ std::vector<CheckRow> take_unreachable(std::map<std::string, Failed>& by_target)
 
 } // namespace
 
-std::vector<PeerAnswer> parse_peers(const nlohmann::json& list) {
-    std::vector<PeerAnswer> peers;
-    for (const auto& json : list.is_array() ? list : nlohmann::json::array()) {
-        if (!json.is_object() || !json.contains("peer") || !json["peer"].is_string()) {
-            continue;
-        }
-        PeerAnswer answer{.peer = json["peer"].get<std::string>()};
-        answer.ok = json.contains("ok") && json["ok"].is_boolean() && json["ok"].get<bool>();
-        answer.ms = json.contains("ms") && json["ms"].is_number_integer() ? json["ms"].get<int>() : 0;
-        if (json.contains("message") && json["message"].is_string()) {
-            answer.message = json["message"].get<std::string>();
-        }
-        peers.push_back(std::move(answer));
-    }
-    return peers;
-}
-
-std::vector<CheckRow> judge_logins(const std::vector<NodeFacts>& nodes) {
+std::vector<CheckRow> judge_logins(const std::vector<CheckedNode>& nodes) {
     std::vector<CheckRow> rows;
     Logins logins;
     for (const auto& node : nodes) {
-        if (node.logins) {
+        if (node.facts.logins) {
             logins.take(node, nodes);
         } else {
-            rows.push_back(peer_row(CheckRow::State::fail, node.node.str(),
-                                    "could not be tried: " + printable(node.logins.error().message),
+            rows.push_back(peer_row(CheckRow::State::fail, node.name.str(),
+                                    "could not be tried: " + printable(node.facts.logins.error().message),
                                     "run `dockdist up` to join the nodes again"));
         }
     }
@@ -143,12 +124,12 @@ std::vector<CheckRow> judge_logins(const std::vector<NodeFacts>& nodes) {
     for (const auto& node : nodes) {
         std::vector<std::string> failed;
         for (const auto& [peer, how] : logins.by_target) {
-            if (how.from.front() == node.node.str()) {
+            if (how.from.front() == node.name.str()) {
                 failed.push_back(peer + ": " + joined(how.messages, "; "));
             }
         }
         if (!failed.empty()) {
-            rows.push_back(peer_row(CheckRow::State::fail, node.node.str(),
+            rows.push_back(peer_row(CheckRow::State::fail, node.name.str(),
                                     "no login to " + joined(failed, "; "), refused_hint));
         }
     }

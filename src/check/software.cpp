@@ -43,9 +43,9 @@ constexpr Tool tools[] = {{"python", "Python", false},
                           {"accelerate", "accelerate", true},
                           {"horovod", "Horovod", true}};
 
-std::map<std::string, std::string> versions_of_node(const NodeFacts& node) {
-    wire::NodeFacts answers;
-    for (const auto& [name, program] : node.programs) {
+std::map<std::string, std::string> versions_of_node(const CheckedNode& node) {
+    wire::LaunchFacts answers;
+    for (const auto& [name, program] : node.facts.programs) {
         if ((name == "python" || name == "mpirun") && program) {
             answers.answers.push_back({.name = name, .code = program->code, .output = program->output});
         }
@@ -58,7 +58,7 @@ std::map<std::string, std::string> versions_of_node(const NodeFacts& node) {
         }
     }
     if (nccl.empty()) {
-        nccl = node.nccl;
+        nccl = node.facts.nccl ? node.facts.nccl->version : "";
     }
     return versions;
 }
@@ -77,7 +77,7 @@ std::vector<wire::Question> version_questions() {
             {.name = "mpirun", .argv = {"mpirun", "--version"}}};
 }
 
-std::vector<CheckRow> judge_versions(const std::vector<NodeFacts>& nodes) {
+std::vector<CheckRow> judge_versions(const std::vector<CheckedNode>& nodes) {
     std::vector<CheckRow> rows;
     std::string agreed;
     std::vector<std::map<std::string, std::string>> versions;
@@ -87,7 +87,7 @@ std::vector<CheckRow> judge_versions(const std::vector<NodeFacts>& nodes) {
         std::vector<std::pair<std::string, std::string>> values;
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             const auto version = printable(versions[i][tool.key]);
-            values.emplace_back(nodes[i].node.str(), version.empty() ? none : titled(tool, version));
+            values.emplace_back(nodes[i].name.str(), version.empty() ? none : titled(tool, version));
         }
         const auto odd = find_odd(values);
         if (!odd.others.empty()) {
@@ -104,7 +104,7 @@ std::vector<CheckRow> judge_versions(const std::vector<NodeFacts>& nodes) {
     }
     if (!agreed.empty()) {
         rows.insert(rows.begin(), {.layer = CheckLayer::container,
-                                   .subject = nodes.size() > 1 ? "all nodes" : nodes.front().node.str(),
+                                   .subject = nodes.size() > 1 ? "all nodes" : nodes.front().name.str(),
                                    .check = "versions",
                                    .text = agreed});
     }

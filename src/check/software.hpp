@@ -1,7 +1,7 @@
 // What the nodes' images hold, compared: the image itself, and the versions that have to agree in a job.
 #pragma once
 
-#include "check/node_facts.hpp"
+#include "check/checked_node.hpp"
 #include "check/report/report.hpp"
 #include "container/types.hpp"
 #include "wire/job.hpp"
@@ -16,7 +16,7 @@ namespace dockdist {
 std::vector<wire::Question> version_questions();
 
 // One row when they agree, one for each that differs; none where an image has nothing of all this.
-std::vector<CheckRow> judge_versions(const std::vector<NodeFacts>& nodes);
+std::vector<CheckRow> judge_versions(const std::vector<CheckedNode>& nodes);
 
 // The image that each node was made of, by its layers: ids cannot be compared between image stores.
 std::vector<CheckRow> judge_images(const std::vector<std::pair<NodeName, Result<ImageDetails>>>& images);

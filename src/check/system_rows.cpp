@@ -23,8 +23,8 @@ constexpr std::uint64_t full_disk = 256 * mib; // not even the log of a job
 constexpr std::int64_t few_files = 4096;       // of data loaders and one socket a peer
 constexpr std::int64_t small_stack = 8 << 20;  // the usual default
 
-CheckRow host_row(const NodeFacts& node, const char* check) {
-    return {.layer = CheckLayer::host, .subject = node.node.str(), .check = check};
+CheckRow host_row(const CheckedNode& node, const char* check) {
+    return {.layer = CheckLayer::host, .subject = node.name.str(), .check = check};
 }
 
 void set(CheckRow& row, State state, std::string text, std::string hint) {
@@ -42,8 +42,8 @@ std::string size_or_unlimited(std::int64_t limit) {
     return limit < 0 ? "unlimited" : format_size(Bytes{static_cast<std::uint64_t>(limit)});
 }
 
-std::optional<CheckRow> judge_governor(const NodeFacts& node) {
-    const auto& governors = node.system->governors;
+std::optional<CheckRow> judge_governor(const CheckedNode& node) {
+    const auto& governors = node.facts.system->governors;
     if (governors.empty()) {
         return std::nullopt;
     }
@@ -62,13 +62,13 @@ std::optional<CheckRow> judge_governor(const NodeFacts& node) {
     return row;
 }
 
-std::optional<CheckRow> judge_xids(const NodeFacts& node) {
-    if (!node.system->xids) {
+std::optional<CheckRow> judge_xids(const CheckedNode& node) {
+    if (!node.facts.system->xids) {
         return std::nullopt;
     }
     auto row = host_row(node, "xid");
     std::string list;
-    for (const auto& xid : *node.system->xids) {
+    for (const auto& xid : *node.facts.system->xids) {
         list += fmt::format("{}{} on {}", list.empty() ? "" : ", ", xid.code, printable(xid.gpu));
     }
     if (list.empty()) {
@@ -84,11 +84,11 @@ std::optional<CheckRow> judge_xids(const NodeFacts& node) {
 
 } // namespace
 
-CheckRow judge_rdma(const NodeFacts& node) {
+CheckRow judge_rdma(const CheckedNode& node) {
     auto row = host_row(node, "rdma");
     std::string active;
     std::string down;
-    for (const auto& port : node.system->rdma) {
+    for (const auto& port : node.facts.system->rdma) {
         const auto name = fmt::format("{} port {}", printable(port.device), port.port);
         if (port.state == "ACTIVE") {
             active += fmt::format("{}{} {} {}", active.empty() ? "" : ", ", name, printable(port.link),
@@ -101,7 +101,7 @@ CheckRow judge_rdma(const NodeFacts& node) {
     if (active.empty()) {
         set(row, State::fail, "no RDMA port has a link: " + down,
             "look at cables and switch, `ibstat` on the host; until then NCCL goes over TCP");
-    } else if (!node.system->rdma_inside) {
+    } else if (!node.facts.system->rdma_inside) {
         set(row, State::warn,
             "the host has RDMA devices, and the container has no /dev/infiniband: " + active,
             "leave `container.devices` at auto, or add /dev/infiniband to it, then `dockdist up`");
@@ -115,9 +115,9 @@ CheckRow judge_rdma(const NodeFacts& node) {
     return row;
 }
 
-CheckRow judge_shm(const NodeFacts& node, const ContainerSpec& container) {
+CheckRow judge_shm(const CheckedNode& node, const ContainerSpec& container) {
     auto row = host_row(node, "shm");
-    const auto& shm = node.system->shm;
+    const auto& shm = node.facts.system->shm;
     if (!shm) {
         set(row, State::warn, "there is no /dev/shm",
             "NCCL and data loaders need it: take an image without a /dev of its own");
@@ -137,14 +137,14 @@ CheckRow judge_shm(const NodeFacts& node, const ContainerSpec& container) {
     return row;
 }
 
-CheckRow judge_limits(const NodeFacts& node, const ContainerSpec& container) {
+CheckRow judge_limits(const CheckedNode& node, const ContainerSpec& container) {
     auto row = host_row(node, "limits");
     row.layer = CheckLayer::container;
-    if (!node.limits) {
-        unknown(row, node.limits.error());
+    if (!node.facts.limits) {
+        unknown(row, node.facts.limits.error());
         return row;
     }
-    const auto& limits = *node.limits;
+    const auto& limits = *node.facts.limits;
     row.text = fmt::format(
         "in an ssh session: memlock {}, nofile {}, stack {}", size_or_unlimited(limits.memlock),
         limits.nofile < 0 ? "unlimited" : std::to_string(limits.nofile), size_or_unlimited(limits.stack));
@@ -153,7 +153,7 @@ CheckRow judge_limits(const NodeFacts& node, const ContainerSpec& container) {
         row.hint += (row.hint.empty() ? "" : "; ") + hint;
     };
     if (limits.memlock >= 0) {
-        const bool rdma = node.system && !node.system->rdma.empty();
+        const bool rdma = node.facts.system && !node.facts.system->rdma.empty();
         const auto asked = container.ulimits.find("memlock");
         const bool asked_for_less = asked != container.ulimits.end() && asked->second.soft >= 0;
         add(rdma ? State::fail : State::warn,
@@ -173,46 +173,46 @@ CheckRow judge_limits(const NodeFacts& node, const ContainerSpec& container) {
     return row;
 }
 
-std::vector<CheckRow> judge_system(const std::vector<NodeFacts>& nodes, const ContainerSpec& container) {
+std::vector<CheckRow> judge_system(const std::vector<CheckedNode>& nodes, const ContainerSpec& container) {
     std::vector<CheckRow> rows;
     const auto each = [&](auto judge) {
         for (const auto& node : nodes) {
-            if (std::optional<CheckRow> row = node.system ? judge(node) : std::nullopt) {
+            if (std::optional<CheckRow> row = node.facts.system ? judge(node) : std::nullopt) {
                 rows.push_back(std::move(*row));
             }
         }
     };
     for (const auto& node : nodes) {
-        if (!node.system) {
+        if (!node.facts.system) {
             auto row = host_row(node, "system");
-            unknown(row, node.system.error());
+            unknown(row, node.facts.system.error());
             rows.push_back(std::move(row));
         }
     }
     each(judge_xids);
-    each([](const NodeFacts& node) {
-        return node.system->rdma.empty() ? std::nullopt : std::optional(judge_rdma(node));
+    each([](const CheckedNode& node) {
+        return node.facts.system->rdma.empty() ? std::nullopt : std::optional(judge_rdma(node));
     });
     each(judge_governor);
-    each([&](const NodeFacts& node) { return std::optional(judge_shm(node, container)); });
+    each([&](const CheckedNode& node) { return std::optional(judge_shm(node, container)); });
     for (const auto& node : nodes) {
         rows.push_back(judge_limits(node, container));
     }
     return rows;
 }
 
-std::vector<CheckRow> judge_disks(const std::vector<NodeFacts>& nodes,
+std::vector<CheckRow> judge_disks(const std::vector<CheckedNode>& nodes,
                                   const std::vector<std::pair<HostName, std::string>>& roots) {
     std::vector<CheckRow> rows;
     std::vector<std::string> enough;
     std::string tightest;
     auto least = ~std::uint64_t{0};
     for (const auto& [host, root] : roots) {
-        const auto node = std::ranges::find(nodes, host, &NodeFacts::host);
-        if (node == nodes.end() || !node->system || !node->system->disk) {
+        const auto node = std::ranges::find(nodes, host, &CheckedNode::host);
+        if (node == nodes.end() || !node->facts.system || !node->facts.system->disk) {
             continue;
         }
-        const auto free = node->system->disk->free;
+        const auto free = node->facts.system->disk->free;
         if (free.count >= low_disk) {
             enough.push_back(host.str());
             if (free.count < least) {

@@ -1,7 +1,7 @@
 // The machine of every node, as its kernel tells inside the container.
 #pragma once
 
-#include "check/node_facts.hpp"
+#include "check/checked_node.hpp"
 #include "check/report/report.hpp"
 #include "spec/cluster_spec.hpp"
 
@@ -13,16 +13,16 @@ namespace dockdist {
 
 // Rows: xid (where the kernel's log may be read), rdma (where there is any), governor (where the kernel
 // says), shm, limits (of a process that came over ssh). Not merged.
-std::vector<CheckRow> judge_system(const std::vector<NodeFacts>& nodes, const ContainerSpec& container);
+std::vector<CheckRow> judge_system(const std::vector<CheckedNode>& nodes, const ContainerSpec& container);
 
 // Free space where each host's engine keeps images and containers: one row for all that have enough. `roots`:
 // the engines' own folders, by host.
-std::vector<CheckRow> judge_disks(const std::vector<NodeFacts>& nodes,
+std::vector<CheckRow> judge_disks(const std::vector<CheckedNode>& nodes,
                                   const std::vector<std::pair<HostName, std::string>>& roots);
 
 // Pure, by node.
-CheckRow judge_limits(const NodeFacts& node, const ContainerSpec& container);
-CheckRow judge_shm(const NodeFacts& node, const ContainerSpec& container);
-CheckRow judge_rdma(const NodeFacts& node);
+CheckRow judge_limits(const CheckedNode& node, const ContainerSpec& container);
+CheckRow judge_shm(const CheckedNode& node, const ContainerSpec& container);
+CheckRow judge_rdma(const CheckedNode& node);
 
 } // namespace dockdist

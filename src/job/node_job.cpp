@@ -45,7 +45,7 @@ Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string fi
     co_return ok;
 }
 
-Task<Result<wire::NodeFacts>> NodeJob::open() {
+Task<Result<wire::LaunchFacts>> NodeJob::open() {
     auto connected = co_await connect({layout::init, "job", "start"}, nlohmann::json(opening_).dump() + "\n");
     if (!connected) {
         co_return connected.error();
@@ -56,7 +56,7 @@ Task<Result<wire::NodeFacts>> NodeJob::open() {
               "see what its programs wait for: `dockdist exec " + node_.name.str() + " -- ps -ef`"});
 }
 
-Task<Result<wire::NodeFacts>> NodeJob::read_facts() {
+Task<Result<wire::LaunchFacts>> NodeJob::read_facts() {
     while (true) {
         const auto frame = co_await read_frame();
         if (!frame) {

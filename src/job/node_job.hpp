@@ -29,7 +29,7 @@ public:
 
     // Asks the node what there is to know before the start. Nothing runs there yet, and nothing ever does
     // when this object goes without run().
-    Task<Result<wire::NodeFacts>> open();
+    Task<Result<wire::LaunchFacts>> open();
     // After open(): runs the node's part to its end. A stream that breaks is taken up again, at the byte
     // where it broke, for as long as the job's lease; after that the node counts as lost (an error). Returns
     // early once the part needs this client no more: see detached().
@@ -50,7 +50,7 @@ private:
     Task<Status> connect(std::vector<std::string> arguments, std::string first_line);
     // The next frame; nothing at the end of the stream.
     Task<Result<std::optional<wire::Frame>>> read_frame();
-    Task<Result<wire::NodeFacts>> read_facts();
+    Task<Result<wire::LaunchFacts>> read_facts();
     // Reads frames until the job's end (a result) or the end of the stream (nothing).
     Task<Result<std::optional<wire::JobResult>>> read_frames();
     Task<Result<wire::JobResult>> follow_to_the_end();

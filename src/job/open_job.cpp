@@ -17,7 +17,7 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
                              .questions = std::move(questions),
                              .ports = ports};
     OpenedJob opened;
-    std::vector<Task<Result<wire::NodeFacts>>> tasks;
+    std::vector<Task<Result<wire::LaunchFacts>>> tasks;
     for (const auto& node : nodes) {
         opened.parts.push_back(std::make_unique<NodeJob>(*engines[node.host], node, opening));
         opening.ports = options.min_nodes > 0 ? ports : 0; // any of them may become the first

@@ -74,7 +74,7 @@ struct JobOutcome {
 // stays on any node.
 struct OpenedJob {
     std::vector<std::unique_ptr<NodeJob>> parts{}; // in the order of the nodes
-    std::vector<wire::NodeFacts> facts{};          // of each part; the first has the ports
+    std::vector<wire::LaunchFacts> facts{};          // of each part; the first has the ports
     Errors errors{};                               // where there are any, the job must not run
 };
 

@@ -81,13 +81,13 @@ std::vector<wire::Question> questions(const Launcher& launcher, const LaunchRequ
 // Puts what the nodes answered, in the order of request.nodes, into the request. Errors, one a node: a tool
 // that it lacks, with how to add it; a version that is not the first node's.
 Errors take_answers(const Launcher& launcher, LaunchRequest& request,
-                    const std::vector<wire::NodeFacts>& facts);
+                    const std::vector<wire::LaunchFacts>& facts);
 
 // A question for the versions of Python's packages, none of which is imported; `more` is Python that prints
 // further "NAME VERSION" lines.
 wire::Question python_question(std::vector<std::string> modules, std::string_view more = "");
 // What was answered to it and to `PROGRAM --version`: by name; "" for what is not there.
-std::map<std::string, std::string> versions_of(const wire::NodeFacts& facts);
+std::map<std::string, std::string> versions_of(const wire::LaunchFacts& facts);
 
 // What `run --dry-run` prints: for every node its environment, files and command.
 std::string to_text(const std::vector<NodeLaunch>& launches);

@@ -65,7 +65,7 @@ wire::Question python_question(std::vector<std::string> modules, std::string_vie
     return {.name = python_name, .argv = std::move(modules)};
 }
 
-std::map<std::string, std::string> versions_of(const wire::NodeFacts& facts) {
+std::map<std::string, std::string> versions_of(const wire::LaunchFacts& facts) {
     std::map<std::string, std::string> versions;
     for (const auto& answer : facts.answers) {
         if (answer.name != python_name) {
@@ -100,7 +100,7 @@ std::vector<wire::Question> questions(const Launcher& launcher, const LaunchRequ
 }
 
 Errors take_answers(const Launcher& launcher, LaunchRequest& request,
-                    const std::vector<wire::NodeFacts>& facts) {
+                    const std::vector<wire::LaunchFacts>& facts) {
     Errors errors;
     const auto tools = tools_of(launcher, request);
     for (std::size_t i = 0; i < request.nodes.size(); ++i) {

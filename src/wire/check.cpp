@@ -1,8 +1,21 @@
 #include "wire/check.hpp"
 
-#include "wire/json_reader.hpp"
-
 namespace dockdist::wire {
+
+void to_json(nlohmann::json& json, const Hello&) {
+    json = nlohmann::json::object();
+}
+
+void read_fields(ObjectReader&, Hello&) {}
+
+void to_json(nlohmann::json& json, const Hello::Answer& answer) {
+    json = {{"pid", answer.pid}};
+}
+
+void read_fields(ObjectReader& reader, Hello::Answer& answer) {
+    reader.require("pid");
+    reader.read("pid", answer.pid);
+}
 
 std::string question_line(std::string_view ask, nlohmann::json question) {
     question["ask"] = ask;
@@ -15,7 +28,7 @@ std::string answer_line(std::string_view ask, nlohmann::json answer) {
 }
 
 std::string answer_line(std::string_view ask, const Error& error) {
-    return answer_line(ask, nlohmann::json{{"error", error_to_json(error)}});
+    return answer_line(ask, failure_to_json(error));
 }
 
 Result<CheckQuestion> parse_question(std::string_view line) {
@@ -43,7 +56,6 @@ Result<CheckAnswer> parse_answer(std::string_view line, std::string_view ask) {
     ObjectReader reader(*body, "an answer to the check");
     reader.require("answer");
     reader.read("answer", answered);
-    const auto* error = reader.object("error");
     if (reader.failed()) {
         return reader.error();
     }
@@ -51,9 +63,8 @@ Result<CheckAnswer> parse_answer(std::string_view line, std::string_view ask) {
         return Error{ErrorKind::protocol, "",
                      "the node answered `" + answered + "` to `" + std::string(ask) + "`", ""};
     }
-    if (error != nullptr) {
-        ObjectReader told(*error, "an error of the check");
-        return read_error(told);
+    if (auto error = failure_in(*body, "an answer to the check")) {
+        return *std::move(error);
     }
     return CheckAnswer{.body = std::move(*body)};
 }

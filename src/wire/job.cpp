@@ -66,7 +66,7 @@ void check_opening(const JobOpening& opening, ObjectReader& reader) {
     }
 }
 
-void read_facts(ObjectReader& reader, NodeFacts& facts) {
+void read_facts(ObjectReader& reader, LaunchFacts& facts) {
     if (const auto* ports = reader.array("ports")) {
         for (const auto& port : *ports) {
             if (!port.is_number_integer() || port < 1 || port > 65535) {
@@ -107,14 +107,11 @@ void to_json(json& out, const JobOpening& opening) {
                {"grace_ms", opening.grace_ms},
                {"timeout_ms", opening.timeout_ms},
                {"log_limit", opening.log_limit},
-               {"questions", json::array()},
+               {"questions", opening.questions},
                {"ports", opening.ports}};
-    for (const auto& question : opening.questions) {
-        out["questions"].push_back({{"name", question.name}, {"argv", bytes_array(question.argv)}});
-    }
 }
 
-void to_json(json& out, const NodeFacts& facts) {
+void to_json(json& out, const LaunchFacts& facts) {
     out = json{{"ports", facts.ports}, {"answers", json::array()}};
     for (const auto& answer : facts.answers) {
         out["answers"].push_back(
@@ -141,11 +138,8 @@ Result<JobOpening> parse_job_opening(std::string_view line) {
     reader.read("timeout_ms", opening.timeout_ms);
     reader.read("log_limit", opening.log_limit);
     reader.read("ports", opening.ports);
-    read_objects(reader, "questions", [&](ObjectReader& question) {
-        auto& read = opening.questions.emplace_back();
-        question.read("name", read.name);
-        question.read_bytes("argv", read.argv);
-    });
+    read_objects(reader, "questions",
+                 [&](ObjectReader& question) { read_fields(question, opening.questions.emplace_back()); });
     if (!reader.failed()) {
         check_opening(opening, reader);
     }

@@ -12,7 +12,7 @@
 //
 // The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames
 // (wire/frame.hpp). Control frames carry one JSON object with "type":
-//   prepared     NodeFacts
+//   prepared     LaunchFacts
 //   started      {"pid":N}; 0 where the part has no command of its own
 //   rank_failed  {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}, as soon as the first rank
 //                of this node fails
@@ -57,6 +57,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "wire/question.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -76,13 +77,6 @@ inline constexpr const char* job_mark =
 // JobStart::files and what launchers leave behind.
 std::string job_scratch(const std::string& job);
 
-// A command whose output tells something about the node: a version. It runs before the job, as the job's user
-// with the job's environment, in its folder, for at most 30 s.
-struct Question {
-    std::string name{};
-    std::vector<std::string> argv{};
-};
-
 // Of a job's output on one node. Beyond it the oldest is deleted, in segments of a sixteenth.
 inline constexpr std::int64_t default_log_limit = std::int64_t{1} << 30;
 inline constexpr std::int64_t least_log_limit = std::int64_t{1} << 20;
@@ -99,6 +93,7 @@ struct JobOpening {
     std::int64_t grace_ms = 10000;                // between TERM and KILL
     std::int64_t timeout_ms = 0;                  // the node ends its part after this time; 0: never
     std::int64_t log_limit = default_log_limit;   // bytes of output that the node keeps, see least_log_limit
+    // They run before the job, as its user with its environment, in its folder, for at most 30 s each.
     std::vector<Question> questions{};
     int ports = 0; // how many to reserve
 };
@@ -115,7 +110,7 @@ struct Answer {
 // bound, without listening and with SO_REUSEADDR, so that no other job is given one, in whichever container
 // of the host, and the job's own listener can have them (all that set SO_REUSEADDR, which torch, gRPC and
 // Python's servers do).
-struct NodeFacts {
+struct LaunchFacts {
     std::vector<int> ports{};
     std::vector<Answer> answers{}; // in the order of the questions
 };
@@ -206,7 +201,7 @@ bool is_job_id(std::string_view text);
 void to_json(nlohmann::json& json, const JobOpening& opening);
 void to_json(nlohmann::json& json, const JobPolicy& policy);
 void to_json(nlohmann::json& json, const JobStart& start);
-void to_json(nlohmann::json& json, const NodeFacts& facts);
+void to_json(nlohmann::json& json, const LaunchFacts& facts);
 void to_json(nlohmann::json& json, const RankFailure& failure);
 void to_json(nlohmann::json& json, const JobResult& result);
 void to_json(nlohmann::json& json, const JobSummary& summary);
@@ -231,7 +226,7 @@ struct JobEvent {
     };
     Type type = Type::error;
     int attempt = 0;
-    NodeFacts facts{};
+    LaunchFacts facts{};
     int pid = 0;
     RankFailure failure{};
     JobResult result{};

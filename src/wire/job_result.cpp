@@ -6,14 +6,6 @@ namespace dockdist::wire {
 
 using nlohmann::json;
 
-json bytes_array(const std::vector<std::string>& values) {
-    json array = json::array();
-    for (const auto& value : values) {
-        array.push_back(bytes_to_json(value));
-    }
-    return array;
-}
-
 void read_failure(ObjectReader& reader, RankFailure& failure) {
     reader.read("rank", failure.rank);
     reader.read("local_rank", failure.local_rank);

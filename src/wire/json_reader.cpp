@@ -76,6 +76,14 @@ json bytes_to_json(const std::string& bytes) {
     return json{{"hex", to_hex(bytes)}};
 }
 
+json bytes_array(const std::vector<std::string>& values) {
+    json array = json::array();
+    for (const auto& value : values) {
+        array.push_back(bytes_to_json(value));
+    }
+    return array;
+}
+
 std::string dump(const json& json) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -95,7 +103,7 @@ Result<json> parse_object(std::string_view line, std::string_view what) {
     return Result<json>(boost::system::in_place_value, std::move(parsed));
 }
 
-const json* ObjectReader::find(const char* key) const {
+const json* ObjectReader::any(const char* key) const {
     if (failed()) {
         return nullptr;
     }
@@ -114,7 +122,7 @@ void ObjectReader::wrong_type(const char* key, const char* expected) {
 }
 
 const json* ObjectReader::object(const char* key) {
-    const auto* value = find(key);
+    const auto* value = any(key);
     if (value != nullptr && !value->is_object()) {
         wrong_type(key, "an object");
         return nullptr;
@@ -129,7 +137,7 @@ void ObjectReader::require(const char* key) {
 }
 
 void ObjectReader::read(const char* key, std::string& out) {
-    if (const auto* value = find(key)) {
+    if (const auto* value = any(key)) {
         if (!value->is_string()) {
             return wrong_type(key, "a string");
         }
@@ -138,7 +146,7 @@ void ObjectReader::read(const char* key, std::string& out) {
 }
 
 void ObjectReader::read(const char* key, std::int64_t& out) {
-    if (const auto* value = find(key)) {
+    if (const auto* value = any(key)) {
         if (!value->is_number_integer() ||
             (value->is_number_unsigned() &&
              value->get<std::uint64_t>() >
@@ -158,8 +166,26 @@ void ObjectReader::read(const char* key, int& out) {
     out = static_cast<int>(wide);
 }
 
+void ObjectReader::read(const char* key, std::uint64_t& out) {
+    if (const auto* value = any(key)) {
+        if (!value->is_number_integer() || (!value->is_number_unsigned() && value->get<std::int64_t>() < 0)) {
+            return wrong_type(key, "an integer from 0");
+        }
+        out = value->get<std::uint64_t>();
+    }
+}
+
+void ObjectReader::read(const char* key, double& out) {
+    if (const auto* value = any(key)) {
+        if (!value->is_number()) {
+            return wrong_type(key, "a number");
+        }
+        out = value->get<double>();
+    }
+}
+
 void ObjectReader::read(const char* key, bool& out) {
-    if (const auto* value = find(key)) {
+    if (const auto* value = any(key)) {
         if (!value->is_boolean()) {
             return wrong_type(key, "true or false");
         }
@@ -188,7 +214,7 @@ bool ObjectReader::bytes(const json& json, std::string& out) {
 }
 
 void ObjectReader::read_bytes(const char* key, std::string& out) {
-    if (const auto* value = find(key); value != nullptr && !bytes(*value, out)) {
+    if (const auto* value = any(key); value != nullptr && !bytes(*value, out)) {
         wrong_type(key, "a string or {\"hex\": …}");
     }
 }
@@ -207,7 +233,7 @@ void ObjectReader::read_bytes(const char* key, std::vector<std::string>& out) {
 }
 
 void ObjectReader::read_bytes(const char* key, std::map<std::string, std::string>& out) {
-    const auto* value = find(key);
+    const auto* value = any(key);
     if (value == nullptr) {
         return;
     }
@@ -223,7 +249,7 @@ void ObjectReader::read_bytes(const char* key, std::map<std::string, std::string
 }
 
 const json* ObjectReader::array(const char* key) {
-    const auto* value = find(key);
+    const auto* value = any(key);
     if (value != nullptr && !value->is_array()) {
         wrong_type(key, "an array");
         return nullptr;

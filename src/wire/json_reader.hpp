@@ -18,6 +18,8 @@ namespace dockdist::wire {
 // they are, else {"hex":"…"}.
 nlohmann::json bytes_to_json(const std::string& bytes);
 
+nlohmann::json bytes_array(const std::vector<std::string>& values);
+
 // Never throws, whatever the strings in it hold.
 std::string dump(const nlohmann::json& json);
 
@@ -34,13 +36,16 @@ public:
     void read(const char* key, std::string& out);
     void read(const char* key, int& out);
     void read(const char* key, std::int64_t& out);
+    void read(const char* key, std::uint64_t& out);
+    void read(const char* key, double& out);
     void read(const char* key, bool& out);
     void read_bytes(const char* key, std::string& out);
     void read_bytes(const char* key, std::vector<std::string>& out);
     void read_bytes(const char* key, std::map<std::string, std::string>& out);
     // The array under `key`; nullptr when it is missing or wrong.
     const nlohmann::json* array(const char* key);
-    const nlohmann::json* object(const char* key); // the same
+    const nlohmann::json* object(const char* key);    // the same
+    const nlohmann::json* any(const char* key) const; // whatever it is; nullptr when it is missing
 
     void require(const char* key);
     void fail(const std::string& message);
@@ -48,7 +53,6 @@ public:
     const Error& error() const { return error_; }
 
 private:
-    const nlohmann::json* find(const char* key) const;
     bool bytes(const nlohmann::json& json, std::string& out);
     void wrong_type(const char* key, const char* expected);
 
@@ -56,6 +60,39 @@ private:
     std::string what_;
     Error error_{};
 };
+
+// The objects of an array; nothing when it is missing or wrong.
+template <class Read>
+void read_objects(ObjectReader& reader, const char* key, Read read) {
+    const auto* items = reader.array(key);
+    if (items == nullptr) {
+        return;
+    }
+    for (const auto& item : *items) {
+        if (!item.is_object()) {
+            return reader.fail(std::string("\"") + key + "\" must be an array of objects");
+        }
+        ObjectReader nested(item, key);
+        read(nested);
+        if (nested.failed()) {
+            return reader.fail(nested.error().message);
+        }
+    }
+}
+
+// The object under `key`; nothing when it is missing or wrong.
+template <class Read>
+void read_object(ObjectReader& reader, const char* key, Read read) {
+    const auto* object = reader.object(key);
+    if (object == nullptr) {
+        return;
+    }
+    ObjectReader nested(*object, key);
+    read(nested);
+    if (nested.failed()) {
+        reader.fail(nested.error().message);
+    }
+}
 
 // An Error as {"kind","where","message","hint"}; an unknown kind is read as ErrorKind::node.
 nlohmann::json error_to_json(const Error& error);

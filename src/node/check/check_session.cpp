@@ -6,7 +6,9 @@
 #include "node/check/mounts.hpp"
 #include "node/system/os.hpp"
 #include "wire/check.hpp"
-#include "wire/json_reader.hpp"
+#include "wire/check_facts.hpp"
+#include "wire/check_links.hpp"
+#include "wire/check_mounts.hpp"
 
 #include <csignal>
 #include <optional>
@@ -15,22 +17,31 @@
 namespace dockdist::node {
 namespace {
 
-using Answer = Result<wire::CheckAnswer>;
-
 struct Handler {
     std::string_view ask;
-    Answer (*answer)(const nlohmann::json& question);
+    std::string (*answer_line)(const wire::CheckQuestion& asked);
 };
+
+template <class Question, Result<typename Question::Answer> (*answer)(const Question&)>
+constexpr Handler handler{Question::ask, [](const wire::CheckQuestion& asked) {
+                              const auto question = wire::read_question<Question>(asked);
+                              return question ? wire::answer_line<Question>(answer(*question))
+                                              : wire::answer_line(Question::ask, question.error());
+                          }};
+
+Result<wire::Hello::Answer> answer_hello(const wire::Hello&) {
+    return wire::Hello::Answer{.pid = ::getpid()};
+}
 
 // One a question. An answer must come within the client's limit (check/node_session.hpp).
 constexpr Handler handlers[] = {
-    {"hello", [](const nlohmann::json&) -> Answer { return wire::CheckAnswer{{{"pid", ::getpid()}}}; }},
-    {"facts", answer_facts},
-    {"look", answer_look},
-    {"forget", answer_forget},
-    {"links-listen", answer_links_listen},
-    {"links-meet", answer_links_meet},
-    {"links-send", answer_links_send},
+    handler<wire::Hello, answer_hello>,
+    handler<wire::FactsQuestion, answer_facts>,
+    handler<wire::LookForTokens, answer_look>,
+    handler<wire::ForgetTokens, answer_forget>,
+    handler<wire::LinksListen, answer_links_listen>,
+    handler<wire::LinksMeet, answer_links_meet>,
+    handler<wire::LinksSend, answer_links_send>,
 };
 
 class Lines {
@@ -66,9 +77,7 @@ std::string answer(const std::string& line) {
     }
     for (const auto& handler : handlers) {
         if (handler.ask == question->ask) {
-            auto answered = handler.answer(question->body);
-            return answered ? wire::answer_line(question->ask, std::move(answered->body))
-                            : wire::answer_line(question->ask, answered.error());
+            return handler.answer_line(*question);
         }
     }
     return wire::answer_line(question->ask,

@@ -10,7 +10,7 @@
 #include "node/session/session.hpp"
 #include "node/system/process.hpp"
 #include "node/system/side_by_side.hpp"
-#include "wire/json_reader.hpp"
+#include "wire/partial.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -22,86 +22,74 @@ constexpr int facts_limit_ms = 16000; // below the client's own
 constexpr int program_limit_ms = 12000;
 constexpr std::size_t longest_output = 64U << 10U;
 
-nlohmann::json run_program(const std::vector<std::string>& argv) {
+wire::ProgramOutput run_program(const std::vector<std::string>& argv) {
     // As a job's process would run it: a user's own packages count.
     const auto account = recorded_account();
     auto environment = recorded_environment();
     apply_account(environment, account);
     if (const auto became = become(account); !became) {
-        return {{"code", 126}, {"output", became.error().message}};
+        return {.code = 126, .output = became.error().message};
     }
     const auto program = find_program(argv.front(), environment);
     if (program.path.empty()) {
-        return {{"code", program.error.code}, {"output", program.error.message}};
+        return {.code = program.error.code, .output = program.error.message};
     }
     auto words = argv;
     words.front() = program.name;
     auto done = run_helper(program.path, words, environment, program_limit_ms);
     done.output.resize(std::min(done.output.size(), longest_output));
-    return {{"code", done.code}, {"output", done.output}};
+    return {.code = done.code, .output = std::move(done.output)};
 }
 
-Status read_programs(const nlohmann::json* programs, std::vector<Part>& parts) {
-    for (const auto& entry : programs != nullptr ? *programs : nlohmann::json::array()) {
-        std::string name;
-        std::vector<std::string> argv;
-        wire::ObjectReader reader(entry, "a program of the check");
-        reader.read("name", name);
-        reader.read_bytes("argv", argv);
-        if (reader.failed()) {
-            return reader.error();
-        }
-        if (name.empty() || argv.empty()) {
-            return Error{.kind = ErrorKind::protocol, .message = "a program of the check has no name"};
-        }
-        parts.push_back({"program " + name, [argv] { return run_program(argv); }});
+// Parts whose results, or whose errors, go to where they belong.
+class TypedParts {
+public:
+    // `result` outlives this. `work` runs in a child: it returns a T or a Result<T>.
+    template <class T, class Work>
+    void add(Result<T>& result, Work work) {
+        auto name = std::to_string(parts_.size());
+        parts_.push_back({name, [work] { return wire::partial_to_json<T>(work()); }});
+        takers_.push_back([&result, name](const nlohmann::json& results) {
+            result = wire::read_partial<T>(results.at(name), "what a part of the check returned");
+        });
     }
-    return ok;
-}
+
+    void run(int limit_ms) {
+        const auto results = side_by_side(parts_, limit_ms);
+        for (const auto& take : takers_) {
+            take(results);
+        }
+    }
+
+private:
+    std::vector<Part> parts_{};
+    std::vector<std::function<void(const nlohmann::json&)>> takers_{};
+};
 
 } // namespace
 
-Result<wire::CheckAnswer> answer_facts(const nlohmann::json& question) {
-    std::vector<std::string> peers;
-    std::vector<std::string> mounts;
-    std::string token;
-    wire::ObjectReader reader(question, "a question of the check");
-    reader.read_bytes("peers", peers);
-    reader.read_bytes("mounts", mounts);
-    reader.read("token", token);
-    const auto* programs = reader.array("programs");
-    if (reader.failed()) {
-        return reader.error();
-    }
-    std::vector<Part> parts{{"limits", session_limits},
-                            {"system", system_facts},
-                            {"network", network_facts},
-                            {"names", [&] { return resolve_names(peers); }},
-                            {"nccl", [] { return nccl_facts(); }},
-                            {"ssh", [&] { return log_in_to_all(peers); }}};
-    if (const auto read = read_programs(programs, parts); !read) {
-        return read.error();
-    }
-    if (!mounts.empty()) {
-        if (const auto noted = note_tokens(mounts, token); !noted) {
+Result<wire::NodeFacts> answer_facts(const wire::FactsQuestion& question) {
+    if (!question.mounts.empty()) {
+        if (const auto noted = note_tokens(question.mounts, question.token); !noted) {
             return noted.error();
         }
-        for (const auto& folder : mounts) {
-            parts.push_back({"mount " + folder, [folder] { return leave_token(folder); }});
-        }
     }
-    wire::CheckAnswer answer{{{"programs", nlohmann::json::object()}, {"mounts", nlohmann::json::object()}}};
-    auto results = side_by_side(parts, facts_limit_ms);
-    for (auto& [name, result] : results.items()) {
-        if (name.starts_with("program ")) {
-            answer.body["programs"][name.substr(8)] = std::move(result);
-        } else if (name.starts_with("mount ")) {
-            answer.body["mounts"][name.substr(6)] = std::move(result);
-        } else {
-            answer.body[name] = std::move(result);
-        }
+    wire::NodeFacts facts;
+    TypedParts parts;
+    parts.add(facts.limits, session_limits);
+    parts.add(facts.system, system_facts);
+    parts.add(facts.network, network_facts);
+    parts.add(facts.names, [&] { return resolve_names(question.peers); });
+    parts.add(facts.nccl, nccl_library);
+    parts.add(facts.logins, [&] { return log_in_to_all(question.peers); });
+    for (const auto& program : question.programs) {
+        parts.add(facts.programs[program.name], [argv = program.argv] { return run_program(argv); });
     }
-    return answer;
+    for (const auto& folder : question.mounts) {
+        parts.add(facts.mounts[folder], [folder] { return leave_token(folder); });
+    }
+    parts.run(facts_limit_ms);
+    return facts;
 }
 
 } // namespace dockdist::node

@@ -28,16 +28,16 @@ std::string state_word(const std::string& line) {
     return colon == std::string::npos ? line : line.substr(colon + 2);
 }
 
-nlohmann::json room(const char* path) {
+std::optional<wire::Room> room(const char* path) {
     struct statvfs about{};
     if (::statvfs(under_root(path).c_str(), &about) != 0) {
-        return nullptr;
+        return std::nullopt;
     }
-    return {{"free", about.f_bavail * about.f_frsize}, {"size", about.f_blocks * about.f_frsize}};
+    return wire::Room{Bytes{about.f_bavail * about.f_frsize}, Bytes{about.f_blocks * about.f_frsize}};
 }
 
-nlohmann::json governors() {
-    auto counts = nlohmann::json::object();
+std::map<std::string, int> governors() {
+    std::map<std::string, int> counts;
     const auto folder = under_root("/sys/devices/system/cpu");
     for (const auto& cpu : list_folder(folder)) {
         if (!cpu.starts_with("cpu") || cpu.size() == 3 ||
@@ -46,25 +46,25 @@ nlohmann::json governors() {
         }
         const auto governor = first_line(folder + "/" + cpu + "/cpufreq/scaling_governor");
         if (!governor.empty()) {
-            counts[governor] = counts.value(governor, 0) + 1;
+            ++counts[governor];
         }
     }
     return counts;
 }
 
-nlohmann::json rdma_ports() {
-    auto ports = nlohmann::json::array();
+std::vector<wire::RdmaPort> rdma_ports() {
+    std::vector<wire::RdmaPort> ports;
     const auto folder = under_root("/sys/class/infiniband");
     for (const auto& device : list_folder(folder)) {
         for (const auto& port : list_folder(folder + "/" + device + "/ports")) {
             const auto place = folder + "/" + device + "/ports/" + port;
             int number = 0;
             std::from_chars(port.data(), port.data() + port.size(), number);
-            ports.push_back({{"device", device},
-                             {"port", number},
-                             {"state", state_word(first_line(place + "/state"))},
-                             {"rate", first_line(place + "/rate")},
-                             {"link", first_line(place + "/link_layer")}});
+            ports.push_back({.device = device,
+                             .port = number,
+                             .state = state_word(first_line(place + "/state")),
+                             .rate = first_line(place + "/rate"),
+                             .link = first_line(place + "/link_layer")});
         }
     }
     return ports;
@@ -92,9 +92,9 @@ std::optional<std::string> kernel_log() {
 } // namespace
 
 // "NVRM: Xid (PCI:0000:3b:00): 79, pid=…"
-std::vector<Xid> parse_xids(std::string_view kernel_log) {
+std::vector<wire::XidError> parse_xids(std::string_view kernel_log) {
     constexpr std::string_view title = "NVRM: Xid (PCI:";
-    std::vector<Xid> xids;
+    std::vector<wire::XidError> xids;
     for (auto at = kernel_log.find(title); at != std::string_view::npos;
          at = kernel_log.find(title, at + 1)) {
         const auto rest = kernel_log.substr(at + title.size(), 64);
@@ -102,7 +102,7 @@ std::vector<Xid> parse_xids(std::string_view kernel_log) {
         if (end == std::string_view::npos) {
             continue;
         }
-        Xid xid{.gpu = printable(rest.substr(0, end))};
+        wire::XidError xid{.gpu = printable(rest.substr(0, end))};
         const auto number = rest.substr(end + 3);
         const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), xid.code);
         if (error == std::errc{} && std::ranges::find(xids, xid) == xids.end()) {
@@ -112,22 +112,18 @@ std::vector<Xid> parse_xids(std::string_view kernel_log) {
     return xids;
 }
 
-nlohmann::json system_facts() {
-    nlohmann::json facts{{"disk", room("/")},
-                         {"shm", room("/dev/shm")},
-                         {"governors", governors()},
-                         {"rdma", rdma_ports()},
-                         {"rdma_inside", is_folder(under_root("/dev/infiniband"))},
-                         {"jobs", nlohmann::json::array()}};
+wire::SystemFacts system_facts() {
+    wire::SystemFacts facts{.disk = room("/"),
+                            .shm = room("/dev/shm"),
+                            .governors = governors(),
+                            .rdma = rdma_ports(),
+                            .rdma_inside = is_folder(under_root("/dev/infiniband"))};
     if (const auto log = kernel_log()) {
-        facts["xids"] = nlohmann::json::array();
-        for (const auto& xid : parse_xids(*log)) {
-            facts["xids"].push_back({{"gpu", xid.gpu}, {"code", xid.code}});
-        }
+        facts.xids = parse_xids(*log);
     }
     for (const auto& job : job_ids()) {
         if (is_running(job)) {
-            facts["jobs"].push_back(job);
+            facts.jobs.push_back(job);
         }
     }
     return facts;

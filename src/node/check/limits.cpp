@@ -2,8 +2,8 @@
 
 #include "node/check/peers.hpp"
 #include "node/system/os.hpp"
-#include "wire/json_reader.hpp"
 #include "wire/layout.hpp"
+#include "wire/partial.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,21 +19,21 @@ std::int64_t soft_limit(decltype(RLIMIT_MEMLOCK) resource) {
 
 } // namespace
 
-nlohmann::json own_limits() {
-    return {{"memlock", soft_limit(RLIMIT_MEMLOCK)},
-            {"nofile", soft_limit(RLIMIT_NOFILE)},
-            {"stack", soft_limit(RLIMIT_STACK)},
-            {"nproc", soft_limit(RLIMIT_NPROC)}};
+wire::SessionLimits own_limits() {
+    return {.memlock = soft_limit(RLIMIT_MEMLOCK),
+            .nofile = soft_limit(RLIMIT_NOFILE),
+            .stack = soft_limit(RLIMIT_STACK),
+            .nproc = soft_limit(RLIMIT_NPROC)};
 }
 
-nlohmann::json session_limits() {
+Result<wire::SessionLimits> session_limits() {
     const auto login = log_in(own_node_name(), {layout::init, "limits"});
-    auto limits = nlohmann::json::parse(login.output, nullptr, false);
-    if (login.code == 0 && limits.is_object()) {
+    wire::SessionLimits limits;
+    const auto told = nlohmann::json::parse(login.output, nullptr, false);
+    if (login.code == 0 && wire::read_value(told, "what the login printed", limits)) {
         return limits;
     }
-    return {{"error", wire::error_to_json({.kind = ErrorKind::node,
-                                           .message = "the node does not log in to itself: " + why(login)})}};
+    return Error{.kind = ErrorKind::node, .message = "the node does not log in to itself: " + why(login)};
 }
 
 int run_limits() {

@@ -1,14 +1,14 @@
 // The resource limits of a job's process that came over ssh: sshd's sessions have their own.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "core/result.hpp"
+#include "wire/check_facts.hpp"
 
 namespace dockdist::node {
 
-// This process's: {"memlock":SOFT,"nofile":…,"stack":…,"nproc":…}, bytes or counts, -1: unlimited.
-nlohmann::json own_limits();
-// The same, of a session after a login of this node to itself.
-nlohmann::json session_limits();
+wire::SessionLimits own_limits(); // this process's
+// Of a session after a login of this node to itself.
+Result<wire::SessionLimits> session_limits();
 
 int run_limits(); // `dockdist-init limits`: prints own_limits()
 

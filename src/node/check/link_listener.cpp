@@ -93,13 +93,13 @@ private:
         if (!ready) {
             return monotonic_ms() - stranger.since_ms > token_limit_ms;
         }
-        char bytes[link_token_size + 1];
+        char bytes[wire::link_token_size + 1];
         const auto count = ::recv(stranger.socket.get(), bytes, sizeof bytes - stranger.said.size(), 0);
         if (count <= 0) {
             return count == 0 || (errno != EAGAIN && errno != EINTR);
         }
         stranger.said.append(bytes, static_cast<std::size_t>(count));
-        if (stranger.said.size() <= link_token_size) {
+        if (stranger.said.size() <= wire::link_token_size) {
             return false;
         }
         const char what = stranger.said.back();

@@ -5,12 +5,12 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "wire/check_links.hpp"
 
 #include <string>
 
 namespace dockdist::node {
 
-inline constexpr std::size_t link_token_size = 32;
 inline constexpr char link_echo = 'e';
 inline constexpr char link_discard = 'd';
 

@@ -15,6 +15,8 @@
 namespace dockdist::node {
 namespace {
 
+using wire::LinkOutcome;
+
 LinkOutcome outcome_of(int number) {
     switch (number) {
     case ECONNREFUSED:
@@ -54,26 +56,6 @@ bool again(ssize_t count) {
 }
 
 } // namespace
-
-std::string_view to_string(LinkOutcome outcome) {
-    switch (outcome) {
-    case LinkOutcome::open:
-        return "open";
-    case LinkOutcome::refused:
-        return "refused";
-    case LinkOutcome::dropped:
-        return "dropped";
-    case LinkOutcome::unreachable:
-        return "unreachable";
-    case LinkOutcome::silent:
-        return "silent";
-    case LinkOutcome::large_lost:
-        return "large_lost";
-    case LinkOutcome::failed:
-        break;
-    }
-    return "failed";
-}
 
 NumericAddress numeric_address(const std::string& address, int port) {
     NumericAddress made;

@@ -4,6 +4,7 @@
 
 #include "core/result.hpp"
 #include "node/system/os.hpp"
+#include "wire/check_links.hpp"
 
 #include <cstdint>
 #include <string>
@@ -12,20 +13,8 @@
 
 namespace dockdist::node {
 
-// How far one came on the way to a peer.
-enum class LinkOutcome {
-    open,        // everything passed
-    refused,     // an answer: nobody listens, or a firewall rejects
-    dropped,     // no answer at all
-    unreachable, // a router or this machine says that there is no way
-    silent,      // connected, and not even a small packet came back
-    large_lost,  // small packets pass, large ones do not
-    failed,      // anything else
-};
-std::string_view to_string(LinkOutcome outcome);
-
 struct LinkFailure {
-    LinkOutcome outcome = LinkOutcome::failed;
+    wire::LinkOutcome outcome = wire::LinkOutcome::failed;
     int number = 0; // errno
 };
 

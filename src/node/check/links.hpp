@@ -1,22 +1,14 @@
-// A check's questions about the paths between nodes, as the job's sockets take them.
-//
-//   {"ask":"links-listen","token":T}      {"port":N}: this node listens (link_listener.hpp) until the session
-//   ends
-//   {"ask":"links-meet","token":T,"peers":[{"node","address","port"}…]}
-//                                         {"links":[{"node","outcome","latency_us","message"}…]}, in any
-//                                         order; outcome is a word of LinkOutcome, latency_us the median of a
-//                                         small round trip where there was one
-//   {"ask":"links-send","token":T,"address","port","streams","ms"}
-//                                         {"bytes_per_second","segments","sent_again"}: what the peer has
-//                                         acknowledged in the time, once the streams had gathered speed
+// A check's questions about the paths between nodes (wire/check_links.hpp).
 #pragma once
 
-#include "wire/check.hpp"
+#include "core/result.hpp"
+#include "wire/check_links.hpp"
 
 namespace dockdist::node {
 
-Result<wire::CheckAnswer> answer_links_listen(const nlohmann::json& question);
-Result<wire::CheckAnswer> answer_links_meet(const nlohmann::json& question);
-Result<wire::CheckAnswer> answer_links_send(const nlohmann::json& question);
+// This node listens (link_listener.hpp) until the session ends.
+Result<wire::LinksListen::Answer> answer_links_listen(const wire::LinksListen& question);
+Result<wire::LinksMeet::Answer> answer_links_meet(const wire::LinksMeet& question);
+Result<wire::LinksSend::Answer> answer_links_send(const wire::LinksSend& question);
 
 } // namespace dockdist::node

@@ -7,14 +7,14 @@
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/side_by_side.hpp"
-#include "wire/json_reader.hpp"
+#include "wire/partial.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <iterator>
 #include <map>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,11 +31,6 @@ std::map<std::string, std::string> token_files; // by folder, of this process
 
 std::string token_file(const std::string& folder, const std::string& token, const std::string& node) {
     return under_root(folder.c_str()) + "/" + std::string(token_prefix) + token + "-" + node;
-}
-
-bool is_token(const std::string& token) {
-    return !token.empty() && token.size() <= 64 &&
-           std::ranges::all_of(token, [](unsigned char c) { return std::isalnum(c) != 0; });
 }
 
 // Of names, not of times or sizes: a folder that somebody works in is still the same storage.
@@ -65,26 +60,25 @@ std::string listing(const std::string& path) {
 
 Status note_tokens(const std::vector<std::string>& folders, const std::string& token) {
     const auto node = own_node_name();
-    if (!is_token(token) || !is_plain_name(node)) {
-        return Error{.kind = ErrorKind::protocol, .message = "a token of the check that is none"};
+    if (!is_plain_name(node)) {
+        return Error{.kind = ErrorKind::node,
+                     .message = "this node has not joined its cluster",
+                     .hint = "run `dockdist up`"};
     }
     for (const auto& folder : folders) {
-        if (!folder.starts_with('/')) {
-            return Error{.kind = ErrorKind::protocol, .message = "not a folder: " + printable(folder)};
-        }
         token_files[folder] = token_file(folder, token, node);
     }
     return ok;
 }
 
-nlohmann::json leave_token(const std::string& folder) {
+wire::MountFacts leave_token(const std::string& folder) {
     const auto path = under_root(folder.c_str());
     struct stat about{};
     if (::stat(path.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) {
-        return {{"folder", false}};
+        return {.folder = false};
     }
     if (const auto became = become(recorded_account()); !became) {
-        return {{"folder", true}, {"written", false}, {"why", became.error().message}, {"listing", ""}};
+        return {.folder = true, .why = became.error().message};
     }
     const Fd file(
         ::open(token_files.at(folder).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -94,47 +88,39 @@ nlohmann::json leave_token(const std::string& folder) {
     const bool twice =
         number == EEXIST && ::lstat(token_files.at(folder).c_str(), &there) == 0 && S_ISREG(there.st_mode);
     if (file.open() || twice) {
-        return {{"folder", true}, {"written", true}};
+        return {.folder = true, .written = true};
     }
     const std::string why = std::strerror(number); // NOLINT(concurrency-mt-unsafe): one thread
-    return {{"folder", true}, {"written", false}, {"why", why}, {"listing", listing(path)}};
+    return {.folder = true, .why = why, .listing = listing(path)};
 }
 
-Result<wire::CheckAnswer> answer_look(const nlohmann::json& question) {
-    std::vector<std::string> folders;
-    std::vector<std::string> nodes;
-    std::string token;
-    wire::ObjectReader reader(question, "a question of the check");
-    reader.read_bytes("mounts", folders);
-    reader.read_bytes("nodes", nodes);
-    reader.read("token", token);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    if (!is_token(token) ||
-        !std::ranges::all_of(nodes, [](const auto& node) { return is_plain_name(node); })) {
-        return Error{.kind = ErrorKind::protocol, .message = "a token of the check that is none"};
-    }
+Result<wire::LookForTokens::Answer> answer_look(const wire::LookForTokens& question) {
     std::vector<Part> parts;
-    for (const auto& folder : folders) {
-        parts.push_back({folder, [&nodes, &token, folder] {
-                             auto seen = nlohmann::json::array();
+    for (const auto& folder : question.mounts) {
+        parts.push_back({folder, [&question, folder] {
+                             std::vector<std::string> seen;
                              (void)become(recorded_account());
-                             for (const auto& node : nodes) {
-                                 struct stat about{};
-                                 if (::lstat(token_file(folder, token, node).c_str(), &about) == 0) {
-                                     seen.push_back(node);
-                                 }
-                             }
+                             std::ranges::copy_if(
+                                 question.nodes, std::back_inserter(seen), [&](const std::string& node) {
+                                     struct stat about{};
+                                     const auto file = token_file(folder, question.token, node);
+                                     return ::lstat(file.c_str(), &about) == 0;
+                                 });
                              return seen;
                          }});
     }
-    return wire::CheckAnswer{{{"seen", side_by_side(parts, look_limit_ms)}}};
+    wire::LookForTokens::Answer answer;
+    const auto results = side_by_side(parts, look_limit_ms);
+    for (const auto& folder : question.mounts) {
+        answer.seen.insert_or_assign(folder, wire::read_partial<std::vector<std::string>>(
+                                                 results.at(folder), "what was seen in a folder"));
+    }
+    return answer;
 }
 
-Result<wire::CheckAnswer> answer_forget(const nlohmann::json&) {
+Result<wire::ForgetTokens::Answer> answer_forget(const wire::ForgetTokens&) {
     forget_tokens();
-    return wire::CheckAnswer{nlohmann::json::object()};
+    return wire::ForgetTokens::Answer{};
 }
 
 void forget_tokens() {

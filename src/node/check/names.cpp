@@ -8,6 +8,7 @@
 #include "node/system/process.hpp"
 
 #include <algorithm>
+#include <map>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -26,10 +27,10 @@ for name in sys.argv[1:]:
         pass
 )";
 
-using NameAddresses = nlohmann::json;
+using NameAddresses = std::map<std::string, std::vector<std::string>>;
 
 NameAddresses by_getent(const std::string& getent, const std::vector<std::string>& names) {
-    auto addresses = NameAddresses::object();
+    NameAddresses addresses;
     for (const auto& name : names) {
         const auto done = run_helper(getent, {"getent", "ahosts", name}, Environment::own(), name_limit_ms);
         addresses[name] = done.code == 0 ? parse_ahosts(done.output) : std::vector<std::string>{};
@@ -41,9 +42,9 @@ NameAddresses by_python(const Program& python, const std::vector<std::string>& n
     std::vector<std::string> argv{python.name, "-c", python_resolver};
     argv.insert(argv.end(), names.begin(), names.end());
     const auto done = run_helper(python.path, argv, Environment::own(), 2 * name_limit_ms);
-    auto addresses = NameAddresses::object();
+    NameAddresses addresses;
     for (const auto& name : names) {
-        addresses[name] = NameAddresses::array();
+        addresses[name] = {};
     }
     std::string name;
     for (const auto& line : split(done.output, '\n')) {
@@ -58,9 +59,9 @@ NameAddresses by_python(const Program& python, const std::vector<std::string>& n
 
 NameAddresses by_hosts_file(const std::vector<std::string>& names) {
     const auto hosts = read_file_or_empty(paths().hosts);
-    auto addresses = NameAddresses::object();
+    NameAddresses addresses;
     for (const auto& name : names) {
-        addresses[name] = NameAddresses::array();
+        addresses[name] = {};
         if (const auto found = resolve_in_hosts(hosts, name); !found.empty()) {
             addresses[name].push_back(found);
         }
@@ -81,7 +82,7 @@ std::vector<std::string> parse_ahosts(std::string_view output) {
     return addresses;
 }
 
-nlohmann::json resolve_names(const std::vector<std::string>& peers) {
+wire::NameFacts resolve_names(const std::vector<std::string>& peers) {
     char hostname[256] = "";
     ::gethostname(hostname, sizeof hostname - 1);
     std::vector<std::string> names{own_node_name()};
@@ -90,8 +91,8 @@ nlohmann::json resolve_names(const std::vector<std::string>& peers) {
         names.emplace_back(hostname);
     }
     const auto environment = Environment::own();
-    const auto with = [&](const char* by, NameAddresses addresses) -> nlohmann::json {
-        return {{"by", by}, {"hostname", hostname}, {"addresses", std::move(addresses)}};
+    const auto with = [&](const char* by, NameAddresses addresses) {
+        return wire::NameFacts{.by = by, .hostname = hostname, .addresses = std::move(addresses)};
     };
     if (const auto getent = find_program("getent", environment); !getent.path.empty()) {
         return with("getent", by_getent(getent.path, names));

@@ -2,7 +2,7 @@
 // dockdist-init is static and has another one.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "wire/check_facts.hpp"
 
 #include <string>
 #include <string_view>
@@ -10,10 +10,9 @@
 
 namespace dockdist::node {
 
-// This node's name, those of `peers`, and what gethostname says:
-// {"by":"getent"|"python"|"hosts","hostname":"node-0","addresses":{"node-0":["10.0.0.1"],"node-1":[], …}}
-// By /etc/hosts alone where the image has neither getent nor Python.
-nlohmann::json resolve_names(const std::vector<std::string>& peers);
+// This node's name, those of `peers`, and what gethostname says. By /etc/hosts alone where the image has
+// neither getent nor Python.
+wire::NameFacts resolve_names(const std::vector<std::string>& peers);
 
 // Pure: the addresses in the output of `getent ahosts NAME`, each once, in their order.
 std::vector<std::string> parse_ahosts(std::string_view output);

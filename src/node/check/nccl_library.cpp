@@ -52,16 +52,16 @@ std::optional<std::string> version_in_name(std::string_view path) {
     return whole ? std::optional<std::string>(version) : std::nullopt;
 }
 
-nlohmann::json nccl_facts() {
+wire::NcclLibrary nccl_library() {
     for (const auto& folder : folders()) {
         const auto path = folder + "/" + library;
         char real[PATH_MAX];
         if (::realpath(path.c_str(), static_cast<char*>(real)) != nullptr) {
-            return {{"path", printable(path)},
-                    {"version", version_in_name(static_cast<const char*>(real)).value_or("unknown")}};
+            return {.version = version_in_name(static_cast<const char*>(real)).value_or("unknown"),
+                    .path = printable(path)};
         }
     }
-    return nlohmann::json::object();
+    return {};
 }
 
 } // namespace dockdist::node

@@ -1,7 +1,7 @@
 // The NCCL library that programs of the image load, where it is not one of Python's packages.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "wire/check_facts.hpp"
 
 #include <optional>
 #include <string>
@@ -9,8 +9,7 @@
 
 namespace dockdist::node {
 
-// {"version":"2.21.5","path":"/usr/lib/x86_64-linux-gnu/libnccl.so.2"}, or {}.
-nlohmann::json nccl_facts();
+wire::NcclLibrary nccl_library();
 
 // Pure. "2.21.5" of "…/libnccl.so.2.21.5"; nothing for "libnccl.so.2" itself.
 std::optional<std::string> version_in_name(std::string_view path);

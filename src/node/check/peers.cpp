@@ -5,6 +5,7 @@
 #include "node/system/paths.hpp"
 #include "node/system/side_by_side.hpp"
 #include "wire/layout.hpp"
+#include "wire/partial.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -17,14 +18,13 @@ constexpr std::size_t most_logins_at_once =
 constexpr int login_limit_ms = 10000;
 constexpr int all_limit_ms = 15000;
 
-nlohmann::json try_login(const std::string& peer) {
+wire::PeerLogin try_login(const std::string& peer) {
     const auto begin = monotonic_ms();
     const auto login = log_in(peer, {layout::init, "limits"}); // the one program that every node has
-    nlohmann::json tried{{"peer", peer}, {"ok", login.code == 0}, {"ms", monotonic_ms() - begin}};
-    if (login.code != 0) {
-        tried["message"] = why(login);
-    }
-    return tried;
+    return {.peer = peer,
+            .ok = login.code == 0,
+            .ms = static_cast<int>(monotonic_ms() - begin),
+            .message = login.code == 0 ? "" : why(login)};
 }
 
 } // namespace
@@ -51,9 +51,12 @@ std::string why(const Finished& login) {
     return last == lines.rend() ? "ssh failed without a word" : printable(*last);
 }
 
-nlohmann::json log_in_to_all(const std::vector<std::string>& peers) {
-    return shared_out(
-        peers.size(), most_logins_at_once, [&](std::size_t i) { return try_login(peers[i]); }, all_limit_ms);
+Result<std::vector<wire::PeerLogin>> log_in_to_all(const std::vector<std::string>& peers) {
+    return wire::read_partial<std::vector<wire::PeerLogin>>(
+        shared_out(
+            peers.size(), most_logins_at_once, [&](std::size_t i) { return try_login(peers[i]); },
+            all_limit_ms),
+        "what the logins came to");
 }
 
 } // namespace dockdist::node

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "node/system/process.hpp"
-
-#include <nlohmann/json.hpp>
+#include "wire/check_facts.hpp"
 
 #include <string>
 #include <vector>
@@ -16,8 +15,7 @@ std::string own_node_name(); // empty before join
 Finished log_in(const std::string& node, const std::vector<std::string>& command);
 std::string why(const Finished& login); // of one that failed, in one line
 
-// A login to each, 16 at once: [{"peer":"node-1","ok":true,"ms":84}, {"peer":"node-2","ok":false,"ms":12,
-// "message":"Connection refused"}, …]
-nlohmann::json log_in_to_all(const std::vector<std::string>& peers);
+// A login to each, 16 at once. One that hung is missing.
+Result<std::vector<wire::PeerLogin>> log_in_to_all(const std::vector<std::string>& peers);
 
 } // namespace dockdist::node

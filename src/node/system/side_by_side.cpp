@@ -3,7 +3,7 @@
 #include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
-#include "wire/json_reader.hpp"
+#include "wire/partial.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -41,8 +41,7 @@ Running start(const Part& part) {
     const pid_t own = ::getpid();
     const pid_t child = pipe ? ::fork() : -1;
     if (child < 0) {
-        running.text =
-            wire::dump({{"error", wire::error_to_json(system_error("cannot start a process", errno))}});
+        running.text = wire::dump(wire::failure_to_json(system_error("cannot start a process", errno)));
         return running;
     }
     if (child == 0) {
@@ -107,7 +106,7 @@ nlohmann::json result_of(const Running& running, int limit_ms) {
     const Error error{.kind = running.late ? ErrorKind::timeout : ErrorKind::node,
                       .message = running.late ? "no end within " + std::to_string(limit_ms / 1000) + " s"
                                               : "ended without an answer"};
-    return {{"error", wire::error_to_json(error)}};
+    return wire::failure_to_json(error);
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // Facts of nodes on which all is well, for tests that change one thing.
 #pragma once
 
-#include "check/node_facts.hpp"
+#include "check/checked_node.hpp"
 #include "check/report/report.hpp"
 
 #include <algorithm>
@@ -12,31 +12,33 @@ namespace dockdist::testing {
 
 inline constexpr const char* one_h100 = "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69.52, 550.127.08\n";
 
-inline NodeFacts facts_of(int i) {
-    NodeFacts facts;
-    facts.node = NodeName("node-" + std::to_string(i));
+inline CheckedNode facts_of(int i) {
+    CheckedNode facts;
+    facts.name = NodeName("node-" + std::to_string(i));
     facts.host = HostName("node-" + std::to_string(i));
-    facts.limits = SessionLimits{.memlock = -1, .nofile = 1048576, .stack = 64 << 20, .nproc = -1};
-    facts.system = SystemFacts{.disk = Room{Bytes{50ULL << 30U}, Bytes{100ULL << 30U}},
-                               .shm = Room{Bytes{64ULL << 30U}, Bytes{64ULL << 30U}}};
-    facts.network =
-        NetworkFacts{.interface = "eth0", .there = true, .up = true, .address_there = true, .mtu = 1500};
-    facts.names = NameFacts{.by = "getent", .hostname = facts.node.str()};
-    facts.programs.insert_or_assign("gpus", ProgramOutput{0, one_h100});
-    facts.programs.insert_or_assign("gpu-table", ProgramOutput{0, "| CUDA Version: 12.4     |\n"});
+    facts.facts.limits =
+        wire::SessionLimits{.memlock = -1, .nofile = 1048576, .stack = 64 << 20, .nproc = -1};
+    facts.facts.system = wire::SystemFacts{.disk = wire::Room{Bytes{50ULL << 30U}, Bytes{100ULL << 30U}},
+                                           .shm = wire::Room{Bytes{64ULL << 30U}, Bytes{64ULL << 30U}}};
+    facts.facts.network = wire::NetworkFacts{
+        .interface = "eth0", .there = true, .up = true, .address_there = true, .mtu = 1500};
+    facts.facts.names = wire::NameFacts{.by = "getent", .hostname = facts.name.str()};
+    facts.facts.programs.insert_or_assign("gpus", wire::ProgramOutput{0, one_h100});
+    facts.facts.programs.insert_or_assign("gpu-table",
+                                          wire::ProgramOutput{0, "| CUDA Version: 12.4     |\n"});
     return facts;
 }
 
 // That know each other's names, and log in to each other.
-inline std::vector<NodeFacts> cluster_facts(int count) {
-    std::vector<NodeFacts> nodes;
+inline std::vector<CheckedNode> cluster_facts(int count) {
+    std::vector<CheckedNode> nodes;
     for (int i = 0; i < count; ++i) {
         nodes.push_back(facts_of(i));
         for (int j = 0; j < count; ++j) {
             const auto name = "node-" + std::to_string(j);
-            nodes.back().names->addresses[name] = {"10.0.0." + std::to_string(j + 1)};
+            nodes.back().facts.names->addresses[name] = {"10.0.0." + std::to_string(j + 1)};
             if (i != j) {
-                nodes.back().logins->push_back({.peer = name, .ok = true, .ms = 10 * i + j});
+                nodes.back().facts.logins->push_back({.peer = name, .ok = true, .ms = 10 * i + j});
             }
         }
     }

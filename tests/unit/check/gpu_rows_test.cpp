@@ -15,15 +15,15 @@ std::vector<NodeSpec> all_of(std::size_t count, GpuSpec gpus = {}) {
     return std::vector<NodeSpec>(count, NodeSpec{.gpus = gpus});
 }
 
-CheckRow one_row(const NodeFacts& node, const std::string& check, GpuSpec gpus = {}) {
+CheckRow one_row(const CheckedNode& node, const std::string& check, GpuSpec gpus = {}) {
     const auto rows = rows_of(judge_gpus({node}, all_of(1, gpus)).rows, check);
     REQUIRE(rows.size() == 1);
     return rows[0];
 }
 
-NodeFacts answering(const char* program, int code, const char* output) {
+CheckedNode answering(const char* program, int code, const char* output) {
     auto node = facts_of(0);
-    node.programs.insert_or_assign(program, ProgramOutput{code, output});
+    node.facts.programs.insert_or_assign(program, wire::ProgramOutput{code, output});
     return node;
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("GPUs that are not usable, too few, not told of, or not wanted") {
     CHECK(one_row(answering("gpus", -1, ""), "gpus").text == "nvidia-smi gave no answer: no end within 12 s");
     CHECK(one_row(answering("gpus", 0, "garbage\n"), "gpus").state == State::fail);
     auto unasked = facts_of(0);
-    unasked.programs.clear();
+    unasked.facts.programs.clear();
     CHECK(one_row(unasked, "gpus").state == State::fail);
 
     const auto none = judge_gpus({unasked}, all_of(1, {.kind = GpuSpec::Kind::none}));
@@ -68,8 +68,8 @@ TEST_CASE("GPUs that are not usable, too few, not told of, or not wanted") {
 
 TEST_CASE("a driver that differs is a warning that names the odd node") {
     auto nodes = cluster_facts(3);
-    nodes[1].programs.insert_or_assign(
-        "gpus", ProgramOutput{0, "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69, 535.1\n"});
+    nodes[1].facts.programs.insert_or_assign(
+        "gpus", wire::ProgramOutput{0, "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69, 535.1\n"});
     const auto drivers = rows_of(judge_gpus(nodes, all_of(3)).rows, "driver");
     REQUIRE(drivers.size() == 2);
     CHECK(drivers[0].subject == "node-0, node-2");
@@ -81,8 +81,8 @@ TEST_CASE("a driver that differs is a warning that names the odd node") {
 
 TEST_CASE("GPUs of another kind, or fewer of them where all were asked for") {
     auto nodes = cluster_facts(3);
-    nodes[2].programs.insert_or_assign(
-        "gpus", ProgramOutput{0, "0, GPU-aa, NVIDIA A100, 1, 40960, 0, 31, 69, 550.127.08\n"});
+    nodes[2].facts.programs.insert_or_assign(
+        "gpus", wire::ProgramOutput{0, "0, GPU-aa, NVIDIA A100, 1, 40960, 0, 31, 69, 550.127.08\n"});
     const auto kinds = rows_of(judge_gpus(nodes, all_of(3)).rows, "models");
     REQUIRE(kinds.size() == 1);
     CHECK(kinds[0].subject == "node-2");
@@ -91,7 +91,7 @@ TEST_CASE("GPUs of another kind, or fewer of them where all were asked for") {
 
     nodes = cluster_facts(3);
     const auto two = std::string(one_h100) + "1, GPU-bb, NVIDIA H100, 1, 81559, 0, 31, 69, 550.127.08\n";
-    nodes[0].programs.insert_or_assign("gpus", ProgramOutput{0, two});
+    nodes[0].facts.programs.insert_or_assign("gpus", wire::ProgramOutput{0, two});
     CHECK(rows_of(judge_gpus(nodes, all_of(3)).rows, "models").size() == 1);
     // The file gives each node its share: counts may differ.
     CHECK(rows_of(judge_gpus(nodes, all_of(3, {.kind = GpuSpec::Kind::count, .count = 1})).rows, "models")
@@ -129,12 +129,12 @@ TEST_CASE("memory that is held: by nobody, a job of the cluster, a process, some
     CHECK(unseen.state == State::warn);
     CHECK(unseen.text == "GPU memory is held, and no job of this cluster runs here: GPU 0: 20.0 GiB");
 
-    held.programs.insert_or_assign("gpu-processes",
-                                   ProgramOutput{0, "GPU-aa, 4711, 20400, python3\nGPU-zz, 1, 2, x\n"});
+    held.facts.programs.insert_or_assign(
+        "gpu-processes", wire::ProgramOutput{0, "GPU-aa, 4711, 20400, python3\nGPU-zz, 1, 2, x\n"});
     CHECK(one_row(held, "memory").text == "GPU memory is held, and no job of this cluster runs here: GPU 0: "
                                           "20.0 GiB by process 4711 (python3)");
 
-    held.system->jobs = {"vision-1"};
+    held.facts.system->jobs = {"vision-1"};
     CHECK(one_row(held, "memory").state == State::pass);
     CHECK(one_row(held, "memory").text == "the job vision-1 runs here and holds GPU memory");
 }

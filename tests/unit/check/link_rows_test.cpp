@@ -1,14 +1,13 @@
 #include "check/link_rows.hpp"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include <functional>
 
 namespace link_rows_test {
 
 using namespace dockdist;
-using nlohmann::json;
+using wire::LinkOutcome;
 using State = CheckRow::State;
 
 namespace {
@@ -22,14 +21,14 @@ std::vector<NodeName> some_nodes(std::size_t count) {
 }
 
 std::vector<PathAnswer> all_ways(std::size_t nodes,
-                                 const std::function<std::string(std::size_t, std::size_t)>& outcome) {
+                                 const std::function<LinkOutcome(std::size_t, std::size_t)>& outcome) {
     std::vector<PathAnswer> paths;
     for (std::size_t from = 0; from < nodes; ++from) {
         for (std::size_t to = 0; to < nodes; ++to) {
             if (from != to) {
                 auto& path =
                     paths.emplace_back(PathAnswer{.from = from, .to = to, .outcome = outcome(from, to)});
-                if (path.outcome == "open") {
+                if (path.outcome == LinkOutcome::open) {
                     path.latency_us = 80;
                 }
             }
@@ -55,7 +54,7 @@ std::vector<PathBandwidth> all_bandwidths(std::size_t nodes,
 } // namespace
 
 TEST_CASE("ways that are open are one row, and the latency another") {
-    const auto rows = judge_paths(some_nodes(3), all_ways(3, [](auto, auto) { return "open"; }));
+    const auto rows = judge_paths(some_nodes(3), all_ways(3, [](auto, auto) { return LinkOutcome::open; }));
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].text == "rendezvous ports open both ways, large packets pass");
     CHECK(rows[1].text == "round trip 80 µs (median), slowest 80 µs from node-0 → node-1");
@@ -64,7 +63,7 @@ TEST_CASE("ways that are open are one row, and the latency another") {
 
 TEST_CASE("a way that is cut is named from and to") {
     const auto rows = judge_paths(some_nodes(3), all_ways(3, [](auto from, auto to) {
-                                      return from == 0 && to == 2 ? "dropped" : "open";
+                                      return from == 0 && to == 2 ? LinkOutcome::dropped : LinkOutcome::open;
                                   }));
     REQUIRE(rows.size() == 2); // no row says that all is well
     CHECK(rows[0].state == State::fail);
@@ -74,19 +73,22 @@ TEST_CASE("a way that is cut is named from and to") {
 }
 
 TEST_CASE("a node that none reaches, or that reaches none, is one row") {
-    auto rows =
-        judge_paths(some_nodes(4), all_ways(4, [](auto, auto to) { return to == 3 ? "refused" : "open"; }));
+    auto rows = judge_paths(some_nodes(4), all_ways(4, [](auto, auto to) {
+                                return to == 3 ? LinkOutcome::refused : LinkOutcome::open;
+                            }));
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].subject == "all others → node-3");
     CHECK(rows[0].text == "connections to a rendezvous port are refused");
-    rows = judge_paths(some_nodes(4),
-                       all_ways(4, [](auto from, auto) { return from == 1 ? "unreachable" : "open"; }));
+    rows = judge_paths(some_nodes(4), all_ways(4, [](auto from, auto) {
+                           return from == 1 ? LinkOutcome::unreachable : LinkOutcome::open;
+                       }));
     CHECK(rows[0].subject == "node-1 → all others");
 }
 
 TEST_CASE("large packets that are lost are no closed port") {
-    const auto rows = judge_paths(
-        some_nodes(2), all_ways(2, [](auto from, auto) { return from == 0 ? "large_lost" : "open"; }));
+    const auto rows = judge_paths(some_nodes(2), all_ways(2, [](auto from, auto) {
+                                      return from == 0 ? LinkOutcome::large_lost : LinkOutcome::open;
+                                  }));
     REQUIRE(rows.size() == 3);
     CHECK(rows[0].check == "ports");
     CHECK(rows[0].state == State::pass);
@@ -96,25 +98,32 @@ TEST_CASE("large packets that are lost are no closed port") {
 }
 
 TEST_CASE("a way that is far slower than the others is a warning") {
-    auto paths = all_ways(3, [](auto, auto) { return "open"; });
+    auto paths = all_ways(3, [](auto, auto) { return LinkOutcome::open; });
     paths.back().latency_us = 40'000;
     const auto rows = judge_paths(some_nodes(3), paths);
     CHECK(rows.back().state == State::warn);
     CHECK(rows.back().text == "round trip 80 µs (median), slowest 40.0 ms from node-2 → node-1");
 }
 
-TEST_CASE("answers of any shape are read as far as they go") {
+TEST_CASE("what several nodes meet is told in one order, whoever told it first") {
+    const auto rows = judge_paths(some_nodes(2), all_ways(2, [](auto from, auto) {
+                                      return from == 0 ? LinkOutcome::unreachable : LinkOutcome::dropped;
+                                  }));
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].text == "connections to a rendezvous port are silently dropped");
+    CHECK(rows[1].text == "a rendezvous port is not reached: ");
+}
+
+TEST_CASE("a meeting with a node that was not asked about is left out, and a node's words are printable") {
     const auto nodes = some_nodes(2);
-    for (const auto* text : {"{}", R"({"links":3})", R"({"links":[1,null,{}]})", R"({"links":[{"node":7}]})",
-                             R"({"links":[{"node":"node-9","outcome":"open"}]})"}) {
-        CHECK(read_paths(json::parse(text), 0, nodes).empty());
-    }
-    const auto paths = read_paths(
-        json::parse(R"({"links":[{"node":"node-1","outcome":"re\u001b[2Jfused","latency_us":"1"}]})"), 0,
-        nodes);
+    const auto paths = paths_from(0,
+                                  {{.node = "node-9", .outcome = LinkOutcome::open},
+                                   {.node = "node-1", .outcome = LinkOutcome::failed, .message = "\x1b[2J"}},
+                                  nodes);
     REQUIRE(paths.size() == 1);
+    CHECK(paths[0].from == 0);
     CHECK(paths[0].to == 1);
-    CHECK(paths[0].outcome.find('\x1b') == std::string::npos);
+    CHECK(paths[0].message.find('\x1b') == std::string::npos);
     CHECK_FALSE(paths[0].latency_us);
 }
 

@@ -14,11 +14,11 @@ namespace {
 const std::vector<std::string> data{"/data"};
 
 // Each wrote its token; `seen` says whose tokens each found.
-std::vector<NodeFacts> after_writing(const std::vector<std::vector<std::string>>& seen,
-                                     const std::string& folder = "/data") {
+std::vector<CheckedNode> after_writing(const std::vector<std::vector<std::string>>& seen,
+                                       const std::string& folder = "/data") {
     auto nodes = cluster_facts(static_cast<int>(seen.size()));
     for (std::size_t i = 0; i < seen.size(); ++i) {
-        nodes[i].mounts.insert_or_assign(folder, MountFacts{.folder = true, .written = true});
+        nodes[i].facts.mounts.insert_or_assign(folder, wire::MountFacts{.folder = true, .written = true});
         nodes[i].seen_tokens[folder] = seen[i];
     }
     return nodes;
@@ -29,7 +29,7 @@ std::vector<NodeFacts> after_writing(const std::vector<std::vector<std::string>>
 TEST_CASE("one storage on all nodes is one row for all folders") {
     auto nodes = after_writing({{"node-0", "node-1"}, {"node-0", "node-1"}});
     for (auto& node : nodes) {
-        node.mounts.insert_or_assign("/home", MountFacts{.folder = true, .written = true});
+        node.facts.mounts.insert_or_assign("/home", wire::MountFacts{.folder = true, .written = true});
         node.seen_tokens["/home"] = {"node-0", "node-1"};
     }
     const auto rows = judge_mounts(nodes, {"/data", "/home"});
@@ -60,7 +60,8 @@ TEST_CASE("a folder that is local by its name is none to warn of") {
 
 TEST_CASE("a node that cannot write reads, and is told of") {
     auto nodes = after_writing({{"node-0", "node-1"}, {"node-0", "node-1"}, {"node-0"}});
-    nodes[2].mounts.insert_or_assign("/data", MountFacts{.folder = true, .why = "Permission denied"});
+    nodes[2].facts.mounts.insert_or_assign("/data",
+                                           wire::MountFacts{.folder = true, .why = "Permission denied"});
     const auto rows = judge_mounts(nodes, data);
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].text == "/data: the same storage");
@@ -72,12 +73,12 @@ TEST_CASE("a node that cannot write reads, and is told of") {
 TEST_CASE("where nobody can write, the names are compared") {
     auto nodes = cluster_facts(3);
     for (auto& node : nodes) {
-        node.mounts.insert_or_assign(
-            "/data", MountFacts{.folder = true, .why = "Read-only file system", .listing = "3 9"});
+        node.facts.mounts.insert_or_assign(
+            "/data", wire::MountFacts{.folder = true, .why = "Read-only file system", .listing = "3 9"});
     }
     CHECK(judge_mounts(nodes, data).at(0).text ==
           "/data (not writable: by the names in it): the same storage");
-    nodes[1].mounts.at("/data")->listing = "2 7";
+    nodes[1].facts.mounts.at("/data")->listing = "2 7";
     const auto rows = judge_mounts(nodes, data);
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].state == State::warn);
@@ -87,8 +88,8 @@ TEST_CASE("where nobody can write, the names are compared") {
 
 TEST_CASE("a folder that hangs, or is none on one node") {
     auto nodes = after_writing({{"node-0"}, {}, {}});
-    nodes[1].mounts.insert_or_assign("/data", Error{ErrorKind::timeout, "", "no end within 16 s", ""});
-    nodes[2].mounts.insert_or_assign("/data", MountFacts{});
+    nodes[1].facts.mounts.insert_or_assign("/data", Error{ErrorKind::timeout, "", "no end within 16 s", ""});
+    nodes[2].facts.mounts.insert_or_assign("/data", wire::MountFacts{});
     const auto rows = judge_mounts(nodes, data);
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].state == State::fail);
@@ -97,7 +98,7 @@ TEST_CASE("a folder that hangs, or is none on one node") {
     CHECK(rows[1].text == "/data is no folder here");
     // A file on every node, or nothing told: nothing to compare.
     for (auto& node : nodes) {
-        node.mounts.insert_or_assign("/data", MountFacts{});
+        node.facts.mounts.insert_or_assign("/data", wire::MountFacts{});
     }
     CHECK(judge_mounts(nodes, data).empty());
     CHECK(judge_mounts(cluster_facts(2), data).empty());

@@ -3,7 +3,6 @@
 #include "facts_builder.hpp"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 namespace network_rows_test {
 
@@ -16,7 +15,7 @@ namespace {
 const std::map<std::string, std::string> addresses{
     {"node-0", "10.0.0.1"}, {"node-1", "10.0.0.2"}, {"node-2", "10.0.0.3"}};
 
-CheckRow first(const std::vector<NodeFacts>& nodes, const std::string& check) {
+CheckRow first(const std::vector<CheckedNode>& nodes, const std::string& check) {
     return rows_of(judge_network(nodes, addresses), check).at(0);
 }
 
@@ -37,26 +36,27 @@ TEST_CASE("an interface that is gone, down, without the address, a bridge or loo
     auto nodes = cluster_facts(1);
     const auto with = [&](auto change) {
         nodes = cluster_facts(1);
-        change(*nodes[0].network);
+        change(*nodes[0].facts.network);
         const auto row = first(nodes, "interface");
         CHECK(row.state == State::fail);
         CHECK_FALSE(row.hint.empty());
         return row.text;
     };
-    CHECK(with([](NetworkFacts& network) { network.there = false; }) == "the interface eth0 is gone");
-    CHECK(with([](NetworkFacts& network) { network.up = false; }) == "eth0 is down or has no carrier");
-    CHECK(with([](NetworkFacts& network) { network.address_there = false; }) ==
+    CHECK(with([](wire::NetworkFacts& network) { network.there = false; }) == "the interface eth0 is gone");
+    CHECK(with([](wire::NetworkFacts& network) { network.up = false; }) == "eth0 is down or has no carrier");
+    CHECK(with([](wire::NetworkFacts& network) { network.address_there = false; }) ==
           "eth0 no longer holds the node's address");
-    CHECK(with([](NetworkFacts& network) { network.bridge = true; }) ==
+    CHECK(with([](wire::NetworkFacts& network) { network.bridge = true; }) ==
           "eth0 is a bridge of this host alone");
-    CHECK(with([](NetworkFacts& network) { network.loopback = true; }) == "eth0 is the loopback interface");
-    nodes[0].network = Error{ErrorKind::protocol, "", "no such part", ""};
+    CHECK(with([](wire::NetworkFacts& network) { network.loopback = true; }) ==
+          "eth0 is the loopback interface");
+    nodes[0].facts.network = Error{ErrorKind::protocol, "", "no such part", ""};
     CHECK(first(nodes, "interface").text == "not known: no such part");
 }
 
 TEST_CASE("an MTU that differs names the odd node") {
     auto nodes = cluster_facts(3);
-    nodes[2].network->mtu = 9000;
+    nodes[2].facts.network->mtu = 9000;
     const auto rows = rows_of(judge_network(nodes, addresses), "mtu");
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].state == State::warn);
@@ -66,29 +66,29 @@ TEST_CASE("an MTU that differs names the odd node") {
 
 TEST_CASE("names that resolve to loopback, to another address, to nothing") {
     auto nodes = cluster_facts(3);
-    nodes[0].names->addresses["node-0"] = {"127.0.1.1", "10.0.0.1"};
+    nodes[0].facts.names->addresses["node-0"] = {"127.0.1.1", "10.0.0.1"};
     auto row = first(nodes, "names");
     CHECK(row.state == State::fail);
     CHECK(row.text == "node-0 resolves to 127.0.1.1, a loopback address");
     CHECK(row.hint.find("/etc/hosts") != std::string::npos);
-    nodes[0].names->addresses["node-0"] = {"10.0.0.1"};
-    nodes[0].names->addresses["node-1"] = {"192.168.0.9"};
-    nodes[0].names->addresses.erase("node-2");
+    nodes[0].facts.names->addresses["node-0"] = {"10.0.0.1"};
+    nodes[0].facts.names->addresses["node-1"] = {"192.168.0.9"};
+    nodes[0].facts.names->addresses.erase("node-2");
     CHECK(first(nodes, "names").text ==
           "node-1 resolves to 192.168.0.9, not to 10.0.0.2; node-2 does not resolve");
 
     nodes = cluster_facts(3);
-    nodes[0].names->hostname = "gpu-box"; // a name of the machine's own
+    nodes[0].facts.names->hostname = "gpu-box"; // a name of the machine's own
     CHECK(first(nodes, "names").state == State::pass);
-    nodes[0].names->addresses["gpu-box"] = {};
+    nodes[0].facts.names->addresses["gpu-box"] = {};
     CHECK(first(nodes, "names").state == State::pass);
-    nodes[0].names->addresses["gpu-box"] = {"::1"};
+    nodes[0].facts.names->addresses["gpu-box"] = {"::1"};
     CHECK(first(nodes, "names").text == "gpu-box resolves to ::1, a loopback address");
 
-    nodes[0].names = Error{ErrorKind::timeout, "", "no end within 16 s", ""};
+    nodes[0].facts.names = Error{ErrorKind::timeout, "", "no end within 16 s", ""};
     CHECK(first(nodes, "names").state == State::warn);
     nodes = cluster_facts(3);
-    nodes[0].names->by = "hosts";
+    nodes[0].facts.names->by = "hosts";
     CHECK(first(nodes, "names").text ==
           "every node's name resolves to its address (by /etc/hosts alone: the image has no getent)");
 }
@@ -102,7 +102,7 @@ TEST_CASE("logins: all, one way cut, a node that nobody gets into, one that coul
     CHECK(rows[0].text == "each logs in to every other, slowest 21 ms (node-2 to node-1)");
 
     const auto fail = [&](std::size_t from, const std::string& to) {
-        auto& login = *std::ranges::find(*nodes[from].logins, to, &PeerAnswer::peer);
+        auto& login = *std::ranges::find(*nodes[from].facts.logins, to, &wire::PeerLogin::peer);
         login = {.peer = to, .ok = false, .ms = 5000, .message = "Connection timed out"};
     };
     fail(0, "node-1");
@@ -123,21 +123,12 @@ TEST_CASE("logins: all, one way cut, a node that nobody gets into, one that coul
     CHECK(rows[1].text == "logs in to every other, slowest 12 ms (node-1 to node-2)");
 
     nodes = cluster_facts(3);
-    nodes[0].logins = Error{ErrorKind::timeout, "", "no end within 16 s", ""};
+    nodes[0].facts.logins = Error{ErrorKind::timeout, "", "no end within 16 s", ""};
     CHECK(judge_logins(nodes).at(0).text == "could not be tried: no end within 16 s");
     nodes = cluster_facts(2);
-    nodes[0].logins->clear();
+    nodes[0].facts.logins->clear();
     CHECK(judge_logins(nodes).at(0).text == "no login to node-1: no answer in time");
     CHECK(judge_logins(cluster_facts(1)).at(0).text == "no other node");
-}
-
-TEST_CASE("logins as a node tells them; what is no login is left out") {
-    const auto peers = parse_peers(nlohmann::json::parse(
-        R"([{"peer":"a","ok":true,"ms":84},{"peer":7},1,{"ok":true},{"peer":"b","ok":"x","ms":"y","message":3}])"));
-    REQUIRE(peers.size() == 2);
-    CHECK(peers[0].ms == 84);
-    CHECK_FALSE(peers[1].ok);
-    CHECK(parse_peers(nlohmann::json(1)).empty());
 }
 
 } // namespace network_rows_test

@@ -11,8 +11,8 @@ using State = CheckRow::State;
 
 namespace {
 
-void set_python(NodeFacts& node, const char* lines) {
-    node.programs.insert_or_assign("python", ProgramOutput{0, lines});
+void set_python(CheckedNode& node, const char* lines) {
+    node.facts.programs.insert_or_assign("python", wire::ProgramOutput{0, lines});
 }
 
 Result<ImageDetails> image(std::vector<std::string> layers) {
@@ -26,9 +26,9 @@ TEST_CASE("versions that agree are one row") {
     for (auto& node : nodes) {
         set_python(node, "python 3.11.9\ntorch 2.6.0+cu124\ndeepspeed \naccelerate 1.15.0\nhorovod \n"
                          "nvidia-nccl-cu12 2.21.5\ncuda 12.4\n");
-        node.programs.insert_or_assign("mpirun",
-                                       ProgramOutput{0, "mpirun (Open MPI) 5.0.7\n\nReport bugs\n"});
-        node.nccl = "2.18.3"; // torch loads its own package's
+        node.facts.programs.insert_or_assign(
+            "mpirun", wire::ProgramOutput{0, "mpirun (Open MPI) 5.0.7\n\nReport bugs\n"});
+        node.facts.nccl->version = "2.18.3"; // torch loads its own package's
     }
     const auto rows = judge_versions(nodes);
     REQUIRE(rows.size() == 1);
@@ -56,13 +56,14 @@ TEST_CASE("a version that differs names the odd node; what ranks must agree in f
 TEST_CASE("what one node lacks is told, what all lack is not") {
     auto nodes = cluster_facts(2);
     CHECK(judge_versions(nodes).empty());
-    nodes[0].nccl = "2.21.5";
-    nodes[1].programs.insert_or_assign("python", Error{ErrorKind::timeout, "", "no end within 16 s", ""});
+    nodes[0].facts.nccl->version = "2.21.5";
+    nodes[1].facts.programs.insert_or_assign("python",
+                                             Error{ErrorKind::timeout, "", "no end within 16 s", ""});
     auto rows = judge_versions(nodes);
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].subject == "node-1");
     CHECK(rows[0].text == "no NCCL, and node-0 has NCCL 2.21.5");
-    nodes[1].nccl = "2.21.5";
+    nodes[1].facts.nccl->version = "2.21.5";
     CHECK(judge_versions(nodes).at(0).text == "NCCL 2.21.5");
     nodes.pop_back();
     CHECK(judge_versions(nodes).at(0).subject == "node-0");

@@ -16,7 +16,7 @@ TEST_CASE("limits inside an ssh session") {
     CHECK(row.state == State::pass);
     CHECK(row.text == "in an ssh session: memlock unlimited, nofile 1048576, stack 64.0 MiB");
 
-    node.limits->memlock = 64 << 10;
+    node.facts.limits->memlock = 64 << 10;
     row = judge_limits(node, container);
     CHECK(row.state == State::warn);
     CHECK(row.hint.find("LimitMEMLOCK=infinity") != std::string::npos);
@@ -24,20 +24,21 @@ TEST_CASE("limits inside an ssh session") {
     CHECK(judge_limits(node, container).hint.find("container.ulimits: {memlock: unlimited}") !=
           std::string::npos);
 
-    node.system->rdma.push_back({.device = "mlx5_0", .port = 1, .state = "ACTIVE"});
+    node.facts.system->rdma.push_back({.device = "mlx5_0", .port = 1, .state = "ACTIVE"});
     row = judge_limits(node, container);
     CHECK(row.state == State::fail);
     CHECK(row.hint.starts_with("RDMA fails to register memory"));
 
     node = facts_of(0);
-    node.limits->nofile = 1024;
-    node.limits->stack = 1 << 20;
+    node.facts.limits->nofile = 1024;
+    node.facts.limits->stack = 1 << 20;
     row = judge_limits(node, container);
     CHECK(row.state == State::warn);
     CHECK(row.hint == "data loaders run out of files: set `container.ulimits: {nofile: 1048576}`; set "
                       "`container.ulimits: {stack: 64m}`");
 
-    node.limits = Error{ErrorKind::node, "", "the node does not log in to itself: Connection refused", ""};
+    node.facts.limits =
+        Error{ErrorKind::node, "", "the node does not log in to itself: Connection refused", ""};
     row = judge_limits(node, container);
     CHECK(row.state == State::warn);
     CHECK(row.text == "not known: the node does not log in to itself: Connection refused");
@@ -47,21 +48,21 @@ TEST_CASE("shared memory: enough, 64 MiB, full, none") {
     ContainerSpec container;
     auto node = facts_of(0);
     CHECK(judge_shm(node, container).text == "/dev/shm has 64.0 GiB");
-    node.system->shm = Room{Bytes{64U << 20U}, Bytes{64U << 20U}};
+    node.facts.system->shm = wire::Room{Bytes{64U << 20U}, Bytes{64U << 20U}};
     CHECK(judge_shm(node, container).state == State::warn);
     CHECK(judge_shm(node, container).hint.starts_with("with `container.ipc: host` it is the host's"));
     container.ipc = "private";
     CHECK(judge_shm(node, container).hint.starts_with("set `container.shm_size`"));
-    node.system->shm = Room{Bytes{1U << 20U}, Bytes{64ULL << 30U}};
+    node.facts.system->shm = wire::Room{Bytes{1U << 20U}, Bytes{64ULL << 30U}};
     CHECK(judge_shm(node, container).text == "/dev/shm is full: 1.0 MiB free of 64.0 GiB");
-    node.system->shm.reset();
+    node.facts.system->shm.reset();
     CHECK(judge_shm(node, container).text == "there is no /dev/shm");
 }
 
 TEST_CASE("RDMA: none, all up, one down, all down, not in the container") {
     auto nodes = cluster_facts(1);
     CHECK(rows_of(judge_system(nodes, {}), "rdma").empty());
-    auto& system = *nodes[0].system;
+    auto& system = *nodes[0].facts.system;
     system.rdma = {{"mlx5_0", 1, "ACTIVE", "400 Gb/sec (4X NDR)", "InfiniBand"}};
     system.rdma_inside = true;
     CHECK(judge_rdma(nodes[0]).state == State::pass);
@@ -85,12 +86,12 @@ TEST_CASE("governors and Xid errors: rows only where they are told") {
     auto nodes = cluster_facts(1);
     CHECK(rows_of(judge_system(nodes, {}), "governor").empty());
     CHECK(rows_of(judge_system(nodes, {}), "xid").empty());
-    nodes[0].system->governors = {{"performance", 62}};
-    nodes[0].system->xids.emplace();
+    nodes[0].facts.system->governors = {{"performance", 62}};
+    nodes[0].facts.system->xids.emplace();
     CHECK(rows_of(judge_system(nodes, {}), "governor").at(0).text == "performance");
     CHECK(rows_of(judge_system(nodes, {}), "xid").at(0).state == State::pass);
-    nodes[0].system->governors["powersave"] = 2;
-    nodes[0].system->xids = {{"0000:3b:00", 79}, {"0000:3b:00", 48}};
+    nodes[0].facts.system->governors["powersave"] = 2;
+    nodes[0].facts.system->xids = {{"0000:3b:00", 79}, {"0000:3b:00", 48}};
     const auto governor = rows_of(judge_system(nodes, {}), "governor").at(0);
     CHECK(governor.state == State::warn);
     CHECK(governor.text == "2 CPUs are governed by powersave");
@@ -98,7 +99,7 @@ TEST_CASE("governors and Xid errors: rows only where they are told") {
     CHECK(xid.state == State::warn);
     CHECK(xid.text == "Xid errors in the kernel's log: 79 on 0000:3b:00, 48 on 0000:3b:00");
 
-    nodes[0].system = Error{ErrorKind::timeout, "", "no end within 16 s", ""};
+    nodes[0].facts.system = Error{ErrorKind::timeout, "", "no end within 16 s", ""};
     const auto unknown = rows_of(judge_system(nodes, {}), "system").at(0);
     CHECK(unknown.state == State::warn);
     CHECK(unknown.text == "not known: no end within 16 s");
@@ -106,7 +107,7 @@ TEST_CASE("governors and Xid errors: rows only where they are told") {
 
 TEST_CASE("disks: one row for all that have room, one for each that has not") {
     auto nodes = cluster_facts(3);
-    nodes[1].system->disk->free = Bytes{40ULL << 30U};
+    nodes[1].facts.system->disk->free = Bytes{40ULL << 30U};
     const std::vector<std::pair<HostName, std::string>> roots{{HostName("node-0"), "/var/lib/docker"},
                                                               {HostName("node-1"), "/var/lib/docker"},
                                                               {HostName("node-2"), "/nvme/docker"}};
@@ -115,8 +116,8 @@ TEST_CASE("disks: one row for all that have room, one for each that has not") {
     CHECK(rows[0].subject == "all hosts");
     CHECK(rows[0].text == "40.0 GiB free at least (node-1)");
 
-    nodes[2].system->disk->free = Bytes{2ULL << 30U};
-    nodes[0].system->disk->free = Bytes{1U << 20U};
+    nodes[2].facts.system->disk->free = Bytes{2ULL << 30U};
+    nodes[0].facts.system->disk->free = Bytes{1U << 20U};
     rows = judge_disks(nodes, roots);
     REQUIRE(rows.size() == 3);
     CHECK(rows[0].state == State::fail);
@@ -126,7 +127,7 @@ TEST_CASE("disks: one row for all that have room, one for each that has not") {
     CHECK(rows[2].subject == "node-1");
     CHECK(rows[2].text == "40.0 GiB free");
 
-    nodes[1].system->disk.reset();
+    nodes[1].facts.system->disk.reset();
     CHECK(judge_disks(nodes, roots).size() == 2);
     CHECK(judge_disks({}, roots).empty());
 }

@@ -25,7 +25,7 @@ LaunchRequest request_of(std::vector<std::string> command) {
             .ports = {Port{29000}, Port{29001}}};
 }
 
-wire::NodeFacts facts_of(std::initializer_list<wire::Answer> answers) {
+wire::LaunchFacts facts_of(std::initializer_list<wire::Answer> answers) {
     return {.ports = {}, .answers = answers};
 }
 

@@ -27,7 +27,7 @@ TEST_CASE("Xid errors are found among other lines of the kernel's log, each GPU'
             "6,1,2,-;eth0: link up\n4,2,3,-;NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', GPU has fallen "
             "off the bus.\n"
             "4,3,4,-;NVRM: Xid (PCI:0000:3b:00): 79, again\n4,4,5,-;NVRM: Xid (PCI:0000:af:00): 48, DBE\n") ==
-        std::vector<Xid>{{"0000:3b:00", 79}, {"0000:af:00", 48}});
+        std::vector<dockdist::wire::XidError>{{"0000:3b:00", 79}, {"0000:af:00", 48}});
     CHECK(parse_xids("NVRM: Xid (PCI:0000:3b:00): many").empty());
     CHECK(parse_xids("NVRM: Xid (PCI:").empty());
     CHECK(parse_xids("").empty());
