@@ -98,6 +98,7 @@ private:
     void read_client();
     void take_lines();
     bool obey(const wire::JobCommand& command);
+    bool has_begun() const;
     Status open(const std::string& line);
     void tell_facts(std::vector<wire::Answer> answers);
     Status start(const std::string& line);
@@ -208,6 +209,12 @@ bool Starter::obey(const wire::JobCommand& command) {
     return false;
 }
 
+// By an exec before this one, whose client has not heard of it.
+bool Starter::has_begun() const {
+    const auto summary = load_summary(opening_.job);
+    return summary && !opening_.token.empty() && summary->token == opening_.token;
+}
+
 Status Starter::open(const std::string& line) {
     auto opening = wire::parse_job_opening(line);
     if (!opening) {
@@ -215,8 +222,14 @@ Status Starter::open(const std::string& line) {
     }
     opening_ = std::move(*opening);
     opened_ = true;
+    part_.job = opening_.job;
     if (auto free = check_name(opening_.job); !free) {
-        return free; // before the other nodes have begun
+        if (!has_begun()) {
+            return free; // before the other nodes have begun
+        }
+        told_ = true; // there is nothing to find out for it
+        watch_lease();
+        return ok;
     }
     std::string problem;
     account_ = named_account(opening_.user, problem);
@@ -225,7 +238,8 @@ Status Starter::open(const std::string& line) {
                      .message = problem,
                      .hint = "set container.user to a user of the image or to a numeric uid"};
     }
-    auto ports = reserve_ports(opening_.job, opening_.ports);
+    auto ports = opening_.same_ports.empty() ? reserve_ports(opening_.job, opening_.ports)
+                                             : reserve_these_ports(opening_.same_ports);
     if (!ports) {
         return ports.error();
     }
@@ -273,8 +287,17 @@ Status Starter::start(const std::string& line) {
     if (!start) {
         return start.error();
     }
+    if (has_begun()) {
+        started_ = true;
+        end(0);
+        return ok;
+    }
     PreparedJob job;
-    job.summary = {.job = part_.job, .running = true, .started_ms = unix_ms(), .lease_ms = opening_.lease_ms};
+    job.summary = {.job = part_.job,
+                   .running = true,
+                   .started_ms = unix_ms(),
+                   .lease_ms = opening_.lease_ms,
+                   .token = opening_.token};
     job.part = part_;
     job.opening_env = opening_.env;
     job.take_start(std::move(*start));
