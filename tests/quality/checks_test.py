@@ -120,6 +120,20 @@ class TestSource(Tree):
         self.assert_one(self.problems(), "low/a.cpp:1", "always checked")
 
 
+class TestAssertions(Tree):
+    def problems(self):
+        return check_source.problems(self.root)
+
+    def test_a_test_without_an_assertion_is_named(self):
+        self.write("tests/unit/a.cpp", 'TEST_CASE("it is survived") {\n    (void)parse("x");\n}\n')
+        self.assert_one(self.problems(), "tests/unit/a.cpp:1", "asserts nothing", "it is survived")
+
+    def test_an_assertion_may_stand_in_a_helper(self):
+        self.write("tests/helper.hpp", "// H.\n#pragma once\ninline void check_it(int x) {\n    CHECK(x == 1);\n}\n")
+        self.write("tests/unit/a.cpp", 'TEST_CASE("one") {\n    check_it(1);\n}\n\nTEST_CASE("two") {\n    REQUIRE(true);\n}\n')
+        assert self.problems() == []
+
+
 class TestShell(Tree):
     def test_a_script_that_does_not_parse(self):
         self.write("scripts/run", "#!/usr/bin/env bash\nif true; then\n")

@@ -113,7 +113,7 @@ private:
     JobPart part_{};
     std::vector<ReservedPort> ports_{};
     std::unique_ptr<Questions> questions_{};
-    std::int64_t last_heard_ms_ = monotonic_ms();
+    std::int64_t last_heard_ms_ = loop_.now_ms();
     bool opened_ = false;
     bool told_ = false; // the facts
     bool started_ = false;
@@ -153,7 +153,7 @@ void Starter::read_client() {
                    ? end(0)
                    : fail(Error{.kind = ErrorKind::protocol, .message = "the job's opening was cut short"});
     }
-    last_heard_ms_ = monotonic_ms();
+    last_heard_ms_ = loop_.now_ms();
     from_client_.append(buffer, static_cast<std::size_t>(count));
     take_lines();
     if (!ended_ && from_client_.size() > longest_client_line) {
@@ -268,14 +268,14 @@ void Starter::tell_facts(std::vector<wire::Answer> answers) {
     }
     print_event(event);
     told_ = true;
-    last_heard_ms_ = monotonic_ms();
+    last_heard_ms_ = loop_.now_ms();
     watch_lease();
     take_lines();
 }
 
 // Ports must not stay taken for a client that is gone without a word.
 void Starter::watch_lease() {
-    const auto left = last_heard_ms_ + opening_.lease_ms - monotonic_ms();
+    const auto left = last_heard_ms_ + opening_.lease_ms - loop_.now_ms();
     if (left <= 0) {
         return end(1);
     }
