@@ -2,6 +2,7 @@
 #include "cli/job_end.hpp"
 #include "cli/job_view.hpp"
 #include "cli/sync_and_collect.hpp"
+#include "core/exit_codes.hpp"
 #include "job/job_report.hpp"
 #include "job/run_job.hpp"
 
@@ -65,7 +66,7 @@ Task<int> run_attach(Context& context, AttachOptions options) {
         !was_running || co_await collect_after(context, found.cluster, outcome, job, options.carry);
     std::ranges::move(found.errors, std::back_inserter(outcome.errors));
     const int code = tell_end(context, outcome, job);
-    co_return code == 0 && !collected ? own_failure : code;
+    co_return code == 0 && !collected ? exit_codes::own_failure : code;
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "cli/job_end.hpp"
 
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "job/job_report.hpp"
 #include "report/output.hpp"
@@ -64,7 +65,8 @@ nlohmann::json to_json(const JobFailure& failure) {
 }
 
 int fail_before(const Context& context, const Errors& errors) {
-    return context.fail(errors) == 2 ? 2 : own_failure;
+    const int code = context.fail(errors);
+    return code == exit_codes::wrong_input ? code : exit_codes::own_failure;
 }
 
 int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job) {
@@ -87,13 +89,13 @@ int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job
         context.print_json(to_json(outcome, job));
     }
     if (outcome.detached) {
-        return outcome.errors.empty() ? 0 : own_failure;
+        return outcome.errors.empty() ? 0 : exit_codes::own_failure;
     }
     if (outcome.interrupted) {
-        return 130;
+        return exit_codes::interrupted;
     }
     return ended_well || outcome.first_failure || !outcome.stop_reason.empty() ? outcome.exit_code
-                                                                               : own_failure;
+                                                                               : exit_codes::own_failure;
 }
 
 } // namespace dockdist

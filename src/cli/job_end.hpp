@@ -8,8 +8,6 @@
 
 namespace dockdist {
 
-inline constexpr int own_failure = 125; // of commands that answer with a job's own code
-
 // The first failure, how the job was stopped, what dockdist could not do; with -o json the result as the last
 // line. 130 when interrupted, else the job's own code, else 125 where there are errors.
 int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job);

@@ -5,6 +5,7 @@
 #include "cli/own_variables.hpp"
 #include "cli/restart_options.hpp"
 #include "cli/sync_and_collect.hpp"
+#include "core/exit_codes.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -32,10 +33,10 @@ struct RunOptions {
     bool dry_run = false;
     std::vector<std::string> env{};
     std::string workdir{};
-    std::string grace = "10s";
-    std::string lease = "30s";
+    std::string grace = flag_duration(wire::default_grace);
+    std::string lease = flag_duration(wire::default_lease);
     RestartOptions restarts{};
-    std::string backoff = "1s";
+    std::string backoff = flag_duration(wire::default_backoff);
     std::string stall{};
     std::string on_stall = "report";
     bool detach = false;
@@ -306,7 +307,7 @@ Task<int> run(Context& context, RunOptions options) {
     const auto outcome = co_await run_in_view(context, **view, std::move(decided), job);
     const bool collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
     const int code = tell_end(context, outcome, job.job);
-    co_return code == 0 && !collected ? own_failure : code;
+    co_return code == 0 && !collected ? exit_codes::own_failure : code;
 }
 
 std::string launcher_list() {

@@ -1,5 +1,6 @@
 #include "job/job_report.hpp"
 
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "report/display_text.hpp"
@@ -155,7 +156,7 @@ JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors) {
     } else if (std::ranges::any_of(outcome.nodes, [](const NodeOutcome& node) {
                    return node.result && was_told(*node.result, "timeout");
                })) {
-        outcome.exit_code = timeout_code;
+        outcome.exit_code = exit_codes::timed_out;
         outcome.stop_reason = "timeout";
     } else {
         for (const auto& node : outcome.nodes) {

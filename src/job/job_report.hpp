@@ -12,8 +12,6 @@
 
 namespace dockdist {
 
-inline constexpr int timeout_code = 124; // as timeout(1) exits
-
 // As the cluster itself holds it; where no node does, the first in rank order. What a node did because it was
 // told to end is no failure.
 std::optional<JobFailure> first_failure(const std::vector<NodeOutcome>& nodes);

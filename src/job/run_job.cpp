@@ -43,7 +43,7 @@ public:
     };
     struct Settings {
         wire::JobPolicy policy{};
-        std::chrono::milliseconds lease{30000};
+        std::chrono::milliseconds lease = wire::default_lease;
         wire::JobQuery query{}; // of those that follow
         bool detach = false;    // when all have started
         bool carries = true;    // else it only looks on

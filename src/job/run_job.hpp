@@ -37,15 +37,15 @@ struct JobOptions {
     std::map<std::string, std::string> secrets{};
     std::string user{};
     std::string workdir{};
-    std::chrono::milliseconds lease{30000}; // how long the job lives on without who carries it
-    std::chrono::milliseconds grace{10000}; // between TERM and KILL
+    std::chrono::milliseconds lease = wire::default_lease; // how long the job lives on without who carries it
+    std::chrono::milliseconds grace = wire::default_grace; // between TERM and KILL
     int max_restarts = 0;
     // Above 0: the job goes on without a lost node while so many are left, see launch/relaunch.hpp; the parts
     // that have no launch are spare.
     int min_nodes = 0;
     std::string relaunch{};
-    std::chrono::milliseconds backoff{1000}; // before the first restart
-    std::chrono::milliseconds stall{0};      // silence after which the job has stalled; 0: not watched
+    std::chrono::milliseconds backoff = wire::default_backoff; // before the first restart
+    std::chrono::milliseconds stall{0}; // silence after which the job has stalled; 0: not watched
     bool stop_stalled = false;
     bool detach = false;                  // as soon as every part has started
     std::chrono::milliseconds timeout{0}; // the nodes end the job after it; 0: never

@@ -1,5 +1,7 @@
 #include "job_state/job_state_machine.hpp"
 
+#include "core/exit_codes.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -8,7 +10,6 @@ namespace dockdist {
 namespace {
 
 constexpr std::int64_t longest_backoff_ms = 30000;
-constexpr int own_failure = 125;
 
 } // namespace
 
@@ -292,7 +293,7 @@ std::vector<JobStateMachine::Order> JobStateMachine::begin_all() {
     const auto starts = relaunch_(settings_);
     if (!starts) {
         const auto& first = settings_.parts[static_cast<std::size_t>(settings_.members.front())].node;
-        failure_ = JobFailure{first, {.code = own_failure, .tail = starts.error().message}};
+        failure_ = JobFailure{first, {.code = exit_codes::own_failure, .tail = starts.error().message}};
         return stop_all();
     }
     settings_ = starts->front().policy;

@@ -31,8 +31,6 @@ struct JobFailure {
     wire::RankFailure failure{};
 };
 
-inline constexpr int stall_code = 124; // of a job that is stopped because it has stalled; as timeout(1)
-
 // A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
 bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher);
 

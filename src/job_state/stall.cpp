@@ -1,4 +1,5 @@
 // JobStateMachine's watch over the silence of its parts.
+#include "core/exit_codes.hpp"
 #include "core/units.hpp"
 #include "job_state/job_state_machine.hpp"
 
@@ -95,7 +96,7 @@ std::vector<JobStateMachine::Order> JobStateMachine::watch_silence(std::int64_t 
         return orders;
     }
     if (settings_.stop_stalled && (all_running(&Part::reported) || now_ms >= *reports_until_ms_)) {
-        fail(*first_silent_, {.code = stall_code, .finding = silence(settings_)});
+        fail(*first_silent_, {.code = exit_codes::timed_out, .finding = silence(settings_)});
     }
     return {};
 }

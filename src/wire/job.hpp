@@ -60,6 +60,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -83,6 +84,12 @@ struct Question {
     std::vector<std::string> argv{};
 };
 
+// What holds where nothing else is asked for; the flags' texts are made of these.
+inline constexpr std::chrono::milliseconds default_lease{
+    30000}; // a job lives on so long without a coordinator
+inline constexpr std::chrono::milliseconds default_grace{10000};  // between TERM and KILL
+inline constexpr std::chrono::milliseconds default_backoff{1000}; // before the first restart
+
 // Of a job's output on one node. Beyond it the oldest is deleted, in segments of a sixteenth.
 inline constexpr std::int64_t default_log_limit = std::int64_t{1} << 30;
 inline constexpr std::int64_t least_log_limit = std::int64_t{1} << 20;
@@ -90,15 +97,15 @@ inline constexpr std::int64_t least_log_limit = std::int64_t{1} << 20;
 // What there is to know before a launch can be decided.
 struct JobOpening {
     std::string job{};
-    std::map<std::string, std::string> env{};     // for every process, over all else: --env
-    std::map<std::string, std::string> secrets{}; // over env; kept on the tmpfs alone, see JobStart
-    std::vector<std::string> unset{};             // variables to drop
-    std::string workdir{};                        // empty: the container's own
-    std::string user{};                           // empty: root
-    std::int64_t lease_ms = 30000;                // above 0
-    std::int64_t grace_ms = 10000;                // between TERM and KILL
-    std::int64_t timeout_ms = 0;                  // the node ends its part after this time; 0: never
-    std::int64_t log_limit = default_log_limit;   // bytes of output that the node keeps, see least_log_limit
+    std::map<std::string, std::string> env{};      // for every process, over all else: --env
+    std::map<std::string, std::string> secrets{};  // over env; kept on the tmpfs alone, see JobStart
+    std::vector<std::string> unset{};              // variables to drop
+    std::string workdir{};                         // empty: the container's own
+    std::string user{};                            // empty: root
+    std::int64_t lease_ms = default_lease.count(); // above 0
+    std::int64_t grace_ms = default_grace.count(); // between TERM and KILL
+    std::int64_t timeout_ms = 0;                   // the node ends its part after this time; 0: never
+    std::int64_t log_limit = default_log_limit;    // bytes of output that the node keeps, see least_log_limit
     std::vector<Question> questions{};
     int ports = 0; // how many to reserve
 };
@@ -130,10 +137,11 @@ struct PartPolicy {
 struct JobPolicy {
     std::vector<PartPolicy> parts{}; // as the job was opened; the first that is not lost is the coordinator's
     int max_restarts = 0;            // how often the whole job is begun anew after a failure
-    std::int64_t backoff_ms = 1000;  // before the first restart; doubles with each, up to 30 s
-    std::int64_t grace_ms = 10000;   // between TERM and KILL
-    std::int64_t stall_ms = 0;       // all parts silent for so long: the job has stalled; 0: not watched
-    bool stop_stalled = false;       // that is a failure then; else it is only reported
+    std::int64_t backoff_ms =
+        default_backoff.count();                   // before the first restart; doubles with each, up to 30 s
+    std::int64_t grace_ms = default_grace.count(); // between TERM and KILL
+    std::int64_t stall_ms = 0; // all parts silent for so long: the job has stalled; 0: not watched
+    bool stop_stalled = false; // that is a failure then; else it is only reported
     // Of a job that goes on without a lost node. launch/relaunch.hpp reads `relaunch`; empty: it does not.
     std::vector<int>
         members{};     // the parts that run it, by node rank; the others are lost or spare. Empty: all

@@ -1,5 +1,6 @@
 #include "node/job/supervisor.hpp"
 
+#include "core/exit_codes.hpp"
 #include "node/job/command_start.hpp"
 #include "node/job/detached/detached_part.hpp"
 #include "node/job/follower_list.hpp"
@@ -296,7 +297,7 @@ void Supervisor::begin(const wire::JobCommand& order) {
     const auto entered = job_.enter_attempt(order.attempt);
     (void)save_summary(job_.summary);
     if (!entered) {
-        return cannot_start({.code = 126, .message = entered.error().message});
+        return cannot_start({.code = exit_codes::cannot_start, .message = entered.error().message});
     }
     start_command();
 }

@@ -1,5 +1,6 @@
 #include "node/job/detached/coordinator.hpp"
 
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "launch/relaunch.hpp"
 #include "wire/json_reader.hpp"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::int64_t longest_tick_ms = 1000;
 constexpr std::size_t longest_member_line = 1U << 20U; // a rank's last lines travel in it
-constexpr int own_failure = 125;
 
 std::string describe(const JobFailure& failure) {
     const auto& what = failure.failure;
@@ -231,7 +231,7 @@ void Coordinator::settle_outcome() {
     if (const auto missing = state_.missing_ranks_but(own_); missing > 0) {
         const auto wanted = state_.wanted_ranks();
         first = JobFailure{state_.settings().parts[own_].node,
-                           {.code = own_failure,
+                           {.code = exit_codes::own_failure,
                             .finding = "the launcher ended with 0, and has started " +
                                        std::to_string(wanted - missing) + " of " + std::to_string(wanted) +
                                        " ranks"}};
@@ -266,7 +266,7 @@ void Coordinator::find_lost() {
         const auto silence =
             "nothing was heard of " + node + " for " + std::to_string(lease_ms_ / 1000) + " s";
         why_lost_[part] = silence;
-        if (state_.lost(part, wire::RankFailure{.code = own_failure, .finding = silence}) &&
+        if (state_.lost(part, wire::RankFailure{.code = exit_codes::own_failure, .finding = silence}) &&
             state_.settings().relaunch.empty()) {
             on_note("dockdist: " + silence + ": the job is stopped");
         }

@@ -1,5 +1,7 @@
 #include "node/job/rank/rank_list.hpp"
 
+#include "core/exit_codes.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <sys/socket.h>
@@ -49,7 +51,7 @@ void RankList::hear(Rank& rank) {
         outputs_.drain(rank.err, 2, rank.begun.rank);
         End end{.at_us = monotonic_us(),
                 .begun = rank.begun,
-                .status = {.code = 128 + SIGKILL, .signal = SIGKILL}};
+                .status = {.code = exit_codes::by_signal(SIGKILL), .signal = SIGKILL}};
         if (received) {
             const auto& message = (*received)->message;
             end.at_us = message.at_us;
