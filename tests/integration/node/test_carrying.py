@@ -13,7 +13,7 @@ import unittest
 from node_process import DEADLINE, PROGRAM, Node, Stream, kill, marked
 
 
-def course(parts, **more):
+def policy(parts, **more):
     return {"parts": [{"node": "node-%d" % i} for i in range(parts)], "backoff_ms": 1, "grace_ms": 2000, **more}
 
 
@@ -68,7 +68,7 @@ class CarryingTest(unittest.TestCase):
         streams = []
         for part, node in enumerate(nodes):
             stream = node.start(["sh", "-c", script], job="%s.%d" % (job, part), lease_ms=lease_ms, env={"PART": str(part)},
-                                course=course(len(nodes), **settings), part=part, stays=True)
+                                policy=policy(len(nodes), **settings), part=part, stays=True)
             stream.until("started")
             streams.append(stream)
         return streams
@@ -140,7 +140,7 @@ class APartThatStays(CarryingTest):
 
     def test_a_new_attempt_finds_its_files_as_they_were(self):
         scratch = self.node.scratch("job-0")
-        stream = self.node.start(["sh", "-c", "cd %s; ls left; cat list; echo used > list; touch left" % scratch], course=course(1), stays=True,
+        stream = self.node.start(["sh", "-c", "cd %s; ls left; cat list; echo used > list; touch left" % scratch], policy=policy(1), stays=True,
                                  files={scratch + "/list": "fresh\n"})
         stream.until("ended")
         stream.send(type="begin", attempt=1)
@@ -151,13 +151,13 @@ class APartThatStays(CarryingTest):
 
     def test_begun_with_another_start_it_runs_that(self):
         scratch = self.node.scratch("job-0")
-        lost = course(2, crew=[0], relaunch="x")
+        lost = policy(2, members=[0], relaunch="x")
         lost["parts"][1]["lost"] = True
-        stream = self.node.start(["sh", "-c", "echo old $RANK $OLD; exit 3"], course=course(2), stays=True, secrets={"MINE": "kept"},
+        stream = self.node.start(["sh", "-c", "echo old $RANK $OLD; exit 3"], policy=policy(2), stays=True, secrets={"MINE": "kept"},
                                  env={"RANK": "1", "OLD": "there"}, files={scratch + "/list": "two nodes\n"})
         stream.until("ended")
         now = {"argv": ["sh", "-c", "echo new $RANK $MINE [$OLD]; cat %s/list" % scratch], "env": {"RANK": "0", "MINE": "not ours"},
-               "files": {scratch + "/list": "one node\n"}, "stays": True, "part": 0, "course": lost}
+               "files": {scratch + "/list": "one node\n"}, "stays": True, "part": 0, "policy": lost}
         stream.send(type="begin", attempt=1, start=now)
         ended = stream.until("ended")
         self.assertEqual((ended["attempt"], ended["code"], ended["left_out"]), (1, 0, ["node-1"]))
@@ -166,7 +166,7 @@ class APartThatStays(CarryingTest):
         stream.send(type="over")
         stream.result()
         self.assertEqual(stream.output(stream=1), b"old 1 there\n" + 2 * b"new 0 kept []\none node\n")
-        self.assertNotIn("relaunch", self.node.list()[0]["course"])
+        self.assertNotIn("relaunch", self.node.list()[0]["policy"])
 
     def test_a_follower_that_comes_later_hears_of_the_last_attempt_only(self):
         (stream,) = self.start([self.node], "exit 7", max_restarts=1)
@@ -256,7 +256,7 @@ class ADetachedJob(CarryingTest):
         script = "echo try $DOCKDIST_RESTART_COUNT rank $RANK of $WORLD_SIZE; [ $DOCKDIST_RESTART_COUNT = 1 ] || exec sleep 1000; until [ -e %s/go ]; do sleep 0.05; done" % nodes[0].root
         launch = {"launcher": "plain", "job": "job-0", "command": ["sh", "-c", script],
                   "nodes": [{"name": "node-%d" % i, "address": "10.0.0.%d" % i, "ports": [20000 + i]} for i in range(3)]}
-        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=2000, max_restarts=1, crew=[0, 1, 2], min_nodes=2,
+        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=2000, max_restarts=1, members=[0, 1, 2], min_nodes=2,
                                relaunch=json.dumps(launch)))
         link = link_of(nodes[0], 1)
         open(nodes[1].root + "/cut", "w").close()
