@@ -5,7 +5,6 @@
 #include "cli/own_variables.hpp"
 #include "cli/restart_options.hpp"
 #include "cli/sync_and_collect.hpp"
-#include "core/exit_codes.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -304,10 +303,9 @@ Task<int> run(Context& context, RunOptions options) {
     context.reporter->on(
         {.kind = Event::Kind::note,
          .text = describe(decided.launches, *prepared) + (has_key ? " (d: leave it to the cluster)" : "")});
-    const auto outcome = co_await run_in_view(context, **view, std::move(decided), job);
-    const bool collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
-    const int code = tell_end(context, outcome, job.job);
-    co_return code == 0 && !collected ? exit_codes::own_failure : code;
+    auto outcome = co_await run_in_view(context, **view, std::move(decided), job);
+    outcome.collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
+    co_return tell_end(context, outcome, job.job);
 }
 
 std::string launcher_list() {

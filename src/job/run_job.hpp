@@ -3,7 +3,7 @@
 
 #include "job/job_list.hpp"
 #include "job/node_job.hpp"
-#include "job_state/job_state_machine.hpp"
+#include "job_state/job_end.hpp"
 #include "launch/launcher.hpp"
 #include "observe/observe.hpp"
 #include "report/event.hpp"
@@ -50,24 +50,6 @@ struct JobOptions {
     bool detach = false;                  // as soon as every part has started
     std::chrono::milliseconds timeout{0}; // the nodes end the job after it; 0: never
     Bytes log_limit{static_cast<std::uint64_t>(wire::default_log_limit)}; // of its output on a node
-};
-
-struct NodeOutcome {
-    NodeName node{};
-    std::optional<wire::JobResult> result{}; // empty: the node was lost
-    bool left_out = false;                   // the job has lost it, and gone on without it
-    bool spare = false;                      // in the end it was held in reserve
-};
-
-struct JobOutcome {
-    int exit_code = 0;        // of the first failure; where there is none, of how the job was ended, else 0
-    bool interrupted = false; // ended by Ctrl-C
-    bool detached = false;    // it goes on without this client; the rest says nothing then
-    int attempts = 1;
-    std::string stop_reason{}; // told to end by others, and nothing failed: "stop", "lease", "timeout"
-    std::optional<JobFailure> first_failure{};
-    std::vector<NodeOutcome> nodes{};
-    Errors errors{}; // what dockdist itself could not do: exit code 125
 };
 
 // A job of which every node has heard and that runs nowhere yet. When it goes without run_job, nothing of it

@@ -169,9 +169,10 @@ struct JobStart {
     bool rank_secrets = false;
 };
 
-// code is what a shell would report: the exit status, or 128 + signal.
-struct RankFailure {
-    int rank = -1; // -1: the launcher or plain command itself (its output frames bear -1 too)
+// A failure and where it was. code is what a shell would report: the exit status, or 128 + signal.
+struct JobFailure {
+    std::string node{}; // empty in what a node says of its own part
+    int rank = -1;      // -1: the launcher or plain command itself (its output frames bear -1 too)
     int local_rank = -1;
     int code = 0;
     int signal = 0;
@@ -189,10 +190,9 @@ struct JobResult {
     bool stopped = false;                // ended because it was told to
     std::string reason{};                // "stop", "lease", "timeout", "lost", "shutdown" (of its container);
                                          // "" when it ended by itself
-    std::vector<RankFailure> failures{}; // in the order in which the ranks ended
+    std::vector<JobFailure> failures{};  // in the order in which the ranks ended
     int attempt = 0;                     // the last one, from 0
-    std::string first_node{};            // where the job's first failure was, as its coordinator holds it;
-    RankFailure first{};                 // empty: it told of none
+    std::optional<JobFailure> first{};   // the job's, as its coordinator holds it; empty: it told of none
     std::vector<std::string> left_out{}; // nodes that the job has lost, and gone on without
 };
 
@@ -215,7 +215,7 @@ void to_json(nlohmann::json& json, const JobOpening& opening);
 void to_json(nlohmann::json& json, const JobPolicy& policy);
 void to_json(nlohmann::json& json, const JobStart& start);
 void to_json(nlohmann::json& json, const NodeFacts& facts);
-void to_json(nlohmann::json& json, const RankFailure& failure);
+void to_json(nlohmann::json& json, const JobFailure& failure);
 void to_json(nlohmann::json& json, const JobResult& result);
 void to_json(nlohmann::json& json, const JobSummary& summary);
 Result<JobOpening> parse_job_opening(std::string_view line);
@@ -241,7 +241,7 @@ struct JobEvent {
     int attempt = 0;
     NodeFacts facts{};
     int pid = 0;
-    RankFailure failure{};
+    JobFailure failure{};
     JobResult result{};
     Error error{};
 };
@@ -252,11 +252,10 @@ std::string job_event(const JobEvent& event);
 struct JobCommand {
     enum class Type { ping, stop, halt, begin, report, over, detach };
     Type type = Type::ping;
-    std::int64_t grace_ms = 0; // stop, halt
-    int attempt = 0;           // halt, begin, report
-    std::string first_node{};  // stop, over: JobResult::first_node, first
-    RankFailure first{};
-    std::optional<JobStart> start{}; // begin: what runs from now on
+    std::int64_t grace_ms = 0;         // stop, halt
+    int attempt = 0;                   // halt, begin, report
+    std::optional<JobFailure> first{}; // stop, over: JobResult::first
+    std::optional<JobStart> start{};   // begin: what runs from now on
 };
 Result<JobCommand> parse_job_command(std::string_view line);
 std::string job_command_line(const JobCommand& command);

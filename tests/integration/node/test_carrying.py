@@ -214,7 +214,7 @@ class ADetachedJob(CarryingTest):
             result, output = self.result(node, part)
             self.assertEqual((result["code"], result["attempt"], "first" in result), (0, 2, False))
             self.assertIn(b"attempt 3 begins", output)
-        self.assertIn(b"the command on node-1 ended with 7; attempt 3 of 3 begins", self.result(nodes[0], 0)[1])
+        self.assertIn(b"node-1: the command exited with 7: attempt 3 of 3 begins", self.result(nodes[0], 0)[1])
 
     def test_a_stop_on_one_node_ends_it_on_all(self):
         for stopped in (0, 1):
