@@ -1,6 +1,7 @@
 // Builds the objects, runs the one io_context, returns the exit code.
 #include "async/recurring.hpp"
 #include "cli/context.hpp"
+#include "core/exit_codes.hpp"
 #include "engine/docker_engine.hpp"
 #include "report/held_sink.hpp"
 #include "report/output.hpp"
@@ -21,7 +22,6 @@ namespace {
 
 using namespace dockdist;
 
-constexpr int interrupted_code = 130;
 constexpr std::chrono::milliseconds tick{100};
 
 void add_commands(CLI::App& app, Program& program) {
@@ -49,7 +49,7 @@ int run(const Program& program, Reporter& reporter, HeldSink& sink) {
                     .options = program.options,
                     .reporter = &reporter,
                     .interrupts = &interrupts};
-    int code = 1;
+    int code = exit_codes::failed;
     std::exception_ptr thrown;
     boost::asio::co_spawn(
         io, program.work(context),
@@ -72,7 +72,7 @@ int run(const Program& program, Reporter& reporter, HeldSink& sink) {
         }
     }
     reporter.error({.kind = ErrorKind::interrupted, .message = "interrupted"});
-    return interrupted_code;
+    return exit_codes::interrupted;
 }
 
 } // namespace
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return app.exit(error) == 0 ? 0 : exit_codes::wrong_input;
     }
     FdSink output;
     HeldSink sink(output);
@@ -106,6 +106,6 @@ int main(int argc, char** argv) {
                          .message = error.what(),
                          .hint = "this is a bug of dockdist: please report it"});
         reporter->finish();
-        return 1;
+        return exit_codes::failed;
     }
 }

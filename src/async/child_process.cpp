@@ -2,6 +2,7 @@
 
 #include "async/throw_if_cancelled.hpp"
 #include "async/with_timeout.hpp"
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 
 #include <boost/asio/write.hpp>
@@ -35,7 +36,7 @@ constexpr std::size_t longest_output = 1 << 20;
     ::execvp(arguments.front(), arguments.data());
     const int why = errno;
     (void)!::write(failure, &why, sizeof why);
-    ::_exit(127);
+    ::_exit(exit_codes::not_found);
 }
 
 Error failed(const std::string& what, int why) {
@@ -108,7 +109,7 @@ int ChildProcess::end(int signal) {
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
     pid_ = 0;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? exit_codes::by_signal(WTERMSIG(status)) : WEXITSTATUS(status);
 }
 
 std::string ChildProcess::complaint() const {

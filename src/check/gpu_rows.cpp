@@ -2,6 +2,7 @@
 
 #include "check/compare.hpp"
 #include "check/gpu_health.hpp"
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -71,7 +72,7 @@ CheckRow judge_there(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& g
                         (answer ? std::string("no end within 12 s") : printable(answer.error().message)),
                     "look at the host: does nvidia-smi hang there too?");
     }
-    if (answer->code == 126 || answer->code == 127) {
+    if (answer->code == exit_codes::cannot_start || answer->code == exit_codes::not_found) {
         return fail("no nvidia-smi in the container",
                     "is the NVIDIA driver on the host, and the NVIDIA Container Toolkit newer than 1.0?");
     }

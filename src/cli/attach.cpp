@@ -61,11 +61,10 @@ Task<int> run_attach(Context& context, AttachOptions options) {
         co_await attach_job(found.cluster.engines, found.job, std::move(query), **view, *context.reporter);
     (*view)->finish();
     // Of a job that had ended before, the nodes may hold another one's results by now.
-    const bool collected =
+    outcome.collected =
         !was_running || co_await collect_after(context, found.cluster, outcome, job, options.carry);
     std::ranges::move(found.errors, std::back_inserter(outcome.errors));
-    const int code = tell_end(context, outcome, job);
-    co_return code == 0 && !collected ? own_failure : code;
+    co_return tell_end(context, outcome, job);
 }
 
 } // namespace

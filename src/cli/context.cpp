@@ -2,6 +2,7 @@
 
 #include "cli/reach_hosts.hpp"
 #include "cluster/lock.hpp"
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "engine/docker_engine.hpp"
 #include "spec/load_spec.hpp"
@@ -50,7 +51,7 @@ int Context::fail(const Errors& errors) const {
         reporter->error(error);
         wrong_input = wrong_input || error.kind == ErrorKind::usage || error.kind == ErrorKind::config;
     }
-    return wrong_input ? 2 : 1;
+    return wrong_input ? exit_codes::wrong_input : exit_codes::failed;
 }
 
 int Context::fail(const Error& error) const {

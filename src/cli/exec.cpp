@@ -2,14 +2,13 @@
 // named.
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
+#include "core/exit_codes.hpp"
 #include "wire/layout.hpp"
 
 #include <CLI/CLI.hpp>
 
 namespace dockdist {
 namespace {
-
-constexpr int own_failure = 125;
 
 struct ExecOptions {
     std::string node{};
@@ -43,7 +42,7 @@ Task<int> run_exec(Context& context, ExecOptions options, std::vector<std::strin
     const auto node = find_node(cluster.nodes, options.node);
     if (!node) {
         const int code = context.fail(cluster.errors.empty() ? Errors{node.error()} : cluster.errors);
-        co_return code == 2 ? 2 : own_failure;
+        co_return code == exit_codes::wrong_input ? code : exit_codes::own_failure;
     }
     const auto command = options.command.empty() ? std::move(fallback) : options.command;
     ExecConfig config;
@@ -56,7 +55,7 @@ Task<int> run_exec(Context& context, ExecOptions options, std::vector<std::strin
     const auto code = co_await exec_with_stdio(*cluster.engines[node->host], node->id, config);
     if (!code) {
         context.fail(code.error());
-        co_return own_failure;
+        co_return exit_codes::own_failure;
     }
     co_return *code;
 }

@@ -2,21 +2,15 @@
 #pragma once
 
 #include "cli/context.hpp"
-#include "job/job_report.hpp"
-
-#include <nlohmann/json_fwd.hpp>
+#include "job_state/job_end.hpp"
 
 namespace dockdist {
 
-inline constexpr int own_failure = 125; // of commands that answer with a job's own code
-
-// The first failure, how the job was stopped, what dockdist could not do; with -o json the result as the last
-// line. 130 when interrupted, else the job's own code, else 125 where there are errors.
+// What end_errors() has to say and, of a job that did not end well, what became of it on each node; with -o
+// json the result as the last line. Returns the process's exit code.
 int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job);
 
 // What is wrong before a job runs or is found: 2 for a wrong command line or file, else 125.
 int fail_before(const Context& context, const Errors& errors);
-
-nlohmann::json to_json(const JobFailure& failure);
 
 } // namespace dockdist

@@ -1,4 +1,4 @@
-#include "cli/job_end.hpp"
+#include "cli/context.hpp"
 #include "job/job_list.hpp"
 #include "job/job_report.hpp"
 #include "report/output.hpp"
@@ -35,7 +35,7 @@ nlohmann::json to_json(const JobReport& report) {
         json["exit_code"] = *report.exit_code;
     }
     if (report.first_failure) {
-        json["first_failure"] = to_json(*report.first_failure);
+        json["first_failure"] = *report.first_failure;
     }
     return json;
 }

@@ -32,10 +32,10 @@ struct RunOptions {
     bool dry_run = false;
     std::vector<std::string> env{};
     std::string workdir{};
-    std::string grace = "10s";
-    std::string lease = "30s";
+    std::string grace = flag_duration(wire::default_grace);
+    std::string lease = flag_duration(wire::default_lease);
     RestartOptions restarts{};
-    std::string backoff = "1s";
+    std::string backoff = flag_duration(wire::default_backoff);
     std::string stall{};
     std::string on_stall = "report";
     bool detach = false;
@@ -303,10 +303,9 @@ Task<int> run(Context& context, RunOptions options) {
     context.reporter->on(
         {.kind = Event::Kind::note,
          .text = describe(decided.launches, *prepared) + (has_key ? " (d: leave it to the cluster)" : "")});
-    const auto outcome = co_await run_in_view(context, **view, std::move(decided), job);
-    const bool collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
-    const int code = tell_end(context, outcome, job.job);
-    co_return code == 0 && !collected ? own_failure : code;
+    auto outcome = co_await run_in_view(context, **view, std::move(decided), job);
+    outcome.collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
+    co_return tell_end(context, outcome, job.job);
 }
 
 std::string launcher_list() {

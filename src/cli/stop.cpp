@@ -13,7 +13,7 @@ namespace {
 
 struct StopOptions {
     std::string job{};
-    std::string grace = "10s";
+    std::string grace = flag_duration(wire::default_grace);
 };
 
 std::string words(const JobReport& before, const std::vector<std::string>& nodes) {

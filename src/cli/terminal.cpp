@@ -2,6 +2,7 @@
 
 #include "async/run_all.hpp"
 #include "container/exec_command.hpp"
+#include "core/exit_codes.hpp"
 #include "report/output.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -45,7 +46,7 @@ public:
         if (!state) {
             co_return state.error();
         }
-        co_return state->exit_code.value_or(126);
+        co_return state->exit_code.value_or(exit_codes::cannot_start);
     }
 
 private:

@@ -1,4 +1,5 @@
 #include "cli/context.hpp"
+#include "core/exit_codes.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ Task<int> run_validate(Context& context) {
     const auto loaded = load(context, Secrets::resolve);
     if (context.json()) {
         context.print_json({{"valid", loaded.errors.empty()}, {"errors", to_json(loaded.errors)}});
-        co_return loaded.errors.empty() ? 0 : 2;
+        co_return loaded.errors.empty() ? 0 : exit_codes::wrong_input;
     }
     if (!loaded.errors.empty()) {
         co_return context.fail(loaded.errors);

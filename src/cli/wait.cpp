@@ -1,6 +1,7 @@
 #include "async/with_timeout.hpp"
 #include "cli/find_job.hpp"
 #include "cli/job_end.hpp"
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "job/follow_job.hpp"
@@ -43,14 +44,13 @@ Task<int> run_wait(Context& context, WaitOptions options) {
     if (!found.found) {
         co_return fail_before(context, found.errors);
     }
-    const auto outcome = co_await with_timeout(wait_for_end(found), limit, Error{.kind = ErrorKind::timeout});
+    auto outcome = co_await with_timeout(wait_for_end(found), limit, Error{.kind = ErrorKind::timeout});
     if (!outcome) {
-        co_return timeout_code;
+        co_return exit_codes::timed_out;
     }
-    auto errors = found.errors;
-    std::ranges::copy(outcome->errors, std::back_inserter(errors));
-    context.fail(errors);
-    co_return errors.empty() || outcome->first_failure ? outcome->exit_code : own_failure;
+    std::ranges::copy(found.errors, std::back_inserter(outcome->errors));
+    context.fail(outcome->errors);
+    co_return outcome->exit_code();
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "container/exec_command.hpp"
 
+#include "core/exit_codes.hpp"
+
 namespace dockdist {
 namespace {
 
@@ -45,7 +47,7 @@ Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id,
     if (!state) {
         co_return state.error();
     }
-    result.exit_code = state->exit_code.value_or(126);
+    result.exit_code = state->exit_code.value_or(exit_codes::cannot_start);
     co_return result;
 }
 

@@ -95,6 +95,11 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
     return std::chrono::milliseconds(std::llround(total_ms));
 }
 
+std::string flag_duration(std::chrono::milliseconds duration) {
+    const auto count = duration.count();
+    return count % 1000 == 0 ? std::to_string(count / 1000) + "s" : std::to_string(count) + "ms";
+}
+
 std::string format_size(Bytes size) {
     static constexpr std::array<const char*, 6> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     auto value = static_cast<double>(size.count);

@@ -19,6 +19,9 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
 // "1.5 GiB", "64.0 MiB", "512 B".
 std::string format_size(Bytes size);
 
+// As parse_duration reads it back: "30s", "250ms".
+std::string flag_duration(std::chrono::milliseconds duration);
+
 // "0.42 s", "12 s", "3 min 20 s".
 std::string format_duration(std::chrono::milliseconds duration);
 

@@ -4,7 +4,6 @@
 #include "async/with_timeout.hpp"
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
-#include "job/job_report.hpp"
 #include "wire/frame.hpp"
 #include "wire/layout.hpp"
 

@@ -2,32 +2,21 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "job_state/job_text.hpp"
 #include "report/display_text.hpp"
 #include "report/table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstring>
 #include <ctime>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace dockdist {
 namespace {
 
 constexpr std::size_t command_columns = 48;
-
-// Supports are told to end in every job.
-bool was_stopped(const wire::JobResult& result) {
-    return result.stopped && result.reason != "over";
-}
-
-bool was_told(const wire::JobResult& result, std::string_view reason) {
-    return result.stopped && result.reason == reason;
-}
 
 std::string local_time(std::int64_t unix_ms) {
     const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
@@ -60,126 +49,7 @@ std::pair<int, std::string> result_words(const NodeOutcome& node) {
     return {4, "done"};
 }
 
-// "node-1 rank 3: signal 11 (Segmentation fault)".
-std::string short_words(const JobFailure& first) {
-    const auto& failure = first.failure;
-    if (!failure.finding.empty()) {
-        return failure.finding;
-    }
-    const auto who = failure.rank < 0 ? first.node : fmt::format("{} rank {}", first.node, failure.rank);
-    if (failure.oom) {
-        return who + ": out of memory";
-    }
-    return who + (failure.signal != 0
-                      ? fmt::format(": signal {} ({})", failure.signal, strsignal(failure.signal))
-                      : fmt::format(": exit code {}", failure.code));
-}
-
-// A job that was told to end is one of which some part ended badly over it, or every part ended.
-std::string stop_reason(const std::vector<NodeOutcome>& nodes) {
-    std::string reason;
-    bool all = true;
-    bool badly = false;
-    for (const auto& node : nodes) {
-        if (node.left_out) {
-            continue;
-        }
-        if (!node.result || !was_stopped(*node.result)) {
-            all = false;
-            continue;
-        }
-        badly = badly || node.result->code != 0 || node.result->reason != "stop";
-        if (reason.empty() || node.result->reason != "stop") {
-            reason = node.result->reason;
-        }
-    }
-    return all || badly ? reason : "";
-}
-
 } // namespace
-
-std::optional<JobFailure> first_failure(const std::vector<NodeOutcome>& nodes) {
-    for (const auto& node : nodes) {
-        if (node.result && !node.result->first_node.empty()) {
-            return JobFailure{node.result->first_node, node.result->first};
-        }
-    }
-    std::optional<JobFailure> first;
-    for (const auto& node : nodes) {
-        if (!node.result) {
-            continue;
-        }
-        const auto& result = *node.result;
-        JobFailure failure{.node = node.node.str()};
-        if (!result.failures.empty()) {
-            failure.failure = result.failures.front();
-        } else if (result.code != 0 && !result.stopped) {
-            failure.failure = {.code = result.code, .signal = result.signal};
-        } else {
-            continue;
-        }
-        if (!first || explains(failure.failure, first->failure)) {
-            first = std::move(failure);
-        }
-    }
-    return first;
-}
-
-// What a node does, or says, that the job goes on without is of no weight.
-void forget_left_out(std::vector<NodeOutcome>& nodes, Errors& errors) {
-    std::set<std::string> names;
-    for (const auto& node : nodes) {
-        if (node.left_out) {
-            names.insert(node.node.str());
-        }
-        if (node.result) {
-            names.insert(node.result->left_out.begin(), node.result->left_out.end());
-        }
-    }
-    for (auto& node : nodes) {
-        if (names.contains(node.node.str())) {
-            node.left_out = true;
-            node.result.reset();
-        }
-    }
-    std::erase_if(errors, [&](const Error& error) { return names.contains(error.where); });
-}
-
-JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors) {
-    forget_left_out(nodes, errors);
-    JobOutcome outcome{.nodes = std::move(nodes), .errors = std::move(errors)};
-    outcome.first_failure = first_failure(outcome.nodes);
-    outcome.stop_reason = outcome.first_failure ? "" : stop_reason(outcome.nodes);
-    if (outcome.first_failure) {
-        outcome.exit_code = outcome.first_failure->failure.code;
-    } else if (std::ranges::any_of(outcome.nodes, [](const NodeOutcome& node) {
-                   return node.result && was_told(*node.result, "timeout");
-               })) {
-        outcome.exit_code = timeout_code;
-        outcome.stop_reason = "timeout";
-    } else {
-        for (const auto& node : outcome.nodes) {
-            if (outcome.exit_code == 0 && node.result && node.result->reason != "over") {
-                outcome.exit_code = node.result->code;
-            }
-        }
-    }
-    return outcome;
-}
-
-std::string failure_text(const wire::RankFailure& failure) {
-    if (!failure.finding.empty()) {
-        return failure.finding;
-    }
-    const auto who = failure.rank < 0 ? std::string("the command") : fmt::format("rank {}", failure.rank);
-    if (failure.oom) {
-        return who + " was killed because its memory limit was reached (out of memory)";
-    }
-    if (failure.signal != 0) {
-        return who + fmt::format(" was ended by signal {} ({})", failure.signal, strsignal(failure.signal));
-    }
-    return who + fmt::format(" exited with {}", failure.code);
-}
 
 std::string results_text(const std::vector<NodeOutcome>& nodes, bool unicode) {
     constexpr std::size_t nodes_columns = 40;
@@ -198,27 +68,10 @@ std::string results_text(const std::vector<NodeOutcome>& nodes, bool unicode) {
     return table.to_text();
 }
 
-std::string_view to_string(JobState state) {
-    switch (state) {
-    case JobState::running:
-        return "running";
-    case JobState::done:
-        return "done";
-    case JobState::failed:
-        return "failed";
-    case JobState::stopped:
-        return "stopped";
-    case JobState::lost:
-        return "lost";
-    }
-    return "unknown";
-}
-
 JobReport report_of(const KnownJob& job) {
     JobReport report{.job = job.job};
     std::vector<NodeOutcome> nodes;
     bool running = false;
-    bool lost = false;
     const auto left_out = left_out_of(job);
     for (const auto& part : job.parts) {
         const auto& summary = part.summary;
@@ -237,19 +90,15 @@ JobReport report_of(const KnownJob& job) {
             nodes.back().result = summary.result;
         }
         running = running || summary.running;
-        lost = lost || (!summary.running && summary.result.reason == "lost");
     }
     const auto outcome = outcome_of(std::move(nodes), {});
     report.first_failure = outcome.first_failure;
     if (running) {
         return report;
     }
-    report.exit_code = outcome.exit_code;
+    report.exit_code = outcome.code;
     report.reason = outcome.stop_reason;
-    report.state = lost                           ? JobState::lost
-                   : report.first_failure         ? JobState::failed
-                   : !outcome.stop_reason.empty() ? JobState::stopped
-                                                  : JobState::done;
+    report.state = state_of(outcome);
     return report;
 }
 
@@ -274,7 +123,7 @@ std::string jobs_text(const std::vector<JobReport>& jobs, bool unicode) {
                  (job.reason.empty() || job.reason == "stop" ? "" : ": " + job.reason),
              nodes, local_time(job.started_ms),
              job.duration_ms == 0 ? "-" : format_duration(std::chrono::milliseconds(job.duration_ms)),
-             job.exit_code ? std::to_string(*job.exit_code) : "-", first ? short_words(*first) : "-",
+             job.exit_code ? std::to_string(*job.exit_code) : "-", first ? located_text(*first) : "-",
              clipped(safe_cell(shell_join(job.command)), command_columns, unicode)});
     }
     return table.to_text();

@@ -4,7 +4,6 @@
 #include "async/interrupts.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
-#include "job/job_report.hpp"
 #include "launch/relaunch.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -26,14 +25,6 @@ std::int64_t now_ms() {
         .count();
 }
 
-std::string describe(const wire::RankFailure& failure) {
-    if (!failure.finding.empty()) {
-        return failure.finding;
-    }
-    return failure.rank < 0 ? fmt::format("ended with {}", failure.code)
-                            : fmt::format("rank {} ended with {}", failure.rank, failure.code);
-}
-
 class JobRunner {
 public:
     // A part runs its launch, or, without one, follows what was started elsewhere.
@@ -43,7 +34,7 @@ public:
     };
     struct Settings {
         wire::JobPolicy policy{};
-        std::chrono::milliseconds lease{30000};
+        std::chrono::milliseconds lease = wire::default_lease;
         wire::JobQuery query{}; // of those that follow
         bool detach = false;    // when all have started
         bool carries = true;    // else it only looks on
@@ -52,10 +43,9 @@ public:
     JobRunner(const boost::asio::any_io_executor& executor, std::vector<Part> parts, Settings settings,
               Interrupts* interrupts, JobSink& sink, Reporter& reporter)
         : settings_(std::move(settings)), interrupts_(interrupts), sink_(sink), reporter_(reporter),
-          changed_(executor), parts_(std::move(parts)), why_lost_(parts_.size()),
-          state_(settings_.policy, relaunch) {
+          changed_(executor), parts_(std::move(parts)), state_(settings_.policy, relaunch) {
         for (const auto& part : settings_.policy.parts) {
-            outcome_.nodes.push_back({.node = NodeName(part.node)});
+            nodes_.push_back({.node = NodeName(part.node)});
             outboxes_.push_back(std::make_unique<Outbox>(executor));
         }
     }
@@ -79,8 +69,7 @@ public:
             interrupts_->handle_with(std::move(previous));
         }
         sink_.flush();
-        conclude();
-        co_return std::move(outcome_);
+        co_return conclude();
     }
 
 private:
@@ -93,15 +82,11 @@ private:
         if (!result) {
             auto error = result.error();
             error.where = job.node().name.str();
-            why_lost_[index] = error.message;
-            outcome_.errors.push_back(std::move(error));
-            state_.lost(index);
+            state_.lost(index, error.message);
+            errors_.push_back(std::move(error));
         } else if (!job.detached()) {
-            why_lost_[index] = result->reason == "lease" ? "it has not heard of this client for its lease"
-                               : result->reason == "shutdown" ? "its container was stopped"
-                                                              : "what held its part was ended";
             state_.exited(index, *result);
-            outcome_.nodes[index].result = std::move(*result);
+            nodes_[index].result = std::move(*result);
         }
         --running_;
         outboxes_[index]->closed = true;
@@ -156,11 +141,12 @@ private:
         while (running_ > 0) {
             changed_.reset(); // what happens from here on is looked at in the next round
             take_interrupts();
-            tell_losses();
-            if (const auto orders =
-                    settings_.carries ? state_.decide(now_ms()) : std::vector<JobStateMachine::Order>();
-                !orders.empty()) {
-                tell_what_happens();
+            const auto orders =
+                settings_.carries ? state_.decide(now_ms()) : std::vector<JobStateMachine::Order>();
+            if (settings_.carries) {
+                tell_notices();
+            }
+            if (!orders.empty()) {
                 order(orders);
                 continue;
             }
@@ -193,35 +179,19 @@ private:
         }
     }
 
-    void tell_what_happens() {
-        if (const auto first = state_.take_stall()) {
-            reporter_.on({.kind = Event::Kind::warning, .text = stall_text(settings_.policy, *first)});
-            return;
-        }
-        const auto restart = state_.take_restart();
-        const auto& failure = restart ? std::optional(restart->because) : state_.first_failure();
-        if (!restart && (!failure || interrupts_seen_ > 0 || told_failure_)) {
-            return;
-        }
-        told_failure_ = !restart;
-        reporter_.on({.kind = Event::Kind::warning,
-                      .subject = failure->node,
-                      .text = describe(failure->failure) +
-                              (restart ? fmt::format(": attempt {} of {} begins in {:.3g} s",
-                                                     restart->attempt + 1, settings_.policy.max_restarts + 1,
-                                                     static_cast<double>(restart->in_ms) / 1000)
-                                       : ": the job is stopped everywhere")});
-    }
-
     // "node-1 (10.0.0.2): lost: …: attempt 2 of 4 begins without it on 3 nodes in 1 s".
-    void tell_losses() {
-        for (const auto& loss :
-             settings_.carries ? state_.take_losses() : std::vector<JobStateMachine::Loss>()) {
-            const auto& node = parts_[loss.part].job->node();
+    void tell_notices() {
+        for (const auto& notice : state_.take_notices()) {
+            const auto part = std::ranges::find_if(parts_, [&](const Part& each) {
+                return each.job && each.job->node().name.str() == notice.node;
+            });
+            const bool with_address =
+                notice.kind == JobStateMachine::Notice::Kind::lost && part != parts_.end();
             reporter_.on({.kind = Event::Kind::warning,
-                          .subject = fmt::format("{} ({})", node.name.str(), node.record.address),
-                          .text = fmt::format("lost: {}: {}", why_lost_[loss.part],
-                                              words_of(loss, state_.settings()))});
+                          .subject = with_address ? fmt::format("{} ({})", notice.node,
+                                                                part->job->node().record.address)
+                                                  : notice.node,
+                          .text = notice.text});
         }
     }
 
@@ -230,41 +200,19 @@ private:
                (settings_.detach || (interrupts_ != nullptr && interrupts_->wants_to_let_go()));
     }
 
-    void conclude() {
+    JobOutcome conclude() {
+        bool detached = false;
         for (std::size_t i = 0; i < parts_.size(); ++i) {
-            outcome_.detached = outcome_.detached || (parts_[i].job && parts_[i].job->detached());
+            detached = detached || (parts_[i].job && parts_[i].job->detached());
             if (settings_.carries) { // else those that carry it say so in their results
-                outcome_.nodes[i].left_out = state_.settings().parts[i].lost;
-                outcome_.nodes[i].spare = state_.is_spare(i);
+                nodes_[i].left_out = state_.settings().parts[i].lost;
+                nodes_[i].spare = state_.is_spare(i);
             }
         }
-        // What each node says in the end; then what this client has seen on its way.
-        auto told = outcome_of(std::move(outcome_.nodes), std::move(outcome_.errors));
-        told.interrupted = interrupts_seen_ > 0;
-        told.detached = outcome_.detached;
-        told.attempts = state_.attempt() + 1;
-        if (const auto& failure = state_.first_failure(); failure && settings_.carries) {
-            told.first_failure = failure;
-            told.exit_code = failure->failure.code;
-            told.stop_reason.clear();
-        } else if (const auto missing = settings_.carries ? state_.missing_ranks() : 0;
-                   missing > 0 && !told.first_failure && told.stop_reason.empty() && told.errors.empty()) {
-            // Launchers that reach other nodes by ssh are known to end with 0 where they could not start a
-            // thing.
-            const auto wanted = state_.wanted_ranks();
-            told.errors.push_back({ErrorKind::job, "",
-                                   fmt::format("the launcher ended with 0, and has started {} of {} ranks",
-                                               wanted - missing, wanted),
-                                   "its own lines above say why"});
-        }
-        if (!told.errors.empty() && told.stop_reason == "stop") { // by us: a node was lost
-            told.stop_reason.clear();
-        }
-        if (told.interrupted) { // what the rest says is our doing
-            told.first_failure = state_.first_failure();
-            told.stop_reason.clear();
-        }
-        outcome_ = std::move(told);
+        auto outcome = settings_.carries ? outcome_of(std::move(nodes_), std::move(errors_), state_, detached)
+                                         : outcome_of(std::move(nodes_), std::move(errors_));
+        outcome.attempts = state_.attempt() + 1;
+        return outcome;
     }
 
     static Task<Status> wait_for(AsyncEvent& event) {
@@ -290,13 +238,12 @@ private:
     Reporter& reporter_;
     AsyncEvent changed_;
     std::vector<Part> parts_;
-    std::vector<std::string> why_lost_; // of each part
     std::vector<std::unique_ptr<Outbox>> outboxes_{};
     JobStateMachine state_;
-    JobOutcome outcome_{};
+    std::vector<NodeOutcome> nodes_{};
+    Errors errors_{};
     std::size_t running_ = 0;
     int interrupts_seen_ = 0;
-    bool told_failure_ = false;
     bool detach_sent_ = false;
 };
 

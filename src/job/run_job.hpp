@@ -3,7 +3,7 @@
 
 #include "job/job_list.hpp"
 #include "job/node_job.hpp"
-#include "job_state/job_state_machine.hpp"
+#include "job_state/job_end.hpp"
 #include "launch/launcher.hpp"
 #include "observe/observe.hpp"
 #include "report/event.hpp"
@@ -37,37 +37,19 @@ struct JobOptions {
     std::map<std::string, std::string> secrets{};
     std::string user{};
     std::string workdir{};
-    std::chrono::milliseconds lease{30000}; // how long the job lives on without who carries it
-    std::chrono::milliseconds grace{10000}; // between TERM and KILL
+    std::chrono::milliseconds lease = wire::default_lease; // how long the job lives on without who carries it
+    std::chrono::milliseconds grace = wire::default_grace; // between TERM and KILL
     int max_restarts = 0;
     // Above 0: the job goes on without a lost node while so many are left, see launch/relaunch.hpp; the parts
     // that have no launch are spare.
     int min_nodes = 0;
     std::string relaunch{};
-    std::chrono::milliseconds backoff{1000}; // before the first restart
-    std::chrono::milliseconds stall{0};      // silence after which the job has stalled; 0: not watched
+    std::chrono::milliseconds backoff = wire::default_backoff; // before the first restart
+    std::chrono::milliseconds stall{0}; // silence after which the job has stalled; 0: not watched
     bool stop_stalled = false;
     bool detach = false;                  // as soon as every part has started
     std::chrono::milliseconds timeout{0}; // the nodes end the job after it; 0: never
     Bytes log_limit{static_cast<std::uint64_t>(wire::default_log_limit)}; // of its output on a node
-};
-
-struct NodeOutcome {
-    NodeName node{};
-    std::optional<wire::JobResult> result{}; // empty: the node was lost
-    bool left_out = false;                   // the job has lost it, and gone on without it
-    bool spare = false;                      // in the end it was held in reserve
-};
-
-struct JobOutcome {
-    int exit_code = 0;        // of the first failure; where there is none, of how the job was ended, else 0
-    bool interrupted = false; // ended by Ctrl-C
-    bool detached = false;    // it goes on without this client; the rest says nothing then
-    int attempts = 1;
-    std::string stop_reason{}; // told to end by others, and nothing failed: "stop", "lease", "timeout"
-    std::optional<JobFailure> first_failure{};
-    std::vector<NodeOutcome> nodes{};
-    Errors errors{}; // what dockdist itself could not do: exit code 125
 };
 
 // A job of which every node has heard and that runs nowhere yet. When it goes without run_job, nothing of it

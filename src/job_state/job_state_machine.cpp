@@ -1,5 +1,8 @@
 #include "job_state/job_state_machine.hpp"
 
+#include "core/exit_codes.hpp"
+#include "job_state/job_text.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -8,11 +11,10 @@ namespace dockdist {
 namespace {
 
 constexpr std::int64_t longest_backoff_ms = 30000;
-constexpr int own_failure = 125;
 
 } // namespace
 
-bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher) {
+bool explains(const wire::JobFailure& rank, const wire::JobFailure& launcher) {
     return launcher.rank < 0 && rank.rank >= 0 && rank.signal != SIGTERM && rank.signal != SIGKILL;
 }
 
@@ -72,7 +74,7 @@ void JobStateMachine::started(std::size_t part, int attempt) {
     }
 }
 
-void JobStateMachine::rank_failed(std::size_t part, int attempt, const wire::RankFailure& failure) {
+void JobStateMachine::rank_failed(std::size_t part, int attempt, const wire::JobFailure& failure) {
     if (speaks_of_now(attempt)) {
         fail(part, failure);
     }
@@ -96,7 +98,7 @@ void JobStateMachine::exited(std::size_t part, const wire::JobResult& result) {
     (void)speaks_of_now(result.attempt);
     state.gone = true;
     const bool left = result.reason == "lease" || result.reason == "shutdown" || result.reason == "lost";
-    if (left && goes_on_without(part)) {
+    if (left && goes_on_without(part, leave_text(result.reason))) {
         return;
     }
     // Somebody else has ended it, or its lease: then the others are not to go on without it.
@@ -109,17 +111,19 @@ void JobStateMachine::exited(std::size_t part, const wire::JobResult& result) {
     }
 }
 
-bool JobStateMachine::lost(std::size_t part, std::optional<wire::RankFailure> failure) {
+bool JobStateMachine::lost(std::size_t part, const std::string& why,
+                           std::optional<wire::JobFailure> failure) {
     auto& state = parts_[part];
     state.gone = true;
-    if (goes_on_without(part)) {
+    if (goes_on_without(part, why)) {
         return false;
     }
     const bool matters = phase_ != Phase::over || !state.ended;
     part_missing_ = part_missing_ || matters;
     state.ended = true;
     if (matters && failure && !failure_ && interrupts_ == 0) {
-        failure_ = JobFailure{settings_.parts[part].node, std::move(*failure)};
+        failure_ = std::move(failure);
+        failure_->node = settings_.parts[part].node;
     }
     return matters;
 }
@@ -140,7 +144,8 @@ std::optional<std::size_t> JobStateMachine::first_spare() const {
 }
 
 // Decides it, where the settings allow it.
-bool JobStateMachine::goes_on_without(std::size_t part) {
+bool JobStateMachine::goes_on_without(std::size_t part, const std::string& why) {
+    const auto& node = settings_.parts[part].node;
     auto& members = settings_.members;
     const bool ending = phase_ == Phase::over || phase_ == Phase::stopping;
     if (settings_.relaunch.empty() || members.empty() || settings_.parts[part].lost) {
@@ -153,7 +158,8 @@ bool JobStateMachine::goes_on_without(std::size_t part) {
             for (std::size_t i = 0; i < parts_.size(); ++i) {
                 spares += is_spare(i) && !parts_[i].gone ? 1 : 0;
             }
-            losses_.push_back({.then = Loss::Then::spare, .part = part, .left = spares});
+            note(Notice::Kind::lost, node,
+                 loss_text({.then = Loss::Then::spare, .why = why, .left = spares}, settings_));
         }
         return true;
     }
@@ -161,13 +167,14 @@ bool JobStateMachine::goes_on_without(std::size_t part) {
         return false;
     }
     const auto spare = first_spare();
-    Loss loss{.part = part,
+    Loss loss{.why = why,
               .left = static_cast<int>(members.size()) - (spare ? 0 : 1),
               .restarts = phase_ != Phase::running || attempt_ < settings_.max_restarts,
               .attempt = attempt_ + 1,
               .in_ms = backoff_ms()};
     if (!loss.restarts || loss.left < std::max(settings_.min_nodes, 1)) {
-        losses_.push_back(std::move(loss));
+        stop_is_told_ = true;
+        note(Notice::Kind::lost, node, loss_text(loss, settings_));
         return false;
     }
     const auto place = std::ranges::find(members, static_cast<int>(part));
@@ -181,7 +188,7 @@ bool JobStateMachine::goes_on_without(std::size_t part) {
     }
     settings_.parts[part].lost = true;
     members_changed_ = true;
-    losses_.push_back(std::move(loss));
+    note(Notice::Kind::lost, node, loss_text(loss, settings_));
     return true;
 }
 
@@ -198,16 +205,12 @@ void JobStateMachine::take_result(std::size_t part, const wire::JobResult& resul
     }
 }
 
-void JobStateMachine::fail(std::size_t part, wire::RankFailure failure) {
-    const auto& node = settings_.parts[part].node;
-    if (failure_) {
-        if (explains(failure, failure_->failure)) {
-            failure_ = JobFailure{node, std::move(failure)};
-        }
-        return;
-    }
-    if (interrupts_ == 0 && (phase_ == Phase::running || phase_ == Phase::over)) {
-        failure_ = JobFailure{node, std::move(failure)};
+void JobStateMachine::fail(std::size_t part, wire::JobFailure failure) {
+    const bool counts = failure_ ? explains(failure, *failure_)
+                                 : interrupts_ == 0 && (phase_ == Phase::running || phase_ == Phase::over);
+    if (counts) {
+        failure_ = std::move(failure);
+        failure_->node = settings_.parts[part].node;
     }
 }
 
@@ -258,13 +261,14 @@ std::vector<JobStateMachine::Order> JobStateMachine::stop_all() {
         return {};
     }
     stops_told_ = wanted;
-    wire::JobCommand command{.type = wire::JobCommand::Type::stop,
-                             .grace_ms = wanted == 2 ? 0 : settings_.grace_ms};
-    if (failure_) {
-        command.first_node = failure_->node;
-        command.first = failure_->failure;
+    const wire::JobCommand command{.type = wire::JobCommand::Type::stop,
+                                   .grace_ms = wanted == 2 ? 0 : settings_.grace_ms,
+                                   .first = failure_};
+    auto orders = tell_all(command);
+    if (failure_ && interrupts_ == 0 && !orders.empty() && !std::exchange(stop_is_told_, true)) {
+        note_failure(stop_text(*failure_));
     }
-    return tell_all(command);
+    return orders;
 }
 
 std::int64_t JobStateMachine::backoff_ms() const {
@@ -273,7 +277,7 @@ std::int64_t JobStateMachine::backoff_ms() const {
 
 std::vector<JobStateMachine::Order> JobStateMachine::halt_all() {
     if (failure_) {
-        restart_ = Restart{.attempt = attempt_ + 1, .because = *failure_, .in_ms = backoff_ms()};
+        note_failure(restart_text(*failure_, attempt_ + 1, backoff_ms(), settings_));
     }
     phase_ = Phase::halting;
     for (auto& part : parts_) {
@@ -292,7 +296,7 @@ std::vector<JobStateMachine::Order> JobStateMachine::begin_all() {
     const auto starts = relaunch_(settings_);
     if (!starts) {
         const auto& first = settings_.parts[static_cast<std::size_t>(settings_.members.front())].node;
-        failure_ = JobFailure{first, {.code = own_failure, .tail = starts.error().message}};
+        failure_ = {.node = first, .code = exit_codes::own_failure, .finding = starts.error().message};
         return stop_all();
     }
     settings_ = starts->front().policy;
@@ -353,12 +357,16 @@ std::optional<std::int64_t> JobStateMachine::wake_at_ms() const {
     return settings_.stop_stalled ? reports_until_ms_ : std::nullopt;
 }
 
-std::optional<JobStateMachine::Restart> JobStateMachine::take_restart() {
-    return std::exchange(restart_, std::nullopt);
+void JobStateMachine::note(Notice::Kind kind, std::string node, std::string text) {
+    notices_.push_back({.kind = kind, .node = std::move(node), .text = std::move(text)});
 }
 
-std::vector<JobStateMachine::Loss> JobStateMachine::take_losses() {
-    return std::exchange(losses_, {});
+void JobStateMachine::note_failure(const std::string& text) {
+    note(Notice::Kind::failed, failure_->finding.empty() ? failure_->node : "", text);
+}
+
+std::vector<JobStateMachine::Notice> JobStateMachine::take_notices() {
+    return std::exchange(notices_, {});
 }
 
 int JobStateMachine::wanted_ranks() const {
@@ -369,7 +377,8 @@ int JobStateMachine::wanted_ranks() const {
     return wanted;
 }
 
-int JobStateMachine::missing_ranks_but(std::size_t part) const {
+int JobStateMachine::missing_ranks() const {
+    const auto part = wire::coordinator_part(settings_);
     if (failure_ || interrupts_ > 0 || part_missing_ || !alone(part) || !parts_[part].ended) {
         return 0;
     }
@@ -378,10 +387,6 @@ int JobStateMachine::missing_ranks_but(std::size_t part) const {
         begun += other.ranks;
     }
     return std::max(wanted_ranks() - begun, 0);
-}
-
-int JobStateMachine::missing_ranks() const {
-    return all_gone() ? missing_ranks_but(0) : 0;
 }
 
 } // namespace dockdist

@@ -25,19 +25,8 @@
 
 namespace dockdist {
 
-// A failure and where it was.
-struct JobFailure {
-    std::string node{};
-    wire::RankFailure failure{};
-};
-
-inline constexpr int stall_code = 124; // of a job that is stopped because it has stalled; as timeout(1)
-
 // A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
-bool explains(const wire::RankFailure& rank, const wire::RankFailure& launcher);
-
-// "no rank wrote anything for 10 min (node-1 was the first to fall silent): what each is doing follows".
-std::string stall_text(const wire::JobPolicy& settings, const std::string& first_silent);
+bool explains(const wire::JobFailure& rank, const wire::JobFailure& launcher);
 
 class JobStateMachine {
 public:
@@ -45,23 +34,13 @@ public:
         std::size_t part = 0;
         wire::JobCommand command{};
     };
-    // A failed attempt that another one follows.
-    struct Restart {
-        int attempt = 0; // the new one
-        JobFailure because{};
-        std::int64_t in_ms = 0;
-    };
-
-    // What becomes of the job now that a part is lost.
-    struct Loss {
-        enum class Then { replaced, left_out, spare, stopped };
-        Then then = Then::stopped;
-        std::size_t part = 0;
-        std::string by{};       // replaced: the node that takes its place
-        int left = 0;           // spare: of the spares; else of the nodes
-        bool restarts = true;   // stopped: there were some left, but too few nodes
-        int attempt = 0;        // replaced, left_out: the one that begins
-        std::int64_t in_ms = 0; // the same
+    // What people are told while the job runs: by the client on its terminal, by the coordinator of a
+    // detached job in the job's log.
+    struct Notice {
+        enum class Kind { stalled, failed, lost };
+        Kind kind = Kind::failed;
+        std::string node{}; // that it is about; empty: no single one
+        std::string text{};
     };
     // launch/relaunch.hpp: pure, and not to be included here. A start for each part.
     using Relaunch = std::function<Result<std::vector<wire::JobStart>>(const wire::JobPolicy&)>;
@@ -74,15 +53,16 @@ public:
               const wire::JobEvent& event); // which of the next ones it is; `exited` is its
                                             // coordinator's to tell, who knows of more than that
     void started(std::size_t part, int attempt);
-    void rank_failed(std::size_t part, int attempt, const wire::RankFailure& failure);
+    void rank_failed(std::size_t part, int attempt, const wire::JobFailure& failure);
     void ended(std::size_t part, int attempt, const wire::JobResult& result); // and waits for an order
     void exited(std::size_t part, const wire::JobResult& result);             // and is gone
     void silent(std::size_t part, int attempt);
     void speaks(std::size_t part, int attempt);
     void reported(std::size_t part, int attempt);
-    // Gone without a word. False where the job goes on, or it had only its farewell left to say. `failure`:
-    // what the parts are told of it, where nobody else tells.
-    bool lost(std::size_t part, std::optional<wire::RankFailure> failure = std::nullopt);
+    // Gone without a word; `why` in words. False where the job goes on, or it had only its farewell left to
+    // say. `failure`: what the parts are told of it, where nobody else tells.
+    bool lost(std::size_t part, const std::string& why,
+              std::optional<wire::JobFailure> failure = std::nullopt);
     void interrupted(); // a second time: at once
 
     // What the parts have to be told now. Call it after each event, and at wake_at_ms().
@@ -94,22 +74,17 @@ public:
     bool all_gone() const;
     // No part but this one is there any more.
     bool alone(std::size_t part) const;
+    bool was_interrupted() const { return interrupts_ > 0; }
     // The failure that ended the last attempt.
-    const std::optional<JobFailure>& first_failure() const { return failure_; }
-    // Set by the decide() that ordered it; taken once.
-    std::optional<Restart> take_restart();
-    // The job has stalled: the node that fell silent first. Set by the decide() that ordered the reports.
-    std::optional<std::string> take_stall();
-    // Since they were last taken; none where every loss stops the job.
-    std::vector<Loss> take_losses();
+    const std::optional<wire::JobFailure>& first_failure() const { return failure_; }
+    // Since they were last taken. Of a decision with the decide() that ordered it.
+    std::vector<Notice> take_notices();
     // With the parts as they are now: lost ones, the members.
     const wire::JobPolicy& settings() const { return settings_; }
     bool is_spare(std::size_t part) const; // and not lost
-    // A launcher that ended with 0 and has not begun all its ranks: known to happen to those that use ssh.
-    // Counted when every part but `part` is gone and that one has ended; 0 before, and when it failed
-    // otherwise.
-    int missing_ranks_but(std::size_t part) const;
-    int missing_ranks() const; // when all are gone
+    // What a launcher that ended with 0 has not begun. Counted when every part but the coordinator's is gone
+    // and that one has ended; 0 before, and when the job failed otherwise.
+    int missing_ranks() const;
     int wanted_ranks() const;
 
 private:
@@ -124,7 +99,7 @@ private:
     };
     bool speaks_of_now(int attempt);
     void enter_attempt(int attempt);
-    void fail(std::size_t part, wire::RankFailure failure);
+    void fail(std::size_t part, wire::JobFailure failure);
     void take_result(std::size_t part, const wire::JobResult& result);
     bool leaders_ended() const;
     bool runs(std::size_t part) const;         // something that may be silent
@@ -136,7 +111,9 @@ private:
     std::vector<Order> halt_all();
     std::vector<Order> begin_all();
     bool may_restart() const;
-    bool goes_on_without(std::size_t part);
+    bool goes_on_without(std::size_t part, const std::string& why);
+    void note(Notice::Kind kind, std::string node, std::string text);
+    void note_failure(const std::string& text); // of failure_
     std::optional<std::size_t> first_spare() const;
     std::int64_t backoff_ms() const;
 
@@ -149,18 +126,14 @@ private:
     int stops_told_ = 0; // 0, 1: with grace, 2: at once
     bool part_missing_ = false;
     std::int64_t begin_at_ms_ = 0;
-    std::optional<JobFailure> failure_{};
-    std::optional<Restart> restart_{};
+    std::optional<wire::JobFailure> failure_{};
+    std::vector<Notice> notices_{};
+    bool stop_is_told_ = false;                      // why the job is stopped
     bool something_spoke_ = false;                   // since the last decision
     std::int64_t spoke_at_ms_ = 0;                   // 0: never
     std::optional<std::size_t> first_silent_{};      // the part
     std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
-    std::optional<std::string> stall_{};
-    std::vector<Loss> losses_{};
-    bool members_changed_ = false; // since the running attempt was begun
+    bool members_changed_ = false;                   // since the running attempt was begun
 };
-
-// What follows a loss, behind "node-1: lost: …": "attempt 2 of 4 begins without it on 3 nodes in 1 s".
-std::string words_of(const JobStateMachine::Loss& loss, const wire::JobPolicy& settings);
 
 } // namespace dockdist

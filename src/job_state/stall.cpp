@@ -1,8 +1,8 @@
 // JobStateMachine's watch over the silence of its parts.
-#include "core/units.hpp"
+#include "core/exit_codes.hpp"
 #include "job_state/job_state_machine.hpp"
+#include "job_state/job_text.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace dockdist {
@@ -10,18 +10,7 @@ namespace {
 
 constexpr std::int64_t longest_report_ms = 60000;
 
-std::string silence(const wire::JobPolicy& settings) {
-    return "no rank wrote anything for " +
-           format_exact_duration(std::chrono::milliseconds(settings.stall_ms));
-}
-
 } // namespace
-
-std::string stall_text(const wire::JobPolicy& settings, const std::string& first_silent) {
-    return silence(settings) + " (" + first_silent +
-           " was the first to fall silent): what each is doing follows" +
-           (settings.stop_stalled ? ", then the job is stopped" : "");
-}
 
 void JobStateMachine::silent(std::size_t part, int attempt) {
     if (speaks_of_now(attempt) && !is_spare(part)) {
@@ -85,7 +74,7 @@ std::vector<JobStateMachine::Order> JobStateMachine::watch_silence(std::int64_t 
     }
     if (!reports_until_ms_) {
         reports_until_ms_ = now_ms + longest_report_ms;
-        stall_ = settings_.parts[*first_silent_].node;
+        note(Notice::Kind::stalled, "", stall_text(settings_, settings_.parts[*first_silent_].node));
         std::vector<Order> orders;
         for (std::size_t i = 0; i < parts_.size(); ++i) {
             if (runs(i)) {
@@ -95,13 +84,9 @@ std::vector<JobStateMachine::Order> JobStateMachine::watch_silence(std::int64_t 
         return orders;
     }
     if (settings_.stop_stalled && (all_running(&Part::reported) || now_ms >= *reports_until_ms_)) {
-        fail(*first_silent_, {.code = stall_code, .finding = silence(settings_)});
+        fail(*first_silent_, {.code = exit_codes::timed_out, .finding = silence_text(settings_)});
     }
     return {};
-}
-
-std::optional<std::string> JobStateMachine::take_stall() {
-    return std::exchange(stall_, std::nullopt);
 }
 
 } // namespace dockdist

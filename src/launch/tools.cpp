@@ -1,4 +1,5 @@
 // What a launcher needs of the image: asked on every node before anything starts, in one round trip.
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "launch/launcher.hpp"
 
@@ -10,7 +11,6 @@ namespace dockdist {
 namespace {
 
 constexpr const char* python_name = "python";
-constexpr int not_there = 127;
 
 // Prints "NAME VERSION" lines without importing what may take seconds to import.
 constexpr const char* python_versions = R"(import sys
@@ -69,7 +69,7 @@ std::map<std::string, std::string> versions_of(const wire::LaunchFacts& facts) {
     std::map<std::string, std::string> versions;
     for (const auto& answer : facts.answers) {
         if (answer.name != python_name) {
-            versions[answer.name] = answer.code == not_there ? "" : version_line(answer.output);
+            versions[answer.name] = answer.code == exit_codes::not_found ? "" : version_line(answer.output);
             continue;
         }
         for (const auto& line : split(answer.output, '\n')) {

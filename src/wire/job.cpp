@@ -238,7 +238,7 @@ Result<JobCommand> parse_job_command(std::string_view line) {
     reader.read("type", type);
     reader.read("grace_ms", command.grace_ms);
     reader.read("attempt", command.attempt);
-    read_first(reader, command.first_node, command.first);
+    read_first(reader, command.first);
     read_object(reader, "start", [&](ObjectReader& start) { read_start(start, command.start.emplace()); });
     const auto* const found = std::ranges::find(command_names, type, &CommandName::name);
     if (found == command_names.end()) {
@@ -261,8 +261,8 @@ std::string job_command_line(const JobCommand& command) {
     if (command.type == Type::halt || command.type == Type::begin || command.type == Type::report) {
         object["attempt"] = command.attempt;
     }
-    if (!command.first_node.empty()) {
-        object["first"] = first_object(command.first_node, command.first);
+    if (command.first) {
+        object["first"] = first_object(*command.first);
     }
     if (command.start) {
         object["start"] = *command.start;

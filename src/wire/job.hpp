@@ -66,6 +66,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -82,6 +83,12 @@ inline constexpr const char* job_mark =
 // JobStart::files and what launchers leave behind.
 std::string job_scratch(const std::string& job);
 
+// What holds where nothing else is asked for; the flags' texts are made of these.
+inline constexpr std::chrono::milliseconds default_lease{
+    30000}; // a job lives on so long without a coordinator
+inline constexpr std::chrono::milliseconds default_grace{10000};  // between TERM and KILL
+inline constexpr std::chrono::milliseconds default_backoff{1000}; // before the first restart
+
 // Of a job's output on one node. Beyond it the oldest is deleted, in segments of a sixteenth.
 inline constexpr std::int64_t default_log_limit = std::int64_t{1} << 30;
 inline constexpr std::int64_t least_log_limit = std::int64_t{1} << 20;
@@ -89,15 +96,15 @@ inline constexpr std::int64_t least_log_limit = std::int64_t{1} << 20;
 // What there is to know before a launch can be decided.
 struct JobOpening {
     std::string job{};
-    std::map<std::string, std::string> env{};     // for every process, over all else: --env
-    std::map<std::string, std::string> secrets{}; // over env; kept on the tmpfs alone, see JobStart
-    std::vector<std::string> unset{};             // variables to drop
-    std::string workdir{};                        // empty: the container's own
-    std::string user{};                           // empty: root
-    std::int64_t lease_ms = 30000;                // above 0
-    std::int64_t grace_ms = 10000;                // between TERM and KILL
-    std::int64_t timeout_ms = 0;                  // the node ends its part after this time; 0: never
-    std::int64_t log_limit = default_log_limit;   // bytes of output that the node keeps, see least_log_limit
+    std::map<std::string, std::string> env{};      // for every process, over all else: --env
+    std::map<std::string, std::string> secrets{};  // over env; kept on the tmpfs alone, see JobStart
+    std::vector<std::string> unset{};              // variables to drop
+    std::string workdir{};                         // empty: the container's own
+    std::string user{};                            // empty: root
+    std::int64_t lease_ms = default_lease.count(); // above 0
+    std::int64_t grace_ms = default_grace.count(); // between TERM and KILL
+    std::int64_t timeout_ms = 0;                   // the node ends its part after this time; 0: never
+    std::int64_t log_limit = default_log_limit;    // bytes of output that the node keeps, see least_log_limit
     // They run before the job, as its user with its environment, in its folder, for at most 30 s each.
     std::vector<Question> questions{};
     int ports = 0;                 // how many to reserve
@@ -133,10 +140,11 @@ struct PartPolicy {
 struct JobPolicy {
     std::vector<PartPolicy> parts{}; // as the job was opened; the first that is not lost is the coordinator's
     int max_restarts = 0;            // how often the whole job is begun anew after a failure
-    std::int64_t backoff_ms = 1000;  // before the first restart; doubles with each, up to 30 s
-    std::int64_t grace_ms = 10000;   // between TERM and KILL
-    std::int64_t stall_ms = 0;       // all parts silent for so long: the job has stalled; 0: not watched
-    bool stop_stalled = false;       // that is a failure then; else it is only reported
+    std::int64_t backoff_ms =
+        default_backoff.count();                   // before the first restart; doubles with each, up to 30 s
+    std::int64_t grace_ms = default_grace.count(); // between TERM and KILL
+    std::int64_t stall_ms = 0; // all parts silent for so long: the job has stalled; 0: not watched
+    bool stop_stalled = false; // that is a failure then; else it is only reported
     // Of a job that goes on without a lost node. launch/relaunch.hpp reads `relaunch`; empty: it does not.
     std::vector<int>
         members{};     // the parts that run it, by node rank; the others are lost or spare. Empty: all
@@ -164,9 +172,10 @@ struct JobStart {
     bool rank_secrets = false;
 };
 
-// code is what a shell would report: the exit status, or 128 + signal.
-struct RankFailure {
-    int rank = -1; // -1: the launcher or plain command itself (its output frames bear -1 too)
+// A failure and where it was. code is what a shell would report: the exit status, or 128 + signal.
+struct JobFailure {
+    std::string node{}; // empty in what a node says of its own part
+    int rank = -1;      // -1: the launcher or plain command itself (its output frames bear -1 too)
     int local_rank = -1;
     int code = 0;
     int signal = 0;
@@ -184,10 +193,9 @@ struct JobResult {
     bool stopped = false;                // ended because it was told to
     std::string reason{};                // "stop", "lease", "timeout", "lost", "shutdown" (of its container);
                                          // "" when it ended by itself
-    std::vector<RankFailure> failures{}; // in the order in which the ranks ended
+    std::vector<JobFailure> failures{};  // in the order in which the ranks ended
     int attempt = 0;                     // the last one, from 0
-    std::string first_node{};            // where the job's first failure was, as its coordinator holds it;
-    RankFailure first{};                 // empty: it told of none
+    std::optional<JobFailure> first{};   // the job's, as its coordinator holds it; empty: it told of none
     std::vector<std::string> left_out{}; // nodes that the job has lost, and gone on without
 };
 
@@ -211,7 +219,7 @@ void to_json(nlohmann::json& json, const JobOpening& opening);
 void to_json(nlohmann::json& json, const JobPolicy& policy);
 void to_json(nlohmann::json& json, const JobStart& start);
 void to_json(nlohmann::json& json, const LaunchFacts& facts);
-void to_json(nlohmann::json& json, const RankFailure& failure);
+void to_json(nlohmann::json& json, const JobFailure& failure);
 void to_json(nlohmann::json& json, const JobResult& result);
 void to_json(nlohmann::json& json, const JobSummary& summary);
 Result<JobOpening> parse_job_opening(std::string_view line);
@@ -237,7 +245,7 @@ struct JobEvent {
     int attempt = 0;
     LaunchFacts facts{};
     int pid = 0;
-    RankFailure failure{};
+    JobFailure failure{};
     JobResult result{};
     Error error{};
 };
@@ -248,11 +256,10 @@ std::string job_event(const JobEvent& event);
 struct JobCommand {
     enum class Type { ping, stop, halt, begin, report, over, detach };
     Type type = Type::ping;
-    std::int64_t grace_ms = 0; // stop, halt
-    int attempt = 0;           // halt, begin, report
-    std::string first_node{};  // stop, over: JobResult::first_node, first
-    RankFailure first{};
-    std::optional<JobStart> start{}; // begin: what runs from now on
+    std::int64_t grace_ms = 0;         // stop, halt
+    int attempt = 0;                   // halt, begin, report
+    std::optional<JobFailure> first{}; // stop, over: JobResult::first
+    std::optional<JobStart> start{};   // begin: what runs from now on
 };
 Result<JobCommand> parse_job_command(std::string_view line);
 std::string job_command_line(const JobCommand& command);

@@ -1,6 +1,5 @@
 #include "wire/job_query.hpp"
 
-#include "wire/job.hpp"
 #include "wire/json_reader.hpp"
 
 namespace dockdist::wire {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "wire/job.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +25,7 @@ struct JobQuery {
     std::optional<std::int64_t> since_ms{};
 
     // stop
-    std::int64_t grace_ms = 10000;
+    std::int64_t grace_ms = default_grace.count();
 };
 
 inline constexpr std::int64_t longest_tail = 100'000;

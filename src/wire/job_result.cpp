@@ -1,12 +1,13 @@
 #include "wire/job_result.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dockdist::wire {
 
 using nlohmann::json;
 
-void read_failure(ObjectReader& reader, RankFailure& failure) {
+void read_failure(ObjectReader& reader, JobFailure& failure) {
     reader.read("rank", failure.rank);
     reader.read("local_rank", failure.local_rank);
     reader.read("code", failure.code);
@@ -25,19 +26,25 @@ void read_result(ObjectReader& reader, JobResult& result) {
     read_objects(reader, "failures",
                  [&](ObjectReader& failure) { read_failure(failure, result.failures.emplace_back()); });
     reader.read("attempt", result.attempt);
-    read_first(reader, result.first_node, result.first);
+    read_first(reader, result.first);
     reader.read_bytes("left_out", result.left_out);
 }
 
-void read_first(ObjectReader& reader, std::string& node, RankFailure& first) {
+void read_first(ObjectReader& reader, std::optional<JobFailure>& first) {
     read_object(reader, "first", [&](ObjectReader& object) {
-        object.read("node", node);
-        read_object(object, "failure", [&](ObjectReader& failure) { read_failure(failure, first); });
+        JobFailure read;
+        read_object(object, "failure", [&](ObjectReader& failure) { read_failure(failure, read); });
+        object.read("node", read.node);
+        if (!read.node.empty()) {
+            first = std::move(read);
+        }
     });
 }
 
-json first_object(const std::string& node, const RankFailure& first) {
-    return {{"node", node}, {"failure", first}};
+json first_object(const JobFailure& first) {
+    auto without_node = first;
+    without_node.node.clear();
+    return {{"node", first.node}, {"failure", without_node}};
 }
 
 void read_policy(ObjectReader& reader, JobPolicy& policy) {
@@ -100,10 +107,13 @@ std::vector<std::string> lost_nodes(const JobPolicy& policy) {
     return nodes;
 }
 
-void to_json(json& out, const RankFailure& failure) {
+void to_json(json& out, const JobFailure& failure) {
     out = json{{"rank", failure.rank}, {"local_rank", failure.local_rank},
                {"code", failure.code}, {"signal", failure.signal},
                {"oom", failure.oom},   {"tail", bytes_to_json(failure.tail)}};
+    if (!failure.node.empty()) {
+        out["node"] = failure.node;
+    }
     if (!failure.finding.empty()) {
         out["finding"] = failure.finding;
     }
@@ -113,8 +123,8 @@ void to_json(json& out, const JobResult& result) {
     out = json{{"code", result.code},       {"ranks", result.ranks},   {"signal", result.signal},
                {"stopped", result.stopped}, {"reason", result.reason}, {"failures", result.failures},
                {"attempt", result.attempt}};
-    if (!result.first_node.empty()) {
-        out["first"] = first_object(result.first_node, result.first);
+    if (result.first) {
+        out["first"] = first_object(*result.first);
     }
     if (!result.left_out.empty()) {
         out["left_out"] = bytes_array(result.left_out);

@@ -5,6 +5,7 @@
 #include "wire/json_reader.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,12 @@ nlohmann::json bytes_object(const std::map<std::string, std::string>& values);
 bool has_nul(const std::string& text);
 bool are_variables(const std::map<std::string, std::string>& env); // names without '=', no NUL
 
-void read_failure(ObjectReader& reader, RankFailure& failure);
+void read_failure(ObjectReader& reader, JobFailure& failure);
 void read_result(ObjectReader& reader, JobResult& result);
 void read_start(ObjectReader& reader, JobStart& start); // and checks it
 void read_policy(ObjectReader& reader, JobPolicy& policy);
 // {"first":{"node":…,"failure":…}}, of results and of orders.
-void read_first(ObjectReader& reader, std::string& node, RankFailure& first);
-nlohmann::json first_object(const std::string& node, const RankFailure& first);
+void read_first(ObjectReader& reader, std::optional<JobFailure>& first);
+nlohmann::json first_object(const JobFailure& first);
 
 } // namespace dockdist::wire

@@ -14,8 +14,8 @@ def test_a_failed_job_is_begun_anew_as_often_as_asked(lab):
         script = ('echo "attempt $DOCKDIST_RESTART_COUNT"; [ $NODE_RANK = 1 ] || exec sleep 4400; '
                   '[ $DOCKDIST_RESTART_COUNT = 2 ] && exit 0; exit 7')
         failed = c.run("run", "--max-restarts", "1", "--backoff", "100ms", "--", "sh", "-c", script, code=7)
-        assert_in("warning: node-1: ended with 7: attempt 2 of 2 begins in 0.1 s\n", failed.stderr)
-        assert_in("warning: node-1: ended with 7: the job is stopped everywhere\n", failed.stderr)
+        assert_in("warning: node-1: the command exited with 7: attempt 2 of 2 begins in 0.1 s\n", failed.stderr)
+        assert_in("warning: node-1: the command exited with 7: the job is stopped everywhere\n", failed.stderr)
         script = "[ $DOCKDIST_RESTART_COUNT = 2 ] && exit 0; [ $NODE_RANK = 1 ] || exec sleep 4400; exit 7"
         done = c.run("run", "-o", "json", "--max-restarts", "2", "--backoff", "100ms", "--", "sh", "-c", script)
         result = json.loads(done.stdout.splitlines()[-1])
@@ -42,7 +42,7 @@ def test_a_detached_job_is_begun_anew_without_a_client(lab):
         for node in (0, 1):
             assert_in(f"[node-{node}] run 0\n", logs.stdout)
             assert_in(f"[node-{node}] run 1\n", logs.stdout)
-        assert_in("the command on node-1 ended with 7; attempt 2 of 2 begins in 100 ms", logs.stderr)
+        assert_in("node-1: the command exited with 7: attempt 2 of 2 begins in 0.1 s", logs.stderr)
 
 
 def test_a_terminal_that_goes_leaves_the_job_to_the_cluster(lab):

@@ -115,7 +115,7 @@ def test_it_tells_the_true_failure(lab, launcher):
             died = float(re.search(r"last words at ([\d.]+)", failed.stderr)[1])
             assert time.time() - died < 5, f"{how}: {time.time() - died:.1f} s from the rank's death to the end of run"
             first = next(line for line in failed.stderr.splitlines() if "stopped everywhere" in line)
-            assert_in("node-1: rank 3 ended with", first)
+            assert_in("node-1: rank 3 was ended by signal 11 (" if how == "SIGSEGV" else f"node-1: rank 3 exited with {code}: ", first)
             summary = failed.stderr[failed.stderr.index("error: node-1"):]
             assert_in("rank 3", summary)
             assert_in("last words", summary)

@@ -96,7 +96,7 @@ def test_a_spare_that_nobody_needs_starts_nothing(lab):
         done = c.run("run", "--max-restarts", "1", "--backoff", "100ms", "--", "sh", "-c",
                      WHO + "[ $DOCKDIST_RESTART_COUNT = 1 ] || exit $NODE_RANK")
         assert done.stdout.count("try 1") == 2 and "[node-2]" not in done.stdout, done.stdout
-        assert_in("warning: node-1: ended with 1: attempt 2 of 2 begins in 0.1 s\n", done.stderr)
+        assert_in("warning: node-1: the command exited with 1: attempt 2 of 2 begins in 0.1 s\n", done.stderr)
 
 
 def test_a_node_that_is_cut_off_is_left_out_and_does_not_come_back(lab):

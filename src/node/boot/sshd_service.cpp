@@ -1,5 +1,6 @@
 #include "node/boot/sshd_service.hpp"
 
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/system/paths.hpp"
 #include "wire/json_reader.hpp"
@@ -60,7 +61,7 @@ Status SshdService::spawn() {
         ::execve(argument_pointers[0], argument_pointers.data(), environment_pointers.data());
         const auto line = system_error("cannot start " + argv[0], errno).message + "\n";
         (void)write_all(STDERR_FILENO, line);
-        ::_exit(127);
+        ::_exit(exit_codes::not_found);
     }
     pid_ = child;
     last_words_.clear();

@@ -1,5 +1,6 @@
 #include "node/boot/wrappers.hpp"
 
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/boot/node_files.hpp"
 #include "node/session/host_name.hpp"
@@ -107,7 +108,7 @@ int run_pkill(const std::vector<std::string>& arguments) {
     if (const auto job = Environment::own().get(wire::job_mark); job && is_pkill_by_pattern(arguments)) {
         return run_pkill_in_job(*job, arguments);
     }
-    return run_images_own("pkill", arguments, 127, "pkill: not found in this image");
+    return run_images_own("pkill", arguments, exit_codes::not_found, "pkill: not found in this image");
 }
 
 int run_scontrol_or_images_own(const std::vector<std::string>& arguments) {

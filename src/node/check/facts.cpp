@@ -1,5 +1,6 @@
 #include "node/check/facts.hpp"
 
+#include "core/exit_codes.hpp"
 #include "node/check/interface.hpp"
 #include "node/check/kernel.hpp"
 #include "node/check/limits.hpp"
@@ -28,7 +29,7 @@ wire::ProgramOutput run_program(const std::vector<std::string>& argv) {
     auto environment = recorded_environment();
     apply_account(environment, account);
     if (const auto became = become(account); !became) {
-        return {.code = 126, .output = became.error().message};
+        return {.code = exit_codes::cannot_start, .output = became.error().message};
     }
     const auto program = find_program(argv.front(), environment);
     if (program.path.empty()) {

@@ -1,5 +1,6 @@
 #include "node/check/probe_runner.hpp"
 
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
@@ -53,7 +54,7 @@ std::vector<std::string> take_lines(std::string& text) {
 }
 
 wire::ProbeEnd not_started(int number) {
-    wire::ProbeEnd end{.code = 126, .message = "dockdist-probe does not start: "};
+    wire::ProbeEnd end{.code = exit_codes::cannot_start, .message = "dockdist-probe does not start: "};
     if (number == ENOENT && is_executable(paths().probe)) {
         end.message += "the image has no glibc, whose loader it needs";
         end.hint =
@@ -81,7 +82,7 @@ wire::ProbeEnd not_started(int number) {
     ::execve(paths().probe.c_str(), argv, environment.pointers().data());
     const int number = errno;
     (void)!::write(problem, &number, sizeof number);
-    ::_exit(126);
+    ::_exit(exit_codes::cannot_start);
 }
 
 class Carrier {

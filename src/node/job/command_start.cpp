@@ -1,5 +1,6 @@
 #include "node/job/command_start.hpp"
 
+#include "core/exit_codes.hpp"
 #include "node/session/session.hpp"
 
 #include <cerrno>
@@ -14,7 +15,7 @@ namespace {
 // In the child: what went wrong, as "CODE message" to the parent.
 [[noreturn]] void report(int fd, const ProgramError& error) {
     (void)write_all(fd, std::to_string(error.code) + " " + error.message);
-    ::_exit(126);
+    ::_exit(exit_codes::cannot_start);
 }
 
 [[noreturn]] void run_child(PreparedJob& job, int out, int err, int problems) {
@@ -27,10 +28,11 @@ namespace {
     ::dup2(err, STDERR_FILENO);
     raise_memlock_limit();
     if (const auto became = become(job.account); !became) {
-        report(problems, {.code = 126, .message = became.error().message});
+        report(problems, {.code = exit_codes::cannot_start, .message = became.error().message});
     }
     if (const auto entered = enter_folder(job.part.workdir); !entered) {
-        report(problems, {.code = 126, .message = entered.error().message + "\n  " + entered.error().hint});
+        report(problems, {.code = exit_codes::cannot_start,
+                          .message = entered.error().message + "\n  " + entered.error().hint});
     }
     // Looked up here: a relative name counts from the job's folder, and may be executable for the user alone.
     const auto program = find_program(job.start.argv.front(), job.environment);
@@ -55,14 +57,16 @@ StartedCommand start_command_of(PreparedJob& job) {
     auto err = make_pipe();
     auto problems = make_pipe();
     if (!out || !err || !problems) {
-        started.error = {.code = 126, .message = system_error("cannot make a pipe", errno).message};
+        started.error = {.code = exit_codes::cannot_start,
+                         .message = system_error("cannot make a pipe", errno).message};
         return started;
     }
     constexpr int roomy = 1 << 20;
     (void)::fcntl(out->write.get(), F_SETPIPE_SZ, roomy);
     const pid_t child = ::fork();
     if (child < 0) {
-        started.error = {.code = 126, .message = system_error("cannot start a process", errno).message};
+        started.error = {.code = exit_codes::cannot_start,
+                         .message = system_error("cannot start a process", errno).message};
         return started;
     }
     if (child == 0) {
@@ -83,7 +87,9 @@ StartedCommand start_command_of(PreparedJob& job) {
         while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
         }
         const auto space = problem.find(' ');
-        started.error = {.code = problem.starts_with("127") ? 127 : 126,
+        started.error = {.code = problem.starts_with(std::to_string(exit_codes::not_found))
+                                     ? exit_codes::not_found
+                                     : exit_codes::cannot_start,
                          .message = problem.substr(space + 1)};
         return started;
     }
@@ -117,7 +123,7 @@ Status PreparedJob::enter_attempt(int attempt) {
 
 void conclude_without_command(wire::JobResult& result, bool had_one) {
     if (had_one) {
-        result.code = 128 + SIGKILL;
+        result.code = exit_codes::by_signal(SIGKILL);
         result.signal = SIGKILL;
     } else if (!result.failures.empty()) {
         result.code = result.failures.front().code;

@@ -1,5 +1,6 @@
 #include "node/job/job_frames.hpp"
 
+#include "core/exit_codes.hpp"
 #include "node/job/job_store.hpp"
 #include "node/session/job_part.hpp"
 #include "node/system/os.hpp"
@@ -35,7 +36,7 @@ void print_event(const wire::JobEvent& event) {
 }
 
 wire::JobResult lost_result() {
-    wire::JobResult result{.code = 128 + SIGKILL, .signal = SIGKILL, .reason = "lost"};
+    wire::JobResult result{.code = exit_codes::by_signal(SIGKILL), .signal = SIGKILL, .reason = "lost"};
     result.failures.push_back(
         {.code = result.code, .signal = result.signal, .tail = "the job's supervisor was killed"});
     return result;

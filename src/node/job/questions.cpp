@@ -1,5 +1,6 @@
 #include "node/job/questions.hpp"
 
+#include "core/exit_codes.hpp"
 #include "node/system/process.hpp"
 
 #include <algorithm>
@@ -25,11 +26,11 @@ constexpr std::size_t longest_answer = 4096;
     ::dup2(output, STDERR_FILENO);
     if (const auto became = become(asking.account); !became) {
         (void)write_all(STDERR_FILENO, "dockdist: " + became.error().message + "\n");
-        ::_exit(126);
+        ::_exit(exit_codes::cannot_start);
     }
     ::prctl(PR_SET_PDEATHSIG, SIGKILL); // a change of user would have taken it back
     if (::getppid() != parent || (::chdir(asking.workdir.c_str()) != 0 && ::chdir("/") != 0)) {
-        ::_exit(126);
+        ::_exit(exit_codes::cannot_start);
     }
     ::_exit(exec_program(question.argv, asking.environment));
 }
@@ -76,7 +77,7 @@ void Questions::begin(Asked& asked, const wire::Question& question) {
     const pid_t own = ::getpid();
     const pid_t child = pipe ? ::fork() : -1;
     if (child < 0) {
-        asked.answer.code = 126;
+        asked.answer.code = exit_codes::cannot_start;
         asked.answer.output = system_error("cannot start a process", errno).message;
         return;
     }

@@ -1,5 +1,6 @@
 #include "node/job/supervisor.hpp"
 
+#include "core/exit_codes.hpp"
 #include "node/job/command_start.hpp"
 #include "node/job/detached/detached_part.hpp"
 #include "node/job/follower_list.hpp"
@@ -42,7 +43,7 @@ private:
     void on_signal();
     void reap();
     void command_ended(ExitStatus status);
-    void failed(std::int32_t rank, std::int32_t local_rank, ExitStatus status);
+    void failed(wire::JobFailure failure);
     void is_stopped_for(const std::string& reason);
     void stop(const std::string& reason, std::int64_t grace_ms);
     void halt(std::int64_t grace_ms);
@@ -94,8 +95,8 @@ int Supervisor::run() {
         signals_ = std::move(*taken);
     }
     loop_.watch(signals_.get(), POLLIN, [this](short) { on_signal(); });
-    ranks_.on_failed = [this](std::int32_t rank, std::int32_t local_rank, ExitStatus status) {
-        failed(rank, local_rank, status);
+    ranks_.on_failed = [this](const RankMessage& end) {
+        failed({.rank = end.rank, .local_rank = end.local_rank, .code = end.code, .signal = end.signal});
     };
     outputs_.on_output = [this](std::uint8_t stream, std::int32_t rank, std::string_view bytes) {
         silence_.heard(stream, rank, bytes);
@@ -146,8 +147,7 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
 }
 
 void Supervisor::take_first(const wire::JobCommand& order) {
-    if (!order.first_node.empty()) {
-        job_.summary.result.first_node = order.first_node;
+    if (order.first) {
         job_.summary.result.first = order.first;
     }
 }
@@ -181,18 +181,16 @@ void Supervisor::cannot_start(const ProgramError& error) {
     note(error.message);
     command_done_ = true;
     job_.summary.result.code = error.code;
-    failed(-1, -1, {.code = error.code});
+    failed({.code = error.code});
     swept({});
 }
 
-void Supervisor::failed(std::int32_t rank, std::int32_t local_rank, ExitStatus status) {
+void Supervisor::failed(wire::JobFailure failure) {
     if (stopping_) {
         return;
     }
-    wire::RankFailure failure{
-        .rank = rank, .local_rank = local_rank, .code = status.code, .signal = status.signal};
-    failure.oom = status.signal == SIGKILL && oom_kills() > oom_kills_before_;
-    failure.tail = job_.log.tail(rank);
+    failure.oom = failure.signal == SIGKILL && oom_kills() > oom_kills_before_;
+    failure.tail = job_.log.tail(failure.rank);
     auto& failures = job_.summary.result.failures;
     failures.push_back(failure);
     if (failures.size() == 1) {
@@ -228,7 +226,7 @@ void Supervisor::command_ended(ExitStatus status) {
     result.code = status.code;
     result.signal = status.signal;
     if (status.code != 0 && result.failures.empty()) {
-        failed(-1, -1, status);
+        failed({.code = status.code, .signal = status.signal});
     }
     if (!sweep_.under_way()) {
         // Only what it left behind itself: another node's command may still be at work here over ssh.
@@ -296,7 +294,7 @@ void Supervisor::begin(const wire::JobCommand& order) {
     const auto entered = job_.enter_attempt(order.attempt);
     (void)save_summary(job_.summary);
     if (!entered) {
-        return cannot_start({.code = 126, .message = entered.error().message});
+        return cannot_start({.code = exit_codes::cannot_start, .message = entered.error().message});
     }
     start_command();
 }

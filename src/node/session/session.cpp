@@ -1,5 +1,6 @@
 #include "node/session/session.hpp"
 
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
@@ -36,7 +37,8 @@ int complain(const std::string& message, int code) {
 int run_words(const std::string& command, Environment& environment) {
     const auto words = split_words(command);
     if (!words) {
-        return complain("this image has no shell, and the command needs one: " + printable(command), 127);
+        return complain("this image has no shell, and the command needs one: " + printable(command),
+                        exit_codes::not_found);
     }
     return words->empty() ? 0 : exec_program(*words, environment);
 }
@@ -49,7 +51,7 @@ int exec_command(const Account& account, const std::string& command, Environment
         return exec_path(command, {command}, clean);
     }
     if (account.shell == paths().own) {
-        return command.empty() ? complain("this image has no shell; name a command", 127)
+        return command.empty() ? complain("this image has no shell; name a command", exit_codes::not_found)
                                : run_words(command, environment);
     }
     return exec_path(account.shell, shell_argv(account.shell, command), environment);
@@ -132,7 +134,7 @@ int run_with_environment(const std::vector<std::string>& arguments) {
             std::string error;
             account = named_account(value, error);
             if (!error.empty()) {
-                return complain(error, 126);
+                return complain(error, exit_codes::cannot_start);
             }
         } else if (option == "--workdir") {
             workdir = value;
@@ -149,12 +151,12 @@ int run_with_environment(const std::vector<std::string>& arguments) {
     apply_account(environment, account);
     raise_memlock_limit();
     if (const auto became = become(account); !became) {
-        return complain(became.error().message, 126);
+        return complain(became.error().message, exit_codes::cannot_start);
     }
     if (workdir.empty()) {
         enter_workdir(account);
     } else if (const auto entered = enter_folder(workdir); !entered) {
-        return complain(entered.error().message, 126);
+        return complain(entered.error().message, exit_codes::cannot_start);
     }
     if (next < arguments.size()) {
         return exec_program({arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end()},
@@ -165,7 +167,8 @@ int run_with_environment(const std::vector<std::string>& arguments) {
 
 int run_as_shell(const std::vector<std::string>& arguments) {
     if (arguments.size() != 2 || arguments[0] != "-c") {
-        return complain("this image has no shell; dockdist-init stands in for `-c COMMAND` only", 127);
+        return complain("this image has no shell; dockdist-init stands in for `-c COMMAND` only",
+                        exit_codes::not_found);
     }
     auto environment = Environment::own();
     return run_words(arguments[1], environment);

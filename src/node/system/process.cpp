@@ -1,5 +1,6 @@
 #include "node/system/process.hpp"
 
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "wire/layout.hpp"
 
@@ -31,12 +32,13 @@ Program look_up(const std::string& name, const std::string& path) {
     if (there) {
         return {.path = {},
                 .name = {},
-                .error = {.code = 126, .message = printable(name) + ": found, but not executable"}};
+                .error = {.code = exit_codes::cannot_start,
+                          .message = printable(name) + ": found, but not executable"}};
     }
-    return {
-        .path = {},
-        .name = {},
-        .error = {.code = 127, .message = printable(name) + ": not found in PATH (" + printable(path) + ")"}};
+    return {.path = {},
+            .name = {},
+            .error = {.code = exit_codes::not_found,
+                      .message = printable(name) + ": not found in PATH (" + printable(path) + ")"}};
 }
 
 } // namespace
@@ -64,12 +66,13 @@ Program find_program(const std::string& name, const Environment& environment) {
         if (::access(name.c_str(), F_OK) != 0) {
             return {.path = {},
                     .name = {},
-                    .error = {.code = 127, .message = printable(name) + ": no such file in this container"}};
+                    .error = {.code = exit_codes::not_found,
+                              .message = printable(name) + ": no such file in this container"}};
         }
         return {
             .path = {},
             .name = {},
-            .error = {.code = 126,
+            .error = {.code = exit_codes::cannot_start,
                       .message = printable(name) + (is_folder(name) ? ": is a folder" : ": not executable")}};
     }
     const auto path = environment.get("PATH").value_or(default_path);
@@ -84,11 +87,12 @@ Program find_program(const std::string& name, const Environment& environment) {
 }
 
 ProgramError exec_failure(const std::string& name, const std::string& path, int number) {
-    ProgramError error{.code = 126, .message = printable(name) + ": " + std::strerror(number)};
+    ProgramError error{.code = exit_codes::cannot_start,
+                       .message = printable(name) + ": " + std::strerror(number)};
     if (number == ENOENT) {
         // execve says the same of a missing interpreter as of a missing file.
         const bool there = ::access(path.c_str(), F_OK) == 0;
-        error.code = 127;
+        error.code = exit_codes::not_found;
         error.message = printable(name) + (there ? ": the interpreter it names is not in this container"
                                                  : ": no such file in this container");
     } else if (number == ENOEXEC) {
@@ -186,7 +190,7 @@ Finished run_helper(const std::string& path, const std::vector<std::string>& arg
         ::dup2(pipe->write.get(), STDOUT_FILENO);
         ::dup2(pipe->write.get(), STDERR_FILENO);
         ::execve(path.c_str(), argument_pointers.data(), environment_pointers.data());
-        ::_exit(127);
+        ::_exit(exit_codes::not_found);
     }
     pipe->write.reset();
     const auto deadline = monotonic_ms() + limit_ms;
@@ -233,7 +237,7 @@ Environment clean_environment() {
 
 ExitStatus exit_status(int wait_status) {
     if (WIFSIGNALED(wait_status)) {
-        return {.code = 128 + WTERMSIG(wait_status), .signal = WTERMSIG(wait_status)};
+        return {.code = exit_codes::by_signal(WTERMSIG(wait_status)), .signal = WTERMSIG(wait_status)};
     }
     return {.code = WEXITSTATUS(wait_status)};
 }

@@ -1,6 +1,7 @@
 // Programs: where they are, and how one is started or becomes this process.
 #pragma once
 
+#include "core/exit_codes.hpp"
 #include "core/result.hpp"
 #include "node/system/accounts.hpp"
 #include "node/system/environment.hpp"
@@ -17,7 +18,7 @@ namespace dockdist::node {
 // What a shell would find: a path when `name` has a '/', else the first in PATH. `python` means `python3`
 // where there is no python. The error's code is 127 (not there) or 126 (not executable).
 struct ProgramError {
-    int code = 127;
+    int code = exit_codes::not_found;
     std::string message{};
 };
 struct Program {

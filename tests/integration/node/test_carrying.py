@@ -217,7 +217,7 @@ class TestADetachedJob(OnSeveralNodes):
             result, output = self.result(node, part)
             assert (result["code"], result["attempt"], "first" in result) == (0, 2, False)
             assert b"attempt 3 begins" in output
-        assert b"the command on node-1 ended with 7; attempt 3 of 3 begins" in self.result(nodes[0], 0)[1]
+        assert b"node-1: the command exited with 7: attempt 3 of 3 begins" in self.result(nodes[0], 0)[1]
 
     def test_a_stop_on_one_node_ends_it_on_all(self):
         for stopped in (0, 1):

@@ -43,4 +43,11 @@ TEST_CASE("sizes and durations print briefly") {
     CHECK(format_exact_duration(1500ms) == "1500 ms");
 }
 
+TEST_CASE("a default's text is read back as what it was made of") {
+    CHECK(flag_duration(30s) == "30s");
+    CHECK(flag_duration(1500ms) == "1500ms");
+    CHECK(parse_duration(flag_duration(90s)) == 90s);
+    CHECK(parse_duration(flag_duration(250ms)) == 250ms);
+}
+
 } // namespace units_test

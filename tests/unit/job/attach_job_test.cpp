@@ -23,7 +23,7 @@ TEST_CASE("a part that has ended goes when all have, and is told so") {
         });
     }
     const auto outcome = job.run();
-    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.exit_code() == 0);
     CHECK(told == std::vector<std::string>(2, R"({"type":"over"})"));
 }
 
@@ -63,11 +63,11 @@ TEST_CASE("a failed attempt is halted everywhere and begun anew") {
         });
     }
     const auto outcome = job.run();
-    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.exit_code() == 0);
     CHECK(outcome.attempts == 2);
     CHECK_FALSE(outcome.first_failure.has_value());
     CHECK(job.events.texts ==
-          std::vector<std::string>{"node-1: rank 3 ended with 7: attempt 2 of 2 begins in 0.001 s"});
+          std::vector<std::string>{"node-1: rank 3 exited with 7: attempt 2 of 2 begins in 0.001 s"});
 }
 
 TEST_CASE("a job is let go when every part has started and has agreed") {
@@ -129,7 +129,7 @@ TEST_CASE("who attaches to a job carries it") {
     let_one_fail(job, commands);
     const auto outcome =
         run_task(job.io, attach_job(job.engines, known(job, false), {}, job.sink, job.events));
-    CHECK(outcome.exit_code == 7);
+    CHECK(outcome.exit_code() == 7);
     CHECK(commands == std::vector<std::string>{"stop"});
     CHECK(job.sink.text["node-0"] == "one\n");
 }
@@ -141,7 +141,7 @@ TEST_CASE("who attaches to a detached job only looks on, and holds its streams b
     auto seen = known(job, true);
     seen.parts[0].summary.lease_ms = 30;
     const auto outcome = run_task(job.io, attach_job(job.engines, seen, {}, job.sink, job.events));
-    CHECK(outcome.exit_code == 7);
+    CHECK(outcome.exit_code() == 7);
     CHECK(commands == std::vector<std::string>{"ping"});
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("a job that somebody else started: its output and its end, as the clus
     cluster.fakes[1]->on_exec("job follow", output("b\n", 0) + exited(failed));
     const auto outcome = cluster.follow();
     CHECK(cluster.sink.text == std::map<std::string, std::string>{{"node-0", "a\n"}, {"node-1", "b\n"}});
-    CHECK(outcome.exit_code == 7);
+    CHECK(outcome.exit_code() == 7);
     CHECK(outcome.first_failure->node == "node-1");
 }
 

@@ -10,10 +10,6 @@ using namespace dockdist;
 
 namespace {
 
-NodeOutcome node(const char* name, wire::JobResult result) {
-    return {.node = NodeName(name), .result = std::move(result)};
-}
-
 wire::JobResult failed(int rank, int code, int signal = 0) {
     wire::JobResult result{.code = code, .signal = signal};
     result.failures.push_back({.rank = rank, .code = code, .signal = signal});
@@ -42,61 +38,13 @@ KnownJob job(const char* name, std::vector<wire::JobResult> results, bool runnin
 
 } // namespace
 
-TEST_CASE("what a node did because it was told to end is no failure") {
-    const auto first = first_failure({node("node-0", told("stop")), node("node-1", failed(3, 7))});
-    REQUIRE(first.has_value());
-    CHECK(first->node == "node-1");
-    CHECK(first->failure.code == 7);
-    CHECK_FALSE(first_failure({node("node-0", told("stop")), node("node-1", {})}).has_value());
-}
-
-TEST_CASE("a rank's failure explains its launcher's, on whichever node it was") {
-    const auto first = first_failure({node("node-0", failed(-1, 1)), node("node-1", failed(3, 7))});
-    CHECK(first->failure.rank == 3);
-    const auto killed = first_failure({node("node-0", failed(-1, 1)), node("node-1", failed(3, 143, 15))});
-    CHECK(killed->failure.rank == -1); // the launcher's end killed it
-}
-
-TEST_CASE("the first failure that the cluster holds counts before what can be guessed") {
-    auto result = failed(0, 1);
-    result.first_node = "node-1";
-    result.first = {.rank = 3, .code = 7};
-    const auto first = first_failure({node("node-0", failed(5, 9)), node("node-1", result)});
-    CHECK(first->node == "node-1");
-    CHECK(first->failure.code == 7);
-}
-
-TEST_CASE("how a job ended, and its exit code") {
-    struct Case {
-        std::vector<NodeOutcome> nodes;
-        int code;
-        const char* reason;
-    };
-    const std::vector<Case> cases{
-        {{node("a", {}), node("b", {})}, 0, ""},
-        {{node("a", failed(1, 7)), node("b", told("stop"))}, 7, ""},
-        {{node("a", told("stop")), node("b", told("stop"))}, 143, "stop"},
-        {{node("a", told("stop", 0)), node("b", told("stop", 0))}, 0, "stop"},
-        {{node("a", {}), node("b", told("stop", 0))}, 0, ""}, // b only supported a's launcher
-        {{node("a", told("lease")), node("b", told("stop"))}, 143, "lease"},
-        {{node("a", told("timeout")), node("b", told("stop"))}, 124, "timeout"},
-        {{node("a", failed(-1, 137, 9)), node("b", {})}, 137, ""},
-    };
-    for (const auto& it : cases) {
-        CAPTURE(it.code);
-        const auto outcome = outcome_of(it.nodes, {});
-        CHECK(outcome.exit_code == it.code);
-        CHECK(outcome.stop_reason == it.reason);
-    }
-}
-
 TEST_CASE("a job that runs on any node runs") {
     auto known = job("a", {failed(1, 7), {}});
     known.parts[1].summary.running = true;
     const auto report = report_of(known);
     CHECK(report.state == JobState::running);
     CHECK_FALSE(report.exit_code.has_value());
-    CHECK(report.first_failure->failure.code == 7);
+    CHECK(report.first_failure->code == 7);
 }
 
 TEST_CASE("a job whose supervisor was killed is lost") {

@@ -13,7 +13,7 @@ TEST_CASE("a job that ends well everywhere ends with 0, and all output has come"
         engine->on_exec("job start", prepared() + started() + output("hello\n", 0) + exited(0));
     }
     const auto outcome = job.run();
-    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.exit_code() == 0);
     CHECK(outcome.errors.empty());
     CHECK(job.sink.text == std::map<std::string, std::string>{{"node-0", "hello\n"}, {"node-1", "hello\n"}});
 }
@@ -25,12 +25,12 @@ TEST_CASE("the first failure stops the other nodes, and its code is the job's") 
     job.fakes[1]->on_exec("job start", prepared() + started() + exited(7));
     job.fakes[2]->on_exec("job start", until_stopped(commands));
     const auto outcome = job.run();
-    CHECK(outcome.exit_code == 7);
+    CHECK(outcome.exit_code() == 7);
     REQUIRE(outcome.first_failure.has_value());
     CHECK(outcome.first_failure->node == "node-1");
     CHECK(commands.size() == 2);
     CHECK(job.events.texts ==
-          std::vector<std::string>{"node-1: ended with 7: the job is stopped everywhere"});
+          std::vector<std::string>{"node-1: the command exited with 7: the job is stopped everywhere"});
 }
 
 TEST_CASE("a rank's failure counts with the rank's own code, whatever the launcher makes of it") {
@@ -46,8 +46,8 @@ TEST_CASE("a rank's failure counts with the rank's own code, whatever the launch
         co_return 0;
     });
     const auto outcome = job.run();
-    CHECK(outcome.exit_code == 7);
-    CHECK(outcome.first_failure->failure.rank == 3);
+    CHECK(outcome.exit_code() == 7);
+    CHECK(outcome.first_failure->rank == 3);
     CHECK(commands.size() == 1);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("a broken stream is taken up where it broke: nothing twice, nothing lo
         co_return 0;
     });
     const auto outcome = job.run();
-    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.exit_code() == 0);
     CHECK(asked == wire::frame_header_size + 4);
     CHECK(job.sink.text["node-0"] == "one\ntwo\n");
 }
@@ -137,6 +137,7 @@ TEST_CASE("a node whose container is gone ends the job on the others") {
     CHECK(outcome.errors[0].where == "node-1");
     CHECK(outcome.errors[0].message == "the node's container is gone or does not run");
     CHECK(outcome.stop_reason.empty()); // nobody else has stopped it
+    CHECK(outcome.exit_code() == 125);
     CHECK(commands.size() == 1);
 }
 
@@ -194,7 +195,7 @@ TEST_CASE("what only hosts ranks for others is stopped when these have ended, an
     job.fakes[0]->on_exec("job start", prepared() + started() + exited(0));
     job.fakes[1]->on_exec("job start", until_stopped(commands));
     const auto outcome = job.run();
-    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.exit_code() == 0);
     CHECK_FALSE(outcome.first_failure.has_value());
     CHECK(commands.size() == 1);
 }
@@ -211,9 +212,12 @@ TEST_CASE("a launcher that ends with 0 and has started too few ranks has failed"
                          control({.type = wire::JobEvent::Type::exited, .result = {.code = 0, .ranks = 2}}));
     job.fakes[1]->on_exec("job start", until_stopped(commands));
     const auto outcome = job.run();
-    CHECK_FALSE(outcome.first_failure.has_value());
-    REQUIRE(outcome.errors.size() == 1);
-    CHECK(outcome.errors[0].message == "the launcher ended with 0, and has started 2 of 4 ranks");
+    CHECK(outcome.errors.empty());
+    REQUIRE(outcome.first_failure.has_value());
+    CHECK(outcome.first_failure->node == "node-0");
+    CHECK(outcome.first_failure->finding ==
+          "the launcher ended with 0, and has started 2 of 4 ranks: its own lines say why");
+    CHECK(outcome.exit_code() == 125);
 }
 
 TEST_CASE("a rank on another node explains why the launcher ended, also when it is heard of later") {
@@ -230,7 +234,7 @@ TEST_CASE("a rank on another node explains why the launcher ended, also when it 
         co_return 0;
     });
     const auto outcome = job.run();
-    CHECK(outcome.exit_code == 7);
+    CHECK(outcome.exit_code() == 7);
     REQUIRE(outcome.first_failure.has_value());
     CHECK(outcome.first_failure->node == "node-1");
 }
@@ -250,7 +254,7 @@ TEST_CASE("a job whose time is over was ended by its nodes: that is no failure, 
     }
     job.options.timeout = std::chrono::seconds(7);
     const auto outcome = job.run();
-    CHECK(outcome.exit_code == 124);
+    CHECK(outcome.exit_code() == 124);
     CHECK(outcome.stop_reason == "timeout");
     CHECK_FALSE(outcome.first_failure.has_value());
     CHECK(outcome.errors.empty());

@@ -1,4 +1,5 @@
 #include "job_state/job_state_machine.hpp"
+#include "unit/job_state/told.hpp"
 
 #include <doctest/doctest.h>
 
@@ -70,8 +71,8 @@ TEST_CASE("the first failure stops every part, and every part learns of it") {
     job.rank_failed(2, 0, {.rank = 5, .code = 7});
     const auto orders = job.decide(0);
     CHECK(text(orders) == "0:stop/500 1:stop/500 2:stop/500");
-    CHECK(orders[0].command.first_node == "node-2");
-    CHECK(orders[0].command.first.rank == 5);
+    CHECK(orders[0].command.first->node == "node-2");
+    CHECK(orders[0].command.first->rank == 5);
     job.exited(0, stopped());
     job.exited(1, stopped());
     job.rank_failed(1, 0, {.rank = 2, .code = 1});
@@ -85,9 +86,9 @@ TEST_CASE("a rank explains its launcher's failure, also when it is heard of late
     job.ended(0, 0, {.code = 1});
     CHECK(text(job.decide(0)) == "0:stop/500 1:stop/500");
     job.rank_failed(1, 0, {.rank = 3, .code = 7});
-    CHECK(job.first_failure()->failure.rank == 3);
+    CHECK(job.first_failure()->rank == 3);
     job.rank_failed(1, 0, {.rank = 2, .code = 9});
-    CHECK(job.first_failure()->failure.rank == 3);
+    CHECK(job.first_failure()->rank == 3);
 }
 
 TEST_CASE("a rank's failure that arrives behind the last end still counts") {
@@ -96,19 +97,15 @@ TEST_CASE("a rank's failure that arrives behind the last end still counts") {
     job.ended(1, 0, {});
     job.decide(0);
     job.rank_failed(1, 0, {.rank = 1, .code = 7});
-    CHECK(job.first_failure()->failure.code == 7);
+    CHECK(job.first_failure()->code == 7);
 }
 
 TEST_CASE("with restarts left a failed attempt is halted, and begun anew after a pause that doubles") {
     JobStateMachine job(settings(2, 2));
     job.rank_failed(0, 0, {.rank = 0, .code = 7});
     CHECK(text(job.decide(100)) == "0:halt#0 1:halt#0");
-    const auto restart = job.take_restart();
-    REQUIRE(restart.has_value());
-    CHECK(restart->attempt == 1);
-    CHECK(restart->because.node == "node-0");
-    CHECK(restart->in_ms == 1000);
-    CHECK_FALSE(job.take_restart().has_value());
+    CHECK(told(job) == "node-0: rank 0 exited with 7: attempt 2 of 3 begins in 1 s");
+    CHECK(told(job).empty());
     job.ended(0, 0, stopped());
     CHECK(text(job.decide(200)).empty());
     CHECK_FALSE(job.wake_at_ms().has_value());
@@ -123,14 +120,15 @@ TEST_CASE("with restarts left a failed attempt is halted, and begun anew after a
     CHECK(text(job.decide(1300)).empty());
     job.rank_failed(1, 1, {.rank = 1, .code = 8});
     CHECK(text(job.decide(1400)) == "0:halt#1 1:halt#1");
-    CHECK(job.take_restart()->in_ms == 2000);
+    CHECK(told(job) == "node-1: rank 1 exited with 8: attempt 3 of 3 begins in 2 s");
     job.ended(0, 1, stopped(1));
     job.ended(1, 1, stopped(1));
     job.decide(1500);
     CHECK(text(job.decide(3500)) == "0:begin#2 1:begin#2");
     job.rank_failed(1, 2, {.rank = 1, .code = 9});
     CHECK(text(job.decide(3600)) == "0:stop/500 1:stop/500"); // none left
-    CHECK(job.first_failure()->failure.code == 9);
+    CHECK(told(job) == "node-1: rank 1 exited with 9: the job is stopped everywhere");
+    CHECK(job.first_failure()->code == 9);
 }
 
 TEST_CASE("a part that had ended before the failure sweeps up before the next attempt") {
@@ -161,10 +159,10 @@ TEST_CASE("an interrupt stops with grace, a second one without, and no attempt f
 
 TEST_CASE("a lost part ends the job, restarts or not") {
     JobStateMachine job(settings(2, 3));
-    CHECK(job.lost(1, wire::RankFailure{.code = 125, .tail = "silence"}));
+    CHECK(job.lost(1, "silence", wire::JobFailure{.code = 125, .finding = "silence"}));
     const auto orders = job.decide(0);
     CHECK(text(orders) == "0:stop/500");
-    CHECK(orders[0].command.first_node == "node-1");
+    CHECK(orders[0].command.first->node == "node-1");
     job.exited(0, stopped());
     CHECK(job.all_gone());
 }
@@ -174,7 +172,7 @@ TEST_CASE("a part that was lost after it had ended owed only its farewell") {
     job.ended(0, 0, {});
     job.ended(1, 0, {});
     job.decide(0);
-    CHECK_FALSE(job.lost(1));
+    CHECK_FALSE(job.lost(1, "gone"));
     CHECK(text(job.decide(0)).empty());
 }
 
@@ -203,10 +201,9 @@ TEST_CASE("ranks that a launcher has not begun are missed at the end") {
     JobStateMachine job(ranks);
     job.ended(0, 0, {.ranks = 2});
     job.decide(0);
-    CHECK(job.missing_ranks_but(0) == 0); // node-1 has not told
+    CHECK(job.missing_ranks() == 0); // node-1 has not told
     job.exited(1, {.ranks = 1, .stopped = true});
-    CHECK(job.missing_ranks_but(0) == 1);
-    CHECK(job.missing_ranks() == 0);
+    CHECK(job.missing_ranks() == 1); // as its coordinator sees it, which lives on node-0
     job.exited(0, {.ranks = 2});
     CHECK(job.missing_ranks() == 1);
     CHECK(job.wanted_ranks() == 4);

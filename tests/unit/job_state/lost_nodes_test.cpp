@@ -1,4 +1,5 @@
 #include "job_state/job_state_machine.hpp"
+#include "unit/job_state/told.hpp"
 
 #include <doctest/doctest.h>
 
@@ -60,15 +61,6 @@ std::string text(const std::vector<JobStateMachine::Order>& orders) {
     return all;
 }
 
-std::string words(JobStateMachine& job) {
-    std::string all;
-    for (const auto& loss : job.take_losses()) {
-        all += (all.empty() ? "" : "; ") + job.settings().parts[loss.part].node + ": " +
-               words_of(loss, job.settings());
-    }
-    return all;
-}
-
 wire::JobResult halted(int attempt = 0) {
     return {.code = 143, .signal = 15, .stopped = true, .reason = "stop", .attempt = attempt};
 }
@@ -77,10 +69,10 @@ wire::JobResult halted(int attempt = 0) {
 
 TEST_CASE("a lost node is left out, and ranks are numbered anew") {
     JobStateMachine job(settings(3, 0, 2, 3), relaunch_all);
-    CHECK_FALSE(job.lost(1));
-    CHECK(words(job) == "node-1: attempt 2 of 4 begins without it on 2 nodes in 1 s");
+    CHECK_FALSE(job.lost(1, "gone"));
+    CHECK(told(job) == "node-1: lost: gone: attempt 2 of 4 begins without it on 2 nodes in 1 s");
     CHECK(text(job.decide(0)) == "0:halt#0 2:halt#0");
-    CHECK_FALSE(job.take_restart().has_value()); // nothing has failed
+    CHECK(told(job).empty()); // nothing has failed
     job.ended(0, 0, halted());
     job.ended(2, 0, halted());
     CHECK(text(job.decide(100)).empty());
@@ -106,8 +98,8 @@ TEST_CASE("the first spare takes the lost node's place, and the others keep thei
     JobStateMachine job(settings(3, 2, 3, 2), relaunch_all);
     CHECK(job.is_spare(3));
     CHECK(job.is_spare(4));
-    CHECK_FALSE(job.lost(0));
-    CHECK(words(job) == "node-0: attempt 2 of 3 begins with node-3 in its place in 1 s");
+    CHECK_FALSE(job.lost(0, "gone"));
+    CHECK(told(job) == "node-0: lost: gone: attempt 2 of 3 begins with node-3 in its place in 1 s");
     CHECK_FALSE(job.is_spare(3));
     CHECK(text(job.decide(0)) == "1:halt#0 2:halt#0 3:halt#0 4:halt#0");
     for (const std::size_t part : {1U, 2U, 3U, 4U}) {
@@ -119,43 +111,47 @@ TEST_CASE("the first spare takes the lost node's place, and the others keep thei
 
 TEST_CASE("a lost spare takes nothing with it") {
     JobStateMachine job(settings(2, 2, 2, 2), relaunch_all);
-    CHECK_FALSE(job.lost(2));
-    CHECK(words(job) == "node-2: it was spare, the job goes on; spare nodes left: 1");
+    CHECK_FALSE(job.lost(2, "gone"));
+    CHECK(told(job) == "node-2: lost: gone: it was spare, the job goes on; spare nodes left: 1");
     CHECK(text(job.decide(0)).empty());
-    CHECK_FALSE(job.lost(1));
-    CHECK(words(job) == "node-1: attempt 2 of 3 begins with node-3 in its place in 1 s");
+    CHECK_FALSE(job.lost(1, "gone"));
+    CHECK(told(job) == "node-1: lost: gone: attempt 2 of 3 begins with node-3 in its place in 1 s");
 }
 
 TEST_CASE("with too few nodes left the job is stopped") {
     JobStateMachine job(settings(2, 0, 2, 3), relaunch_all);
-    CHECK(job.lost(1, wire::RankFailure{.code = 125, .tail = "silence"}));
-    CHECK(words(job) == "node-1: the job is stopped everywhere: 1 node is left, and it needs 2");
+    CHECK(job.lost(1, "silence", wire::JobFailure{.code = 125, .finding = "silence"}));
+    CHECK(told(job) ==
+          "node-1: lost: silence: the job is stopped everywhere: 1 node is left, and it needs 2");
     CHECK(text(job.decide(0)) == "0:stop");
+    CHECK(told(job).empty()); // once is enough
     CHECK(job.first_failure()->node == "node-1");
     CHECK_FALSE(job.settings().parts[1].lost);
 }
 
 TEST_CASE("with no restart left the job is stopped") {
     JobStateMachine job(settings(3, 0, 1, 0), relaunch_all);
-    CHECK(job.lost(1));
-    CHECK(words(job) == "node-1: the job is stopped everywhere: no restart is left (--max-restarts 0)");
+    CHECK(job.lost(1, "gone"));
+    CHECK(told(job) ==
+          "node-1: lost: gone: the job is stopped everywhere: no restart is left (--max-restarts 0)");
     CHECK(text(job.decide(0)) == "0:stop 2:stop");
+    CHECK(told(job).empty());
 }
 
 TEST_CASE("a node that is lost while the others are being halted costs no further restart") {
     JobStateMachine job(settings(3, 0, 1, 1), relaunch_all);
     job.rank_failed(0, 0, {.rank = 0, .code = 1}); // because its peer is gone
     CHECK(text(job.decide(0)) == "0:halt#0 1:halt#0 2:halt#0");
-    CHECK(job.take_restart()->attempt == 1);
+    CHECK(told(job) == "node-0: rank 0 exited with 1: attempt 2 of 2 begins in 1 s");
     job.ended(0, 0, halted());
     job.ended(2, 0, halted());
     CHECK(text(job.decide(0)).empty());
     CHECK_FALSE(job.wake_at_ms().has_value()); // node-1 has not said that nothing is left there
-    CHECK_FALSE(job.lost(1));
+    CHECK_FALSE(job.lost(1, "gone"));
     job.decide(0);
-    CHECK_FALSE(job.lost(0)); // in the pause
-    CHECK(words(job) == "node-1: attempt 2 of 2 begins without it on 2 nodes in 1 s; "
-                        "node-0: attempt 2 of 2 begins without it on 1 node in 1 s");
+    CHECK_FALSE(job.lost(0, "gone")); // in the pause
+    CHECK(told(job) == "node-1: lost: gone: attempt 2 of 2 begins without it on 2 nodes in 1 s; "
+                       "node-0: lost: gone: attempt 2 of 2 begins without it on 1 node in 1 s");
     CHECK(text(job.decide(1000)) == "2:begin#1 rank 0");
 }
 
@@ -163,21 +159,25 @@ TEST_CASE("a rank's failure leaves no node out") {
     JobStateMachine job(settings(2, 1, 1, 1), relaunch_all);
     job.rank_failed(1, 0, {.rank = 1, .code = 7});
     CHECK(text(job.decide(0)) == "0:halt#0 1:halt#0 2:halt#0");
+    CHECK(told(job) == "node-1: rank 1 exited with 7: attempt 2 of 2 begins in 1 s");
     for (const std::size_t part : {0U, 1U, 2U}) {
         job.ended(part, 0, halted());
     }
     job.decide(0);
     const auto orders = job.decide(1000);
     CHECK(text(orders) == "0:begin#1 1:begin#1 2:begin#1"); // what they have
-    CHECK(words(job).empty());
+    CHECK(told(job).empty());
 }
 
 TEST_CASE(
     "a part that ended by its lease, or with its container, is lost; one that was stopped ends the job") {
-    for (const auto* reason : {"lease", "shutdown", "lost"}) {
+    for (const auto& [reason, why] : std::vector<std::pair<const char*, std::string>>{
+             {"lease", "it has heard of no coordinator for its lease"},
+             {"shutdown", "its container was stopped"},
+             {"lost", "its supervisor was killed"}}) {
         JobStateMachine job(settings(2, 0, 1, 1), relaunch_all);
         job.exited(1, {.code = 143, .stopped = true, .reason = reason});
-        CHECK(words(job) == "node-1: attempt 2 of 2 begins without it on 1 node in 1 s");
+        CHECK(told(job) == "node-1: lost: " + why + ": attempt 2 of 2 begins without it on 1 node in 1 s");
         CHECK(text(job.decide(0)) == "0:halt#0");
     }
     JobStateMachine job(settings(2, 0, 1, 1), relaunch_all);
@@ -188,17 +188,17 @@ TEST_CASE(
 TEST_CASE("nothing is begun anew over a loss once the job is interrupted or over") {
     JobStateMachine interrupted(settings(2, 1, 1, 1), relaunch_all);
     interrupted.interrupted();
-    CHECK(interrupted.lost(1));
-    CHECK(words(interrupted).empty());
+    CHECK(interrupted.lost(1, "gone"));
+    CHECK(told(interrupted).empty());
     CHECK(text(interrupted.decide(0)) == "0:stop 2:stop");
 
     JobStateMachine over(settings(2, 1, 1, 1), relaunch_all);
     over.ended(0, 0, {.ranks = 1});
     over.ended(1, 0, {.ranks = 1});
     CHECK(text(over.decide(0)) == "0:over 1:over 2:over");
-    CHECK_FALSE(over.lost(1));
-    CHECK_FALSE(over.lost(2));
-    CHECK(words(over).empty());
+    CHECK_FALSE(over.lost(1, "gone"));
+    CHECK_FALSE(over.lost(2, "gone"));
+    CHECK(told(over).empty());
     CHECK(text(over.decide(0)).empty());
 }
 
@@ -206,12 +206,13 @@ TEST_CASE("a launch that cannot be made over the nodes that are left ends the jo
     JobStateMachine job(settings(2, 0, 1, 1), [](const wire::JobPolicy&) {
         return Result<std::vector<wire::JobStart>>(Error{.message = "no port"});
     });
-    job.lost(1);
+    job.lost(1, "gone");
     job.decide(0);
     job.ended(0, 0, halted());
     job.decide(0);
     CHECK(text(job.decide(1000)) == "0:stop");
-    CHECK(job.first_failure()->failure.tail == "no port");
+    CHECK(job.first_failure()->finding == "no port");
+    CHECK(job.first_failure()->code == 125);
 }
 
 TEST_CASE("who carries the job after others knows whom it has lost") {
@@ -224,8 +225,8 @@ TEST_CASE("who carries the job after others knows whom it has lost") {
     job.started(1, 1);
     job.started(2, 1);
     CHECK(job.all_started());
-    CHECK_FALSE(job.lost(2));
-    CHECK(words(job) == "node-2: attempt 3 of 4 begins without it on 1 node in 2 s");
+    CHECK_FALSE(job.lost(2, "gone"));
+    CHECK(told(job) == "node-2: lost: gone: attempt 3 of 4 begins without it on 1 node in 2 s");
     CHECK(text(job.decide(0)) == "1:halt#1");
 }
 

@@ -1,4 +1,5 @@
-#include "job_state/job_state_machine.hpp"
+#include "job_state/job_text.hpp"
+#include "unit/job_state/told.hpp"
 
 #include <doctest/doctest.h>
 
@@ -29,13 +30,13 @@ TEST_CASE("a job has stalled when all its parts are silent, and is asked once wh
     JobStateMachine job(settings(false));
     job.silent(1, 0);
     CHECK(job.decide(0).empty());
-    CHECK_FALSE(job.take_stall().has_value());
+    CHECK(told(job).empty());
     job.silent(0, 0);
     const auto orders = job.decide(10);
     CHECK(all_are(orders, Type::report));
     CHECK(orders[0].command.attempt == 0);
-    CHECK(job.take_stall() == "node-1");
-    CHECK_FALSE(job.take_stall().has_value());
+    CHECK(told(job) == stall_text(settings(false), "node-1"));
+    CHECK(told(job).empty());
     CHECK(job.decide(20).empty());
     job.reported(0, 0);
     job.reported(1, 0);
@@ -57,8 +58,9 @@ TEST_CASE("a part that speaks makes it a job that goes on, and the next silence 
     job.silent(1, 0);
     CHECK(job.decide(200000).empty());
     CHECK(job.wake_at_ms() == 700000); // since node-1 spoke
+    told(job);
     CHECK(all_are(job.decide(700000), Type::report));
-    CHECK(job.take_stall() == "node-0");
+    CHECK(told(job) == stall_text(settings(true), "node-0"));
 }
 
 TEST_CASE("a stalled job fails when it has told what it does, or takes too long to tell") {
@@ -75,9 +77,11 @@ TEST_CASE("a stalled job fails when it has told what it does, or takes too long 
         }
         const auto orders = job.decide(reports ? 1 : 60000);
         CHECK(all_are(orders, Type::stop));
-        CHECK(orders[1].command.first_node == "node-0");
-        CHECK(orders[1].command.first.code == 124);
-        CHECK(orders[1].command.first.finding == "no rank wrote anything for 10 min");
+        CHECK(orders[1].command.first->node == "node-0");
+        CHECK(orders[1].command.first->code == 124);
+        CHECK(orders[1].command.first->finding == "no rank wrote anything for 10 min");
+        CHECK(told(job) == stall_text(settings(true), "node-0") +
+                               "; no rank wrote anything for 10 min: the job is stopped everywhere");
         CHECK_FALSE(job.wake_at_ms().has_value());
     };
     fails_after(true);

@@ -144,7 +144,7 @@ TEST_CASE("events survive the way") {
     CHECK(parse_job_event(job_event(event))->failure.finding == "no rank wrote anything");
 
     event = {.type = JobEvent::Type::ended, .attempt = 2};
-    event.result = {.code = 7, .attempt = 2, .first_node = "node-1", .first = {.rank = 3, .code = 7}};
+    event.result = {.code = 7, .attempt = 2, .first = JobFailure{.node = "node-1", .rank = 3, .code = 7}};
     const auto ended = parse_job_event(job_event(event));
     CHECK(ended->attempt == 2);
     CHECK(json(ended->result) == json(event.result));
@@ -174,17 +174,18 @@ TEST_CASE("the client's lines survive the way") {
     const auto stop = parse_job_command(job_command_line({.type = JobCommand::Type::stop, .grace_ms = 1500}));
     CHECK(stop->type == JobCommand::Type::stop);
     CHECK(stop->grace_ms == 1500);
-    CHECK(stop->first_node.empty());
+    CHECK_FALSE(stop->first.has_value());
     for (const auto type : {JobCommand::Type::halt, JobCommand::Type::begin, JobCommand::Type::report}) {
         CHECK(parse_job_command(job_command_line({.type = type, .attempt = 2}))->attempt == 2);
     }
-    const auto over = parse_job_command(job_command_line({.type = JobCommand::Type::over,
-                                                          .first_node = "node-1",
-                                                          .first = {.rank = 3, .code = 7, .tail = "\xff"}}));
+    const auto over = parse_job_command(
+        job_command_line({.type = JobCommand::Type::over,
+                          .first = JobFailure{.node = "node-1", .rank = 3, .code = 7, .tail = "\xff"}}));
     CHECK(over->type == JobCommand::Type::over);
-    CHECK(over->first_node == "node-1");
-    CHECK(over->first.rank == 3);
-    CHECK(over->first.tail == "\xff");
+    REQUIRE(over->first.has_value());
+    CHECK(over->first->node == "node-1");
+    CHECK(over->first->rank == 3);
+    CHECK(over->first->tail == "\xff");
 }
 
 TEST_CASE(
@@ -225,10 +226,12 @@ TEST_CASE("a summary survives the way") {
 TEST_CASE("a job's first failure travels in its result, where there is one") {
     JobResult result{.code = 143};
     CHECK_FALSE(json(result).contains("first"));
-    result.first_node = "node-1";
-    result.first = {.rank = 3, .code = 7, .tail = "\xfe"};
+    result.first = {.node = "node-1", .rank = 3, .code = 7, .tail = "\xfe"};
     CHECK(json(result)["first"]["node"] == "node-1");
     CHECK(json(result)["first"]["failure"]["rank"] == 3);
+    CHECK_FALSE(json(result)["first"]["failure"].contains("node")); // said once
+    CHECK(json(*result.first)["node"] == "node-1");
+    CHECK_FALSE(json(JobFailure{.rank = 3}).contains("node"));
     const auto parsed = parse_job_result(json(result).dump());
     REQUIRE(parsed.has_value());
     CHECK(json(*parsed) == json(result));

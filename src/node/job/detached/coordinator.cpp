@@ -1,6 +1,7 @@
 #include "node/job/detached/coordinator.hpp"
 
-#include "core/text.hpp"
+#include "core/exit_codes.hpp"
+#include "job_state/job_end.hpp"
 #include "launch/relaunch.hpp"
 #include "wire/json_reader.hpp"
 
@@ -13,16 +14,6 @@ namespace {
 
 constexpr std::int64_t longest_tick_ms = 1000;
 constexpr std::size_t longest_member_line = 1U << 20U; // a rank's last lines travel in it
-constexpr int own_failure = 125;
-
-std::string describe(const JobFailure& failure) {
-    const auto& what = failure.failure;
-    if (!what.finding.empty()) {
-        return what.finding;
-    }
-    return (what.rank < 0 ? "the command" : "rank " + std::to_string(what.rank)) + " on " + failure.node +
-           " ended with " + std::to_string(what.code);
-}
 
 } // namespace
 
@@ -158,7 +149,6 @@ void Coordinator::take(std::size_t part, const wire::JobEvent& event) {
         return state_.hear(part, event);
     }
     members_[part].gone = true;
-    why_lost_[part] = event.result.reason == "lease" ? "its lease is over" : "its container was stopped";
     state_.exited(part, event.result);
 }
 
@@ -185,15 +175,7 @@ void Coordinator::decide() {
     deciding_ = true;
     for (auto orders = state_.decide(loop_.now_ms()); !orders.empty();
          orders = state_.decide(loop_.now_ms())) {
-        if (const auto restart = state_.take_restart()) {
-            on_note("dockdist: " + describe(restart->because) + "; attempt " +
-                    std::to_string(restart->attempt + 1) + " of " +
-                    std::to_string(state_.settings().max_restarts + 1) + " begins in " +
-                    std::to_string(restart->in_ms) + " ms");
-        }
-        if (const auto first = state_.take_stall()) {
-            on_note("dockdist: " + stall_text(state_.settings(), *first));
-        }
+        tell_notices();
         for (const auto& order : orders) {
             if (order.part == own_) {
                 order_own(order.command);
@@ -204,7 +186,7 @@ void Coordinator::decide() {
         }
     }
     deciding_ = false;
-    tell_losses();
+    tell_notices();
     settle_outcome();
 }
 
@@ -227,20 +209,8 @@ void Coordinator::settle_outcome() {
         return;
     }
     own_is_told_ = true;
-    auto first = state_.first_failure();
-    if (const auto missing = state_.missing_ranks_but(own_); missing > 0) {
-        const auto wanted = state_.wanted_ranks();
-        first = JobFailure{state_.settings().parts[own_].node,
-                           {.code = own_failure,
-                            .finding = "the launcher ended with 0, and has started " +
-                                       std::to_string(wanted - missing) + " of " + std::to_string(wanted) +
-                                       " ranks"}};
-    }
     auto command = *last_own_order_;
-    if (first) {
-        command.first_node = first->node;
-        command.first = first->failure;
-    }
+    command.first = final_failure(state_);
     on_order(command);
 }
 
@@ -265,18 +235,13 @@ void Coordinator::find_lost() {
         const auto& node = state_.settings().parts[part].node;
         const auto silence =
             "nothing was heard of " + node + " for " + std::to_string(lease_ms_ / 1000) + " s";
-        why_lost_[part] = silence;
-        if (state_.lost(part, wire::RankFailure{.code = own_failure, .finding = silence}) &&
-            state_.settings().relaunch.empty()) {
-            on_note("dockdist: " + silence + ": the job is stopped");
-        }
+        state_.lost(part, silence, wire::JobFailure{.code = exit_codes::own_failure, .finding = silence});
     }
 }
 
-void Coordinator::tell_losses() {
-    for (const auto& loss : state_.take_losses()) {
-        on_note("dockdist: " + state_.settings().parts[loss.part].node + ": lost: " + why_lost_[loss.part] +
-                ": " + words_of(loss, state_.settings()));
+void Coordinator::tell_notices() {
+    for (const auto& notice : state_.take_notices()) {
+        on_note("dockdist: " + (notice.node.empty() ? "" : notice.node + ": ") + notice.text);
     }
 }
 

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,7 +58,7 @@ private:
     void order_own(const wire::JobCommand& command);
     void tick();
     void find_lost();
-    void tell_losses();
+    void tell_notices();
     void settle_outcome();
 
     Loop& loop_;
@@ -68,7 +67,6 @@ private:
     Fd listener_;
     std::int64_t lease_ms_;
     std::vector<Member> members_; // as the policy's parts; [own_] is unused
-    std::map<std::size_t, std::string> why_lost_{};
     std::vector<std::unique_ptr<Link>> links_{};
     std::optional<wire::JobCommand> last_own_order_{};
     Loop::Timer timer_ = 0;

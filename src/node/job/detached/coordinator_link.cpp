@@ -1,5 +1,6 @@
 #include "node/job/detached/coordinator_link.hpp"
 
+#include "core/exit_codes.hpp"
 #include "node/job/job_store.hpp"
 #include "node/session/job_part.hpp"
 #include "node/system/environment.hpp"
@@ -36,7 +37,7 @@ constexpr std::size_t kept_ssh_words = 1024;
     ::dup2(errors, STDERR_FILENO);
     if (const auto became = become(account); !became) {
         (void)write_all(STDERR_FILENO, became.error().message);
-        ::_exit(126);
+        ::_exit(exit_codes::cannot_start);
     }
     auto environment = clean_environment();
     environment.set("HOME", account.home);

@@ -1,5 +1,7 @@
 #include "node/job/rank/rank_list.hpp"
 
+#include "core/exit_codes.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <sys/socket.h>
@@ -49,15 +51,12 @@ void RankList::hear(Rank& rank) {
         rank.socket.reset();
         outputs_.drain(rank.out, 1, rank.begun.rank);
         outputs_.drain(rank.err, 2, rank.begun.rank);
-        End end{.at_us = monotonic_us(),
-                .begun = rank.begun,
-                .status = {.code = 128 + SIGKILL, .signal = SIGKILL}};
-        if (received) {
-            const auto& message = (*received)->message;
-            end.at_us = message.at_us;
-            end.status = {.code = message.code, .signal = message.signal};
-        }
-        if (end.status.code != 0) {
+        auto end = rank.begun;
+        end.kind = RankMessage::Kind::ended;
+        end.code = received ? (*received)->message.code : exit_codes::by_signal(SIGKILL);
+        end.signal = received ? (*received)->message.signal : SIGKILL;
+        end.at_us = received ? (*received)->message.at_us : monotonic_us();
+        if (end.code != 0) {
             failed_.push_back(end);
         }
     }
@@ -84,9 +83,9 @@ void RankList::hear_all() {
     for (const auto& rank : ranks_) {
         hear(*rank);
     }
-    std::ranges::sort(failed_, {}, &End::at_us);
+    std::ranges::sort(failed_, {}, &RankMessage::at_us);
     for (const auto& end : std::exchange(failed_, {})) {
-        on_failed(end.begun.rank, end.begun.local_rank, end.status);
+        on_failed(end);
     }
 }
 

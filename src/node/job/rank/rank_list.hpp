@@ -5,7 +5,6 @@
 #include "node/job/rank/rank_channel.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
-#include "node/system/process.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -21,8 +20,8 @@ public:
     // Shims of root and of `user` are heard, no others. `listener` does not block.
     RankList(Loop& loop, OutputPipes& outputs, int listener, uid_t user);
 
-    // In the order in which they ended.
-    std::function<void(std::int32_t rank, std::int32_t local_rank, ExitStatus status)> on_failed{};
+    // What the shim said at the end, in the order in which the ranks ended.
+    std::function<void(const RankMessage& end)> on_failed{};
 
     int begun() const { return begun_; }
     // Those that run: their numbers, and their shims, from which their processes descend.
@@ -41,11 +40,6 @@ private:
         RankMessage begun{};
         Fd out{}, err{};
     };
-    struct End {
-        std::int64_t at_us = 0;
-        RankMessage begun{};
-        ExitStatus status{};
-    };
     // All that have connected: a rank may have come, written and gone before the loop gets to it.
     void accept_waiting();
     void hear(Rank& rank);
@@ -55,7 +49,7 @@ private:
     int listener_;
     uid_t user_;
     std::vector<std::unique_ptr<Rank>> ranks_{};
-    std::vector<End> failed_{}; // not yet told
+    std::vector<RankMessage> failed_{}; // not yet told
     int begun_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "node/job/rank/rank_shim.hpp"
 
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/job/job_store.hpp"
 #include "node/job/rank/rank_channel.hpp"
@@ -104,7 +105,7 @@ Result<JobPart> find_part(const Environment& own) {
     ::setpgid(0, 0); // each signal reaches the rank once, also when the launcher signals its group
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != shim) {
-        ::_exit(137);
+        ::_exit(exit_codes::by_signal(SIGKILL));
     }
     reset_signals();
     if (streams.supervisor.open()) {
@@ -113,7 +114,7 @@ Result<JobPart> find_part(const Environment& own) {
     }
     if (const auto entered = enter_folder(part.workdir); !entered) {
         (void)write_all(STDERR_FILENO, "dockdist: " + to_text(entered.error()) + "\n");
-        ::_exit(126);
+        ::_exit(exit_codes::cannot_start);
     }
     ::_exit(exec_program(rank_argv(part, environment), environment));
 }
@@ -124,7 +125,7 @@ int run_rank(Environment own) {
     const auto part = find_part(own);
     if (!part) {
         (void)write_all(STDERR_FILENO, "dockdist-init rank: " + to_text(part.error()) + "\n");
-        return 125;
+        return exit_codes::own_failure;
     }
     auto environment = rank_environment(std::move(own), recorded_environment(), *part);
     const int rank = number_in(environment, "RANK");
@@ -139,7 +140,7 @@ int run_rank(Environment own) {
     if (child < 0) {
         (void)write_all(STDERR_FILENO,
                         "dockdist-init rank: " + system_error("cannot start the rank", errno).message + "\n");
-        return 126;
+        return exit_codes::cannot_start;
     }
     if (child == 0) {
         run_child(*part, environment, streams, shim);

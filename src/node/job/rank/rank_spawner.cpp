@@ -1,5 +1,6 @@
 #include "node/job/rank/rank_spawner.hpp"
 
+#include "core/exit_codes.hpp"
 #include "node/job/rank/rank_shim.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
@@ -78,12 +79,12 @@ int Spawner::run(const Numbers& numbers) {
     auto taken = take_signals(signals);
     if (!taken) {
         (void)write_all(STDERR_FILENO, "dockdist-init ranks: " + taken.error().message + "\n");
-        return 126;
+        return exit_codes::cannot_start;
     }
     signals_ = std::move(*taken);
     for (int i = 0; i < numbers.count && code_ == 0; ++i) {
         if (!begin(numbers, i)) {
-            failed(126);
+            failed(exit_codes::cannot_start);
         }
     }
     while (!shims_.empty()) {

@@ -1,0 +1,223 @@
+#include "job_state/job_end.hpp"
+
+#include "core/exit_codes.hpp"
+#include "core/text.hpp"
+#include "job_state/job_text.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+// As the cluster itself holds it; where no node does, the first in rank order.
+std::optional<wire::JobFailure> first_failure(const std::vector<NodeOutcome>& nodes) {
+    std::optional<wire::JobFailure> first;
+    for (const auto& node : nodes) {
+        if (node.result && node.result->first) {
+            return node.result->first;
+        }
+    }
+    for (const auto& node : nodes) {
+        if (!node.result) {
+            continue;
+        }
+        const auto& result = *node.result;
+        wire::JobFailure failure{.code = result.code, .signal = result.signal};
+        if (!result.failures.empty()) {
+            failure = result.failures.front();
+        } else if (result.code == 0 || result.stopped) {
+            continue;
+        }
+        failure.node = node.node.str();
+        if (!first || explains(failure, *first)) {
+            first = std::move(failure);
+        }
+    }
+    return first;
+}
+
+// A job that was told to end is one of which some part ended badly over it, or every part ended. Parts that
+// host the ranks of others are told to end in every job.
+std::string stop_reason(const std::vector<NodeOutcome>& nodes) {
+    std::string reason;
+    bool all = true;
+    bool badly = false;
+    for (const auto& node : nodes) {
+        if (node.left_out) {
+            continue;
+        }
+        if (!node.result || !node.result->stopped || node.result->reason == "over") {
+            all = false;
+            continue;
+        }
+        if (node.result->reason == "timeout") {
+            return "timeout";
+        }
+        badly = badly || node.result->code != 0 || node.result->reason != "stop";
+        if (reason.empty() || node.result->reason != "stop") {
+            reason = node.result->reason;
+        }
+    }
+    return all || badly ? reason : "";
+}
+
+int code_of(const JobOutcome& outcome) {
+    if (outcome.first_failure) {
+        return outcome.first_failure->code;
+    }
+    if (outcome.stop_reason == "timeout") {
+        return exit_codes::timed_out;
+    }
+    for (const auto& node : outcome.nodes) {
+        if (node.result && node.result->reason != "over" && node.result->code != 0) {
+            return node.result->code;
+        }
+    }
+    return 0;
+}
+
+void forget_left_out(std::vector<NodeOutcome>& nodes, Errors& errors) {
+    std::set<std::string> names;
+    for (const auto& node : nodes) {
+        if (node.left_out) {
+            names.insert(node.node.str());
+        }
+        if (node.result) {
+            names.insert(node.result->left_out.begin(), node.result->left_out.end());
+        }
+    }
+    for (auto& node : nodes) {
+        if (names.contains(node.node.str())) {
+            node.left_out = true;
+            node.result.reset();
+        }
+    }
+    std::erase_if(errors, [&](const Error& error) { return names.contains(error.where); });
+}
+
+Error failure_error(const wire::JobFailure& failure, const JobId& job) {
+    std::string tail;
+    for (const auto& line : split(failure.tail, '\n')) {
+        if (!line.empty()) {
+            tail += (tail.empty() ? "" : "\n") + printable(line);
+        }
+    }
+    return {ErrorKind::job, failure.node, job.str() + ": " + failure_text(failure),
+            tail.empty() ? "" : "its last lines:\n" + tail};
+}
+
+Error stop_error(const std::string& reason, const JobId& job) {
+    if (reason == "timeout") {
+        return {ErrorKind::job, "", job.str() + ": its time was over, and it was ended (--timeout)", ""};
+    }
+    if (reason == "lease") {
+        return {ErrorKind::job, "", job.str() + ": it was ended because no client held it any more",
+                "`dockdist run --lease` says how long a job lives on without one"};
+    }
+    return {ErrorKind::job, "", job.str() + ": it was stopped", ""};
+}
+
+} // namespace
+
+int JobOutcome::exit_code() const {
+    const bool own = !errors.empty() || !collected;
+    if (interrupted && !detached) {
+        return exit_codes::interrupted;
+    }
+    if (detached || (!first_failure && stop_reason.empty())) {
+        return own ? exit_codes::own_failure : detached ? 0 : code;
+    }
+    return code == 0 && !collected ? exit_codes::own_failure : code;
+}
+
+bool JobOutcome::ended_well() const {
+    return !first_failure && stop_reason.empty() && errors.empty();
+}
+
+JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors) {
+    forget_left_out(nodes, errors);
+    JobOutcome outcome{.nodes = std::move(nodes), .errors = std::move(errors)};
+    outcome.first_failure = first_failure(outcome.nodes);
+    outcome.stop_reason = outcome.first_failure ? "" : stop_reason(outcome.nodes);
+    outcome.code = code_of(outcome);
+    if (!outcome.errors.empty() &&
+        outcome.stop_reason == "stop") { // the parts that were left, over a lost one
+        outcome.stop_reason.clear();
+    }
+    return outcome;
+}
+
+JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors, const JobStateMachine& decided,
+                      bool detached) {
+    auto outcome = outcome_of(std::move(nodes), std::move(errors));
+    outcome.detached = detached;
+    outcome.interrupted = decided.was_interrupted();
+    if (outcome.interrupted) { // what the nodes say is its doing
+        outcome.first_failure = decided.first_failure();
+        outcome.stop_reason.clear();
+    } else if (decided.first_failure() || (!detached && outcome.ended_well())) {
+        outcome.first_failure = final_failure(decided);
+        outcome.stop_reason.clear();
+    }
+    outcome.code = code_of(outcome);
+    return outcome;
+}
+
+std::optional<wire::JobFailure> final_failure(const JobStateMachine& decided) {
+    if (decided.first_failure()) {
+        return decided.first_failure();
+    }
+    const auto& policy = decided.settings();
+    const auto missing = decided.missing_ranks();
+    if (missing == 0) {
+        return std::nullopt;
+    }
+    // Launchers that reach other nodes by ssh are known to end with 0 where they could not start a thing.
+    return wire::JobFailure{.node = policy.parts[wire::coordinator_part(policy)].node,
+                            .code = exit_codes::own_failure,
+                            .finding = missing_ranks_text(missing, decided.wanted_ranks())};
+}
+
+std::string_view to_string(JobState state) {
+    switch (state) {
+    case JobState::running:
+        return "running";
+    case JobState::done:
+        return "done";
+    case JobState::failed:
+        return "failed";
+    case JobState::stopped:
+        return "stopped";
+    case JobState::lost:
+        return "lost";
+    }
+    return "unknown";
+}
+
+JobState state_of(const JobOutcome& outcome) {
+    const bool lost = std::ranges::any_of(
+        outcome.nodes, [](const NodeOutcome& node) { return node.result && node.result->reason == "lost"; });
+    return lost                           ? JobState::lost
+           : outcome.first_failure        ? JobState::failed
+           : !outcome.stop_reason.empty() ? JobState::stopped
+                                          : JobState::done;
+}
+
+Errors end_errors(const JobOutcome& outcome, const JobId& job) {
+    Errors told;
+    if (outcome.detached) {
+        return outcome.errors;
+    }
+    if (outcome.first_failure) {
+        told.push_back(failure_error(*outcome.first_failure, job));
+    } else if (!outcome.stop_reason.empty()) {
+        told.push_back(stop_error(outcome.stop_reason, job));
+    }
+    std::ranges::copy(outcome.errors, std::back_inserter(told));
+    return told;
+}
+
+} // namespace dockdist

@@ -1,0 +1,102 @@
+#include "job_state/job_text.hpp"
+
+#include "core/units.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+namespace dockdist {
+namespace {
+
+std::string seconds(std::int64_t ms) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.3g s", static_cast<double>(ms) / 1000);
+    return text.data();
+}
+
+std::string nodes(int count) {
+    return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+std::string attempt_text(int attempt, const wire::JobPolicy& policy) {
+    return "attempt " + std::to_string(attempt + 1) + " of " + std::to_string(policy.max_restarts + 1);
+}
+
+std::string what_follows(const Loss& loss, const wire::JobPolicy& policy) {
+    using Then = Loss::Then;
+    const auto attempt = attempt_text(loss.attempt, policy);
+    switch (loss.then) {
+    case Then::replaced:
+        return attempt + " begins with " + loss.by + " in its place in " + seconds(loss.in_ms);
+    case Then::left_out:
+        return attempt + " begins without it on " + nodes(loss.left) + " in " + seconds(loss.in_ms);
+    case Then::spare:
+        return "it was spare, the job goes on; spare nodes left: " + std::to_string(loss.left);
+    case Then::stopped:
+        break;
+    }
+    return "the job is stopped everywhere: " +
+           (loss.restarts
+                ? nodes(loss.left) + (loss.left == 1 ? " is" : " are") + " left, and it needs " +
+                      std::to_string(policy.min_nodes)
+                : "no restart is left (--max-restarts " + std::to_string(policy.max_restarts) + ")");
+}
+
+} // namespace
+
+std::string failure_text(const wire::JobFailure& failure) {
+    if (!failure.finding.empty()) {
+        return failure.finding;
+    }
+    const auto who = failure.rank < 0 ? std::string("the command") : "rank " + std::to_string(failure.rank);
+    if (failure.oom) {
+        return who + " was killed: out of memory (its limit was reached)";
+    }
+    if (failure.signal != 0) {
+        return who + " was ended by signal " + std::to_string(failure.signal) + " (" +
+               ::strsignal(failure.signal) + ")";
+    }
+    return who + " exited with " + std::to_string(failure.code);
+}
+
+std::string located_text(const wire::JobFailure& failure) {
+    return (failure.finding.empty() ? failure.node + ": " : "") + failure_text(failure);
+}
+
+std::string restart_text(const wire::JobFailure& because, int attempt, std::int64_t in_ms,
+                         const wire::JobPolicy& policy) {
+    return failure_text(because) + ": " + attempt_text(attempt, policy) + " begins in " + seconds(in_ms);
+}
+
+std::string stop_text(const wire::JobFailure& because) {
+    return failure_text(because) + ": the job is stopped everywhere";
+}
+
+std::string loss_text(const Loss& loss, const wire::JobPolicy& policy) {
+    return "lost: " + loss.why + ": " + what_follows(loss, policy);
+}
+
+std::string leave_text(const std::string& reason) {
+    return reason == "lease"      ? "it has heard of no coordinator for its lease"
+           : reason == "shutdown" ? "its container was stopped"
+                                  : "its supervisor was killed";
+}
+
+std::string silence_text(const wire::JobPolicy& policy) {
+    return "no rank wrote anything for " + format_exact_duration(std::chrono::milliseconds(policy.stall_ms));
+}
+
+std::string stall_text(const wire::JobPolicy& policy, const std::string& first_silent) {
+    return silence_text(policy) + " (" + first_silent +
+           " was the first to fall silent): what each is doing follows" +
+           (policy.stop_stalled ? ", then the job is stopped" : "");
+}
+
+std::string missing_ranks_text(int missing, int wanted) {
+    return "the launcher ended with 0, and has started " + std::to_string(wanted - missing) + " of " +
+           std::to_string(wanted) + " ranks: its own lines say why";
+}
+
+} // namespace dockdist

@@ -1,0 +1,34 @@
+#include "job_state/job_text.hpp"
+
+#include <doctest/doctest.h>
+
+namespace job_text_test {
+
+using namespace dockdist;
+
+TEST_CASE("a failure has one wording, with its node or without") {
+    const wire::JobFailure command{.node = "node-1", .code = 7};
+    CHECK(failure_text(command) == "the command exited with 7");
+    CHECK(located_text(command) == "node-1: the command exited with 7");
+    CHECK(failure_text({.rank = 3, .code = 139, .signal = 11}) ==
+          "rank 3 was ended by signal 11 (Segmentation fault)");
+    CHECK(failure_text({.rank = 3, .code = 137, .signal = 9, .oom = true}) ==
+          "rank 3 was killed: out of memory (its limit was reached)");
+    const wire::JobFailure found{.node = "node-1", .code = 125, .finding = "nothing was heard of node-1"};
+    CHECK(failure_text(found) == "nothing was heard of node-1");
+    CHECK(located_text(found) == "nothing was heard of node-1");
+}
+
+TEST_CASE("what follows a failure") {
+    const wire::JobPolicy policy{.max_restarts = 3};
+    CHECK(restart_text({.rank = 3, .code = 7}, 1, 100, policy) ==
+          "rank 3 exited with 7: attempt 2 of 4 begins in 0.1 s");
+    CHECK(stop_text({.rank = 3, .code = 7}) == "rank 3 exited with 7: the job is stopped everywhere");
+}
+
+TEST_CASE("ranks that were not started") {
+    CHECK(missing_ranks_text(2, 4) ==
+          "the launcher ended with 0, and has started 2 of 4 ranks: its own lines say why");
+}
+
+} // namespace job_text_test
