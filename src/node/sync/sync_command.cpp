@@ -127,8 +127,10 @@ private:
         }
         case Kind::remove:
             return writer_.remove(name);
-        case Kind::folder:
-            return writer_.make_folder(name, message.mode);
+        case Kind::folder: {
+            const auto made = writer_.make_folder(name, message.mode);
+            return made ? Status(ok) : made.error();
+        }
         case Kind::link:
             return writer_.link(name, message.text);
         case Kind::mode:
