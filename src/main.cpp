@@ -24,6 +24,26 @@ using namespace dockdist;
 
 constexpr std::chrono::milliseconds tick{100};
 
+// An empty word is what a script's unset variable leaves (`stop "$JOB"`), and means nothing anywhere. Of a
+// command to be run it is the program alone that must have a name.
+void refuse_empty_words(CLI::App& app) {
+    for (auto* option : app.get_options({})) {
+        if (option->get_items_expected_max() > 0) {
+            const bool is_command = option->get_positional() && option->get_items_expected_max() > 1;
+            // Before the option's own checks, which say something else of it.
+            option->transform(CLI::Validator(
+                                  [](const std::string& word) {
+                                      return std::string(word.empty() ? "must not be empty" : "");
+                                  },
+                                  "", "not empty")
+                                  .application_index(is_command ? 0 : -1));
+        }
+    }
+    for (auto* command : app.get_subcommands({})) {
+        refuse_empty_words(*command);
+    }
+}
+
 void add_commands(CLI::App& app, Program& program) {
     for (const auto add : {add_init, add_validate, add_plan, add_up,       add_down,  add_status, add_check,
                            add_run,  add_jobs,     add_logs, add_attach,   add_stop,  add_wait,   add_exec,
@@ -33,6 +53,7 @@ void add_commands(CLI::App& app, Program& program) {
     for (auto* command : app.get_subcommands({})) {
         command->fallthrough(); // -f and -o may stand behind the command's name
     }
+    refuse_empty_words(app);
 }
 
 int run(const Program& program, Reporter& reporter, HeldSink& sink) {

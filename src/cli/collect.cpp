@@ -21,6 +21,16 @@ struct Collected {
     std::vector<std::string> notes{}, warnings{};
 };
 
+// No link below `collected` is followed: an earlier job may have left some there.
+FetchPlace place_below(const std::filesystem::path& into, const NodeName& node, const std::string& path) {
+    const auto within = (into.filename() / node.str() / std::filesystem::path(path).relative_path());
+    auto name = within.lexically_normal().string();
+    while (name.ends_with('/')) {
+        name.pop_back();
+    }
+    return {.root = into.parent_path().string(), .name = name};
+}
+
 Task<Collected> collect_from(Synchroniser& synchroniser, std::size_t index, NodeName name,
                              std::vector<std::string> paths, std::filesystem::path into, Reporter& reporter) {
     Collected all;
@@ -30,7 +40,7 @@ Task<Collected> collect_from(Synchroniser& synchroniser, std::size_t index, Node
         co_return all;
     }
     for (const auto& path : paths) {
-        auto fetched = co_await fetch(**stream, path, (into / path.substr(1)).string(), reporter);
+        auto fetched = co_await fetch(**stream, path, place_below(into, name, path), reporter);
         if (!fetched) {
             all.errors.push_back(fetched.error());
             co_return all;
@@ -91,7 +101,7 @@ Task<bool> collect_after(Context& context, const Attached& cluster, const JobOut
     std::vector<Task<Collected>> tasks;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const auto& name = nodes[i].name;
-        tasks.push_back(collect_from(synchroniser, i, name, paths[i], folder / name.str(), reporter));
+        tasks.push_back(collect_from(synchroniser, i, name, paths[i], folder, reporter));
     }
     Collected all;
     for (auto& each : co_await run_all(std::move(tasks))) {

@@ -47,6 +47,18 @@ std::string last_component(const std::string& path) {
     return last == "." || last == ".." || last == "/" ? "" : last;
 }
 
+// Into a folder that is there, or under the name that was given.
+FetchPlace place_of(const std::string& from, const std::string& to) {
+    std::error_code error;
+    if (std::filesystem::is_directory(to, error)) {
+        return {.root = to, .name = means_content(from) ? "" : last_component(from)};
+    }
+    const auto name = last_component(to);
+    const auto parent = std::filesystem::path(without_slashes(to)).parent_path();
+    return name.empty() ? FetchPlace{.root = to}
+                        : FetchPlace{.root = parent.empty() ? "." : parent.string(), .name = name};
+}
+
 void tell(const Context& context, const Place& from, const Place& to, std::uint64_t files,
           std::uint64_t bytes, const std::vector<std::string>& left_out) {
     for (const auto& text : left_out) {
@@ -66,15 +78,13 @@ void tell(const Context& context, const Place& from, const Place& to, std::uint6
 
 Task<int> download(Context& context, Synchroniser& synchroniser, const Place& from, Place to,
                    LateReporter& reporter) {
-    if (std::filesystem::is_directory(to.path) && !means_content(from.path)) {
-        to.path = (std::filesystem::path(to.path) / last_component(from.path)).string();
-    }
-    to.path = without_slashes(to.path);
+    const auto place = place_of(from.path, to.path);
+    to.path = without_slashes((std::filesystem::path(place.root) / place.name).string());
     const auto stream = co_await synchroniser.stream(0);
     if (!stream) {
         co_return context.fail(stream.error());
     }
-    const auto fetched = co_await fetch(**stream, from.path, to.path, reporter);
+    const auto fetched = co_await fetch(**stream, from.path, place, reporter);
     reporter.finish();
     if (!fetched) {
         co_return context.fail(fetched.error());

@@ -2,6 +2,7 @@
 
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "cluster/joined_record.hpp"
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -70,6 +71,9 @@ private:
             co_return Error{ErrorKind::protocol, target_.where, "the node answered something else than hello",
                             ""};
         }
+        if (const auto checked = check_record(message->record, target_.request, target_.machine); !checked) {
+            co_return located(checked.error());
+        }
         co_return std::move(message->record);
     }
 
@@ -134,6 +138,9 @@ Task<JoinResult> join_nodes(std::vector<JoinTarget> targets, std::string cluster
         } else {
             result.errors.push_back(hello.error());
         }
+    }
+    if (auto distinct = check_distinct(result.records); result.errors.empty() && !distinct) {
+        result.errors.push_back(distinct.error());
     }
     if (!result.errors.empty()) {
         co_return result;

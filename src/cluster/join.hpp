@@ -18,7 +18,8 @@ struct JoinTarget {
     ContainerEngine* engine = nullptr;
     ContainerId id{};
     wire::JoinRequest request{};
-    std::string where{}; // node and host, for messages
+    std::string machine{}; // the host's own name, as the engine tells it
+    std::string where{};   // node and host, for messages
 };
 
 struct JoinResult {

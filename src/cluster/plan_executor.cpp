@@ -314,6 +314,7 @@ Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds 
         targets.push_back({.engine = engines_[join.host].get(),
                            .id = container_of(join.node.name, join.id),
                            .request = std::move(request),
+                           .machine = join.machine,
                            .where = join.node.name.str() + " on " + host_label(spec_.hosts[join.host])});
     }
     constexpr std::chrono::seconds hello_timeout{30};

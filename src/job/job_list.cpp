@@ -67,6 +67,9 @@ Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& no
         }
         for (auto& summary : *answers[i]) {
             auto& job = jobs[summary.job];
+            if (!job.parts.empty() && job.parts.back().node.name == nodes[i].name) {
+                continue; // a node has one part of a job
+            }
             job.job = JobId(summary.job);
             job.parts.push_back({.node = nodes[i], .summary = std::move(summary)});
         }

@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace dockdist {
@@ -100,6 +101,16 @@ Task<Result<wire::LaunchFacts>> NodeJob::read_facts() {
                 co_return event->error;
             }
             if (event->type == wire::JobEvent::Type::prepared) {
+                if (event->facts.ports.size() < static_cast<std::size_t>(opening_.ports) ||
+                    event->facts.answers.size() < opening_.questions.size()) {
+                    co_return Error{
+                        ErrorKind::protocol, "",
+                        fmt::format("it was asked for {} ports and {} answers, and gave {} and {}",
+                                    opening_.ports, opening_.questions.size(), event->facts.ports.size(),
+                                    event->facts.answers.size()),
+                        "its dockdist-init is of another version, or somebody has replaced it: `dockdist up` "
+                        "shows what is to be renewed"};
+                }
                 co_return std::move(event->facts);
             }
         }

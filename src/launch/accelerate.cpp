@@ -82,6 +82,11 @@ Result<std::vector<NodeLaunch>> launch_accelerate(const LaunchRequest& request) 
         return even.error();
     }
     for (auto& launch : launches) {
+        // With DeepSpeed, which a configuration of the user's own may ask for on every node, accelerate
+        // appends its whole environment to this file, or to .deepspeed_env in the working folder in versions
+        // that do not know the variable. Here it goes with the job; and the secrets are the ranks' alone.
+        launch.start.env["DS_ENV_FILE"] = in_scratch(request, "deepspeed_env");
+        launch.start.rank_secrets = true;
         if (on_cpu(request)) { // read by the ranks; as an option it would choose a launcher for one machine
             launch.start.env["ACCELERATE_USE_CPU"] = "true";
         }
@@ -92,8 +97,6 @@ Result<std::vector<NodeLaunch>> launch_accelerate(const LaunchRequest& request) 
         const auto hostfile = in_scratch(request, "hostfile");
         start.files[hostfile] = slots_hostfile(launches);
         start.files[config] = configuration(request, launches, 0, hostfile);
-        // accelerate appends the whole environment to this file, tokens included; here it goes with the job.
-        start.env["DS_ENV_FILE"] = in_scratch(request, "deepspeed_env");
         auto argv = command(request, launches, 0, config);
         append_rank(argv, request, {"--no_python"});
         start_from_first_node(launches, std::move(argv));

@@ -136,7 +136,9 @@ private:
             line.remove_suffix(1);
         }
         auto message = wire::parse_join_message(line);
-        if (message && message->type == wire::JoinMessage::Type::ready) {
+        // Any process of the container's root may write there: it speaks for this node alone.
+        if (message && message->type == wire::JoinMessage::Type::ready &&
+            message->record.node == node.node.str() && message->record.rank == node.rank) {
             node.record = std::move(message->record);
             node.members_hash = std::move(message->members_hash);
         }

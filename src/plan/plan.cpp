@@ -311,7 +311,8 @@ private:
             request.ssh_port = spec_.ssh.port ? spec_.ssh.port->number : 0;
             request.slots = node.slots.value_or(0);
             request.user = spec_.container.user;
-            result_.plan.joins.push_back({node.host, node, ids_[node.name], request});
+            result_.plan.joins.push_back(
+                {node.host, node, ids_[node.name], request, observed_.hosts[node.host].engine.name});
         }
     }
 

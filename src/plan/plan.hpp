@@ -54,6 +54,7 @@ struct JoinNode {
     NodeSpec node{};
     ContainerId id{}; // empty: the container that CreateNode made
     wire::JoinRequest request{};
+    std::string machine{}; // the host's own name, as its engine tells it
 };
 
 // The image goes there from `image.from`, with no registry.

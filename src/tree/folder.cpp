@@ -1,5 +1,7 @@
 #include "tree/folder.hpp"
 
+#include "core/text.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -41,6 +43,15 @@ Result<Folder> Folder::open(const std::string& path) {
         return tree_error(path, errno);
     }
     return Folder(std::move(fd));
+}
+
+Result<Folder> Folder::subfolder(std::string_view name) {
+    const int folder = below(name);
+    Fd own(folder < 0 ? -1 : ::fcntl(folder, F_DUPFD_CLOEXEC, 0));
+    if (!own.open()) {
+        return tree_error(printable(name), errno);
+    }
+    return Folder(std::move(own));
 }
 
 int Folder::below(std::string_view name) {

@@ -21,6 +21,9 @@ public:
     // Follows links in `path` itself.
     static Result<Folder> open(const std::string& path);
 
+    // A Folder whose root is the folder of that name, for a tree of its own below this one.
+    Result<Folder> subfolder(std::string_view name);
+
     bool open() const { return root_.open(); }
     int root() const { return root_.get(); }
 

@@ -9,7 +9,7 @@
 
 namespace dockdist {
 
-// What stands in the folder of that name, sorted, each with its whole name; nothing when there is no such
+// What stands in the folder of that name, sorted by bytes, each with its whole name; nothing when there is no such
 // folder, or a link in its place. Files that are being written are left out.
 Result<std::vector<wire::TreeEntry>> list_folder(Folder& tree, const std::string& name);
 

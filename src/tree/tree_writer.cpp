@@ -32,7 +32,7 @@ std::string TreeWriter::temporary_name() {
     return std::string(wire::temporary_prefix) + std::to_string(::getpid()) + "-" + std::to_string(++count_);
 }
 
-Status TreeWriter::make_folder(const std::string& name, std::uint32_t mode) {
+Result<bool> TreeWriter::make_folder(const std::string& name, std::uint32_t mode) {
     const auto place = tree_.place(name);
     if (place.folder < 0) {
         return failed(name, errno);
@@ -41,7 +41,7 @@ Status TreeWriter::make_folder(const std::string& name, std::uint32_t mode) {
         struct stat status{};
         if (errno == EEXIST &&
             ::fstatat(place.folder, place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-            return S_ISDIR(status.st_mode) ? Status(ok) : failed(name, ENOTDIR);
+            return S_ISDIR(status.st_mode) ? Result<bool>(false) : failed(name, ENOTDIR);
         }
         return failed(name, errno);
     }
@@ -49,7 +49,7 @@ Status TreeWriter::make_folder(const std::string& name, std::uint32_t mode) {
     if (made < 0 || ::fchmod(made, (mode & 0777U) | 0700U) != 0) {
         return failed(name, errno);
     }
-    return ok;
+    return true;
 }
 
 Status TreeWriter::link(const std::string& name, const std::string& target) {

@@ -47,6 +47,9 @@ Result<FrameHeader> parse_header(std::string_view bytes) {
     if (header.length > max_payload) {
         return damaged_frame("a frame of " + std::to_string(header.length) + " bytes");
     }
+    if (header.rank < -1 || header.rank > max_rank) {
+        return damaged_frame("a frame of rank " + std::to_string(header.rank));
+    }
     if (header.stream > 2 || (header.kind != Frame::Kind::output && header.time_ms != 0)) {
         return damaged_frame("a frame whose header is not of the protocol");
     }

@@ -30,6 +30,8 @@ namespace dockdist::wire {
 
 inline constexpr std::size_t frame_header_size = 24;
 inline constexpr std::uint32_t max_payload = 1U << 20U;
+inline constexpr std::int32_t max_rank =
+    (1 << 20) - 1; // what bears a higher one, or one below -1, is refused
 
 struct Frame {
     enum class Kind : std::uint8_t { output = 'O', control = 'C', pong = 'P' };

@@ -164,7 +164,7 @@ struct JobStart {
                                               // Empty: no command, the part lives until it is stopped
     std::map<std::string, std::string> env{}; // over the container's, under JobOpening::env
     std::map<std::string, std::string> files{}; // path → content, written before the start, mode 0600, owner
-                                                // the user
+                                                // the user; each below job_scratch(), or the start fails
     std::vector<std::string> rank_command{};    // what `dockdist-init rank` runs here, in the job's workdir
     int local_rank_at = -1; // ≥ 0: `--local_rank=N` is put before this word of rank_command
     // The command gets no secrets, the ranks do: a launcher that starts from one node writes what is in its

@@ -1,31 +1,43 @@
 #include "wire/job_result.hpp"
 
+#include "wire/frame.hpp"
+
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace dockdist::wire {
 
 using nlohmann::json;
 
+namespace {
+
+constexpr int max_code = 255;
+constexpr int max_signal = 127;
+constexpr std::int64_t longest_ms = 1'000'000'000'000;    // 31 years; fits a clock of nanoseconds
+constexpr std::int64_t latest_ms = std::int64_t{1} << 42; // in the year 2109
+
+} // namespace
+
 void read_failure(ObjectReader& reader, JobFailure& failure) {
-    reader.read("rank", failure.rank);
-    reader.read("local_rank", failure.local_rank);
-    reader.read("code", failure.code);
-    reader.read("signal", failure.signal);
+    reader.read("rank", failure.rank, -1, max_rank);
+    reader.read("local_rank", failure.local_rank, -1, max_rank);
+    reader.read("code", failure.code, 0, max_code);
+    reader.read("signal", failure.signal, 0, max_signal);
     reader.read("oom", failure.oom);
     reader.read_bytes("tail", failure.tail);
     reader.read("finding", failure.finding);
 }
 
 void read_result(ObjectReader& reader, JobResult& result) {
-    reader.read("code", result.code);
-    reader.read("ranks", result.ranks);
-    reader.read("signal", result.signal);
+    reader.read("code", result.code, 0, max_code);
+    reader.read("ranks", result.ranks, 0, max_rank + 1);
+    reader.read("signal", result.signal, 0, max_signal);
     reader.read("stopped", result.stopped);
     reader.read("reason", result.reason);
     read_objects(reader, "failures",
                  [&](ObjectReader& failure) { read_failure(failure, result.failures.emplace_back()); });
-    reader.read("attempt", result.attempt);
+    reader.read("attempt", result.attempt, 0, std::numeric_limits<int>::max());
     read_first(reader, result.first);
     reader.read_bytes("left_out", result.left_out);
 }
@@ -53,13 +65,13 @@ void read_policy(ObjectReader& reader, JobPolicy& policy) {
             auto& read = policy.parts.emplace_back();
             part.read("node", read.node);
             part.read("hosts_remote_ranks", read.hosts_remote_ranks);
-            part.read("ranks", read.ranks);
+            part.read("ranks", read.ranks, 0, max_rank + 1);
             part.read("lost", read.lost);
         });
-        object.read("max_restarts", policy.max_restarts);
-        object.read("backoff_ms", policy.backoff_ms);
-        object.read("grace_ms", policy.grace_ms);
-        object.read("stall_ms", policy.stall_ms);
+        object.read("max_restarts", policy.max_restarts, 0, std::numeric_limits<int>::max());
+        object.read("backoff_ms", policy.backoff_ms, 0, longest_ms);
+        object.read("grace_ms", policy.grace_ms, 0, longest_ms);
+        object.read("stall_ms", policy.stall_ms, 0, longest_ms);
         object.read("stop_stalled", policy.stop_stalled);
         if (const auto* members = object.array("members")) {
             for (const auto& part : *members) {
@@ -69,8 +81,11 @@ void read_policy(ObjectReader& reader, JobPolicy& policy) {
                 policy.members.push_back(part.get<int>());
             }
         }
-        object.read("min_nodes", policy.min_nodes);
+        object.read("min_nodes", policy.min_nodes, 0, std::numeric_limits<int>::max());
         object.read_bytes("relaunch", policy.relaunch);
+        if (!policy.relaunch.empty() && policy.members.empty()) {
+            object.fail("\"relaunch\" has no \"members\"");
+        }
     });
 }
 
@@ -153,14 +168,17 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
     ObjectReader reader(*object, "a job's summary");
     reader.require("job");
     reader.read("job", summary.job);
+    if (!reader.failed() && !is_job_id(summary.job)) { // it becomes the name of a folder
+        reader.fail("\"job\" is no job's name");
+    }
     reader.read("running", summary.running);
-    reader.read("started_ms", summary.started_ms);
-    reader.read("duration_ms", summary.duration_ms);
+    reader.read("started_ms", summary.started_ms, 0, latest_ms);
+    reader.read("duration_ms", summary.duration_ms, 0, longest_ms);
     reader.read_bytes("argv", summary.argv);
     read_object(reader, "result", [&](ObjectReader& result) { read_result(result, summary.result); });
     read_policy(reader, summary.policy);
     reader.read("detached", summary.detached);
-    reader.read("lease_ms", summary.lease_ms);
+    reader.read("lease_ms", summary.lease_ms, 0, longest_ms);
     reader.read("token", summary.token);
     if (reader.failed()) {
         return reader.error();

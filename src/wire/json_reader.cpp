@@ -92,7 +92,15 @@ Result<json> parse_object(std::string_view line, std::string_view what) {
     if (line.size() > max_line) {
         return protocol_error(std::string(what) + " is longer than 4 MiB");
     }
-    auto parsed = json::parse(line.begin(), line.end(), nullptr, false);
+    bool deep = false;
+    const auto shallow = [&deep](int depth, json::parse_event_t, const json&) {
+        deep = deep || depth > max_depth;
+        return !deep;
+    };
+    auto parsed = json::parse(line.begin(), line.end(), shallow, false);
+    if (deep) {
+        return protocol_error(std::string(what) + " holds objects in each other beyond all measure");
+    }
     if (parsed.is_discarded()) {
         return protocol_error(std::string(what) + " is not JSON: " + printable(line.substr(0, 80)));
     }
@@ -182,6 +190,19 @@ void ObjectReader::read(const char* key, double& out) {
         }
         out = value->get<double>();
     }
+}
+
+void ObjectReader::read(const char* key, std::int64_t& out, std::int64_t least, std::int64_t most) {
+    read(key, out);
+    if (!failed() && (out < least || out > most)) {
+        wrong_type(key, ("from " + std::to_string(least) + " to " + std::to_string(most)).c_str());
+    }
+}
+
+void ObjectReader::read(const char* key, int& out, int least, int most) {
+    std::int64_t wide = out;
+    read(key, wide, least, most);
+    out = failed() ? out : static_cast<int>(wide);
 }
 
 void ObjectReader::read(const char* key, bool& out) {

@@ -24,6 +24,7 @@ nlohmann::json bytes_array(const std::vector<std::string>& values);
 std::string dump(const nlohmann::json& json);
 
 inline constexpr std::size_t max_line = 4U << 20U;
+inline constexpr int max_depth = 32; // of objects and arrays in each other
 
 // The object in one line, or ErrorKind::protocol. `what` names it in messages: "the join request".
 Result<nlohmann::json> parse_object(std::string_view line, std::string_view what);
@@ -39,6 +40,9 @@ public:
     void read(const char* key, std::uint64_t& out);
     void read(const char* key, double& out);
     void read(const char* key, bool& out);
+    // And is an error beyond the two.
+    void read(const char* key, int& out, int least, int most);
+    void read(const char* key, std::int64_t& out, std::int64_t least, std::int64_t most);
     void read_bytes(const char* key, std::string& out);
     void read_bytes(const char* key, std::vector<std::string>& out);
     void read_bytes(const char* key, std::map<std::string, std::string>& out);

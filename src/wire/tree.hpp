@@ -10,6 +10,10 @@
 //   8        i64  time, of a file's last change, in nanoseconds since 1970
 //   2        u16  length of the name, then the name, then the text to the end; integers little-endian
 //
+// What answers `fetch`: one `entry` that says whether a file or a folder comes. Then the one file, or the
+// folder's content depth first, each folder's in the order of the names' bytes: `folder`, its content, its
+// `mode`. So no name comes twice, and a receiver can tell without remembering what came.
+//
 // A name is relative to the folder that `open` or `fetch` has named: it never begins with '/', and has no
 // component that is empty, "." or "..". A message that breaks this is refused by the decoder, so neither side
 // can be led out of its folder by a name.

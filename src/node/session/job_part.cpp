@@ -1,10 +1,12 @@
 #include "node/session/job_part.hpp"
 
+#include "core/text.hpp"
 #include "node/session/session.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "wire/job.hpp"
 #include "wire/json_reader.hpp"
+#include "wire/tree.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,10 +41,17 @@ std::string part_text(const JobPart& part) {
     return wire::dump(object);
 }
 
-Status write_files(const std::map<std::string, std::string>& files, Owner owner) {
+// Orders for a job may come over a link that ends as its user: what root writes for them stays in the job's
+// scratch.
+Status write_files(const std::map<std::string, std::string>& files, const std::string& scratch, Owner owner) {
     for (const auto& [path, content] : files) {
+        if (!path.starts_with(scratch + "/") || !wire::is_tree_name(path.substr(scratch.size() + 1))) {
+            return Error{.kind = ErrorKind::node,
+                         .message = "a job's file at " + printable(path) + " is refused",
+                         .hint = "a job's own files stand below " + scratch};
+        }
         const auto folder = path.substr(0, path.rfind('/'));
-        if (!folder.empty() && !is_folder(folder)) {
+        if (!is_folder(folder)) {
             if (auto made = make_folders(folder, 0755); !made) {
                 return made;
             }
@@ -71,7 +80,7 @@ Status make_scratch(const JobPart& part, const std::map<std::string, std::string
     if (auto written = replace_file(part_file(part.job), part_text(part), 0400, user); !written) {
         return written;
     }
-    if (auto written = write_files(files, user); !written) {
+    if (auto written = write_files(files, folder, user); !written) {
         return written;
     }
     return make_folder(folder, 0700, user);

@@ -25,7 +25,8 @@ struct JobPart {
 
 std::string scratch_folder(const std::string& job); // wire::job_scratch()
 
-// Makes the scratch with the part and `files` (path → content; anywhere) in it. The folder is the user's only
+// Makes the scratch with the part and `files` (path → content; a path that is not below the scratch is an
+// error) in it. The folder is the user's only
 // once everything is there: until then nobody can plant a link in it.
 Status make_scratch(const JobPart& part, const std::map<std::string, std::string>& files,
                     const Account& account);

@@ -35,7 +35,7 @@ void remove_abandoned(Folder& tree, const std::string& name) {
     if (folder < 0) {
         return;
     }
-    for (const auto& found : list_folder("/proc/self/fd/" + std::to_string(folder))) {
+    for (const auto& found : list_folder(Fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)))) {
         struct stat status{};
         if (wire::is_temporary(found) &&
             ::fstatat(folder, found.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -56,8 +56,12 @@ public:
             open(message.text, message.size != 0); // decides itself who does what
         } else {
             const AsUser user(account_);
-            if (!user.status()) {
-                out_.problem("", user.status().error(), wire::ProblemFlags::final);
+            if (!user.status()) { // nothing is done with root's rights in its place
+                stop("", user.status().error());
+                if (message.kind == Kind::barrier) {
+                    out_.done();
+                }
+                return !out_.failed();
             }
             as_user(message);
         }
@@ -127,8 +131,10 @@ private:
         }
         case Kind::remove:
             return writer_.remove(name);
-        case Kind::folder:
-            return writer_.make_folder(name, message.mode);
+        case Kind::folder: {
+            const auto made = writer_.make_folder(name, message.mode);
+            return made ? Status(ok) : made.error();
+        }
         case Kind::link:
             return writer_.link(name, message.text);
         case Kind::mode:

@@ -32,8 +32,9 @@ struct SyncFolder {
 
 // `path` is absolute; links in it are followed, as it is the user of dockdist who has named it. With `make`
 // the folder is made where it is missing, and must be one that the account may write in: missing folders are
-// made as the account, or by root for the account where only root may, and an empty one of root's in the
-// container's own layer (of a WORKDIR) is given to the account.
+// made as the account, or the first by root for the account where only root may, and an empty one of root's
+// in the container's own layer (of a WORKDIR) is given to the account. Root does so only where nobody but
+// root could have laid any part of the way: the account must not lead root's hand.
 Result<SyncFolder> open_sync_folder(const std::string& path, const Account& account, bool make);
 
 } // namespace dockdist::node

@@ -192,7 +192,11 @@ void remove_tree(const std::string& path) {
 }
 
 std::vector<std::string> list_folder(const std::string& path) {
-    return names_in(Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+    return list_folder(Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+}
+
+std::vector<std::string> list_folder(Fd folder) {
+    return names_in(std::move(folder));
 }
 
 bool is_executable(const std::string& path) {

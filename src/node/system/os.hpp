@@ -34,7 +34,9 @@ Status make_folder(const std::string& path, mode_t mode, Owner owner = {});
 // make_folder for each missing parent (0755, root) and the folder itself.
 Status make_folders(const std::string& path, mode_t mode, Owner owner = {});
 void remove_tree(const std::string& path); // never leaves the file system's tree below `path`
-std::vector<std::string> list_folder(const std::string& path); // names without . and ..; sorted
+// Names without . and .., sorted; empty where it is no folder, or a link to one.
+std::vector<std::string> list_folder(const std::string& path);
+std::vector<std::string> list_folder(Fd folder);
 bool is_executable(const std::string& path);
 bool is_folder(const std::string& path);
 // The part of its file system that is mounted at exactly `path` (mountinfo's "root"); empty: no mount point.

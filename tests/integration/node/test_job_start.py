@@ -95,6 +95,15 @@ class TestSteps(OnANode):
             stream.close()
             assert (stream.process.returncode, self.traces(self.node.jobs[-1])) == (1, [])
 
+    def test_files_outside_the_jobs_scratch_are_refused(self):
+        outside = self.node.root + "/planted"
+        for path in (outside, "%s/../../../../planted", "%sx", "%s"):
+            stream, _ = self.prepared()
+            stream.send(argv=["true"], files={path.replace("%s", self.node.scratch(self.node.jobs[-1])): "content"})
+            self.assertIn("is refused", stream.until("error")["message"])
+            stream.close()
+            self.assertFalse(os.path.exists(outside))
+
     def test_an_opening_that_is_none_is_refused(self):
         for line, message in ((b"nonsense\n", b"not JSON"), (b"", b"cut short"), (b'{"job":"../x"}\n', b"must be 1 to 64")):
             process = self.node.popen("job", "start")

@@ -60,10 +60,9 @@ class TestWhatACommandSees(OnANode):
         assert stream.output() == b"container launcher job\n"
 
     def test_the_folder_and_files_are_there(self):
-        path = self.node.root + "/deep/er/file"
-        stream, _ = self.sh("pwd; cat " + path, workdir=self.node.root, files={path: "content\n"})
-        assert stream.output().decode() == self.node.root + "\ncontent\n"
-        assert os.stat(path).st_mode & 0o7777 == 0o600
+        path = self.node.scratch("job-0") + "/deep/er/file"
+        stream, _ = self.sh("pwd; cat %s; stat -c %%a %s" % (path, path), workdir=self.node.root, files={path: "content\n"})
+        assert stream.output().decode() == self.node.root + "\ncontent\n600\n"
 
     def test_its_scratch_is_its_users_alone_and_goes_with_it(self):
         scratch = self.node.scratch("job-0")

@@ -177,6 +177,16 @@ TEST_CASE("opening a job tells what each node answers, and asks the first alone 
     CHECK(ports == std::vector<int>{1, 0});
 }
 
+TEST_CASE("a node that says less than it was asked for is named, and not believed") {
+    FakeJob job(2);
+    job.fakes[0]->on_exec("job start", control({.type = wire::JobEvent::Type::prepared}));
+    job.fakes[1]->on_exec("job start", control({.type = wire::JobEvent::Type::prepared}));
+    const auto opened = job.open();
+    REQUIRE(opened.errors.size() == 1); // the second was asked for nothing
+    CHECK(opened.errors[0].where == "node-0");
+    CHECK(opened.errors[0].message == "it was asked for 1 ports and 0 answers, and gave 0 and 0");
+}
+
 TEST_CASE("a node that cannot even open the job is named") {
     FakeJob job(2);
     job.fakes[0]->on_exec("job start", prepared());

@@ -176,6 +176,23 @@ TEST_CASE("torchrun: what torch 1.13 breaks on Python 3.11 is said, and other ve
     CHECK(launcher_of("torchrun").launch(request).has_value());
 }
 
+TEST_CASE("accelerate writes what it sees to a file with DeepSpeed: no secrets, and into the job's scratch") {
+    for (const auto* via : {"", "pdsh"}) {
+        auto request = request_of({"train.py"});
+        request.via = via;
+        for (auto& node : request.nodes) {
+            node.slots = 2;
+        }
+        const auto launches = launcher_of("accelerate").launch(request);
+        REQUIRE(launches.has_value());
+        for (const auto& launch : *launches) {
+            CHECK(launch.start.rank_secrets);
+            CHECK(!launch.start.rank_command.empty()); // they are given there
+            CHECK(launch.start.env.at("DS_ENV_FILE") == "/run/dockdist/jobs/job-1/deepspeed_env");
+        }
+    }
+}
+
 TEST_CASE("accelerate: nodes with different slots are refused, as it would start another number") {
     const auto error = launcher_of("accelerate").launch(request_of({"train.py"})).error();
     CHECK(to_text(error) == "node-1: accelerate starts the same number of ranks on each node; node-0 has 2 "

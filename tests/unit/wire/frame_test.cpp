@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+
 namespace frame_test {
 
 using namespace dockdist;
@@ -34,6 +36,17 @@ TEST_CASE("rank -1 survives the way") {
     FrameDecoder decoder;
     decoder.feed(wire::encode({.rank = -1, .payload = "{}"}));
     CHECK((*decoder.next())->rank == -1);
+}
+
+TEST_CASE("a rank that no job has is an error") {
+    for (const auto rank : {-2, wire::max_rank + 1, std::numeric_limits<std::int32_t>::min()}) {
+        CHECK(
+            wire::parse_header(wire::encode_header({.kind = Frame::Kind::output, .stream = 1, .rank = rank}))
+                .has_error());
+    }
+    CHECK(wire::parse_header(
+              wire::encode_header({.kind = Frame::Kind::output, .stream = 1, .rank = wire::max_rank}))
+              ->rank == wire::max_rank);
 }
 
 TEST_CASE("frames come whole however their bytes are cut") {

@@ -223,6 +223,28 @@ TEST_CASE("a summary survives the way") {
     CHECK_FALSE(parse_job_summary(R"({"job":"a","result":1})").has_value());
 }
 
+TEST_CASE("what a node says of a job is held to what the client does with it") {
+    for (const auto* job : {"../../x", "/etc", "a/b", "", ".hidden", "x\n", "a b"}) {
+        CHECK(parse_job_summary(json{{"job", job}}.dump()).has_error());
+    }
+    for (const auto* said :
+         {R"({"job":"a","lease_ms":-1})", R"({"job":"a","started_ms":-5})",
+          R"({"job":"a","duration_ms":9000000000000000000})", R"({"job":"a","result":{"code":256}})",
+          R"({"job":"a","result":{"code":-1}})", R"({"job":"a","result":{"attempt":-1}})",
+          R"({"job":"a","result":{"failures":[{"rank":2147483647}]}})",
+          R"({"job":"a","policy":{"backoff_ms":9000000000000000000}})",
+          R"({"job":"a","policy":{"parts":[{"node":"n"}],"relaunch":"{}"}})"}) {
+        INFO(said);
+        CHECK(parse_job_summary(said).has_error());
+    }
+    auto deep = std::string(R"({"job":"a","x":)");
+    for (int i = 0; i < 100'000; ++i) {
+        deep += "[";
+    }
+    CHECK(parse_job_summary(deep).has_error());
+    CHECK(parse_job_summary(deep + std::string(100'000, ']') + "}").has_error());
+}
+
 TEST_CASE("a job's first failure travels in its result, where there is one") {
     JobResult result{.code = 143};
     CHECK_FALSE(json(result).contains("first"));

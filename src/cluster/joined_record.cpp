@@ -1,0 +1,73 @@
+#include "cluster/joined_record.hpp"
+
+#include "core/text.hpp"
+
+#include <boost/asio/ip/address.hpp>
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+Error claims(std::string_view what, const std::string& said, const std::string& wanted) {
+    return {ErrorKind::protocol, "",
+            fmt::format("the node says that its {} is `{}`, not {}", what, printable(said), wanted),
+            "somebody else than dockdist-init answers in its container: look into it, then "
+            "`dockdist down` and `dockdist up`"};
+}
+
+// "gpu1" and "gpu1.example.org" are one machine.
+bool same_machine(const std::string& one, const std::string& other) {
+    return one == other || one.starts_with(other + ".") || other.starts_with(one + ".");
+}
+
+} // namespace
+
+Status check_record(const wire::NodeRecord& record, const wire::JoinRequest& request,
+                    const std::string& machine) {
+    if (record.node != request.node) {
+        return claims("name", record.node, "`" + request.node + "`");
+    }
+    if (record.rank != request.rank) {
+        return claims("rank", std::to_string(record.rank), std::to_string(request.rank));
+    }
+    boost::system::error_code none;
+    boost::system::error_code named;
+    const auto address = boost::asio::ip::make_address(record.address, none);
+    const auto wanted = boost::asio::ip::make_address(request.address, named);
+    if (none || address.is_unspecified() || address.is_multicast()) {
+        return claims("address", record.address, "one of a machine");
+    }
+    if (!named && address != wanted) {
+        return claims("address", record.address, request.address);
+    }
+    if (record.ssh_port < 1 || record.ssh_port > 65535 ||
+        (request.ssh_port != 0 && record.ssh_port != request.ssh_port)) {
+        return claims("ssh port", std::to_string(record.ssh_port),
+                      request.ssh_port != 0 ? std::to_string(request.ssh_port) : "one from 1 to 65535");
+    }
+    if (!record.hostname.empty() && record.hostname != request.node &&
+        (machine.empty() || !same_machine(record.hostname, machine))) {
+        return claims("host name", record.hostname,
+                      fmt::format("`{}`, as its engine says", printable(machine)));
+    }
+    return ok;
+}
+
+Status check_distinct(const std::vector<wire::NodeRecord>& records) {
+    std::map<std::pair<std::string, int>, std::string> seen;
+    for (const auto& record : records) {
+        const auto [first, fresh] = seen.try_emplace({record.address, record.ssh_port}, record.node);
+        if (!fresh) {
+            return Error{ErrorKind::protocol, record.node,
+                         fmt::format("it says that it is at {} port {}, where {} is", record.address,
+                                     record.ssh_port, first->second),
+                         "give each host its own `address` in the file, or `ssh_port`"};
+        }
+    }
+    return ok;
+}
+
+} // namespace dockdist

@@ -1,0 +1,59 @@
+"""An empty word is a usage error wherever a command line may hold a name: a script's unset variable must not mean "the latest job"."""
+
+import os
+import re
+import subprocess
+
+DOCKDIST = os.environ.get("DOCKDIST", "build/dockdist")
+
+
+def dockdist(*words):
+    return subprocess.run([DOCKDIST, *words], capture_output=True, text=True, timeout=60, check=False)
+
+
+def arguments(*command):
+    """From the help of a command: its subcommands, its positionals, and its options that take a value."""
+    found = {"subcommands": [], "positionals": [], "options": []}
+    part = ""
+    for line in dockdist(*command, "--help").stdout.splitlines():
+        if re.match(r"[A-Z]\w*.*:$", line):
+            part = line.rstrip(":").lower()
+        elif part == "subcommands" and (name := re.match(r"  (\w[\w-]*)", line)):
+            found["subcommands"].append(name[1])
+        elif part == "positionals" and (name := re.match(r"  (\w+)(.*)", line)):
+            found["positionals"].append((name[1], "REQUIRED" in name[2]))
+        elif part == "options" and (name := re.match(r"  (?:-\w,)?(--[\w-]+) (?!Needs:|Excludes:)(?=[A-Z]|\{)", line)):
+            found["options"].append(name[1])
+    return found
+
+
+def commands(*above):
+    known = arguments(*above)
+    yield above, known
+    for name in known["subcommands"]:
+        yield from commands(*above, name)
+
+
+def test_empty_words_are_usage_errors_everywhere(lab):
+    seen = []
+    for command, known in commands():
+        needed = [word for word, required in known["positionals"] if required]
+        for word, _ in known["positionals"]:
+            before = needed[:needed.index(word)] if word in needed else needed
+            after = needed[needed.index(word) + 1:] if word in needed else []
+            seen.append((word, [*command, *(["x"] * len(before)), *(["--"] if word == "COMMAND" else []), "", *(["x"] * len(after))]))
+        for option in known["options"]:
+            seen.append((option, [*command, option, "", *(["x"] * len(needed))]))
+    # The ones that began it, so that a help which is laid out anew does not end the test unseen.
+    for wanted in (["stop", ""], ["wait", ""], ["cp", "", "x"], ["cp", "x", ""], ["run", "--", ""], ["logs", ""], ["attach", ""],
+                   ["exec", "", ], ["logs", "--node", ""], ["run", "--exclude", "", "x"], ["check", "--host", ""], ["sync", "--node", ""]):
+        assert any(words == wanted for _, words in seen), (wanted, seen)
+    for name, words in seen:
+        done = dockdist(*words)
+        assert done.returncode == 2, (words, done)
+        assert re.search(r"(^|\W)%s: .*must not be empty" % re.escape(name), done.stderr), (words, done.stderr)
+
+
+def test_a_program_may_be_given_empty_words(lab):
+    done = dockdist("run", "-f", "/nowhere/cluster.yaml", "--", "echo", "")
+    assert "/nowhere/cluster.yaml" in done.stderr and "empty" not in done.stderr, done.stderr
