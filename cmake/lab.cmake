@@ -1,26 +1,39 @@
-# Tests on the lab: real Docker and Podman hosts, see scripts/lab. The first one registered brings `scripts/lab up` and
-# `scripts/lab down` around them all, under a name of their own, so that a lab somebody works with stays as it is.
+# Tests on labs: real Docker and Podman hosts, see scripts/lab. There are two labs, so that two tests run side by side where
+# there are processors for them: one waits while the other computes, and what a test does to its hosts disturbs no other. Each
+# lab comes up with the first of its tests and goes after the last, under a name of its own, so that a lab somebody works
+# with stays as it is.
 #
-#   dockdist_lab_test(NAME COMMAND …)   label "lab"; in its environment DOCKDIST_LAB=test and DOCKDIST=<the built program>
+#   dockdist_lab_test(NAME NODE_ID [exclusive])   label "lab"; in its environment DOCKDIST_LAB and DOCKDIST=<the built program>
 #
-# They share hosts, so one runs at a time; quick tests beside them would disturb what they measure.
-function(dockdist_lab_test name)
-    cmake_parse_arguments(ARG "" "TIMEOUT" "COMMAND" ${ARGN})
-    if(NOT ARG_TIMEOUT)
-        set(ARG_TIMEOUT 600)
+# Tests take turns on the labs in the order of their files, which divides kinds of tests evenly. An exclusive one measures
+# time: nothing at all runs beside it.
+include(${PROJECT_SOURCE_DIR}/cmake/pytest.cmake)
+set(DOCKDIST_LABS test test-2 CACHE STRING "Names of the two labs that tests run on")
+
+function(dockdist_lab name)
+    set(properties LABELS lab ENVIRONMENT "DOCKDIST_LAB=${name}" RUN_SERIAL TRUE)
+    add_test(NAME lab/up-${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up 4 --podman 3,4 --debian12 --force)
+    set_tests_properties(lab/up-${name} PROPERTIES FIXTURES_SETUP lab-${name} TIMEOUT 1800 ${properties})
+    add_test(NAME lab/down-${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab down)
+    set_tests_properties(lab/down-${name} PROPERTIES FIXTURES_CLEANUP lab-${name} TIMEOUT 300 ${properties})
+endfunction()
+
+function(dockdist_lab_test name id)
+    get_property(count GLOBAL PROPERTY DOCKDIST_LAB_TESTS)
+    if(NOT count)
+        set(count 0)
+        foreach(lab ${DOCKDIST_LABS})
+            dockdist_lab(${lab})
+        endforeach()
     endif()
-    set(environment "DOCKDIST_LAB=test;DOCKDIST=${PROJECT_BINARY_DIR}/dockdist")
-    get_property(registered GLOBAL PROPERTY DOCKDIST_LAB_REGISTERED)
-    if(NOT registered)
-        set_property(GLOBAL PROPERTY DOCKDIST_LAB_REGISTERED TRUE)
-        add_test(NAME lab/up COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up 4 --podman 3,4)
-        set_tests_properties(lab/up PROPERTIES LABELS lab FIXTURES_SETUP lab ENVIRONMENT "${environment}"
-            TIMEOUT 1800 RUN_SERIAL TRUE)
-        add_test(NAME lab/down COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab down)
-        set_tests_properties(lab/down PROPERTIES LABELS lab FIXTURES_CLEANUP lab ENVIRONMENT "${environment}"
-            TIMEOUT 300 RUN_SERIAL TRUE)
+    math(EXPR place "(${count} % 4 + 1) / 2 % 2") # 0 1 1 0: tests that come in pairs change places
+    math(EXPR count "${count} + 1")
+    set_property(GLOBAL PROPERTY DOCKDIST_LAB_TESTS ${count})
+    list(GET DOCKDIST_LABS ${place} lab)
+    set(beside RESOURCE_LOCK lab-${lab})
+    if("exclusive" IN_LIST ARGN)
+        set(beside RUN_SERIAL TRUE)
     endif()
-    add_test(NAME "lab/${name}" COMMAND ${ARG_COMMAND})
-    set_tests_properties("lab/${name}" PROPERTIES LABELS lab FIXTURES_REQUIRED lab ENVIRONMENT "${environment}"
-        TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL TRUE)
+    dockdist_pytest("lab/${name}" ${id} PROPERTIES LABELS lab FIXTURES_REQUIRED lab-${lab} TIMEOUT 400 ${beside}
+        ENVIRONMENT DOCKDIST_LAB=${lab} DOCKDIST=${PROJECT_BINARY_DIR}/dockdist DOCKDIST_PROBE_STUBS=${PROJECT_BINARY_DIR}/tests/probe)
 endfunction()

@@ -21,16 +21,19 @@ endfunction()
 
 add_custom_target(unit_tests) # every unit test program
 
-# tests/unit/<layer>/ becomes one program; each TEST_CASE is one test of ctest.
+# The folder's sources become one program; each TEST_CASE is one test of ctest, with the label LABEL (unit).
 function(dockdist_unit_test name)
-    cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+    cmake_parse_arguments(ARG "" "LABEL" "USES" ${ARGN})
+    if(NOT ARG_LABEL)
+        set(ARG_LABEL unit)
+    endif()
     dockdist_sources(sources)
     add_executable(unit_${name} ${sources})
     target_include_directories(unit_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_compile_definitions(unit_${name} PRIVATE DOCKDIST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     target_link_libraries(unit_${name} PRIVATE ${ARG_USES} unit_main dockdist_options)
     add_dependencies(unit_tests unit_${name})
-    doctest_discover_tests(unit_${name} TEST_PREFIX "unit/${name}: " PROPERTIES LABELS unit TIMEOUT 120
+    doctest_discover_tests(unit_${name} TEST_PREFIX "unit/${name}: " PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 120
         ENVIRONMENT "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1;UBSAN_OPTIONS=print_stacktrace=1")
     get_property(lists DIRECTORY PROPERTY TEST_INCLUDE_FILES)
     set_property(GLOBAL APPEND PROPERTY DOCKDIST_UNIT_TEST_LISTS ${lists})

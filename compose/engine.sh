@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# A dockerd of one's own, to be sourced. It lives in its own network and mount namespaces: whatever it makes there
-# (bridges, iptables rules, overlay mounts) ends with its processes, however they end, and it meets no other dockerd
-# of the machine. All its processes, those of its containers included, are in one cgroup subtree, /dockdist-lab/ID, so
-# that they can be found and ended when every pid file is stale or gone.
+# A private dockerd, to be sourced. It lives in its own network and mount namespaces: whatever it makes there (bridges,
+# iptables rules, overlay mounts) goes with its processes, however they end, and it never meets another dockerd of the
+# machine. All its processes, those of its containers included, are in one cgroup subtree, /dockdist-lab/ID, so that they
+# can be found and ended even when every pid file is stale or gone.
 
 # With cgroup v1 the subtree is in each controller's hierarchy; the pids hierarchy is where processes are looked up.
 if [[ -e /sys/fs/cgroup/cgroup.controllers ]]; then
@@ -14,7 +14,7 @@ fi
 say() { echo "lab: $*" >&2; }
 
 # take_lock FILE [--nonblock]: holds FILE's lock in the descriptor $lock, until this process ends. The holder may remove
-# FILE: who waited for it notices, and locks the next one. What is started in the background has to close $lock.
+# FILE: whoever waited for it notices, and locks the next one. Background processes have to close $lock.
 take_lock() {
     local file=$1 option=${2-}
     lock=
@@ -23,7 +23,7 @@ take_lock() {
         exec {lock}>>"$file" || continue # the folder may go between the two
         flock --nonblock "$lock" && continue
         [[ ! $option ]] || return 1
-        say "waiting for who holds $file"
+        say "waiting for the process that holds $file"
         flock "$lock"
     done
 }
@@ -40,8 +40,8 @@ join_engine() {
 start_engine() {
     local id=$1 data=$2 run=$3
     mkdir -p "$data" "$run"
-    # Hidden from it: a system's containerd, configuration and key, which it would use; /opt, where containerd makes a
-    # folder.
+    # Hidden from it: the system's containerd, configuration and key, which it would use, and /opt, where containerd
+    # creates a folder.
     # shellcheck disable=SC2016 # expanded there
     (
         join_engine "$id"
@@ -57,7 +57,7 @@ start_engine() {
             --default-cgroupns-mode host
     ) </dev/null >"$run/engine.log" 2>&1 {lock}>&- &
     local starter=$!
-    disown "$starter" # its end is no news for the shell to print
+    disown "$starter" # so that the shell does not report its end
     until engine_answers "$run/engine.sock"; do
         if ! kill -0 "$starter" 2>/dev/null; then
             tail -n 20 "$run/engine.log" >&2
@@ -99,8 +99,17 @@ end_engine() {
     fi
 }
 
-# Removes folders with images in them, many trees at a time: on a disk that is told of each freed block (the mount
-# option discard), a single rm waits thousands of times.
+# copy_images FROM TO: the images of one engine's data folder, into another's. Layers are linked, not copied: engines never
+# write to them, and hosts that share them also share the page cache.
+copy_images() {
+    local from=$1 data=$2
+    mkdir -p "$data"
+    cp -a "$from/image" "$data/"
+    cp -al "$from/overlay2" "$data/" 2>/dev/null || cp -a "$from/overlay2" "$data/" # a cache on another file system
+}
+
+# Removes folders with images in them, many trees at a time: on a disk that is told of every freed block (the mount
+# option discard), a single rm would wait thousands of times.
 remove_folders() {
     find "$@" -mindepth 3 -maxdepth 4 -print0 2>/dev/null | xargs -0 -r -P 16 -n 1 rm -rf 2>/dev/null || true
     rm -rf "$@"

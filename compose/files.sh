@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The files of a lab, to be sourced by scripts/lab: keys and certificates, the Compose file, and what is told to who
-# uses the lab. All of them go below $dir, and with it.
+# The files of a lab, to be sourced by scripts/lab: keys and certificates, the Compose file, and those that tell users of
+# the lab what it consists of. All of them are below $dir, and are removed with it.
 # shellcheck disable=SC2154 # set by scripts/lab
 
 address_of() { echo "$subnet.$((10 + $1))"; }
@@ -95,6 +95,7 @@ write_env_file() {
     local count=$1 gpus=$2 without=$3 number
     {
         echo "LAB_NAME=$name"
+        echo "LAB_UP='$asked'" # what `up` was given, but for --force
         echo "LAB_DIR=$dir"
         echo "LAB_CLUSTER_FILE=$dir/cluster.yaml"
         echo "LAB_HOSTS=$count"

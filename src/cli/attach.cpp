@@ -73,7 +73,7 @@ Task<int> run_attach(Context& context, AttachOptions options) {
 void add_attach(CLI::App& app, Program& program) {
     auto options = std::make_shared<AttachOptions>();
     auto* command = app.add_subcommand(
-        "attach", "Follow a job as the client that started it: its output, its exit code; holds its lease");
+        "attach", "Follow a job as the client that started it would: output, exit code, lease");
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");
     add_tail_option(*command, options->tail);
     add_view_options(*command, options->view);

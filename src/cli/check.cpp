@@ -116,19 +116,18 @@ void add_check(CLI::App& app, Program& program) {
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command
         ->add_option("--host", options->hosts,
-                     "Only this host or node, and the ways between those that are named; may be given again")
+                     "Only this host or node, and the links between those that are named; repeatable")
         ->type_name("NAME")
         ->take_all();
-    auto* deep = command->add_flag(
-        "--deep", options->check.deep,
-        "Measure too: TCP between every two nodes, and NCCL between their GPUs. Takes minutes, and "
-        "wants the GPUs and the network for itself");
+    auto* deep = command->add_flag("--deep", options->check.deep,
+                                   "Also measure TCP between every two nodes, and NCCL between their GPUs. "
+                                   "Takes minutes, and needs the GPUs and the network to itself");
     command
         ->add_option(
             "--stage-timeout", options->stage_timeout,
             "With --deep: how long NCCL may take for each stage (3m a node alone, 1m a pair, 4m all)")
         ->needs(deep);
-    command->add_option("--report", options->page, "Write the findings as one HTML page as well")
+    command->add_option("--report", options->page, "Also write the findings as one HTML page")
         ->type_name("FILE.html");
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_check(context, *options); };

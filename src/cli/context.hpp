@@ -106,16 +106,18 @@ Task<Attached> attach_to_cluster(Context& context, Secrets secrets = Secrets::le
 // The one of `nodes` that `name` means: a node's name or its rank.
 Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::string& name);
 
-// The user's login for the registry of an image, looked for when it is asked for.
+// The user's login for the registry of an image; looked up when the function is called.
 std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& context, const ImageRef& image);
 
+// The user's logins for all registries, as the X-Registry-Config header of a build wants them.
 Task<Result<std::string>> all_registry_auth(const Context& context);
 
-// Where the cluster's image comes from without a registry: `image.from` "local" is the engine that docker
-// would use here, else one of the cluster's hosts. It is built there when the file says how (`image.build`).
-// Empty when `image.from` is. The cluster outlives it.
+// What to say when a build is asked for and the file has no `image.build`.
 Error no_build_in_file(const ClusterSpec& spec);
 enum class Build { never, if_missing, anew };
+// Where the cluster's image comes from without a registry: `image.from` "local" is the engine that docker
+// would use here, else one of the cluster's hosts. It is built there when the file says how (`image.build`).
+// An empty function when `image.from` is empty. The cluster outlives it.
 std::function<Task<Result<ImageSource>>()> image_source_of(const Context& context, const Connected& cluster,
                                                            Build build);
 

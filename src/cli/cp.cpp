@@ -158,7 +158,9 @@ void add_cp(CLI::App& app, Program& program) {
         app.add_subcommand("cp", "Copy files and folders: dockdist cp NODE:PATH PATH, or PATH NODE:PATH");
     command->add_option("FROM", paths->first, "NODE:PATH, or a path here; `FOLDER/.` means what is in it")
         ->required();
-    command->add_option("TO", paths->second, "NODE:PATH, or a path here; into it where it is a folder")
+    command
+        ->add_option("TO", paths->second,
+                     "NODE:PATH, or a path here; if it is a folder, the copy goes into it")
         ->required();
     command->callback([paths, &program] {
         program.work = [paths](Context& context) { return run_cp(context, paths->first, paths->second); };

@@ -39,7 +39,7 @@ void add_down(CLI::App& app, Program& program) {
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->add_flag("--purge", options->purge,
                       "Remove the toolkit's volume too, where nothing else uses it");
-    command->add_flag("--break-lock", options->break_lock, "Go on although somebody is changing the cluster");
+    command->add_flag("--break-lock", options->break_lock, "Go on even if somebody is changing the cluster");
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_down(context, *options); };
     });

@@ -140,13 +140,13 @@ void add_image(CLI::App& app, Program& program) {
     auto* image = app.add_subcommand("image", "The cluster's image on its hosts");
     image->require_subcommand(1);
     auto* list = image->add_subcommand(
-        "ls", "Show what each host has of it, and where they differ; exit code 1 unless all have the same");
+        "ls", "Show which image each host has, and where they differ; exit code 1 unless all have the same");
     list->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     list->callback([&program] { program.work = run_image_ls; });
     list->fallthrough();
     auto options = std::make_shared<PushOptions>();
     auto* push = image->add_subcommand(
-        "push", "Bring an image to every host that lacks it, or has another, with no registry");
+        "push", "Copy an image to every host that lacks it or has another, without a registry");
     push->add_option("REF", options->ref, "The image (default: the cluster's)");
     push->add_option(
         "--from", options->from,
@@ -156,7 +156,7 @@ void add_image(CLI::App& app, Program& program) {
     });
     push->fallthrough();
     auto* build = image->add_subcommand(
-        "build", "Build it on one host, as `image.build` of the file says, and bring it to the others");
+        "build", "Build it on one host, as `image.build` in the file says, and copy it to the others");
     build->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     build->callback([&program] {
         program.work = [](Context& context) { return run_image_push(context, {.build = true}); };

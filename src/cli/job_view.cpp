@@ -8,14 +8,14 @@ namespace dockdist {
 
 void add_view_options(CLI::App& command, JobViewOptions& options) {
     command.add_flag("--raw", options.raw,
-                     "Pass the job's bytes as they come: no prefixes, no protection of the terminal");
-    command.add_option("--log-dir", options.log_folder,
-                       "Beside the screen, write each rank's bytes to a file: DIR/JOB/node-0.rank-3.log; "
-                       "DIR/JOB must not be there yet");
+                     "Pass the job's bytes on unchanged: no prefixes, no protection of the terminal");
+    command.add_option(
+        "--log-dir", options.log_folder,
+        "Also write each rank's bytes to a file: DIR/JOB/node-0.rank-3.log; DIR/JOB must not exist yet");
 }
 
 void add_tail_option(CLI::App& command, std::optional<std::int64_t>& tail) {
-    command.add_option("--tail", tail, "Only the last so many lines of each rank, and what comes")
+    command.add_option("--tail", tail, "Only the last N lines of each rank, and what follows")
         ->check(CLI::Range(std::int64_t{0}, wire::longest_tail));
 }
 

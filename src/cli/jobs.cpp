@@ -65,10 +65,8 @@ Task<int> run_jobs(Context& context) {
 } // namespace
 
 void add_jobs(CLI::App& app, Program& program) {
-    auto* command = app.add_subcommand(
-        "jobs",
-        "Show the jobs that the nodes know, the latest last: running ones, and the last 50 or those of "
-        "the last 7 days, whichever are fewer");
+    auto* command = app.add_subcommand("jobs", "Show the jobs that the nodes know of, the latest last: those "
+                                               "that run, and of the others the last 50 of the last 7 days");
     command->callback([&program] { program.work = run_jobs; });
 }
 

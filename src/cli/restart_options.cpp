@@ -8,13 +8,13 @@ namespace dockdist {
 void add_restart_options(CLI::App& command, RestartOptions& options) {
     command
         .add_option("--max-restarts", options.max_restarts,
-                    "How often the whole job is begun anew after a failure (default: 0; with --min-nodes or "
+                    "How often the whole job is restarted after a failure (default: 0; with --min-nodes or "
                     "spare nodes: one for each node that may be lost)")
         ->check(CLI::NonNegativeNumber);
     command
         .add_option("--min-nodes", options.min_nodes,
-                    "When a node is lost, begin anew without it while so many are left; ranks are numbered "
-                    "anew (default: a lost node that no spare replaces ends the job)")
+                    "When a node is lost, restart without it as long as this many are left; ranks are "
+                    "renumbered (default: a lost node that no spare replaces ends the job)")
         ->check(CLI::PositiveNumber);
     command
         .add_option("--spares", options.spares,

@@ -310,7 +310,7 @@ Task<int> run(Context& context, RunOptions options) {
 }
 
 std::string launcher_list() {
-    std::string text = "How the command becomes processes (default: `launcher` of the file, or plain):";
+    std::string text = "How the command becomes processes (default: `launcher` in the file, or plain):";
     for (const auto& launcher : launchers()) {
         text += fmt::format("\n  {}: {}", launcher.name, launcher.summary);
     }
@@ -325,21 +325,23 @@ void add_run(CLI::App& app, Program& program) {
     command->add_option("--nodes", options->nodes,
                         "How many nodes, or which: 2, or node-0,node-3 (default: all)");
     command->add_option("--exclude", options->exclude, "Leave these nodes out: node-1,node-4");
-    command->add_option("--gpus", options->gpus, "Ranks a node (default: the node's slots)")
+    command->add_option("--gpus", options->gpus, "Ranks on each node (default: the node's slots)")
         ->check(CLI::PositiveNumber);
     command->add_option("--launcher", options->launcher, launcher_list());
     command->add_option("--via", options->via,
                         "How the launcher reaches the other nodes, where it has a choice");
     command
-        ->add_option("--launcher-arg", options->launcher_args,
-                     "A word for the launcher itself, put after ours: --launcher-arg=--bind-to; repeatable")
+        ->add_option(
+            "--launcher-arg", options->launcher_args,
+            "An argument for the launcher itself, after dockdist's own: --launcher-arg=--bind-to; repeatable")
         ->allow_extra_args(false);
     command->add_flag("--per-rank", options->per_rank,
-                      "With the launcher plain: the command once on every slot, not once a node");
+                      "With the launcher plain: the command once on every slot, not once on each node");
     command->add_flag("--dry-run", options->dry_run,
                       "Print for every node the environment, files and command, and start nothing");
     command
-        ->add_option("--env", options->env, "NAME=VALUE for every rank, or NAME to pass on yours; repeatable")
+        ->add_option("--env", options->env,
+                     "NAME=VALUE for every rank, or NAME to pass your own value on; repeatable")
         ->allow_extra_args(false);
     command->add_option("--workdir", options->workdir,
                         "Where to run (default: container.workdir of the file)");
@@ -365,10 +367,10 @@ void add_run(CLI::App& app, Program& program) {
         ->needs(stall)
         ->capture_default_str();
     command->add_flag("--detach", options->detach,
-                      "Leave the job to the cluster when it has started: it needs no client any more");
+                      "Leave the job to the cluster once it has started: it needs no client any more");
     command->add_flag("--detach-on-hangup", options->detach_on_hangup,
-                      "Leave the job to the cluster when this terminal goes");
-    command->add_option("--name", options->name, "The job's name (default: one is made up)");
+                      "Leave the job to the cluster when this terminal is closed");
+    command->add_option("--name", options->name, "The job's name (default: a generated one)");
     command->add_option("--timeout", options->timeout,
                         "The nodes end the job after this time, with or without this client: exit code 124");
     command

@@ -166,13 +166,14 @@ Task<int> run_sync(Context& context, SyncOptions options) {
 void add_sync(CLI::App& app, Program& program) {
     auto options = std::make_shared<SyncOptions>();
     auto* command = app.add_subcommand(
-        "sync", "Bring what `sync` of the file names to every node: what changed, and nothing else");
+        "sync", "Copy what `sync` in the file names to every node, sending only what changed");
     command->add_flag(
         "--delete", options->remove,
-        "Remove what is on the nodes and not here; never what .gitignore or .dockdistignore leave out");
+        "Remove what is on the nodes and not here; never what .gitignore or .dockdistignore exclude");
     auto* dry_run =
         command->add_flag("--dry-run", options->dry_run, "Say what would be done, and write nothing");
-    command->add_flag("--watch", options->watch, "Go on, and send what changes as it does, until Ctrl-C")
+    command
+        ->add_flag("--watch", options->watch, "Keep running and send changes as they are made, until Ctrl-C")
         ->excludes(dry_run);
     command->add_option("--node", options->nodes, "Only this node, by name or rank; repeatable")
         ->allow_extra_args(false);

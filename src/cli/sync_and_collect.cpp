@@ -56,12 +56,12 @@ std::string shown_source(const ClusterSpec& spec, const std::string& source) {
 
 void add_sync_and_collect_options(CLI::App& command, SyncAndCollectOptions& options) {
     command.add_flag("--no-sync", options.no_sync,
-                     "Leave `sync` of the file out: the nodes have the code already");
+                     "Skip `sync` in the file: the nodes have the code already");
     add_no_collect(command, options);
 }
 
 void add_no_collect(CLI::App& command, SyncAndCollectOptions& options) {
-    command.add_flag("--no-collect", options.no_collect, "Leave `collect` of the file out");
+    command.add_flag("--no-collect", options.no_collect, "Skip `collect` in the file");
 }
 
 wire::SyncOpening sync_opening_of(const ClusterSpec& spec) {

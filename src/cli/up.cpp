@@ -155,20 +155,22 @@ Task<int> run_up(Context& context, UpArguments options) {
 
 void add_up(CLI::App& app, Program& program) {
     auto options = std::make_shared<UpArguments>();
-    auto* command = app.add_subcommand("up", "Make the hosts one cluster: create, start and join every node");
+    auto* command =
+        app.add_subcommand("up", "Turn the hosts into one cluster: create, start and join every node");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    command->add_flag("--build", options->build, "Build the image anew, as `image.build` says");
-    command->add_flag("--keep", options->up.keep, "Leave what was made when something fails, to look at it");
+    command->add_flag("--build", options->build, "Build the image again, as `image.build` says");
+    command->add_flag("--keep", options->up.keep,
+                      "When something fails, leave what was created, to look at it");
     command->add_flag("--take-over", options->up.take_over,
                       "Change a cluster of this name that was made from another file");
     command->add_flag("--break-lock", options->up.break_lock,
-                      "Go on although somebody else is changing the cluster");
+                      "Go on even if somebody else is changing the cluster");
     command
-        ->add_option("--ready-timeout", options->ready_timeout, "How long nodes may take to meet each other")
+        ->add_option("--ready-timeout", options->ready_timeout, "How long nodes may take to reach each other")
         ->capture_default_str();
     command->add_flag("--no-check", options->no_check,
-                      "Leave out the quick check of what was made (`dockdist check` makes it at any time)");
-    command->add_flag("--no-sync", options->no_sync, "Leave `sync` of the file out");
+                      "Skip the quick check of what was created (`dockdist check` runs it at any time)");
+    command->add_flag("--no-sync", options->no_sync, "Skip `sync` in the file");
     command->add_flag("--timings", program.options.timings,
                       "Show the time of each phase and the round trips to each host");
     command->callback([options, &program] {

@@ -35,7 +35,7 @@ Task<int> run_validate(Context& context) {
 
 void add_validate(CLI::App& app, Program& program) {
     auto* command = app.add_subcommand(
-        "validate", "Say whether cluster.yaml is right, with every mistake at once; touches no host");
+        "validate", "Say whether cluster.yaml is right, with every mistake at once; contacts no host");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->callback([&program] { program.work = run_validate; });
 }

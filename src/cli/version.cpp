@@ -21,7 +21,7 @@ Task<int> run_version(Context& context) {
 
 void add_version(CLI::App& app, Program& program) {
     auto* command =
-        app.add_subcommand("version", "Print the version of the program and of the toolkit that it carries");
+        app.add_subcommand("version", "Print the versions of the program and of the toolkit in it");
     command->callback([&program] { program.work = run_version; });
 }
 

@@ -58,8 +58,7 @@ Task<int> run_wait(Context& context, WaitOptions options) {
 void add_wait(CLI::App& app, Program& program) {
     auto options = std::make_shared<WaitOptions>();
     auto* command = app.add_subcommand(
-        "wait",
-        "Wait, in silence, until a job has ended; its exit code is the answer. Does not hold its lease");
+        "wait", "Wait silently until a job has ended, and exit with its code. Does not hold its lease");
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it")->required();
     command->add_option("--timeout", options->timeout, "Wait no longer than this: exit code 124");
     command->callback([options, &program] {

@@ -16,6 +16,14 @@ namespace {
 // Longer than a node gives to a question.
 constexpr std::chrono::seconds opening_limit{45};
 constexpr int most_garbled = 5;
+constexpr int most_openings = 3;
+constexpr int most_starts = 10; // that nothing came of, one after another
+constexpr std::chrono::milliseconds retry_pause{500};
+
+Task<void> pause_for(std::chrono::milliseconds time) {
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, time);
+    co_await timer.async_wait(boost::asio::use_awaitable);
+}
 
 } // namespace
 
@@ -24,7 +32,7 @@ NodeJob::NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobOpening openi
     query_.job = opening_.job;
 }
 
-Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string first_line) {
+Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string first_lines) {
     ExecConfig config;
     config.command = std::move(arguments);
     config.user = "0:0";
@@ -33,7 +41,7 @@ Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string fi
         co_return exec.error();
     }
     // The last order goes first: it may not have arrived. Nobody else writes before stream_ is set.
-    const auto lines = first_line + (order_ ? wire::job_command_line(*order_) : "");
+    const auto lines = first_lines + (order_ ? wire::job_command_line(*order_) : "");
     if (!lines.empty()) {
         if (auto written = co_await exec->stream->write(lines); !written) {
             co_return written;
@@ -45,7 +53,25 @@ Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string fi
     co_return ok;
 }
 
+// The exec may be there although its answer was lost: all that it does ends with its stream, until it has
+// been told to start.
 Task<Result<wire::LaunchFacts>> NodeJob::open() {
+    for (int tries = 1;; ++tries) {
+        auto facts = co_await ask();
+        const bool cut = !facts && (facts.error().kind == ErrorKind::unreachable ||
+                                    (said_.empty() && facts.error() == end_of_stream()));
+        if (!cut || tries == most_openings) {
+            if (facts) {
+                opening_.questions.clear(); // they have been answered
+                opening_.same_ports = facts->ports;
+            }
+            co_return facts;
+        }
+        stream_.reset();
+    }
+}
+
+Task<Result<wire::LaunchFacts>> NodeJob::ask() {
     auto connected = co_await connect({layout::init, "job", "start"}, nlohmann::json(opening_).dump() + "\n");
     if (!connected) {
         co_return connected.error();
@@ -82,18 +108,16 @@ Task<Result<wire::LaunchFacts>> NodeJob::read_facts() {
 
 Task<Result<wire::JobResult>> NodeJob::run(wire::JobStart start, Handlers handlers) {
     handlers_ = std::move(handlers);
-    const auto line = nlohmann::json(start).dump() + "\n";
-    if (auto written = co_await stream_->write(line); !written) {
-        ended_ = true;
-        co_return written.error();
-    }
+    start_line_ = nlohmann::json(start).dump() + "\n";
+    // What cannot be written shows itself to the reader, which takes the stream up again.
+    (void)co_await stream_->write(start_line_);
     co_return co_await follow_to_the_end();
 }
 
 Task<Result<wire::JobResult>> NodeJob::follow(wire::JobQuery query, Handlers handlers) {
     query_ = std::move(query);
     handlers_ = std::move(handlers);
-    started_ = true;
+    begun_ = true;
     auto connected = co_await connect({layout::init, "job", "follow", follow_argument()}, "");
     if (!connected) {
         ended_ = true;
@@ -125,13 +149,22 @@ std::string NodeJob::follow_argument() const {
     return wire::job_query(query);
 }
 
+// Where nothing was heard of the start, the same start: a node that has begun it only goes on telling.
+Task<Status> NodeJob::reconnect() {
+    if (begun_) {
+        co_return co_await connect({layout::init, "job", "follow", follow_argument()}, "");
+    }
+    co_return co_await connect({layout::init, "job", "start"},
+                               nlohmann::json(opening_).dump() + "\n" + start_line_);
+}
+
 Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
     using namespace std::chrono_literals;
     const auto patience =
         std::max<std::chrono::milliseconds>(std::chrono::milliseconds(opening_.lease_ms), 10s);
     last_heard_ = std::chrono::steady_clock::now();
-    boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
     int garbled = 0; // streams that were taken up again and held something else
+    int starts = 0;  // said again
     bool again = false;
     while (true) {
         auto result = co_await read_frames();
@@ -143,19 +176,22 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
         Error broken = result ? end_of_stream() : result.error();
         // An engine whose container is just ending writes its own words into a new exec's stream.
         const bool engine_speaks = broken.kind == ErrorKind::protocol && again && ++garbled <= most_garbled;
-        // Nothing to resume where the job never began, and where the node itself says what is wrong.
-        if (!started_ || broken.kind == ErrorKind::job ||
-            (broken.kind == ErrorKind::protocol && !engine_speaks)) {
+        // The exec that we lost is about to start the part, or to go.
+        const bool meets_itself = broken.kind == ErrorKind::conflict && again;
+        const bool node_speaks = broken.kind == ErrorKind::job || (!begun_ && result && !said_.empty()) ||
+                                 (broken.kind == ErrorKind::conflict && !again);
+        // Nothing to resume where the node itself says what is wrong.
+        if (node_speaks || (broken.kind == ErrorKind::protocol && !engine_speaks) ||
+            (!begun_ && ++starts > most_starts)) {
             ended_ = true;
             co_return broken;
         }
-        if (engine_speaks) {
-            pause.expires_after(500ms);
-            co_await pause.async_wait(boost::asio::use_awaitable);
+        if (engine_speaks || meets_itself) {
+            co_await pause_for(retry_pause);
         }
         Status opened = broken;
         while (!opened && std::chrono::steady_clock::now() - last_heard_ < patience) {
-            opened = co_await connect({layout::init, "job", "follow", follow_argument()}, "");
+            opened = co_await reconnect();
             if (!opened &&
                 (opened.error().kind == ErrorKind::not_found || opened.error().kind == ErrorKind::conflict)) {
                 broken = {ErrorKind::node, "", "the node's container is gone or does not run",
@@ -163,8 +199,7 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
                 break;
             }
             if (!opened) {
-                pause.expires_after(500ms);
-                co_await pause.async_wait(boost::asio::use_awaitable);
+                co_await pause_for(retry_pause);
             }
         }
         if (!opened) {
@@ -173,8 +208,7 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
         }
         again = true;
         if (result) { // a stream that ended cleanly again and again must not spin
-            pause.expires_after(100ms);
-            co_await pause.async_wait(boost::asio::use_awaitable);
+            co_await pause_for(100ms);
         } else {
             last_heard_ = std::chrono::steady_clock::now();
         }
@@ -231,6 +265,8 @@ Task<Result<std::optional<wire::JobResult>>> NodeJob::read_frames() {
 Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame) {
     auto going_on = std::optional<wire::JobResult>{};
     if (frame.kind == wire::Frame::Kind::output) {
+        // A node's log may come before its events: with much output, `started` is not the first to be heard.
+        begun_ = true;
         position_ = frame.position + wire::frame_header_size + frame.payload.size();
         handlers_.output(frame.rank, frame.stream == 2 ? StdStream::err : StdStream::out, frame.payload);
         return going_on;
@@ -247,13 +283,12 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
     case wire::JobEvent::Type::prepared:
         return going_on;
     case wire::JobEvent::Type::started:
-        started_ = true;
-        [[fallthrough]];
     case wire::JobEvent::Type::rank_failed:
     case wire::JobEvent::Type::silent:
     case wire::JobEvent::Type::speaks:
     case wire::JobEvent::Type::reported:
     case wire::JobEvent::Type::ended:
+        begun_ = true;
         if (handlers_.event) {
             handlers_.event(*event);
         }
@@ -264,7 +299,9 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
     case wire::JobEvent::Type::exited:
         return std::optional(std::move(event->result));
     case wire::JobEvent::Type::error:
-        return Error{ErrorKind::job, event->error.where, event->error.message, event->error.hint};
+        return Error{event->error.kind == ErrorKind::conflict && !begun_ ? ErrorKind::conflict
+                                                                         : ErrorKind::job,
+                     event->error.where, event->error.message, event->error.hint};
     }
     return going_on;
 }

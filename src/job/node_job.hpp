@@ -27,15 +27,16 @@ public:
 
     NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobOpening opening);
 
-    // Asks the node what there is to know before the start. Nothing runs there yet, and nothing ever does
-    // when this object goes without run().
+    // Asks the node what there is to know before the start, and asks again where the connection breaks.
+    // Nothing runs there yet, and nothing ever does when this object goes without run().
     Task<Result<wire::LaunchFacts>> open();
     // After open(): runs the node's part to its end. A stream that breaks is taken up again, at the byte
-    // where it broke, for as long as the job's lease; after that the node counts as lost (an error).
+    // where it broke, for as long as the job's lease; after that the node counts as lost (an error). Where
+    // it breaks before the node says that the part runs, the start is said again, see wire/job.hpp: the part
+    // runs once.
     Task<Result<wire::JobResult>> run(wire::JobStart start, Handlers handlers);
-    // After `detached` it ends too: see detached().
-    // Without open(): shows of a job that was started elsewhere what the query asks for. An empty result
-    // where the query does not go to the job's end and it has not ended.
+    // Without open(): shows what the query asks for of a job that was started elsewhere. The result is empty
+    // when the query does not go to the job's end and the job has not ended.
     Task<Result<wire::JobResult>> follow(wire::JobQuery query, Handlers handlers);
 
     // Sends a line to the node's side. While no stream is open, the last order waits for the next one, and
@@ -47,7 +48,9 @@ public:
     bool detached() const { return detached_; }
 
 private:
-    Task<Status> connect(std::vector<std::string> arguments, std::string first_line);
+    Task<Status> connect(std::vector<std::string> arguments, std::string first_lines);
+    Task<Status> reconnect();
+    Task<Result<wire::LaunchFacts>> ask();
     // The next frame; nothing at the end of the stream.
     Task<Result<std::optional<wire::Frame>>> read_frame();
     Task<Result<wire::LaunchFacts>> read_facts();
@@ -61,7 +64,8 @@ private:
     ContainerEngine& engine_;
     ReadyNode node_;
     wire::JobOpening opening_;
-    wire::JobQuery query_{}; // what a stream that is taken up again is for
+    std::string start_line_{}; // that has been sent, heard by the node or not
+    wire::JobQuery query_{};   // what a stream that is taken up again is for
     Handlers handlers_{};
     wire::FrameDecoder decoder_{};
     std::shared_ptr<ExecStream> stream_{};    // shared: a write may be under way while the reader replaces it
@@ -69,7 +73,7 @@ private:
     std::uint64_t position_ = 0;              // of the next frame in the node's log
     std::string said_{};                      // stderr of the exec itself
     std::chrono::steady_clock::time_point last_heard_{}; // of the node
-    bool started_ = false;
+    bool begun_ = false;                                 // the node has said that the part runs
     bool ended_ = false;
     bool detached_ = false;
 };

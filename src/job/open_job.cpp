@@ -1,4 +1,5 @@
 #include "async/run_all.hpp"
+#include "core/random.hpp"
 #include "job/run_job.hpp"
 
 namespace dockdist {
@@ -15,7 +16,8 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
                              .timeout_ms = options.timeout.count(),
                              .log_limit = static_cast<std::int64_t>(options.log_limit.count),
                              .questions = std::move(questions),
-                             .ports = ports};
+                             .ports = ports,
+                             .token = random_hex(16)};
     OpenedJob opened;
     std::vector<Task<Result<wire::LaunchFacts>>> tasks;
     for (const auto& node : nodes) {

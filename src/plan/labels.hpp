@@ -1,4 +1,4 @@
-// The labels by which a cluster stands on its hosts. They are the only state there is.
+// The labels that make a cluster known on its hosts. dockdist keeps no other record of it.
 #pragma once
 
 namespace dockdist::labels {

@@ -66,15 +66,19 @@ void check_opening(const JobOpening& opening, ObjectReader& reader) {
     }
 }
 
-void read_facts(ObjectReader& reader, LaunchFacts& facts) {
-    if (const auto* ports = reader.array("ports")) {
+void read_ports(ObjectReader& reader, const char* key, std::vector<int>& numbers) {
+    if (const auto* ports = reader.array(key)) {
         for (const auto& port : *ports) {
             if (!port.is_number_integer() || port < 1 || port > 65535) {
-                return reader.fail("\"ports\" must be an array of port numbers");
+                return reader.fail("\"" + std::string(key) + "\" must be an array of port numbers");
             }
-            facts.ports.push_back(port.get<int>());
+            numbers.push_back(port.get<int>());
         }
     }
+}
+
+void read_facts(ObjectReader& reader, LaunchFacts& facts) {
+    read_ports(reader, "ports", facts.ports);
     read_objects(reader, "answers", [&](ObjectReader& answer) {
         auto& read = facts.answers.emplace_back();
         answer.read("name", read.name);
@@ -108,7 +112,9 @@ void to_json(json& out, const JobOpening& opening) {
                {"timeout_ms", opening.timeout_ms},
                {"log_limit", opening.log_limit},
                {"questions", opening.questions},
-               {"ports", opening.ports}};
+               {"ports", opening.ports},
+               {"same_ports", opening.same_ports},
+               {"token", opening.token}};
 }
 
 void to_json(json& out, const LaunchFacts& facts) {
@@ -138,6 +144,8 @@ Result<JobOpening> parse_job_opening(std::string_view line) {
     reader.read("timeout_ms", opening.timeout_ms);
     reader.read("log_limit", opening.log_limit);
     reader.read("ports", opening.ports);
+    read_ports(reader, "same_ports", opening.same_ports);
+    reader.read("token", opening.token);
     read_objects(reader, "questions",
                  [&](ObjectReader& question) { read_fields(question, opening.questions.emplace_back()); });
     if (!reader.failed()) {

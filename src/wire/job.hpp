@@ -10,6 +10,11 @@
 //                                  `exited` when gone, also on a node where the job has no supervisor
 //   dockdist-init job list         one JobSummary line a job (lines, not frames)
 //
+// Starting twice. A client whose stream broke before the node said that the job runs cannot know whether its
+// JobStart has arrived. It runs `job start` again, with the same `token`, the ports that it was told, and the
+// JobStart right behind the opening: where a job with that token is there, the exec follows it from its
+// beginning and starts nothing. `conflict`: a job of that name is there and not known to be the same (yet).
+//
 // The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames
 // (wire/frame.hpp). Control frames carry one JSON object with "type":
 //   prepared     LaunchFacts
@@ -95,7 +100,10 @@ struct JobOpening {
     std::int64_t log_limit = default_log_limit;   // bytes of output that the node keeps, see least_log_limit
     // They run before the job, as its user with its environment, in its folder, for at most 30 s each.
     std::vector<Question> questions{};
-    int ports = 0; // how many to reserve
+    int ports = 0;                 // how many to reserve
+    std::vector<int> same_ports{}; // in place of `ports`: those that a `prepared` told before
+    // Of this one start of the job, see "Starting twice" above. Empty: it is not said again.
+    std::string token{};
 };
 
 // code is the shell's: 127 where the program is not there; -1: it took too long. output: the first 4 KiB of
@@ -193,6 +201,7 @@ struct JobSummary {
     JobPolicy policy{};
     bool detached = false;
     std::int64_t lease_ms = 0;
+    std::string token{}; // JobOpening::token
 };
 
 // What may stand in paths and in the environment as a job's name: [A-Za-z0-9_.-], 1 to 64, not a '.' first.

@@ -130,7 +130,8 @@ void to_json(json& out, const JobSummary& summary) {
                {"result", summary.result},
                {"policy", summary.policy},
                {"detached", summary.detached},
-               {"lease_ms", summary.lease_ms}};
+               {"lease_ms", summary.lease_ms},
+               {"token", summary.token}};
 }
 
 Result<JobSummary> parse_job_summary(std::string_view line) {
@@ -150,6 +151,7 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
     read_policy(reader, summary.policy);
     reader.read("detached", summary.detached);
     reader.read("lease_ms", summary.lease_ms);
+    reader.read("token", summary.token);
     if (reader.failed()) {
         return reader.error();
     }

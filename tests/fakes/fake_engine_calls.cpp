@@ -242,8 +242,8 @@ Task<Status> FakeEngine::put_archive(ContainerId id, std::string path, std::span
 }
 
 Task<Result<ExecId>> FakeEngine::create_exec(ContainerId id, ExecConfig config) {
-    const auto begun =
-        co_await begin(fmt::format("create_exec {}: {}", name_of(id), shell_join(config.command)));
+    const auto call = fmt::format("create_exec {}: {}", name_of(id), shell_join(config.command));
+    const auto begun = co_await begin(call);
     if (!begun) {
         co_return begun.error();
     }
@@ -260,6 +260,9 @@ Task<Result<ExecId>> FakeEngine::create_exec(ContainerId id, ExecConfig config) 
     shared->config = std::move(config);
     const ExecId exec(fmt::format("exec-{}", execs_.size() + 1));
     execs_[exec.str()] = shared;
+    if (take_lost(call)) {
+        co_return lost();
+    }
     co_return exec;
 }
 
@@ -267,9 +270,9 @@ Task<Result<std::unique_ptr<ExecStream>>> FakeEngine::start_exec(ExecId id, bool
     const auto found = execs_.find(id.str());
     const auto shared = found == execs_.end() ? nullptr : found->second;
     const auto command = shared ? shell_join(shared->config.command) : std::string();
-    const auto begun =
-        co_await begin(shared ? fmt::format("start_exec {}: {}", shared->container_name, command)
-                              : "start_exec " + id.str());
+    const auto call =
+        shared ? fmt::format("start_exec {}: {}", shared->container_name, command) : "start_exec " + id.str();
+    const auto begun = co_await begin(call);
     if (!begun) {
         co_return begun.error();
     }
@@ -281,7 +284,11 @@ Task<Result<std::unique_ptr<ExecStream>>> FakeEngine::start_exec(ExecId id, bool
     }
     for (const auto& [part, script] : scripts_) {
         if (command.find(part) != std::string::npos) {
-            co_return start_fake_exec(executor_, shared, script);
+            auto stream = start_fake_exec(executor_, shared, script);
+            if (take_lost(call)) {
+                co_return lost();
+            }
+            co_return stream;
         }
     }
     co_return error(ErrorKind::internal, "the test has no script for the exec: " + command);

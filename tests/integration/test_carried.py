@@ -6,19 +6,11 @@ import signal
 import time
 
 from harness import assert_in, cluster, eventually, read_until
-from test_run import marked
-
-
-def detach(c, *words, script):
-    """The name of a job that was left to the cluster."""
-    done = c.run("run", "--detach", *words, "--", "sh", "-c", script)
-    assert_in("goes on by itself", done.stderr)
-    return re.search(r"job-[0-9a-f]{8}", done.stderr).group()
 
 
 def test_a_failed_job_is_begun_anew_as_often_as_asked(lab):
     with cluster(lab, "t-restart") as c:
-        c.write().run("up")
+        c.write().up()
         script = ('echo "attempt $DOCKDIST_RESTART_COUNT"; [ $NODE_RANK = 1 ] || exec sleep 4400; '
                   '[ $DOCKDIST_RESTART_COUNT = 2 ] && exit 0; exit 7')
         failed = c.run("run", "--max-restarts", "1", "--backoff", "100ms", "--", "sh", "-c", script, code=7)
@@ -28,23 +20,23 @@ def test_a_failed_job_is_begun_anew_as_often_as_asked(lab):
         done = c.run("run", "-o", "json", "--max-restarts", "2", "--backoff", "100ms", "--", "sh", "-c", script)
         result = json.loads(done.stdout.splitlines()[-1])
         assert (result["exit_code"], result["attempts"], "first_failure" in result) == (0, 3, False), result
-        assert marked(c, "sleep 4400") == []
+        assert c.processes("sleep 4400") == []
 
 
 def test_a_detached_job_fails_everywhere_without_a_client(lab):
     with cluster(lab, "t-detach-fail") as c:
-        c.write().run("up")
-        job = detach(c, script="[ $NODE_RANK = 1 ] || exec sleep 4401; until [ -e /tmp/go ]; do sleep 0.1; done; exit 7")
-        assert marked(c, "sleep 4401")
+        c.write().up()
+        job = c.detach(script="[ $NODE_RANK = 1 ] || exec sleep 4401; until [ -e /tmp/go ]; do sleep 0.1; done; exit 7")
+        assert c.processes("sleep 4401")
         c.run("exec", "node-1", "--", "touch", "/tmp/go")
-        eventually(lambda: not marked(c, "sleep 4401"), "the other node's process is gone", timeout=5)
+        eventually(lambda: not c.processes("sleep 4401"), "the other node's process is gone", timeout=5)
         c.run("logs", "--follow", job)
 
 
 def test_a_detached_job_is_begun_anew_without_a_client(lab):
     with cluster(lab, "t-detach-restart") as c:
-        c.write().run("up")
-        job = detach(c, "--max-restarts", "1", "--backoff", "100ms",
+        c.write().up()
+        job = c.detach("--max-restarts", "1", "--backoff", "100ms",
                      script="echo run $DOCKDIST_RESTART_COUNT; [ $DOCKDIST_RESTART_COUNT = 1 ] && exit 0; [ $NODE_RANK = 1 ] || exec sleep 4402; sleep 1; exit 7")
         logs = c.run("logs", "--follow", job)
         for node in (0, 1):
@@ -55,7 +47,7 @@ def test_a_detached_job_is_begun_anew_without_a_client(lab):
 
 def test_a_terminal_that_goes_leaves_the_job_to_the_cluster(lab):
     with cluster(lab, "t-hangup") as c:
-        c.write().run("up")
+        c.write().up()
         client = c.start("run", "--detach-on-hangup", "--lease", "1s", "--", "sh", "-c", "echo started; sleep 3; echo over")
         read_until(client, "started", times=2)
         client.send_signal(signal.SIGHUP)
@@ -67,9 +59,9 @@ def test_a_terminal_that_goes_leaves_the_job_to_the_cluster(lab):
 
 def test_the_rest_of_a_detached_job_ends_when_its_first_node_is_gone(lab):
     with cluster(lab, "t-keeper-gone") as c:
-        c.write().run("up")
-        detach(c, "--lease", "2s", script="exec sleep 4403")
-        assert marked(c, "sleep 4403")
+        c.write().up()
+        c.detach("--lease", "2s", script="exec sleep 4403")
+        assert c.processes("sleep 4403")
         engine, container = c.container("node-0")
         engine.call("POST", f"/v1.40/containers/{container}/kill")
         _, other = c.container("node-1")
@@ -78,7 +70,7 @@ def test_the_rest_of_a_detached_job_ends_when_its_first_node_is_gone(lab):
 
 def test_a_node_that_is_cut_off_ends_its_part_and_the_job(lab):
     with cluster(lab, "t-cut") as c:
-        c.write().run("up")
+        c.write().up()
         client = c.start("run", "--lease", "2s", "--", "sh", "-c", "echo started; exec sleep 4404")
         read_until(client, "started", times=2)
         lab.script("cut", "host-2")
@@ -90,27 +82,27 @@ def test_a_node_that_is_cut_off_ends_its_part_and_the_job(lab):
             assert time.monotonic() - begin < 45
         finally:
             lab.script("mend", "host-2")
-        eventually(lambda: not marked(c, "sleep 4404"), "no part is left", timeout=10)
+        eventually(lambda: not c.processes("sleep 4404"), "no part is left", timeout=10)
 
 
 def test_a_detached_job_ends_when_a_node_is_cut_off(lab):
     with cluster(lab, "t-cut-detached") as c:
-        c.write().run("up")
-        job = detach(c, "--lease", "2s", script="exec sleep 4405")
+        c.write().up()
+        job = c.detach("--lease", "2s", script="exec sleep 4405")
         lab.script("cut", "host-2")
         try:
             _, first = c.container("node-0")
             eventually(lambda: not [p for p in lab.engines[0].processes(first) if "sleep 4405" in p], "the part on node-0 has ended", timeout=15)
         finally:
             lab.script("mend", "host-2")
-        eventually(lambda: not marked(c, "sleep 4405"), "no part is left", timeout=10)
+        eventually(lambda: not c.processes("sleep 4405"), "no part is left", timeout=10)
         logs = c.run("logs", job)
         assert_in("nothing was heard of node-1 for 2 s", logs.stderr)
 
 
 def test_a_node_that_is_cut_off_for_less_than_the_lease_goes_on(lab):
     with cluster(lab, "t-cut-short") as c:
-        c.write().run("up")
+        c.write().up()
         client = c.start("run", "--lease", "60s", "--", "sh", "-c", "echo started; i=0; while [ $i -lt 60 ]; do echo line $i; i=$((i+1)); sleep 0.1; done")
         lines = read_until(client, "started", times=2)
         lab.script("cut", "host-2")

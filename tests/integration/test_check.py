@@ -8,8 +8,10 @@ import re
 import shutil
 import time
 
+import pytest
+
 from harness import assert_in, cluster
-from proxy import proxies, write_through
+from harness.proxy import proxies, write_through
 
 
 def check(c, *arguments, code=0):
@@ -60,7 +62,7 @@ def gpu_field(lab, host, gpu, field, value):
 
 def test_check_of_a_sound_cluster_says_each_thing_once(lab):
     with cluster(lab, "t-check") as c:
-        c.write(gpus="2").run("up")
+        c.write(gpus="2").up()
         shown = c.run("check").stdout
         assert "FAIL" not in shown
         assert shown.count("NVIDIA H100 80GB HBM3 (simulated)") >= 4
@@ -93,7 +95,7 @@ def test_check_passes_an_engine_without_known_holes(lab):
 
     with cluster(lab, "t-holes") as c, proxies(lab) as both:
         write_through(c, both)
-        c.run("up")
+        c.up()
         both[0].edit = newer
         only(check(c), "security", "warn", "node-1", "has known security holes")
         both[1].edit = newer
@@ -105,7 +107,7 @@ def test_check_passes_an_engine_without_known_holes(lab):
 
 def test_check_finds_gpus_that_vanished_from_a_running_container(lab):
     with cluster(lab, "t-vanish") as c:
-        c.write(gpus="2").run("up")
+        c.write(gpus="2").up()
         c.run("exec", "node-1", "--", "touch", "/run/lab-gpus-vanished")
         report = check(c, code=1)
         odd(report, "gpus", "pass", "node-0", "2 × ")
@@ -114,7 +116,7 @@ def test_check_finds_gpus_that_vanished_from_a_running_container(lab):
 
 def test_check_names_the_node_whose_gpus_differ_or_are_ill(lab):
     with cluster(lab, "t-ill") as c:
-        c.write(gpus="all").run("up")
+        c.write(gpus="all").up()
         for field, value, name, state, text in [
                 ("driver_version", "535.104.05", "driver", "warn", "driver 535.104.05, CUDA 12.4, and node-0 has 550.127.08"),
                 ("name", "NVIDIA A100-SXM4-40GB", "models", "warn",
@@ -132,7 +134,7 @@ def test_check_names_the_node_whose_gpus_differ_or_are_ill(lab):
 
 def test_check_knows_a_job_that_holds_gpu_memory_from_a_stranger(lab):
     with cluster(lab, "t-held") as c, gpu_field(lab, "host-1", 0, "memory.used", "40960"):
-        c.write(hosts=1, gpus="2").run("up")
+        c.write(hosts=1, gpus="2").up()
         only(check(c), "memory", "warn", "node-0", "GPU memory is held", "fuser")
         c.run("run", "--detach", "--name", "trains", "--", "sleep", "100")
         only(check(c), "memory", "pass", "node-0", "the job trains runs here and holds GPU memory")
@@ -160,7 +162,7 @@ def test_check_shows_rdma_ports_and_cpu_governors(lab):
             c.write(container="mounts: ['/shared/t-sys/class:/sys/class', '/shared/t-sys/cpu:/sys/devices/system/cpu', "
                               "'/shared/t-sys/empty:/dev/infiniband']\ndevices: []")
             (fake / "empty").mkdir()
-            c.run("up")
+            c.up()
             # Without unlimited memlock, which the lab cannot give, RDMA fails.
             report = check(c, code=1)
             only(report, "rdma", "pass", "all nodes", "RDMA: mlx5_0 port 1 InfiniBand 400 Gb/sec")
@@ -175,7 +177,7 @@ def test_check_shows_rdma_ports_and_cpu_governors(lab):
             port("mlx5_0", "1: DOWN")
             only(check(c, code=1), "rdma", "fail", "all nodes", "no RDMA port has a link", "ibstat")
             port("mlx5_0", "4: ACTIVE")
-            c.write(container="mounts: ['/shared/t-sys/class:/sys/class']\ndevices: []").run("up")
+            c.write(container="mounts: ['/shared/t-sys/class:/sys/class']\ndevices: []").up()
             only(check(c, code=1), "rdma", "warn", "all nodes", "the container has no /dev/infiniband", "container.devices")
         finally:
             shutil.rmtree(fake, ignore_errors=True)
@@ -183,11 +185,11 @@ def test_check_shows_rdma_ports_and_cpu_governors(lab):
 
 def test_check_tells_small_shared_memory_and_what_to_do(lab):
     with cluster(lab, "t-shm") as c:
-        c.write(container="ipc: private\nshm_size: 2g").run("up")
+        c.write(container="ipc: private\nshm_size: 2g").up()
         only(check(c), "shm", "pass", "all nodes", "/dev/shm has 2.0 GiB")
-        c.write(container="ipc: private\nshm_size: 64m").run("up")
+        c.write(container="ipc: private\nshm_size: 64m").up()
         only(check(c), "shm", "warn", "all nodes", "/dev/shm has only 64.0 MiB", "set `container.shm_size`")
-        c.write(container="ipc: host").run("up")
+        c.write(container="ipc: host").up()
         only(check(c), "shm", "warn", "all nodes", "/dev/shm has only", "mount -o remount")  # a lab's host has 64 MiB
 
 
@@ -196,7 +198,7 @@ def test_check_tells_small_shared_memory_and_what_to_do(lab):
 
 def test_check_without_gpus_and_with_a_node_that_is_gone(lab):
     with cluster(lab, "t-gone") as c:
-        c.write().run("up")
+        c.write().up()
         only(check(c), "gpus", "pass", "all nodes", "none asked for")
         engine, container = c.container("node-1")
         assert engine.call("POST", f"/v1.40/containers/{container}/stop?t=1")[0] == 204
@@ -210,13 +212,13 @@ def test_check_tells_limits_as_an_ssh_session_has_them(lab):
     with cluster(lab, "t-limits") as c:
         c.write()
         c.file.write_text(c.file.read_text().replace("{memlock: ", "{nofile: 1000, stack: 1m, memlock: "))
-        c.run("up")
+        c.up()
         row = only(check(c), "limits", "warn", "all nodes", "in an ssh session: memlock ", "nofile: 1048576")
         assert_in("nofile 1000, stack 1.0 MiB", row["text"])
         seen = c.run("exec", "node-0", "--", "ssh", "node-1", "ulimit -n").stdout.strip()
         assert seen == "1000", seen
         c.file.write_text(c.file.read_text().replace("nofile: 1000, stack: 1m, memlock: ", "memlock: ").replace(lab.memlock, "64k"))
-        c.run("up")
+        c.up()
         only(check(c), "limits", "warn", "all nodes", "memlock 64.0 KiB", "set `container.ulimits: {memlock: unlimited}`")
 
 
@@ -232,7 +234,7 @@ for name in ("METADATA", "PKG-INFO"):
 def test_check_compares_versions_and_images(lab):
     """Hosts with two images of one name are refused by `up` itself (test_image.py); a package may still change in a node."""
     with cluster(lab, "t-images") as c:
-        c.write(image="dockdist-lab/torch").run("up")
+        c.write(image="dockdist-lab/torch").up()
         report = check(c)
         only(report, "image", "pass", "all nodes", "the same image")
         row = only(report, "versions", "pass", "all nodes", "torch 2.6")
@@ -252,7 +254,7 @@ def test_check_finds_mounts_that_are_not_the_same_storage(lab):
         for host in ("host-1", "host-2"):
             lab.script("exec", host, "mkdir", "-p", own, only_read)
         with cluster(lab, "t-mounts") as c:
-            c.write(container=f"mounts: ['/shared/t-mounts:/data', '{own}:/models', '{own}:/scratch', '{only_read}:/fixed:ro']").run("up")
+            c.write(container=f"mounts: ['/shared/t-mounts:/data', '{own}:/models', '{own}:/scratch', '{only_read}:/fixed:ro']").up()
             report = check(c)
             texts = {row["text"]: row["state"] for row in rows_of(report, "mounts")}
             assert texts == {"/data, /fixed (not writable: by the names in it): the same storage": "pass",
@@ -274,7 +276,7 @@ def test_check_writes_tokens_as_the_user_of_the_jobs(lab):
     shared.mkdir(exist_ok=True)
     try:
         with cluster(lab, "t-user") as c:
-            c.write(container="user: '1000:1000'\nmounts: ['/shared/t-user:/data']").run("up")
+            c.write(container="user: '1000:1000'\nmounts: ['/shared/t-user:/data']").up()
             report = check(c)
             only(report, "mounts", "pass", "all nodes", "/data (not writable: by the names in it): the same storage")
             only(report, "ssh", "pass", "all nodes", "each logs in to every other")
@@ -291,7 +293,7 @@ def test_check_writes_tokens_as_the_user_of_the_jobs(lab):
 
 def test_check_finds_a_peer_that_does_not_answer(lab):
     with cluster(lab, "t-peer") as c:
-        c.write().run("up")
+        c.write().up()
         c.run("exec", "node-1", "--", "sh", "-c", "rm /run/dockdist/authorized_keys")
         report = check(c, code=1)
         odd(report, "ssh", "fail", "node-0", "no login to node-1: ", "firewall")
@@ -300,7 +302,7 @@ def test_check_finds_a_peer_that_does_not_answer(lab):
 
 def test_check_finds_an_ssh_port_that_is_cut(lab):
     with cluster(lab, "t-cut") as c:
-        c.write(hosts=4).run("up")  # two nodes a host: only the way between hosts is cut
+        c.write(hosts=4).up()  # two nodes a host: only the way between hosts is cut
         port = json.loads(c.run("status", "-o", "json").stdout)["nodes"][1]["ssh_port"]
         rule = ["INPUT", "-i", "eth0", "-p", "tcp", "--dport", str(port), "-j", "REJECT"]
         lab.script("exec", "host-2", "iptables", "-I", *rule)
@@ -314,7 +316,7 @@ def test_check_finds_an_ssh_port_that_is_cut(lab):
 
 def test_check_names_the_host_whose_mtu_differs(lab):
     with cluster(lab, "t-mtu") as c:
-        c.write().run("up")
+        c.write().up()
         lab.script("exec", "host-2", "ip", "link", "set", "dev", "eth0", "mtu", "1400")
         try:
             only(check(c), "mtu", "warn", "node-1", "MTU 1400, and node-0 has 1500", "ip link set dev")
@@ -325,7 +327,7 @@ def test_check_names_the_host_whose_mtu_differs(lab):
 def test_check_finds_names_that_resolve_to_loopback_or_elsewhere(lab):
     for image, note in (("dockdist-lab/torch", ""), ("dockdist-lab/busybox", " (by /etc/hosts alone")):
         with cluster(lab, "t-names") as c:
-            c.write(image=image).run("up")
+            c.write(image=image).up()
             assert_in("every node's name resolves to its address" + note, rows_of(check(c), "names")[0]["text"])
             c.run("exec", "node-1", "--", "sh", "-c", "(echo 127.0.1.1 node-1; echo 192.0.2.7 node-0) >/tmp/hosts; cat /tmp/hosts >/etc/hosts")
             report = check(c, code=1)
@@ -339,7 +341,7 @@ def test_check_finds_an_interface_that_leads_nowhere(lab):
         lab.script("exec", "host-1", "ip", *words)
 
     with cluster(lab, "t-interface") as c:
-        c.write(hosts=1, host_more=", address: 127.0.0.1").run("up", "--no-check")
+        c.write(hosts=1, host_more=", address: 127.0.0.1").up()
         only(check(c, code=1), "interface", "fail", "node-0", "lo is the loopback interface", "set the host's `address`")
         c.run("down")
         # A pair of virtual interfaces stands for a cable: the far end is the port of a bridge, or nothing more.
@@ -352,7 +354,7 @@ def test_check_finds_an_interface_that_leads_nowhere(lab):
                 for link in ("lab-t", "lab-u", interface):
                     ip("link", "set", link, "up")
                 ip("addr", "add", "192.0.2.1/24", "dev", interface)
-                c.write(hosts=1, host_more=", address: 192.0.2.1").run("up", "--no-check")
+                c.write(hosts=1, host_more=", address: 192.0.2.1").up()
                 if interface == "lab-b":
                     only(check(c, code=1), "interface", "fail", "node-0", text, "set the host's `address`")
                 else:
@@ -374,7 +376,7 @@ def test_check_finds_an_interface_that_leads_nowhere(lab):
 
 def test_check_of_one_host_asks_no_other(lab):
     with cluster(lab, "t-one") as c:
-        c.write().run("up")
+        c.write().up()
         report = check(c, "--host", "node-1")
         assert {row["subject"] for row in report["rows"]} == {"node-1"}, report
         both = check(c, "--host", "node-1", "--host", "node-0")
@@ -389,10 +391,11 @@ def test_check_of_one_host_asks_no_other(lab):
             lab.script("mend", "1")
 
 
+@pytest.mark.exclusive
 def test_check_of_four_nodes_takes_seconds(lab):
     """3 s is what the lab's machine takes at most when it is idle (scripts/bench check-4); here it may be busy."""
     with cluster(lab, "t-quick") as c:
-        c.write(hosts=4, gpus="none" if lab.count < 4 else "2").run("up", "--no-check")
+        c.write(hosts=4, gpus="none" if lab.count < 4 else "2").up()
         check(c)
         begin = time.monotonic()
         check(c)

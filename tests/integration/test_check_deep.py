@@ -7,6 +7,8 @@ import pathlib
 import shutil
 import signal
 
+import pytest
+
 from harness import ROOT, assert_in, cluster, eventually
 
 STUBS = pathlib.Path(os.environ.get("DOCKDIST_PROBE_STUBS", ROOT / "build/tests/probe"))
@@ -47,7 +49,7 @@ def probes(c, nodes=("node-0", "node-1")):
 
 def test_nccl_over_two_nodes_of_two_gpus(lab):
     with cluster(lab, "t-deep") as c:
-        write(lab, c).run("up")
+        write(lab, c).up()
         page = c.folder / "report.html"
         done = c.run("check", "--deep", "--report", str(page))
         assert "FAIL" not in done.stdout, done.stdout
@@ -69,7 +71,7 @@ def test_nccl_over_two_nodes_of_two_gpus(lab):
 
 def test_one_gpu_a_node_is_a_copy_and_not_graded(lab):
     with cluster(lab, "t-deep-copy") as c:
-        write(lab, c, gpus="1").run("up")
+        write(lab, c, gpus="1").up()
         texts = {row["subject"]: row["text"] for row in rows_of(deep(c))}
         assert_in("is a copy in its own memory, not graded", texts["node-1"])
         assert_in("2 GPUs of 2 nodes", texts["all nodes"])
@@ -77,7 +79,7 @@ def test_one_gpu_a_node_is_a_copy_and_not_graded(lab):
 
 def test_a_corrupted_element_names_the_node(lab):
     with cluster(lab, "t-deep-wrong") as c:
-        write(lab, c, nodes={1: {"DOCKDIST_STUB_FAULT": "corrupt=all_gather:17"}}).run("up")
+        write(lab, c, nodes={1: {"DOCKDIST_STUB_FAULT": "corrupt=all_gather:17"}}).up()
         failed = rows_of(deep(c, code=1), state="fail")
         assert {row["subject"] for row in failed} == {"node-1"}, failed
         assert_in("GPU 0 got wrong results: all_gather of 1024 bytes", failed[0]["text"])
@@ -88,7 +90,7 @@ def test_a_corrupted_element_names_the_node(lab):
 def test_a_probe_that_is_killed_ends_the_others_and_is_named(lab):
     with cluster(lab, "t-deep-kill") as c:
         # A hang holds the stage; a person with -9 ends it.
-        write(lab, c, nodes={1: {"DOCKDIST_STUB_FAULT": "hang=broadcast"}}).run("up")
+        write(lab, c, nodes={1: {"DOCKDIST_STUB_FAULT": "hang=broadcast"}}).up()
         client = c.start("check", "--deep", "-o", "json")
         try:
             eventually(lambda: len(probes(c, ["node-1"])) == 2, "the probes run")
@@ -106,7 +108,7 @@ def test_a_probe_that_is_killed_ends_the_others_and_is_named(lab):
 
 def test_a_node_that_hangs_ends_by_the_deadline_and_is_named(lab):
     with cluster(lab, "t-deep-hang") as c:
-        write(lab, c, nodes={1: {"DOCKDIST_STUB_FAULT": "hang=all_gather"}}).run("up")
+        write(lab, c, nodes={1: {"DOCKDIST_STUB_FAULT": "hang=all_gather"}}).up()
         report = json.loads(c.run("check", "--deep", "--stage-timeout", "6s", "-o", "json", code=1).stdout)
         failed = rows_of(report, state="fail")
         assert [row["subject"] for row in failed] == ["node-1"], failed
@@ -118,7 +120,7 @@ def test_a_node_that_hangs_ends_by_the_deadline_and_is_named(lab):
 
 def test_ctrl_c_ends_every_probe(lab):
     with cluster(lab, "t-deep-stop") as c:
-        write(lab, c, DOCKDIST_STUB_FAULT="hang=broadcast").run("up")
+        write(lab, c, DOCKDIST_STUB_FAULT="hang=broadcast").up()
         client = c.start("check", "--deep")
         try:
             eventually(lambda: len(probes(c)) == 4, "the probes run")
@@ -132,7 +134,7 @@ def test_ctrl_c_ends_every_probe(lab):
 
 def test_an_image_without_nccl_is_said_in_words(lab):
     with cluster(lab, "t-deep-none") as c:
-        write(lab, c, libraries=[CUDA]).run("up")
+        write(lab, c, libraries=[CUDA]).up()
         rows = rows_of(deep(c))
         assert [(row["state"], row["subject"]) for row in rows] == [("warn", "all nodes")], rows
         assert_in("there is no libnccl.so.2", rows[0]["text"])
@@ -140,7 +142,7 @@ def test_an_image_without_nccl_is_said_in_words(lab):
 
 def test_an_image_without_glibc_is_said_in_words(lab):
     with cluster(lab, "t-deep-musl") as c:
-        c.write(gpus="2").run("up")
+        c.write(gpus="2").up()
         failed = rows_of(deep(c, code=1), state="fail")
         assert [row["subject"] for row in failed] == ["all nodes"], failed
         assert_in("the image has no glibc", failed[0]["text"])
@@ -149,27 +151,28 @@ def test_an_image_without_glibc_is_said_in_words(lab):
 
 def test_sockets_where_rdma_devices_are_fail(lab):
     with cluster(lab, "t-deep-rdma") as c:
-        write(lab, c, gpus="1", DOCKDIST_STUB_RDMA="mlx5_0:1/RoCE").run("up")
+        write(lab, c, gpus="1", DOCKDIST_STUB_RDMA="mlx5_0:1/RoCE").up()
         rows = rows_of(deep(c, code=1), "transport")
         assert [row["state"] for row in rows] == ["fail"], rows
         assert_in("NCCL uses sockets (NET/Socket on ", rows[0]["text"])
         assert_in("although there are RDMA devices (mlx5_0)", rows[0]["text"])
     with cluster(lab, "t-deep-rdma") as c:
-        write(lab, c, gpus="1", DOCKDIST_STUB_RDMA="mlx5_0:1/RoCE", DOCKDIST_STUB_VIA="NET/IB/0/GDRDMA").run("up")
+        write(lab, c, gpus="1", DOCKDIST_STUB_RDMA="mlx5_0:1/RoCE", DOCKDIST_STUB_VIA="NET/IB/0/GDRDMA").up()
         rows = rows_of(deep(c), "transport")
         assert [(row["state"], row["text"]) for row in rows] == [("pass", "NET/IB/GDRDMA")], rows
 
 
+@pytest.mark.exclusive
 def test_a_slow_node_is_named_among_the_pairs(lab):
     with cluster(lab, "t-deep-slow") as c:
-        write(lab, c, gpus="1").run("up")  # the toolkit is there: two nodes of a machine do not both bring it
+        write(lab, c, gpus="1").up()  # the toolkit is there: two nodes of a machine do not both bring it
         write(lab, c, hosts=4, gpus="[PLACE]", DOCKDIST_STUB_MEMORY=str(8 << 20),
               nodes={3: {"DOCKDIST_STUB_FAULT": "slow=all_reduce:50"}})
         text = c.file.read_text()
         for place in (0, 0, 1, 1):  # two nodes a machine, each with a GPU of its own
             text = text.replace("[PLACE]", f"[{place}]", 1)
         c.file.write_text(text)
-        c.run("up")
+        c.up()
         rows = rows_of(deep(c, code=1), "nccl-pairs", "fail")
         assert [row["subject"] for row in rows] == ["node-3"], rows
         assert_in("slow with every other node: all_reduce", rows[0]["text"])

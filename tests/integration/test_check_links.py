@@ -3,6 +3,8 @@
 import contextlib
 import json
 
+import pytest
+
 from harness import assert_in, cluster, eventually
 
 
@@ -40,7 +42,7 @@ def four_machines(lab, c):
 def test_every_node_meets_every_other_on_a_rendezvous_port(lab):
     with cluster(lab, "t-ways") as c:
         four_machines(lab, c)
-        c.run("up")
+        c.up()
         report = report_of(c)
         assert [(row["state"], row["subject"], row["text"]) for row in rows_of(report, "ports")] == [
             ("pass", "all nodes", "rendezvous ports open both ways, large packets pass")], report["rows"]
@@ -57,7 +59,7 @@ def test_a_cut_rendezvous_port_is_named_from_and_to(lab):
     ports = "INPUT -p tcp --syn --dport 20000:29999 -s " + lab.addresses[0]
     for target, words in (("DROP", "silently dropped"), ("REJECT", "refused")):
         with cluster(lab, "t-cut-port") as c:
-            c.write().run("up")
+            c.write().up()
             with on_host(lab, 2, f"iptables -I {ports} -j {target}", f"iptables -D {ports} -j {target}"):
                 rows = rows_of(report_of(c, code=1), "ports")
             assert len(rows) == 1, rows
@@ -69,7 +71,7 @@ def test_a_cut_rendezvous_port_is_named_from_and_to(lab):
 def test_large_packets_that_are_lost_are_told_from_a_closed_port(lab):
     large = "INPUT -p tcp --dport 20000:29999 -m length --length 1200:65535 -j DROP"
     with cluster(lab, "t-mtu") as c:
-        c.write().run("up")
+        c.write().up()
         with on_host(lab, 2, f"iptables -I {large}", f"iptables -D {large}"):
             report = report_of(c, code=1)
         assert [row["subject"] for row in rows_of(report, "path-mtu")] == ["node-0 → node-1"], report["rows"]
@@ -90,10 +92,11 @@ def slow_links(lab, addresses, queue_of):
         yield
 
 
+@pytest.mark.exclusive
 def test_a_throttled_machine_is_named_among_four(lab):
     with cluster(lab, "t-slow") as c:
         addresses = four_machines(lab, c)
-        c.run("up")
+        c.up()
         with slow_links(lab, addresses, lambda place: f"root tbf rate {40 if place == 1 else 400}mbit burst 256kb latency 50ms"):
             report = report_of(c, "--deep", code=1)
         rows = [row for row in rows_of(report, "bandwidth") if row["state"] == "fail"]
@@ -102,10 +105,11 @@ def test_a_throttled_machine_is_named_among_four(lab):
         assert_in("ethtool", rows[0]["hint"])
 
 
+@pytest.mark.exclusive
 def test_a_throttled_link_is_named_among_four(lab):
     with cluster(lab, "t-slow-link") as c:
         addresses = four_machines(lab, c)
-        c.run("up")
+        c.up()
         # Only what goes from the first machine to the third one waits longer.
         throttled = ("root handle 1: htb default 1 r2q 10; tc class add dev $d parent 1: classid 1:1 htb rate 400mbit; "
                      "tc class add dev $d parent 1: classid 1:3 htb rate 40mbit; "
@@ -122,7 +126,7 @@ def test_a_throttled_link_is_named_among_four(lab):
 
 def test_a_deep_check_without_gpus_measures_tcp_and_fails_for_nothing(lab):
     with cluster(lab, "t-deep-cpu") as c:
-        c.write().run("up")
+        c.write().up()
         done = c.run("check", "--deep")
         assert_in("no node has a GPU: there is nothing to measure with NCCL", done.stdout)
         assert_in("bit/s", done.stdout)

@@ -4,8 +4,8 @@ import json
 import re
 
 from harness import ROOT, assert_in, cluster, eventually, read_until
-from rootless import rootless
-from test_ssh import Ssh, sshd
+from harness.rootless import rootless
+from harness.ssh import Ssh, sshd
 
 
 def write(c, *hosts, image="dockdist-lab/busybox", container="", more=""):
@@ -75,7 +75,7 @@ def test_podman_is_reached_through_an_sshd_that_forwards_no_sockets(lab):
         key = next(line.split(" ", 1)[1] for line in ssh.known_hosts.read_text().splitlines() if line.startswith(address + ","))
         with ssh.known_hosts.open("a") as file:
             file.write(f"[{address}]:{port} {key}\n")
-        write(c, f"ssh://root@{address}:{port}/run/podman/podman.sock, gpus: none, nodes: 2").run("up", **ssh.environment)
+        write(c, f"ssh://root@{address}:{port}/run/podman/podman.sock, gpus: none, nodes: 2").up(**ssh.environment)
         assert c.run("exec", "node-0-0", "--", "ssh", "node-0-1", "cat", input="half-closed\n", **ssh.environment).stdout == "half-closed\n"
         c.run("down", **ssh.environment)
         c.assert_clean()
@@ -144,7 +144,7 @@ def test_gpus_reach_a_podman_node_by_cdi(lab):
             sed -e s/@UUID@/GPU-cdi/ -e s/@BUS@/01/ /usr/local/lib/lab/gpu >/run/lab-cdi-gpu"""
         lab.script("exec", str(number), "sh", "-euc", script, "sh", json.dumps(CDI))
         try:
-            write(c, podman(lab)[1] + ", gpus: all, cdi: true").run("up")
+            write(c, podman(lab)[1] + ", gpus: all, cdi: true").up()
             report = json.loads(c.run("check", "-o", "json").stdout)
             assert [gpu["uuid"] for gpu in report["gpus"]] == ["GPU-cdi"], report
         finally:
@@ -179,7 +179,7 @@ def test_of_two_ups_at_once_on_podman_one_wins(lab):
 def test_two_downs_at_once_on_podman_both_end_well(lab):
     with cluster(lab, "t-podman-downs") as c:
         for _ in range(3):
-            write(c, *podman(lab)).run("up")
+            write(c, *podman(lab)).up()
             clients = [c.start("down") for _ in range(2)]
             for client in clients:
                 _, err = client.communicate(timeout=60)
@@ -204,7 +204,7 @@ def test_a_name_that_is_taken_on_podman_is_a_conflict_and_stays(lab):
 
 def test_ctrl_c_ends_every_process_of_a_job_on_podman(lab):
     with cluster(lab, "t-podman-stop") as c:
-        write(c, *podman(lab)).run("up")
+        write(c, *podman(lab)).up()
         client = c.start("run", "--", "sh", "-c", "echo started; sleep 4331 & exec sleep 4331")
         read_until(client, "started", times=2)
         client.send_signal(2)
@@ -224,7 +224,7 @@ def test_docker_20_10_and_26_1_and_podman_train_as_one_cluster(lab):
         folder.mkdir(exist_ok=True)
         (folder / "train.py").write_text((ROOT / "templates/train.py").read_text())
         write(c, *docker(lab), *podman(lab), image="dockdist-lab/torch",
-              container=f"mounts: ['/shared/{c.name}:/workspace']\nworkdir: /workspace", more="launcher: torchrun").run("up")
+              container=f"mounts: ['/shared/{c.name}:/workspace']\nworkdir: /workspace", more="launcher: torchrun").up()
         engines = [json.loads(c.run("check", "-o", "json").stdout)["rows"][i]["text"].split(",")[0] for i in range(3)]
         assert engines == ["Engine 20.10.24+dfsg1", "Engine 26.1.5+dfsg1", "Podman 4.3.1"], engines
         done = c.run("run", "--", "train.py", "--epochs", "3")
@@ -251,7 +251,7 @@ def test_rootless_docker_is_refused_among_several_hosts_and_works_alone(lab):
                   "is RootlessKit's", c.run("up", code=2).stderr)
         assert engine.containers(cluster=c.name) == []
         c.assert_clean()
-        write(c, f"unix://{engine.address}, gpus: none, nodes: 2").run("up")
+        write(c, f"unix://{engine.address}, gpus: none, nodes: 2").up()
         assert c.run("exec", "node-0-0", "--", "ssh", "node-0-1", "hostname").stdout == "node-0-1\n"
         c.run("down")
         assert engine.containers(cluster=c.name) == []

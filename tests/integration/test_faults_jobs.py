@@ -9,10 +9,11 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 from harness import assert_in, cluster, eventually, read_until
-from proxy import proxies, write_through
-from test_jobs import peak_memory
-from test_run import marked
+from harness.waiting import peak_memory
+from harness.proxy import proxies, write_through
 
 
 def numbers(text, node):
@@ -26,10 +27,10 @@ def counting(lines, pause="0.05"):
 
 def test_a_job_whose_engine_is_restarted_fails_and_no_rank_is_left_within_ten_seconds(lab):
     with cluster(lab, "t-engine") as c:
-        c.write().run("up")
+        c.write().up()
         client = c.start("run", "--", "sh", "-c", "echo started; exec sleep 4601")
         read_until(client, "started", times=2)
-        assert marked(c, "sleep 4601")
+        assert c.processes("sleep 4601")
         begin = time.monotonic()
         try:
             lab.script("stop-engine", "2")
@@ -43,7 +44,7 @@ def test_a_job_whose_engine_is_restarted_fails_and_no_rank_is_left_within_ten_se
         _, err = client.communicate(timeout=30)
         assert client.returncode == 125, err
         assert_in("error: node-1: ", err)
-        c.run("up")
+        c.up()
         assert c.run("run", "--", "echo", "again").stdout.count("again\n") == 2
 
 
@@ -73,7 +74,7 @@ def restart(lab, number):
 
 def test_a_stream_goes_on_where_it_was_when_an_engine_with_live_restore_is_restarted(lab):
     with cluster(lab, "t-live") as c, live_restore(lab, 1), live_restore(lab, 2):
-        c.write().run("up")
+        c.write().up()
         client = c.start("run", "--", "sh", "-c", counting(200))
         lines = read_until(client, "started", times=2)
         for number in (1, 2):
@@ -86,7 +87,7 @@ def test_a_stream_goes_on_where_it_was_when_an_engine_with_live_restore_is_resta
 
 def test_a_stream_that_is_reset_again_and_again_goes_on_where_it_was(lab):
     with cluster(lab, "t-reset") as c, proxies(lab) as both:
-        write_through(c, both).run("up")
+        write_through(c, both).up()
         passed = {}
 
         def every_megabyte(proxy):
@@ -120,6 +121,7 @@ def test_answers_that_come_byte_by_byte_are_understood(lab):
         c.assert_clean()
 
 
+@pytest.mark.exclusive
 def test_a_slow_host_is_named_and_delays_no_other(lab):
     with cluster(lab, "t-slow") as c, proxies(lab) as both:
         both[1].delay = 0.15
@@ -139,7 +141,7 @@ def test_a_slow_host_is_named_and_delays_no_other(lab):
 
 def test_a_stopped_client_and_a_terminal_that_nobody_reads_hold_up_no_rank(lab):
     with cluster(lab, "t-stopped") as c:
-        c.write().run("up")
+        c.write().up()
         script = "yes 0123456789012345678901234567890123456789012345678901234567890 | head -n 400000; echo over"
         # Stopped as by Ctrl-Z. Its lease is longer than all this takes.
         client = c.start("run", "--name", "stopped", "--nodes", "1", "--", "sh", "-c", f"echo started; until [ -e /tmp/go ]; do sleep 0.05; done; {script}")
@@ -155,7 +157,7 @@ def test_a_stopped_client_and_a_terminal_that_nobody_reads_hold_up_no_rank(lab):
         # A terminal: nobody reads for longer than the lease.
         keeper, end = pty.openpty()
         try:
-            client = subprocess.Popen(c.command("run", "--name", "unread", "--nodes", "1", "--lease", "2s", "--", "sh", "-c", f"{script}; sleep 5"),
+            client = subprocess.Popen(c.command("run", "--name", "unread", "--nodes", "1", "--lease", "2s", "--", "sh", "-c", f"{script}; sleep 4"),
                                       env=c.environment(), stdin=end, stdout=end, stderr=end, start_new_session=True)
             eventually(lambda: "unread" in c.run("jobs").stdout, "the job has begun")
             c.run("wait", "unread", timeout=60)
@@ -173,7 +175,7 @@ def test_a_stopped_client_and_a_terminal_that_nobody_reads_hold_up_no_rank(lab):
 
 def test_a_rank_that_the_kernel_ends_for_want_of_memory_is_137_and_said_so(lab):
     with cluster(lab, "t-oom") as c:
-        c.write().run("up")
+        c.write().up()
         engine, container = c.container("node-1")
         limit = {"Memory": 96 << 20, "MemorySwap": 96 << 20}
         status, data = engine.call("POST", f"/v1.40/containers/{container}/update", limit)
@@ -181,4 +183,4 @@ def test_a_rank_that_the_kernel_ends_for_want_of_memory_is_137_and_said_so(lab):
         failed = c.run("run", "--", "sh", "-c", "if [ $NODE_RANK = 1 ]; then exec tail /dev/zero; fi; exec sleep 4602", code=137)
         assert_in("error: node-1: ", failed.stderr)
         assert_in("out of memory", failed.stderr)
-        assert marked(c, "sleep 4602") == []
+        assert c.processes("sleep 4602") == []

@@ -2,11 +2,12 @@
 
 import json
 import re
+import signal
 import threading
 
 from harness import assert_in, cluster, eventually, read_until
-from proxy import proxies, write_through
-from test_silence import cut
+from harness.proxy import proxies, write_through
+from harness.faults import cut
 
 
 def names(lab):
@@ -129,7 +130,9 @@ def test_a_host_that_vanishes_in_the_middle_of_up_is_named_and_the_others_are_ta
     with cluster(lab, "t-vanish") as c:
         client = c.write().start("up", "-o", "json")
         read_until(client, '"start"')
+        client.send_signal(signal.SIGSTOP)  # or it would be done before the host is cut off
         with cut(lab, 2):
+            client.send_signal(signal.SIGCONT)
             out, _ = client.communicate(timeout=120)
             assert client.returncode == 1, out
             errors = [event for event in map(json.loads, out.splitlines()) if event["type"] == "error"]

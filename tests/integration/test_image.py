@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 
 from harness import assert_in, cluster, read_until
-from registry import PASSWORD, USER, Maker, new_image, registry
+from harness.registry import PASSWORD, USER, Maker, new_image, registry
 
 
 def docker_config(folder, **content):

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 from harness import assert_in, cluster, eventually, read_until
-from test_run import marked
+from harness.waiting import peak_memory
 
 
 def started(c, name, script, *options):
@@ -28,7 +28,7 @@ def ended(client, code):
 
 def test_jobs_are_listed_with_state_code_and_first_failure(lab):
     with cluster(lab, "t-jobs") as c:
-        c.write().run("up")
+        c.write().up()
         assert c.run("jobs").stdout.splitlines()[1:] == []
         c.run("run", "--name", "good", "--", "true")
         c.run("run", "--name", "bad", "--", "sh", "-c", "if [ $NODE_RANK = 1 ]; then exit 7; fi; exec sleep 4501", code=7)
@@ -50,7 +50,7 @@ def test_jobs_are_listed_with_state_code_and_first_failure(lab):
 
 def test_a_host_that_does_not_answer_is_named_and_the_others_are_shown(lab):
     with cluster(lab, "t-jobs-part") as c:
-        c.write().run("up")
+        c.write().up()
         c.run("run", "--name", "one", "--nodes", "1", "--", "sh", "-c", "echo here")
         both = c.file.read_text()
         c.file.write_text(both.replace(f"{lab.addresses[1]}:2375", "127.0.0.1:9"))
@@ -68,7 +68,7 @@ def test_a_host_that_does_not_answer_is_named_and_the_others_are_shown(lab):
 
 def test_a_name_is_taken_once_and_has_to_be_one(lab):
     with cluster(lab, "t-jobs-name") as c:
-        c.write().run("up")
+        c.write().up()
         assert_in("mine: ", c.run("run", "--name", "mine", "--", "true").stderr)
         again = c.run("run", "--name", "mine", "--", "touch", "/started-twice", code=125)
         assert_in("a job mine was started on this node before", again.stderr)
@@ -78,7 +78,7 @@ def test_a_name_is_taken_once_and_has_to_be_one(lab):
 
 def test_attach_shows_all_and_ends_with_the_jobs_code(lab):
     with cluster(lab, "t-attach") as c:
-        c.write().run("up")
+        c.write().up()
         script = "echo started; until [ -e /tmp/go ]; do sleep 0.05; done; echo later; if [ $NODE_RANK = 1 ]; then exit 7; fi; exec sleep 4511"
         client = started(c, "job", script)
         attached = c.start("attach", "job")
@@ -99,23 +99,23 @@ def test_attach_shows_all_and_ends_with_the_jobs_code(lab):
 
 def test_ctrl_c_of_attach_leaves_the_job_alone(lab):
     with cluster(lab, "t-attach-leave") as c:
-        c.write().run("up")
+        c.write().up()
         client = started(c, "job", "echo started; exec sleep 4521")
         attached = c.start("attach", "job")
         read_until(attached, "started", times=2)
         attached.send_signal(signal.SIGINT)
         _, err = ended(attached, 130)
         assert_in("dockdist stop job", err)
-        assert client.poll() is None and len(marked(c, "sleep 4521")) == 2
+        assert client.poll() is None and len(c.processes("sleep 4521")) == 2
         c.run("stop", "job")
         ended(client, 143)
 
 
 def test_attach_holds_the_lease_of_a_job_whose_client_was_killed(lab):
     with cluster(lab, "t-attach-hold") as c:
-        c.write().run("up")
+        c.write().up()
         # The script counts the lease's time several times over.
-        client = started(c, "job", "echo started; sleep 8; echo over", "--lease", "2s")
+        client = started(c, "job", "echo started; sleep 6; echo over", "--lease", "2s")
         attached = c.start("attach", "job")
         read_until(attached, "started", times=2)
         client.kill()
@@ -126,12 +126,12 @@ def test_attach_holds_the_lease_of_a_job_whose_client_was_killed(lab):
 
 def test_stop_ends_a_job_from_another_client(lab):
     with cluster(lab, "t-stop-cmd") as c:
-        c.write().run("up")
+        c.write().up()
         client = started(c, "job", "echo started; exec sleep 4531")
         other = started(c, "other", "echo started; exec sleep 4532")
         done = c.run("stop", "job")
         assert done.stdout == "job: stopped on node-0, node-1\n"
-        assert marked(c, "sleep 4531") == [] and len(marked(c, "sleep 4532")) == 2
+        assert c.processes("sleep 4531") == [] and len(c.processes("sleep 4532")) == 2
         ended(client, 143)
         assert_in("had ended already (stopped, exit code 143)", c.run("stop", "job").stdout)
         unknown = c.run("stop", "nobody", code=1)
@@ -143,23 +143,23 @@ def test_stop_ends_a_job_from_another_client(lab):
 
 def test_stop_ends_what_a_killed_supervisor_left(lab):
     with cluster(lab, "t-stop-lost") as c:
-        c.write().run("up")
+        c.write().up()
         client = started(c, "job", "echo started; exec sleep 4541", "--lease", "60s")
         client.kill()
         client.communicate()
         # The supervisor, and the follower of the client that is gone, which would notice.
         c.run("exec", "node-1", "--", "sh", "-c", "for p in /proc/[0-9]*; do case $(readlink $p/exe) in */dockdist-init) "
               "[ $p = /proc/1 ] || kill -9 ${p#/proc/};; esac; done")
-        assert len(marked(c, "sleep 4541")) == 2
+        assert len(c.processes("sleep 4541")) == 2
         assert listed(c)["job"]["state"] == "running"  # on node-0
         c.run("stop", "job", "--grace", "1s")
-        assert marked(c, "sleep 4541") == []
+        assert c.processes("sleep 4541") == []
         assert listed(c)["job"]["state"] == "lost"
 
 
 def test_a_grace_that_one_client_gave_is_not_taken_by_the_jobs_own(lab):
     with cluster(lab, "t-stop-grace") as c:
-        c.write().run("up")
+        c.write().up()
         # node-0 obeys at once; node-1 needs a while to say goodbye.
         script = ("trap 'if [ $NODE_RANK = 1 ]; then sleep 2; fi; echo goodbye; exit 0' TERM; echo started; while :; do sleep 0.1; done")
         client = started(c, "job", script, "--grace", "20s")
@@ -170,7 +170,7 @@ def test_a_grace_that_one_client_gave_is_not_taken_by_the_jobs_own(lab):
 
 def test_wait_answers_with_the_jobs_code_or_124(lab):
     with cluster(lab, "t-wait") as c:
-        c.write().run("up")
+        c.write().up()
         c.run("run", "--name", "bad", "--nodes", "1", "--", "sh", "-c", "exit 9", code=9)
         done = c.run("wait", "bad", code=9)
         assert (done.stdout, done.stderr) == ("", "")
@@ -185,24 +185,24 @@ def test_wait_answers_with_the_jobs_code_or_124(lab):
 
 def test_the_cluster_ends_a_job_when_its_time_is_over(lab):
     with cluster(lab, "t-timeout") as c:
-        c.write().run("up")
+        c.write().up()
         done = c.run("run", "--name", "job", "--timeout", "1s", "--", "sh", "-c", "echo up; exec sleep 4561", code=124)
         assert_in("job: its time was over", done.stderr)
-        assert marked(c, "sleep 4561") == []
+        assert c.processes("sleep 4561") == []
         job = listed(c)["job"]
         assert (job["state"], job["stop_reason"], job["exit_code"]) == ("stopped", "timeout", 124)
         c.run("wait", "job", code=124)
         # Without a client, too.
-        client = started(c, "alone", "echo started; exec sleep 4562", "--timeout", "3s", "--lease", "600s")
+        client = started(c, "alone", "echo started; exec sleep 4562", "--timeout", "2s", "--lease", "600s")
         client.kill()
         client.communicate()
         c.run("wait", "alone", code=124)
-        assert marked(c, "sleep 4562") == []
+        assert c.processes("sleep 4562") == []
 
 
 def test_a_part_of_the_output_is_shown(lab):
     with cluster(lab, "t-logs") as c:
-        c.write().run("up")
+        c.write().up()
         client = started(c, "job", "for i in 1 2 3; do echo line $i; done; echo started; exec sleep 4571")
         assert c.run("logs", "job", "--node", "1", "--tail", "2").stdout == "[node-1] line 3\n[node-1] started\n"
         assert c.run("logs", "job", "--since", "1h", "--node", "0", "--tail", "1").stdout == "[node-0] started\n"
@@ -218,7 +218,7 @@ def test_a_part_of_the_output_is_shown(lab):
 
 def test_each_rank_has_a_file_of_its_own(lab):
     with cluster(lab, "t-log-dir") as c:
-        c.write().run("up")
+        c.write().up()
         folder = c.folder / "logs"
         script = r"printf 'a\r\033[2J\n'; printf err >&2"
         c.run("run", "--name", "job", "--log-dir", str(folder), "--launcher", "plain", "--per-rank", "--gpus", "2", "--", "sh", "-c", script)
@@ -235,7 +235,7 @@ def test_each_rank_has_a_file_of_its_own(lab):
 
 def test_output_beyond_the_limit_is_gone_and_said_so(lab):
     with cluster(lab, "t-log-limit") as c:
-        c.write().run("up")
+        c.write().up()
         c.run("run", "--name", "job", "--nodes", "1", "--log-limit", "1m", "--", "sh", "-c", "seq 1000000", timeout=180)
         shown = c.run("logs", "job")
         assert_in("bytes of this node's output are gone", shown.stderr)
@@ -250,18 +250,11 @@ def stopped_reader(c, *command):
                             stderr=subprocess.PIPE)
 
 
-def peak_memory(client):
-    for line in pathlib.Path(f"/proc/{client.pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) << 10
-    raise AssertionError("no VmHWM")
-
-
 def test_a_reader_that_stands_still_costs_the_ranks_nothing_and_the_client_no_memory(lab):
     with cluster(lab, "t-still") as c:
-        c.write().run("up")
+        c.write().up()
         # 56 MB that nobody reads, then more than the lease: the client must go on to hold it.
-        script = "yes 0123456789012345678901234567890123456789012345678901234567890 | head -n 900000; sleep 6; echo over"
+        script = "yes 0123456789012345678901234567890123456789012345678901234567890 | head -n 900000; sleep 4; echo over"
         for command in (["run", "--name", "job", "--nodes", "1", "--lease", "2s", "--", "sh", "-c", script], ["attach", "job"]):
             client = stopped_reader(c, *command)
             eventually(lambda: "job" in listed(c), "the job has begun")
@@ -275,7 +268,7 @@ def test_a_reader_that_stands_still_costs_the_ranks_nothing_and_the_client_no_me
 
 def test_a_rank_cannot_forge_anothers_line(lab):
     with cluster(lab, "t-forge") as c:
-        c.write().run("up")
+        c.write().up()
         script = r"printf 'x\r[node-1] forged\n\033[1A\033[2K[node-1] forged\n\0338\233A\n\342\200\250[node-1] forged\n'"
         done = c.run("run", "--nodes", "1", "--", "sh", "-c", script)
         for text in (done.stdout, c.run("attach").stdout, c.run("logs").stdout):

@@ -9,7 +9,9 @@ import shutil
 import signal
 import time
 
-from harness import ROOT, assert_in, cluster, eventually, read_until
+import pytest
+
+from harness import ROOT, assert_in, cluster, read_until
 
 TORCH = "dockdist-lab/torch"
 DEBIAN12 = "dockdist-lab/debian12"
@@ -25,11 +27,16 @@ LAUNCHERS = {
     "deepspeed_via_openmpi": ["--launcher", "deepspeed", "--via", "openmpi"],
     "accelerate": ["--launcher", "accelerate"],
     "accelerate_via_pdsh": ["--launcher", "accelerate", "--via", "pdsh"],
+    "open_mpi_4": ["--launcher", "mpirun"],
     "open_mpi_5": ["--launcher", "mpirun"],
     "mpich": ["--launcher", "mpirun", "--via", "mpich"],
     "slurm": ["--launcher", "slurm"],
 }
 WITH_LOCAL_RANK = {"torch_distributed_launch", "deepspeed", "deepspeed_via_pdsh", "deepspeed_via_openmpi"}
+
+
+def image_of(launcher):
+    return DEBIAN12 if launcher == "open_mpi_4" else TORCH
 
 
 @contextlib.contextmanager
@@ -44,7 +51,7 @@ def nodes(lab, name, image=TORCH, container="", gpus="2", host_more=""):
         (c.folder / "token").write_text("s3cret")
         try:
             c.write(image=image, gpus=gpus, host_more=host_more,
-                    container=f"mounts: ['/shared/{name}:/workspace']\nworkdir: /workspace\n{container}").run("up")
+                    container=f"mounts: ['/shared/{name}:/workspace']\nworkdir: /workspace\n{container}").up()
             yield c
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -86,50 +93,54 @@ def leftovers(c):
     return found
 
 
-def computes(name):
-    def test(lab):
-        with nodes(lab, f"t-l-{name.replace('_', '-')}", container="secrets: {TOKEN: {file: token}}") as c:
-            words = ["sum", ODD, "%n", ""]
-            done = c.run("run", *LAUNCHERS[name], "--env", f"ODD={ODD}", "--", "ranks.py", *words)
-            check_answers(c, done.stdout, words, name in WITH_LOCAL_RANK)
-            assert leftovers(c) == [], leftovers(c)
-            fails_as_it_should(c, LAUNCHERS[name])
-    return test
+launchers = pytest.mark.parametrize("launcher", LAUNCHERS)
 
 
-def fails_as_it_should(c, options):
-    for how, code, says in (("7", 7, "exited with 7"), ("SIGSEGV", 139, "signal 11"), ("exception", 1, "RuntimeError: boom")):
-        failed = c.run("run", *options, "--", "ranks.py", "die", how, code=code)
-        died = float(re.search(r"last words at ([\d.]+)", failed.stderr)[1])
-        assert time.time() - died < 5, f"{how}: {time.time() - died:.1f} s from the rank's death to the end of run"
-        first = next(line for line in failed.stderr.splitlines() if "stopped everywhere" in line)
-        assert_in("node-1: rank 3 ended with", first)
-        summary = failed.stderr[failed.stderr.index("error: node-1"):]
-        assert_in("rank 3", summary)
-        assert_in("last words", summary)
-        assert_in(says, summary)
-    missing = c.run("run", *options, "--", "no-such-program", code=127)
-    assert_in("no-such-program", missing.stderr)
+@launchers
+def test_it_computes_over_all_ranks(lab, launcher):
+    with nodes(lab, "t-sum", image=image_of(launcher), container="secrets: {TOKEN: {file: token}}") as c:
+        words = ["sum", ODD, "%n", ""]
+        done = c.run("run", *LAUNCHERS[launcher], "--env", f"ODD={ODD}", "--", "ranks.py", *words)
+        check_answers(c, done.stdout, words, launcher in WITH_LOCAL_RANK)
+        assert leftovers(c) == [], leftovers(c)
 
 
-def two_at_once(name):
-    def test(lab):
-        with nodes(lab, f"t-2-{name.replace('_', '-')}") as c:
-            jobs = []
-            for _ in range(2):
-                job = c.start("run", *LAUNCHERS[name], "--", "ranks.py", "wait")
-                jobs.append(job)
-                read_until(job, "started", times=4, timeout=120)
-            assert ranks_alive(c) == 8
-            jobs[0].send_signal(signal.SIGINT)
-            jobs[0].communicate(timeout=120)
-            assert jobs[0].returncode == 130
-            assert ranks_alive(c) == 4
-            assert jobs[1].poll() is None
-            jobs[1].send_signal(signal.SIGINT)
-            jobs[1].communicate(timeout=120)
-            assert ranks_alive(c) == 0
-    return test
+@pytest.mark.exclusive
+@launchers
+def test_it_tells_the_true_failure(lab, launcher):
+    options = LAUNCHERS[launcher]
+    with nodes(lab, "t-die", image=image_of(launcher), container="secrets: {TOKEN: {file: token}}") as c:
+        for how, code, says in (("7", 7, "exited with 7"), ("SIGSEGV", 139, "signal 11"), ("exception", 1, "RuntimeError: boom")):
+            failed = c.run("run", *options, "--", "ranks.py", "die", how, code=code)
+            died = float(re.search(r"last words at ([\d.]+)", failed.stderr)[1])
+            assert time.time() - died < 5, f"{how}: {time.time() - died:.1f} s from the rank's death to the end of run"
+            first = next(line for line in failed.stderr.splitlines() if "stopped everywhere" in line)
+            assert_in("node-1: rank 3 ended with", first)
+            summary = failed.stderr[failed.stderr.index("error: node-1"):]
+            assert_in("rank 3", summary)
+            assert_in("last words", summary)
+            assert_in(says, summary)
+        missing = c.run("run", *options, "--", "no-such-program", code=127)
+        assert_in("no-such-program", missing.stderr)
+
+
+@launchers
+def test_it_runs_two_jobs_at_once(lab, launcher):
+    with nodes(lab, "t-two", image=image_of(launcher)) as c:
+        jobs = []
+        for _ in range(2):
+            job = c.start("run", *LAUNCHERS[launcher], "--", "ranks.py", "wait")
+            jobs.append(job)
+            read_until(job, "started", times=4, timeout=120)
+        assert ranks_alive(c) == 8
+        jobs[0].send_signal(signal.SIGINT)
+        jobs[0].communicate(timeout=120)
+        assert jobs[0].returncode == 130
+        assert ranks_alive(c) == 4
+        assert jobs[1].poll() is None
+        jobs[1].send_signal(signal.SIGINT)
+        jobs[1].communicate(timeout=120)
+        assert ranks_alive(c) == 0
 
 
 def ranks_alive(c):
@@ -137,14 +148,6 @@ def ranks_alive(c):
                and re.search(r"ranks\.py.* wait", line) is not None and "launch" not in line
                for engine in c.lab.engines for found in engine.containers(cluster=c.name)
                for line in engine.processes(found["Id"]))
-
-
-for _name in LAUNCHERS:
-    for _make, _title in ((computes, f"test_{_name}_computes_over_all_ranks_and_tells_the_true_failure"),
-                          (two_at_once, f"test_{_name}_runs_two_jobs_at_once")):
-        _test = _make(_name)
-        _test.__module__ = __name__
-        globals()[_title] = _test
 
 
 def test_deepspeed_trains_with_its_engine(lab):
@@ -159,15 +162,6 @@ def test_accelerate_reduces_over_all_ranks(lab):
     with nodes(lab, "t-acc-engine", gpus="none", host_more=", slots: 2") as c:
         done = c.run("run", "--launcher", "accelerate", "--", "ranks_accelerate.py")
         assert sorted(re.findall(r"^\[node-\d:\d *\] process (\d) of 4: sum 10.0$", done.stdout, re.M)) == list("0123"), done.stdout
-
-
-def test_open_mpi_4_computes_over_all_ranks_and_tells_the_true_failure(lab):
-    with nodes(lab, "t-l-ompi4", image=DEBIAN12, container="secrets: {TOKEN: {file: token}}") as c:
-        words = ["sum", ODD]
-        done = c.run("run", "--launcher", "mpirun", "--env", f"ODD={ODD}", "--", "ranks.py", *words)
-        check_answers(c, done.stdout, words, local_rank=False)
-        assert leftovers(c) == [], leftovers(c)
-        fails_as_it_should(c, ["--launcher", "mpirun"])
 
 
 def test_ray_has_all_nodes_and_leaves_nothing(lab):
@@ -236,7 +230,7 @@ def test_slots_follow_the_gpus_of_each_node_and_nodes_can_be_left_out(lab):
         for address, gpus in zip(lab.addresses, ("2", "1")):
             lines.append(f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: {gpus}}}")
         c.file.write_text("\n".join([*lines, f"container: {{ulimits: {{memlock: {lab.memlock}}}}}"]) + "\n")
-        c.run("up")
+        c.up()
         show = ["--", "sh", "-c", "echo $RANK/$WORLD_SIZE on $DOCKDIST_NODE"]
         for options in (["--launcher", "mpirun"], ["--launcher", "plain", "--per-rank"], ["--launcher", "torchrun"]):
             done = c.run("run", *options, *show)
@@ -314,7 +308,7 @@ def test_launchers_work_as_another_user_with_a_shared_home_and_write_nothing_the
             text = c.file.read_text().replace("'/shared/t-other-user:/workspace'",
                                               "'/shared/t-other-user:/workspace:ro', '/shared/t-home:/home/me'")
             c.file.write_text(text)
-            c.run("up")
+            c.up()
             for name in ("open_mpi_5", "deepspeed_via_pdsh", "mpich"):
                 done = c.run("run", *LAUNCHERS[name], "--", "sh", "-c", 'echo "$(id -u) $HOME $RANK"')
                 assert sorted(line.split("] ")[1] for line in done.stdout.splitlines() if "/home/me" in line) == [

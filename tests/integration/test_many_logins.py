@@ -1,8 +1,8 @@
 """Many hosts and many calls through one sshd with its usual limits."""
 
 from harness import assert_in, cluster
-from test_ssh import Ssh, sshd
-from test_transports import write
+from harness.ssh import Ssh, sshd
+from harness.transports import write
 
 USUAL = ("MaxStartups=10:30:100", "MaxSessions=10")
 
@@ -39,7 +39,7 @@ def test_twelve_nodes_join_through_an_sshd_that_forwards_no_sockets(lab):
         ssh = Ssh(lab, c)
         ssh.know(2, 2223)
         write(c, [f"docker: 'ssh://ops@{lab.addresses[1]}:2223', nodes: 12"])
-        assert_in("is up: 12 nodes", c.run("up", **ssh.environment).stdout)
+        assert_in("is up: 12 nodes", c.up(**ssh.environment).stdout)
         logins = server.connections()
         assert 2 <= logins <= 4, logins  # twelve streams and the kept connection, eight a login
         assert c.run("run", "--", "true", **ssh.environment).stdout == ""

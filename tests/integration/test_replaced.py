@@ -5,8 +5,6 @@ import re
 import signal
 
 from harness import assert_in, cluster, eventually, read_until
-from test_carried import detach
-from test_launchers import TORCH
 
 # A rank that says who it is, and stays in the first attempt.
 WHO = 'echo "try $DOCKDIST_RESTART_COUNT: rank $RANK of $WORLD_SIZE, node $NODE_RANK of $NNODES, at $MASTER_ADDR"; '
@@ -46,7 +44,7 @@ def result_of(out):
 
 def test_a_lost_node_is_left_out_and_ranks_are_numbered_anew(lab):
     with cluster(lab, "t-left-out") as c:
-        c.write(hosts=3).run("up")
+        c.write(hosts=3).up()
         client = c.start("run", "--min-nodes", "2", "--max-restarts", "3", "--backoff", "100ms", "--",
                          "sh", "-c", WHO + STAY.format(4500))
         read_until(client, "try 0", times=3)
@@ -65,7 +63,7 @@ def test_a_lost_node_is_left_out_and_ranks_are_numbered_anew(lab):
 
 def test_a_spare_takes_the_place_of_a_lost_node(lab):
     with cluster(lab, "t-spare") as c:
-        c.write(hosts=3, more="spares: 1").run("up")
+        c.write(hosts=3, more="spares: 1").up()
         client = c.start("run", "-o", "json", "--backoff", "100ms", "--", "sh", "-c", WHO + STAY.format(4501))
         lines = read_until(client, "try 0", times=2)
         kill_container(c, "node-0")
@@ -85,7 +83,7 @@ def test_a_spare_takes_the_place_of_a_lost_node(lab):
 
 def test_a_spare_that_nobody_needs_starts_nothing(lab):
     with cluster(lab, "t-unused") as c:
-        c.write(hosts=3, more="spares: 1").run("up")
+        c.write(hosts=3, more="spares: 1").up()
         done = c.run("run", "--nodes", "2", "--", "sh", "-c", WHO)
         assert_in("2 ranks on 2 nodes; spare: node-2\n", done.stderr)
         assert done.stdout.count("try 0") == 2 and "[node-2]" not in done.stdout, done.stdout
@@ -103,7 +101,7 @@ def test_a_spare_that_nobody_needs_starts_nothing(lab):
 
 def test_a_node_that_is_cut_off_is_left_out_and_does_not_come_back(lab):
     with cluster(lab, "t-cut-out") as c:
-        c.write(hosts=3).run("up")
+        c.write(hosts=3).up()
         client = c.start("run", "--min-nodes", "2", "--lease", "2s", "--backoff", "100ms", "--", "sh", "-c",
                          WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4502; until [ -e /tmp/go ]; do sleep 0.1; done')
         read_until(client, "try 0", times=3)
@@ -127,7 +125,7 @@ def test_a_node_that_is_cut_off_is_left_out_and_does_not_come_back(lab):
 
 def test_too_few_nodes_left_stop_the_job(lab):
     with cluster(lab, "t-too-few") as c:
-        c.write(hosts=3).run("up")
+        c.write(hosts=3).up()
         client = c.start("run", "--min-nodes", "2", "--backoff", "100ms", "--", "sh", "-c",
                          WHO + "exec sleep 4503")
         read_until(client, "try 0", times=3)
@@ -144,7 +142,7 @@ def test_too_few_nodes_left_stop_the_job(lab):
 
 def test_ranks_that_train_together_go_on_without_a_lost_node(lab):
     with cluster(lab, "t-torch-lost") as c:
-        c.write(hosts=3, image=TORCH).run("up")
+        c.write(hosts=3, image="dockdist-lab/torch").up()
         script = ("import os, time, torch, torch.distributed as dist\n"
                   "dist.init_process_group('gloo')\n"
                   "x = torch.tensor([dist.get_rank() + 1.0])\n"
@@ -164,8 +162,8 @@ def test_ranks_that_train_together_go_on_without_a_lost_node(lab):
 
 def test_a_detached_job_goes_on_without_a_lost_node(lab):
     with cluster(lab, "t-keeper-lost") as c:
-        c.write(hosts=3).run("up")
-        job = detach(c, "--min-nodes", "2", "--lease", "4s", "--backoff", "100ms",
+        c.write(hosts=3).up()
+        job = c.detach("--min-nodes", "2", "--lease", "4s", "--backoff", "100ms",
                      script=WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4504; until [ -e /tmp/go ]; do sleep 0.1; done')
         lab.script("cut", "host-2")
         try:
@@ -189,8 +187,8 @@ def test_a_detached_job_goes_on_without_a_lost_node(lab):
 
 def test_a_detached_job_takes_a_spare(lab):
     with cluster(lab, "t-keeper-spare") as c:
-        c.write(hosts=3, more="spares: 1").run("up")
-        job = detach(c, "--lease", "4s", "--backoff", "100ms", script=WHO + STAY.format(4505))
+        c.write(hosts=3, more="spares: 1").up()
+        job = c.detach("--lease", "4s", "--backoff", "100ms", script=WHO + STAY.format(4505))
         kill_container(c, "node-1")
         eventually(lambda: "node 1 of 2" in c.run("logs", job, "--node", "node-2", code=None).stdout,
                    "the spare has its place", timeout=30)
@@ -202,7 +200,7 @@ def test_a_detached_job_takes_a_spare(lab):
 
 def test_a_job_whose_first_node_was_lost_can_be_left_to_the_cluster(lab):
     with cluster(lab, "t-lost-hangup") as c:
-        c.write(hosts=3).run("up")
+        c.write(hosts=3).up()
         client = c.start("run", "--detach-on-hangup", "--min-nodes", "2", "--lease", "4s", "--backoff", "100ms", "--", "sh", "-c",
                          WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4506; sleep 10; echo over')
         read_until(client, "try 0", times=3)
@@ -217,7 +215,7 @@ def test_a_job_whose_first_node_was_lost_can_be_left_to_the_cluster(lab):
 
 def test_another_client_takes_over_a_job_that_has_lost_a_node(lab):
     with cluster(lab, "t-lost-attach") as c:
-        c.write(hosts=3).run("up")
+        c.write(hosts=3).up()
         client = c.start("run", "--min-nodes", "1", "--lease", "6s", "--backoff", "100ms", "--", "sh", "-c",
                          WHO + 'case $DOCKDIST_RESTART_COUNT in 2) exit 0;; esac; exec sleep 4507')
         read_until(client, "try 0", times=3)

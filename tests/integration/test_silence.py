@@ -1,31 +1,12 @@
 """Hosts that fall silent: every command ends within its deadline, and says which host and what to do."""
 
-import contextlib
 import subprocess
 import time
 
 from harness import assert_in, cluster, eventually, read_until
-from test_ssh import Ssh, sshd
-from test_transports import hosts_by, write
-
-
-@contextlib.contextmanager
-def stopped_engine(lab, number):
-    """Its process does not run, and its sockets still accept."""
-    lab.script("exec", str(number), "sh", "-c", "kill -STOP $(cat /run/lab/engine.pid)")
-    try:
-        yield
-    finally:
-        lab.script("exec", str(number), "sh", "-c", "kill -CONT $(cat /run/lab/engine.pid)")
-
-
-@contextlib.contextmanager
-def cut(lab, number):
-    lab.script("cut", str(number))
-    try:
-        yield
-    finally:
-        lab.script("mend", str(number))
+from harness.faults import cut, stopped_engine
+from harness.ssh import Ssh, sshd
+from harness.transports import hosts_by, write
 
 
 class Client:
@@ -88,7 +69,7 @@ def test_a_host_that_drops_packets_is_told_during_a_call(lab):
 def test_a_host_that_drops_packets_is_told_during_a_long_stream(lab):
     with cluster(lab, "t-stream") as c:
         ssh = Ssh(lab, c)
-        c.write().run("up")
+        c.write().up()
         command = ("exec", "node-1", "--", "sh", "-c", "echo begun; exec sleep 600")
         clients = [Client(c, way, hosts_by(lab, way), *command, **ssh.environment) for way in ("tcp", "tls", "ssh")]
         for client in clients:

@@ -4,65 +4,14 @@ The user's ssh is a wrapper that reads the test's configuration: nobody's ~/.ssh
 """
 
 import contextlib
-import hashlib
-import json
 import os
 import pty
 import shutil
 import subprocess
 
 from harness import assert_in, cluster, eventually
-
-
-class Ssh:
-    """What a user of ssh has: a configuration, keys, known hosts; as environment for a cluster's commands."""
-
-    def __init__(self, lab, c, key=True):
-        self.lab, self.folder = lab, c.folder
-        self.known_hosts = c.folder / "known_hosts"
-        shutil.copy(lab.env["LAB_SSH_KNOWN_HOSTS"], self.known_hosts)
-        self.config = c.folder / "ssh_config"
-        self.lines = []
-        programs = c.folder / "bin"
-        programs.mkdir()
-        (programs / "ssh").write_text(f'#!/bin/sh\nexec /usr/bin/ssh -F {self.config} "$@"\n')
-        (programs / "ssh").chmod(0o755)
-        self.environment = {"PATH": f"{programs}:{os.environ['PATH']}", "SSH_AUTH_SOCK": ""}
-        self.common = [f"UserKnownHostsFile {self.known_hosts}", "GlobalKnownHostsFile /dev/null",
-                       f"IdentityFile {lab.env['LAB_SSH_KEY'] if key else c.folder / 'no-key'}"]
-        self.write()
-
-    def write(self, *hosts):
-        """Each of `hosts` is ("alias", "Key value", …)."""
-        text = "".join(f"Host {name}\n" + "".join(f"  {line}\n" for line in lines) for name, *lines in hosts)
-        self.config.write_text(text + "Host *\n" + "".join(f"  {line}\n" for line in self.common))
-
-    def know(self, number, port):
-        """Another sshd of a host has the host's keys, but known_hosts tells ports apart."""
-        for line in self.known_hosts.read_text().splitlines():
-            names, key = line.split(" ", 1)
-            address = self.lab.addresses[number - 1]
-            if names.startswith(address + ","):
-                with self.known_hosts.open("a") as file:
-                    file.write(f"[{address}]:{port} {key}\n")
-
-
-def write_hosts(c, *urls, more=None):
-    lines = [f"name: {c.name}", "image: dockdist-lab/busybox", "hosts:"]
-    lines += [f"  - {{docker: '{url}', gpus: none{(more or {}).get(url, '')}}}" for url in urls]
-    lines += ["container:", f"  ulimits: {{memlock: {c.lab.memlock}}}"]
-    c.file.write_text("\n".join(lines) + "\n")
-
-
-def main_job(c, environment, look=lambda: None):
-    assert_in("is up: 2 nodes", c.run("up", **environment).stdout)
-    look()
-    assert sorted(c.run("run", "--", "hostname", **environment).stdout.splitlines()) == ["[node-0] node-0", "[node-1] node-1"]
-    assert c.run("exec", "node-0", "--", "ssh", "node-1", "hostname", **environment).stdout == "node-1\n"
-    for node in ("node-0", "node-1"):
-        assert c.run("exec", node, "--", "cat", input="half-closed\n", **environment).stdout == "half-closed\n"
-    c.run("down", **environment)
-    c.assert_clean()
+from harness.ssh import Ssh, sshd, write_hosts
+from harness.transports import main_job, write_context
 
 
 def refused(c, ssh, *wanted):
@@ -71,31 +20,6 @@ def refused(c, ssh, *wanted):
         assert_in(part, done.stderr)
     c.assert_clean()
     return done.stderr
-
-
-class Sshd:
-    def __init__(self, lab, number, port):
-        self.lab, self.number, self.port, self.files = lab, number, port, f"/run/test-sshd-{port}"
-
-    def log(self):
-        return self.lab.script("exec", str(self.number), "cat", self.files + ".log")
-
-    def connections(self):
-        # At the begin of a line: sshd's complaint that a client hung up has these words too.
-        return sum(line.startswith("Connection from ") for line in self.log().splitlines())
-
-
-@contextlib.contextmanager
-def sshd(lab, number, port, *options):
-    """One more sshd on a host, beside the lab's own. It listens when its start returns."""
-    server = Sshd(lab, number, port)
-    words = [word for option in (*options, "LogLevel=VERBOSE", f"PidFile={server.files}.pid") for word in ("-o", option)]
-    lab.script("exec", str(number), "sh", "-c", f"rm -f {server.files}.log")
-    lab.script("exec", str(number), "/usr/sbin/sshd", "-E", server.files + ".log", "-p", str(port), *words)
-    try:
-        yield server
-    finally:
-        lab.script("exec", str(number), "sh", "-c", f"kill $(cat {server.files}.pid); rm -f {server.files}.*")
 
 
 @contextlib.contextmanager
@@ -281,12 +205,17 @@ def test_a_login_that_ended_is_made_again_by_the_next_call(lab):
         ssh = Ssh(lab, c)
         ssh.know(1, 2206)
         write_hosts(c, f"ssh://ops@{lab.addresses[0]}:2206", f"ssh://ops@{lab.addresses[1]}")
-        c.run("up", **ssh.environment)
-        job = subprocess.Popen(c.command("run", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 1; done"),
-                               env=c.environment(**ssh.environment), stdout=subprocess.PIPE, text=True)
+        c.up(**ssh.environment)
+        script = "for i in 1 2 3 4; do echo line $i; done; until [ -e /tmp/go ]; do sleep 0.1; done; for i in 5 6 7 8; do echo line $i; done"
+        job = subprocess.Popen(c.command("run", "--", "sh", "-c", script), env=c.environment(**ssh.environment), stdout=subprocess.PIPE,
+                               text=True)
         lines = [job.stdout.readline()]
+        before = server.connections()
         # Only the sessions: the listener stays.
         lab.script("exec", "1", "sh", "-c", f"pkill -P $(cat {server.files}.pid)")
+        eventually(lambda: server.connections() > before, "the job's client has logged in again")
+        for node in ("node-0", "node-1"):
+            c.run("exec", node, "--", "touch", "/tmp/go", **ssh.environment)
         lines += job.stdout.read().splitlines(keepends=True)
         assert job.wait(timeout=60) == 0, lines
         for node in ("node-0", "node-1"):
@@ -300,19 +229,6 @@ def test_an_address_that_ssh_would_take_for_an_option_is_refused(lab):
         write_hosts(c, "ssh://-oProxyCommand=touch${IFS}pwned@h")
         c.file.write_text(c.file.read_text().replace("${IFS}", ""))
         assert_in("is not a", c.run("up", code=2).stderr)
-
-
-def write_context(folder, name, url, tls=None, names=("ca.pem", "cert.pem", "key.pem")):
-    """What `docker context create` writes."""
-    identity = hashlib.sha256(name.encode()).hexdigest()
-    meta = folder / "contexts/meta" / identity
-    meta.mkdir(parents=True)
-    (meta / "meta.json").write_text(json.dumps({"Name": name, "Endpoints": {"docker": {"Host": url, "SkipTLSVerify": False}}}))
-    if tls:
-        files = folder / "contexts/tls" / identity / "docker"
-        files.mkdir(parents=True)
-        for file in names:
-            shutil.copy(f"{tls}/{file}", files)
 
 
 def test_contexts_of_the_docker_command_line_name_hosts(lab):

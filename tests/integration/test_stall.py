@@ -8,7 +8,6 @@ import select
 import time
 
 from harness import assert_in, cluster
-from test_run import marked
 
 # Rank 1 is lost in its data, the others wait for it; and one computes.
 HANG = """
@@ -33,7 +32,7 @@ def told_by(rank, text):
 
 def test_a_job_that_hangs_is_told_with_its_stacks_and_ended(lab):
     with cluster(lab, "t-stall") as c:
-        c.write(image="dockdist-lab/torch", gpus=2).run("up")
+        c.write(image="dockdist-lab/torch", gpus=2).up()
         done = c.run("run", "--per-rank", "--stall", "3s", "--on-stall", "stop", "--", "python3", "-c", HANG, code=124)
         assert re.search(r"warning: no rank wrote anything for 3 s \(node-[01] was the first to fall silent\): "
                          r"what each is doing follows, then the job is stopped\n", done.stderr), done.stderr
@@ -46,14 +45,14 @@ def test_a_job_that_hangs_is_told_with_its_stacks_and_ended(lab):
             assert_in(f"{function} (<string>:", told)
         assert re.search(r"error: node-[01]: job-[0-9a-f]{8}: no rank wrote anything for 3 s\n", done.stderr)
         assert_in("NODES  WHICH          RESULT\n2      node-0,node-1  ended as it was told\n", done.stderr)
-        assert marked(c, "python3") == []
+        assert c.processes("python3") == []
         jobs = json.loads(c.run("jobs", "-o", "json").stdout)
         assert jobs["jobs"][0]["exit_code"] == 124, jobs
 
 
 def test_a_program_that_hangs_is_only_told_where_nothing_else_was_asked_for(lab):
     with cluster(lab, "t-stall-tell") as c:
-        c.write(image="dockdist-lab/torch").run("up")
+        c.write(image="dockdist-lab/torch").up()
         script = "echo begun; sleep 4; echo goes on; sleep 4; echo over"
         done = c.run("run", "--stall", "2s", "--", "sh", "-c", script)
         assert done.stderr.count("warning: no rank wrote anything for 2 s") == 2, done.stderr
@@ -66,7 +65,7 @@ def test_a_program_that_hangs_is_only_told_where_nothing_else_was_asked_for(lab)
 
 def test_an_image_without_tools_still_tells_what_its_ranks_are_doing(lab):
     with cluster(lab, "t-stall-bare") as c:
-        c.write(gpus=2).run("up")
+        c.write(gpus=2).up()
         done = c.run("run", "--per-rank", "--stall", "1s", "--on-stall", "stop", "--", "sleep", "1000", code=124)
         for rank in range(4):
             assert_in("(sleep 1000) sleeps in ", told_by(rank, done.stderr))
@@ -75,7 +74,7 @@ def test_an_image_without_tools_still_tells_what_its_ranks_are_doing(lab):
 
 def test_a_detached_job_that_hangs_is_begun_anew_and_ended_without_a_client(lab):
     with cluster(lab, "t-stall-alone") as c:
-        c.write().run("up")
+        c.write().up()
         started = c.run("run", "--detach", "--stall", "1s", "--on-stall", "stop", "--max-restarts", "1", "--backoff", "100ms",
                         "--", "sh", "-c", "echo attempt $DOCKDIST_RESTART_COUNT; exec sleep 1000")
         job = re.search(r"job-[0-9a-f]{8}", started.stderr).group()
@@ -86,7 +85,7 @@ def test_a_detached_job_that_hangs_is_begun_anew_and_ended_without_a_client(lab)
             assert logs.stdout.count(f"attempt {attempt}\n") == 2, logs.stdout
         assert logs.stderr.count("(sleep 1000) sleeps in ") == 4, logs.stderr
         assert_in("no rank wrote anything for 1 s; attempt 2 of 2 begins in 100 ms", logs.stderr)
-        assert marked(c, "sleep 1000") == []
+        assert c.processes("sleep 1000") == []
 
 
 class Terminal:
@@ -121,7 +120,7 @@ class Terminal:
 
 def test_a_key_leaves_a_job_to_the_cluster(lab):
     with cluster(lab, "t-key") as c:
-        c.write().run("up")
+        c.write().up()
         terminal = Terminal(c.command("run", "--", "sh", "-c", "echo begun; sleep 2; echo over"), c.environment())
         terminal.read_until("(d: leave it to the cluster)")
         terminal.read_until("begun")

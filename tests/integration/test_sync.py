@@ -39,7 +39,7 @@ SYNC = 'sync: ["code:/workspace"]'
 def test_sync_brings_what_changed_and_nothing_else(lab):
     with cluster(lab, "t-sync") as c:
         code = sources(c)
-        up = c.write(more=SYNC).run("up")
+        up = c.write(more=SYNC).up()
         assert_in("synced code → /workspace: 3 files", up.stderr)
         for node in ("node-0", "node-1"):
             shown = inside(c, node, "cd /workspace && cat train.py && ./run.sh && readlink pkg/l.py && stat -c '%a %U' pkg/a.py run.sh")
@@ -68,7 +68,7 @@ def test_sync_removes_only_when_asked_and_never_what_is_ignored(lab):
         put(code / "pkg/big.bin")
         put(code / "here.ckpt")
         put(code / ".git/HEAD", "ref: refs/heads/main\n")
-        c.write(more=SYNC).run("up")
+        c.write(more=SYNC).up()
         assert inside(c, "node-0", "cd /workspace && ls -A . pkg") == \
             ".:\n.gitignore\npkg\nrun.sh\ntrain.py\n\npkg:\n.dockdistignore\na.py\nl.py\n"
         inside(c, "node-0", "cd /workspace && mkdir -p out old/deep && touch a.ckpt out/x old/deep/y old/z.ckpt pkg/big2 pkg/gone")
@@ -88,7 +88,7 @@ def test_the_long_form_of_sync_and_a_single_file(lab):
         code = sources(c)
         put(c.folder / "conf.yaml", "lr: 1\n")
         put(code / "notes.md")
-        c.write(more='sync: [{from: code, to: /workspace, delete: true, exclude: ["*.md"]}, "conf.yaml:/etc/job/conf.yaml"]').run("up")
+        c.write(more='sync: [{from: code, to: /workspace, delete: true, exclude: ["*.md"]}, "conf.yaml:/etc/job/conf.yaml"]').up()
         assert inside(c, "node-1", "cat /etc/job/conf.yaml; cd /workspace; ls") == "lr: 1\npkg\nrun.sh\ntrain.py\n"
         (code / "train.py").unlink()
         c.run("sync")
@@ -98,7 +98,7 @@ def test_the_long_form_of_sync_and_a_single_file(lab):
 def test_files_belong_to_the_user_of_the_jobs(lab):
     with cluster(lab, "t-sync-user") as c:
         code = sources(c)
-        c.write(container="user: '1234:1234'\nworkdir: /code/deep", more='sync: ["code:/code/deep"]').run("up")
+        c.write(container="user: '1234:1234'\nworkdir: /code/deep", more='sync: ["code:/code/deep"]').up()
         done = c.run("run", "--nodes", "1", "--", "sh", "-c", "stat -c '%u:%g' /code/deep train.py && echo more >> train.py && id -u")
         assert done.stdout.splitlines() == ["[node-0] 1234:1234"] * 2 + ["[node-0] 1234"], done.stdout
         inside_as_root = c.run("exec", "--user", "root", "node-0", "--", "sh", "-c",
@@ -118,7 +118,7 @@ def test_a_shared_mount_is_written_once(lab):
         try:
             c.write(container=f"mounts: ['/shared/{c.name}:/workspace']", more=SYNC)
             folder.mkdir(exist_ok=True)
-            assert_in("3 files", c.run("up").stderr)
+            assert_in("3 files", c.up().stderr)
             put(code / "train.py", "print('shared')\n")
             done = c.run("sync")
             assert_in("1 file (16 B) sent on 1 node; node-1 shared with node-0\n", done.stdout)
@@ -132,7 +132,7 @@ def test_a_mount_of_each_hosts_own_is_not_taken_for_shared(lab):
     with cluster(lab, "t-sync-own") as c:
         sources(c)
         c.write(container="mounts: ['t-sync-own:/workspace']", more=SYNC)
-        assert_in("on 2 nodes\n", c.run("up").stderr)
+        assert_in("on 2 nodes\n", c.up().stderr)
         assert inside(c, "node-1", "ls /workspace/train.py") == "/workspace/train.py\n"
 
 
@@ -144,7 +144,7 @@ def test_nothing_leaves_the_tree_on_the_way_there(lab):
         os.mkfifo(code / "pipe")
         with socket.socket(socket.AF_UNIX) as door:
             door.bind(str(code / "door"))
-            up = c.write(more=SYNC).run("up")
+            up = c.write(more=SYNC).up()
         assert_in("warning: code: passwd is a link to /etc/passwd, which leads out of the folder: left out\n", up.stderr)
         assert_in("up is a link to ../../x, which leads out of the folder: left out\n", up.stderr)
         assert_in("pipe is no file, folder or link: left out\n", up.stderr)
@@ -158,7 +158,7 @@ def test_nothing_leaves_the_tree_on_the_way_there(lab):
 def test_a_target_that_is_a_file_and_a_source_that_is_missing_are_told(lab):
     with cluster(lab, "t-sync-wrong") as c:
         sources(c)
-        c.write(more=SYNC).run("up")
+        c.write(more=SYNC).up()
         inside(c, "node-1", "rm -r /workspace && touch /workspace")
         failed = c.run("sync", code=1)
         assert_in("error: node-1: /workspace: a file stands there", failed.stderr)
@@ -171,7 +171,7 @@ def test_a_target_that_is_a_file_and_a_source_that_is_missing_are_told(lab):
 def test_a_full_disk_is_told_with_its_node(lab):
     with cluster(lab, "t-sync-full") as c:
         code = sources(c)
-        c.write(container="ipc: private\nshm_size: 16m", more='sync: ["code:/dev/shm/full"]').run("up")
+        c.write(container="ipc: private\nshm_size: 16m", more='sync: ["code:/dev/shm/full"]').up()
         with open(code / "big", "wb") as big:
             big.truncate(64 << 20)
         failed = c.run("sync", "--node", "1", code=1)
@@ -183,7 +183,7 @@ def test_a_full_disk_is_told_with_its_node(lab):
 def test_run_syncs_first_and_says_so(lab):
     with cluster(lab, "t-sync-run") as c:
         code = sources(c)
-        c.write(container="workdir: /workspace", more=SYNC).run("up", "--no-sync")
+        c.write(container="workdir: /workspace", more=SYNC).up("--no-sync")
         done = c.run("run", "--", "sh", "./run.sh")
         assert done.stdout.splitlines() == ["[node-0] hi", "[node-1] hi"] or sorted(done.stdout.splitlines()) == ["[node-0] hi", "[node-1] hi"]
         assert done.stderr.count("synced code → /workspace: 3 files") == 1, done.stderr
@@ -197,7 +197,7 @@ def test_run_syncs_first_and_says_so(lab):
 def test_cp_goes_both_ways(lab):
     with cluster(lab, "t-cp") as c:
         code = sources(c)
-        c.write().run("up")
+        c.write().up()
         c.run("cp", str(code), "node-1:/data/code")
         assert inside(c, "node-1", "cd /data/code && ./run.sh && stat -c %a pkg/a.py && readlink pkg/l.py") == "hi\n640\na.py\n"
         c.run("cp", str(code / "train.py"), "1:/data/")
@@ -223,7 +223,7 @@ def test_cp_goes_both_ways(lab):
 def test_what_a_job_has_made_is_collected(lab):
     with cluster(lab, "t-collect") as c:
         put(c.folder / "train.sh", "mkdir -p out/$NODE_RANK; echo result of $NODE_RANK > out/$NODE_RANK/r; exit $1\n")
-        c.write(container="workdir: /workspace", more='sync: [".:/workspace"]\ncollect: [/workspace/out]').run("up")
+        c.write(container="workdir: /workspace", more='sync: [".:/workspace"]\ncollect: [/workspace/out]').up()
         done = c.run("run", "--name", "first", "--", "sh", "train.sh", "0")
         assert_in("collected 2 files", done.stderr)
         collected = c.folder / "collected/first"
@@ -239,7 +239,7 @@ def test_what_a_job_has_made_is_collected(lab):
 def test_attach_collects_what_a_detached_job_has_made(lab):
     with cluster(lab, "t-late") as c:
         put(c.folder / "train.sh", "mkdir -p out; mkfifo go; echo waits; read end < go; echo late > out/r\n")
-        c.write(container="workdir: /workspace", more='sync: [".:/workspace"]\ncollect: [/workspace/out]').run("up")
+        c.write(container="workdir: /workspace", more='sync: [".:/workspace"]\ncollect: [/workspace/out]').up()
         c.run("run", "--detach", "--name", "late", "--", "sh", "train.sh")
         assert not (c.folder / "collected").exists()
         client = c.start("attach", "late")
@@ -258,7 +258,7 @@ def test_attach_collects_what_a_detached_job_has_made(lab):
 def test_watch_sends_what_changes_as_it_does(lab):
     with cluster(lab, "t-watch") as c:
         code = sources(c)
-        c.write(more=SYNC).run("up")
+        c.write(more=SYNC).up()
         client = c.start("sync", "--watch", "--delete")
         try:
             read_until(client, "nothing to do on 2 nodes")

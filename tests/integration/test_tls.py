@@ -6,8 +6,7 @@ import subprocess
 import time
 
 from harness import assert_in, cluster, eventually
-from test_ssh import write_context
-from test_transports import tls_keys, write
+from harness.transports import tls_keys, write, write_context
 
 
 def openssl(folder, *arguments):

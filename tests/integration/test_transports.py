@@ -4,30 +4,8 @@ import json
 import re
 
 from harness import assert_in, cluster
-from test_ssh import Ssh, main_job, write_context
-
-
-def tls_keys(folder):
-    return f"tls: {{ca: {folder}/ca.pem, cert: {folder}/cert.pem, key: {folder}/key.pem}}"
-
-
-def hosts_by(lab, transport):
-    """The lines of cluster.yaml that name the lab's first two hosts."""
-    forms = {
-        "unix": [f"docker: 'unix://{socket}', address: {address}" for socket, address in zip(lab.sockets, lab.addresses)],
-        "tcp": [f"docker: 'tcp://{address}:2375', insecure: true" for address in lab.addresses],
-        "tls": [f"docker: 'tcp://{address}', {tls_keys(lab.env['LAB_TLS_DIR'])}" for address in lab.addresses],
-        "context": [f"context: by-tls-{number}" for number in (1, 2)],
-        "ssh": [f"docker: 'ssh://ops@{address}'" for address in lab.addresses],
-    }
-    return forms[transport][:2]
-
-
-def write(c, hosts, file=None):
-    lines = [f"name: {c.name}", "image: dockdist-lab/busybox", "hosts:"]
-    lines += [f"  - {{{host}, gpus: none}}" for host in hosts]
-    lines += ["container:", f"  ulimits: {{memlock: {c.lab.memlock}}}"]
-    (file or c.file).write_text("\n".join(lines) + "\n")
+from harness.ssh import Ssh
+from harness.transports import hosts_by, main_job, write, write_context
 
 
 def environment_of(lab, c):

@@ -77,7 +77,24 @@ def unchecked_host_keys(root):
                     yield f"{path}:{number}: host keys are always checked: {line.strip()}"
 
 
-RULES = (too_long, headers_without_contract, guards, types_of_one_name, unchecked_host_keys)
+TEST = re.compile(r"^TEST_CASE(?:_FIXTURE)?\((.*?)\) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+FUNCTION = re.compile(r"^( *)(?!TEST_CASE)[\w:<>&*,\[\] ]+ (\w+)\([^;{}]*\)[^;{}]*\{\n(.*?)^\1\}", re.MULTILINE | re.DOTALL)
+ASSERTION = re.compile(r"\b(?:CHECK|REQUIRE|FAIL)\w*\(")
+
+
+def tests_that_cannot_fail(root):
+    # A test without an assertion passes whatever the code does; under a sanitizer it still says nothing of results.
+    texts = {path: path.read_text(errors="replace") for path in cpp_files(root) if path.is_relative_to(root / "tests")}
+    helpers = {name for text in texts.values() for _, name, body in FUNCTION.findall(text) if ASSERTION.search(body)}
+    for path, text in texts.items():
+        for test in TEST.finditer(text):
+            called = set(re.findall(r"\b(\w+)\(", test[2]))
+            if not ASSERTION.search(test[2]) and not called & helpers:
+                number = text.count("\n", 0, test.start()) + 1
+                yield f"{path}:{number}: the test asserts nothing: {' '.join(test[1].split())}"
+
+
+RULES = (too_long, headers_without_contract, guards, types_of_one_name, unchecked_host_keys, tests_that_cannot_fail)
 
 
 def problems(root):

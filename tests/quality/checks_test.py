@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 """The checks of this folder catch what they are for."""
 
 import pathlib
-import tempfile
-import unittest
+
+import pytest
 
 import check_layers
 import check_shell
@@ -14,16 +13,16 @@ TABLE = """
 | folder | holds | may include |
 |---|---|---|
 | `main.cpp` | entry | all |
-| `high/` | x | low/one.hpp |
+| `high/` | x | low |
 | `low/` | x | – |
+| `low/deep/` | x | low |
 """
 
 
-class Tree(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
+class Tree:
+    @pytest.fixture(autouse=True)
+    def tree(self, tmp_path):
+        self.root = tmp_path
         self.write("src/README.md", TABLE)
         self.write("src/low/one.hpp", "// One.\n#pragma once\n")
         self.write("src/low/two.hpp", "// Two.\n#pragma once\n")
@@ -34,12 +33,12 @@ class Tree(unittest.TestCase):
         file.write_text(text)
 
     def assert_one(self, found, *words):
-        self.assertEqual(len(found), 1, found)
+        assert len(found) == 1, found
         for word in words:
-            self.assertIn(word, found[0])
+            assert word in found[0]
 
 
-class Layers(Tree):
+class TestLayers(Tree):
     def problems(self):
         return check_layers.problems(self.root / "src")
 
@@ -47,16 +46,22 @@ class Layers(Tree):
         self.write("src/high/a.cpp", '#include "high/b.hpp"\n#include "low/one.hpp"\n#include <vector>\n')
         self.write("src/high/b.hpp", "// B.\n")
         self.write("src/main.cpp", '#include "high/b.hpp"\n#include "low/two.hpp"\n')
-        self.assertEqual(self.problems(), [])
+        assert self.problems() == []
 
     def test_a_lower_layer_must_not_include_a_higher_one(self):
         self.write("src/high/b.hpp", "// B.\n")
         self.write("src/low/bad.cpp", '\n#include "high/b.hpp"\n')
         self.assert_one(self.problems(), "low/bad.cpp:2", "low must not include", "high/b.hpp")
 
-    def test_one_open_header_does_not_open_its_folder(self):
-        self.write("src/high/a.cpp", '#  include "low/two.hpp"\n')
-        self.assert_one(self.problems(), "high/a.cpp:1", "low/two.hpp")
+    def test_a_folder_with_a_row_of_its_own_is_not_open_with_the_one_around_it(self):
+        self.write("src/low/deep/three.hpp", '// Three.\n#include "low/two.hpp"\n')
+        self.write("src/high/a.cpp", '#  include "low/deep/three.hpp"\n')
+        self.assert_one(self.problems(), "high/a.cpp:1", "low/deep/three.hpp")
+
+    def test_a_folder_without_a_row_belongs_to_the_one_around_it(self):
+        self.write("src/low/other/four.hpp", "// Four.\n")
+        self.write("src/high/a.cpp", '#include "low/other/four.hpp"\n')
+        assert self.problems() == []
 
     def test_a_folder_without_a_row_is_reported(self):
         self.write("src/other/a.cpp", "\n")
@@ -75,14 +80,14 @@ class Layers(Tree):
         self.assert_one(self.problems(), "no table")
 
 
-class Source(Tree):
+class TestSource(Tree):
     def problems(self):
         return check_source.problems(self.root)
 
     def test_a_clean_tree_passes(self):
         self.write("src/low/a.cpp", "x\n" * check_source.MAX_LINES)
         self.write("src/low/b.cpp", 'auto s = "StrictHostKeyChecking yes";\n')
-        self.assertEqual(self.problems(), [])
+        assert self.problems() == []
 
     def test_a_long_file(self):
         self.write("tests/a.cpp", "x\n" * (check_source.MAX_LINES + 1))
@@ -109,25 +114,38 @@ class Source(Tree):
         self.write("src/low/c.hpp", (text % "struct").replace("dockdist", "dockdist::other"))
         self.assert_one(self.problems(), "low/b.hpp:6", "dockdist::Stream", "low/a.hpp:6")
 
-    def test_host_keys_that_are_not_checked(self):
-        for text in ("StrictHostKeyChecking no", "-oStrictHostKeyChecking=accept-new", "stricthostkeychecking \\\"no\\\"".replace("\\", "")):
-            with self.subTest(text):
-                self.write("src/low/a.cpp", f"// {text}\n")
-                self.assert_one(self.problems(), "low/a.cpp:1", "always checked")
+    @pytest.mark.parametrize("text", ["StrictHostKeyChecking no", "-oStrictHostKeyChecking=accept-new", 'stricthostkeychecking "no"'])
+    def test_host_keys_that_are_not_checked(self, text):
+        self.write("src/low/a.cpp", f"// {text}\n")
+        self.assert_one(self.problems(), "low/a.cpp:1", "always checked")
 
 
-class Shell(Tree):
+class TestAssertions(Tree):
+    def problems(self):
+        return check_source.problems(self.root)
+
+    def test_a_test_without_an_assertion_is_named(self):
+        self.write("tests/unit/a.cpp", 'TEST_CASE("it is survived") {\n    (void)parse("x");\n}\n')
+        self.assert_one(self.problems(), "tests/unit/a.cpp:1", "asserts nothing", "it is survived")
+
+    def test_an_assertion_may_stand_in_a_helper(self):
+        self.write("tests/helper.hpp", "// H.\n#pragma once\ninline void check_it(int x) {\n    CHECK(x == 1);\n}\n")
+        self.write("tests/unit/a.cpp", 'TEST_CASE("one") {\n    check_it(1);\n}\n\nTEST_CASE("two") {\n    REQUIRE(true);\n}\n')
+        assert self.problems() == []
+
+
+class TestShell(Tree):
     def test_a_script_that_does_not_parse(self):
         self.write("scripts/run", "#!/usr/bin/env bash\nif true; then\n")
-        self.assertTrue(check_shell.problems(self.root))
+        assert check_shell.problems(self.root)
 
     def test_a_script_that_parses(self):
         self.write("scripts/run", "#!/bin/sh\necho hello\n")
         self.write("scripts/not-shell", "#!/usr/bin/env python3\nif (\n")
-        self.assertEqual(check_shell.problems(self.root), [])
+        assert check_shell.problems(self.root) == []
 
 
-class TidyKey(Tree):
+class TestTidyKey(Tree):
     def key(self, command="clang++ -c a.cpp"):
         self.write(".clang-tidy", "Checks: x\n") if not (self.root / ".clang-tidy").exists() else None
         files = [str(self.root / "src/low/one.hpp"), "/usr/include/stdio.h"]
@@ -137,24 +155,20 @@ class TidyKey(Tree):
         record = "src/low/a.cpp.o: #deps 2, deps mtime 1 (VALID)\n    /project/a.cpp\n    gen/b.hpp\n\nold.o: #deps 1, deps mtime 1 (STALE)\n    c.cpp\n"
         dependencies = tidy.parse_dependencies(pathlib.Path("/build"), record)
         entry = {"command": "clang++ -DX=\\\"1\\\" -o src/low/a.cpp.o -c /project/a.cpp"}
-        self.assertEqual(dependencies, {tidy.object_of(entry): ["/project/a.cpp", "/build/gen/b.hpp"]})
+        assert dependencies == {tidy.object_of(entry): ["/project/a.cpp", "/build/gen/b.hpp"]}
 
     def test_the_same_inputs_give_the_same_key(self):
-        self.assertEqual(self.key(), self.key())
+        assert self.key() == self.key()
 
     def test_a_changed_header_gives_another_key(self):
         before = self.key()
         self.write("src/low/one.hpp", "// Another.\n#pragma once\n")
-        self.assertNotEqual(before, self.key())
+        assert before != self.key()
 
     def test_another_command_gives_another_key(self):
-        self.assertNotEqual(self.key(), self.key("clang++ -DX -c a.cpp"))
+        assert self.key() != self.key("clang++ -DX -c a.cpp")
 
     def test_other_checks_give_another_key(self):
         before = self.key()
         self.write(".clang-tidy", "Checks: y\n")
-        self.assertNotEqual(before, self.key())
-
-
-if __name__ == "__main__":
-    unittest.main()
+        assert before != self.key()

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """clang-tidy over every source of src/ in the compile database of a build folder.
 
-A file that passed is not looked at again until it, a header that it includes, its command, .clang-tidy or clang-tidy
+Sources that are compiled together are looked at together, as one text: most of the time goes to the headers that they
+share. What passed is not looked at again until it, a header that it includes, its command, .clang-tidy or clang-tidy
 itself changes. The build must be there: Ninja's record of it says which headers a file includes.
 """
 
 import argparse
 import concurrent.futures
+import dataclasses
 import hashlib
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -78,12 +81,64 @@ def is_ours(root, path, folders):
     return any(path.is_relative_to(root / folder) for folder in folders)
 
 
-def check(build, source):
+INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
+
+
+def sources_of(file):
+    """What one entry of the compile database compiles: the file itself, or those that CMake's unity file includes."""
+    if "Unity" not in file.parts:
+        return [file]
+    return [pathlib.Path(name) for name in INCLUDED.findall(file.read_text())]
+
+
+def join(sources, target):
+    """One text of them all; not by #include, since some checks look at the main file alone. [(first line, source)]"""
+    lines = []
+    places = []
+    for source in sources:
+        places.append((len(lines) + 1, source))
+        lines += source.read_text().splitlines()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("\n".join(lines) + "\n")
+    return places
+
+
+def mapped(words, joined, places):
+    """clang-tidy's words with the places in the joined text as places in the sources."""
+
+    def place(match):
+        line = int(match[1])
+        first, source = max(found for found in places if found[0] <= line)
+        return f"{source}:{line - first + 1}:"
+
+    return re.sub(re.escape(str(joined)) + r":(\d+):", place, words)
+
+
+def compiler_flags(command):
+    words = shlex.split(command)
+    compiler = next((i for i, word in enumerate(words) if "clang" in pathlib.Path(word).name), 0)
+    output = words.index("-o")
+    return [word for word in words[compiler + 1 : output] + words[output + 2 : -1] if word != "-c"]
+
+
+def check(build, batch):
     start = time.monotonic()
-    result = subprocess.run([TIDY, "-p", str(build), "--quiet", str(source)], capture_output=True, text=True, check=False)
+    joined = build / "tidy" / f"{batch.name}.cpp"
+    places = join(batch.sources, joined)
+    command = [TIDY, "--quiet", f"--config-file={batch.config}", str(joined), "--", *compiler_flags(batch.command)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=build)
     # stderr counts warnings of system headers; what matters is on stdout.
     words = result.stdout.strip() if result.stdout.strip() else result.stderr.strip()
-    return result.returncode == 0, words, time.monotonic() - start
+    return result.returncode == 0, mapped(words, joined, places), time.monotonic() - start
+
+
+@dataclasses.dataclass
+class Batch:
+    name: str  # of its object file
+    sources: list
+    command: str
+    config: pathlib.Path
+    passed: pathlib.Path | None  # where to note that it passed
 
 
 def main():
@@ -100,34 +155,41 @@ def main():
     cache.mkdir(parents=True, exist_ok=True)
 
     folders = ("src", "tests") if options.all or options.only else ("src",)
-    todo = {}  # source → where to note that it passed; a source may stand in the database twice
+    todo = []
+    seen = set()  # a source may stand in the database twice
     known = 0
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        source = pathlib.Path(entry["directory"], entry["file"]).resolve()
-        if not is_ours(root, source, folders) or options.only not in str(source) or source in todo:
+        sources = sources_of(pathlib.Path(entry["directory"], entry["file"]))
+        sources = [source for source in sources if is_ours(root, source, folders) and source not in seen]
+        if not any(options.only in str(source) for source in sources):
             continue
-        files = dependencies.get(object_of(entry))
+        seen.update(sources)
+        name = object_of(entry)
+        files = dependencies.get(name)
         passed = cache / cache_key(root, build, version, entry["command"], files) if files else None
         if passed and passed.exists():
             os.utime(passed)
-            known += 1
+            known += len(sources)
         else:
-            todo[source] = passed
+            in_tests = sources[0].is_relative_to(root / "tests") and (root / "tests/.clang-tidy").exists()
+            config = root / ("tests/.clang-tidy" if in_tests else ".clang-tidy")
+            todo.append(Batch(name.replace("/", "-"), sources, entry["command"], config, passed))
 
     start = time.monotonic()
     failed = 0
     # The largest first: they take longest.
-    order = sorted(todo, key=lambda source: -source.stat().st_size)
+    todo.sort(key=lambda batch: -sum(source.stat().st_size for source in batch.sources))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for source, (good, words, seconds) in zip(order, pool.map(lambda each: check(build, each), order)):
-            if good and todo[source]:
-                todo[source].touch()
+        for batch, (good, words, seconds) in zip(todo, pool.map(lambda each: check(build, each), todo)):
+            if good and batch.passed:
+                batch.passed.touch()
             if not good:
                 failed += 1
                 print(words)
-            print(f"{'passed' if good else 'FAILED'} {source.relative_to(root)} ({seconds:.1f} s)", flush=True)
+            names = " ".join(str(source.relative_to(root)) for source in batch.sources)
+            print(f"{'passed' if good else 'FAILED'} {names} ({seconds:.1f} s)", flush=True)
     prune(cache)
-    print(f"{len(todo)} checked in {time.monotonic() - start:.0f} s, {known} unchanged, {failed} failed")
+    print(f"{sum(len(batch.sources) for batch in todo)} sources checked in {time.monotonic() - start:.0f} s, {known} unchanged, {failed} of {len(todo)} batches failed")
     return 1 if failed else 0
 
 

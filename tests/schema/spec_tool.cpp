@@ -1,4 +1,4 @@
-// What schema_test.py asks of the parser: `keys` prints the sections and their keys, `check FILE…` the errors
+// What test_schema.py asks of the parser: `keys` prints the sections and their keys, `check FILE…` the errors
 // of files.
 #include "spec/load_spec.hpp"
 #include "spec/spec_keys.hpp"

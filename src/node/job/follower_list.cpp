@@ -16,7 +16,7 @@ constexpr std::int64_t follower_goodbye_ms = 1000;
 } // namespace
 
 FollowerList::FollowerList(Loop& loop, Fd listener, std::int64_t lease_ms)
-    : loop_(loop), listener_(std::move(listener)), lease_ms_(lease_ms), unheld_since_ms_(monotonic_ms()) {
+    : loop_(loop), listener_(std::move(listener)), lease_ms_(lease_ms), unheld_since_ms_(loop.now_ms()) {
     loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
     check_lease();
 }
@@ -32,7 +32,7 @@ FollowerList::Follower& FollowerList::add(Fd socket) {
     const int number = socket.get();
     auto& follower = *(followers_[number] = std::make_unique<Follower>());
     follower.socket = std::move(socket);
-    follower.last_heard_ms = monotonic_ms();
+    follower.last_heard_ms = loop_.now_ms();
     loop_.watch(number, POLLIN, [this, &follower](short) { hear(follower); });
     for (const auto& event : told_) {
         send(follower, event + "\n");
@@ -50,7 +50,7 @@ void FollowerList::add_link(Fd socket, std::function<void()> on_end) {
 void FollowerList::held_by(Holder holder) {
     by_link_ = holder == Holder::link;
     lease_ms_ = by_link_ ? lease_ms_ : 0;
-    unheld_since_ms_ = monotonic_ms();
+    unheld_since_ms_ = loop_.now_ms();
 }
 
 void FollowerList::hear(Follower& follower) {
@@ -82,7 +82,7 @@ bool FollowerList::obey(Follower& follower, const std::string& line) {
     if (!command) {
         return true;
     }
-    follower.last_heard_ms = monotonic_ms();
+    follower.last_heard_ms = loop_.now_ms();
     follower.client_gone = false;
     if (command->type == wire::JobCommand::Type::ping) {
         if (follower.is_link) {
@@ -170,7 +170,7 @@ void FollowerList::check_lease() {
     if (lease_ms_ == 0) {
         return; // for good: detaching cannot be taken back
     }
-    const auto now = monotonic_ms();
+    const auto now = loop_.now_ms();
     const bool held = std::ranges::any_of(followers_, [&](const auto& entry) {
         return entry.second->is_link == by_link_ && !entry.second->client_gone &&
                now - entry.second->last_heard_ms < lease_ms_;

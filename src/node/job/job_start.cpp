@@ -98,6 +98,7 @@ private:
     void read_client();
     void take_lines();
     bool obey(const wire::JobCommand& command);
+    bool has_begun() const;
     Status open(const std::string& line);
     void tell_facts(std::vector<wire::Answer> answers);
     Status start(const std::string& line);
@@ -112,7 +113,7 @@ private:
     JobPart part_{};
     std::vector<ReservedPort> ports_{};
     std::unique_ptr<Questions> questions_{};
-    std::int64_t last_heard_ms_ = monotonic_ms();
+    std::int64_t last_heard_ms_ = loop_.now_ms();
     bool opened_ = false;
     bool told_ = false; // the facts
     bool started_ = false;
@@ -152,7 +153,7 @@ void Starter::read_client() {
                    ? end(0)
                    : fail(Error{.kind = ErrorKind::protocol, .message = "the job's opening was cut short"});
     }
-    last_heard_ms_ = monotonic_ms();
+    last_heard_ms_ = loop_.now_ms();
     from_client_.append(buffer, static_cast<std::size_t>(count));
     take_lines();
     if (!ended_ && from_client_.size() > longest_client_line) {
@@ -208,6 +209,12 @@ bool Starter::obey(const wire::JobCommand& command) {
     return false;
 }
 
+// By an exec before this one, whose client has not heard of it.
+bool Starter::has_begun() const {
+    const auto summary = load_summary(opening_.job);
+    return summary && !opening_.token.empty() && summary->token == opening_.token;
+}
+
 Status Starter::open(const std::string& line) {
     auto opening = wire::parse_job_opening(line);
     if (!opening) {
@@ -215,8 +222,14 @@ Status Starter::open(const std::string& line) {
     }
     opening_ = std::move(*opening);
     opened_ = true;
+    part_.job = opening_.job;
     if (auto free = check_name(opening_.job); !free) {
-        return free; // before the other nodes have begun
+        if (!has_begun()) {
+            return free; // before the other nodes have begun
+        }
+        told_ = true; // there is nothing to find out for it
+        watch_lease();
+        return ok;
     }
     std::string problem;
     account_ = named_account(opening_.user, problem);
@@ -225,7 +238,8 @@ Status Starter::open(const std::string& line) {
                      .message = problem,
                      .hint = "set container.user to a user of the image or to a numeric uid"};
     }
-    auto ports = reserve_ports(opening_.job, opening_.ports);
+    auto ports = opening_.same_ports.empty() ? reserve_ports(opening_.job, opening_.ports)
+                                             : reserve_these_ports(opening_.same_ports);
     if (!ports) {
         return ports.error();
     }
@@ -254,14 +268,14 @@ void Starter::tell_facts(std::vector<wire::Answer> answers) {
     }
     print_event(event);
     told_ = true;
-    last_heard_ms_ = monotonic_ms();
+    last_heard_ms_ = loop_.now_ms();
     watch_lease();
     take_lines();
 }
 
 // Ports must not stay taken for a client that is gone without a word.
 void Starter::watch_lease() {
-    const auto left = last_heard_ms_ + opening_.lease_ms - monotonic_ms();
+    const auto left = last_heard_ms_ + opening_.lease_ms - loop_.now_ms();
     if (left <= 0) {
         return end(1);
     }
@@ -273,8 +287,17 @@ Status Starter::start(const std::string& line) {
     if (!start) {
         return start.error();
     }
+    if (has_begun()) {
+        started_ = true;
+        end(0);
+        return ok;
+    }
     PreparedJob job;
-    job.summary = {.job = part_.job, .running = true, .started_ms = unix_ms(), .lease_ms = opening_.lease_ms};
+    job.summary = {.job = part_.job,
+                   .running = true,
+                   .started_ms = unix_ms(),
+                   .lease_ms = opening_.lease_ms,
+                   .token = opening_.token};
     job.part = part_;
     job.opening_env = opening_.env;
     job.take_start(std::move(*start));

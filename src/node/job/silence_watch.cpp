@@ -12,7 +12,7 @@ namespace dockdist::node {
 
 void SilenceWatch::begin() {
     end();
-    begun_ms_ = last_ms_ = monotonic_ms();
+    begun_ms_ = last_ms_ = loop_.now_ms();
     voices_.clear();
     silent_ = false;
     if (stall_ms_ > 0) {
@@ -33,7 +33,7 @@ void SilenceWatch::end() {
 void SilenceWatch::arm(std::int64_t delay_ms) {
     loop_.cancel(timer_);
     timer_ = loop_.after(delay_ms, [this] {
-        const auto left = last_ms_ + stall_ms_ - monotonic_ms();
+        const auto left = last_ms_ + stall_ms_ - loop_.now_ms();
         if (left > 0) {
             return arm(left);
         }
@@ -43,7 +43,7 @@ void SilenceWatch::arm(std::int64_t delay_ms) {
 }
 
 void SilenceWatch::heard(std::uint8_t stream, std::int32_t rank, std::string_view bytes) {
-    last_ms_ = monotonic_ms();
+    last_ms_ = loop_.now_ms();
     auto& voice = voices_[rank];
     voice.last_ms = last_ms_;
     if (stream == 2) {
@@ -74,7 +74,7 @@ void SilenceWatch::report(Ranks ranks, pid_t command, const Account& account,
 void SilenceWatch::begin_look(std::int32_t rank, pid_t root, const Account& account,
                               const Environment& environment) {
     auto& voice = voices_[rank];
-    const auto silent_ms = monotonic_ms() - std::max(voice.last_ms, begun_ms_);
+    const auto silent_ms = loop_.now_ms() - std::max(voice.last_ms, begun_ms_);
     auto pipe = make_pipe();
     const pid_t child = pipe ? ::fork() : -1;
     if (child < 0) {

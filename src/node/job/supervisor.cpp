@@ -246,7 +246,7 @@ void Supervisor::is_stopped_for(const std::string& reason) {
     }
 }
 
-// Everything with the job's mark.
+// Ends every process that bears the job's mark, and then the part.
 void Supervisor::stop(const std::string& reason, std::int64_t grace_ms) {
     is_stopped_for(reason);
     if (!std::exchange(stop_told_, true) || grace_ms == 0) {
@@ -271,7 +271,7 @@ void Supervisor::lease_is_over() {
     stop("lease", job_.grace_ms);
 }
 
-// Again an order that has been obeyed: its answer got lost.
+// Begins the next attempt. An order for an attempt that has begun is a repetition, whose answer got lost.
 void Supervisor::begin(const wire::JobCommand& order) {
     if (order.attempt != job_.summary.result.attempt + 1 || then_ == Then::exit) {
         return;
@@ -327,14 +327,14 @@ void Supervisor::sweep(Sweep::What what, std::int64_t grace_ms, Then then) {
     sweep_.begin(what, grace_ms);
 }
 
-// What is being ended already keeps its reason and its grace.
+// The time of --timeout is over. A part that is being ended already keeps its reason and its grace.
 void Supervisor::time_is_over() {
     if (!stopping_ && !command_done_) {
         stop("timeout", job_.grace_ms);
     }
 }
 
-// No process of this attempt is left, but for those that cannot be ended.
+// Called when no process of this attempt is left but those that cannot be ended (`left`).
 void Supervisor::swept(const std::vector<pid_t>& left) {
     if (finished_) {
         return;

@@ -1,7 +1,5 @@
 #include "node/system/loop.hpp"
 
-#include "node/system/os.hpp"
-
 #include <algorithm>
 #include <vector>
 
@@ -23,7 +21,7 @@ void Loop::forget(int fd) {
 
 Loop::Timer Loop::after(std::int64_t milliseconds, std::function<void()> on_time) {
     const auto timer = next_++;
-    timers_[timer] = Deadline{.at_ms = monotonic_ms() + milliseconds, .on_time = std::move(on_time)};
+    timers_[timer] = Deadline{.at_ms = now_ms() + milliseconds, .on_time = std::move(on_time)};
     return timer;
 }
 
@@ -31,19 +29,19 @@ void Loop::cancel(Timer timer) {
     timers_.erase(timer);
 }
 
-int Loop::timeout_ms() const {
-    if (timers_.empty()) {
-        return -1;
-    }
-    auto first = timers_.begin()->second.at_ms;
-    for (const auto& [timer, deadline] : timers_) {
-        first = std::min(first, deadline.at_ms);
-    }
-    return static_cast<int>(std::clamp<std::int64_t>(first - monotonic_ms(), 0, 3'600'000));
+std::optional<std::int64_t> Loop::next_deadline_ms() const {
+    const auto first =
+        std::ranges::min_element(timers_, {}, [](const auto& timer) { return timer.second.at_ms; });
+    return first == timers_.end() ? std::nullopt : std::optional(first->second.at_ms);
 }
 
-void Loop::fire_timers() {
-    const auto now = monotonic_ms();
+int Loop::timeout_ms() const {
+    const auto next = next_deadline_ms();
+    return next ? static_cast<int>(std::clamp<std::int64_t>(*next - now_ms(), 0, 3'600'000)) : -1;
+}
+
+bool Loop::fire_timers() {
+    const auto now = now_ms();
     std::vector<Timer> due;
     for (const auto& [timer, deadline] : timers_) {
         if (deadline.at_ms <= now) {
@@ -57,36 +55,38 @@ void Loop::fire_timers() {
             on_time();
         }
     }
+    return !due.empty();
+}
+
+bool Loop::turn(int wait_ms) {
+    std::vector<pollfd> descriptors;
+    std::vector<std::uint64_t> generations;
+    for (const auto& [fd, watch] : watches_) {
+        descriptors.push_back({.fd = fd, .events = watch.events, .revents = 0});
+        generations.push_back(watch.generation);
+    }
+    const int ready = ::poll(descriptors.data(), descriptors.size(), wait_ms);
+    for (std::size_t i = 0; ready > 0 && i < descriptors.size() && !stopped_; ++i) {
+        if (descriptors[i].revents == 0) {
+            continue;
+        }
+        const auto found = watches_.find(descriptors[i].fd);
+        if (found != watches_.end() && found->second.generation == generations[i]) {
+            const auto on_ready = found->second.on_ready; // a copy: it may forget itself
+            on_ready(descriptors[i].revents);
+        }
+    }
+    const bool fired = !stopped_ && fire_timers();
+    if (after_round_ && !stopped_) {
+        after_round_();
+    }
+    return ready > 0 || fired;
 }
 
 void Loop::run() {
     stopped_ = false;
-    std::vector<pollfd> descriptors;
-    std::vector<std::uint64_t> generations;
     while (!stopped_) {
-        descriptors.clear();
-        generations.clear();
-        for (const auto& [fd, watch] : watches_) {
-            descriptors.push_back({.fd = fd, .events = watch.events, .revents = 0});
-            generations.push_back(watch.generation);
-        }
-        const int ready = ::poll(descriptors.data(), descriptors.size(), timeout_ms());
-        for (std::size_t i = 0; ready > 0 && i < descriptors.size() && !stopped_; ++i) {
-            if (descriptors[i].revents == 0) {
-                continue;
-            }
-            const auto found = watches_.find(descriptors[i].fd);
-            if (found != watches_.end() && found->second.generation == generations[i]) {
-                const auto on_ready = found->second.on_ready; // a copy: it may forget itself
-                on_ready(descriptors[i].revents);
-            }
-        }
-        if (!stopped_) {
-            fire_timers();
-        }
-        if (after_round_ && !stopped_) {
-            after_round_();
-        }
+        (void)turn(timeout_ms());
     }
 }
 

@@ -2,10 +2,14 @@
 // freely.
 #pragma once
 
+#include "node/system/os.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <poll.h>
+#include <utility>
 
 namespace dockdist::node {
 
@@ -13,6 +17,11 @@ class Loop {
 public:
     using OnReady = std::function<void(short events)>;
     using Timer = std::uint64_t;
+    using Clock = std::function<std::int64_t()>; // milliseconds since any moment; never goes back
+
+    // All that is done by the loop's time is done by this clock: a test brings one that it turns.
+    explicit Loop(Clock clock = monotonic_ms) : clock_(std::move(clock)) {}
+    std::int64_t now_ms() const { return clock_(); }
 
     // The descriptor is the caller's; forget() it before it is closed.
     void watch(int fd, short events, OnReady on_ready);
@@ -26,6 +35,10 @@ public:
     void after_each_round(std::function<void()> callback) { after_round_ = std::move(callback); }
 
     void run(); // until stop()
+    // One round: what is ready within `wait_ms` (-1: whenever that is), then what is due. False when that was
+    // nothing.
+    bool turn(int wait_ms);
+    std::optional<std::int64_t> next_deadline_ms() const;
     void stop() { stopped_ = true; }
 
 private:
@@ -39,8 +52,9 @@ private:
         std::function<void()> on_time;
     };
     int timeout_ms() const;
-    void fire_timers();
+    bool fire_timers();
 
+    Clock clock_;
     std::map<int, Watch> watches_{};
     std::map<Timer, Deadline> timers_{};
     std::function<void()> after_round_{};

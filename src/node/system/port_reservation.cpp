@@ -81,4 +81,19 @@ Result<std::vector<ReservedPort>> reserve_ports(const std::string& job, int coun
     return ports;
 }
 
+Result<std::vector<ReservedPort>> reserve_these_ports(const std::vector<int>& numbers) {
+    std::vector<ReservedPort> ports;
+    for (const int number : numbers) {
+        auto port = reserve(number);
+        if (!port) {
+            return Error{.kind = ErrorKind::conflict,
+                         .message = "TCP port " + std::to_string(number) +
+                                    ", which this job was given, is not free any more",
+                         .hint = "run the command again"};
+        }
+        ports.push_back(std::move(*port));
+    }
+    return ports;
+}
+
 } // namespace dockdist::node

@@ -18,5 +18,7 @@ struct ReservedPort {
 
 // From 20000 to 29999, beginning at a place that depends on the job's name, so that two jobs seldom meet.
 Result<std::vector<ReservedPort>> reserve_ports(const std::string& job, int count);
+// These and no others; conflict when one of them is taken.
+Result<std::vector<ReservedPort>> reserve_these_ports(const std::vector<int>& numbers);
 
 } // namespace dockdist::node

@@ -134,7 +134,7 @@ ProcessKiller::ProcessKiller(Loop& loop, ProcessScope scope,
     : loop_(loop), scope_(std::move(scope)), when_done_(std::move(when_done)) {}
 
 void ProcessKiller::begin(std::int64_t grace_ms) {
-    const auto kill_at = monotonic_ms() + grace_ms;
+    const auto kill_at = loop_.now_ms() + grace_ms;
     kill_at_ms_ = begun_ ? std::min(kill_at_ms_, kill_at) : kill_at;
     begun_ = true;
     pause_ms_ = first_pause_ms;
@@ -167,7 +167,7 @@ void ProcessKiller::step() {
     }
     loop_.cancel(timer_);
     auto found = find_processes(scope_);
-    const auto now = monotonic_ms();
+    const auto now = loop_.now_ms();
     const bool killing = now >= kill_at_ms_;
     if (killing && give_up_at_ms_ == 0) {
         give_up_at_ms_ = now + give_up_ms;

@@ -1,24 +1,26 @@
 """Jobs of several parts: who carries them, what a part does until the job is over everywhere, restarts, and jobs that
 need no client. Real programs and processes; the parts of one job are nodes with a root folder each, and `ssh` between
 them is a script that runs its command in the other's. They share a /proc, in which a job ends what bears its name: so each
-part has its own, job-0.1 for the second, and the script says which is the keeper's."""
+part has its own, job-0.1 for the second, and the script says which is the coordinator's."""
 
 import json
 import os
 import select
 import subprocess
 import time
-import unittest
 
-from node_process import DEADLINE, PROGRAM, Node, Stream, kill, marked
+import pytest
+
+from harness.cleanup import WithCleanup
+from harness.node_process import DEADLINE, PROGRAM, Node, Stream, kill, marked
 
 
-def course(parts, **more):
+def policy(parts, **more):
     return {"parts": [{"node": "node-%d" % i} for i in range(parts)], "backoff_ms": 1, "grace_ms": 2000, **more}
 
 
 class Lines:
-    """A process that speaks in JSON lines: the keeper's end of a link."""
+    """A process that speaks in JSON lines: the coordinator's end of a link."""
 
     def __init__(self, process):
         self.process, self.buffer = process, b""
@@ -43,13 +45,13 @@ class Lines:
             self.buffer += piece
 
 
-class CarryingTest(unittest.TestCase):
+class OnSeveralNodes(WithCleanup):
     def nodes(self, count):
-        """node-0 … with an `ssh` to node-0, the keeper's."""
+        """node-0 … with an `ssh` to node-0, the coordinator's."""
         made = []
         for _ in range(count):
             node = Node()
-            self.addCleanup(node.end)
+            self.cleanup.callback(node.end)
             made.append(node)
         for node in made:
             libexec = node.root + "/opt/dockdist/libexec"
@@ -68,7 +70,7 @@ class CarryingTest(unittest.TestCase):
         streams = []
         for part, node in enumerate(nodes):
             stream = node.start(["sh", "-c", script], job="%s.%d" % (job, part), lease_ms=lease_ms, env={"PART": str(part)},
-                                course=course(len(nodes), **settings), part=part, stays=True)
+                                policy=policy(len(nodes), **settings), part=part, stays=True)
             stream.until("started")
             streams.append(stream)
         return streams
@@ -85,34 +87,35 @@ class CarryingTest(unittest.TestCase):
             stream.close()
 
 
-class APartThatStays(CarryingTest):
-    def setUp(self):
+class TestAPartThatStays(OnSeveralNodes):
+    @pytest.fixture(autouse=True)
+    def one_node(self, ending):
         (self.node,) = self.nodes(1)
 
     def test_it_waits_for_the_others_after_its_command(self):
         (stream,) = self.start([self.node], "echo done; exit 3")
-        self.assertEqual(stream.until("ended")["code"], 3)
-        self.assertTrue(self.node.list()[0]["running"])
+        assert stream.until("ended")["code"] == 3
+        assert self.node.list()[0]["running"]
         stream.send(type="over", first={"node": "node-9", "failure": {"rank": 4, "code": 3}})
         result = stream.result()
-        self.assertEqual((result["code"], result["stopped"], stream.output()), (3, False, b"done\n"))
-        self.assertEqual((result["first"]["node"], result["first"]["failure"]["rank"]), ("node-9", 4))
-        self.assertEqual(self.node.list()[0]["result"]["first"]["node"], "node-9")
+        assert (result["code"], result["stopped"], stream.output()) == (3, False, b"done\n")
+        assert (result["first"]["node"], result["first"]["failure"]["rank"]) == ("node-9", 4)
+        assert self.node.list()[0]["result"]["first"]["node"] == "node-9"
 
     def test_at_the_end_goes_what_came_from_other_nodes_too(self):
         (stream,) = self.start([self.node], "true")
         stream.until("ended")
         stray = subprocess.Popen(["sleep", "1000"], env={**os.environ, "DOCKDIST_JOB": "job-0.0"}, start_new_session=True)
-        self.addCleanup(stray.wait)
-        self.addCleanup(stray.kill)
+        self.cleanup.callback(stray.wait)
+        self.cleanup.callback(stray.kill)
         stream.send(type="over")
         stream.result()
-        self.assertEqual(stray.wait(DEADLINE), -15)
+        assert stray.wait(DEADLINE) == -15
 
     def test_a_client_that_never_comes_back_does_not_keep_it(self):
         (stream,) = self.start([self.node], "true", lease_ms=300)
         stream.until("ended")
-        self.assertEqual(stream.result()["code"], 0)
+        assert stream.result()["code"] == 0
 
     def test_halted_and_begun_anew_it_knows_the_attempt(self):
         script = 'echo "attempt $DOCKDIST_RESTART_COUNT $TORCHELASTIC_RESTART_COUNT"; [ $DOCKDIST_RESTART_COUNT = 1 ] || sleep 1000'
@@ -120,15 +123,15 @@ class APartThatStays(CarryingTest):
         stream.until_output(b"attempt 0 0\n")
         stream.send(type="halt", attempt=0, grace_ms=5000)
         ended = stream.until("ended")
-        self.assertEqual((ended["attempt"], ended["stopped"]), (0, True))
+        assert (ended["attempt"], ended["stopped"]) == (0, True)
         stream.send(type="begin", attempt=1)
         stream.send(type="begin", attempt=1)  # an order may come twice
-        self.assertEqual(stream.until("started")["attempt"], 1)
+        assert stream.until("started")["attempt"] == 1
         ended = stream.until("ended")
-        self.assertEqual((ended["attempt"], ended["code"], ended["stopped"]), (1, 0, False))
+        assert (ended["attempt"], ended["code"], ended["stopped"]) == (1, 0, False)
         stream.send(type="over")
-        self.assertEqual(stream.result()["attempt"], 1)
-        self.assertIn(b"attempt 1 1\n", stream.output(stream=1))
+        assert stream.result()["attempt"] == 1
+        assert b"attempt 1 1\n" in stream.output(stream=1)
 
     def test_begun_while_it_still_ends_it_waits_for_the_end(self):
         (stream,) = self.start([self.node], "trap 'sleep 0.3; echo bye; exit' TERM; echo up; while :; do sleep 0.05; done", max_restarts=1)
@@ -136,37 +139,37 @@ class APartThatStays(CarryingTest):
         stream.send(type="halt", attempt=0, grace_ms=5000)
         stream.send(type="begin", attempt=1)
         stream.until_output(b"bye\n")
-        self.assertEqual(stream.until("started")["attempt"], 1)
+        assert stream.until("started")["attempt"] == 1
 
     def test_a_new_attempt_finds_its_files_as_they_were(self):
         scratch = self.node.scratch("job-0")
-        stream = self.node.start(["sh", "-c", "cd %s; ls left; cat list; echo used > list; touch left" % scratch], course=course(1), stays=True,
+        stream = self.node.start(["sh", "-c", "cd %s; ls left; cat list; echo used > list; touch left" % scratch], policy=policy(1), stays=True,
                                  files={scratch + "/list": "fresh\n"})
         stream.until("ended")
         stream.send(type="begin", attempt=1)
         stream.until("ended")
         stream.send(type="over")
         stream.result()
-        self.assertEqual(stream.output(stream=1), b"fresh\nfresh\n")
+        assert stream.output(stream=1) == b"fresh\nfresh\n"
 
     def test_begun_with_another_start_it_runs_that(self):
         scratch = self.node.scratch("job-0")
-        lost = course(2, crew=[0], relaunch="x")
+        lost = policy(2, members=[0], relaunch="x")
         lost["parts"][1]["lost"] = True
-        stream = self.node.start(["sh", "-c", "echo old $RANK $OLD; exit 3"], course=course(2), stays=True, secrets={"MINE": "kept"},
+        stream = self.node.start(["sh", "-c", "echo old $RANK $OLD; exit 3"], policy=policy(2), stays=True, secrets={"MINE": "kept"},
                                  env={"RANK": "1", "OLD": "there"}, files={scratch + "/list": "two nodes\n"})
         stream.until("ended")
         now = {"argv": ["sh", "-c", "echo new $RANK $MINE [$OLD]; cat %s/list" % scratch], "env": {"RANK": "0", "MINE": "not ours"},
-               "files": {scratch + "/list": "one node\n"}, "stays": True, "part": 0, "course": lost}
+               "files": {scratch + "/list": "one node\n"}, "stays": True, "part": 0, "policy": lost}
         stream.send(type="begin", attempt=1, start=now)
         ended = stream.until("ended")
-        self.assertEqual((ended["attempt"], ended["code"], ended["left_out"]), (1, 0, ["node-1"]))
+        assert (ended["attempt"], ended["code"], ended["left_out"]) == (1, 0, ["node-1"])
         stream.send(type="begin", attempt=2)  # the same once more
-        self.assertEqual(stream.until("ended")["left_out"], ["node-1"])
+        assert stream.until("ended")["left_out"] == ["node-1"]
         stream.send(type="over")
         stream.result()
-        self.assertEqual(stream.output(stream=1), b"old 1 there\n" + 2 * b"new 0 kept []\none node\n")
-        self.assertNotIn("relaunch", self.node.list()[0]["course"])
+        assert stream.output(stream=1) == b"old 1 there\n" + 2 * b"new 0 kept []\none node\n"
+        assert "relaunch" not in self.node.list()[0]["policy"]
 
     def test_a_follower_that_comes_later_hears_of_the_last_attempt_only(self):
         (stream,) = self.start([self.node], "exit 7", max_restarts=1)
@@ -174,12 +177,12 @@ class APartThatStays(CarryingTest):
         stream.send(type="begin", attempt=1)
         stream.until("ended")
         again = self.node.follow("job-0.0")
-        self.assertEqual(again.until("started")["attempt"], 1)
+        assert again.until("started")["attempt"] == 1
         again.send(type="over")
-        self.assertEqual(again.result()["attempt"], 1)
+        assert again.result()["attempt"] == 1
 
 
-class ADetachedJob(CarryingTest):
+class TestADetachedJob(OnSeveralNodes):
     def test_it_goes_on_to_its_end_without_a_client(self):
         nodes = self.nodes(3)
         streams = self.start(nodes, "read x < %s/go; echo over $PART" % nodes[0].root if os.mkfifo(nodes[0].root + "/go") is None else "")
@@ -188,7 +191,7 @@ class ADetachedJob(CarryingTest):
             go.write("\n\n\n")
         for part, node in enumerate(nodes):
             result, output = self.result(node, part)
-            self.assertEqual((result["code"], result["reason"], output), (0, "", b"over %d\n" % part))
+            assert (result["code"], result["reason"], output) == (0, "", b"over %d\n" % part)
 
     def test_a_failure_ends_it_everywhere_and_every_node_knows_it(self):
         nodes = self.nodes(3)
@@ -199,9 +202,9 @@ class ADetachedJob(CarryingTest):
         began = time.monotonic()
         for part, node in enumerate(nodes):
             first = self.result(node, part)[0]["first"]
-            self.assertEqual((first["node"], first["failure"]["code"]), ("node-2", 7))
-            self.assertEqual(marked("job-0.%d" % part), [])
-        self.assertLess(time.monotonic() - began, 5)
+            assert (first["node"], first["failure"]["code"]) == ("node-2", 7)
+            assert marked("job-0.%d" % part) == []
+        assert time.monotonic() - began < 5
 
     def test_it_is_begun_anew_without_a_client(self):
         nodes = self.nodes(2)
@@ -212,9 +215,9 @@ class ADetachedJob(CarryingTest):
             go.write("\n")
         for part, node in enumerate(nodes):
             result, output = self.result(node, part)
-            self.assertEqual((result["code"], result["attempt"], "first" in result), (0, 2, False))
-            self.assertIn(b"attempt 3 begins", output)
-        self.assertIn(b"the command on node-1 ended with 7; attempt 3 of 3 begins", self.result(nodes[0], 0)[1])
+            assert (result["code"], result["attempt"], "first" in result) == (0, 2, False)
+            assert b"attempt 3 begins" in output
+        assert b"the command on node-1 ended with 7; attempt 3 of 3 begins" in self.result(nodes[0], 0)[1]
 
     def test_a_stop_on_one_node_ends_it_on_all(self):
         for stopped in (0, 1):
@@ -223,7 +226,7 @@ class ADetachedJob(CarryingTest):
             self.detach(self.start(nodes, "exec sleep 1000", job=job))
             link_of(nodes[0], 1)
             nodes[stopped].stop("%s.%d" % (job, stopped))
-            self.assertTrue(self.result(nodes[1 - stopped], 1 - stopped, job)[0]["stopped"])
+            assert self.result(nodes[1 - stopped], 1 - stopped, job)[0]["stopped"]
 
     def test_a_link_that_breaks_is_dialled_again(self):
         nodes = self.nodes(2)
@@ -234,7 +237,7 @@ class ADetachedJob(CarryingTest):
         kill(link_of(nodes[0], 1, gone=first))
         with open(nodes[0].root + "/go", "w") as go:
             go.write("\n")
-        self.assertEqual(self.result(nodes[0], 0)[0]["first"]["failure"]["code"], 7)
+        assert self.result(nodes[0], 0)[0]["first"]["failure"]["code"] == 7
 
     def test_a_part_that_is_cut_off_ends_after_the_lease_and_so_do_the_others(self):
         nodes = self.nodes(3)
@@ -243,20 +246,20 @@ class ADetachedJob(CarryingTest):
         open(nodes[2].root + "/cut", "w").close()
         kill(link)
         cut, output = self.result(nodes[2], 2)
-        self.assertEqual(cut["reason"], "lease")
-        self.assertIn(b"no route to node-0", output)
+        assert cut["reason"] == "lease"
+        assert b"no route to node-0" in output
         for part, node in enumerate(nodes[:2]):
             result, _ = self.result(node, part)
-            self.assertTrue(result["stopped"])
-            self.assertEqual(result["first"]["node"], "node-2")
-            self.assertIn("nothing was heard of node-2", result["first"]["failure"]["finding"])
+            assert result["stopped"]
+            assert result["first"]["node"] == "node-2"
+            assert "nothing was heard of node-2" in result["first"]["failure"]["finding"]
 
     def test_a_lost_member_is_left_out_and_never_rejoins(self):
         nodes = self.nodes(3)
         script = "echo try $DOCKDIST_RESTART_COUNT rank $RANK of $WORLD_SIZE; [ $DOCKDIST_RESTART_COUNT = 1 ] || exec sleep 1000; until [ -e %s/go ]; do sleep 0.05; done" % nodes[0].root
         launch = {"launcher": "plain", "job": "job-0", "command": ["sh", "-c", script],
                   "nodes": [{"name": "node-%d" % i, "address": "10.0.0.%d" % i, "ports": [20000 + i]} for i in range(3)]}
-        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=2000, max_restarts=1, crew=[0, 1, 2], min_nodes=2,
+        self.detach(self.start(nodes, "exec sleep 1000", lease_ms=2000, max_restarts=1, members=[0, 1, 2], min_nodes=2,
                                relaunch=json.dumps(launch)))
         link = link_of(nodes[0], 1)
         open(nodes[1].root + "/cut", "w").close()
@@ -266,30 +269,30 @@ class ADetachedJob(CarryingTest):
             stream.until_output(b"try 1 rank " + rank + b" of 2\n")
         # It dials again, and is told to stop.
         again = Lines(nodes[0].popen("job", "link", "job-0.0", "1"))
-        self.assertEqual(again.next()["type"], "stop")
-        self.assertEqual(self.result(nodes[1], 1)[0]["reason"], "lease")
+        assert again.next()["type"] == "stop"
+        assert self.result(nodes[1], 1)[0]["reason"] == "lease"
         open(nodes[0].root + "/go", "w").close()
         for stream in followed:
             result = stream.result()
-            self.assertEqual((result["code"], result["attempt"], result["left_out"]), (0, 1, ["node-1"]))
-        self.assertIn(b"node-1: lost: nothing was heard of node-1 for 2 s: attempt 2 of 2 begins without it on 2 nodes in 0.001 s",
-                      self.result(nodes[0], 0)[1])
+            assert (result["code"], result["attempt"], result["left_out"]) == (0, 1, ["node-1"])
+        assert (b"node-1: lost: nothing was heard of node-1 for 2 s: attempt 2 of 2 begins without it on 2 nodes in 0.001 s"
+                in self.result(nodes[0], 0)[1])
 
-    def test_without_its_keeper_the_rest_ends_after_the_lease(self):
+    def test_without_its_coordinator_the_rest_ends_after_the_lease(self):
         nodes = self.nodes(2)
         self.detach(self.start(nodes, "exec sleep 1000", lease_ms=1000))
         link_of(nodes[0], 1)
         for pid in supervisors(nodes[0]):
             kill(pid)
-        self.assertEqual(self.result(nodes[1], 1)[0]["reason"], "lease")
+        assert self.result(nodes[1], 1)[0]["reason"] == "lease"
 
     def test_a_member_that_comes_when_all_is_over_is_told_so(self):
         (node,) = self.nodes(1)
         link = Lines(node.popen("job", "link", "job-0", "1"))
-        self.assertEqual(link.next(), {"type": "over"})
-        self.assertEqual(link.process.wait(DEADLINE), 0)
+        assert link.next() == {"type": "over"}
+        assert link.process.wait(DEADLINE) == 0
 
-    def test_who_looks_on_changes_nothing_and_a_single_part_needs_no_keeper(self):
+    def test_who_looks_on_changes_nothing_and_a_single_part_needs_no_coordinator(self):
         (node,) = self.nodes(1)
         os.mkfifo(node.root + "/go")
         stream = node.start(["sh", "-c", "read x < %s/go; exit 7" % node.root], lease_ms=300)
@@ -300,7 +303,7 @@ class ADetachedJob(CarryingTest):
         self.detach([looking])
         with open(node.root + "/go", "w") as go:
             go.write("\n")
-        self.assertEqual(node.follow("job-0").result()["code"], 7)
+        assert node.follow("job-0").result()["code"] == 7
 
 
 def processes(wanted, root):
@@ -316,11 +319,11 @@ def processes(wanted, root):
     return found
 
 
-def link_of(keeper, part, gone=None):
-    """The keeper's end of a member's link, when it is there; `gone`: of a former one, which may still be ending."""
+def link_of(coordinator, part, gone=None):
+    """The coordinator's end of a member's link, when it is there; `gone`: of a former one, which may still be ending."""
     deadline = time.monotonic() + DEADLINE
     while time.monotonic() < deadline:
-        if found := [pid for pid in processes(b".0 %d " % part, keeper.root) if pid != gone]:
+        if found := [pid for pid in processes(b".0 %d " % part, coordinator.root) if pid != gone]:
             return found[0]
         time.sleep(0.02)
     raise AssertionError("no link came")
@@ -329,7 +332,3 @@ def link_of(keeper, part, gone=None):
 def supervisors(node):
     """A supervisor keeps the command line of the `job start` that it came from."""
     return [pid for pid in processes(b"job start", node.root) if os.getsid(pid) != os.getsid(0)]
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,9 +10,12 @@ import shutil
 import subprocess
 import tempfile
 import threading
-import unittest
 import urllib.error
 import urllib.request
+
+import pytest
+
+from harness.cleanup import WithCleanup
 
 PROGRAM = os.environ.get("DOCKDIST_INIT_UNDER_TEST", "dockdist-init-under-test")
 PIECE = 256 * 1024
@@ -93,13 +96,13 @@ class Relay:
         shutil.rmtree(self.root, ignore_errors=True)
 
 
-class ImageRelay(unittest.TestCase):
+class TestImageRelay(WithCleanup):
     def relays(self, count, *contents, disk=None, known=True):
         self.data = contents
         self.digests = [digest_of(data) for data in contents]
         made = [Relay(dict(zip(self.digests, contents)), disk) for _ in range(count)]
         for relay in made:
-            self.addCleanup(relay.end)
+            self.cleanup.callback(relay.end)
         for i, relay in enumerate(made):
             relay.upstreams(*reversed(made[:i]))
             if known:
@@ -127,8 +130,8 @@ class ImageRelay(unittest.TestCase):
             relay.image()
         for thread in asking:
             thread.join(30)
-        self.assertEqual(seen, [list(self.data)] * 3)
-        self.assertEqual([relay.wants for relay in relays], [[self.digests[1]], [], []])
+        assert seen == [list(self.data)] * 3
+        assert [relay.wants for relay in relays] == [[self.digests[1]], [], []]
 
     def test_what_came_ahead_and_is_damaged_is_fetched_anew(self):
         first, second = self.relays(2, os.urandom(2 * PIECE), known=False)
@@ -136,19 +139,19 @@ class ImageRelay(unittest.TestCase):
         self.wait_ahead(second, 2 * PIECE)
         for relay in (first, second):
             relay.image()
-            self.assertEqual(relay.blob(self.digests[0]), self.data[0])
-        self.assertEqual([first.wants, second.wants], [self.digests, []])
+            assert relay.blob(self.digests[0]) == self.data[0]
+        assert [first.wants, second.wants] == [self.digests, []]
 
     def test_blobs_go_down_the_chain_and_are_asked_of_the_client_once(self):
         relays = self.relays(4, os.urandom(5 << 20), os.urandom(300))
         for relay in reversed(relays):
-            self.assertEqual([relay.blob(digest) for digest in self.digests], list(self.data))
-        self.assertEqual([sorted(relay.wants) for relay in relays], [sorted(self.digests), [], [], []])
+            assert [relay.blob(digest) for digest in self.digests] == list(self.data)
+        assert [sorted(relay.wants) for relay in relays] == [sorted(self.digests), [], [], []]
 
     def test_what_no_engine_asks_for_is_fetched_from_nowhere(self):
         first, second = self.relays(2, os.urandom(1000), os.urandom(2000))
         second.blob(self.digests[0])
-        self.assertEqual(first.wants, [self.digests[0]])
+        assert first.wants == [self.digests[0]]
 
     def test_a_relay_that_dies_in_the_middle_is_passed_over(self):
         first, second, third = self.relays(3, os.urandom(8 * PIECE))
@@ -157,8 +160,8 @@ class ImageRelay(unittest.TestCase):
             begin = answer.read(PIECE)  # it is under way through the second
             second.process.kill()
             first.gate.release(100)
-            self.assertEqual(begin + answer.read(), self.data[0])
-        self.assertEqual((len(first.wants), third.wants), (1, []))
+            assert begin + answer.read() == self.data[0]
+        assert (len(first.wants), third.wants) == (1, [])
 
     def test_without_any_relay_before_it_the_client_is_asked_where_it_stopped(self):
         first, second = self.relays(2, os.urandom(8 * PIECE))
@@ -166,44 +169,40 @@ class ImageRelay(unittest.TestCase):
         with second.open(f"/v2/dockdist/image/blobs/{self.digests[0]}") as answer:
             begin = answer.read(PIECE)
             first.process.kill()
-            self.assertEqual(begin + answer.read(), self.data[0])
-        self.assertEqual(second.wants, self.digests)
+            assert begin + answer.read() == self.data[0]
+        assert second.wants == self.digests
 
     def test_damaged_bytes_are_passed_to_nobody_as_whole(self):
         (relay,) = self.relays(1, os.urandom(4 * PIECE))
         relay.damage = True
-        with self.assertRaises(http.client.IncompleteRead):
+        with pytest.raises(http.client.IncompleteRead):
             relay.blob(self.digests[0])
-        with self.assertRaises((http.client.HTTPException, OSError)):
+        with pytest.raises((http.client.HTTPException, OSError)):
             relay.blob(self.digests[0])  # nor later
 
-    @unittest.skipUnless(os.geteuid() == 0, "mounts a small file system")
+    @pytest.mark.skipif(not (os.geteuid() == 0), reason="mounts a small file system")
     def test_a_full_disk_is_told(self):
         (relay,) = self.relays(1, os.urandom(4 * PIECE), disk="128k")
-        with self.assertRaises(http.client.IncompleteRead):
+        with pytest.raises(http.client.IncompleteRead):
             relay.blob(self.digests[0])
-        self.assertEqual(relay.process.stderr.readline(), b"keep a layer: No space left on device\n")
+        assert relay.process.stderr.readline() == b"keep a layer: No space left on device\n"
 
     def test_both_ports_ask_for_the_login(self):
         (relay,) = self.relays(1, b"x")
         for port in ("engine_port", "peer_port"):
             for token in (None, "other", "t0ke", "t0kenn"):
-                with self.assertRaises(urllib.error.HTTPError) as refused:
+                with pytest.raises(urllib.error.HTTPError) as refused:
                     relay.open(f"/v2/dockdist/image/blobs/{self.digests[0]}", token, port)
-                self.assertEqual(refused.exception.code, 401)
-        self.assertEqual(relay.open("/v2/").read(), b"{}")
+                assert refused.value.code == 401
+        assert relay.open("/v2/").read() == b"{}"
         with relay.open("/v2/dockdist/image/manifests/sha256:00") as answer:
-            self.assertEqual((answer.read(), answer.headers["Content-Type"]), (b'{"schemaVersion":2}', "application/x"))
+            assert (answer.read(), answer.headers["Content-Type"]) == (b'{"schemaVersion":2}', "application/x")
         for path in ("/v2/x/blobs/sha256:00", "/v2/x/blobs/../../etc/passwd", "/etc/passwd"):
-            with self.assertRaises(urllib.error.HTTPError) as refused:
+            with pytest.raises(urllib.error.HTTPError) as refused:
                 relay.open(path)
-            self.assertEqual(refused.exception.code, 404)
+            assert refused.value.code == 404
 
     def test_it_ends_when_the_client_does(self):
         (relay,) = self.relays(1, b"x")
         relay.process.stdin.close()
-        self.assertEqual(relay.process.wait(20), 0)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+        assert relay.process.wait(20) == 0

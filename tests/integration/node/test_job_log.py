@@ -5,14 +5,13 @@ import json
 import os
 import re
 import time
-import unittest
 
-from node_process import JobTest, kill, marked
+from harness.node_process import OnANode, kill, marked
 
 MIB = 1 << 20
 
 
-class APartOfTheLog(JobTest):
+class TestAPartOfTheLog(OnANode):
     def two_ranks(self):
         """A job whose ranks 0 and 1 write lines; the ranks are the node's own shims, one after the other."""
         stream = self.node.start([], rank_command=["sh", "-c", "for i in 1 2 3; do echo $RANK-$i; done; printf open-$RANK"])
@@ -24,21 +23,21 @@ class APartOfTheLog(JobTest):
 
     def test_without_following_it_ends_while_the_job_goes_on(self):
         self.two_ranks()
-        self.assertEqual(self.node.log("job-0").output(rank=1), b"1-1\n1-2\n1-3\nopen-1")
-        self.assertTrue(self.node.list()[0]["running"])
+        assert self.node.log("job-0").output(rank=1) == b"1-1\n1-2\n1-3\nopen-1"
+        assert self.node.list()[0]["running"]
 
     def test_one_rank_is_shown_alone(self):
         self.two_ranks()
         shown = self.node.log("job-0", rank=1)
-        self.assertEqual({f.rank for f in shown.frames if f.kind == "O"}, {1})
-        self.assertEqual(shown.output(), b"1-1\n1-2\n1-3\nopen-1")
+        assert {f.rank for f in shown.frames if f.kind == "O"} == {1}
+        assert shown.output() == b"1-1\n1-2\n1-3\nopen-1"
 
     def test_the_last_lines_are_those_of_each_rank_and_an_unfinished_one_counts(self):
         self.two_ranks()
         shown = self.node.log("job-0", tail=2)
-        self.assertEqual((shown.output(rank=0), shown.output(rank=1)), (b"0-3\nopen-0", b"1-3\nopen-1"))
-        self.assertEqual(self.node.log("job-0", tail=0).output(), b"")
-        self.assertEqual(self.node.log("job-0", tail=100, rank=0).output(), b"0-1\n0-2\n0-3\nopen-0")
+        assert (shown.output(rank=0), shown.output(rank=1)) == (b"0-3\nopen-0", b"1-3\nopen-1")
+        assert self.node.log("job-0", tail=0).output() == b""
+        assert self.node.log("job-0", tail=100, rank=0).output() == b"0-1\n0-2\n0-3\nopen-0"
 
     def test_following_from_the_last_lines_goes_on_with_what_comes_and_can_be_resumed(self):
         os.mkfifo(self.node.root + "/go")
@@ -52,12 +51,12 @@ class APartOfTheLog(JobTest):
             go.write("\n")
         stream.result()
         again.result()
-        self.assertEqual((stream.output(), again.output()), (b"two\nthree\n", b"three\n"))
+        assert (stream.output(), again.output()) == (b"two\nthree\n", b"three\n")
 
     def test_where_the_last_lines_begin_is_said_though_there_are_none(self):
         self.sh("echo one")
         begins = [f.position for f in self.node.log("job-0", tail=0).frames if f.kind == "P"]
-        self.assertEqual(begins, [24 + len("one\n")])
+        assert begins == [24 + len("one\n")]
 
     def test_since_leaves_out_what_is_older(self):
         os.mkfifo(self.node.root + "/go")
@@ -71,19 +70,19 @@ class APartOfTheLog(JobTest):
             go.write("\n")
         stream.until_output(b"new\n")
         times = [f.time_ms for f in stream.frames if f.kind == "O"]
-        self.assertEqual(times, sorted(times))
+        assert times == sorted(times)
         ago = int(time.time() * 1000) - (times[0] + times[1]) // 2
-        self.assertEqual(self.node.log("job-0", since_ms=ago).output(), b"new\n")
-        self.assertEqual(self.node.log("job-0", since_ms=3600_000).output(), b"old\nnew\n")
-        self.assertEqual(self.node.log("job-0", since_ms=0).output(), b"")
+        assert self.node.log("job-0", since_ms=ago).output() == b"new\n"
+        assert self.node.log("job-0", since_ms=3600_000).output() == b"old\nnew\n"
+        assert self.node.log("job-0", since_ms=0).output() == b""
 
     def test_the_end_alone_can_be_waited_for(self):
         self.sh("echo text; exit 3")
         stream = self.node.follow("job-0", output=False)
-        self.assertEqual((stream.result()["code"], stream.output()), (3, b""))
+        assert (stream.result()["code"], stream.output()) == (3, b"")
 
 
-class TheLimitOfTheLog(JobTest):
+class TestTheLimitOfTheLog(OnANode):
     def kept(self, job="job-0"):
         return sum(os.path.getsize(path) for path in glob.glob("%s/var/lib/dockdist/jobs/%s/log.*" % (self.node.root, job)))
 
@@ -95,35 +94,35 @@ class TheLimitOfTheLog(JobTest):
 
     def test_the_oldest_goes_and_the_reader_is_told_how_much(self):
         self.much("seq 400000; echo last")  # 2.7 MB
-        self.assertLessEqual(self.kept(), MIB)
-        self.assertGreater(self.kept(), MIB // 2)
+        assert self.kept() <= MIB
+        assert self.kept() > MIB // 2
         shown = self.node.log("job-0")
         gone = re.match(rb"dockdist: (\d+) bytes of this node's output are gone", shown.output())
-        self.assertIsNotNone(gone, shown.output()[:200])
+        assert gone is not None, shown.output()[:200]
         first = [f for f in shown.frames if f.kind == "O"][1]
-        self.assertEqual(int(gone[1]), first.position)
+        assert int(gone[1]) == first.position
         lines = shown.output(stream=1).split(b"\n")
-        self.assertEqual(lines[-2:], [b"last", b""])
+        assert lines[-2:] == [b"last", b""]
         numbers = [int(line) for line in lines[1:-2]]  # the first one may be cut
-        self.assertEqual(numbers, list(range(numbers[0], 400001)))
+        assert numbers == list(range(numbers[0], 400001))
 
     def test_a_reader_that_stands_still_goes_on_behind_the_gap_and_the_rank_never_waits(self):
         stream = self.node.start(["sh", "-c", "seq 3000000; touch %s/done; echo last" % self.node.root], log_limit=MIB)  # 23 MB
         self.node.wait_for(self.node.root + "/done")  # nobody has read a byte
-        self.assertLessEqual(self.kept(), MIB)
+        assert self.kept() <= MIB
         stream.whole = False
         stream.result()
-        self.assertIn(b"bytes of this node's output are gone", stream.output(stream=2))
-        self.assertTrue(stream.output(stream=1).endswith(b"3000000\nlast\n"))
+        assert b"bytes of this node's output are gone" in stream.output(stream=2)
+        assert stream.output(stream=1).endswith(b"3000000\nlast\n")
         # What is said to be gone and what has come make the whole.
         at = 0
         for frame in (f for f in stream.frames if f.kind == "O"):
             gone = re.match(rb"dockdist: (\d+) bytes of this node's output are gone", frame.payload)
             if gone:
                 at += int(gone[1])
-                self.assertEqual(at, frame.position + 24 + len(frame.payload))
+                assert at == frame.position + 24 + len(frame.payload)
             else:
-                self.assertEqual(at, frame.position)
+                assert at == frame.position
                 at += 24 + len(frame.payload)
 
     def test_a_position_that_was_deleted_is_resumed_behind_the_gap(self):
@@ -131,26 +130,26 @@ class TheLimitOfTheLog(JobTest):
         stream = self.node.follow("job-0", 0)
         stream.whole = False
         stream.result()
-        self.assertIn(b"bytes of this node's output are gone", stream.output(stream=2))
-        self.assertTrue(stream.output().endswith(b"400000\n"))
+        assert b"bytes of this node's output are gone" in stream.output(stream=2)
+        assert stream.output().endswith(b"400000\n")
 
     def test_the_last_lines_need_no_word_about_what_is_gone(self):
         self.much("seq 400000")
-        self.assertEqual(self.node.log("job-0", tail=2).output(), b"399999\n400000\n")
+        assert self.node.log("job-0", tail=2).output() == b"399999\n400000\n"
 
     def test_a_limit_below_the_least_is_refused(self):
-        self.assertIn("log_limit", self.node.start(["true"], log_limit=1000).until("error")["message"])
+        assert "log_limit" in self.node.start(["true"], log_limit=1000).until("error")["message"]
 
 
-class TheTimeOfAJob(JobTest):
+class TestTheTimeOfAJob(OnANode):
     def test_it_is_ended_when_it_is_over(self):
         stream, result = self.sh("echo up; sleep 1000", timeout_ms=200)
-        self.assertEqual((result["stopped"], result["reason"], result["failures"]), (True, "timeout", []))
-        self.assertEqual(marked("job-0"), [])
+        assert (result["stopped"], result["reason"], result["failures"]) == (True, "timeout", [])
+        assert marked("job-0") == []
 
     def test_a_job_that_ends_in_time_is_not_touched(self):
         _, result = self.sh("exit 4", timeout_ms=60000)
-        self.assertEqual((result["code"], result["reason"]), (4, ""))
+        assert (result["code"], result["reason"]) == (4, "")
 
     def test_a_job_without_a_client_is_ended_too(self):
         stream = self.node.start(["sleep", "1000"], lease_ms=300, timeout_ms=1000)
@@ -159,10 +158,10 @@ class TheTimeOfAJob(JobTest):
         stream.until("detached")
         kill(stream.process.pid)
         stream.close()
-        self.assertEqual(self.node.follow("job-0").result()["reason"], "timeout")
+        assert self.node.follow("job-0").result()["reason"] == "timeout"
 
 
-class TwoClientsStop(JobTest):
+class TestTwoClientsStop(OnANode):
     def test_the_second_does_not_take_the_grace_that_the_first_gave(self):
         stream = self.node.start(["sh", "-c", "trap 'echo asked; read x < %s/go; echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"
                                   % self.node.root])
@@ -178,11 +177,11 @@ class TwoClientsStop(JobTest):
             pass
         with open(self.node.root + "/go", "w") as go:
             go.write("\n")
-        self.assertEqual(stream.result()["code"], 0)
-        self.assertIn(b"bye", stream.output())
+        assert stream.result()["code"] == 0
+        assert b"bye" in stream.output()
 
 
-class WhatIsKeptOfEndedJobs(JobTest):
+class TestWhatIsKeptOfEndedJobs(OnANode):
     def record(self, job, started_ms, running=False):
         folder = "%s/var/lib/dockdist/jobs/%s" % (self.node.root, job)
         os.makedirs(folder)
@@ -194,7 +193,7 @@ class WhatIsKeptOfEndedJobs(JobTest):
         for i in range(60):
             self.record("old-%02d" % i, now - 100000 + i)
         self.sh("true", job="new")
-        self.assertEqual({j["job"] for j in self.node.list()}, {"new", *("old-%02d" % i for i in range(10, 60))})
+        assert {j["job"] for j in self.node.list()} == {"new", *("old-%02d" % i for i in range(10, 60))}
 
     def test_those_of_more_than_seven_days_go(self):
         day = 24 * 3600 * 1000
@@ -202,7 +201,7 @@ class WhatIsKeptOfEndedJobs(JobTest):
         self.record("of-8-days", now - 8 * day)
         self.record("of-6-days", now - 6 * day)
         self.sh("true", job="new")
-        self.assertEqual({j["job"] for j in self.node.list()}, {"new", "of-6-days"})
+        assert {j["job"] for j in self.node.list()} == {"new", "of-6-days"}
 
     def test_a_running_one_stays_whatever_its_age(self):
         stream = self.node.start(["sleep", "1000"], job="long")
@@ -214,19 +213,15 @@ class WhatIsKeptOfEndedJobs(JobTest):
         with open(path, "w") as file:
             json.dump(summary, file)
         self.sh("true", job="new")
-        self.assertEqual({j["job"]: j["running"] for j in self.node.list()}, {"long": True, "new": False})
+        assert {j["job"]: j["running"] for j in self.node.list()} == {"long": True, "new": False}
 
     def test_a_taken_name_is_refused_before_anything_starts(self):
         self.sh("true", job="taken")
         event = self.node.open(job="taken").until("error")
-        self.assertEqual((event["kind"], event["message"]), ("conflict", "a job taken was started on this node before"))
+        assert (event["kind"], event["message"]) == ("conflict", "a job taken was started on this node before")
 
     def test_how_long_it_took_is_kept(self):
         self.sh("true", job="short")
         listed = self.node.list()[0]
-        self.assertGreater(listed["duration_ms"], 0)
-        self.assertLess(listed["duration_ms"], 30000)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        assert listed["duration_ms"] > 0
+        assert listed["duration_ms"] < 30000

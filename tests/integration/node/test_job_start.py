@@ -7,9 +7,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import unittest
 
-from node_process import DEADLINE, PROGRAM, JobTest, marked
+import pytest
+
+from harness.node_process import DEADLINE, PROGRAM, OnANode, marked
 
 
 def listen(port, reuse, family="AF_INET", address=""):
@@ -22,7 +23,7 @@ def listen(port, reuse, family="AF_INET", address=""):
     return subprocess.run([sys.executable, "-c", script], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
-class Steps(JobTest):
+class TestSteps(OnANode):
     def traces(self, job):
         return [path for path in (self.node.scratch(job), "%s/var/lib/dockdist/jobs/%s" % (self.node.root, job))
                 if os.path.exists(path)] + marked(job)
@@ -33,35 +34,35 @@ class Steps(JobTest):
 
     def test_nothing_is_there_before_the_start_line(self):
         stream, facts = self.prepared()
-        self.assertEqual((facts["ports"], facts["answers"], self.traces("job-0"), self.node.list()), ([], [], [], []))
+        assert (facts["ports"], facts["answers"], self.traces("job-0"), self.node.list()) == ([], [], [], [])
         stream.send(argv=["echo", "hello"])
-        self.assertEqual(stream.result()["code"], 0)
-        self.assertEqual(stream.output(), b"hello\n")
+        assert stream.result()["code"] == 0
+        assert stream.output() == b"hello\n"
 
     def test_a_ping_is_answered_at_any_time(self):
         os.mkfifo(self.node.root + "/go")
         stream = self.node.open(questions=[{"name": "q", "argv": ["cat", self.node.root + "/go"]}])
         stream.send(type="ping")
-        self.assertEqual(stream.next_frame().kind, "P")
+        assert stream.next_frame().kind == "P"
         with open(self.node.root + "/go", "w") as go:
             go.write("answer\n")
-        self.assertEqual(stream.until("prepared")["answers"][0]["output"], "answer\n")
+        assert stream.until("prepared")["answers"][0]["output"] == "answer\n"
         stream.send(type="ping")
-        self.assertEqual(stream.next_frame().kind, "P")
+        assert stream.next_frame().kind == "P"
 
     def test_a_stop_instead_of_a_start_leaves_nothing(self):
         stream, facts = self.prepared(ports=1)
         stream.send(type="stop", grace_ms=5000)
         result = stream.result()
-        self.assertEqual((result["stopped"], result["reason"], result["code"], result["failures"]), (True, "stop", 0, []))
-        self.assertEqual((stream.process.returncode, self.traces("job-0")), (0, []))
-        self.assertTrue(listen(facts["ports"][0], reuse=0))
+        assert (result["stopped"], result["reason"], result["code"], result["failures"]) == (True, "stop", 0, [])
+        assert (stream.process.returncode, self.traces("job-0")) == (0, [])
+        assert listen(facts["ports"][0], reuse=0)
 
     def test_a_client_that_goes_leaves_nothing(self):
         stream, facts = self.prepared(ports=1)
         stream.close()
-        self.assertEqual((stream.process.returncode, self.traces("job-0")), (0, []))
-        self.assertTrue(listen(facts["ports"][0], reuse=0))
+        assert (stream.process.returncode, self.traces("job-0")) == (0, [])
+        assert listen(facts["ports"][0], reuse=0)
 
     def test_a_client_that_goes_while_questions_run_ends_them(self):
         os.mkfifo(self.node.root + "/up")
@@ -70,21 +71,21 @@ class Steps(JobTest):
         with open(self.node.root + "/up") as up:
             up.read()
         stream.close()
-        self.assertEqual((stream.process.returncode, self.traces("job-0")), (0, []))
+        assert (stream.process.returncode, self.traces("job-0")) == (0, [])
 
     def test_a_client_without_a_word_is_forgotten_after_the_lease(self):
         stream, _ = self.prepared(lease_ms=300)
-        self.assertIsNone(stream.next_frame())
-        self.assertEqual(stream.process.wait(DEADLINE), 1)
+        assert stream.next_frame() is None
+        assert stream.process.wait(DEADLINE) == 1
 
     def test_pings_hold_the_opening(self):
         stream, _ = self.prepared(lease_ms=300)
         began = time.monotonic()
         while time.monotonic() - began < 1:  # three times the lease
             stream.send(type="ping")
-            self.assertEqual(stream.next_frame().kind, "P")
+            assert stream.next_frame().kind == "P"
         stream.send(argv=["true"])
-        self.assertEqual(stream.result()["code"], 0)
+        assert stream.result()["code"] == 0
 
     def test_a_start_that_cannot_be_is_an_error_and_leaves_nothing(self):
         for start in ({"argv": [""]}, {"argv": ["true"], "files": {"/dev/null/x": "content"}}):
@@ -92,17 +93,17 @@ class Steps(JobTest):
             stream.send(**start)
             stream.until("error")
             stream.close()
-            self.assertEqual((stream.process.returncode, self.traces(self.node.jobs[-1])), (1, []))
+            assert (stream.process.returncode, self.traces(self.node.jobs[-1])) == (1, [])
 
     def test_an_opening_that_is_none_is_refused(self):
         for line, message in ((b"nonsense\n", b"not JSON"), (b"", b"cut short"), (b'{"job":"../x"}\n', b"must be 1 to 64")):
             process = self.node.popen("job", "start")
             out, _ = process.communicate(line, DEADLINE)
-            self.assertIn(message, out)
-            self.assertEqual(process.returncode, 1)
+            assert message in out
+            assert process.returncode == 1
 
 
-class Questions(JobTest):
+class TestQuestions(OnANode):
     def answers(self, *argvs, **opening):
         questions = [{"name": "q%d" % number, "argv": list(argv)} for number, argv in enumerate(argvs)]
         return self.node.open(questions=questions, **opening).until("prepared")["answers"]
@@ -110,55 +111,54 @@ class Questions(JobTest):
     def test_they_are_answered_side_by_side_in_their_order(self):
         os.mkfifo(self.node.root + "/pipe")
         answers = self.answers(["cat", self.node.root + "/pipe"], ["sh", "-c", "echo through > %s/pipe" % self.node.root])
-        self.assertEqual([(a["name"], a["code"], a["output"]) for a in answers], [("q0", 0, "through\n"), ("q1", 0, "")])
+        assert [(a["name"], a["code"], a["output"]) for a in answers] == [("q0", 0, "through\n"), ("q1", 0, "")]
 
     def test_a_program_that_is_not_there_is_127(self):
-        self.assertEqual([a["code"] for a in self.answers(["no-such-program"], ["/etc"])], [127, 126])
+        assert [a["code"] for a in self.answers(["no-such-program"], ["/etc"])] == [127, 126]
 
     def test_they_see_what_the_job_will_see(self):
         self.node.record(A="container", GONE="1")
         answers = self.answers(["sh", "-c", "echo $A $TOKEN $GONE $DOCKDIST_JOB; pwd"], env={"TOKEN": "t"}, unset=["GONE"],
                                workdir=self.node.root)
-        self.assertEqual(answers[0]["output"], "container t job-0\n%s\n" % self.node.root)
+        assert answers[0]["output"] == "container t job-0\n%s\n" % self.node.root
 
     def test_they_run_as_the_job_s_user(self):
-        self.assertEqual(self.answers(["id", "-u"], user="nobody")[0]["output"], "65534\n")
+        assert self.answers(["id", "-u"], user="nobody")[0]["output"] == "65534\n"
 
     def test_python_means_python3_where_there_is_no_python(self):
         folder = self.node.root + "/only-python3"
         os.mkdir(folder)
         shutil.copy(shutil.which("echo"), folder + "/python3")
-        self.assertEqual(self.answers(["python", "-x"], env={"PATH": folder})[0]["output"], "-x\n")
+        assert self.answers(["python", "-x"], env={"PATH": folder})[0]["output"] == "-x\n"
 
     def test_bytes_that_are_not_text_travel(self):
-        self.assertEqual(self.answers(["printf", "\\377\\n"])[0]["output"], {"hex": "ff0a"})
+        assert self.answers(["printf", "\\377\\n"])[0]["output"] == {"hex": "ff0a"}
 
 
-class Ports(JobTest):
+class TestPorts(OnANode):
     def test_they_are_the_job_s_own_until_its_end(self):
         stream = self.node.open(ports=2)
         ports = stream.until("prepared")["ports"]
-        self.assertEqual(len(set(ports)), 2)
+        assert len(set(ports)) == 2
         stream.send(argv=["sleep", "1000"])
         stream.until("started")
         for port in ports:
-            self.assertIn(port, range(20000, 30000))
-            self.assertEqual((listen(port, reuse=0), listen(port, reuse=0, address="127.0.0.1"), listen(port, reuse=1)),
-                             (False, False, True))
+            assert port in range(20000, 30000)
+            assert (listen(port, reuse=0), listen(port, reuse=0, address="127.0.0.1"), listen(port, reuse=1)) == (False, False, True)
         stream.send(type="stop", grace_ms=5000)
         stream.result()
-        self.assertEqual([listen(port, reuse=0) for port in ports], [True, True])
+        assert [listen(port, reuse=0) for port in ports] == [True, True]
 
-    @unittest.skipUnless(socket.has_ipv6 and os.path.exists("/proc/net/if_inet6"), "no IPv6 here")
+    @pytest.mark.skipif(not (socket.has_ipv6 and os.path.exists("/proc/net/if_inet6")), reason="no IPv6 here")
     def test_they_are_held_for_ipv6_too(self):
         port = self.node.open(ports=1).until("prepared")["ports"][0]
-        self.assertEqual((listen(port, 0, "AF_INET6"), listen(port, 1, "AF_INET6")), (False, True))
+        assert (listen(port, 0, "AF_INET6"), listen(port, 1, "AF_INET6")) == (False, True)
 
     def test_another_node_of_the_host_gives_others(self):
         first = self.node.open(job="same", ports=3).until("prepared")["ports"]
         # No job is there of that name before its start, so that the same beginning is tried.
         second = self.node.open(job="same", ports=3).until("prepared")["ports"]
-        self.assertEqual(set(first) & set(second), set())
+        assert set(first) & set(second) == set()
 
     def test_a_port_that_somebody_listens_on_is_passed_over(self):
         first = self.node.open(job="same", ports=1)
@@ -168,10 +168,10 @@ class Ports(JobTest):
             listener.bind(("127.0.0.1", port))
             listener.listen()
             first.close()
-            self.assertNotEqual(self.node.open(job="same", ports=1).until("prepared")["ports"][0], port)
+            assert self.node.open(job="same", ports=1).until("prepared")["ports"][0] != port
 
 
-class Scontrol(unittest.TestCase):
+class TestScontrol:
     """A name of dockdist-init like ssh."""
 
     def scontrol(self, *words, **variables):
@@ -179,23 +179,19 @@ class Scontrol(unittest.TestCase):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
     def test_host_lists_are_expanded(self):
-        self.assertEqual(self.scontrol("show", "hostnames", "node-[08-10],x").stdout, "node-08\nnode-09\nnode-10\nx\n")
+        assert self.scontrol("show", "hostnames", "node-[08-10],x").stdout == "node-08\nnode-09\nnode-10\nx\n"
         for name in ("SLURM_JOB_NODELIST", "SLURM_NODELIST"):
-            self.assertEqual(self.scontrol("show", "hostname", **{name: "a,b"}).stdout, "a\nb\n")
-        self.assertEqual(self.scontrol("show", "hostlist", "a,b").stdout, "a,b\n")
+            assert self.scontrol("show", "hostname", **{name: "a,b"}).stdout == "a\nb\n"
+        assert self.scontrol("show", "hostlist", "a,b").stdout == "a,b\n"
 
     def test_what_it_cannot_do_it_says(self):
         for words, message in ((("show", "hostnames"), "no host list is given"), (("show", "hostnames", "a["), "invalid host list"),
                                (("ping",), "there is no Slurm here")):
             done = self.scontrol(*words)
-            self.assertEqual((done.returncode, done.stdout), (1, ""))
-            self.assertIn(message, done.stderr)
+            assert (done.returncode, done.stdout) == (1, "")
+            assert message in done.stderr
 
     def test_the_image_s_own_is_asked_for_the_rest(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(shutil.which("echo"), folder + "/scontrol")
-            self.assertEqual(self.scontrol("ping", "x", PATH=folder).stdout, "ping x\n")
-
-
-if __name__ == "__main__":
-    unittest.main()
+            assert self.scontrol("ping", "x", PATH=folder).stdout == "ping x\n"

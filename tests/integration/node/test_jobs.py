@@ -4,81 +4,80 @@ import os
 import signal
 import subprocess
 import time
-import unittest
 
-from node_process import DEADLINE, JobTest, kill, marked
+from harness.node_process import DEADLINE, OnANode, kill, marked
 
 
-class WhenACommandEnds(JobTest):
+class TestWhenACommandEnds(OnANode):
     def test_its_output_and_exit_code_arrive(self):
         stream, result = self.sh("echo out; echo err >&2; exit 7")
-        self.assertEqual(stream.output(stream=1), b"out\n")
-        self.assertEqual(stream.output(stream=2), b"err\n")
-        self.assertEqual((result["code"], result["signal"], result["stopped"]), (7, 0, False))
+        assert stream.output(stream=1) == b"out\n"
+        assert stream.output(stream=2) == b"err\n"
+        assert (result["code"], result["signal"], result["stopped"]) == (7, 0, False)
 
     def test_success_reports_no_failure(self):
         _, result = self.sh("true")
-        self.assertEqual((result["code"], result["failures"]), (0, []))
+        assert (result["code"], result["failures"]) == (0, [])
 
     def test_a_failure_names_the_command_itself_with_its_last_lines(self):
         _, result = self.sh("echo working; echo it broke >&2; exit 3")
-        self.assertEqual([(f["rank"], f["code"]) for f in result["failures"]], [(-1, 3)])
-        self.assertIn("it broke", result["failures"][0]["tail"])
+        assert [(f["rank"], f["code"]) for f in result["failures"]] == [(-1, 3)]
+        assert "it broke" in result["failures"][0]["tail"]
 
     def test_a_signal_is_reported_as_128_plus_its_number(self):
         _, result = self.sh("kill -SEGV $$")
-        self.assertEqual((result["code"], result["signal"]), (139, signal.SIGSEGV))
+        assert (result["code"], result["signal"]) == (139, signal.SIGSEGV)
 
     def test_what_it_left_behind_ends_too(self):
         stream = self.node.start(["sh", "-c", "setsid sleep 1000 & setsid sh -c 'trap \"\" TERM; sleep 1000' & echo up"])
-        self.assertEqual(stream.result()["code"], 0)
-        self.assertEqual(marked("job-0"), [])
+        assert stream.result()["code"] == 0
+        assert marked("job-0") == []
 
     def test_output_order_of_one_stream_is_kept(self):
         stream, _ = self.sh("for i in $(seq 20000); do echo line $i; done")
-        self.assertEqual(stream.output(stream=1), b"".join(b"line %d\n" % i for i in range(1, 20001)))
+        assert stream.output(stream=1) == b"".join(b"line %d\n" % i for i in range(1, 20001))
 
 
-class WhatACommandSees(JobTest):
+class TestWhatACommandSees(OnANode):
     def test_arguments_are_byte_for_byte(self):
         words = ["$(touch /pwn)", "a  b", "'\"\\", "new\nline", "", "-n", "*"]
         stream, _ = self.node.run(["sh", "-c", 'printf "%s\\0" "$@"', "sh", *words])
-        self.assertEqual(stream.output(), b"".join(word.encode() + b"\0" for word in words))
+        assert stream.output() == b"".join(word.encode() + b"\0" for word in words)
 
     def test_bytes_that_are_not_utf8_travel_as_hex(self):
         stream, _ = self.node.run(["printf", "%s", {"hex": "fffe41"}])
-        self.assertEqual(stream.output(), b"\xff\xfeA")
+        assert stream.output() == b"\xff\xfeA"
 
     def test_environment_is_set_and_unset(self):
         self.node.environment["GONE"] = "1"
         self.node.environment["KEPT"] = "a b"
         stream, _ = self.sh('echo "$GONE|$KEPT|$NEW|$DOCKDIST_JOB"', env={"NEW": "x\ny"}, unset=["GONE"])
-        self.assertEqual(stream.output(), b"|a b|x\ny|job-0\n")
+        assert stream.output() == b"|a b|x\ny|job-0\n"
 
     def test_of_two_values_the_job_s_own_wins_over_the_launcher_s_and_the_container_s(self):
         self.node.record(A="container", B="container", C="container")
         stream, _ = self.sh("echo $A $B $C", env={"B": "launcher", "C": "launcher"}, secrets={"C": "job"})
-        self.assertEqual(stream.output(), b"container launcher job\n")
+        assert stream.output() == b"container launcher job\n"
 
     def test_the_folder_and_files_are_there(self):
         path = self.node.root + "/deep/er/file"
         stream, _ = self.sh("pwd; cat " + path, workdir=self.node.root, files={path: "content\n"})
-        self.assertEqual(stream.output().decode(), self.node.root + "\ncontent\n")
-        self.assertEqual(os.stat(path).st_mode & 0o7777, 0o600)
+        assert stream.output().decode() == self.node.root + "\ncontent\n"
+        assert os.stat(path).st_mode & 0o7777 == 0o600
 
     def test_its_scratch_is_its_users_alone_and_goes_with_it(self):
         scratch = self.node.scratch("job-0")
         stream, _ = self.sh(f"cd {scratch}; touch left-behind; stat -c '%a %u' .", user="nobody")
-        self.assertEqual(stream.output().decode(), "700 65534\n")
-        self.assertFalse(os.path.exists(scratch))
+        assert stream.output().decode() == "700 65534\n"
+        assert not os.path.exists(scratch)
 
     def test_stdin_is_empty(self):
         stream, _ = self.node.run(["cat"])
-        self.assertEqual(stream.output(), b"")
+        assert stream.output() == b""
 
     def test_it_runs_as_the_user_that_was_asked_for(self):
         stream, _ = self.sh("id -u; id -g; echo $HOME", user="nobody", workdir="/")
-        self.assertEqual(stream.output(), b"65534\n65534\n/tmp\n")
+        assert stream.output() == b"65534\n65534\n/tmp\n"
 
     def test_python_means_python3_where_there_is_no_python(self):
         folder = self.node.root + "/only-python3"
@@ -87,41 +86,41 @@ class WhatACommandSees(JobTest):
             program.write("#!/bin/sh\necho python3 $1\n")
         os.chmod(folder + "/python3", 0o755)
         stream, _ = self.node.run(["python", "-x"], env={"PATH": folder})
-        self.assertEqual(stream.output(), b"python3 -x\n")
+        assert stream.output() == b"python3 -x\n"
 
 
-class WhenACommandCannotStart(JobTest):
+class TestWhenACommandCannotStart(OnANode):
     def test_a_missing_program_is_127_and_says_so(self):
         stream, result = self.node.run(["no-such-program"])
-        self.assertEqual(result["code"], 127)
-        self.assertIn(b"no-such-program: not found in PATH", stream.output(stream=2))
+        assert result["code"] == 127
+        assert b"no-such-program: not found in PATH" in stream.output(stream=2)
 
     def test_a_file_that_is_not_executable_is_126(self):
         path = self.node.root + "/data"
         open(path, "w").close()
         stream, result = self.node.run([path])
-        self.assertEqual(result["code"], 126)
-        self.assertIn(b"not executable", stream.output(stream=2))
+        assert result["code"] == 126
+        assert b"not executable" in stream.output(stream=2)
 
     def test_a_missing_folder_is_named(self):
         stream, result = self.node.run(["true"], workdir="/no/such/folder")
-        self.assertEqual(result["code"], 126)
-        self.assertIn(b"/no/such/folder", stream.output(stream=2))
+        assert result["code"] == 126
+        assert b"/no/such/folder" in stream.output(stream=2)
 
     def test_an_unknown_user_is_an_error_before_anything_runs(self):
         event = self.node.start(["true"], user="alice").until("error")
-        self.assertIn('no user "alice"', event["message"])
+        assert 'no user "alice"' in event["message"]
 
     def test_a_job_of_the_same_name_is_refused(self):
         self.sh("true", job="twice")
         event = self.node.start(["true"], job="twice").until("error")
-        self.assertEqual(event["kind"], "conflict")
+        assert event["kind"] == "conflict"
 
     def test_a_request_that_is_not_json_is_refused(self):
         process = self.node.popen("job", "start")
         out, _ = process.communicate(b"nonsense\n", DEADLINE)
-        self.assertIn(b"not JSON", out)
-        self.assertEqual(process.returncode, 1)
+        assert b"not JSON" in out
+        assert process.returncode == 1
 
 
 STUBBORN = """
@@ -139,30 +138,30 @@ while True:
 """
 
 
-class WhenAJobIsStopped(JobTest):
+class TestWhenAJobIsStopped(OnANode):
     def test_term_is_enough_for_what_obeys_it(self):
         stream = self.node.start(["sh", "-c", "trap 'echo bye; exit 0' TERM; echo up; sleep 1000 & wait"])
         stream.until_output(b"up\n")
         stream.send(type="stop", grace_ms=20000)
         began = time.monotonic()
         result = stream.result()
-        self.assertLess(time.monotonic() - began, 5)
-        self.assertIn(b"bye", stream.output())
-        self.assertEqual((result["stopped"], result["reason"], result["failures"]), (True, "stop", []))
+        assert time.monotonic() - began < 5
+        assert b"bye" in stream.output()
+        assert (result["stopped"], result["reason"], result["failures"]) == (True, "stop", [])
 
     def test_what_ignores_term_forks_twice_and_calls_setsid_is_killed(self):
         stream = self.node.start(["python3", "-c", STUBBORN])
         stream.until_output(b"deep\n")
         stream.send(type="stop", grace_ms=200)
         stream.result()
-        self.assertEqual(marked("job-0"), [])
+        assert marked("job-0") == []
 
     def test_a_second_stop_does_not_wait_for_the_grace(self):
         stream = self.node.start(["sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done"])
         stream.until_output(b"up\n")
         stream.send(type="stop", grace_ms=60000)
         stream.send(type="stop", grace_ms=60000)
-        self.assertEqual(stream.result()["signal"], signal.SIGKILL)
+        assert stream.result()["signal"] == signal.SIGKILL
 
     def test_another_job_is_untouched(self):
         first = self.node.start(["sh", "-c", "echo up; exec sleep 1000"], job="first")
@@ -170,30 +169,30 @@ class WhenAJobIsStopped(JobTest):
         first.until_output(b"up\n")
         second.until_output(b"up\n")
         self.node.stop("first", 0)
-        self.assertEqual(marked("first"), [])
-        self.assertEqual(len(marked("first-2")), 1)
+        assert marked("first") == []
+        assert len(marked("first-2")) == 1
 
     def test_processes_that_came_without_a_supervisor_end_too(self):
         environment = {**os.environ, "DOCKDIST_JOB": "by-ssh"}
         process = subprocess.Popen(["sleep", "1000"], env=environment, start_new_session=True)
         result = self.node.stop("by-ssh")
-        self.assertEqual(process.wait(DEADLINE), -signal.SIGTERM)
-        self.assertTrue(result["stopped"])
+        assert process.wait(DEADLINE) == -signal.SIGTERM
+        assert result["stopped"]
 
     def test_processes_that_dropped_the_mark_are_found_by_descent(self):
         stream = self.node.start(["sh", "-c", "env -i PATH=$PATH setsid sleep 987654 & echo up; wait"])
         stream.until_output(b"up\n")
         stream.send(type="stop", grace_ms=5000)
         stream.result()
-        self.assertNotIn("sleep 987654", subprocess.run(["ps", "-eo", "args"], stdout=subprocess.PIPE, text=True).stdout)
+        assert "sleep 987654" not in subprocess.run(["ps", "-eo", "args"], stdout=subprocess.PIPE, text=True).stdout
 
 
-class Following(JobTest):
+class TestFollowing(OnANode):
     def test_a_second_follower_gets_everything_from_the_start(self):
         stream, _ = self.sh("seq 1000")
         again = self.node.follow("job-0")
         again.result()
-        self.assertEqual(again.output(), stream.output())
+        assert again.output() == stream.output()
 
     def test_following_resumes_at_a_position_without_loss_or_repetition(self):
         stream = self.node.start(["sh", "-c", "echo one; read x < %s/go; echo two; exit 4" % self.node.root])
@@ -205,58 +204,57 @@ class Following(JobTest):
         again = self.node.follow("job-0", position)
         with open(self.node.root + "/go", "w") as go:
             go.write("\n")
-        self.assertEqual(again.result()["code"], 4)
-        self.assertEqual(again.output(), b"two\n")
+        assert again.result()["code"] == 4
+        assert again.output() == b"two\n"
 
     def test_a_position_inside_a_frame_is_an_error(self):
         self.sh("echo text")
-        self.assertEqual(self.node.follow("job-0", 5).until("error")["kind"], "protocol")
+        assert self.node.follow("job-0", 5).until("error")["kind"] == "protocol"
 
     def test_a_ping_is_answered(self):
         stream = self.node.start(["sleep", "1000"])
         stream.until("started")
         stream.send(type="ping")
-        self.assertEqual(stream.next_frame().kind, "P")
+        assert stream.next_frame().kind == "P"
 
     def test_ranks_do_not_wait_for_a_reader(self):
         # Far more than any pipe holds, and nobody reads a byte until the job is over.
         stream = self.node.start(["sh", "-c", "head -c 50000000 /dev/zero; touch %s/done" % self.node.root])
         deadline = time.monotonic() + DEADLINE
         while not os.path.exists(self.node.root + "/done"):
-            self.assertLess(time.monotonic(), deadline, "the rank waits for its reader")
+            assert time.monotonic() < deadline, "the rank waits for its reader"
             time.sleep(0.02)
         stream.result()
-        self.assertEqual(len(stream.output()), 50000000)
+        assert len(stream.output()) == 50000000
 
     def test_an_unknown_job_is_an_error(self):
-        self.assertEqual(self.node.follow("nobody").until("error")["kind"], "not_found")
+        assert self.node.follow("nobody").until("error")["kind"] == "not_found"
 
     def test_a_killed_supervisor_is_noticed_and_its_job_ended(self):
         stream = self.node.start(["sh", "-c", "echo $PPID; exec sleep 1000"])
         stream.until_output(b"\n")
         kill(int(stream.output()))
         result = stream.result()
-        self.assertEqual((result["code"], result["reason"]), (137, "lost"))
-        self.assertEqual(marked("job-0"), [])
+        assert (result["code"], result["reason"]) == (137, "lost")
+        assert marked("job-0") == []
 
     def test_list_tells_running_and_ended_jobs(self):
         self.sh("exit 5", job="a")
         self.node.start(["sleep", "1000"], job="b").until("started")
-        self.assertEqual([(j["job"], j["running"], j["result"]["code"]) for j in self.node.list()],
-                         [("a", False, 5), ("b", True, 0)])
+        assert [(j["job"], j["running"], j["result"]["code"]) for j in self.node.list()] == [("a", False, 5), ("b", True, 0)]
 
 
-class Lease(JobTest):
+class TestLease(OnANode):
     def test_a_job_whose_client_is_gone_ends_after_the_lease(self):
         stream = self.node.start(["sleep", "1000"], lease_ms=300)
         stream.until("started")
         kill(stream.process.pid)
         stream.close()
-        self.assertEqual(self.node.follow("job-0").result()["reason"], "lease")
+        assert self.node.follow("job-0").result()["reason"] == "lease"
 
     def test_a_client_that_sends_no_ping_loses_the_lease(self):
         stream = self.node.start(["sleep", "1000"], lease_ms=300)
-        self.assertEqual(stream.result()["reason"], "lease")
+        assert stream.result()["reason"] == "lease"
 
     def test_pings_hold_it(self):
         os.mkfifo(self.node.root + "/go")
@@ -268,7 +266,7 @@ class Lease(JobTest):
             stream.next_frame()
         with open(self.node.root + "/go", "w") as go:
             go.write("\n")
-        self.assertEqual((stream.result()["reason"], stream.output()), ("", b"over\n"))
+        assert (stream.result()["reason"], stream.output()) == ("", b"over\n")
 
     def test_a_detached_job_needs_nobody(self):
         stream = self.node.start(["sh", "-c", "sleep 1; echo over"], lease_ms=200)
@@ -276,8 +274,4 @@ class Lease(JobTest):
         stream.send(type="detach")
         stream.close()
         again = self.node.follow("job-0")
-        self.assertEqual((again.result()["reason"], again.output()), ("", b"over\n"))
-
-
-if __name__ == "__main__":
-    unittest.main()
+        assert (again.result()["reason"], again.output()) == ("", b"over\n")

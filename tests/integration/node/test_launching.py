@@ -3,11 +3,12 @@
 import json
 import os
 import subprocess
-import unittest
 
-from containers import BUSYBOX, Host, Node, TwoNodes, join, main
-from node_process import Stream
+from harness.cleanup import WithCleanup
+from harness.namespaces import BUSYBOX, NEEDED, Host, Node, TwoNodes, join
+from harness.node_process import Stream
 
+pytestmark = NEEDED
 INIT = "/opt/dockdist/bin/dockdist-init"
 
 
@@ -19,7 +20,7 @@ def program(text):
     return write
 
 
-class BareCommands(TwoNodes):
+class TestBareCommands(TwoNodes):
     def bare(self, *words, **variables):
         """As in a shell of node-0."""
         pairs = [word for pair in variables.items() for word in ("--env", "%s=%s" % pair)]
@@ -27,58 +28,58 @@ class BareCommands(TwoNodes):
 
     def test_pdsh_reaches_every_node(self):
         done = self.bare("pdsh", "hostname")
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        self.assertEqual(sorted(done.stdout.splitlines()), [b"node-0: node-0", b"node-1: node-1"])
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert sorted(done.stdout.splitlines()) == [b"node-0: node-0", b"node-1: node-1"]
 
     def test_pdsh_works_without_the_node_s_variables_too(self):
         done = self.a.run("/opt/dockdist/bin/pdsh", "hostname")
-        self.assertEqual(sorted(done.stdout.splitlines()), [b"node-0: node-0", b"node-1: node-1"])
+        assert sorted(done.stdout.splitlines()) == [b"node-0: node-0", b"node-1: node-1"]
 
     def test_pdsh_answers_with_the_remote_code_when_it_is_asked_to(self):
-        self.assertEqual(self.bare("pdsh", "-S", "-w", "node-1", "exit 7").returncode, 7)
-        self.assertEqual(self.bare("pdsh", "-w", "node-1", "exit 7").returncode, 0)
+        assert self.bare("pdsh", "-S", "-w", "node-1", "exit 7").returncode == 7
+        assert self.bare("pdsh", "-w", "node-1", "exit 7").returncode == 0
 
     def test_a_user_s_own_arguments_for_ssh_are_kept(self):
         done = self.bare("pdsh", "-w", "node-1", "true", PDSH_SSH_ARGS_APPEND="-v")
-        self.assertIn(b"debug1: ", done.stderr)
+        assert b"debug1: " in done.stderr
 
     def test_a_local_command_for_each_node_is_possible(self):
         done = self.bare("pdsh", "-R", "exec", "-w", "node-[3-4]", "echo", "for", "%h")
-        self.assertEqual(sorted(done.stdout.splitlines()), [b"node-3: for node-3", b"node-4: for node-4"])
+        assert sorted(done.stdout.splitlines()) == [b"node-3: for node-3", b"node-4: for node-4"]
 
     def test_rsync_carries_files_both_ways(self):
         self.a.run("sh", "-c", "mkdir -p /tmp/r && head -c 300000 /dev/urandom > /tmp/r/file")
         for words in (("-a", "/tmp/r/", "node-1:/tmp/there"), ("-az", "-e", "ssh", "node-1:/tmp/there/", "/tmp/back")):
             done = self.bare("rsync", *words)
-            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            assert (done.returncode, done.stderr) == (0, b"")
         sums = self.a.run("sha256sum", "/tmp/r/file", "/tmp/back/file").stdout.split()
-        self.assertEqual(sums[0], sums[2])
+        assert sums[0] == sums[2]
 
     def test_scontrol_expands_host_lists(self):
-        self.assertEqual(self.bare("scontrol", "show", "hostnames", "node-[0-1]").stdout, b"node-0\nnode-1\n")
+        assert self.bare("scontrol", "show", "hostnames", "node-[0-1]").stdout == b"node-0\nnode-1\n"
 
 
-class OtherImages(unittest.TestCase):
+class TestOtherImages(WithCleanup):
     def nodes(self, user="", **options):
         host = Host()
-        self.addCleanup(host.end)
+        self.cleanup.callback(host.end)
         nodes = [Node(host, name, busybox=BUSYBOX, **options) for name in ("node-0", "node-1")]
         for node in nodes:
-            self.addCleanup(node.end)
+            self.cleanup.callback(node.end)
         join(nodes, user=user)
         return nodes
 
     def test_the_image_s_own_rsync_is_used(self):
         node = self.nodes(files={"/bin/rsync": program("#!/bin/sh\necho image: \"$@\"\n")})[0]
-        self.assertEqual(node.run(INIT, "with-environment", "--", "rsync", "a b", "c").stdout, b"image: a b c\n")
+        assert node.run(INIT, "with-environment", "--", "rsync", "a b", "c").stdout == b"image: a b c\n"
 
     def test_pdsh_of_an_unprivileged_user(self):
         node = self.nodes(user="4242:77")[0]
         done = node.run(INIT, "with-environment", "--", "pdsh", "id -u")
-        self.assertEqual((sorted(done.stdout.splitlines()), done.stderr), ([b"node-0: 4242", b"node-1: 4242"], b""))
+        assert (sorted(done.stdout.splitlines()), done.stderr) == ([b"node-0: 4242", b"node-1: 4242"], b"")
 
 
-class RanksBySsh(TwoNodes):
+class TestRanksBySsh(TwoNodes, WithCleanup):
     """node-1 has a part of the job without a command; what runs there comes from node-0."""
 
     def part(self, job, **start):
@@ -88,12 +89,12 @@ class RanksBySsh(TwoNodes):
         for line in (opening, {"argv": [], "env": {"NODE_RANK": "1"}, **start}):
             stream.send(**line)
         stream.until("started")
-        self.addCleanup(stream.close)
-        self.addCleanup(self.stop, job)
+        self.cleanup.callback(stream.close)
+        self.cleanup.callback(self.stop, job)
         return stream
 
     def stop(self, job):
-        self.assertEqual(self.b.run(INIT, "job", "stop", json.dumps({"job": job, "grace_ms": 5000})).returncode, 0)
+        assert self.b.run(INIT, "job", "stop", json.dumps({"job": job, "grace_ms": 5000})).returncode == 0
 
     def from_node_0(self, job, *words):
         """A launcher on node-0, with that node's variables."""
@@ -103,19 +104,19 @@ class RanksBySsh(TwoNodes):
     def test_a_session_sees_its_node_s_part(self):
         self.part("seen")
         done = self.from_node_0("seen", "ssh", "node-1", "echo $DOCKDIST_JOB $NODE_RANK \"$TOKEN\" \"$ODD$SENT\"")
-        self.assertEqual(done.stdout, b"seen 1 a \"b\"\n \n")
+        assert done.stdout == b"seen 1 a \"b\"\n \n"
 
     def test_a_rank_s_output_and_code_go_to_its_own_node_s_supervisor(self):
         stream = self.part("hosted", rank_command=["sh", "-c", "echo $DOCKDIST_NODE $NODE_RANK %h; exit 7"])
         done = self.from_node_0("hosted", "pdsh", "-S", "-w", "node-1", "RANK=3 LOCAL_RANK=0 DOCKDIST_NODE=node-0 dockdist-init rank")
-        self.assertEqual(done.returncode, 7)
+        assert done.returncode == 7
         failure = stream.until("rank_failed")
-        self.assertEqual((failure["rank"], failure["code"], failure["tail"]), (3, 7, "node-1 1 %h\n"))
+        assert (failure["rank"], failure["code"], failure["tail"]) == (3, 7, "node-1 1 %h\n")
 
     def test_secrets_that_are_for_ranks_are_in_no_session(self):
         stream = self.part("hiding", rank_secrets=True, rank_command=["sh", "-c", "echo rank $HIDDEN"])
         done = self.from_node_0("hiding", "ssh", "node-1", "echo session $HIDDEN; env | grep -c s3cret; RANK=0 dockdist-init rank")
-        self.assertEqual(done.stdout, b"session\n0\n")
+        assert done.stdout == b"session\n0\n"
         stream.until_output(b"rank s3cret\n")
 
     def test_pkill_of_a_job_ends_nothing_of_another(self):
@@ -124,29 +125,25 @@ class RanksBySsh(TwoNodes):
             stream.until_output(b"up\n")
         # The session is the job's too, and may end with it: its code says nothing.
         self.from_node_0("mine", "ssh", "node-1", "pkill -f '[s]leep 4711'")
-        self.assertEqual(streams[0].until("exited")["signal"], 15)
-        self.assertEqual(self.from_node_0("third", "ssh", "node-1", "pkill -f '[s]leep 4711'").returncode, 1)
+        assert streams[0].until("exited")["signal"] == 15
+        assert self.from_node_0("third", "ssh", "node-1", "pkill -f '[s]leep 4711'").returncode == 1
         self.from_node_0("other", "ssh", "node-1", "pkill -f '[s]leep 4711'")
-        self.assertEqual(streams[1].until("exited")["signal"], 15)
+        assert streams[1].until("exited")["signal"] == 15
 
     def test_the_first_address_that_hostname_tells_is_the_cluster_s(self):
         address = json.loads(self.b.run("cat", "/run/dockdist/node.json").stdout)["address"]
         done = self.a.ssh("node-1", "/opt/dockdist/bin/hostname -I")
-        self.assertEqual(done.stderr, b"")
-        self.assertEqual(done.stdout.split()[0].decode(), address)
+        assert done.stderr == b""
+        assert done.stdout.split()[0].decode() == address
 
     def test_a_node_without_a_part_refuses_to_run_a_rank(self):
         done = self.from_node_0("elsewhere", "ssh", "node-1", "dockdist-init rank")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn(b"this node has no part of job elsewhere", done.stderr)
+        assert done.returncode == 125
+        assert b"this node has no part of job elsewhere" in done.stderr
 
     def test_the_part_is_gone_with_the_job(self):
         stream = self.part("gone")
-        self.assertEqual(json.loads(self.b.run("cat", "/run/dockdist/jobs/gone/part.json").stdout)["env"]["NODE_RANK"], "1")
+        assert json.loads(self.b.run("cat", "/run/dockdist/jobs/gone/part.json").stdout)["env"]["NODE_RANK"] == "1"
         self.stop("gone")
         stream.until("exited")
-        self.assertEqual(self.b.run("ls", "/run/dockdist/jobs").stdout, b"")
-
-
-if __name__ == "__main__":
-    main()
+        assert self.b.run("ls", "/run/dockdist/jobs").stdout == b""

@@ -4,82 +4,86 @@ import os
 import signal
 import subprocess
 import sys
-import unittest
 
-from containers import ADDRESS, BUSYBOX, DEADLINE, ODD_VALUE, Host, Join, Node, TwoNodes, join, main, only_child, wait_for
+import pytest
+
+from harness.cleanup import WithCleanup
+from harness.namespaces import (ADDRESS, BUSYBOX, DEADLINE, NEEDED, ODD_VALUE, Host, Join, Node, TwoNodes, join, only_child,
+                                wait_for)
+
+pytestmark = NEEDED
 
 
-class AfterJoin(TwoNodes):
+class TestAfterJoin(TwoNodes):
     def test_the_log_s_last_line_is_the_node_s_record(self):
         last = self.a.log_lines()[-1]
-        self.assertEqual((last["type"], last["node"], last["host_key"]), ("ready", "node-0", self.records[0]["host_key"]))
+        assert (last["type"], last["node"], last["host_key"]) == ("ready", "node-0", self.records[0]["host_key"])
 
     def test_nodes_of_one_host_have_ports_of_their_own(self):
-        self.assertEqual(sorted(record["ssh_port"] for record in self.records), [2222, 2223])
+        assert sorted(record["ssh_port"] for record in self.records) == [2222, 2223]
 
     def test_bare_ssh_lands_in_the_node(self):
         for node in self.nodes:
             done = self.a.ssh(node.name, "hostname")
-            self.assertEqual((done.stdout.decode().strip(), done.stderr), (node.name, b""))
+            assert (done.stdout.decode().strip(), done.stderr) == (node.name, b"")
 
     def test_keys_are_fresh_for_each_node(self):
         keys = [record[key] for record in self.records for key in ("user_key", "host_key")]
-        self.assertEqual(len(set(keys)), 4)
+        assert len(set(keys)) == 4
 
     def test_private_files_have_the_modes_that_ssh_wants(self):
         done = self.a.run("stat", "-c", "%a %u %n", "/run/dockdist/private", "/run/dockdist/private/ssh_host_ed25519_key",
                           "/run/dockdist/user", "/run/dockdist/user/id_ed25519", "/run/dockdist/environ")
-        self.assertEqual([line.split()[:2] for line in done.stdout.decode().splitlines()],
-                         [["700", "0"], ["600", "0"], ["700", "0"], ["600", "0"], ["640", "0"]])
+        assert ([line.split()[:2] for line in done.stdout.decode().splitlines()]
+                == [["700", "0"], ["600", "0"], ["700", "0"], ["600", "0"], ["640", "0"]])
 
     def test_its_own_name_does_not_resolve_to_loopback(self):
         lines = self.a.run("cat", "/etc/hosts").stdout.decode().splitlines()
-        self.assertIn("127.0.0.1 localhost", lines)
-        self.assertIn(ADDRESS + "\tnode-0 node-0.example.org", lines)
-        self.assertFalse([line for line in lines if line.startswith("127.0.1.1")])
+        assert "127.0.0.1 localhost" in lines
+        assert ADDRESS + "\tnode-0 node-0.example.org" in lines
+        assert not [line for line in lines if line.startswith("127.0.1.1")]
 
     def test_sshd_listens_on_the_cluster_s_address_only(self):
         table = self.a.run("cat", "/proc/net/tcp").stdout.decode()
         listening = sorted(line.split()[1] for line in table.splitlines()[1:] if line.split()[3] == "0A")
-        self.assertEqual(listening, ["01004D0A:08AE", "01004D0A:08AF"])
+        assert listening == ["01004D0A:08AE", "01004D0A:08AF"]
 
     def test_a_stranger_is_refused(self):
         done = self.a.run("/opt/dockdist/libexec/ssh", "-F", "none", "-i", "/dev/null", "-oBatchMode=yes",
                           "-oUserKnownHostsFile=/run/dockdist/known_hosts", "-p", str(self.records[1]["ssh_port"]),
                           "root@" + ADDRESS, "true", environment={"LD_PRELOAD": "", "LD_LIBRARY_PATH": ""})
-        self.assertIn(b"Permission denied (publickey)", done.stderr)
+        assert b"Permission denied (publickey)" in done.stderr
 
     def test_joining_again_keeps_the_keys_and_the_port(self):
         again = join(self.nodes)
         for before, after in zip(self.records, again):
-            self.assertEqual({**before, "clock_ms": 0}, {**after, "clock_ms": 0})
+            assert {**before, "clock_ms": 0} == {**after, "clock_ms": 0}
 
 
-class Sessions(TwoNodes):
+class TestSessions(TwoNodes):
     def variables(self, text):
         return dict(entry.split("=", 1) for entry in text.decode().split("\0") if "=" in entry)
 
     def test_a_session_sees_what_an_exec_sees_byte_for_byte(self):
         there = self.variables(self.a.ssh("node-1", "cat /proc/self/environ").stdout)
         for name, value in self.b.environment.items():
-            with self.subTest(name):
-                self.assertEqual(there[name], "/opt/dockdist/bin:/bin" if name == "PATH" else value)
+            assert there[name] == ("/opt/dockdist/bin:/bin" if name == "PATH" else value)
 
     def test_a_shell_without_a_command_sees_the_same(self):
         there = self.variables(self.a.run("/opt/dockdist/bin/ssh", "node-1", input=b"cat /proc/self/environ\n").stdout)
-        self.assertEqual(there["ODD"], ODD_VALUE)
-        self.assertEqual(there["PATH"], "/opt/dockdist/bin:/bin")
+        assert there["ODD"] == ODD_VALUE
+        assert there["PATH"] == "/opt/dockdist/bin:/bin"
 
     def test_the_node_s_own_variables_are_there(self):
         there = self.variables(self.a.ssh("node-1", "cat /proc/self/environ").stdout)
-        self.assertEqual((there["DOCKDIST_NODE"], there["NCCL_SOCKET_IFNAME"], there["HOME"]), ("node-1", "=lo", "/root"))
+        assert (there["DOCKDIST_NODE"], there["NCCL_SOCKET_IFNAME"], there["HOME"]) == ("node-1", "=lo", "/root")
 
     def test_exit_codes_and_quotes_pass(self):
         done = self.a.ssh("node-1", "echo 'a  b' \"$ODD\"; exit 7")
-        self.assertEqual((done.returncode, done.stdout.decode()), (7, "a  b " + ODD_VALUE + "\n"))
+        assert (done.returncode, done.stdout.decode()) == (7, "a  b " + ODD_VALUE + "\n")
 
     def test_a_node_reaches_itself(self):
-        self.assertEqual(self.b.ssh("node-1", "hostname").stdout, b"node-1\n")
+        assert self.b.ssh("node-1", "hostname").stdout == b"node-1\n"
 
     def test_scp_and_sftp_carry_files_both_ways(self):
         self.a.run("sh", "-c", "head -c 300000 /dev/urandom > /tmp/out")
@@ -87,22 +91,22 @@ class Sessions(TwoNodes):
                         ["scp", "-q", "-O", "node-1:/tmp/there", "/tmp/back-rcp"]):
             done = self.a.run("/opt/dockdist/bin/" + command[0], *command[1:],
                               environment={"PATH": "/opt/dockdist/bin:/bin"})
-            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            assert (done.returncode, done.stderr) == (0, b"")
         sums = self.a.run("sha256sum", "/tmp/out", "/tmp/back", "/tmp/back-rcp").stdout.split()
-        self.assertEqual(len(set(sums[::2])), 1)
+        assert len(set(sums[::2])) == 1
         done = self.a.run("/opt/dockdist/bin/sftp", "-q", "node-1", input=b"ls /tmp\n")
-        self.assertIn(b"/tmp/there", done.stdout)
+        assert b"/tmp/there" in done.stdout
 
     def test_a_job_s_mark_and_variables_travel(self):
         done = self.a.ssh("node-1", "echo $DOCKDIST_JOB $WANDB", environment={
             "DOCKDIST_JOB": "j", "DOCKDIST_JOB_ENV": "WANDB=a%20b"})
-        self.assertEqual(done.stdout, b"j a b\n")
+        assert done.stdout == b"j a b\n"
 
     def test_a_job_s_remote_processes_end_with_their_connection(self):
         client = subprocess.Popen(self.a.exec_command(
             "/opt/dockdist/bin/ssh", "node-1", "echo up; sh -c 'sleep 4321 & wait'", environment={"DOCKDIST_JOB": "k"}),
             stdout=subprocess.PIPE)
-        self.assertEqual(client.stdout.readline(), b"up\n")
+        assert client.stdout.readline() == b"up\n"
         os.kill(only_child(client.pid), signal.SIGKILL)  # nsenter stands before it
         client.wait(DEADLINE)
         client.stdout.close()
@@ -112,41 +116,42 @@ class Sessions(TwoNodes):
         client = subprocess.Popen(self.a.exec_command(
             "/opt/dockdist/bin/ssh", "node-1", "echo up; exec sleep 5432", environment={"DOCKDIST_JOB": "l"}),
             stdout=subprocess.PIPE)
-        self.assertEqual(client.stdout.readline(), b"up\n")
+        assert client.stdout.readline() == b"up\n"
         done = self.b.run("/opt/dockdist/bin/dockdist-init", "job", "stop", '{"job":"l","grace_ms":5000}')
-        self.assertEqual(done.returncode, 0)
-        self.assertNotIn("5432", self.b.processes())
+        assert done.returncode == 0
+        assert "5432" not in self.b.processes()
         client.wait(DEADLINE)
         client.stdout.close()
 
 
-class TheFirstProcess(unittest.TestCase):
-    def setUp(self):
+class TestTheFirstProcess(WithCleanup):
+    @pytest.fixture(autouse=True)
+    def one_host(self, ending):
         self.host = Host()
-        self.addCleanup(self.host.end)
+        self.cleanup.callback(self.host.end)
 
     def node(self, name="node-0", **options):
         options.setdefault("busybox", BUSYBOX)
         node = Node(self.host, name, **options)
-        self.addCleanup(node.end)
+        self.cleanup.callback(node.end)
         return node
 
     def test_it_ends_everything_and_itself_on_term(self):
         node = self.node()
         join([node])
         stubborn = node.popen("sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done")
-        self.assertEqual(stubborn.stdout.readline(), b"up\n")
+        assert stubborn.stdout.readline() == b"up\n"
         os.kill(node.pid, signal.SIGTERM)
-        self.assertEqual(node.process.wait(DEADLINE), 0)
-        self.assertEqual(stubborn.wait(DEADLINE), -signal.SIGKILL)
+        assert node.process.wait(DEADLINE) == 0
+        assert stubborn.wait(DEADLINE) == -signal.SIGKILL
         stubborn.stdout.close()
-        self.assertEqual(node.log_lines()[-1]["type"], "stopping")
+        assert node.log_lines()[-1]["type"] == "stopping"
 
     def test_it_reaps_orphans(self):
         node = self.node()
         node.run("sh", "-c", "(sleep 0.1 &) ; (true &)")
         wait_for("the orphans", lambda: "sleep" not in node.processes())
-        self.assertNotIn("Z", [line.split()[2] for line in node.processes().splitlines()])
+        assert "Z" not in [line.split()[2] for line in node.processes().splitlines()]
 
     def test_a_killed_sshd_comes_back_and_the_log_says_so(self):
         node = self.node()
@@ -155,27 +160,27 @@ class TheFirstProcess(unittest.TestCase):
             "sed -n 's/^ *\\([0-9]*\\).*listener.*/\\1/p'", "{ while read pid rest; do case $rest in *listener*) echo $pid;; esac; done; }"))
         wait_for("ready again", lambda: [line["type"] for line in node.log_lines()] == [
             "starting", "ready", "sshd_ended", "ready"])
-        self.assertEqual(node.ssh("node-0", "hostname").stdout, b"node-0\n")
+        assert node.ssh("node-0", "hostname").stdout == b"node-0\n"
 
     def test_two_nodes_are_never_given_one_port(self):
-        self.assertEqual(join([self.node("node-0"), self.node("node-1")])[0]["user"], "root")
+        assert join([self.node("node-0"), self.node("node-1")])[0]["user"] == "root"
         third = Join(self.node("node-2"), 2, ssh_port=2222)
         answer = third.line()
         third.end()
-        self.assertEqual(answer["message"], "port 2222 is the ssh port of another dockdist node on this host")
+        assert answer["message"] == "port 2222 is the ssh port of another dockdist node on this host"
 
     def test_a_busy_port_is_named_before_anything_starts(self):
         node = self.node()
         listener = subprocess.Popen(self.host.command(sys.executable, "-c", (
             "import socket; s = socket.socket(); s.bind(('%s', 2300)); s.listen(); print('up', flush=True); input()" % ADDRESS)),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.assertEqual(listener.stdout.readline(), b"up\n")
+        assert listener.stdout.readline() == b"up\n"
         one = Join(node, 0, ssh_port=2300)
         answer = one.line()
         one.end()
         listener.communicate(b"\n")
-        self.assertEqual((answer["type"], answer["kind"]), ("error", "conflict"))
-        self.assertIn("port 2300 of " + ADDRESS, answer["message"])
+        assert (answer["type"], answer["kind"]) == ("error", "conflict")
+        assert "port 2300 of " + ADDRESS in answer["message"]
 
     def test_an_unreachable_peer_is_named_with_its_cause(self):
         one = Join(self.node(), 0, ready_timeout_ms=300)
@@ -183,16 +188,16 @@ class TheFirstProcess(unittest.TestCase):
         one.send([own, {**own, "node": "node-1", "rank": 1, "ssh_port": 2999}])
         answer = one.line()
         one.end()
-        self.assertEqual(answer["message"], "node-0 cannot reach node-1 (%s:2999: Connection refused)" % ADDRESS)
+        assert answer["message"] == "node-0 cannot reach node-1 (%s:2999: Connection refused)" % ADDRESS
 
     def test_members_that_would_inject_a_line_change_nothing(self):
         node = self.node()
         one = Join(node, 0)
         own = one.line()
         one.send([own, {**own, "node": "x\nHost *", "rank": 1, "ssh_port": 2999}])
-        self.assertEqual(one.line()["kind"], "protocol")
+        assert one.line()["kind"] == "protocol"
         one.end()
-        self.assertNotIn(b"ssh_config", node.run("ls", "/run/dockdist").stdout)
+        assert b"ssh_config" not in node.run("ls", "/run/dockdist").stdout
 
     def test_a_link_planted_at_the_state_s_place_is_refused(self):
         def plant(path):
@@ -200,8 +205,8 @@ class TheFirstProcess(unittest.TestCase):
             os.symlink("/etc", path)
 
         node = self.node(files={"/run/dockdist": plant})
-        self.assertEqual(node.log_lines()[0]["type"], "error")
-        self.assertIn("/run/dockdist is not a folder", node.log_lines()[0]["message"])
+        assert node.log_lines()[0]["type"] == "error"
+        assert "/run/dockdist is not a folder" in node.log_lines()[0]["message"]
 
     def test_an_unprivileged_user_that_nobody_could_log_in_as(self):
         accounts = {"/etc/passwd": b"root:x:0:0:root:/root:/bin/bash\nalice:x:1234:1234::/home/alice:/usr/sbin/nologin\n",
@@ -210,23 +215,19 @@ class TheFirstProcess(unittest.TestCase):
         nodes = [self.node(name, files=accounts) for name in ("node-0", "node-1")]
         join(nodes, user="alice")
         done = nodes[0].run("/opt/dockdist/bin/dockdist-init", "with-environment", "--", "ssh", "node-1", "id; echo $HOME")
-        self.assertEqual(done.stdout.decode(), "uid=1234(alice) gid=1234(alice) groups=44(video),1234(alice)\n/home/alice\n")
+        assert done.stdout.decode() == "uid=1234(alice) gid=1234(alice) groups=44(video),1234(alice)\n/home/alice\n"
         refused = nodes[0].run("/opt/dockdist/bin/ssh", "-l", "root", "node-1", "true")
-        self.assertIn(b"Permission denied", refused.stderr)
+        assert b"Permission denied" in refused.stderr
 
     def test_a_uid_that_the_image_does_not_know(self):
         nodes = [self.node(name) for name in ("node-0", "node-1")]
         join(nodes, user="4242:77")
         done = nodes[0].run("/opt/dockdist/bin/dockdist-init", "with-environment", "--", "ssh", "node-1", "id -u; id -g")
-        self.assertEqual(done.stdout, b"4242\n77\n")
+        assert done.stdout == b"4242\n77\n"
 
     def test_an_image_without_a_shell(self):
         nodes = [self.node(name, applets=("env", "cat")) for name in ("node-0", "node-1")]
         join(nodes)
-        self.assertEqual(nodes[0].ssh("node-1", "cat '/etc/passwd'").stdout.splitlines()[0],
-                         b"root:x:0:0:root:/root:/opt/dockdist/libexec/dockdist-init")
-        self.assertIn(b"this image has no shell", nodes[0].ssh("node-1", "cat x | cat").stderr)
-
-
-if __name__ == "__main__":
-    main()
+        assert (nodes[0].ssh("node-1", "cat '/etc/passwd'").stdout.splitlines()[0]
+                == b"root:x:0:0:root:/root:/opt/dockdist/libexec/dockdist-init")
+        assert b"this image has no shell" in nodes[0].ssh("node-1", "cat x | cat").stderr

@@ -7,16 +7,16 @@ import shutil
 import subprocess
 import tempfile
 import time
-import unittest
 
-from node_process import DEADLINE, PROGRAM
+from harness.cleanup import WithCleanup
+from harness.node_process import DEADLINE, PROGRAM
 
 
-class CarrierTest(unittest.TestCase):
+class TestCarrier(WithCleanup):
     def start(self, script=None):
         """Its first line is taken."""
         root = pathlib.Path(tempfile.mkdtemp(prefix="dockdist-carrier-"))
-        self.addCleanup(shutil.rmtree, root)
+        self.cleanup.callback(shutil.rmtree, root)
         libexec = root / "opt/dockdist/libexec"
         libexec.mkdir(parents=True)
         if script is not None:
@@ -27,8 +27,8 @@ class CarrierTest(unittest.TestCase):
         (port / "state").write_text("4: ACTIVE\n")
         self.process = subprocess.Popen([PROGRAM, "probe"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**os.environ, "DOCKDIST_TEST_ROOT": str(root)}, text=True, bufsize=1)
-        self.addCleanup(self.stop, self.process)
-        self.assertEqual(self.next(), {"rdma": ["mlx5_3"]})
+        self.cleanup.callback(self.stop, self.process)
+        assert self.next() == {"rdma": ["mlx5_3"]}
         return self.process
 
     def stop(self, process):
@@ -48,20 +48,20 @@ class CarrierTest(unittest.TestCase):
         self.start('#!/bin/sh\nread -r order; echo "{\\"order\\":$order,\\"local\\":$LOCAL_RANK}"; read -r id; '
                    'echo "no JSON"; echo "{\\"id\\":$id}"\n')
         self.tell(2, rank=7)
-        self.assertEqual(self.next(), {"probe": 2, "line": {"order": {"rank": 7}, "local": 2}})
+        assert self.next() == {"probe": 2, "line": {"order": {"rank": 7}, "local": 2}}
         self.tell(2, id="x")
-        self.assertEqual(self.next(), {"probe": 2, "line": {"id": {"id": "x"}}})
-        self.assertEqual(self.next(), {"probe": 2, "ended": {"code": 0, "signal": 0, "message": "", "hint": ""}})
+        assert self.next() == {"probe": 2, "line": {"id": {"id": "x"}}}
+        assert self.next() == {"probe": 2, "ended": {"code": 0, "signal": 0, "message": "", "hint": ""}}
         self.process.stdin.close()
-        self.assertEqual(self.process.wait(DEADLINE), 0)
+        assert self.process.wait(DEADLINE) == 0
 
     def test_an_end_has_its_code_its_signal_and_the_last_words(self):
         self.start('#!/bin/sh\nread -r order; echo first >&2; echo "the last words" >&2\ncase $LOCAL_RANK in 0) exit 4;; 1) kill -9 $$;; esac\n')
         self.tell(0, rank=0)
         self.tell(1, rank=1)
         ends = {line["probe"]: line["ended"] for line in (self.next(), self.next())}
-        self.assertEqual(ends[0], {"code": 4, "signal": 0, "message": "the last words", "hint": ""})
-        self.assertEqual((ends[1]["code"], ends[1]["signal"]), (137, 9))
+        assert ends[0] == {"code": 4, "signal": 0, "message": "the last words", "hint": ""}
+        assert (ends[1]["code"], ends[1]["signal"]) == (137, 9)
 
     def test_the_end_of_the_stream_ends_a_probe_that_hears_nothing(self):
         self.start('#!/bin/sh\necho "{\\"pid\\":$$}"; trap "" TERM HUP INT; exec sleep 1000\n')
@@ -69,9 +69,9 @@ class CarrierTest(unittest.TestCase):
         pid = self.next()["line"]["pid"]
         started = time.monotonic()
         self.process.stdin.close()
-        self.assertEqual(self.process.wait(DEADLINE), 0)
-        self.assertLess(time.monotonic() - started, 10)
-        self.assertFalse(os.path.exists("/proc/%d" % pid))
+        assert self.process.wait(DEADLINE) == 0
+        assert time.monotonic() - started < 10
+        assert not os.path.exists("/proc/%d" % pid)
 
     def test_probes_die_with_their_carrier(self):
         self.start('#!/bin/sh\necho "{\\"pid\\":$$}"; exec sleep 1000\n')
@@ -81,30 +81,26 @@ class CarrierTest(unittest.TestCase):
         self.process.wait()
         deadline = time.monotonic() + DEADLINE
         while os.path.exists("/proc/%d" % pid):  # no event tells of it from outside
-            self.assertLess(time.monotonic(), deadline)
+            assert time.monotonic() < deadline
             time.sleep(0.01)
 
     def test_a_loader_that_is_missing_is_said_in_words(self):
         self.start("#!/nowhere/ld-linux\n")  # as the kernel answers for a program whose interpreter is not there
         self.tell(0, rank=0)
         end = self.next()["ended"]
-        self.assertEqual(end["code"], 126)
-        self.assertIn("the image has no glibc", end["message"])
-        self.assertIn("Alpine", end["hint"])
+        assert end["code"] == 126
+        assert "the image has no glibc" in end["message"]
+        assert "Alpine" in end["hint"]
 
     def test_a_probe_that_is_not_there(self):
         self.start()
         self.tell(0, rank=0)
-        self.assertIn("dockdist-probe: No such file or directory", self.next()["ended"]["message"])
+        assert "dockdist-probe: No such file or directory" in self.next()["ended"]["message"]
 
     def test_what_is_not_of_the_protocol_ends_it(self):
         for line in ("nonsense", '{"probe":0}', '{"probe":99,"line":{}}', '{"rdma":[]}'):
             process = self.start("#!/bin/sh\nexec sleep 1000\n")
             process.stdin.write(line + "\n")
             process.stdin.flush()
-            self.assertEqual(process.wait(DEADLINE), 1, line)
-            self.assertIn("dockdist-init probe: ", process.stderr.read())
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+            assert process.wait(DEADLINE) == 1, line
+            assert "dockdist-init probe: " in process.stderr.read()

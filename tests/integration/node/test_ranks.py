@@ -5,9 +5,8 @@ import os
 import shutil
 import signal
 import subprocess
-import unittest
 
-from node_process import DEADLINE, PROGRAM, JobTest, kill, marked
+from harness.node_process import DEADLINE, PROGRAM, OnANode, kill, marked
 
 
 def read(path):
@@ -34,7 +33,7 @@ def by_local_rank(scripts):
         "%d) %s\n;;" % pair for pair in enumerate(scripts))]
 
 
-class StartedByTheCommand(JobTest):
+class TestStartedByTheCommand(OnANode):
     def ranks(self, scripts, first_rank=0, **request):
         """A launcher that starts a rank shim for each script and waits for all."""
         lines = ["RANK=%d LOCAL_RANK=%d %s rank &" % (first_rank + local, local, PROGRAM) for local in range(len(scripts))]
@@ -43,7 +42,7 @@ class StartedByTheCommand(JobTest):
     def test_each_rank_s_output_bears_its_number(self):
         stream = self.ranks(["echo zero", "echo one >&2"], first_rank=4)
         stream.result()
-        self.assertEqual((stream.output(rank=4, stream=1), stream.output(rank=5, stream=2)), (b"zero\n", b"one\n"))
+        assert (stream.output(rank=4, stream=1), stream.output(rank=5, stream=2)) == (b"zero\n", b"one\n")
 
     def test_a_rank_of_an_unprivileged_user_reaches_the_supervisor(self):
         program = self.node.root + "/dockdist-init"  # where that user can run it
@@ -51,14 +50,14 @@ class StartedByTheCommand(JobTest):
         stream = self.node.start(["sh", "-c", "RANK=6 LOCAL_RANK=0 %s rank" % program], rank_command=["id", "-u"],
                                  user="nobody", workdir="/")
         stream.result()
-        self.assertEqual(stream.output(rank=6), b"65534\n")
+        assert stream.output(rank=6) == b"65534\n"
 
     def test_the_first_failure_is_told_at_once_with_its_own_code(self):
         os.mkfifo(self.node.root + "/never")
         stream = self.ranks(["cat %s/never" % self.node.root, "echo cause >&2; exit 7"])
         event = stream.until("rank_failed")
-        self.assertEqual((event["rank"], event["local_rank"], event["code"]), (1, 1, 7))
-        self.assertIn("cause", event["tail"])
+        assert (event["rank"], event["local_rank"], event["code"]) == (1, 1, 7)
+        assert "cause" in event["tail"]
 
     def test_a_rank_that_the_launcher_ends_afterwards_comes_second(self):
         os.mkfifo(self.node.root + "/go")
@@ -70,21 +69,21 @@ class StartedByTheCommand(JobTest):
         stream.until("rank_failed")
         kill(shims("job-0")[0], signal.SIGTERM)
         result = stream.result()
-        self.assertEqual([f["rank"] for f in result["failures"]], [1, 0])
+        assert [f["rank"] for f in result["failures"]] == [1, 0]
 
     def test_a_killed_shim_takes_its_rank_along_and_is_a_failure(self):
         stream = self.ranks(["echo up; sleep 1000"])
         stream.until_output(b"up\n")
         kill(shims("job-0")[0])
         result = stream.result()
-        self.assertEqual((result["failures"][0]["rank"], result["failures"][0]["signal"]), (0, 9))
-        self.assertEqual(marked("job-0"), [])
+        assert (result["failures"][0]["rank"], result["failures"][0]["signal"]) == (0, 9)
+        assert marked("job-0") == []
 
     def test_a_rank_ended_by_a_stop_is_not_a_failure(self):
         stream = self.ranks(["echo up; sleep 1000"])
         stream.until_output(b"up\n")
         stream.send(type="stop", grace_ms=5000)
-        self.assertEqual(stream.result()["failures"], [])
+        assert stream.result()["failures"] == []
 
     def test_a_stop_s_term_reaches_a_rank_once(self):
         script = self.node.root + "/count.py"
@@ -103,19 +102,19 @@ class StartedByTheCommand(JobTest):
         stream.until_output(b"up\n")
         stream.send(type="stop", grace_ms=20000)
         stream.result()
-        self.assertEqual(stream.output(rank=0), b"up\nterms: 1\n")
+        assert stream.output(rank=0) == b"up\nterms: 1\n"
 
     def test_what_people_ran_is_what_the_list_shows(self):
         self.ranks(["true"]).result()
-        self.assertEqual(self.node.list()[0]["argv"], by_local_rank(["true"]))
+        assert self.node.list()[0]["argv"] == by_local_rank(["true"])
 
 
-class StartedFromOutside(JobTest):
+class TestStartedFromOutside(OnANode):
     """In a part without a command, as on every node but a launcher's own."""
 
     def part(self, command, **words):
         stream = self.node.start([], rank_command=command, **words)
-        self.assertEqual(stream.until("started")["pid"], 0)
+        assert stream.until("started")["pid"] == 0
         return stream
 
     def end(self, stream):
@@ -124,30 +123,30 @@ class StartedFromOutside(JobTest):
 
     def test_the_part_lives_until_it_is_stopped_and_hosts_its_ranks(self):
         stream = self.part(["sh", "-c", "echo rank $RANK >&2; exit $((RANK - 3))"])
-        self.assertEqual(self.node.run_rank("job-0", RANK="3", LOCAL_RANK="0").returncode, 0)
+        assert self.node.run_rank("job-0", RANK="3", LOCAL_RANK="0").returncode == 0
         stream.until_output(b"rank 3\n")
-        self.assertEqual(stream.output(rank=3, stream=2), b"rank 3\n")
+        assert stream.output(rank=3, stream=2) == b"rank 3\n"
         result = self.end(stream)
-        self.assertEqual((result["code"], result["stopped"], result["reason"], result["failures"]), (0, True, "stop", []))
+        assert (result["code"], result["stopped"], result["reason"], result["failures"]) == (0, True, "stop", [])
 
     def test_a_rank_s_failure_is_told_and_is_the_part_s_code(self):
         stream = self.part(["sh", "-c", "echo it broke; exit 7"])
-        self.assertEqual(self.node.run_rank("job-0", RANK="5", LOCAL_RANK="1").returncode, 7)
+        assert self.node.run_rank("job-0", RANK="5", LOCAL_RANK="1").returncode == 7
         event = stream.until("rank_failed")
-        self.assertEqual((event["rank"], event["local_rank"], event["code"], event["tail"]), (5, 1, 7, "it broke\n"))
-        self.assertEqual(self.end(stream)["code"], 7)
+        assert (event["rank"], event["local_rank"], event["code"], event["tail"]) == (5, 1, 7, "it broke\n")
+        assert self.end(stream)["code"] == 7
 
     def test_a_stop_ends_its_ranks(self):
         stream = self.part(["sh", "-c", "echo up; exec sleep 1000"])
         rank = self.node.rank("job-0", RANK="0")
         stream.until_output(b"up\n")
-        self.assertEqual(self.end(stream)["code"], 0)
+        assert self.end(stream)["code"] == 0
         rank.communicate(timeout=DEADLINE)
-        self.assertEqual(rank.returncode, -signal.SIGTERM)
+        assert rank.returncode == -signal.SIGTERM
 
     def test_the_lease_ends_it(self):
         stream = self.part(["true"], lease_ms=300)
-        self.assertEqual((stream.result()["reason"], marked("job-0")), ("lease", []))
+        assert (stream.result()["reason"], marked("job-0")) == ("lease", [])
 
     def test_its_variables_are_its_own_not_those_of_the_launcher_s_node(self):
         self.node.record(GLOO_SOCKET_IFNAME="ens5", DOCKDIST_NODE="node-1", A="container")
@@ -156,7 +155,7 @@ class StartedFromOutside(JobTest):
         self.node.run_rank("job-0", GLOO_SOCKET_IFNAME="eth0", DOCKDIST_NODE="node-0", NODE_RANK="0", A="launcher", GONE="1",
                        OMPI_COMM_WORLD_RANK="9")
         self.end(stream)
-        self.assertEqual(stream.output(rank=9), b"ens5 node-1 1 launcher t 9\n")
+        assert stream.output(rank=9) == b"ens5 node-1 1 launcher t 9\n"
 
     def test_words_and_values_are_byte_for_byte(self):
         words = ["$(touch /pwn)", "%h %n %u %%", "a  b", "'\"\\", "new\nline", "", "*", "&;|"]
@@ -164,21 +163,21 @@ class StartedFromOutside(JobTest):
                            env={"VALUE": {"hex": "ff250a00"[:6]}})
         self.node.run_rank("job-0", RANK="0")
         self.end(stream)
-        self.assertEqual(stream.output(rank=0), b"".join(word.encode() + b"\0" for word in words) + b"\xff\xfeA\0\xff%\n\0")
+        assert stream.output(rank=0) == b"".join(word.encode() + b"\0" for word in words) + b"\xff\xfeA\0\xff%\n\0"
 
     def test_it_runs_in_the_job_s_folder_with_its_local_rank_where_it_is_wanted(self):
         stream = self.part(["sh", "-c", 'pwd; echo "$@"', "sh", "t.py", "--x"], workdir=self.node.root, local_rank_at=5)
         self.node.run_rank("job-0", RANK="0", LOCAL_RANK="2")
         self.end(stream)
-        self.assertEqual(stream.output(rank=0).decode(), self.node.root + "\nt.py --local_rank=2 --x\n")
+        assert stream.output(rank=0).decode() == self.node.root + "\nt.py --local_rank=2 --x\n"
 
     def test_a_missing_folder_or_program_is_told_as_the_rank_s(self):
         for command, words, code in ((["true"], {"workdir": "/no/such/folder"}, 126), (["no-such-program"], {}, 127)):
             stream = self.part(command, **words)
-            self.assertEqual(self.node.run_rank(self.node.jobs[-1], RANK="0").returncode, code)
+            assert self.node.run_rank(self.node.jobs[-1], RANK="0").returncode == code
             failure = stream.until("rank_failed")
-            self.assertEqual(failure["code"], code)
-            self.assertIn("/no/such/folder" if words else "no-such-program: not found", failure["tail"])
+            assert failure["code"] == code
+            assert ("/no/such/folder" if words else "no-such-program: not found") in failure["tail"]
             self.end(stream)
 
     def test_a_signal_is_forwarded_and_its_death_passed_on(self):
@@ -187,37 +186,37 @@ class StartedFromOutside(JobTest):
         stream.until_output(b"up\n")
         process.send_signal(signal.SIGUSR1)
         process.communicate(timeout=DEADLINE)
-        self.assertEqual(process.returncode, -signal.SIGUSR1)
+        assert process.returncode == -signal.SIGUSR1
 
     def test_without_a_part_it_says_so(self):
         done = self.node.run_rank("elsewhere")
-        self.assertEqual((done.returncode, done.stdout), (125, b""))
-        self.assertIn(b"this node has no part of job elsewhere", done.stderr)
+        assert (done.returncode, done.stdout) == (125, b"")
+        assert b"this node has no part of job elsewhere" in done.stderr
         done = self.node.run_rank("")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn(b"DOCKDIST_JOB is not set", done.stderr)
+        assert done.returncode == 125
+        assert b"DOCKDIST_JOB is not set" in done.stderr
 
     def test_a_part_without_a_rank_command_says_so(self):
         stream = self.part([])
         done = self.node.run_rank("job-0")
-        self.assertEqual((done.returncode, done.stderr), (125, b"dockdist-init rank: job job-0 has no command for ranks\n"))
+        assert (done.returncode, done.stderr) == (125, b"dockdist-init rank: job job-0 has no command for ranks\n")
         self.end(stream)
 
 
-class Spawned(JobTest):
+class TestSpawned(OnANode):
     def spawn(self, count, first, world, scripts, **words):
         return self.node.start([PROGRAM, "ranks", str(count), str(first), str(world)], rank_command=by_local_rank(scripts), **words)
 
     def test_each_rank_knows_its_place(self):
         line = "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $SLURM_PROCID-$SLURM_LOCALID"
         stream = self.spawn(2, 4, 8, [line, line])
-        self.assertEqual(stream.result()["code"], 0)
-        self.assertEqual((stream.output(rank=4), stream.output(rank=5)), (b"4 0 8 2 -\n", b"5 1 8 2 -\n"))
+        assert stream.result()["code"] == 0
+        assert (stream.output(rank=4), stream.output(rank=5)) == (b"4 0 8 2 -\n", b"5 1 8 2 -\n")
 
     def test_slurm_s_names_are_there_in_a_job_of_slurm_s_kind(self):
         stream = self.spawn(1, 4, 8, ["echo $SLURM_PROCID $SLURM_LOCALID"], env={"SLURM_JOB_ID": "1"})
         stream.result()
-        self.assertEqual(stream.output(rank=4), b"4 0\n")
+        assert stream.output(rank=4) == b"4 0\n"
 
     def test_the_first_failure_ends_the_others_and_is_the_code(self):
         os.mkfifo(self.node.root + "/go")
@@ -226,44 +225,44 @@ class Spawned(JobTest):
         with open(self.node.root + "/go", "w") as go:
             go.write("\n")
         result = stream.result()
-        self.assertEqual(result["code"], 139)
-        self.assertEqual([(f["rank"], f["code"]) for f in result["failures"]], [(1, 139), (0, 143)])
+        assert result["code"] == 139
+        assert [(f["rank"], f["code"]) for f in result["failures"]] == [(1, 139), (0, 143)]
 
     def test_a_signal_is_handed_on(self):
         stream = self.spawn(1, 0, 1, ["trap 'exit 5' TERM; echo up; while :; do sleep 0.1; done"])
         pid = stream.until("started")["pid"]
         stream.until_output(b"up\n")
         kill(pid, signal.SIGTERM)
-        self.assertEqual(stream.result()["code"], 5)
+        assert stream.result()["code"] == 5
 
     def test_a_killed_spawner_takes_its_ranks_along(self):
         stream = self.spawn(2, 0, 2, ["echo up; exec sleep 1000"] * 2)
         pid = stream.until("started")["pid"]
         stream.until_output(b"up\nup\n")
         kill(pid)
-        self.assertEqual(stream.result()["signal"], signal.SIGKILL)
-        self.assertEqual(marked("job-0"), [])
+        assert stream.result()["signal"] == signal.SIGKILL
+        assert marked("job-0") == []
 
     def test_numbers_that_cannot_be_are_refused(self):
         for words in ([], ["1"], ["0", "0", "1"], ["2", "0", "1"], ["1", "-1", "1"], ["1", "x", "1"]):
             done = subprocess.run([PROGRAM, "ranks", *words], stderr=subprocess.PIPE, check=False)
-            self.assertEqual((done.returncode, done.stderr), (2, b"usage: dockdist-init ranks COUNT FIRST WORLD\n"))
+            assert (done.returncode, done.stderr) == (2, b"usage: dockdist-init ranks COUNT FIRST WORLD\n")
 
 
-class Secrets(JobTest):
+class TestSecrets(OnANode):
     def test_they_are_on_the_tmpfs_alone_and_go_with_the_job(self):
         stream = self.node.start(["sh", "-c", "echo ${TOKEN#t0p}; exec sleep 1000"], secrets={"TOKEN": "t0psecret"}, user="nobody")
         stream.until_output(b"secret\n")
         scratch = self.node.scratch("job-0")
         holders = [os.path.join(folder, name) for folder, _, names in os.walk(self.node.root) for name in names
                    if b"t0psecret" in read(os.path.join(folder, name))]
-        self.assertEqual(holders, [scratch + "/part.json"])
+        assert holders == [scratch + "/part.json"]
         status = os.stat(holders[0])
-        self.assertEqual((status.st_mode & 0o7777, status.st_uid, os.stat(scratch).st_mode & 0o7777), (0o400, 65534, 0o700))
-        self.assertNotIn("t0psecret", json.dumps(self.node.list()))
+        assert (status.st_mode & 0o7777, status.st_uid, os.stat(scratch).st_mode & 0o7777) == (0o400, 65534, 0o700)
+        assert "t0psecret" not in json.dumps(self.node.list())
         stream.send(type="stop", grace_ms=5000)
         stream.result()
-        self.assertFalse(os.path.exists(scratch))
+        assert not os.path.exists(scratch)
 
     def test_a_stop_removes_what_a_killed_supervisor_left(self):
         stream = self.node.start(["sh", "-c", "echo $PPID; exec sleep 1000"], secrets={"TOKEN": "t"})
@@ -272,8 +271,4 @@ class Secrets(JobTest):
         stream.close()
         kill(int(stream.output()))
         self.node.stop("job-0")
-        self.assertFalse(os.path.exists(self.node.scratch("job-0")))
-
-
-if __name__ == "__main__":
-    unittest.main()
+        assert not os.path.exists(self.node.scratch("job-0"))

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace known_hosts_test {
@@ -127,10 +128,18 @@ TEST_CASE("any bytes may stand in the file") {
         for (auto length = random() % 20; length > 0; --length) {
             text += pieces[random() % std::size(pieces)];
         }
-        const auto known = from(text);
-        (void)known.judge("[h]:2", a);
-        (void)known.judge("h", text);
-        (void)known.key_types("[");
+        CAPTURE(text);
+        const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
+        for (const auto* name : {"h", "[h]:2", "["}) {
+            const auto judgement = from(text).judge(name, a);
+            CHECK(judgement.place.line <= lines);
+            CHECK((judgement.place.line == 0) == (judgement.verdict == Verdict::unknown));
+            CHECK((judgement.verdict != Verdict::known || text.find(a64) != std::string::npos));
+        }
+        CHECK(from(text).judge("h", text).verdict != Verdict::known); // that is no key
+        // What stands before it takes no good line away; it may revoke its key.
+        const auto after = verdict(text + "\n" + line("good.example"), "good.example");
+        CHECK((after == Verdict::known || after == Verdict::revoked));
     }
 }
 

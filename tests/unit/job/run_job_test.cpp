@@ -99,6 +99,28 @@ TEST_CASE("a broken stream is taken up where it broke: nothing twice, nothing lo
     CHECK(job.sink.text["node-0"] == "one\ntwo\n");
 }
 
+TEST_CASE("a stream that breaks when output has come, and no word of the start, is taken up where it broke") {
+    FakeJob job(1);
+    int starts = 0;
+    job.fakes[0]->on_exec("job start", [&](FakeExec exec) -> Task<int> {
+        co_await start_of(exec);
+        ++starts;
+        exec.out(output("one\n", 0)); // a node's log may come before its events
+        exec.break_stream({ErrorKind::unreachable, "", "connection reset", ""});
+        co_return 0;
+    });
+    job.fakes[0]->on_exec("job follow", [&](FakeExec exec) -> Task<int> {
+        const auto query = wire::parse_job_query(exec.config().command.back());
+        exec.out(started() + output("two\n", query->position) + exited(0));
+        co_return 0;
+    });
+    const auto outcome = job.run();
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.errors.empty());
+    CHECK(starts == 1);
+    CHECK(job.sink.text["node-0"] == "one\ntwo\n");
+}
+
 TEST_CASE("a node whose container is gone ends the job on the others") {
     FakeJob job(2);
     std::vector<std::string> commands;

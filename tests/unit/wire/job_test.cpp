@@ -23,7 +23,9 @@ JobOpening opening() {
             .timeout_ms = 60000,
             .log_limit = 1 << 21,
             .questions = {{.name = "python", .argv = {"python", "-c", "print('\xff')"}}},
-            .ports = 3};
+            .ports = 3,
+            .same_ports = {20001, 20002},
+            .token = "c0ffee"};
 }
 
 JobStart start() {

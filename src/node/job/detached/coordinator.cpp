@@ -30,7 +30,7 @@ Coordinator::Coordinator(Loop& loop, wire::JobPolicy settings, Fd listener, std:
     : loop_(loop), state_(std::move(settings), relaunch), own_(wire::coordinator_part(state_.settings())),
       listener_(std::move(listener)), lease_ms_(lease_ms), members_(state_.settings().parts.size()) {
     for (std::size_t part = 0; part < members_.size(); ++part) {
-        members_[part].last_heard_ms = monotonic_ms();
+        members_[part].last_heard_ms = loop_.now_ms();
         members_[part].gone = state_.settings().parts[part].lost;
     }
     loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
@@ -71,7 +71,7 @@ void Coordinator::hear(Link& link) {
         return drop(link);
     }
     if (link.part) {
-        members_[*link.part].last_heard_ms = monotonic_ms();
+        members_[*link.part].last_heard_ms = loop_.now_ms();
     }
     link.heard.append(buffer, static_cast<std::size_t>(count));
     for (auto end = link.heard.find('\n'); end != std::string::npos; end = link.heard.find('\n')) {
@@ -117,7 +117,7 @@ bool Coordinator::greet(Link& link, const std::string& line) {
     }
     link.part = static_cast<std::size_t>(part);
     member.link = &link;
-    member.last_heard_ms = monotonic_ms();
+    member.last_heard_ms = loop_.now_ms();
     send(member, wire::job_command_line({.type = wire::JobCommand::Type::ping}));
     if (member.order) {
         send(member, wire::job_command_line(*member.order));
@@ -183,8 +183,8 @@ void Coordinator::decide() {
         return;
     }
     deciding_ = true;
-    for (auto orders = state_.decide(monotonic_ms()); !orders.empty();
-         orders = state_.decide(monotonic_ms())) {
+    for (auto orders = state_.decide(loop_.now_ms()); !orders.empty();
+         orders = state_.decide(loop_.now_ms())) {
         if (const auto restart = state_.take_restart()) {
             on_note("dockdist: " + describe(restart->because) + "; attempt " +
                     std::to_string(restart->attempt + 1) + " of " +
@@ -255,7 +255,7 @@ void Coordinator::tick() {
 }
 
 void Coordinator::find_lost() {
-    const auto now = monotonic_ms();
+    const auto now = loop_.now_ms();
     for (std::size_t part = 0; part < members_.size(); ++part) {
         auto& member = members_[part];
         if (part == own_ || member.gone || now - member.last_heard_ms < lease_ms_) {

@@ -64,7 +64,7 @@ void CoordinatorLink::dial() {
     }
     Fd own(ends[0]);
     const Fd other(ends[1]);
-    dialled_at_ms_ = monotonic_ms();
+    dialled_at_ms_ = loop_.now_ms();
     const std::vector<std::string> argv{paths().ssh,
                                         "-F",
                                         paths().ssh_config,
@@ -87,7 +87,7 @@ void CoordinatorLink::dial() {
 }
 
 void CoordinatorLink::ended() {
-    pause_ms_ = monotonic_ms() - dialled_at_ms_ > settled_ms
+    pause_ms_ = loop_.now_ms() - dialled_at_ms_ > settled_ms
                     ? first_dial_pause_ms
                     : std::clamp(pause_ms_ * 2, first_dial_pause_ms, longest_dial_pause_ms);
     loop_.cancel(timer_);

@@ -9,22 +9,24 @@ namespace dockdist::node {
 
 RankList::RankList(Loop& loop, OutputPipes& outputs, int listener, uid_t user)
     : loop_(loop), outputs_(outputs), listener_(listener), user_(user) {
-    loop_.watch(listener_, POLLIN, [this](short) { accept(); });
+    loop_.watch(listener_, POLLIN, [this](short) { accept_waiting(); });
 }
 
-void RankList::accept() {
-    Fd socket(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    ucred credentials{};
-    socklen_t length = sizeof credentials;
-    if (!socket.open() || ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
-        (credentials.uid != 0 && credentials.uid != user_)) {
-        return;
+void RankList::accept_waiting() {
+    for (Fd socket;
+         (socket = Fd(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK))).open();) {
+        ucred credentials{};
+        socklen_t length = sizeof credentials;
+        if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
+            (credentials.uid != 0 && credentials.uid != user_)) {
+            continue;
+        }
+        const int number = socket.get();
+        auto& rank = *ranks_.emplace_back(std::make_unique<Rank>());
+        rank.socket = std::move(socket);
+        rank.shim = credentials.pid;
+        loop_.watch(number, POLLIN, [this, &rank](short) { hear(rank); });
     }
-    const int number = socket.get();
-    auto& rank = *ranks_.emplace_back(std::make_unique<Rank>());
-    rank.socket = std::move(socket);
-    rank.shim = credentials.pid;
-    loop_.watch(number, POLLIN, [this, &rank](short) { hear(rank); });
 }
 
 void RankList::hear(Rank& rank) {
@@ -78,6 +80,7 @@ void RankList::tell_failures() {
 }
 
 void RankList::hear_all() {
+    accept_waiting();
     for (const auto& rank : ranks_) {
         hear(*rank);
     }

@@ -18,7 +18,7 @@ namespace dockdist::node {
 
 class RankList {
 public:
-    // Shims of root and of `user` are heard, no others.
+    // Shims of root and of `user` are heard, no others. `listener` does not block.
     RankList(Loop& loop, OutputPipes& outputs, int listener, uid_t user);
 
     // In the order in which they ended.
@@ -46,7 +46,8 @@ private:
         RankMessage begun{};
         ExitStatus status{};
     };
-    void accept();
+    // All that have connected: a rank may have come, written and gone before the loop gets to it.
+    void accept_waiting();
     void hear(Rank& rank);
 
     Loop& loop_;

@@ -9,7 +9,8 @@ import struct
 import subprocess
 import tempfile
 import time
-import unittest
+
+import pytest
 
 PROGRAM = os.environ.get("DOCKDIST_INIT_UNDER_TEST", "dockdist-init-under-test")
 OPENING_KEYS = {"job", "unset", "workdir", "user", "lease_ms", "grace_ms", "timeout_ms", "log_limit", "questions", "ports"}
@@ -205,10 +206,14 @@ def kill(pid, number=signal.SIGKILL):
     os.kill(pid, number)
 
 
-class JobTest(unittest.TestCase):
-    def setUp(self):
+class OnANode:
+    """Tests with a node of their own each."""
+
+    @pytest.fixture(autouse=True)
+    def own_node(self):
         self.node = Node()
-        self.addCleanup(self.node.end)
+        yield
+        self.node.end()
 
     def sh(self, script, **request):
         return self.node.run(["sh", "-c", script], **request)

@@ -8,8 +8,10 @@ import subprocess
 import threading
 import time
 
-PROGRAM = os.environ["DOCKDIST_PROBE"]
-STUBS = os.environ["DOCKDIST_PROBE_STUBS"]
+from harness.lab import ROOT
+
+PROGRAM = os.environ.get("DOCKDIST_PROBE", str(ROOT / "build/src/probe/dockdist-probe"))
+STUBS = os.environ.get("DOCKDIST_PROBE_STUBS", str(ROOT / "build/tests/probe"))
 CUDA = STUBS + "/cuda/libcuda.so.1"
 NCCL = STUBS + "/nccl-22105/libnccl.so.2"
 PATIENCE = 30  # seconds; a test that waits longer has failed
@@ -74,18 +76,18 @@ class Probe:
 
 
 class World:
-    """Some ranks that have their orders, and rank 0's id."""
+    """Some ranks that have their orders, and rank 0's id; `environments` and `orders`: {rank: what is its own}."""
 
-    def __init__(self, test, size, environments=None, environment=None, cuda=CUDA, nccl=NCCL, **order):
+    def __init__(self, cleanup, size, environments=None, environment=None, orders=None, cuda=CUDA, nccl=NCCL, **order):
         self.started = time.monotonic()
         self.ranks = []
         for rank in range(size):
             variables = {**(environment or {}), **(environments or {}).get(rank, {})}
             self.ranks.append(Probe(cuda=cuda, nccl=nccl, **variables))
-            test.addCleanup(self.ranks[-1].kill)
+            cleanup.callback(self.ranks[-1].kill)
         for rank, probe in enumerate(self.ranks):
             probe.tell(**{"rank": rank, "world_size": size, "device": rank, "deadline_ms": 25000, "iterations": 2, "warm_up": 1,
-                          **order})
+                          **order, **(orders or {}).get(rank, {})})
         told = self.ranks[0].next("id")
         if told:
             for probe in self.ranks[1:]:

@@ -2,16 +2,17 @@
 in one network namespace, as two containers with host networking are."""
 
 import atexit
+import contextlib
 import glob
 import json
 import os
 import select
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
-import unittest
+
+import pytest
 
 TOOLKIT = os.environ.get("DOCKDIST_TOOLKIT_TAR", "toolkit.tar")
 ADDRESS = "10.77.0.1"
@@ -201,21 +202,22 @@ HOSTILE_FILES = {"/evil/libc.so.6": b"garbage", "/evil/libcrypto.so.3": b"garbag
                  "/etc/hosts": b"127.0.0.1 localhost\n127.0.1.1 node-0.example.org node-0\n"}
 
 
-class TwoNodes(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.host = Host()
-        cls.addClassCleanup(cls.host.end)
-        cls.nodes = []
-        for name in ("node-0", "node-1"):
-            cls.nodes.append(Node(cls.host, name, HOSTILE, HOSTILE_FILES, busybox=BUSYBOX))
-            cls.addClassCleanup(cls.nodes[-1].end)
-        cls.a, cls.b = cls.nodes
-        cls.records = join(cls.nodes)
+NEEDED = pytest.mark.skipif(os.geteuid() != 0 or BUSYBOX is None, reason="needs root and a static busybox (apt install busybox-static)")
 
 
-def main():
-    if os.geteuid() != 0 or BUSYBOX is None:
-        print("skipped: needs root and a static busybox (apt install busybox-static)")
-        sys.exit(77)
-    unittest.main()
+class TwoNodes:
+    """Tests that share two nodes which have joined."""
+
+    @pytest.fixture(scope="class", autouse=True)
+    def two_nodes(self, request):
+        with contextlib.ExitStack() as ending:
+            host = Host()
+            ending.callback(host.end)
+            nodes = []
+            for name in ("node-0", "node-1"):
+                nodes.append(Node(host, name, HOSTILE, HOSTILE_FILES, busybox=BUSYBOX))
+                ending.callback(nodes[-1].end)
+            request.cls.nodes = nodes
+            request.cls.a, request.cls.b = nodes
+            request.cls.records = join(nodes)
+            yield

@@ -1,10 +1,14 @@
+// Building an image. Included by docker_engine.cpp alone.
+#pragma once
+
 // POST /build, by the classic builder: the context goes there as one tar, the answer is a stream of messages.
 #include "async/with_watch.hpp"
 #include "core/ascii.hpp"
 #include "core/text.hpp"
 #include "core/utf8.hpp"
-#include "engine/endpoints/endpoints.hpp"
+#include "engine/endpoints/images.hpp"
 #include "engine/endpoints/requests.hpp"
+#include "engine/engine_calls.hpp"
 #include "engine/engine_error.hpp"
 #include "engine/json_decode.hpp"
 #include "engine/json_encode.hpp"
@@ -240,7 +244,7 @@ Task<Result<std::string>> run_build(Session session, BuildConfig config, std::sp
         co_return session->located({ErrorKind::protocol, "", what + ": it ended without an image",
                                     "the engine may have been restarted: run the command again"});
     }
-    const auto built = co_await inspect_image(session, config.reference); // Podman may tell no id
+    const auto built = co_await inspect_image_of(session, config.reference); // Podman may tell no id
     if (!built) {
         co_return built.error();
     }
@@ -249,12 +253,16 @@ Task<Result<std::string>> run_build(Session session, BuildConfig config, std::sp
 
 } // namespace
 
-Task<Result<std::string>> build_image(Session session, BuildConfig config, std::span<const char> tar,
-                                      std::function<void(const BuildOutput&)> on_output) {
-    const auto heard = std::make_shared<std::uint64_t>(0);
-    auto what = "build image " + config.reference.str();
-    co_return co_await with_watch(run_build(session, std::move(config), tar, std::move(on_output), heard),
-                                  watch_engine(session, std::move(what), heard));
-}
+class BuildEndpoints : public virtual EngineCalls {
+public:
+    Task<Result<std::string>> build_image(BuildConfig config, std::span<const char> tar,
+                                          std::function<void(const BuildOutput&)> on_output) override {
+        const auto session = session_;
+        const auto heard = std::make_shared<std::uint64_t>(0);
+        auto what = "build image " + config.reference.str();
+        co_return co_await with_watch(run_build(session, std::move(config), tar, std::move(on_output), heard),
+                                      watch_engine(session, std::move(what), heard));
+    }
+};
 
 } // namespace dockdist::endpoints

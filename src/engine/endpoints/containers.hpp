@@ -1,0 +1,143 @@
+// Containers, from their list to their end, and files put into them. Included by docker_engine.cpp alone.
+#pragma once
+
+#include "engine/endpoints/requests.hpp"
+#include "engine/engine_calls.hpp"
+#include "engine/json_decode.hpp"
+#include "engine/json_encode.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dockdist::endpoints {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+Task<Result<ContainerDetails>> inspect_container_of(Session session, ContainerId id) {
+    const auto answer = co_await session->call(get(item("containers", id.str(), "/json")),
+                                               "look at container " + short_id(id.str()));
+    if (!answer) {
+        co_return answer.error();
+    }
+    co_return decoded(*session, decode_container(answer->body));
+}
+
+} // namespace
+
+class ContainerEndpoints : public virtual EngineCalls {
+public:
+    Task<Result<std::vector<ContainerSummary>>> list_containers(ListQuery query) override {
+        const auto session = session_;
+        const auto parameters = query_string(
+            {{"all", query.running_only ? "" : "1"}, {"filters", encode_filters({{"label", query.labels}})}});
+        const auto answer = co_await session->call(get("/containers/json" + parameters), "list containers");
+        if (!answer) {
+            co_return answer.error();
+        }
+        co_return decoded(*session, decode_container_list(answer->body));
+    }
+
+    Task<Result<ContainerDetails>> inspect_container(ContainerId id) override {
+        return inspect_container_of(session_, std::move(id));
+    }
+
+    Task<Result<ContainerId>> create_container(std::string name, ContainerConfig config) override {
+        const auto session = session_;
+        const auto answer = co_await session->call(
+            post("/containers/create" + query_string({{"name", name}}), encode_container(config)),
+            "create container " + name);
+        if (!answer) {
+            co_return answer.error();
+        }
+        const auto id =
+            decoded(*session, decode_id(answer->body, "the answer to the creation of a container"));
+        if (!id) {
+            co_return id.error();
+        }
+        co_return ContainerId(*id);
+    }
+
+    Task<Status> start_container(ContainerId id) override {
+        const auto session = session_;
+        const auto answer = co_await session->call(post(item("containers", id.str(), "/start")),
+                                                   "start container " + short_id(id.str()), {304});
+        if (!answer) {
+            co_return answer.error();
+        }
+        co_return ok;
+    }
+
+    Task<Status> stop_container(ContainerId id, std::chrono::seconds grace) override {
+        const auto session = session_;
+        const auto limit = session->endpoint.limits.call + grace;
+        const auto target =
+            item("containers", id.str(), "/stop") + query_string({{"t", std::to_string(grace.count())}});
+        // Aside: the answer takes as long as the container does.
+        const auto answer = co_await session->call_aside(post(target), "stop container " + short_id(id.str()),
+                                                         {304}, CallLimits{limit});
+        if (!answer) {
+            co_return answer.error();
+        }
+        co_return ok;
+    }
+
+    Task<Status> remove_container(ContainerId id) override {
+        const auto session = session_;
+        HttpRequest request;
+        request.method = "DELETE";
+        request.target = item("containers", id.str()) + query_string({{"force", "1"}, {"v", "1"}});
+        const auto what = "remove container " + short_id(id.str());
+        const auto answer = co_await session->call(std::move(request), what, {404});
+        if (answer) {
+            co_return ok;
+        }
+        if (answer.error().kind != ErrorKind::conflict ||
+            answer.error().message.find("already in progress") == std::string::npos) {
+            co_return answer.error();
+        }
+        // Somebody else is removing it. There is no call that waits for that on a container that does not
+        // run.
+        const auto give_up = std::chrono::steady_clock::now() + session->endpoint.limits.call;
+        boost::asio::steady_timer pause(session->executor);
+        for (auto delay = 20ms; std::chrono::steady_clock::now() < give_up;
+             delay = std::min(delay * 2, 500ms)) {
+            const auto details = co_await inspect_container_of(session, id);
+            if (!details) {
+                if (details.error().kind == ErrorKind::not_found) {
+                    co_return ok;
+                }
+                co_return details.error();
+            }
+            pause.expires_after(delay);
+            co_await pause.async_wait(boost::asio::use_awaitable);
+        }
+        co_return session->located({ErrorKind::timeout, "",
+                                    what + ": its removal by somebody else does not come to an end",
+                                    "look at the Docker daemon's log on that host (journalctl -u docker)"});
+    }
+
+    Task<Status> put_archive(ContainerId id, std::string path, std::span<const char> tar) override {
+        const auto session = session_;
+        constexpr std::size_t slowest = 256 * 1024; // bytes a second that an uplink must have
+        HttpRequest request;
+        request.method = "PUT";
+        request.target = item("containers", id.str(), "/archive") + query_string({{"path", path}});
+        request.content_type = "application/x-tar";
+        request.borrowed_body = tar;
+        const CallLimits limits{session->endpoint.limits.call + std::chrono::seconds(tar.size() / slowest)};
+        const auto answer = co_await session->call(
+            std::move(request), fmt::format("upload files into container {}", short_id(id.str())), {},
+            limits);
+        if (!answer) {
+            co_return answer.error();
+        }
+        co_return ok;
+    }
+};
+
+} // namespace dockdist::endpoints

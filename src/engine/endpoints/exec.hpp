@@ -1,0 +1,64 @@
+// Commands in a running container. Included by docker_engine.cpp alone.
+#pragma once
+
+#include "engine/endpoints/requests.hpp"
+#include "engine/engine_calls.hpp"
+#include "engine/json_decode.hpp"
+#include "engine/json_encode.hpp"
+#include "engine/stdio_stream.hpp"
+
+namespace dockdist::endpoints {
+
+class ExecEndpoints : public virtual EngineCalls {
+public:
+    Task<Result<ExecId>> create_exec(ContainerId id, ExecConfig config) override {
+        const auto session = session_;
+        const auto answer =
+            co_await session->call(post(item("containers", id.str(), "/exec"), encode_exec(config)),
+                                   "prepare a command in container " + short_id(id.str()));
+        if (!answer) {
+            co_return answer.error();
+        }
+        const auto exec = decoded(*session, decode_id(answer->body, "the answer to the creation of an exec"));
+        if (!exec) {
+            co_return exec.error();
+        }
+        co_return ExecId(*exec);
+    }
+
+    Task<Result<std::unique_ptr<ExecStream>>> start_exec(ExecId id, bool tty) override {
+        const auto session = session_;
+        auto request = post(item("exec", id.str(), "/start"),
+                            tty ? R"({"Detach":false,"Tty":true})" : R"({"Detach":false,"Tty":false})");
+        request.headers = {{"Connection", "Upgrade"}, {"Upgrade", "tcp"}};
+        // open() has read the answer's header when it returns: bytes written to stdin before that would be
+        // dropped.
+        auto stream = co_await session->open(std::move(request), "start a command");
+        if (!stream) {
+            co_return stream.error();
+        }
+        co_return make_exec_stream(std::move(*stream), tty, session->endpoint.host);
+    }
+
+    Task<Result<ExecState>> inspect_exec(ExecId id) override {
+        const auto session = session_;
+        const auto answer = co_await session->call(get(item("exec", id.str(), "/json")), "look at a command");
+        if (!answer) {
+            co_return answer.error();
+        }
+        co_return decoded(*session, decode_exec(answer->body));
+    }
+
+    Task<Status> resize_exec(ExecId id, int rows, int columns) override {
+        const auto session = session_;
+        const auto size = query_string({{"h", std::to_string(rows)}, {"w", std::to_string(columns)}});
+        const auto answer = co_await session->call(post(item("exec", id.str(), "/resize") + size),
+                                                   "resize a command's terminal");
+        if (!answer) {
+            co_return answer.error();
+        }
+        co_return ok;
+    }
+};
+
+} // namespace dockdist::endpoints

@@ -1,0 +1,41 @@
+"""What all tests in Python have in common with ctest: how it lists them, and how it hears that they were skipped."""
+
+import pytest
+
+pytest.register_assert_rewrite("harness")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--list-for-ctest", choices=["tests", "classes", "files"],
+                     help="print what ctest runs one by one, a line each: name, node id, and `exclusive` or nothing; run nothing")
+
+
+def of_ctest(item, each):
+    """The name and the node id of what an item is a part of."""
+    if each == "tests":
+        return item.name, item.nodeid
+    parent = item.getparent(pytest.Class if each == "classes" else pytest.Module)
+    return (parent.name if each == "classes" else parent.path.stem.removeprefix("test_")), parent.nodeid
+
+
+def pytest_collection_finish(session):
+    if each := session.config.getoption("--list-for-ctest"):
+        found = {}
+        for item in session.items:
+            name, node = of_ctest(item, each)
+            if found.setdefault(name, (node, ))[0] != node:
+                raise pytest.UsageError(f"two are named {name}: {node}, {found[name][0]}")
+            if item.get_closest_marker("exclusive"):
+                found[name] = (node, "exclusive")
+        session.items.clear()
+        for name, (node, *mark) in found.items():
+            print("\nctest:", name, node, *mark, end="")
+        print()
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """77 where there were only skipped tests."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    stats = {kind for kind in reporter.stats if kind}
+    if exitstatus == 0 and "skipped" in stats and not stats & {"passed", "xfailed", "xpassed"}:
+        session.exitstatus = 77

@@ -1,0 +1,53 @@
+"""Waiting for what a program says or does, and never by hand."""
+
+import contextlib
+import pathlib
+import threading
+import time
+
+
+def read_until(client, text, times=1, timeout=60):
+    """Reads the client's stdout until `times` lines hold `text`; returns all lines. A client that stays silent is killed."""
+    watchdog = threading.Timer(timeout, client.kill)
+    watchdog.start()
+    lines = []
+    try:
+        for line in client.stdout:
+            lines.append(line)
+            times -= text in line
+            if times == 0:
+                return lines
+    finally:
+        watchdog.cancel()
+    raise AssertionError(f"no line with {text!r} in:\n{''.join(lines)}--- stderr\n{client.stderr.read()}")
+
+
+def highest_memory(process):
+    """In KiB, of a program that runs until its end; what it prints fits into a pipe. As the program itself has it: what wait4
+    tells begins with its parent's."""
+    highest = 0
+    while process.poll() is None:
+        with contextlib.suppress(OSError), open(f"/proc/{process.pid}/status") as status:
+            highest = max([highest, *(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))])
+        time.sleep(0.01)
+    return highest
+
+
+def peak_memory(client):
+    """In bytes, of a program that runs."""
+    for line in pathlib.Path(f"/proc/{client.pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) << 10
+    raise AssertionError("no VmHWM")
+
+
+def eventually(condition, what, timeout=20):
+    """For what only the outside world can tell and that has no event of its own: asks until it holds."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"still not so after {timeout} s: {what}"
+        time.sleep(0.05)
+
+
+def assert_in(part, whole):
+    assert part in whole, f"{part!r} is not in:\n{whole}"

@@ -1,0 +1,153 @@
+#include "node/job/follower_list.hpp"
+#include "node/job/supervisor.hpp"
+#include "unit/node/scratch.hpp"
+#include "unit/node/turned_loop.hpp"
+
+#include <optional>
+
+namespace follower_list_test {
+
+using namespace dockdist;
+using namespace dockdist::node;
+using Type = wire::JobCommand::Type;
+
+namespace {
+
+constexpr std::int64_t lease_ms = 10000;
+
+struct Supervised {
+    Supervised() {
+        followers.on_order = [this](const wire::JobCommand& order, bool again) {
+            orders.emplace_back(order.type, again);
+        };
+        followers.on_lease_over = [this] { ended_at_ms = time.now_ms - begun_ms; };
+    }
+    Peer join() {
+        Peer peer(scratch / "control");
+        time.settle();
+        return peer;
+    }
+    void tell(Peer& peer, Type type) {
+        auto line = wire::job_command_line({.type = type});
+        line.pop_back();
+        peer.say(line);
+        time.settle();
+    }
+
+    Scratch scratch{};
+    TurnedLoop time{};
+    std::int64_t begun_ms = time.now_ms;
+    std::vector<std::pair<Type, bool>> orders{};
+    std::optional<std::int64_t> ended_at_ms{};
+    FollowerList followers{time.loop, listen_at(scratch / "control"), lease_ms};
+};
+
+} // namespace
+
+TEST_CASE("a job that no client holds ends after its lease, and not before") {
+    Supervised job;
+    job.time.pass(lease_ms - 1);
+    CHECK_FALSE(job.ended_at_ms.has_value());
+    job.time.pass(1001); // it is looked after once a second
+    CHECK(job.ended_at_ms.has_value());
+}
+
+TEST_CASE("a client that pings holds the lease; one that is silent has it for once more") {
+    Supervised job;
+    auto client = job.join();
+    for (int i = 0; i < 10; ++i) {
+        job.time.pass(lease_ms / 2);
+        job.tell(client, Type::ping);
+    }
+    CHECK_FALSE(job.ended_at_ms.has_value());
+    const auto last = job.time.now_ms - job.begun_ms;
+    job.time.pass(10 * lease_ms);
+    REQUIRE(job.ended_at_ms.has_value());
+    CHECK(*job.ended_at_ms >= last + lease_ms);
+    CHECK(*job.ended_at_ms <= last + 2 * lease_ms + 1000);
+    CHECK(job.orders.empty()); // a ping is no order
+}
+
+TEST_CASE("a client that is gone holds nothing, and one that comes in time takes its place") {
+    Supervised job;
+    auto first = job.join();
+    job.tell(first, Type::ping);
+    first.say(std::string(client_gone_line));
+    job.time.pass(lease_ms - 1000);
+    auto second = job.join();
+    job.tell(second, Type::ping);
+    job.time.pass(lease_ms - 1000);
+    CHECK_FALSE(job.ended_at_ms.has_value());
+    second.close();
+    job.time.pass(lease_ms + 1000);
+    CHECK(job.ended_at_ms.has_value());
+}
+
+TEST_CASE("of two followers that stop a job, neither takes the grace that the other gave") {
+    Supervised job;
+    auto first = job.join();
+    auto second = job.join();
+    job.tell(first, Type::stop);
+    job.tell(second, Type::stop);
+    CHECK(job.orders == std::vector<std::pair<Type, bool>>{{Type::stop, false}, {Type::stop, false}});
+    job.tell(first, Type::stop);
+    CHECK(job.orders.back() == std::pair(Type::stop, true));
+}
+
+TEST_CASE("a follower that comes late is told what the others were, but not of an attempt before") {
+    Supervised job;
+    job.followers.tell("before");
+    job.followers.forget_told();
+    auto early = job.join();
+    job.followers.tell("one");
+    job.followers.tell("two");
+    auto late = job.join();
+    CHECK(early.heard() == std::vector<std::string>{"one", "two"});
+    CHECK(late.heard() == std::vector<std::string>{"one", "two"});
+    job.followers.say_goodbye("over");
+    CHECK(early.heard() == std::vector<std::string>{"over"});
+    CHECK(late.heard() == std::vector<std::string>{"over"});
+    CHECK(late.is_closed());
+}
+
+TEST_CASE("an answer is for whoever has ordered") {
+    Supervised job;
+    auto asks = job.join();
+    auto other = job.join();
+    job.followers.on_order = [&](const wire::JobCommand&, bool) { job.followers.answer("detached"); };
+    job.tell(asks, Type::detach);
+    CHECK(asks.heard() == std::vector<std::string>{"detached"});
+    CHECK(other.heard().empty());
+}
+
+TEST_CASE("a part that nobody has to hold outlives every lease") {
+    Supervised job;
+    job.followers.held_by(FollowerList::Holder::nobody);
+    job.time.pass(100 * lease_ms);
+    CHECK_FALSE(job.ended_at_ms.has_value());
+}
+
+TEST_CASE("where the link to the coordinator holds the lease, no client does, and its end is told") {
+    Supervised job;
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
+    Peer coordinator{Fd(ends[0])};
+    int dropped = 0;
+    job.followers.held_by(FollowerList::Holder::link);
+    job.followers.add_link(Fd(ends[1]), [&] { ++dropped; });
+    auto client = job.join();
+    for (int i = 0; i < 5; ++i) {
+        job.tell(coordinator, Type::ping);
+        job.time.pass(lease_ms / 2);
+    }
+    CHECK_FALSE(job.ended_at_ms.has_value());
+    coordinator.close();
+    for (int i = 0; i < 5 && !job.ended_at_ms; ++i) {
+        job.tell(client, Type::ping);
+        job.time.pass(lease_ms / 2);
+    }
+    CHECK(job.ended_at_ms.has_value());
+    CHECK(dropped == 1);
+}
+
+} // namespace follower_list_test
