@@ -1,6 +1,7 @@
 #include "check/network_rows.hpp"
 
 #include "check/compare.hpp"
+#include "core/loopback.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -14,10 +15,6 @@ using State = CheckRow::State;
 
 CheckRow network_row(const CheckedNode& node, const char* check) {
     return {.layer = CheckLayer::network, .subject = node.name.str(), .check = check};
-}
-
-bool is_loopback(const std::string& address) {
-    return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
 }
 
 CheckRow judge_interface(const CheckedNode& node) {

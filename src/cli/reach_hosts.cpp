@@ -1,6 +1,7 @@
 #include "cli/reach_hosts.hpp"
 
 #include "async/run_all.hpp"
+#include "core/loopback.hpp"
 #include "engine/docker_context.hpp"
 
 #include <boost/asio/ip/address.hpp>
@@ -15,12 +16,6 @@ bool is_numeric(const std::string& host) {
     boost::system::error_code error;
     (void)boost::asio::ip::make_address(host, error);
     return !error;
-}
-
-bool is_loopback(const std::string& host) {
-    boost::system::error_code error;
-    const auto address = boost::asio::ip::make_address(host, error);
-    return error ? host == "localhost" : address.is_loopback();
 }
 
 Status use_context(HostSpec& host) {

@@ -5,8 +5,9 @@
 namespace dockdist {
 namespace {
 
+constexpr std::string_view first = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
 std::string base64(std::string_view bytes, const char* last_two) {
-    constexpr std::string_view first = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     std::string text;
     text.reserve((bytes.size() + 2) / 3 * 4);
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
@@ -42,6 +43,35 @@ std::string to_base64(std::string_view bytes) {
 
 std::string to_base64url(std::string_view bytes) {
     return base64(bytes, "-_");
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+    if (text.size() % 4 == 0) {
+        for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) {
+            text.remove_suffix(1);
+        }
+    }
+    if (text.size() % 4 == 1) {
+        return std::nullopt;
+    }
+    std::string bytes;
+    bytes.reserve(text.size() * 3 / 4);
+    std::uint32_t bits = 0;
+    unsigned held = 0;
+    for (const char c : text) {
+        const auto letter = first.find(c);
+        const auto digit = c == '+' ? 62U : c == '/' ? 63U : static_cast<std::uint32_t>(letter);
+        if (digit > 63) {
+            return std::nullopt;
+        }
+        bits = bits << 6U | digit;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            bytes += static_cast<char>(bits >> held & 0xFFU);
+        }
+    }
+    return bytes;
 }
 
 } // namespace dockdist

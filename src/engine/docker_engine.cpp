@@ -1,5 +1,6 @@
 #include "engine/docker_engine.hpp"
 
+#include "core/loopback.hpp"
 #include "engine/endpoints/build.hpp"
 #include "engine/endpoints/containers.hpp"
 #include "engine/endpoints/exec.hpp"
@@ -9,17 +10,10 @@
 #include "engine/engine_session.hpp"
 #include "engine/transport/ssh/commons.hpp"
 
-#include <boost/asio/ip/address.hpp>
 #include <fmt/format.h>
 
 namespace dockdist {
 namespace {
-
-bool is_loopback(const std::string& host) {
-    boost::system::error_code error;
-    const auto address = boost::asio::ip::make_address(host, error);
-    return error ? host == "localhost" : address.is_loopback();
-}
 
 std::unique_ptr<Transport> make_transport(const boost::asio::any_io_executor& executor,
                                           const EngineEndpoint& endpoint) {

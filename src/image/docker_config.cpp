@@ -4,7 +4,6 @@
 #include "image/registry_name.hpp"
 
 #include <nlohmann/json.hpp>
-#include <openssl/evp.h>
 
 #include <algorithm>
 
@@ -21,6 +20,12 @@ std::string text_of(const nlohmann::json& object, const char* name) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Lines may be broken, and the padding may not be missing: as docker has it.
+std::optional<std::string> decode_auth(std::string text) {
+    std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });
+    return text.size() % 4 == 0 ? from_base64(text) : std::nullopt;
+}
+
 Result<RegistryLogin> parse_login(const std::string& key, const nlohmann::json& entry) {
     if (!entry.is_object()) {
         return malformed("`auths` has something for " + key + " that is not an object");
@@ -30,7 +35,7 @@ Result<RegistryLogin> parse_login(const std::string& key, const nlohmann::json& 
                         .identity_token = text_of(entry, "identitytoken"),
                         .registry_token = text_of(entry, "registrytoken")};
     if (const auto encoded = text_of(entry, "auth"); !encoded.empty()) {
-        const auto decoded = from_base64(encoded);
+        const auto decoded = decode_auth(encoded);
         const auto colon = decoded ? decoded->find(':') : std::string::npos;
         if (colon == std::string::npos || colon == 0) {
             return malformed("the `auth` of " + key + " is not base64 of USER:PASSWORD");
@@ -153,25 +158,6 @@ std::string registry_config_header(const std::map<std::string, RegistryLogin>& l
         json[server] = login_json(login, server);
     }
     return as_header(json);
-}
-
-Result<std::string> from_base64(std::string_view text) {
-    std::string clean(text);
-    std::erase_if(clean, [](char c) { return c == '\n' || c == '\r'; });
-    if (clean.size() % 4 != 0) {
-        return malformed("not base64");
-    }
-    std::string bytes(clean.size() / 4 * 3, '\0');
-    const int count = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                        reinterpret_cast<const unsigned char*>(clean.data()),
-                                        static_cast<int>(clean.size()));
-    const auto padding = static_cast<std::size_t>(
-        std::ranges::count(clean.substr(clean.size() - std::min<std::size_t>(clean.size(), 2)), '='));
-    if (count < 0) {
-        return malformed("not base64");
-    }
-    bytes.resize(static_cast<std::size_t>(count) - padding);
-    return bytes;
 }
 
 } // namespace dockdist

@@ -39,6 +39,4 @@ std::string registry_auth_header(const RegistryLogin& login, const std::string& 
 // The value of X-Registry-Config, which a build is given: logins by config.json's keys of their registries.
 std::string registry_config_header(const std::map<std::string, RegistryLogin>& logins);
 
-Result<std::string> from_base64(std::string_view text); // standard alphabet; errors: config
-
 } // namespace dockdist

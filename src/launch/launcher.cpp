@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "launch/common.hpp"
+#include "spec/launcher_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -51,6 +52,14 @@ constexpr std::array table{
              .launch = launch_ray},
     Launcher{.name = "slurm", .summary = "every slot with SLURM_*, as under srun", .launch = launch_slurm},
 };
+
+constexpr bool is_whole_list(std::span<const Launcher> launchers) {
+    return launchers.size() == launcher_names.size() &&
+           std::ranges::all_of(launcher_names, [launchers](std::string_view name) {
+               return std::ranges::find(launchers, name, &Launcher::name) != launchers.end();
+           });
+}
+static_assert(is_whole_list(table), "a launcher is missing here or in spec/launcher_names.hpp");
 
 Status check_ranks(const LaunchRequest& request) {
     for (const auto& node : request.nodes) {

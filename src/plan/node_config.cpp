@@ -13,6 +13,8 @@
 namespace dockdist {
 namespace {
 
+constexpr std::chrono::seconds node_stop_timeout{10};
+
 constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::string image_path(const ImageDetails* image) {
@@ -119,7 +121,7 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
     config.pids_limit = container.pids_limit;
     config.privileged = container.privileged;
     config.disable_healthcheck = true;
-    config.stop_timeout = std::chrono::seconds(10);
+    config.stop_timeout = node_stop_timeout;
     // Read back by `observe`: the node's record stands in the log whatever the daemon's default driver is.
     config.log_driver = "json-file";
     config.log_options = {{"max-size", "1m"}, {"max-file", "2"}};
@@ -151,37 +153,52 @@ ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& 
     return config;
 }
 
+// Each of these structs is taken apart whole: with a field more, this does not compile until it is decided
+// what the field means for nodes that are there. Those that were made before the field came must keep their
+// fingerprint: a field that is written only where it differs from what they have is such a decision.
 std::string fingerprint(const ContainerConfig& config) {
     using nlohmann::json;
+    const auto& [image, hostname, user, working_dir, entrypoint, command, env, container_labels,
+                 config_mounts, network_mode, ipc_mode, pid_mode, runtime, shm_size, ulimits, devices,
+                 requests, cap_add, pids_limit, privileged, restart_policy, stop_timeout, disable_healthcheck,
+                 log_driver, log_options] = config;
+    (void)container_labels; // they hold the fingerprint
     json text{
-        {"image", config.image.str()},
-        {"hostname", config.hostname},
-        {"user", config.user},
-        {"working_dir", config.working_dir},
-        {"entrypoint", config.entrypoint},
-        {"command", config.command},
-        {"env", config.env},
-        {"network", config.network_mode},
-        {"ipc", config.ipc_mode},
-        {"pid", config.pid_mode},
-        {"runtime", config.runtime},
-        {"shm", config.shm_size ? config.shm_size->count : 0},
-        {"devices", config.devices},
-        {"cap_add", config.cap_add},
-        {"pids", config.pids_limit.value_or(0)},
-        {"privileged", config.privileged},
-        {"restart", config.restart_policy},
-        {"log", {config.log_driver, config.log_options}},
+        {"image", image.str()},
+        {"hostname", hostname},
+        {"user", user},
+        {"working_dir", working_dir},
+        {"entrypoint", entrypoint},
+        {"command", command},
+        {"env", env},
+        {"network", network_mode},
+        {"ipc", ipc_mode},
+        {"pid", pid_mode},
+        {"runtime", runtime},
+        {"shm", shm_size ? shm_size->count : 0},
+        {"devices", devices},
+        {"cap_add", cap_add},
+        {"pids", pids_limit.value_or(0)},
+        {"privileged", privileged},
+        {"restart", restart_policy},
+        {"log", {log_driver, log_options}},
     };
-    for (const auto& mount : config.mounts) {
-        text["mounts"].push_back(
-            {static_cast<int>(mount.type), mount.source, mount.target, mount.read_only, mount.tmpfs_options});
+    for (const auto& mount : config_mounts) {
+        const auto& [type, source, target, read_only, volume_labels, tmpfs_options] = mount;
+        (void)volume_labels; // of the volume, which is made once
+        text["mounts"].push_back({static_cast<int>(type), source, target, read_only, tmpfs_options});
     }
-    for (const auto& limit : config.ulimits) {
-        text["ulimits"].push_back({limit.name, limit.soft, limit.hard});
+    for (const auto& [name, soft, hard] : ulimits) {
+        text["ulimits"].push_back({name, soft, hard});
     }
-    for (const auto& request : config.device_requests) {
-        text["gpus"].push_back({request.driver, request.count, request.device_ids});
+    for (const auto& [driver, count, device_ids] : requests) {
+        text["gpus"].push_back({driver, count, device_ids});
+    }
+    if (stop_timeout != node_stop_timeout) {
+        text["stop_timeout"] = stop_timeout ? stop_timeout->count() : 0;
+    }
+    if (!disable_healthcheck) {
+        text["healthcheck"] = true;
     }
     const auto bytes = text.dump(-1, ' ', false, json::error_handler_t::replace);
     std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};

@@ -1,3 +1,4 @@
+#include "core/loopback.hpp"
 #include "core/text.hpp"
 #include "spec/names.hpp"
 #include "spec/sections.hpp"

@@ -114,19 +114,6 @@ bool is_peer_address(std::string_view text) {
            all_of(text, ".-_") && text.find("..") == std::string_view::npos;
 }
 
-bool is_loopback(std::string_view host) {
-    in_addr v4{};
-    in6_addr v6{};
-    const std::string text(host);
-    if (inet_pton(AF_INET, text.c_str(), &v4) == 1) {
-        return (ntohl(v4.s_addr) >> 24U) == 127;
-    }
-    if (inet_pton(AF_INET6, text.c_str(), &v6) == 1) {
-        return IN6_IS_ADDR_LOOPBACK(&v6) != 0;
-    }
-    return text == "localhost" || text.ends_with(".localhost");
-}
-
 std::string to_cluster_name(std::string_view text) {
     std::string name;
     for (char c : text) {

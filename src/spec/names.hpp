@@ -11,7 +11,6 @@ bool is_variable_name(std::string_view text);   // of an environment: [A-Za-z_.-
 bool is_shell_name(std::string_view text);      // [A-Za-z_][A-Za-z0-9_]*
 bool is_volume_name(std::string_view text);     // Docker's: [a-zA-Z0-9][a-zA-Z0-9_.-]+
 bool is_peer_address(std::string_view text);    // an IP address or a host name
-bool is_loopback(std::string_view host);        // localhost, 127.0.0.0/8, ::1
 
 // The nearest plain name (core/text.hpp) to `text`; "cluster" when nothing is left of it.
 std::string to_cluster_name(std::string_view text);

@@ -1,4 +1,5 @@
 #include "core/text.hpp"
+#include "spec/launcher_names.hpp"
 #include "spec/names.hpp"
 #include "spec/sections.hpp"
 
@@ -12,11 +13,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> pull_words{"missing", "always",
                                                      "never"}; // in the order of ImageSpec::Pull
-
-// Those that `run` has; a test holds this list against launch/launcher.cpp, which this layer may not include.
-constexpr std::array<std::string_view, 9> launchers{
-    "accelerate", "deepspeed", "horovodrun", "mpirun", "plain", "ray", "slurm", "torch.distributed.launch",
-    "torchrun"};
 
 void read_ref(Reader& reader, const Value& value, ImageSpec& image) {
     const auto ref = reader.line(value, "an image reference");
@@ -94,8 +90,8 @@ void read_port(Reader& reader, const Value& value, ClusterDraft& draft) {
 constexpr std::array ssh_table{Key<ClusterDraft>{"port", read_port}};
 
 void read_launcher(Reader& reader, const Value& value, ClusterDraft& draft) {
-    if (const auto index = reader.word(value, launchers)) {
-        draft.spec.launcher = launchers.at(*index);
+    if (const auto index = reader.word(value, launcher_names)) {
+        draft.spec.launcher = launcher_names.at(*index);
     }
 }
 
@@ -130,7 +126,7 @@ constexpr std::array cluster_table{
                       }},
     Key<ClusterDraft>{"sync", read_sync},
     Key<ClusterDraft>{"collect", read_collect},
-    Key<ClusterDraft>{"launcher", read_launcher, launchers},
+    Key<ClusterDraft>{"launcher", read_launcher, launcher_names},
     Key<ClusterDraft>{"spares", read_spares},
 };
 
@@ -146,10 +142,6 @@ std::span<const Key<ImageSpec>> image_keys() {
 
 std::span<const Key<ClusterDraft>> ssh_keys() {
     return ssh_table;
-}
-
-Words launcher_names() {
-    return launchers;
 }
 
 void read_image(Reader& reader, const Value& value, ImageSpec& image) {

@@ -39,7 +39,6 @@ std::span<const Key<MountSpec>> mount_keys(); // of the long form
 std::span<const Key<ClusterDraft>> ssh_keys();
 std::span<const Key<SyncSpec>> sync_keys(); // of the long form
 Words secret_keys();
-Words launcher_names();
 
 void read_image(Reader& reader, const Value& value, ImageSpec& image);
 void read_build(Reader& reader, const Value& value, ImageSpec& image);

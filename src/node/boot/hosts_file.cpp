@@ -1,5 +1,6 @@
 // /etc/hosts of the node. With host networking the engine copies the host's file, `127.0.1.1 hostname`
 // included, and what resolves its own name to loopback (gloo, c10d) then waits for peers that never come.
+#include "core/loopback.hpp"
 #include "core/text.hpp"
 #include "node/boot/node_files.hpp"
 
@@ -28,10 +29,6 @@ std::vector<std::string> words_of(std::string_view line) {
         words.push_back(std::move(word));
     }
     return words;
-}
-
-bool is_loopback(std::string_view address) {
-    return address.starts_with("127.") || address == "::1";
 }
 
 bool is_local_name(std::string_view name) {

@@ -11,11 +11,6 @@
 #include <unistd.h>
 
 namespace dockdist::node {
-namespace {
-
-constexpr std::size_t kept_words = 4096;
-
-} // namespace
 
 Status SshdService::start() {
     const auto config = read_file(paths().sshd_config);
@@ -64,23 +59,8 @@ Status SshdService::spawn() {
         ::_exit(exit_codes::not_found);
     }
     pid_ = child;
-    last_words_.clear();
     started_at_ = monotonic_ms();
-    if (errors_.open()) {
-        loop_.forget(errors_.get());
-    }
-    errors_ = std::move(pipe->read);
-    set_nonblocking(errors_.get());
-    loop_.watch(errors_.get(), POLLIN, [this](short) {
-        char buffer[2048];
-        const auto count = ::read(errors_.get(), buffer, sizeof buffer);
-        if (count > 0) {
-            last_words_.append(buffer, static_cast<std::size_t>(count));
-            last_words_.erase(0, last_words_.size() - std::min(last_words_.size(), kept_words));
-        } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-            loop_.forget(errors_.get());
-        }
-    });
+    last_words_.listen(std::move(pipe->read));
     return ok;
 }
 
@@ -99,7 +79,8 @@ void SshdService::on_exit(pid_t pid, ExitStatus status) {
         if (monotonic_ms() - started_at_ > 60000) {
             delay_ms_ = first_delay_ms;
         }
-        log_(wire::dump({{"type", "sshd_ended"}, {"code", status.code}, {"words", printable(last_words_)}}) +
+        log_(wire::dump(
+                 {{"type", "sshd_ended"}, {"code", status.code}, {"words", printable(last_words_.text())}}) +
              "\n");
     }
     restart_later();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "node/system/last_words.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
@@ -15,7 +16,7 @@ class SshdService {
 public:
     // `log` writes one line to the container's log.
     SshdService(Loop& loop, std::function<void(const std::string& line)> log)
-        : loop_(loop), log_(std::move(log)) {}
+        : loop_(loop), log_(std::move(log)), last_words_(loop, kept_words) {}
 
     // Starts it with the sshd_config that is there now; an sshd that runs with the same one is left alone.
     // Sessions that are open stay open. A configuration that sshd refuses is an error with sshd's own words.
@@ -26,7 +27,7 @@ public:
     void set_ready_line(std::string line);
 
     pid_t pid() const { return pid_; }
-    const std::string& last_words() const { return last_words_; }
+    const std::string& last_words() const { return last_words_.text(); }
 
 private:
     Status spawn();
@@ -34,8 +35,7 @@ private:
 
     Loop& loop_;
     std::function<void(const std::string& line)> log_;
-    Fd errors_{};
-    std::string last_words_{};
+    LastWords last_words_;
     std::string running_config_{};
     std::string ready_line_{};
     Loop::Timer timer_ = 0;
@@ -45,6 +45,7 @@ private:
     bool wanted_ = false;
     bool replacing_ = false;
 
+    static constexpr std::size_t kept_words = 4096;
     static constexpr std::int64_t first_delay_ms = 100;
     static constexpr std::int64_t longest_delay_ms = 10000;
     static constexpr std::int64_t settled_ms = 500; // sshd that cannot listen has ended by then

@@ -2,6 +2,7 @@
 
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
+#include "node/system/last_words.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
@@ -26,12 +27,14 @@ constexpr std::int64_t goodbye_ms = 3000; // from the end of a probe's stdin to 
 constexpr std::size_t longest_err = 4096;
 
 struct Probe {
-    int local_rank = 0;
+    Probe(Loop& loop, int rank) : local_rank(rank), said(loop, longest_err) {}
+
+    int local_rank;
     pid_t pid = 0;
-    Fd in{}, out{}, err{};
+    Fd in{}, out{};
     std::string to_write{};
     std::string heard{}; // of stdout, up to the next '\n'
-    std::string said{};  // the end of stderr
+    LastWords said;
 };
 
 // What is in a pipe now; false at its end.
@@ -149,8 +152,7 @@ void Carrier::hear_client() {
 void Carrier::deliver(const wire::ProbeMessage& message) {
     auto& place = probes_[message.local_rank];
     if (!place) {
-        place = std::make_unique<Probe>();
-        place->local_rank = message.local_rank;
+        place = std::make_unique<Probe>(loop_, message.local_rank);
         if (!start(*place)) {
             return;
         }
@@ -188,17 +190,11 @@ bool Carrier::start(Probe& probe) {
     probe.pid = child;
     probe.in = std::move(in->write);
     probe.out = std::move(out->read);
-    probe.err = std::move(err->read);
-    for (const auto* pipe : {&probe.in, &probe.out, &probe.err}) {
+    probe.said.listen(std::move(err->read));
+    for (const auto* pipe : {&probe.in, &probe.out}) {
         set_nonblocking(pipe->get());
     }
     loop_.watch(probe.out.get(), POLLIN, [this, &probe](short) { hear(probe); });
-    loop_.watch(probe.err.get(), POLLIN, [this, &probe](short) {
-        if (!take(probe.err, probe.said)) {
-            loop_.forget(probe.err.get());
-        }
-        probe.said.erase(0, probe.said.size() - std::min(probe.said.size(), longest_err));
-    });
     return true;
 }
 
@@ -224,23 +220,23 @@ void Carrier::hear(Probe& probe) {
     if (goes_on && probe.heard.size() <= wire::max_line) {
         return;
     }
-    (void)take(probe.err, probe.said);
+    probe.said.read_rest();
     ::kill(probe.pid, SIGKILL); // its last word is out, and nothing may outlive it
     int status = 0;
     while (::waitpid(probe.pid, &status, 0) < 0 && errno == EINTR) {
     }
     const auto exit = exit_status(status);
-    const auto last = probe.said.find_last_not_of('\n');
-    const auto begin = last == std::string::npos ? last : probe.said.rfind('\n', last);
-    ended(
-        probe,
-        {.code = exit.code,
-         .signal = exit.signal,
-         .message = last == std::string::npos ? "" : printable(probe.said.substr(begin + 1, last - begin))});
+    const auto& said = probe.said.text();
+    const auto last = said.find_last_not_of('\n');
+    const auto begin = last == std::string::npos ? last : said.rfind('\n', last);
+    ended(probe,
+          {.code = exit.code,
+           .signal = exit.signal,
+           .message = last == std::string::npos ? "" : printable(said.substr(begin + 1, last - begin))});
 }
 
 void Carrier::ended(Probe& probe, wire::ProbeEnd end) {
-    for (const auto* pipe : {&probe.in, &probe.out, &probe.err}) {
+    for (const auto* pipe : {&probe.in, &probe.out}) {
         if (pipe->open()) {
             loop_.forget(pipe->get());
         }

@@ -1,4 +1,5 @@
 // Which keys a host may show.
+#include "core/encode.hpp"
 #include "engine/transport/ssh/known_hosts.hpp"
 #include "engine/transport/ssh/packet.hpp"
 
@@ -17,8 +18,8 @@ namespace {
 // Public keys made for this test; `a` and `b` in base64 as known_hosts has them.
 constexpr const char* a64 = "AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
 constexpr const char* b64 = "AAAAC3NzaC1lZDI1NTE5AAAAIP/+/fz7+vn49/b19PPy8fDv7u3s6+rp6Ofm5eTj4uHg";
-const std::string a = decode_base64(a64).value();
-const std::string b = decode_base64(b64).value();
+const std::string a = from_base64(a64).value();
+const std::string b = from_base64(b64).value();
 
 std::string rsa() {
     std::string blob;

@@ -58,15 +58,6 @@ TEST_CASE("the agent's signature without its algorithm's name") {
     }
 }
 
-TEST_CASE("base64, with and without its padding") {
-    CHECK(decode_base64("") == "");
-    CHECK(decode_base64("Zg==") == "f");
-    CHECK(decode_base64("Zm8") == "fo");
-    CHECK(decode_base64("Zm9v") == "foo");
-    CHECK_FALSE(decode_base64("Zm9vY").has_value());
-    CHECK_FALSE(decode_base64("Zm 9").has_value());
-}
-
 TEST_CASE("keys are known by what stands in the clear, encrypted or not") {
     TemporaryFolder folder;
     const auto make = [&](const std::string& name, std::vector<std::string> options) {

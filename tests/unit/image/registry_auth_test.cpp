@@ -1,3 +1,4 @@
+#include "core/encode.hpp"
 #include "fakes/run_task.hpp"
 #include "image/docker_config.hpp"
 #include "image/registry_auth.hpp"

@@ -98,6 +98,38 @@ TEST_CASE("shm_size counts only where /dev/shm is the container's own") {
     CHECK(config_of(spec).shm_size == Bytes{64ULL << 30U});
 }
 
+TEST_CASE("the fingerprint of a configuration stays: with another, an update would make every node anew") {
+    const ContainerConfig config{
+        .image = ImageRef("train:1"),
+        .hostname = "node-0",
+        .user = "0:0",
+        .working_dir = "/workspace",
+        .entrypoint = {"/opt/dockdist/bin/dockdist-init"},
+        .env = {"PATH=/usr/bin", "A=\xff"},
+        .labels = {{"dockdist.node", "node-0"}},
+        .mounts = {{.source = "/data", .target = "/data", .read_only = true},
+                   {.type = Mount::Type::volume,
+                    .source = "dockdist-toolkit-t1",
+                    .target = "/opt/dockdist",
+                    .volume_labels = {{"dockdist.version", "t1"}}},
+                   {.type = Mount::Type::tmpfs, .target = "/run/x", .tmpfs_options = "mode=0755"}},
+        .network_mode = "host",
+        .ipc_mode = "private",
+        .runtime = "nvidia",
+        .shm_size = Bytes{64ULL << 30U},
+        .ulimits = {{.name = "memlock", .soft = -1, .hard = -1}},
+        .devices = {"/dev/infiniband"},
+        .device_requests = {{.driver = "cdi", .device_ids = {"nvidia.com/gpu=0"}}, {.count = -1}},
+        .cap_add = {"IPC_LOCK"},
+        .pids_limit = 65536,
+        .stop_timeout = std::chrono::seconds(10),
+        .disable_healthcheck = true,
+        .log_driver = "json-file",
+        .log_options = {{"max-size", "1m"}, {"max-file", "2"}}};
+    CHECK(fingerprint(config) == "f9af335bd576ed19");
+    CHECK(fingerprint(config_of(spec_of(1))) == "cf90edd98fead2b4");
+}
+
 TEST_CASE("the fingerprint follows every field but the labels") {
     const auto base = config_of(spec_of(1));
     auto other = base;
@@ -116,6 +148,24 @@ TEST_CASE("the fingerprint follows every field but the labels") {
     CHECK(differs([](ContainerConfig& c) { c.privileged = true; }));
     CHECK(differs([](ContainerConfig& c) { c.ipc_mode = "private"; }));
     CHECK(differs([](ContainerConfig& c) { c.cap_add.emplace_back("SYS_PTRACE"); }));
+    CHECK(differs([](ContainerConfig& c) { c.stop_timeout = std::chrono::seconds(20); }));
+    CHECK(differs([](ContainerConfig& c) { c.stop_timeout.reset(); }));
+    CHECK(differs([](ContainerConfig& c) { c.disable_healthcheck = false; }));
+    CHECK(differs([](ContainerConfig& c) { c.image = ImageRef("other:1"); }));
+    CHECK(differs([](ContainerConfig& c) { c.hostname = "x"; }));
+    CHECK(differs([](ContainerConfig& c) { c.user = "1:1"; }));
+    CHECK(differs([](ContainerConfig& c) { c.working_dir = "/x"; }));
+    CHECK(differs([](ContainerConfig& c) { c.entrypoint.clear(); }));
+    CHECK(differs([](ContainerConfig& c) { c.command = {"x"}; }));
+    CHECK(differs([](ContainerConfig& c) { c.network_mode = "bridge"; }));
+    CHECK(differs([](ContainerConfig& c) { c.pid_mode = "host"; }));
+    CHECK(differs([](ContainerConfig& c) { c.runtime = "runc"; }));
+    CHECK(differs([](ContainerConfig& c) { c.shm_size = Bytes{1}; }));
+    CHECK(differs([](ContainerConfig& c) { c.devices = {"/dev/x"}; }));
+    CHECK(differs([](ContainerConfig& c) { c.pids_limit.reset(); }));
+    CHECK(differs([](ContainerConfig& c) { c.restart_policy = "always"; }));
+    CHECK(differs([](ContainerConfig& c) { c.log_driver = "journald"; }));
+    CHECK(differs([](ContainerConfig& c) { c.log_options.clear(); }));
 }
 
 } // namespace node_config_test

@@ -1,5 +1,6 @@
 #include "engine/transport/ssh/key_file.hpp"
 
+#include "core/encode.hpp"
 #include "core/text.hpp"
 #include "engine/transport/ssh/packet.hpp"
 
@@ -36,7 +37,7 @@ std::optional<std::string> openssh_body(std::string_view text) {
             base64 += c;
         }
     }
-    auto body = decode_base64(base64);
+    auto body = from_base64(base64);
     if (!body || !body->starts_with(openssh_magic)) {
         return std::nullopt;
     }
@@ -271,7 +272,7 @@ KeyFile inspect_key(const std::string& path, std::string private_text, std::stri
     }
     const auto words = split(public_text.substr(0, public_text.find('\n')), ' ');
     if (words.size() >= 2) {
-        auto blob = decode_base64(words[1]);
+        auto blob = from_base64(words[1]);
         if (blob && key_type(*blob) == words[0]) {
             file.blob = std::move(*blob);
         }

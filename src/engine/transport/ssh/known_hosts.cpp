@@ -1,6 +1,7 @@
 #include "engine/transport/ssh/known_hosts.hpp"
 
 #include "core/ascii.hpp"
+#include "core/encode.hpp"
 #include "core/text.hpp"
 #include "engine/transport/ssh/packet.hpp"
 
@@ -59,8 +60,8 @@ bool matches_hash(std::string_view hashed, std::string_view name) {
     if (parts.size() != 4 || parts[1] != "1") {
         return false;
     }
-    const auto salt = decode_base64(parts[2]);
-    const auto wanted = decode_base64(parts[3]);
+    const auto salt = from_base64(parts[2]);
+    const auto wanted = from_base64(parts[3]);
     if (!salt || !wanted) {
         return false;
     }
@@ -113,7 +114,7 @@ void KnownHosts::add(std::string_view text, const std::string& path) {
         if (words.size() < 3 || words.front().starts_with('#')) {
             continue;
         }
-        auto key = decode_base64(words[2]);
+        auto key = from_base64(words[2]);
         if (!key || key_type(*key) != words[1]) {
             continue;
         }

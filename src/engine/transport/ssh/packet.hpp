@@ -65,8 +65,6 @@ inline std::string_view key_type(std::string_view blob) {
     return PacketReader(blob).string().value_or(std::string_view());
 }
 
-// Empty when it is no base64. Padding may be missing.
-std::optional<std::string> decode_base64(std::string_view text);
 // "SHA256:…" of a public key, as ssh-keygen -l shows it.
 std::string fingerprint(std::string_view blob);
 

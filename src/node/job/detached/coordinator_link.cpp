@@ -51,13 +51,10 @@ constexpr std::size_t kept_ssh_words = 1024;
 CoordinatorLink::CoordinatorLink(Loop& loop, Target target, Account account,
                                  std::function<void(Fd)> on_dialled)
     : loop_(loop), target_(std::move(target)), account_(std::move(account)),
-      on_dialled_(std::move(on_dialled)) {}
+      on_dialled_(std::move(on_dialled)), last_words_(loop, kept_ssh_words) {}
 
 CoordinatorLink::~CoordinatorLink() {
     loop_.cancel(timer_);
-    if (errors_.open()) {
-        loop_.forget(errors_.get());
-    }
 }
 
 void CoordinatorLink::dial() {
@@ -86,21 +83,7 @@ void CoordinatorLink::dial() {
         return ended();
     }
     set_nonblocking(own.get());
-    if (errors_.open()) {
-        loop_.forget(errors_.get());
-    }
-    errors_ = std::move(errors->read);
-    set_nonblocking(errors_.get());
-    loop_.watch(errors_.get(), POLLIN, [this](short) {
-        char buffer[1024];
-        const auto count = ::read(errors_.get(), buffer, sizeof buffer);
-        if (count > 0) {
-            last_words_.append(buffer, static_cast<std::size_t>(count));
-            last_words_.erase(0, last_words_.size() - std::min(last_words_.size(), kept_ssh_words));
-        } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-            loop_.forget(errors_.get());
-        }
-    });
+    last_words_.listen(std::move(errors->read));
     on_dialled_(std::move(own));
 }
 
@@ -109,10 +92,7 @@ void CoordinatorLink::ended() {
                     ? first_dial_pause_ms
                     : std::clamp(pause_ms_ * 2, first_dial_pause_ms, longest_dial_pause_ms);
     loop_.cancel(timer_);
-    timer_ = loop_.after(pause_ms_, [this] {
-        last_words_.clear();
-        dial();
-    });
+    timer_ = loop_.after(pause_ms_, [this] { dial(); });
 }
 
 int run_coordinator_end(const std::string& job, const std::string& part) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "node/system/accounts.hpp"
+#include "node/system/last_words.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
 
@@ -30,15 +31,14 @@ public:
     void dial();
     void ended();
     // What ssh said last, to explain a silence.
-    const std::string& last_words() const { return last_words_; }
+    const std::string& last_words() const { return last_words_.text(); }
 
 private:
     Loop& loop_;
     Target target_;
     Account account_;
     std::function<void(Fd)> on_dialled_;
-    Fd errors_{};
-    std::string last_words_{};
+    LastWords last_words_;
     std::int64_t dialled_at_ms_ = 0;
     std::int64_t pause_ms_ = 0;
     Loop::Timer timer_ = 0;
