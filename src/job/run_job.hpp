@@ -56,7 +56,7 @@ struct JobOptions {
 // stays on any node.
 struct OpenedJob {
     std::vector<std::unique_ptr<NodeJob>> parts{}; // in the order of the nodes
-    std::vector<wire::LaunchFacts> facts{};          // of each part; the first has the ports
+    std::vector<wire::LaunchFacts> facts{};        // of each part; the first has the ports
     Errors errors{};                               // where there are any, the job must not run
 };
 

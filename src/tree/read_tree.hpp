@@ -9,8 +9,8 @@
 
 namespace dockdist {
 
-// What stands in the folder of that name, sorted by bytes, each with its whole name; nothing when there is no such
-// folder, or a link in its place. Files that are being written are left out.
+// What stands in the folder of that name, sorted by bytes, each with its whole name; nothing when there is no
+// such folder, or a link in its place. Files that are being written are left out.
 Result<std::vector<wire::TreeEntry>> list_folder(Folder& tree, const std::string& name);
 
 // A regular file for reading; a negative number and errno when it is none.

@@ -146,7 +146,7 @@ Told run_with(Fault fault, const std::function<void(FakeEngine&)>& prepare = {})
 }
 
 void check_whole(const Told& told) {
-    CHECK(told.outcome.exit_code == 0);
+    CHECK(told.outcome.exit_code() == 0);
     CHECK(told.outcome.errors == Errors{});
     CHECK(told.output == "one\ntwo\n");
     CHECK(told.runs == 1);

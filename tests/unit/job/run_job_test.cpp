@@ -115,7 +115,7 @@ TEST_CASE("a stream that breaks when output has come, and no word of the start, 
         co_return 0;
     });
     const auto outcome = job.run();
-    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.exit_code() == 0);
     CHECK(outcome.errors.empty());
     CHECK(starts == 1);
     CHECK(job.sink.text["node-0"] == "one\ntwo\n");

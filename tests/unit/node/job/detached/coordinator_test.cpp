@@ -115,7 +115,8 @@ TEST_CASE("a member that is not heard of for the lease is lost, and the job is s
     job.pass(lease_ms - longest_tick_ms, {&job.members[0]});
     CHECK(job.notes.empty());
     job.pass(2 * longest_tick_ms, {&job.members[0]});
-    CHECK(job.notes == Texts{"dockdist: nothing was heard of node-2 for 10 s: the job is stopped"});
+    CHECK(job.notes ==
+          Texts{"dockdist: nothing was heard of node-2 for 10 s: the job is stopped everywhere"});
     CHECK(Job::orders(job.members[0]) == Texts{"stop/500"});
     CHECK(job.own == Texts{"halt#0"}); // it stays until the other is gone
     job.tell(job.members[0], {.type = Event::exited, .result = {.code = 143, .stopped = true}});
@@ -158,7 +159,7 @@ TEST_CASE("a failed attempt is halted everywhere, and the next one begins after 
     job.tell(job.members[0], {.type = Event::rank_failed, .failure = {.rank = 3, .code = 7}});
     CHECK(job.own == Texts{"halt#0"});
     CHECK(Job::orders(job.members[1]) == Texts{"halt#0"});
-    CHECK(job.notes == Texts{"dockdist: rank 3 on node-1 ended with 7; attempt 2 of 2 begins in 5000 ms"});
+    CHECK(job.notes == Texts{"dockdist: node-1: rank 3 exited with 7: attempt 2 of 2 begins in 5 s"});
     job.everybody_ended(0);
     job.pass(5000 - longest_tick_ms, {&job.members[0], &job.members[1]});
     CHECK(job.own == Texts{"halt#0"});
