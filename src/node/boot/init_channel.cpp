@@ -6,13 +6,33 @@
 
 #include <cerrno>
 #include <cstring>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 namespace dockdist::node {
+namespace {
+
+// An engine says that a container runs as soon as its first process is there; what that process has to
+// prepare before it listens takes a moment more, on a busy host a long one.
+constexpr std::int64_t init_start_limit_ms = 5000;
+constexpr int attempt_pause_ms = 10;
+
+Result<Fd> reach_init() {
+    const auto deadline = monotonic_ms() + init_start_limit_ms;
+    auto channel = connect_unix(paths().init_socket, SOCK_SEQPACKET);
+    while (!channel && monotonic_ms() < deadline) {
+        (void)::poll(nullptr, 0, attempt_pause_ms);
+        channel = connect_unix(paths().init_socket, SOCK_SEQPACKET);
+    }
+    return channel;
+}
+
+} // namespace
+
 Result<nlohmann::json> ask_init(const nlohmann::json& question) {
-    const auto channel = connect_unix(paths().init_socket, SOCK_SEQPACKET);
+    const auto channel = reach_init();
     if (!channel) {
         return Error{.kind = ErrorKind::node,
                      .message = "dockdist-init is not running as this container's first process (" +
