@@ -173,7 +173,7 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
     }
     reader.read("running", summary.running);
     reader.read("started_ms", summary.started_ms, 0, latest_ms);
-    reader.read("duration_ms", summary.duration_ms, 0, longest_ms);
+    reader.read("duration_ms", summary.duration_ms, 0, latest_ms); // a clock may be set while a job runs
     reader.read_bytes("argv", summary.argv);
     read_object(reader, "result", [&](ObjectReader& result) { read_result(result, summary.result); });
     read_policy(reader, summary.policy);

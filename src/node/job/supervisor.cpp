@@ -27,12 +27,16 @@ namespace {
 constexpr std::int64_t leftover_grace_ms = 2000; // for what the command leaves behind when it ends by itself
 constexpr std::int64_t engine_stop_grace_ms = 3000;
 
+} // namespace
+
 class Supervisor {
 public:
-    explicit Supervisor(PreparedJob job)
-        : job_(std::move(job)), followers_(loop_, std::move(job_.control), job_.summary.lease_ms) {}
+    Supervisor(Loop& loop, PreparedJob job)
+        : loop_(loop), job_(std::move(job)),
+          followers_(loop_, std::move(job_.control), job_.summary.lease_ms) {}
 
-    int run();
+    void begin_part();
+    bool is_gone() const { return finished_; }
 
 private:
     void obey(const wire::JobCommand& order, bool again);
@@ -65,7 +69,7 @@ private:
     void wait_for_orders();
     void exit();
 
-    Loop loop_{};
+    Loop& loop_;
     PreparedJob job_;
     FollowerList followers_;
     Sweep sweep_{loop_, job_.summary.job, [this](const std::vector<pid_t>& left) { swept(left); }};
@@ -87,7 +91,7 @@ private:
     bool finished_ = false;
 };
 
-int Supervisor::run() {
+void Supervisor::begin_part() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     ::signal(SIGPIPE, SIG_IGN);
     constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT, SIGHUP};
@@ -112,10 +116,6 @@ int Supervisor::run() {
         followers_.log_is(job_.log.size());
     });
     start_command();
-    if (!finished_) {
-        loop_.run();
-    }
-    return 0;
 }
 
 void Supervisor::obey(const wire::JobCommand& order, bool again) {
@@ -389,10 +389,26 @@ void Supervisor::exit() {
     loop_.stop();
 }
 
-} // namespace
+SupervisedPart::SupervisedPart(Loop& loop, PreparedJob job)
+    : supervisor_(std::make_unique<Supervisor>(loop, std::move(job))) {}
+SupervisedPart::~SupervisedPart() = default;
+
+void SupervisedPart::begin() {
+    supervisor_->begin_part();
+}
+
+bool SupervisedPart::is_gone() const {
+    return supervisor_->is_gone();
+}
 
 int supervise(PreparedJob job) {
-    return Supervisor(std::move(job)).run();
+    Loop loop;
+    SupervisedPart part(loop, std::move(job));
+    part.begin();
+    if (!part.is_gone()) {
+        loop.run();
+    }
+    return 0;
 }
 
 } // namespace dockdist::node

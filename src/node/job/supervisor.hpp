@@ -7,12 +7,14 @@
 #include "node/session/job_part.hpp"
 #include "node/system/accounts.hpp"
 #include "node/system/environment.hpp"
+#include "node/system/loop.hpp"
 #include "node/system/port_reservation.hpp"
 #include "node/system/process.hpp"
 #include "wire/job.hpp"
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,23 @@ struct PreparedJob {
     // Its scratch, and what the command sees, in attempt `attempt`.
     Status enter_attempt(int attempt);
     Environment environment{};
+};
+
+class Supervisor;
+
+// A part on a loop of the caller's. Takes the signals of the process, and reaps its children.
+class SupervisedPart {
+public:
+    SupervisedPart(Loop& loop, PreparedJob job); // `loop` outlives it
+    ~SupervisedPart();
+    SupervisedPart(const SupervisedPart&) = delete;
+    SupervisedPart& operator=(const SupervisedPart&) = delete;
+
+    void begin();         // starts the command, where there is one
+    bool is_gone() const; // nothing is left of the part, and the loop was told to stop
+
+private:
+    std::unique_ptr<Supervisor> supervisor_;
 };
 
 // Runs the job to its end, in a process of its own. Returns that process's exit status.

@@ -80,7 +80,7 @@ bool Loop::turn(int wait_ms) {
     if (after_round_ && !stopped_) {
         after_round_();
     }
-    return ready > 0 || fired;
+    return !stopped_ && (ready > 0 || fired);
 }
 
 void Loop::run() {

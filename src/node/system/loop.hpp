@@ -36,7 +36,7 @@ public:
 
     void run(); // until stop()
     // One round: what is ready within `wait_ms` (-1: whenever that is), then what is due. False when that was
-    // nothing.
+    // nothing, or the loop was stopped.
     bool turn(int wait_ms);
     std::optional<std::int64_t> next_deadline_ms() const;
     void stop() { stopped_ = true; }

@@ -16,7 +16,12 @@ std::string under_root(const char* path) {
 }
 
 const Paths& paths() {
+#ifdef DOCKDIST_UNDER_TEST
+    static Paths instance;
+    instance = Paths(); // a test may have changed the root
+#else
     static const Paths instance;
+#endif
     return instance;
 }
 
