@@ -76,7 +76,13 @@ Status start_supervisor(PreparedJob job) {
         }
         ::close(null);
         (void)::chdir("/");
-        ::_exit(supervise(std::move(job)));
+        Loop loop;
+        const auto part = supervise(loop, std::move(job));
+        part->begin();
+        if (!part->is_gone()) {
+            loop.run();
+        }
+        ::_exit(0);
     }
     int status = 0;
     while (::waitpid(between, &status, 0) < 0 && errno == EINTR) {

@@ -27,16 +27,14 @@ namespace {
 constexpr std::int64_t leftover_grace_ms = 2000; // for what the command leaves behind when it ends by itself
 constexpr std::int64_t engine_stop_grace_ms = 3000;
 
-} // namespace
-
-class Supervisor {
+class Supervisor final : public SupervisedPart {
 public:
     Supervisor(Loop& loop, PreparedJob job)
         : loop_(loop), job_(std::move(job)),
           followers_(loop_, std::move(job_.control), job_.summary.lease_ms) {}
 
-    void begin_part();
-    bool is_gone() const { return finished_; }
+    void begin() override;
+    bool is_gone() const override { return finished_; }
 
 private:
     void obey(const wire::JobCommand& order, bool again);
@@ -91,7 +89,7 @@ private:
     bool finished_ = false;
 };
 
-void Supervisor::begin_part() {
+void Supervisor::begin() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     ::signal(SIGPIPE, SIG_IGN);
     constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT, SIGHUP};
@@ -389,26 +387,10 @@ void Supervisor::exit() {
     loop_.stop();
 }
 
-SupervisedPart::SupervisedPart(Loop& loop, PreparedJob job)
-    : supervisor_(std::make_unique<Supervisor>(loop, std::move(job))) {}
-SupervisedPart::~SupervisedPart() = default;
+} // namespace
 
-void SupervisedPart::begin() {
-    supervisor_->begin_part();
-}
-
-bool SupervisedPart::is_gone() const {
-    return supervisor_->is_gone();
-}
-
-int supervise(PreparedJob job) {
-    Loop loop;
-    SupervisedPart part(loop, std::move(job));
-    part.begin();
-    if (!part.is_gone()) {
-        loop.run();
-    }
-    return 0;
+std::unique_ptr<SupervisedPart> supervise(Loop& loop, PreparedJob job) {
+    return std::make_unique<Supervisor>(loop, std::move(job));
 }
 
 } // namespace dockdist::node

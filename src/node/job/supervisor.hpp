@@ -40,25 +40,20 @@ struct PreparedJob {
     Environment environment{};
 };
 
-class Supervisor;
-
-// A part on a loop of the caller's. Takes the signals of the process, and reaps its children.
 class SupervisedPart {
 public:
-    SupervisedPart(Loop& loop, PreparedJob job); // `loop` outlives it
-    ~SupervisedPart();
+    SupervisedPart() = default;
     SupervisedPart(const SupervisedPart&) = delete;
     SupervisedPart& operator=(const SupervisedPart&) = delete;
+    virtual ~SupervisedPart() = default;
 
-    void begin();         // starts the command, where there is one
-    bool is_gone() const; // nothing is left of the part, and the loop was told to stop
-
-private:
-    std::unique_ptr<Supervisor> supervisor_;
+    virtual void begin() = 0;         // starts the command, where there is one
+    virtual bool is_gone() const = 0; // nothing is left of the part, and the loop was told to stop
 };
 
-// Runs the job to its end, in a process of its own. Returns that process's exit status.
-int supervise(PreparedJob job);
+// The part is run on `loop`, which outlives it. It takes the signals of its process and reaps its children,
+// so it has a process to itself.
+std::unique_ptr<SupervisedPart> supervise(Loop& loop, PreparedJob job);
 
 // Followers and the supervisor speak in lines. Follower → supervisor: wire::JobCommand lines, and this one
 // when the client's side of its stdin has ended. Supervisor → follower: job events, and empty lines that say

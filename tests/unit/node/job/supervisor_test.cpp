@@ -40,7 +40,7 @@ struct Part {
         prepared.ranks = listen_at(rank_socket(job));
         REQUIRE(prepared.enter_attempt(0).has_value());
         REQUIRE(save_summary(prepared.summary).has_value());
-        part.emplace(time.loop, std::move(prepared));
+        part = supervise(time.loop, std::move(prepared));
         part->begin();
         time.settle();
     }
@@ -111,7 +111,7 @@ struct Part {
     Scratch scratch{};
     std::string job = "unit-" + std::to_string(::getpid());
     TurnedLoop time{};
-    std::optional<SupervisedPart> part{};
+    std::unique_ptr<SupervisedPart> part{};
     std::map<const Peer*, std::deque<wire::JobEvent>> heard{};
 };
 
