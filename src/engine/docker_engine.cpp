@@ -52,7 +52,7 @@ class DockerEngine final : public endpoints::SystemEndpoints,
                            public endpoints::BuildEndpoints {
 public:
     DockerEngine(const boost::asio::any_io_executor& executor, EngineEndpoint endpoint)
-        : DockerEngine(executor, make_transport(executor, endpoint), std::move(endpoint)) {}
+        : EngineCalls(make_session(executor, std::move(endpoint))) {}
     ~DockerEngine() override { session_->http.close(); }
 
     const HostName& host() const override { return session_->endpoint.host; }
@@ -60,9 +60,10 @@ public:
     int round_trips() const override { return session_->round_trips(); }
 
 private:
-    DockerEngine(const boost::asio::any_io_executor& executor, const std::shared_ptr<Transport>& transport,
-                 EngineEndpoint endpoint)
-        : EngineCalls(std::make_shared<EngineSession>(executor, std::move(endpoint), transport)) {}
+    static Session make_session(const boost::asio::any_io_executor& executor, EngineEndpoint endpoint) {
+        auto transport = make_transport(executor, endpoint);
+        return std::make_shared<EngineSession>(executor, std::move(endpoint), std::move(transport));
+    }
 };
 
 } // namespace
