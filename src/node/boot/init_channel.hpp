@@ -21,6 +21,7 @@
 
 namespace dockdist::node {
 
+// Waits for up to five seconds for PID 1 to listen, which may still be preparing the container.
 Result<nlohmann::json> ask_init(const nlohmann::json& question);
 
 // The claim itself; conflict when somebody has it.
