@@ -118,6 +118,7 @@ private:
             add(rows, judge_system(nodes, spec_.container));
             add(rows, judge_images(images));
             add(rows, judge_versions(nodes));
+            add(rows, judge_openssh(nodes));
             add(rows, judge_mounts(nodes, mounts_));
             add(rows, judge_network(nodes, addresses));
             add(rows, judge_logins(nodes));

@@ -3,6 +3,7 @@
 #include "check/compare.hpp"
 #include "core/text.hpp"
 #include "launch/launcher.hpp"
+#include "wire/layout.hpp"
 
 #include <fmt/format.h>
 
@@ -28,6 +29,10 @@ except Exception:
 
 // Packages of NVIDIA's own, one for each major version of CUDA.
 constexpr const char* nccl_packages[] = {"nvidia-nccl-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu11"};
+
+// The toolkit's: what the nodes' sshd and the logins between them are.
+constexpr const char* openssh = "openssh";
+constexpr const char* unknown_version = "no version of the toolkit's OpenSSH";
 
 struct Tool {
     const char* key;   // as the question's answer names it
@@ -68,13 +73,18 @@ std::string titled(const Tool& tool, const std::string& version) {
     return std::string(tool.key) == "mpirun" ? version : std::string(tool.title) + " " + version;
 }
 
+std::string version_line(const std::string& output) {
+    return output.substr(0, output.find('\n'));
+}
+
 } // namespace
 
 std::vector<wire::Question> version_questions() {
     std::vector<std::string> modules{"torch", "deepspeed", "accelerate", "horovod"};
     modules.insert(modules.end(), std::begin(nccl_packages), std::end(nccl_packages));
     return {python_question(std::move(modules), cuda_of_torch),
-            {.name = "mpirun", .argv = {"mpirun", "--version"}}};
+            {.name = "mpirun", .argv = {"mpirun", "--version"}},
+            {.name = openssh, .argv = {std::string(layout::toolkit) + "/libexec/ssh", "-V"}}};
 }
 
 std::vector<CheckRow> judge_versions(const std::vector<CheckedNode>& nodes) {
@@ -108,6 +118,29 @@ std::vector<CheckRow> judge_versions(const std::vector<CheckedNode>& nodes) {
                                    .check = "versions",
                                    .text = agreed});
     }
+    return rows;
+}
+
+std::vector<CheckRow> judge_openssh(const std::vector<CheckedNode>& nodes) {
+    std::vector<std::pair<std::string, std::string>> values;
+    for (const auto& node : nodes) {
+        const auto& programs = node.facts.programs;
+        const auto found = programs.find(openssh);
+        const bool known = found != programs.end() && found->second && found->second->code == 0;
+        values.emplace_back(node.name.str(),
+                            known ? printable(version_line(found->second->output)) : unknown_version);
+    }
+    const auto odd = find_odd(values);
+    CheckRow model{.layer = CheckLayer::container, .check = "openssh"};
+    std::vector<CheckRow> rows;
+    for (const auto& who : odd.with_common) {
+        rows.push_back(model);
+        rows.back().subject = who;
+        rows.back().text = odd.common;
+    }
+    model.state = State::warn;
+    model.hint = "`dockdist up` gives every node the toolkit of this dockdist";
+    std::ranges::move(odd_rows(odd, model), std::back_inserter(rows));
     return rows;
 }
 

@@ -139,6 +139,8 @@ private:
             {"programs",
              {{"python",
                {{"code", 0}, {"output", "python 3.11.9\ntorch 2.6.0\nnvidia-nccl-cu12 2.21.5\ncuda 12.4\n"}}},
+              {"openssh",
+               {{"code", 0}, {"output", "OpenSSH_9.2p1 Debian-2+deb12u10, OpenSSL 3.0.22 1 Jan 2026\n"}}},
               {"gpus",
                {{"code", 0}, {"output", "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69, 550.127.08\n"}}},
               {"gpu-table", {{"code", 0}, {"output", "CUDA Version: 12.4 |"}}},
@@ -177,6 +179,8 @@ TEST_CASE("four nodes, each with another fault") {
     cluster.facts[2]["system"]["disk"]["free"] = 1U << 30U;
     cluster.facts[2]["limits"]["memlock"] = 65536;
     cluster.facts[2]["programs"]["python"]["output"] = "python 3.11.9\ntorch 2.5.1\n";
+    cluster.facts[1]["programs"]["openssh"]["output"] =
+        "OpenSSH_9.2p1 Debian-2+deb12u3, OpenSSL 3.0.15 3 Sep 2024\n";
     cluster.fakes[3]->images["train:1"].layers = {"one", "three"};
     cluster.fakes[3]->engine_info.version = "26.1.5";
     cluster.facts[3]["system"] = {{"error", {{"kind", "timeout"}, {"message", "no end within 16 s"}}}};
@@ -202,7 +206,7 @@ TEST_CASE("all hosts are asked side by side, with as many round trips to each wh
         // ping, list, log; three pings and info for the engine's row; exec create and start; the image.
         CHECK(last.size() <= 12);
         // A row for each engine and each container, and otherwise the same ones.
-        CHECK(report.rows.size() == 2 * static_cast<std::size_t>(hosts) + 14);
+        CHECK(report.rows.size() == 2 * static_cast<std::size_t>(hosts) + 15);
     }
 }
 

@@ -69,6 +69,24 @@ TEST_CASE("what one node lacks is told, what all lack is not") {
     CHECK(judge_versions(nodes).at(0).subject == "node-0");
 }
 
+TEST_CASE("the toolkit's OpenSSH is told, and who has another") {
+    auto nodes = cluster_facts(3);
+    for (auto& node : nodes) {
+        node.facts.programs.insert_or_assign(
+            "openssh", wire::ProgramOutput{0, "OpenSSH_9.2p1 Debian-2+deb12u10, OpenSSL 3\n"});
+    }
+    nodes[2].facts.programs.insert_or_assign("openssh", wire::ProgramOutput{127, "not found"});
+    const auto rows = judge_openssh(nodes);
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0].state == State::pass);
+    CHECK(rows[0].text == "OpenSSH_9.2p1 Debian-2+deb12u10, OpenSSL 3");
+    CHECK(rows[2].state == State::warn);
+    CHECK(rows[2].subject == "node-2");
+    CHECK(rows[2].text == "no version of the toolkit's OpenSSH, and node-0, node-1 have OpenSSH_9.2p1 "
+                          "Debian-2+deb12u10, OpenSSL 3");
+    CHECK(rows[2].hint.find("dockdist up") != std::string::npos);
+}
+
 TEST_CASE("images are compared by their layers") {
     const NodeName a("node-0");
     const NodeName b("node-1");
