@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import harness
-import test_ssh
+from harness import ssh
 
 FILES, BYTES = 2000, 50_000_000
 TOOLKIT_RSYNC = "/opt/dockdist/libexec/rsync"
@@ -28,8 +28,8 @@ class Code:
     def __init__(self, lab, c):
         self.lab, self.c = lab, c
         make_tree(c.folder / "code")
-        self.environment = test_ssh.Ssh(lab, c).environment
-        test_ssh.write_hosts(c, *[f"ssh://root@{address}" for address in lab.addresses])
+        self.environment = ssh.Ssh(lab, c).environment
+        ssh.write_hosts(c, *[f"ssh://root@{address}" for address in lab.addresses])
         c.file.write_text(c.file.read_text() + 'sync: ["code:/bench/code"]\n')
         c.run("up", "--no-sync", **self.environment)
         self.containers = []
