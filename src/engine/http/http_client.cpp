@@ -177,13 +177,17 @@ private:
             ++round_trips_;
             start_deadline();
         }
+        // The reader begins at once, and may find here already that the stream has ended: an ssh channel's
+        // end may have come before.
+        const auto stream = stream_;
         if (!std::exchange(reading_, true)) {
-            boost::asio::co_spawn(executor_, read_answers(shared_from_this(), stream_),
-                                  boost::asio::detached);
+            boost::asio::co_spawn(executor_, read_answers(shared_from_this(), stream), boost::asio::detached);
+        }
+        if (stream != stream_) {
+            co_return;
         }
         // A failure to send is left to the reader: it may find an answer that says why (an upload that is
         // refused).
-        const auto stream = stream_;
         sending_ = true;
         const auto written = co_await stream->write(bytes);
         if (written && !borrowed.empty() && stream == stream_) {
