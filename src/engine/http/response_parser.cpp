@@ -8,6 +8,8 @@
 #include <boost/version.hpp>
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace dockdist {
 namespace {
 
@@ -80,6 +82,7 @@ struct ResponseParser::Impl {
     std::string pending{}; // fed, not yet parsed
     std::string first{};   // the first bytes, for the message when they are no HTTP
     bool any = false;
+    bool needs_more = false; // than what is pending
     std::optional<Error> failure{};
 
     Status fail(const boost::beast::error_code& error) {
@@ -130,6 +133,14 @@ Status ResponseParser::feed(std::string_view bytes) {
         impl.failure = not_http(impl.first); // at once: such a peer may never send what ends a header
         return *impl.failure;
     }
+    // What is left of a chunked body where a chunk begins is "0\r\n\r\n" at least; Beast asserts that it is
+    // not asked again with less.
+    constexpr std::size_t least_chunk = 5;
+    if (std::exchange(impl.needs_more, false) && impl.parser.is_header_done() && impl.parser.chunked() &&
+        impl.pending.size() < least_chunk) {
+        impl.needs_more = true;
+        return ok;
+    }
     std::size_t used = 0;
     while (used < impl.pending.size() && !impl.parser.is_done()) {
         boost::beast::error_code error;
@@ -137,6 +148,7 @@ Status ResponseParser::feed(std::string_view bytes) {
         const std::size_t count = impl.parser.put(boost::asio::buffer(rest.data(), rest.size()), error);
         used += count;
         if (error == http::error::need_more) {
+            impl.needs_more = true;
             break;
         }
         if (error) {

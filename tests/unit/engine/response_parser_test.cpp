@@ -35,6 +35,21 @@ TEST_CASE("a response fed byte by byte is the same response") {
     CHECK(parser.keep_alive());
 }
 
+TEST_CASE("an empty chunked body may come in pieces of any size") {
+    const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (const std::string body : {"0\r\n\r\n", "0\r\nA: b\r\n\r\n"}) {
+        for (std::size_t cut = 0; cut < body.size(); ++cut) {
+            ResponseParser parser(limit);
+            REQUIRE(parser.feed(head + body.substr(0, cut)));
+            for (const char byte : body.substr(cut)) {
+                CHECK_FALSE(parser.done());
+                REQUIRE(parser.feed(std::string_view(&byte, 1)));
+            }
+            CHECK(parser.done());
+        }
+    }
+}
+
 TEST_CASE("what follows a response is left for the next one") {
     ResponseParser parser(limit);
     REQUIRE(parser.feed("HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200"));
