@@ -169,6 +169,21 @@ Status TreeWriter::end_file(bool whole) {
     return ok;
 }
 
+TreeWriter& TreeWriter::operator=(TreeWriter&& other) noexcept {
+    if (this != &other) {
+        give_up_file();
+        tree_ = std::move(other.tree_);
+        full_ = other.full_;
+        count_ = other.count_;
+        entry_ = std::move(other.entry_);
+        file_ = std::move(other.file_);
+        folder_ = std::move(other.folder_);
+        temporary_ = std::move(other.temporary_);
+        last_ = std::move(other.last_);
+    }
+    return *this;
+}
+
 void TreeWriter::give_up_file() {
     if (file_.open()) {
         file_.reset();

@@ -15,7 +15,7 @@ public:
     TreeWriter() = default;
     explicit TreeWriter(Folder tree) : tree_(std::move(tree)) {}
     TreeWriter(TreeWriter&&) noexcept = default;
-    TreeWriter& operator=(TreeWriter&&) noexcept = default;
+    TreeWriter& operator=(TreeWriter&& other) noexcept; // a file that is being written here is given up
     TreeWriter(const TreeWriter&) = delete;
     TreeWriter& operator=(const TreeWriter&) = delete;
     ~TreeWriter() { give_up_file(); }

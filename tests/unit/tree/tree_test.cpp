@@ -74,6 +74,15 @@ TEST_CASE("a file that is given up leaves the old one, and nothing beside it") {
     CHECK(files_in(scratch.path) == 1);
 }
 
+TEST_CASE("a file that is being written is given up when its writer turns to another folder") {
+    const Scratch scratch;
+    auto writer = writer_in(scratch.path);
+    REQUIRE(writer.begin_file({.name = "f"}).has_value());
+    REQUIRE(writer.write("half").has_value());
+    writer = TreeWriter();
+    CHECK(fs::is_empty(scratch.path));
+}
+
 TEST_CASE("nothing is written, read, removed or changed through a link") {
     const Scratch outside;
     const Scratch scratch;
