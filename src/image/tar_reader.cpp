@@ -1,5 +1,6 @@
 #include "image/tar_reader.hpp"
 
+#include "core/text.hpp"
 #include "image/sha256.hpp"
 
 #include <archive.h>
@@ -107,6 +108,12 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
         } else if (const char* symbolic = ::archive_entry_symlink(entry); symbolic != nullptr) {
             links[name] = resolve_in_tar(name, symbolic);
         } else if (::archive_entry_filetype(entry) == AE_IFREG) {
+            if (::archive_entry_sparse_count(entry) > 0) { // a few bytes that would fill the disk with zeros
+                return Error{ErrorKind::protocol, "",
+                             fmt::format("what the engine gave as an image is none: {} in it has holes",
+                                         printable(name)),
+                             "`docker save` writes no such file"};
+            }
             auto blob = keep(tar.get(), folder / std::to_string(count), growing);
             if (!blob) {
                 return blob.error();

@@ -24,8 +24,9 @@ namespace {
 // A tar in memory, entry by entry.
 class TarText {
 public:
-    TarText() : archive_(::archive_write_new()), bytes_(1 << 20, '\0') {
-        ::archive_write_set_format_ustar(archive_);
+    explicit TarText(int format = ARCHIVE_FORMAT_TAR_USTAR)
+        : archive_(::archive_write_new()), bytes_(1 << 20, '\0') {
+        ::archive_write_set_format(archive_, format);
         ::archive_write_open_memory(archive_, bytes_.data(), bytes_.size(), &used_);
     }
     ~TarText() { ::archive_write_free(archive_); }
@@ -33,6 +34,19 @@ public:
     TarText& operator=(const TarText&) = delete;
 
     TarText& file(const char* name, const std::string& content) { return add(name, AE_IFREG, content, ""); }
+    // Of that size, with nothing but zeros, which are not in the tar.
+    TarText& holes(const char* name, std::int64_t size) {
+        auto* entry = ::archive_entry_new();
+        ::archive_entry_set_pathname(entry, name);
+        ::archive_entry_set_filetype(entry, AE_IFREG);
+        ::archive_entry_set_size(entry, size);
+        ::archive_entry_sparse_add_entry(entry, size - 1, 1);
+        ::archive_write_header(archive_, entry);
+        const std::string zeros(static_cast<std::size_t>(size), '\0');
+        ::archive_write_data(archive_, zeros.data(), zeros.size());
+        ::archive_entry_free(entry);
+        return *this;
+    }
     TarText& link(const char* name, const char* target) { return add(name, AE_IFLNK, "", target); }
     std::string done() {
         ::archive_write_close(archive_);
@@ -139,6 +153,16 @@ TEST_CASE("a tar that is cut at any place, and one that lacks what it names, is 
                            .file("manifest.json", R"([{"Config":"ab.json","Layers":["l"]}])")
                            .done();
     CHECK(spooled.fill(wrong).error().message.ends_with("a layer is not what its configuration says"));
+}
+
+TEST_CASE("a tar of a few bytes that would become a file of many is no image") {
+    const auto tar = TarText(ARCHIVE_FORMAT_TAR_PAX_INTERCHANGE).holes("layer", 8 << 20).done();
+    REQUIRE(tar.size() < 10'000);
+    Spooled spooled;
+    const auto spool = spooled.fill(tar);
+    REQUIRE(spool.has_error());
+    CHECK(spool.error().kind == ErrorKind::protocol);
+    CHECK(spool.error().message == "what the engine gave as an image is none: layer in it has holes");
 }
 
 TEST_CASE("a damaged tar ends in an error, or in the image that it names") {
