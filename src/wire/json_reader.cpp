@@ -286,6 +286,9 @@ Error read_error(ObjectReader& reader) {
     reader.read("message", error.message);
     reader.read("hint", error.hint);
     error.kind = error_kind_from(kind);
+    if (error.message.empty()) { // to nobody's use, and ObjectReader takes it for none
+        error.message = "it says nothing of what went wrong";
+    }
     return error;
 }
 
