@@ -141,6 +141,9 @@ std::optional<std::string> pack_variables(const std::map<std::string, std::strin
 void apply_packed(Environment& environment, std::string_view packed) {
     for (const auto& word : split(packed, ' ')) {
         const auto decoded = percent_decode(word);
+        if (decoded.find('\0') != std::string::npos) {
+            continue; // no variable can hold one: behind it another variable would begin
+        }
         if (const auto equals = decoded.find('='); equals != std::string::npos && equals > 0) {
             environment.set(std::string_view(decoded).substr(0, equals),
                             std::string_view(decoded).substr(equals + 1));

@@ -62,6 +62,12 @@ TEST_CASE("a packed line from elsewhere cannot break anything") {
     CHECK(environment.get("A") == "1");
 }
 
+TEST_CASE("a packed value brings no further variable behind a NUL") {
+    auto environment = Environment::from_block("A=1\0"s);
+    apply_packed(environment, "B=x%00LD_PRELOAD=y -A%00 C=2");
+    CHECK(environment.block() == "A=1\0C=2\0"s);
+}
+
 TEST_CASE("a job's own variables win, what it drops is gone, and its mark is set") {
     const JobPart part{
         .job = "j", .env = {{"A", "job"}, {"PATH", "/x"}, {"GONE", "job"}}, .unset = {"B", "GONE"}};
