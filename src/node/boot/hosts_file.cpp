@@ -110,8 +110,8 @@ std::string mend_hosts(std::string_view hosts, const wire::NodeRecord& self, con
     for (const auto& node : members.nodes) {
         std::vector<std::string> names{node.node};
         if (node.node == self.node) {
+            own_aliases.insert(self.hostname); // in its place among them: the next join finds it there
             names.insert(names.end(), own_aliases.begin(), own_aliases.end());
-            names.push_back(self.hostname);
         } else {
             names.push_back(node.hostname);
         }

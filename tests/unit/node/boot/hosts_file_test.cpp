@@ -28,6 +28,14 @@ TEST_CASE("joining again changes nothing") {
     CHECK(mend_hosts(once, members.nodes[2], members) == once);
 }
 
+TEST_CASE("joining again changes nothing where another line holds the machine's longer name") {
+    auto members = some_members();
+    members.nodes[0].hostname = "machine";
+    const auto once = mend_hosts("127.0.0.1 localhost machine.lab\n", members.nodes[0], members);
+    CHECK(once.find("10.0.0.1\ta-0 machine machine.lab\n") != std::string::npos);
+    CHECK(mend_hosts(once, members.nodes[0], members) == once);
+}
+
 TEST_CASE("joining a changed cluster replaces the block") {
     auto members = some_members();
     const auto before = mend_hosts("127.0.0.1 localhost\n", members.nodes[0], members);
