@@ -33,6 +33,17 @@ bool is_user_name(std::string_view name) {
     return !name.empty() && name.front() != '-' && wire::is_job_id(name);
 }
 
+// A name that the kernel may have given (IFNAMSIZ), and that means one interface wherever launchers read
+// lists of them.
+bool is_interface_name(std::string_view name) {
+    return name.size() < 16 && std::ranges::all_of(
+                                   name,
+                                   [](char c) {
+                                       return c > ' ' && c < '\x7F' &&
+                                              std::string_view("/,=^").find(c) == std::string_view::npos;
+                                   });
+}
+
 Error bad_member(const wire::NodeRecord& node, const std::string& what) {
     return Error{.kind = ErrorKind::protocol,
                  .where = printable(node.node),
@@ -56,6 +67,11 @@ std::string bracketed(const std::string& address, int port) {
 } // namespace
 
 Status check_members(const wire::Members& members) {
+    if (!is_plain_name(members.cluster)) {
+        return Error{.kind = ErrorKind::protocol,
+                     .message = "the list of members is of a cluster with a name that is none: " +
+                                printable(members.cluster)};
+    }
     std::set<std::string> names;
     std::set<std::string> ends;
     for (const auto& node : members.nodes) {
@@ -67,6 +83,9 @@ Status check_members(const wire::Members& members) {
         }
         if (!is_numeric_address(node.address)) {
             return bad_member(node, "an address that is not numeric: " + printable(node.address));
+        }
+        if (!is_interface_name(node.interface)) {
+            return bad_member(node, "an interface that is none: " + printable(node.interface));
         }
         if (node.ssh_port < 1 || node.ssh_port > 65535 || node.slots < 1) {
             return bad_member(node, "a wrong ssh port or number of slots");

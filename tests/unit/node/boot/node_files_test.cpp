@@ -55,6 +55,9 @@ TEST_CASE("members that would inject a line or an option are refused") {
     CHECK(refused([](auto& node) { node.node = "a-0"; }));
     CHECK(refused([](auto& node) { node.address = "example.org"; }));
     CHECK(refused([](auto& node) { node.address = "10.0.0.1 slots=9"; }));
+    CHECK(
+        refused([](auto& node) { node.interface = "eth0\nLD_PRELOAD=/x"; })); // it becomes NCCL_SOCKET_IFNAME
+    CHECK(refused([](auto& node) { node.interface = "eth0,lo"; }));
     CHECK(refused([](auto& node) { node.ssh_port = 2222; })); // a-0's
     CHECK(refused([](auto& node) { node.ssh_port = 0; }));
     CHECK(refused([](auto& node) { node.slots = 0; }));
@@ -63,6 +66,10 @@ TEST_CASE("members that would inject a line or an option are refused") {
     CHECK(refused([](auto& node) { node.user_key = "ssh-rsa AAAA"; }));
     CHECK(refused([](auto& node) { node.user_key = "ssh-ed25519 AAAA\nssh-ed25519 BBBB"; }));
     CHECK(refused([](auto& node) { node.host_key = "ssh-ed25519 "; }));
+
+    auto members = some_members();
+    members.cluster = "vision\nLD_PRELOAD=/x"; // it becomes DOCKDIST_CLUSTER
+    CHECK(check_members(members).has_error());
 }
 
 TEST_CASE("ssh takes the cluster's configuration for its nodes and addresses only") {
