@@ -8,6 +8,10 @@ function(dockdist_layer name)
     add_library(dockdist_${name} STATIC ${sources} ${ARG_SOURCES})
     target_include_directories(dockdist_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(dockdist_${name} PUBLIC ${ARG_USES} PRIVATE dockdist_options)
+    set_property(GLOBAL APPEND PROPERTY DOCKDIST_LAYERS dockdist_${name})
+    if(DOCKDIST_SANITIZE) # what the fuzzers (tests/fuzz) see of an input: the branches and comparisons that it comes to
+        target_compile_options(dockdist_${name} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
 endfunction()
 
 # Every .cpp file of this folder and those below it.

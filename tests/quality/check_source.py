@@ -94,7 +94,18 @@ def tests_that_cannot_fail(root):
                 yield f"{path}:{number}: the test asserts nothing: {' '.join(test[1].split())}"
 
 
-RULES = (too_long, headers_without_contract, guards, types_of_one_name, unchecked_host_keys, tests_that_cannot_fail)
+def fuzz_targets_without_promises(root):
+    # Under libFuzzer a target that promises nothing finds crashes alone.
+    for path in sorted((root / "tests/fuzz").glob("*.cpp")):
+        text = path.read_text(errors="replace")
+        if not text.startswith("// "):
+            yield f"{path}:1: a fuzz target begins with a comment that says what it reads"
+        if not re.search(r"\brequire(?:_equal)?\(", text):
+            yield f"{path}: the fuzz target requires nothing of what it calls"
+
+
+RULES = (too_long, headers_without_contract, guards, types_of_one_name, unchecked_host_keys, tests_that_cannot_fail,
+         fuzz_targets_without_promises)
 
 
 def problems(root):

@@ -128,6 +128,10 @@ class TestAssertions(Tree):
         self.write("tests/unit/a.cpp", 'TEST_CASE("it is survived") {\n    (void)parse("x");\n}\n')
         self.assert_one(self.problems(), "tests/unit/a.cpp:1", "asserts nothing", "it is survived")
 
+    def test_a_fuzz_target_that_promises_nothing_is_named(self):
+        self.write("tests/fuzz/a.cpp", "// What a says.\nvoid fuzz::one_input(std::string_view input) {\n    (void)parse(input);\n}\n")
+        self.assert_one(self.problems(), "tests/fuzz/a.cpp", "requires nothing")
+
     def test_an_assertion_may_stand_in_a_helper(self):
         self.write("tests/helper.hpp", "// H.\n#pragma once\ninline void check_it(int x) {\n    CHECK(x == 1);\n}\n")
         self.write("tests/unit/a.cpp", 'TEST_CASE("one") {\n    check_it(1);\n}\n\nTEST_CASE("two") {\n    REQUIRE(true);\n}\n')
