@@ -15,8 +15,9 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <exception>
+#include <sstream>
+#include <unistd.h>
 
 namespace {
 
@@ -113,7 +114,12 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : exit_codes::wrong_input;
+        std::ostringstream out;
+        std::ostringstream err;
+        const int code = app.exit(error, out, err);
+        FdSink().write(STDOUT_FILENO, Displayable::text(out.str()));
+        FdSink().write(STDERR_FILENO, Displayable::text(err.str()));
+        return code == 0 ? 0 : exit_codes::wrong_input;
     }
     FdSink output;
     HeldSink sink(output);

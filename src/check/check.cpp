@@ -13,6 +13,7 @@
 #include "check/software.hpp"
 #include "check/system_rows.hpp"
 #include "core/text.hpp"
+#include "plan/engine_abilities.hpp"
 #include "plan/plan.hpp"
 
 #include <fmt/format.h>
@@ -164,6 +165,16 @@ private:
             }
         }
         add(rows, judge_security(infos));
+        for (std::size_t i = 0; i < spec_.hosts.size(); ++i) {
+            const auto remark = judge_access(spec_.hosts[i]);
+            if (selection_.hosts[i] && remark) {
+                rows.push_back({.state = CheckRow::State::warn,
+                                .subject = spec_.hosts[i].name.str(),
+                                .check = "access",
+                                .text = remark->message,
+                                .hint = remark->hint});
+            }
+        }
         add(rows, std::move(toolkits));
         return rows;
     }

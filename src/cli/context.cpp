@@ -5,15 +5,16 @@
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "engine/docker_engine.hpp"
+#include "report/output.hpp"
 #include "spec/load_spec.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <unistd.h>
 
 namespace dockdist {
 namespace {
@@ -37,12 +38,12 @@ std::optional<std::string> client_environment(const std::string& name) {
 }
 
 void Context::print(std::string_view text) const {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    FdSink().write(STDOUT_FILENO, Displayable::text(text));
 }
 
 void Context::print_json(const nlohmann::json& value) const {
-    print(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    const auto line = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    FdSink().write(STDOUT_FILENO, Displayable::json(line));
 }
 
 int Context::fail(const Errors& errors) const {

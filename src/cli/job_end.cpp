@@ -49,7 +49,8 @@ int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job
     }
     context.fail(end_errors(outcome, job));
     if (!context.json() && !outcome.detached && !outcome.ended_well() && outcome.nodes.size() > 1) {
-        FdSink().write(STDERR_FILENO, results_text(outcome.nodes, probe_output(STDERR_FILENO).unicode));
+        FdSink().write(STDERR_FILENO,
+                       Displayable::text(results_text(outcome.nodes, probe_output(STDERR_FILENO).unicode)));
     }
     if (context.json()) { // the result is the last line
         context.print_json(to_json(outcome, job));

@@ -39,7 +39,7 @@ void JsonJobSink::print(const Source& source, std::string_view line) {
 }
 
 void JsonJobSink::flush() {
-    sink_.write(STDOUT_FILENO, unwritten_);
+    sink_.write(STDOUT_FILENO, Displayable::json(unwritten_));
     unwritten_.clear();
 }
 

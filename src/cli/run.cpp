@@ -150,7 +150,9 @@ Result<Prepared> prepare(const RunOptions& options, const Attached& cluster) {
                           .ranks_per_node = options.gpus,
                           .per_rank = options.per_rank,
                           .via = options.via,
-                          .options = options.launcher_args};
+                          .options = options.launcher_args,
+                          .secret =
+                              options.dry_run ? "(a secret of each launch)" : random_hex(secret_digits)};
     for (const auto& node : *nodes) {
         const auto& record = node.record;
         request.nodes.push_back({node.name, record.address, record.interface, record.slots, record.gpus, {}});
@@ -165,6 +167,7 @@ Result<Prepared> prepare(const RunOptions& options, const Attached& cluster) {
 struct Decided {
     OpenedJob opened{};
     std::vector<NodeLaunch> launches{};
+    std::optional<Error> warning{};
     Errors errors{};
 };
 
@@ -184,6 +187,9 @@ Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
             prepared.job.relaunch = relaunch_text(prepared.launcher, prepared.request);
         }
         nodes.resize(nodes.size() - prepared.spares);
+        if (prepared.launcher.warning != nullptr) {
+            decided.warning = prepared.launcher.warning(prepared.request);
+        }
         auto launches = prepared.launcher.launch(prepared.request);
         if (launches) {
             decided.launches = std::move(*launches);
@@ -282,6 +288,9 @@ Task<int> run(Context& context, RunOptions options) {
     auto decided = co_await decide(cluster, *prepared);
     if (!decided.errors.empty()) {
         co_return fail_before(context, decided.errors);
+    }
+    if (decided.warning) {
+        context.reporter->on(warning_event(*decided.warning));
     }
     if (options.dry_run) {
         print_launches(context, *prepared, decided.launches);

@@ -63,7 +63,8 @@ private:
             if (chunk->end) {
                 break;
             }
-            sink.write(chunk->stream == StdStream::err ? STDERR_FILENO : STDOUT_FILENO, chunk->bytes);
+            sink.write(chunk->stream == StdStream::err ? STDERR_FILENO : STDOUT_FILENO,
+                       Displayable::raw(chunk->bytes));
         }
         ended_ = true;
         boost::system::error_code ignored;

@@ -1,5 +1,7 @@
+#include "check/compare.hpp"
 #include "cli/context.hpp"
 #include "core/exit_codes.hpp"
+#include "plan/engine_abilities.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -16,8 +18,25 @@ nlohmann::json to_json(const Errors& errors) {
     return json;
 }
 
+// `check` has a row of it, and `up` shows that row.
+void tell_open_engines(const Context& context, const Loaded& loaded) {
+    std::vector<std::string> hosts;
+    std::optional<EngineRemark> remark;
+    for (const auto& host : loaded.spec.hosts) {
+        if (auto told = judge_access(host)) {
+            hosts.push_back(host.name.str());
+            remark = std::move(told);
+        }
+    }
+    if (loaded.errors.empty() && remark) {
+        context.reporter->on(
+            warning_event({.where = list_names(hosts), .message = remark->message, .hint = remark->hint}));
+    }
+}
+
 Task<int> run_validate(Context& context) {
     const auto loaded = load(context, Secrets::resolve);
+    tell_open_engines(context, loaded);
     if (context.json()) {
         context.print_json({{"valid", loaded.errors.empty()}, {"errors", to_json(loaded.errors)}});
         co_return loaded.errors.empty() ? 0 : exit_codes::wrong_input;

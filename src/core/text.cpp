@@ -35,9 +35,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-// Bidirectional controls, and the line and paragraph separators.
+// Bidirectional marks and controls, those that Unicode deprecates among them, and the line and paragraph
+// separators.
 bool reorders_or_breaks_lines(char32_t code_point) {
-    return (code_point >= 0x2028 && code_point <= 0x202E) || (code_point >= 0x2066 && code_point <= 0x2069);
+    return code_point == 0x061C || code_point == 0x200E || code_point == 0x200F ||
+           (code_point >= 0x2028 && code_point <= 0x202E) || (code_point >= 0x2066 && code_point <= 0x206F);
 }
 
 void append_escape(std::string& text, char letter, char32_t value, unsigned digits) {

@@ -20,8 +20,8 @@ bool is_plain_name(std::string_view text);
 std::string nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 // Control characters (C0, DEL, C1) and bytes that are not UTF-8 made visible as \xHH, line separators and
-// bidirectional controls as \uHHHH, so that text from elsewhere cannot move the cursor or forge a line. Tabs
-// stay.
+// bidirectional marks and controls as \uHHHH, so that text from elsewhere cannot move the cursor or forge a
+// line. Tabs stay.
 std::string printable(std::string_view text);
 
 // Whether printable() would leave `text` as it is.

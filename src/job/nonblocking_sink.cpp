@@ -82,9 +82,9 @@ void NonblockingSink::write_some(Door& door, bool wait) {
     door.unwritten.erase(0, door.broken ? std::string::npos : done);
 }
 
-void NonblockingSink::write(int fd, std::string_view bytes) {
+void NonblockingSink::write(int fd, const Displayable& text) {
     auto& out = door(fd);
-    out.unwritten += bytes;
+    out.unwritten += text.bytes();
     write_some(out, false);
 }
 

@@ -10,7 +10,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 
 namespace dockdist {
 
@@ -20,7 +19,7 @@ public:
     ~NonblockingSink() override; // drops what is kept: who was cancelled waits for no reader
 
     // Never blocks: what the reader does not take is kept.
-    void write(int fd, std::string_view bytes) override;
+    void write(int fd, const Displayable& text) override;
     // Returns once nothing is kept. To be waited for between one batch of output and the next.
     Task<void> room();
     // Writes what is kept, however long its reader takes.

@@ -24,6 +24,7 @@ std::vector<Tool> accelerate_tools(const LaunchRequest& request);
 std::vector<Tool> mpirun_tools(const LaunchRequest& request);
 std::vector<Tool> horovodrun_tools(const LaunchRequest& request);
 std::vector<Tool> ray_tools(const LaunchRequest& request);
+std::optional<Error> ray_warning(const LaunchRequest& request);
 
 // Launches for every node, without argv: ranks counted, rank_command set, and in the environment what every
 // launcher gives: MASTER_ADDR, MASTER_PORT, NODE_RANK, NNODES.

@@ -4,6 +4,15 @@
 namespace dockdist {
 namespace {
 
+// A word of the user's may have several lines, within its quotes.
+std::string shown(const std::string& words) {
+    std::string text;
+    for (const auto& line : split(words, '\n')) {
+        text += (text.empty() ? "" : "\n") + printable(line);
+    }
+    return text;
+}
+
 std::string describe(const NodeLaunch& launch) {
     std::string text = launch.node.str() + ":";
     if (launch.ranks == 1) {
@@ -23,16 +32,16 @@ std::string to_text(const std::vector<NodeLaunch>& launches) {
         const auto& start = launch.start;
         text += describe(launch);
         for (const auto& [name, value] : start.env) {
-            text += "  " + name + "=" + shell_quote(value) + "\n";
+            text += "  " + shown(name + "=" + shell_quote(value)) + "\n";
         }
         for (const auto& [path, content] : start.files) {
-            text += "  file " + path + ":\n";
+            text += "  file " + printable(path) + ":\n";
             for (const auto& line : split(content, '\n')) {
                 text += line.empty() ? "" : "    | " + printable(line) + "\n";
             }
         }
         if (!start.argv.empty()) {
-            text += "  $ " + shell_join(start.argv) + "\n";
+            text += "  $ " + shown(shell_join(start.argv)) + "\n";
         }
         if (!start.rank_command.empty()) {
             auto words = start.rank_command;
@@ -44,7 +53,7 @@ std::string to_text(const std::vector<NodeLaunch>& launches) {
                 line += (line.empty() ? "" : " ") +
                         (word == "--local_rank=$LOCAL_RANK" ? word : shell_quote(word));
             }
-            text += "  each rank $ " + line + "\n";
+            text += "  each rank $ " + shown(line) + "\n";
         }
     }
     return text;

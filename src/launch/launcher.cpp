@@ -49,7 +49,8 @@ constexpr std::array table{
              .summary = "a Ray cluster over the nodes for as long as the command runs, on the first one",
              .ports = 2,
              .tools = ray_tools,
-             .launch = launch_ray},
+             .launch = launch_ray,
+             .warning = ray_warning},
     Launcher{.name = "slurm", .summary = "every slot with SLURM_*, as under srun", .launch = launch_slurm},
 };
 

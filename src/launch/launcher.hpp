@@ -31,6 +31,8 @@ struct LaunchNode {
     std::vector<Port> ports{};                     // free there and reserved, where it was asked for any
 };
 
+inline constexpr std::size_t secret_digits = 64; // hexadecimal
+
 struct LaunchRequest {
     JobId job{};
     std::vector<std::string> command{};  // what stands after `--`
@@ -40,6 +42,9 @@ struct LaunchRequest {
     std::string via{};                   // which of the launcher's own ways to start remote processes
     std::vector<std::string> options{};  // for the launcher itself, after its own: they win
     std::vector<Port> ports{};           // free on nodes[0] and reserved; the first is MASTER_PORT
+    // Digits that nobody can guess, others for each launch: what the launcher's own processes know each other
+    // by. Into a file of the job's folder, never into a command line.
+    std::string secret{};
 };
 
 // What one node has to start. Nodes that start nothing themselves (the others of an mpirun) have an empty
@@ -68,6 +73,8 @@ struct Launcher {
     int ports = 1;                                                      // how many it wants
     std::vector<Tool> (*tools)(const LaunchRequest& request) = nullptr; // none when null
     Result<std::vector<NodeLaunch>> (*launch)(const LaunchRequest& request) = nullptr;
+    // What people should know of the tools that the nodes have, once these have answered; often nothing.
+    std::optional<Error> (*warning)(const LaunchRequest& request) = nullptr;
 };
 
 std::span<const Launcher> launchers();

@@ -1,16 +1,33 @@
 // Ray: a head on the first node, workers on the others, for as long as the command runs, which the first node
 // starts. Every process bears the job's mark and ends with it; `ray stop` would end other jobs' too.
+// Whoever is let into Ray's ports runs code in the job. From Ray 2.52 on they want the job's token
+// (docs.ray.io, "Ray token authentication"); Ray's server for remote clients, which nobody here asks for,
+// stays off.
+#include "core/text.hpp"
 #include "launch/common.hpp"
 #include "wire/layout.hpp"
+
+#include <charconv>
+#include <utility>
 
 namespace dockdist {
 namespace {
 
 // Ports and folders are this job's own, so that two of Ray's clusters live side by side on a host.
-constexpr const char* script = R"(import importlib.util, os, shutil, signal, socket, subprocess, sys, time
+constexpr const char* script = R"(import os, shutil, signal, socket, subprocess, sys, time
 
 role, head, port, client_port, address, nodes, gpus, folder, init = sys.argv[1:]
 patience = 120
+# `ray start` has no option to leave out the server for clients: it leaves it out where it finds no gRPC.
+head_start = """import importlib.util, sys
+import ray.scripts.scripts as scripts
+client_port = sys.argv.pop(1)
+if hasattr(scripts, "get_ray_client_dependency_error"):
+    scripts.get_ray_client_dependency_error = lambda: ImportError("not wanted")
+elif importlib.util.find_spec("grpc"):
+    sys.argv.append("--ray-client-server-port=" + client_port)
+scripts.main()
+"""
 
 
 def ended(*_):
@@ -34,9 +51,7 @@ try:
                 time.sleep(0.1)
         sys.exit(subprocess.call(common + [f"--address={head}:{port}", "--block"]))
     common += ["--head", "--port=" + port, "--temp-dir=" + folder, "--include-dashboard=false"]
-    if importlib.util.find_spec("grpc"):
-        common.append("--ray-client-server-port=" + client_port)
-    code = subprocess.call(common, stdout=subprocess.DEVNULL)
+    code = subprocess.call([sys.executable, "-c", head_start, client_port] + common[1:], stdout=subprocess.DEVNULL)
     if code:
         sys.exit(code)
     import ray
@@ -53,18 +68,43 @@ finally:
     shutil.rmtree(folder, ignore_errors=True)
 )";
 
+bool read_number(const std::string& text, int& number) {
+    return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc{};
+}
+
 } // namespace
 
 std::vector<Tool> ray_tools(const LaunchRequest&) {
     return {{Tool::Kind::python_module, "ray", "take an image with Ray, or add it: `pip install ray`"}};
 }
 
+std::optional<Error> ray_warning(const LaunchRequest& request) {
+    const auto& versions = request.nodes.front().versions;
+    const auto found = versions.find("ray");
+    const auto version = found == versions.end() ? "" : found->second;
+    const auto numbers = split(version, '.'); // "2.51.2", "3.0.0.dev0"
+    int major = 0;
+    int minor = 0;
+    if (numbers.size() < 2 || !read_number(numbers[0], major) || !read_number(numbers[1], minor) ||
+        std::pair(major, minor) >= std::pair(2, 52)) {
+        return std::nullopt;
+    }
+    return Error{ErrorKind::config, "",
+                 "Ray " + printable(version) +
+                     " takes no token: whoever reaches its ports on the network can run code in this job",
+                 "take an image with Ray 2.52 or newer"};
+}
+
 Result<std::vector<NodeLaunch>> launch_ray(const LaunchRequest& request) {
     auto launches = ranks_on_every_node(request);
     const auto file = in_scratch(request, "start-ray.py");
+    const auto token = in_scratch(request, "ray-token");
     for (std::size_t i = 0; i < launches.size(); ++i) {
         auto& launch = launches[i];
         launch.start.files[file] = script;
+        launch.start.files[token] = request.secret;
+        launch.start.env["RAY_AUTH_MODE"] = "token"; // older Ray does not know it
+        launch.start.env["RAY_AUTH_TOKEN_PATH"] = token;
         launch.start.argv = {"python",
                              "-u",
                              file,

@@ -1,5 +1,6 @@
 #include "launch/relaunch.hpp"
 
+#include "core/random.hpp"
 #include "wire/json_reader.hpp"
 
 #include <nlohmann/json.hpp>
@@ -137,6 +138,10 @@ std::vector<wire::JobStart> starts_of(wire::JobPolicy policy, std::vector<NodeLa
 }
 
 Result<std::vector<wire::JobStart>> relaunch(const wire::JobPolicy& policy) {
+    return relaunch_with(policy, random_hex(secret_digits));
+}
+
+Result<std::vector<wire::JobStart>> relaunch_with(const wire::JobPolicy& policy, std::string secret) {
     auto read = parse(policy.relaunch);
     if (!read) {
         return read.error();
@@ -146,6 +151,7 @@ Result<std::vector<wire::JobStart>> relaunch(const wire::JobPolicy& policy) {
         return launcher.error();
     }
     auto& request = read->request;
+    request.secret = std::move(secret);
     const auto all = std::move(request.nodes);
     request.nodes.clear();
     for (const auto part : policy.members) {

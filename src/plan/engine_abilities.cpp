@@ -132,4 +132,15 @@ EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const 
     return verdict;
 }
 
+std::optional<EngineRemark> judge_access(const HostSpec& host) {
+    if (host.docker.scheme != EngineAddress::Scheme::tcp || host.docker.host.empty()) {
+        return std::nullopt;
+    }
+    return EngineRemark{
+        "jobs share the host's network and reach its engine, which asks for no key: each can be "
+        "root on the host",
+        "let it listen on a unix socket and reach it by ssh://, or give it TLS (`tls:`); else "
+        "run only jobs and images that are trusted wholly"};
+}
+
 } // namespace dockdist

@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "spec/cluster_spec.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,5 +38,9 @@ struct EngineVerdict {
 };
 
 EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const EngineInfo& engine);
+
+// What jobs on a host can do where its engine asks nobody for a key: nothing to say of unix sockets, TLS and
+// ssh. Known of a host that the file reaches by a context once that has been read.
+std::optional<EngineRemark> judge_access(const HostSpec& host);
 
 } // namespace dockdist

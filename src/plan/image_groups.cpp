@@ -39,7 +39,7 @@ bool images_differ(const std::vector<ImageGroup>& groups) {
 std::string to_text(const ImageGroup& group, const std::vector<std::string>& host_names) {
     std::vector<std::string> names;
     for (const auto host : group.hosts) {
-        names.push_back(host_names[host]);
+        names.push_back(printable(host_names.at(host)));
     }
     const auto& created = group.image.created; // RFC 3339
     return fmt::format("{} {} {} ({}{})", fmt::join(names, ", "), names.size() == 1 ? "has" : "have",

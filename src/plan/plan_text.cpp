@@ -35,12 +35,13 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
         width = std::max(width, host.name.str().size());
     }
     const auto line = [&](std::size_t host, const std::string& what, const std::string& cause) {
-        text += fmt::format("{:<{}}  {}{}\n", spec.hosts[host].name.str(), width, what,
+        text += fmt::format("{:<{}}  {}{}\n", spec.hosts[host].name.str(), width, printable(what),
                             cause.empty() ? "" : "  # " + printable(cause));
     };
     if (plan.build) {
-        text += fmt::format("{:<{}}  build image {} of {}  # {}\n", spec.image.from, width,
-                            plan.build->image.str(), printable(spec.image.build->context), plan.build->cause);
+        text += fmt::format("{:<{}}  build image {} of {}  # {}\n", printable(spec.image.from), width,
+                            printable(plan.build->image.str()), printable(spec.image.build->context),
+                            printable(plan.build->cause));
     }
     for (const auto& pull : plan.pulls) {
         line(pull.host, "pull image " + pull.image.str(), pull.cause);

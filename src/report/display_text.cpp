@@ -188,6 +188,12 @@ std::string clipped(std::string_view text, std::size_t columns, bool unicode) {
     return result;
 }
 
+std::size_t drawn_sequence(std::string_view text) {
+    const auto csi = csi_at(text);
+    const bool passes = csi.size != 0 && (is_colour(csi) || is_live_display(csi) || csi.final_byte == 'J');
+    return passes ? csi.size : 0;
+}
+
 std::string padded(std::string_view text, std::size_t columns) {
     std::string result(text);
     const auto width = display_width(text);

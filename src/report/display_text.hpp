@@ -33,6 +33,10 @@ std::string clipped(std::string_view text, std::size_t columns, bool unicode);
 // `text` followed by spaces up to `columns`.
 std::string padded(std::string_view text, std::size_t columns);
 
+// Bytes of the escape sequence at the front of `text`, where it is one that dockdist's own display is made
+// of: colours, and what LiveRegion draws with. 0 where it is none.
+std::size_t drawn_sequence(std::string_view text);
+
 inline constexpr std::string_view sgr_reset = "\x1b[0m";
 
 } // namespace dockdist

@@ -4,7 +4,6 @@
 
 #include "report/output.hpp"
 
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,11 +14,11 @@ public:
     // `behind` outlives it.
     explicit HeldSink(OutputSink& behind) : behind_(behind) {}
 
-    void write(int fd, std::string_view bytes) override {
+    void write(int fd, const Displayable& text) override {
         if (held_) {
-            waiting_.emplace_back(fd, bytes);
+            waiting_.emplace_back(fd, text.kept());
         } else {
-            behind_.write(fd, bytes);
+            behind_.write(fd, text);
         }
     }
 
@@ -27,8 +26,8 @@ public:
     void hold(bool on) {
         held_ = on;
         if (!held_) {
-            for (const auto& [fd, bytes] : std::exchange(waiting_, {})) {
-                behind_.write(fd, bytes);
+            for (const auto& [fd, text] : std::exchange(waiting_, {})) {
+                behind_.write(fd, text);
             }
         }
     }
@@ -36,7 +35,7 @@ public:
 private:
     OutputSink& behind_;
     bool held_ = false;
-    std::vector<std::pair<int, std::string>> waiting_{};
+    std::vector<std::pair<int, Displayable>> waiting_{};
 };
 
 } // namespace dockdist

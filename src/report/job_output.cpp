@@ -50,7 +50,7 @@ public:
         if (bytes.size() > buffer_size - used_) {
             write_out();
             if (bytes.size() > buffer_size) {
-                sink_.write(fd_, bytes);
+                write_through(bytes);
                 return;
             }
         }
@@ -60,7 +60,7 @@ public:
 
     void write_out() {
         if (used_ > 0) {
-            sink_.write(fd_, {buffer_.get(), used_});
+            write_through({buffer_.get(), used_});
             used_ = 0;
         }
     }
@@ -80,6 +80,11 @@ public:
     }
 
 private:
+    // Lines and sequences are put whole, so that none is cut in two here.
+    void write_through(std::string_view bytes) {
+        sink_.write(fd_, options_.raw ? Displayable::raw(bytes) : Displayable::drawn(bytes));
+    }
+
     void make_room_for_lines() {
         if (region_.visible()) {
             put(region_.erase(size()));

@@ -72,7 +72,7 @@ void JsonReporter::on(const Event& event) {
         json["elapsed_ms"] = event.elapsed.count();
         last_progress_.erase(key);
     }
-    sink_.write(setting_.fd, line(json));
+    sink_.write(setting_.fd, Displayable::json(line(json)));
 }
 
 void JsonReporter::error(const Error& error) {
@@ -80,7 +80,7 @@ void JsonReporter::error(const Error& error) {
     put(json, "where", error.where);
     json["message"] = error.message;
     put(json, "hint", error.hint);
-    sink_.write(setting_.fd, line(json));
+    sink_.write(setting_.fd, Displayable::json(line(json)));
 }
 
 } // namespace dockdist

@@ -32,7 +32,8 @@ bool locale_is_utf8() {
 
 } // namespace
 
-void FdSink::write(int fd, std::string_view bytes) {
+void FdSink::write(int fd, const Displayable& text) {
+    auto bytes = text.bytes();
     const unsigned bit = 1U << (static_cast<unsigned>(fd) & 31U);
     while (!bytes.empty() && (broken_ & bit) == 0) {
         const auto written = ::write(fd, bytes.data(), bytes.size());

@@ -1,19 +1,21 @@
 // Where output goes, and what stands at the other end.
 #pragma once
 
+#include "report/displayable.hpp"
+
 #include <cstddef>
-#include <string_view>
 
 namespace dockdist {
 
-// Takes bytes for a file descriptor number (1 or 2). May block: that is how a slow reader slows its producer.
+// Takes what may be shown for a file descriptor number (1 or 2). May block: that is how a slow reader slows
+// its producer.
 class OutputSink {
 public:
     OutputSink() = default;
     OutputSink(const OutputSink&) = delete;
     OutputSink& operator=(const OutputSink&) = delete;
     virtual ~OutputSink() = default;
-    virtual void write(int fd, std::string_view bytes) = 0;
+    virtual void write(int fd, const Displayable& text) = 0;
 };
 
 // Writes everything, over short writes, EINTR and non-blocking descriptors. Once a descriptor's reader has
@@ -21,7 +23,7 @@ public:
 // ignore SIGPIPE.
 class FdSink : public OutputSink {
 public:
-    void write(int fd, std::string_view bytes) override;
+    void write(int fd, const Displayable& text) override;
     // errno of the first write that failed, 0 while all went well.
     int failed() const { return error_; }
 

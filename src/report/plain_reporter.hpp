@@ -21,7 +21,7 @@ public:
     void finish() override {}
 
 private:
-    void write(const std::string& text) { sink_.write(setting_.fd, text); }
+    void write(const std::string& text) { sink_.write(setting_.fd, Displayable::drawn(text)); }
     void write_progress(const Event& event);
 
     ReporterSetting setting_;

@@ -8,7 +8,11 @@
 
 namespace dockdist {
 
-Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+    for (auto& column : columns_) {
+        column.title = safe_cell(column.title);
+    }
+}
 
 void Table::add_row(std::vector<std::string> cells) {
     if (cells.size() > columns_.size()) {

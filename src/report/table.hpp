@@ -17,7 +17,7 @@ class Table {
 public:
     explicit Table(std::vector<Column> columns);
 
-    // A cell too many is a bug; missing ones are empty. Cells may hold foreign text.
+    // A cell too many is a bug; missing ones are empty. Cells and titles may hold foreign text.
     void add_row(std::vector<std::string> cells);
     bool empty() const { return rows_.empty(); }
 

@@ -163,13 +163,14 @@ void TtyReporter::print_above(const std::string& lines) {
         bytes += region_.draw(live_lines(size, now), size, setting_.traits.unicode);
         last_draw_ = now;
     }
-    sink_.write(setting_.fd, bytes);
+    sink_.write(setting_.fd, Displayable::drawn(bytes));
 }
 
 void TtyReporter::redraw(ProgressTime now) {
     const auto size = setting_.size();
     last_draw_ = now;
-    sink_.write(setting_.fd, region_.draw(live_lines(size, now), size, setting_.traits.unicode));
+    sink_.write(setting_.fd,
+                Displayable::drawn(region_.draw(live_lines(size, now), size, setting_.traits.unicode)));
 }
 
 void TtyReporter::on(const Event& event) {

@@ -1,4 +1,5 @@
 #include "core/text.hpp"
+#include "spec/host_mounts.hpp"
 #include "spec/names.hpp"
 #include "spec/sections.hpp"
 
@@ -22,24 +23,9 @@ std::string normal(const std::string& path) {
     return text;
 }
 
-// What the source of a mount may not be, or what to say of it.
+// What the source of a mount may not be.
 bool check_source(Reader& reader, const Value& value, const std::string& source) {
     if (source.starts_with('/')) {
-        const auto path = normal(source);
-        static constexpr std::array<std::string_view, 4> sockets{"/var/run/docker.sock", "/run/docker.sock",
-                                                                 "/var/run", "/run"};
-        if (std::ranges::find(sockets, path) != sockets.end() || path.ends_with("/docker.sock")) {
-            reader.warning(
-                value,
-                fmt::format("{} gives every job the engine, and so root on the host", in_quotes(source)),
-                "mount it only where jobs and images are trusted wholly");
-        } else if (path == "/") {
-            reader.warning(value, "`/` gives every job the host's whole file system",
-                           "mount the folders that jobs need");
-        } else if (path == "/etc") {
-            reader.warning(value, "`/etc` gives every job the host's accounts and keys",
-                           "mount the files that jobs need");
-        }
         return true;
     }
     if (source.starts_with('~')) {
@@ -160,6 +146,12 @@ void read_mounts(Reader& reader, const Value& value, ContainerSpec& container) {
                          "keep one of them");
         } else {
             container.mounts.push_back(*mount);
+        }
+        if (const auto remark = mount->source.starts_with('/')
+                                    ? judge_host_mount(mount->source, mount->read_only)
+                                    : std::nullopt) {
+            reader.warning(item, fmt::format("{} {}", in_quotes(mount->source), remark->given),
+                           std::string(remark->hint));
         }
     }
 }

@@ -1,16 +1,14 @@
-// After git's wildmatch.c (WM_PATHNAME), which is after Rich Salz's.
+// What matches is what matches in git's wildmatch.c (WM_PATHNAME); how, is not.
 #include "sync/wildmatch.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <utility>
 
 namespace dockdist {
 namespace {
-
-// no_more: not even if `*` took more of the text; to_starstar: not unless it is a `**` that does.
-enum class Match { yes, no, no_more, to_starstar };
 
 bool is_in_class(std::string_view name, unsigned char c) {
     using Test = int (*)(int);
@@ -77,80 +75,116 @@ bool match_set(std::string_view& pattern, unsigned char c) {
     return matched != negated && c != '/';
 }
 
-Match match(std::string_view pattern, std::string_view text, std::string_view whole);
-
-// `pattern` begins with '*'.
-Match match_star(std::string_view pattern, std::string_view text, std::string_view whole) {
-    const auto at = whole.size() - pattern.size();
-    const auto stars = std::min(pattern.find_first_not_of('*'), pattern.size());
-    auto rest = pattern.substr(stars);
-    bool over_slashes = false;
-    if (stars > 1 && (at == 0 || whole[at - 1] == '/') &&
-        (rest.empty() || rest.front() == '/' || rest.starts_with("\\/"))) {
-        over_slashes = true;
-        if (rest.starts_with('/') && match(rest.substr(1), text, whole) == Match::yes) {
-            return Match::yes; // `**/` stands for no folder, too
-        }
+// Whether the first character of `text`, which is one, fits the front of `pattern`, which is no star; moves
+// both behind it.
+bool match_one(std::string_view& pattern, std::string_view& text) {
+    auto p = pattern.front();
+    const auto c = text.front();
+    text.remove_prefix(1);
+    pattern.remove_prefix(1);
+    if (p == '?') {
+        return c != '/';
     }
-    if (rest.empty()) {
-        return over_slashes || text.find('/') == std::string_view::npos ? Match::yes : Match::to_starstar;
+    if (p == '[') {
+        return match_set(pattern, static_cast<unsigned char>(c));
     }
-    if (!over_slashes && rest.front() == '/') {
-        const auto slash = text.find('/');
-        return slash == std::string_view::npos ? Match::no_more : match(rest, text.substr(slash), whole);
+    if (p == '\\' && !pattern.empty()) {
+        p = pattern.front();
+        pattern.remove_prefix(1);
     }
-    while (!text.empty()) {
-        const auto matched = match(rest, text, whole);
-        if (matched != Match::no) {
-            if (!over_slashes || matched != Match::to_starstar) {
-                return matched;
-            }
-        } else if (!over_slashes && text.front() == '/') {
-            return Match::to_starstar;
-        }
-        text.remove_prefix(1);
-    }
-    return Match::no_more;
+    return p == c;
 }
 
-// `pattern` is a rear part of `whole`.
-Match match(std::string_view pattern, std::string_view text, std::string_view whole) {
-    while (!pattern.empty()) {
-        if (pattern.front() == '*') {
-            return match_star(pattern, text, whole);
-        }
-        if (text.empty()) {
-            return Match::no_more;
-        }
-        auto p = pattern.front();
-        const auto c = text.front();
-        text.remove_prefix(1);
-        pattern.remove_prefix(1);
-        if (p == '?') {
-            if (c == '/') {
-                return Match::no;
-            }
-        } else if (p == '[') {
-            if (!match_set(pattern, static_cast<unsigned char>(c))) {
-                return Match::no;
-            }
-        } else {
-            if (p == '\\' && !pattern.empty()) {
-                p = pattern.front();
-                pattern.remove_prefix(1);
-            }
-            if (p != c) {
-                return Match::no;
-            }
+// Where a star stands: what follows it, and the text behind what it has taken so far.
+struct Star {
+    std::string_view pattern{}, text{};
+};
+
+// Lets a `**/` take one folder more.
+bool take_folder(Star& star) {
+    const auto slash = star.text.find('/');
+    star.text.remove_prefix(slash == std::string_view::npos ? 0 : slash + 1);
+    return slash != std::string_view::npos;
+}
+
+// Lets a `*` take one character more, and those that what follows it cannot begin with.
+bool take_character(Star& star) {
+    if (star.text.empty() || star.text.front() == '/') {
+        return false;
+    }
+    star.text.remove_prefix(1);
+    const char next = star.pattern.empty() ? '?' : star.pattern.front();
+    if (next == '?' || next == '[' || next == '\\' || next == '/') {
+        return true;
+    }
+    for (const char& c : star.text) {
+        if (c == next || c == '/') {
+            star.text.remove_prefix(static_cast<std::size_t>(&c - star.text.data()));
+            return c == next;
         }
     }
-    return text.empty() ? Match::yes : Match::no;
+    return false;
 }
 
 } // namespace
 
+// Only the last `*` and the last `**` can have to take more: as each takes the least that it can, a star
+// before the last one would leave less text to what follows, and never more. So the time grows with the
+// product of the lengths at most, whatever the pattern.
 bool wildmatch(std::string_view pattern, std::string_view text) {
-    return match(pattern, text, pattern) == Match::yes;
+    std::optional<Star> star;    // within the present component
+    std::optional<Star> folders; // of a `**/`
+    bool at_component = true;    // of the pattern
+    while (true) {
+        if (pattern.empty() && text.empty()) {
+            return true;
+        }
+        if (pattern.starts_with('*')) {
+            const auto stars = std::min(pattern.find_first_not_of('*'), pattern.size());
+            const auto rest = pattern.substr(stars);
+            const bool escaped = rest.starts_with("\\/");
+            if (stars == 1 || !at_component || !(rest.empty() || rest.front() == '/' || escaped)) {
+                pattern = rest;
+                star = Star{pattern, text};
+            } else if (rest.empty()) {
+                return true;
+            } else {
+                pattern = rest.substr(escaped ? 2 : 1);
+                folders = Star{pattern, text};
+                star.reset();
+                // `**/` stands for no folder, too; with an escaped slash it does not.
+                if (escaped && !take_folder(*folders)) {
+                    return false;
+                }
+                text = folders->text;
+                continue;
+            }
+            at_component = false;
+            continue;
+        }
+        if (!pattern.empty() && !text.empty()) {
+            const bool slash = text.front() == '/';
+            if (match_one(pattern, text)) {
+                at_component = slash;
+                if (slash) {
+                    star.reset();
+                }
+                continue;
+            }
+        }
+        if (star && take_character(*star)) {
+            pattern = star->pattern;
+            text = star->text;
+            at_component = false;
+        } else if (folders && take_folder(*folders)) {
+            pattern = folders->pattern;
+            text = folders->text;
+            star.reset();
+            at_component = true;
+        } else {
+            return false;
+        }
+    }
 }
 
 } // namespace dockdist

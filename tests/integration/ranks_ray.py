@@ -1,6 +1,8 @@
 """One task on each node of Ray's cluster, and what the command itself sees."""
 import json
 import os
+import subprocess
+import sys
 
 import ray
 
@@ -15,4 +17,17 @@ def address():
 
 strategy = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
 tasks = [address.options(scheduling_strategy=strategy(node["NodeID"], soft=False)).remote() for node in nodes]
-print(json.dumps({"addresses": ray.get(tasks), "gpus": ray.cluster_resources().get("GPU", 0), "odd": os.environ["ODD"]}))
+
+# A stranger on the network: no token, and Ray's own word for that. It would go on trying.
+bare = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")} | {"HOME": "/nonexistent"}
+stranger = subprocess.Popen([sys.executable, "-c", f"import ray; ray.init({os.environ['RAY_ADDRESS']!r}); print('in')"],
+                            env=bare, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+said = next((word for line in stranger.stdout for word, sign in (("refused", "InvalidAuthToken"), ("in", "in"))
+             if sign in line.replace(":", " ").split()), "nothing")
+stranger.kill()
+token = os.stat(os.environ["RAY_AUTH_TOKEN_PATH"])
+commands = [open(f"/proc/{pid}/cmdline").read() for pid in os.listdir("/proc") if pid.isdigit() and os.path.exists(f"/proc/{pid}/cmdline")]
+
+print(json.dumps({"addresses": ray.get(tasks), "gpus": ray.cluster_resources().get("GPU", 0), "odd": os.environ["ODD"],
+                  "stranger": said, "token": [token.st_mode, token.st_size],
+                  "client_servers": sum("ray.util.client.server" in command for command in commands)}))

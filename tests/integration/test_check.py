@@ -74,6 +74,7 @@ def test_check_of_a_sound_cluster_says_each_thing_once(lab):
         assert re.fullmatch(r"Engine 26\.1\.\S+, API 1\.\d+, tcp://\S+, round trip [\d.]+ ms", engines[1]), engines
         only(report, "clock", "pass", "all hosts", "as on this machine")
         only(report, "security", "warn", "all hosts", "have known security holes", "29.5.1 or newer")
+        only(report, "access", "warn", "all hosts", "asks for no key", "ssh://")
         only(report, "toolkit", "pass", "all hosts", "by NVIDIA's hook")
         only(report, "disk", "pass", "all hosts", " free at least (node-")
         only(report, "gpus", "pass", "all nodes", "2 × NVIDIA H100 80GB HBM3 (simulated)")

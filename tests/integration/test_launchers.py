@@ -169,6 +169,8 @@ def test_ray_has_all_nodes_and_leaves_nothing(lab):
         done = c.run("run", "--launcher", "ray", "--env", f"ODD={ODD}", "--", "ranks_ray.py")
         answer = json.loads(re.search(r"^\[node-0:0\] (\{.*\})$", done.stdout, re.M)[1])
         assert sorted(answer["addresses"]) == sorted(c.lab.addresses) and answer["gpus"] == 4 and answer["odd"] == ODD
+        # Ray lets in who bears the job's token and nobody else, and has no server for clients.
+        assert answer["stranger"] == "refused" and answer["token"] == [0o100600, 64] and answer["client_servers"] == 0, answer
         assert leftovers(c) == [], leftovers(c)
         assert not [line for engine in lab.engines for found in engine.containers(cluster=c.name)
                     for line in engine.processes(found["Id"]) if "raylet" in line or "gcs_server" in line]

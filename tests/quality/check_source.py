@@ -77,6 +77,44 @@ def unchecked_host_keys(root):
                     yield f"{path}:{number}: host keys are always checked: {line.strip()}"
 
 
+# Whatever can write to a terminal past report/displayable.hpp. What remains are descriptors of another kind.
+WRITES = re.compile(
+    r"std::(cout|cerr|clog|wcout|wcerr|print|println|puts|putchar)\b|\b(f|v|vf|d|w)?printf\s*\(|\bfmt::print\w*\s*\("
+    r"|\bf?puts\s*\(|\bf?putc(har)?\s*\(|\bfwrite\s*\(|\bperror\s*\(|(?<![\w.>:])writev?\s*\(\s*[^,()\s]+\s*,[^,]*,"
+    r"|(?<![\w>])::p?writev?\s*\(|\bsendfile\s*\(|\bsplice\s*\(|/dev/(tty|stdout|stderr)|/proc/self/fd"
+)
+WRITERS = {
+    "report/output.cpp": "the door",
+    "job/nonblocking_sink.cpp": "the door for jobs, which may not wait; it takes what is Displayable, too",
+    "engine/transport/ssh/passphrase.cpp": "its own question, printable(), and a line's erasure",
+    "engine/transport/ssh/passphrase.hpp": "says so",
+    "cli/key_watch.cpp": "reads keys",
+    "cli/init.cpp": "a new file",
+    "tree/tree_writer.cpp": "a file",
+    "job/log_files.cpp": "a file",
+    "image/tar_reader.cpp": "a file",
+    "async/child_process.cpp": "a child's pipes",
+}
+RAW = re.compile(r"\bDisplayable::raw\s*\(")
+RAW_WRITERS = {
+    "report/job_output.cpp": "the ranks' bytes, with --raw",
+    "cli/terminal.cpp": "`exec` and `ssh`: the bytes of the command that the user runs there",
+}
+
+
+def round_the_door(root):
+    # The client alone: dockdist-init and dockdist-probe write to their container's log and to the client.
+    for path in sorted((root / "src").rglob("*")):
+        name = path.relative_to(root / "src")
+        if path.suffix not in {".cpp", ".hpp"} or name.parts[0] in {"node", "probe"}:
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if WRITES.search(line) and name.as_posix() not in WRITERS:
+                yield f"{path}:{number}: what may reach a terminal goes through an OutputSink: {line.strip()}"
+            if RAW.search(line) and name.as_posix() not in RAW_WRITERS:
+                yield f"{path}:{number}: only the user's own programs write raw bytes: {line.strip()}"
+
+
 TEST = re.compile(r"^TEST_CASE(?:_FIXTURE)?\((.*?)\) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"^( *)(?!TEST_CASE)[\w:<>&*,\[\] ]+ (\w+)\([^;{}]*\)[^;{}]*\{\n(.*?)^\1\}", re.MULTILINE | re.DOTALL)
 ASSERTION = re.compile(r"\b(?:CHECK|REQUIRE|FAIL)\w*\(")
@@ -104,8 +142,16 @@ def fuzz_targets_without_promises(root):
             yield f"{path}: the fuzz target requires nothing of what it calls"
 
 
-RULES = (too_long, headers_without_contract, guards, types_of_one_name, unchecked_host_keys, tests_that_cannot_fail,
-         fuzz_targets_without_promises)
+RULES = (
+    too_long,
+    headers_without_contract,
+    guards,
+    types_of_one_name,
+    unchecked_host_keys,
+    round_the_door,
+    tests_that_cannot_fail,
+    fuzz_targets_without_promises,
+)
 
 
 def problems(root):

@@ -107,6 +107,30 @@ class TestSource(Tree):
         self.write("src/low/a.hpp", "// A.\n")
         self.assert_one(self.problems(), "low/a.hpp", "neither")
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "std::cout << name;",
+            'fmt::print("{}", name);',
+            'std::fprintf(stderr, "%s", name);',
+            "::write(fd, name.data(), name.size());",
+            "write(STDERR_FILENO, name.data(), name.size());",
+            "std::fwrite(name.data(), 1, name.size(), stdout);",
+            'open("/dev/tty", O_WRONLY);',
+            "sink.write(1, Displayable::raw(name));",
+        ],
+    )
+    def test_a_way_round_the_door_to_the_terminal(self, text):
+        self.write("src/low/a.cpp", f"{text}\n")
+        self.assert_one(self.problems(), "low/a.cpp:1", text)
+
+    def test_the_door_to_the_terminal_and_those_beside_it(self):
+        self.write("src/low/a.cpp", 'sink.write(1, Displayable::text(name));\nstd::snprintf(a, b, "%d", c);\n')
+        self.write("src/report/output.cpp", "::write(fd, bytes.data(), bytes.size());\n")
+        self.write("src/cli/terminal.cpp", "sink.write(1, Displayable::raw(bytes));\n")
+        self.write("src/node/a.cpp", "std::cout << name;\n")
+        assert self.problems() == []
+
     def test_two_types_of_one_name(self):
         text = "// A.\n#pragma once\nnamespace dockdist {\n\nclass Stream;\n%s Stream {\n"
         self.write("src/low/a.hpp", text % "class")

@@ -1,6 +1,7 @@
 #include "check/report/report_text.hpp"
 
 #include "check/report/report_tables.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -95,7 +96,8 @@ std::string report_text(const CheckReport& report) {
     std::string todo;
     for (const auto& row : report.rows) {
         if (!row.hint.empty()) {
-            todo += fmt::format("{} {}: {}\n", row.subject, row.check, row.hint);
+            todo +=
+                fmt::format("{} {}: {}\n", printable(row.subject), printable(row.check), printable(row.hint));
         }
     }
     return todo.empty() ? text : text + "\nWhat to do:\n" + todo;

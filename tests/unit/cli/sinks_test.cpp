@@ -15,7 +15,7 @@ namespace {
 
 class Written : public OutputSink {
 public:
-    void write(int fd, std::string_view bytes) override { text[fd] += bytes; }
+    void write(int fd, const Displayable& shown) override { text[fd] += shown.bytes(); }
     std::map<int, std::string> text{};
 };
 

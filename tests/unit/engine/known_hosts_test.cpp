@@ -94,6 +94,9 @@ TEST_CASE("a revoked key is refused whatever else is said") {
     CHECK(verdict(line("@revoked h") + line("h"), "h") == Verdict::revoked);
     CHECK(verdict(line("h") + line("@revoked other"), "h") == Verdict::known);
     CHECK(verdict(line("h") + line("@revoked *", b64), "h") == Verdict::known);
+    CHECK(verdict(line("h") + line("@revoked h"), "[h]:2222") == Verdict::revoked);
+    CHECK(verdict(line("[h]:2222") + line("@revoked h"), "[h]:2222") == Verdict::revoked);
+    CHECK(verdict(line("[h]:2222") + line("@revoked [h]:22"), "[h]:2222") == Verdict::known);
 }
 
 TEST_CASE("a certificate authority alone makes no key known") {

@@ -58,6 +58,20 @@ TEST_CASE_FIXTURE(BehindSsh, "a revoked key is refused although it is known") {
     CHECK(contains(refusal(front.settings()).message, "is revoked"));
 }
 
+TEST_CASE_FIXTURE(BehindSsh, "RevokedHostKeys refuses a known host, and every host where it cannot be read") {
+    auto settings = front.settings();
+    const auto line = front.known_hosts_line();
+    settings.revoked_keys = {folder.file("revoked")};
+    CHECK(contains(refusal(settings).message, settings.revoked_keys.front() + ", which RevokedHostKeys"));
+    std::ofstream(settings.revoked_keys.front()) << "# none yet\n";
+    CHECK(run_task(io, engine(settings)->ping()));
+    std::ofstream(folder.file("also.pub")) << line.substr(line.find(' ') + 1);
+    run_program({"ssh-keygen", "-q", "-k", "-f", folder.file("also"), folder.file("also.pub")});
+    settings.revoked_keys.push_back(folder.file("also"));
+    CHECK(contains(run_task(io, engine(settings)->ping()).error().message,
+                   "is revoked (" + folder.file("also")));
+}
+
 TEST_CASE_FIXTURE(BehindHardenedSsh, "a server with other algorithms than libssh2's is told as such") {
     const auto error = refusal(front.settings());
     CHECK(contains(error.message, "have no algorithm in common"));

@@ -43,6 +43,7 @@ TEST_CASE("what ssh says is taken over") {
                                "identityfile ~/.ssh/work\nidentityfile ${KEYS}/%h-%r-%p\n"
                                "userknownhostsfile ~/.ssh/known_hosts /else/known\n"
                                "globalknownhostsfile /etc/ssh/ssh_known_hosts\nhostkeyalias gpu\n"
+                               "revokedhostkeys ~/.ssh/revoked /else/revoked\n"
                                "connecttimeout 7\nserveraliveinterval 30\nserveralivecountmax 5\n");
     CHECK(settings.alias == "gpu-1");
     CHECK(settings.host == "10.0.0.1");
@@ -52,6 +53,7 @@ TEST_CASE("what ssh says is taken over") {
     CHECK(settings.identity_files == Words{"/home/ada/.ssh/work", "/keys/10.0.0.1-ops-2022"});
     CHECK(settings.known_hosts ==
           Words{"/home/ada/.ssh/known_hosts", "/else/known", "/etc/ssh/ssh_known_hosts"});
+    CHECK(settings.revoked_keys == Words{"/home/ada/.ssh/revoked", "/else/revoked"});
     CHECK(settings.host_key_alias == "gpu");
     CHECK(settings.connect_timeout == std::chrono::seconds(7));
     CHECK(settings.alive_interval == std::chrono::seconds(30));

@@ -155,6 +155,11 @@ TEST_CASE("a pattern that Docker refuses is refused, with its line") {
 TEST_CASE("no pattern takes long, and no text is too strange") {
     const std::string stars = "**/*a*a*a*a*a*a*a*a*a*a*a*a*b";
     CHECK(!ignored(stars, std::string(2000, 'a') + "/" + std::string(2000, 'a')));
+    std::string folders;
+    for (int i = 0; i < 60; ++i) {
+        folders += "**/x*";
+    }
+    CHECK(!ignored(folders, std::string(2000, 'x') + "/" + std::string(2000, 'y')));
     std::string noise;
     for (unsigned i = 0; i < 4000; ++i) { // every byte beside many others
         noise += static_cast<char>((i * i + i / 7U) % 256U);

@@ -49,7 +49,7 @@ TEST_CASE("a reader that takes nothing does not stop the writer, and loses nothi
     std::string all;
     for (int i = 0; i < 20; ++i) { // a pipe holds 64 KiB
         all += std::string(20000, static_cast<char>('a' + i));
-        sink.write(reader.ends[1], std::string(20000, static_cast<char>('a' + i)));
+        sink.write(reader.ends[1], Displayable::text(std::string(20000, static_cast<char>('a' + i))));
     }
     CHECK(sink.kept() > 0);
     bool has_room = false;
@@ -85,7 +85,7 @@ TEST_CASE("a terminal that is stopped does not stop the writer, either") {
     std::string taken;
     {
         NonblockingSink sink(io.get_executor());
-        sink.write(terminal, all);
+        sink.write(terminal, Displayable::raw(all));
         CHECK(sink.kept() > 0);
         std::array<char, 65536> buffer{};
         while (taken.size() < all.size()) {
@@ -93,7 +93,7 @@ TEST_CASE("a terminal that is stopped does not stop the writer, either") {
             if (count > 0) {
                 taken.append(buffer.data(), static_cast<std::size_t>(count));
             }
-            sink.write(terminal, "");
+            sink.write(terminal, Displayable::text(""));
         }
         CHECK(sink.kept() == 0);
     }
@@ -106,7 +106,7 @@ TEST_CASE("a descriptor that others share stays as it was") {
     boost::asio::io_context io;
     Reader reader;
     NonblockingSink sink(io.get_executor());
-    sink.write(reader.ends[1], "text");
+    sink.write(reader.ends[1], Displayable::text("text"));
     CHECK((::fcntl(reader.ends[1], F_GETFL) & O_NONBLOCK) == 0);
     CHECK(reader.take() == "text");
 }
@@ -116,7 +116,7 @@ TEST_CASE("a reader that has gone is no reason to wait") {
     Reader reader;
     NonblockingSink sink(io.get_executor());
     ::close(reader.ends[0]);
-    sink.write(reader.ends[1], "text");
+    sink.write(reader.ends[1], Displayable::text("text"));
     CHECK(sink.kept() == 0);
     run_task(io, sink.room());
     reader.ends[0] = -1;

@@ -22,7 +22,8 @@ LaunchRequest request_of(std::vector<std::string> command) {
             .command = std::move(command),
             .nodes = {{NodeName("node-0"), "10.0.0.1", "eth0", 2, 2, versions},
                       {NodeName("node-1"), "10.0.0.2", "eth0", 4, 4, versions}},
-            .ports = {Port{29000}, Port{29001}}};
+            .ports = {Port{29000}, Port{29001}},
+            .secret = "5ec4e7"};
 }
 
 wire::LaunchFacts facts_of(std::initializer_list<wire::Answer> answers) {
@@ -220,6 +221,41 @@ TEST_CASE("an unknown launcher is answered with the one that was meant") {
     CHECK(find_launcher("x").error().hint ==
           "launchers: plain, torchrun, torch.distributed.launch, deepspeed, accelerate, mpirun, horovodrun, "
           "ray, slurm");
+}
+
+TEST_CASE("ray's processes know each other by a token, which is in a file of the job alone") {
+    const auto launches = *launcher_of("ray").launch(request_of({"train.py"}));
+    for (const auto& launch : launches) {
+        const auto& start = launch.start;
+        CHECK(start.env.at("RAY_AUTH_MODE") == "token");
+        const auto& path = start.env.at("RAY_AUTH_TOKEN_PATH");
+        CHECK(path.starts_with(wire::job_scratch("job-1") + "/"));
+        CHECK(start.files.at(path) == "5ec4e7");
+        for (const auto& words : {start.argv, start.rank_command}) {
+            CHECK(shell_join(words).find("5ec4e7") == std::string::npos);
+        }
+        for (const auto& [name, value] : start.env) {
+            CHECK(value.find("5ec4e7") == std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("of a Ray that takes no token people are told") {
+    const auto told = [](const std::string& version) {
+        auto request = request_of({"train.py"});
+        request.nodes.front().versions["ray"] = version;
+        const auto warning = launcher_of("ray").warning(request);
+        return warning ? to_text(*warning) : "";
+    };
+    CHECK(told("2.51.2") ==
+          "Ray 2.51.2 takes no token: whoever reaches its ports on the network can run code in this "
+          "job\n  take an image with Ray 2.52 or newer");
+    CHECK(told("2.9") != "");
+    CHECK(told("1.13.0\x1b[2J").find('\x1b') == std::string::npos);
+    for (const auto* version : {"2.52.0", "2.60.0", "3.0.0.dev0", "unknown", "", "2", "x.y"}) {
+        CAPTURE(version);
+        CHECK(told(version) == "");
+    }
 }
 
 } // namespace launch_test

@@ -52,11 +52,13 @@ TEST_CASE("a launch over other nodes is what the launcher itself makes over thes
     for (const auto& launcher : launchers()) {
         CAPTURE(launcher.name);
         auto request = request_of(3);
-        const auto starts = relaunch(course_of(launcher, request, {2, 1}));
+        request.secret = "a secret";
+        const auto starts = relaunch_with(course_of(launcher, request, {2, 1}), "another secret");
         REQUIRE(starts.has_value());
         REQUIRE(starts->size() == 3);
         request.nodes = {node(2), node(1)};
         request.ports = node(2).ports;
+        request.secret = "another secret";
         const auto launches = *launcher.launch(request);
         for (const auto& [part, launch] : {std::pair(2, launches[0]), std::pair(1, launches[1])}) {
             const auto& start = starts->at(static_cast<std::size_t>(part));
@@ -75,6 +77,23 @@ TEST_CASE("a launch over other nodes is what the launcher itself makes over thes
         CHECK(starts->at(0).policy.parts[0].hosts_remote_ranks);
         CHECK(starts->at(0).policy.parts[0].ranks == 0);
     }
+}
+
+TEST_CASE("a launch's secret does not stand in the policy, and the next launch has another") {
+    const auto ray = *find_launcher("ray");
+    auto request = request_of(2);
+    request.secret = "s3cret";
+    const auto policy = course_of(ray, request, {0, 1});
+    CHECK(policy.relaunch.find("s3cret") == std::string::npos);
+    const auto token = [&](std::size_t part) {
+        const auto starts = *relaunch(policy);
+        return starts[part].files.at(starts[part].env.at("RAY_AUTH_TOKEN_PATH"));
+    };
+    CHECK(token(0).size() == secret_digits);
+    CHECK(token(0) != token(0));
+    const auto both = *relaunch(policy);
+    CHECK(both[0].files.at(both[0].env.at("RAY_AUTH_TOKEN_PATH")) ==
+          both[1].files.at(both[1].env.at("RAY_AUTH_TOKEN_PATH")));
 }
 
 TEST_CASE("the first node that is left is the rendezvous, at a port of its own") {

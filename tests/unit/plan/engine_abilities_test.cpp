@@ -189,4 +189,15 @@ TEST_CASE("warnings of a plan are about hosts on which a node is made") {
     CHECK(refused.plan.empty());
 }
 
+TEST_CASE("an engine that asks for no key is open to the jobs of its host") {
+    HostSpec host;
+    for (const auto* url :
+         {"unix:///run/docker.sock", "ssh://gpu-1", "tcp://10.0.0.1:2375", "tcp://127.0.0.1:2375"}) {
+        host.docker = *parse_engine_address(url);
+        CHECK(judge_access(host).has_value() == host.docker.url.starts_with("tcp://"));
+    }
+    host.docker.scheme = EngineAddress::Scheme::tls;
+    CHECK_FALSE(judge_access(host));
+}
+
 } // namespace engine_abilities_test

@@ -19,7 +19,7 @@ namespace {
 class PtySink : public OutputSink {
 public:
     explicit PtySink(int fd) : fd_(fd) {}
-    void write(int, std::string_view bytes) override { sink_.write(fd_, bytes); }
+    void write(int, const Displayable& text) override { sink_.write(fd_, text); }
 
 private:
     int fd_;

@@ -114,7 +114,7 @@ TEST_CASE("a non-blocking descriptor takes everything, however slow its reader")
         }
     });
     FdSink sink;
-    sink.write(pipe.ends[1], text);
+    sink.write(pipe.ends[1], Displayable::text(text));
     pipe.close_end(1);
     reader.join();
     CHECK(received == text.size());
@@ -125,8 +125,8 @@ TEST_CASE("a reader that has gone is noticed and not written to again") {
     Pipe pipe;
     pipe.close_end(0);
     FdSink sink;
-    sink.write(pipe.ends[1], "x");
-    sink.write(pipe.ends[1], "y");
+    sink.write(pipe.ends[1], Displayable::text("x"));
+    sink.write(pipe.ends[1], Displayable::text("y"));
     CHECK(sink.failed() == EPIPE);
 }
 

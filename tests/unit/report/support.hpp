@@ -15,7 +15,8 @@ namespace dockdist::test {
 
 class KeepingSink : public OutputSink {
 public:
-    void write(int fd, std::string_view bytes) override {
+    void write(int fd, const Displayable& text) override {
+        const auto bytes = text.bytes();
         written[fd] += bytes;
         largest = std::max(largest, bytes.size());
         ++writes;

@@ -217,10 +217,10 @@ TEST_CASE("a byte order mark and Windows line ends are taken") {
     CHECK(load_good("\xEF\xBB\xBFimage: a\r\nhosts:\r\n  - ssh://h\r\n").hosts.size() == 1);
 }
 
-TEST_CASE("mounts of the engine's socket, / and /etc are warned of") {
+TEST_CASE("mounts of the engine's socket, / and /etc are warned of, and the time zone is not") {
     const auto loaded =
         load("image: a\nhosts: [ssh://h]\ncontainer: {mounts: [\"/var/run/docker.sock:/s\", \"/:/host\", "
-             "\"/etc/:/e:ro\", \"/etc/localtime:/etc/localtime\"]}\n");
+             "\"/etc/:/e:ro\", \"/etc/localtime:/etc/localtime:ro\"]}\n");
     CHECK(loaded.errors.empty());
     CHECK(loaded.warnings.size() == 3);
 }

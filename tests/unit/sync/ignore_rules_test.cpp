@@ -31,7 +31,24 @@ TEST_CASE("patterns match as git's wildmatch does") {
     CHECK(!wildmatch("\\*", "a"));
     CHECK(!wildmatch("?", "/"));
     CHECK(!wildmatch("[^a]", "/"));
-    CHECK(!wildmatch("*a*a*a*a*a*a*a*b", std::string(200, 'a'))); // and soon
+    CHECK(wildmatch("*a*b", "xaxaxb"));
+    CHECK(wildmatch("**/a*/c", "b/ab/a/c"));
+    CHECK(!wildmatch("a/**/b", "a/x/yb"));
+}
+
+TEST_CASE("no pattern takes long, and none runs out of stack") {
+    const auto repeated = [](std::string_view text, int times) {
+        std::string all;
+        for (int i = 0; i < times; ++i) {
+            all += text;
+        }
+        return all;
+    };
+    CHECK(!wildmatch("*a*a*a*a*a*a*a*b", std::string(200, 'a')));
+    CHECK(!wildmatch(repeated("**/", 60) + "b", repeated("a/", 2000) + "a"));
+    CHECK(wildmatch(repeated("**/", 60) + "a", repeated("a/", 2000) + "a"));
+    CHECK(!wildmatch(repeated("**/a*a/", 60) + "b", repeated("aaa/", 1000) + "a"));
+    CHECK(wildmatch(repeated("**/", 100'000) + "b", "b"));
 }
 
 TEST_CASE("a .dockdistignore has the last word, over every .gitignore") {

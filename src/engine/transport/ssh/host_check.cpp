@@ -2,6 +2,7 @@
 #include "engine/transport/ssh/known_hosts.hpp"
 #include "engine/transport/ssh/login.hpp"
 #include "engine/transport/ssh/packet.hpp"
+#include "engine/transport/ssh/revoked_keys.hpp"
 
 #include <fmt/format.h>
 
@@ -140,6 +141,30 @@ Error host_key_error(const SshSession& session, const SshSettings& settings, con
     }
 }
 
+// As ssh has it, a file that cannot be read leaves no host to be trusted.
+Status check_not_revoked(const SshSession& session, const SshSettings& settings, std::string_view key) {
+    for (const auto& path : settings.revoked_keys) {
+        std::ifstream file(path, std::ios::binary);
+        const std::string content(std::istreambuf_iterator<char>(file), {});
+        if (!file.is_open() || file.bad()) {
+            return refused(
+                fmt::format("{}, which RevokedHostKeys of the ssh configuration names, cannot be read",
+                            printable(path)),
+                "make the file readable, or correct the configuration (`ssh -G` shows it)");
+        }
+        const auto revoked = is_revoked_in(content, key);
+        if (!revoked) {
+            return refused(printable(path) + ": " + revoked.error().message, revoked.error().hint);
+        }
+        if (*revoked) {
+            return refused(fmt::format("the host key of {} is revoked ({}): {} {}", session.where(),
+                                       printable(path), key_type(key), fingerprint(key)),
+                           "do not connect before you know why");
+        }
+    }
+    return ok;
+}
+
 } // namespace
 
 Task<Status> agree_and_check_host(std::shared_ptr<SshSession> session, SshSettings settings) {
@@ -164,6 +189,9 @@ Task<Status> agree_and_check_host(std::shared_ptr<SshSession> session, SshSettin
         co_return refused(session->where() + " has shown no host key", "try " + by_hand(settings));
     }
     const std::string_view key(bytes, size);
+    if (const auto allowed = check_not_revoked(*session, settings, key); !allowed) {
+        co_return allowed.error();
+    }
     const auto judgement = known.judge(name, key);
     if (judgement.verdict != KnownHosts::Verdict::known) {
         co_return host_key_error(*session, settings, name, key, judgement, types);

@@ -141,10 +141,13 @@ std::vector<const KnownHosts::Entry*> KnownHosts::entries_of(std::string_view na
 }
 
 KnownHosts::Judgement KnownHosts::judge(std::string_view name, std::string_view key) const {
-    // A revoked key is refused wherever it stands, whatever other lines say.
+    // A revoked key is refused wherever it stands, whatever other lines say; on another port under the bare
+    // name, too, by which the host may be known.
+    const auto wanted = to_lower(name);
+    const auto bare = wanted.starts_with('[') ? wanted.substr(1, wanted.rfind(']') - 1) : wanted;
     for (const auto& entry : entries_) {
         if (entry.mark == Entry::Mark::revoked && entry.key == key &&
-            (matches(entry.patterns, to_lower(name)) || entry.patterns == "*")) {
+            (matches(entry.patterns, wanted) || matches(entry.patterns, bare) || entry.patterns == "*")) {
             return {Verdict::revoked, entry.place};
         }
     }

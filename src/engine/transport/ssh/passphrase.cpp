@@ -1,5 +1,6 @@
 #include "engine/transport/ssh/passphrase.hpp"
 
+#include "core/text.hpp"
 #include "engine/transport/socket_stream.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -47,7 +48,8 @@ Task<Result<std::string>> read_passphrase(boost::asio::any_io_executor executor,
     }
     boost::asio::posix::stream_descriptor terminal(executor, number);
     const SilentTerminal silence(number);
-    (void)!::write(number, prompt.data(), prompt.size());
+    const auto shown = printable(prompt);
+    (void)!::write(number, shown.data(), shown.size());
     std::string line;
     std::array<char, 256> buffer{};
     while (!line.ends_with('\n')) {

@@ -233,6 +233,11 @@ SshSettings parse_ssh_settings(std::string_view text, const EngineAddress& addre
             }
         }
     }
+    for (const auto& path : split(value(lines, "revokedhostkeys"), ' ')) {
+        if (!path.empty()) {
+            settings.revoked_keys.push_back(expand.path(path));
+        }
+    }
     if (!lines.contains("userknownhostsfile") && !lines.contains("globalknownhostsfile")) {
         settings.known_hosts = {surroundings.home + "/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts"};
     }

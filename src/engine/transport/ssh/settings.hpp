@@ -24,6 +24,7 @@ struct SshSettings {
     bool identities_only = false;              // of the agent's keys only those that are also named here
     std::string agent_socket{};                // empty: no agent
     std::vector<std::string> known_hosts{};    // paths: the user's, then the machine's
+    std::vector<std::string> revoked_keys{};   // paths of RevokedHostKeys
     std::string host_key_alias{};              // stands for host in known_hosts
     std::vector<std::string> proxy{};          // argv of a program whose stdin and stdout are the connection
     std::string proxy_name{};                  // the first machine met on that way, for messages
