@@ -6,6 +6,7 @@
 #include "core/result.hpp"
 #include "wire/image_relay.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -37,6 +38,8 @@ public:
         std::int64_t offset = 0;
     };
     std::string read_ahead(AheadPlace& at, std::size_t limit);
+    // False: for so long read_ahead() would have waited.
+    bool wait_ahead(const AheadPlace& at, std::chrono::milliseconds limit);
     // Once.
     void set_image(const std::vector<wire::RelayBlob>& blobs);
 
@@ -61,16 +64,22 @@ public:
     // proved to be damaged (`round` tells one try from the next, see round()).
     std::string read(const std::string& digest, std::int64_t offset, std::size_t limit, int round);
     int round(const std::string& digest) const;
+    // False: for so long read() would have waited.
+    bool wait(const std::string& digest, std::int64_t offset, int round, std::chrono::milliseconds limit);
 
 private:
     struct Blob;
     Blob& blob(const std::string& digest) const;
     std::unique_ptr<Blob> make_blob(const std::string& name) const;
+    // Of a reader that holds the lock.
+    using Ahead = std::map<int, std::unique_ptr<Blob>>;
+    Ahead::const_iterator find_ahead(const AheadPlace& at) const;
+    static bool is_ready(const Blob& blob, std::int64_t offset, int round);
 
     std::string folder_;
     mutable std::mutex mutex_{};
     std::condition_variable changed_{};
-    std::map<int, std::unique_ptr<Blob>> ahead_{};
+    Ahead ahead_{};
     std::map<std::string, std::unique_ptr<Blob>> blobs_{}; // the same ones from set_image() on
     bool has_image_ = false;
 };

@@ -1,14 +1,13 @@
-#include "fakes/damage.hpp"
-#include "node/relay/relay_http.hpp"
 #include "node/relay/relay_store.hpp"
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
 
-namespace relay_test {
+namespace relay_store_test {
 
 using namespace dockdist;
 using namespace dockdist::node;
@@ -143,58 +142,23 @@ TEST_CASE("who waits for what comes ahead is told when the image is known") {
     CHECK(read.empty());
 }
 
-TEST_CASE("a request's head: method, path, login and where to begin") {
-    const auto request = parse_relay_http("GET /v2/dockdist/image/blobs/sha256:00 HTTP/1.1\r\nHost: x\r\n"
-                                          "authorization: Basic abc\r\nRANGE: bytes=12-\r\n\r\n");
-    REQUIRE(request.has_value());
-    CHECK(request->method == "GET");
-    CHECK(request->authorization == "Basic abc");
-    CHECK(request->offset == 12);
-    CHECK(blob_in_path(request->path) == "sha256:00");
-    CHECK(blob_in_path("/v1/blobs/x") == "");
-    CHECK(is_manifest_path("/v2/dockdist/image/manifests/sha256:00"));
-    CHECK_FALSE(is_manifest_path("/v2/"));
+TEST_CASE("a reader that has other things to do meanwhile waits for a while only") {
+    const Folder folder;
+    RelayStore store(folder.path);
+    constexpr std::chrono::milliseconds moment{1};
+    RelayStore::AheadPlace at;
+    CHECK_FALSE(store.wait_ahead(at, moment));
+    CHECK(store.append_ahead(0, "he"));
+    CHECK(store.wait_ahead(at, moment));
+    store.set_image({{hello, 5, 0}});
+    CHECK(store.wait_ahead(at, moment));
+    CHECK(store.claim(hello));
+    CHECK(store.wait(hello, 0, 0, moment));
+    CHECK_FALSE(store.wait(hello, 2, 0, moment));
+    CHECK(store.append(hello, "llo").has_value());
+    CHECK(store.wait(hello, 2, 0, moment));
+    store.give_up(hello);
+    CHECK(store.wait(hello, 5, 0, moment));
 }
 
-TEST_CASE("what is no request is refused") {
-    for (const char* head :
-         {"", "\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET / HTTP/1.1",
-          "GET / HTTP/1.1\r\nbad\r\n\r\n", "GET / HTTP/1.1\r\nRange: bytes=-5\r\n\r\n",
-          "GET / HTTP/1.1\r\nRange: items=1-\r\n\r\n", "GET / HTTP/1.1\r\nRange: b\r\n\r\n",
-          "GET / HTTP/1.1\r\nRange: bytes=1\r\n\r\n",
-          "GET / HTTP/1.1\r\nRange: bytes=99999999999999999999-\r\n\r\n",
-          "PUT / HTTP/1.1\r\nContent-Length: 5\r\n\r\n"}) {
-        CAPTURE(head);
-        CHECK_FALSE(parse_relay_http(head).has_value());
-    }
-}
-
-TEST_CASE("damaged heads end in a request or in none") {
-    const std::string digest = "sha256:" + std::string(64, 'a');
-    const auto head = "GET /v2/dockdist/image/blobs/" + digest + " HTTP/1.1\r\nHost: 10.0.0.1:4000\r\n" +
-                      "Authorization: Basic ZG9ja2Rpc3Q6dG9r\r\nRange: bytes=12-\r\n\r\n";
-    Damage damage;
-    int taken = 0;
-    for (int i = 0; i < 6000; ++i) {
-        const auto request = parse_relay_http(damage.apply(head));
-        if (request) {
-            ++taken;
-            CHECK(request->offset >= 0);
-            (void)is_manifest_path(request->path);
-            (void)blob_in_path(request->path);
-        }
-    }
-    CHECK(taken > 0);
-}
-
-TEST_CASE("the login is Basic of the relays' user") {
-    CHECK(relay_authorization("t0ken") == "Basic ZG9ja2Rpc3Q6dDBrZW4=");
-    CHECK(relay_authorization("to") == "Basic ZG9ja2Rpc3Q6dG8=");
-    CHECK(relay_authorization("tok") == "Basic ZG9ja2Rpc3Q6dG9r");
-    CHECK(same_secret("abc", "abc"));
-    CHECK_FALSE(same_secret("abc", "abd"));
-    CHECK_FALSE(same_secret("abc", "abcd"));
-    CHECK_FALSE(same_secret("", "a"));
-}
-
-} // namespace relay_test
+} // namespace relay_store_test
