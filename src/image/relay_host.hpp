@@ -25,6 +25,7 @@ struct RelaySetting {
     std::span<const char> tar{}; // what that image is made of where the host lacks it
     std::string token{};         // 64 hex digits, of this relay alone: its engine's login
     std::string address{};       // of the host, as its peers know it
+    std::int64_t most_ahead = 0; // bytes that may come before it is known what the image is
 };
 
 class RelayHost {

@@ -14,6 +14,13 @@
 namespace dockdist {
 namespace {
 
+// No relay has its disk filled by the one before it. Some engines count an image's files, some its blobs.
+std::int64_t most_ahead(const ImageDetails& image) {
+    constexpr std::uint64_t margin = 256 << 20;
+    constexpr std::uint64_t most = 1ULL << 50U;
+    return static_cast<std::int64_t>(margin + 4 * std::min(image.size.count, most));
+}
+
 class Sending {
 public:
     Sending(const boost::asio::any_io_executor& executor, const ClusterSpec& spec, const Engines& engines,
@@ -68,7 +75,8 @@ private:
                                .image = ImageRef("dockdist-relay:" + setting_.toolkit_version),
                                .tar = program,
                                .token = random_hex(64),
-                               .address = spec_.hosts[host].address};
+                               .address = spec_.hosts[host].address,
+                               .most_ahead = most_ahead(setting_.source.image)};
             relays_.push_back(
                 std::make_unique<RelayHost>(*engines_[host], spec_.hosts[host].name.str(), std::move(relay)));
         }

@@ -27,7 +27,9 @@ bool is_sha256_digest(std::string_view text) {
 }
 
 std::string to_line(const RelayOpening& opening) {
-    return dump({{"token", opening.token}, {"address", opening.address}}) + "\n";
+    return dump(
+               {{"token", opening.token}, {"address", opening.address}, {"most_ahead", opening.most_ahead}}) +
+           "\n";
 }
 
 std::string to_line(const RelayImage& image) {
@@ -84,6 +86,7 @@ Result<RelayOpening> parse_relay_opening(std::string_view line) {
     reader.require("token");
     reader.read("token", opening.token);
     reader.read("address", opening.address);
+    reader.read("most_ahead", opening.most_ahead, 0, std::numeric_limits<std::int64_t>::max());
     if (reader.failed()) {
         return reader.error();
     }

@@ -29,6 +29,7 @@ inline constexpr const char* relay_user = "dockdist"; // of the engine's login, 
 struct RelayOpening {
     std::string token{};   // of this relay alone: its engine's
     std::string address{}; // where other relays are to connect; no numeric one: that of the default route
+    std::int64_t most_ahead = 0; // bytes
     bool operator==(const RelayOpening&) const = default;
 };
 

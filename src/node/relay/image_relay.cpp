@@ -43,7 +43,7 @@ RelayDoorLimits door_limits() {
 class Relay {
 public:
     Relay(wire::RelayOpening opening, RelayInput& input)
-        : opening_(std::move(opening)), input_(input), store_(paths().blobs) {}
+        : opening_(std::move(opening)), input_(input), store_(paths().blobs, opening_.most_ahead) {}
 
     int run() {
         wire::RelayMessage listening;

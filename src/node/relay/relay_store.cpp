@@ -32,6 +32,8 @@ struct RelayStore::Blob {
 
 namespace {
 
+constexpr std::size_t most_files_ahead = 2000; // as many as the client takes out of a tar
+
 std::string digest_of(SHA256_CTX& hash) {
     std::array<unsigned char, SHA256_DIGEST_LENGTH> bytes{};
     ::SHA256_Final(bytes.data(), &hash);
@@ -79,7 +81,8 @@ void RelayStore::Blob::finish(const std::string& digest) {
     }
 }
 
-RelayStore::RelayStore(std::string folder) : folder_(std::move(folder)) {}
+RelayStore::RelayStore(std::string folder, std::int64_t most_ahead)
+    : folder_(std::move(folder)), left_ahead_(most_ahead) {}
 
 std::unique_ptr<RelayStore::Blob> RelayStore::make_blob(const std::string& name) const {
     auto made = std::make_unique<Blob>();
@@ -94,6 +97,12 @@ bool RelayStore::append_ahead(int file, std::string_view bytes) {
     if (has_image_ || (!ahead_.empty() && file < ahead_.rbegin()->first)) {
         return false;
     }
+    const auto size = static_cast<std::int64_t>(bytes.size());
+    if (size > left_ahead_ || (!ahead_.contains(file) && ahead_.size() >= most_files_ahead)) {
+        left_ahead_ = 0; // nor what comes behind this: it would leave a gap
+        return false;
+    }
+    left_ahead_ -= size;
     auto& each = ahead_[file];
     if (!each) {
         each = make_blob("ahead-" + std::to_string(file));

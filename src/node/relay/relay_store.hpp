@@ -20,8 +20,8 @@ namespace dockdist::node {
 
 class RelayStore {
 public:
-    // Files in `folder`, which is there.
-    explicit RelayStore(std::string folder);
+    // Files in `folder`, which is there. `most_ahead`: bytes that are taken before the image is known.
+    RelayStore(std::string folder, std::int64_t most_ahead);
     ~RelayStore();
     RelayStore(const RelayStore&) = delete;
     RelayStore& operator=(const RelayStore&) = delete;
@@ -29,7 +29,7 @@ public:
     // --- before the image is known ---
 
     // Behind what came of `file`, which is the last one or a later one. False: it is not taken, because the
-    // image is known by now, the order is another, or the disk is full.
+    // image is known by now, the order is another, it is too much, or the disk is full.
     bool append_ahead(int file, std::string_view bytes);
     // What comes next behind `at`, at most `limit` bytes, and moves `at`; waits for it. "" when the image is
     // known.
@@ -77,6 +77,7 @@ private:
     static bool is_ready(const Blob& blob, std::int64_t offset, int round);
 
     std::string folder_;
+    std::int64_t left_ahead_; // bytes
     mutable std::mutex mutex_{};
     std::condition_variable changed_{};
     Ahead ahead_{};

@@ -45,7 +45,7 @@ class Relay:
         self.process = subprocess.Popen([PROGRAM, "image-relay"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**os.environ, "DOCKDIST_TEST_ROOT": self.root},
                                         preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))))
-        self.say({"token": "t0ken", "address": "127.0.0.1"})
+        self.say({"token": "t0ken", "address": "127.0.0.1", "most_ahead": 64 << 20})
         self.listening = json.loads(self.process.stdout.readline())
         self.client = threading.Thread(target=self.serve, daemon=True)
         self.client.start()

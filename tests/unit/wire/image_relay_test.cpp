@@ -17,7 +17,7 @@ const std::string key(64, 'a');
 } // namespace
 
 TEST_CASE("what the client and a relay say arrives as it was meant") {
-    const RelayOpening opening{.token = "t0ken", .address = "10.0.0.1"};
+    const RelayOpening opening{.token = "t0ken", .address = "10.0.0.1", .most_ahead = 7};
     CHECK(*parse_relay_opening(to_line(opening)) == opening);
     const RelayImage image{
         .manifest = "{\"schemaVersion\":2}", .media_type = "application/x", .blobs = {{digest, 7, 3}}};
@@ -45,7 +45,8 @@ TEST_CASE("what is no such line is refused, and no digest becomes a path") {
         CAPTURE(line);
         CHECK(parse_relay_message(line).has_error());
     }
-    for (const char* line : {"", "[]", "{}", R"({"token":""})", R"({"token":3})"}) {
+    for (const char* line :
+         {"", "[]", "{}", R"({"token":""})", R"({"token":3})", R"({"token":"t","most_ahead":-1})"}) {
         CAPTURE(line);
         CHECK(parse_relay_opening(line).has_error());
     }

@@ -43,7 +43,7 @@ std::string read_all(RelayStore& store, int round = 0) {
 
 TEST_CASE("a blob is read while it grows, and one caller fetches it") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK_FALSE(store.claim(hello));
@@ -60,7 +60,7 @@ TEST_CASE("a blob is read while it grows, and one caller fetches it") {
 
 TEST_CASE("what is not as its digest says begins anew, and its readers are not fooled") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK(store.append(hello, "hel").has_value());
@@ -76,7 +76,7 @@ TEST_CASE("what is not as its digest says begins anew, and its readers are not f
 
 TEST_CASE("a blob that nobody fetches any more ends for its readers, and can be fetched on") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK(store.append(hello, "he").has_value());
@@ -91,7 +91,7 @@ TEST_CASE("what came ahead is kept when it proves to be a blob, whole or begun")
     // printf world | sha256sum
     const std::string world = "sha256:486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7";
     const std::string other = "sha256:" + std::string(64, 'a');
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     CHECK_FALSE(store.knows(hello));
     CHECK(store.append_ahead(1, "hel"));
     CHECK(store.append_ahead(1, "lo"));
@@ -115,9 +115,24 @@ TEST_CASE("what came ahead is kept when it proves to be a blob, whole or begun")
     CHECK(store.have(other) == 0);
 }
 
+TEST_CASE("no more is taken ahead than there may be") {
+    const Folder folder;
+    RelayStore store(folder.path, 7);
+    CHECK(store.append_ahead(0, "hello"));
+    CHECK_FALSE(store.append_ahead(1, "much"));
+    CHECK_FALSE(store.append_ahead(1, "m")); // nothing behind a gap
+    store.set_image({{hello, 5, 0}});
+    CHECK(store.whole(hello));
+    RelayStore many(folder.path, 10'000);
+    for (int i = 0; i < 2000; ++i) {
+        REQUIRE(many.append_ahead(i, ""));
+    }
+    CHECK_FALSE(many.append_ahead(2000, ""));
+}
+
 TEST_CASE("what came ahead and is another thing than it should be is fetched anew") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     CHECK(store.append_ahead(0, "jello"));
     CHECK(store.append_ahead(1, "longer than it should be"));
     const std::string other = "sha256:" + std::string(64, 'a');
@@ -131,7 +146,7 @@ TEST_CASE("what came ahead and is another thing than it should be is fetched ane
 
 TEST_CASE("who waits for what comes ahead is told when the image is known") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     std::string read = "?";
     std::thread reader([&] {
         RelayStore::AheadPlace at;
@@ -144,7 +159,7 @@ TEST_CASE("who waits for what comes ahead is told when the image is known") {
 
 TEST_CASE("a reader that has other things to do meanwhile waits for a while only") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     constexpr std::chrono::milliseconds moment{1};
     RelayStore::AheadPlace at;
     CHECK_FALSE(store.wait_ahead(at, moment));
