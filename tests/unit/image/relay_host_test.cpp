@@ -68,8 +68,8 @@ struct Relaying {
                     RelaySetting{.container = "vision-relay",
                                  .image = ImageRef("dockdist-relay:1"),
                                  .token = "t0ken",
-                                 .most_ahead = 1000,
-                                 .address = "10.0.0.1"}};
+                                 .address = "10.0.0.1",
+                                 .most_ahead = 1000}};
 };
 
 Task<Status> both(Relaying& relaying) {
