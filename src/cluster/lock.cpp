@@ -1,5 +1,6 @@
 #include "cluster/lock.hpp"
 
+#include "container/confine.hpp"
 #include "core/text.hpp"
 #include "core/timestamp.hpp"
 #include "core/units.hpp"
@@ -119,6 +120,7 @@ Task<Result<ContainerId>> take_lock(ContainerEngine& engine, LockRequest request
                      {labels::attempt, request.attempt},
                      {labels::origin, request.origin},
                      {labels::holder, to_label(this_process())}};
+    confine(config); // it is never started, and should not be worth starting
     const auto name = container_name(request.cluster, NodeName("lock"));
     boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
     for (int attempt = 0; attempt < 20; ++attempt) {

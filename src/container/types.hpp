@@ -50,7 +50,8 @@ struct EngineInfo {
 struct Mount {
     enum class Type { bind, volume, tmpfs };
     Type type = Type::bind;
-    std::string source{}; // host path or volume name; empty for tmpfs
+    std::string
+        source{}; // host path or volume name; empty for tmpfs and for a volume of this container alone
     std::string target{};
     bool read_only = false;
     Labels volume_labels{};      // volume only: given to the volume when it is made
@@ -93,7 +94,9 @@ struct ContainerConfig {
     std::vector<Ulimit> ulimits{};
     std::vector<std::string> devices{}; // "/dev/infiniband": same path inside, rwm
     std::vector<DeviceRequest> device_requests{};
-    std::vector<std::string> cap_add{};
+    std::vector<std::string> cap_add{}, cap_drop{};
+    std::vector<std::string> security_options{}; // "no-new-privileges"
+    bool read_only_root = false;                 // volumes and tmpfs are written to all the same
     std::optional<std::int64_t> pids_limit{};
     bool privileged = false;
     std::string restart_policy{}; // "" (no), "unless-stopped", …

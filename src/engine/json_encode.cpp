@@ -27,9 +27,9 @@ void set(json& object, const char* name, const std::vector<T>& list) {
 
 json encode_mount(const Mount& mount) {
     json object{{"Type", mount.type == Mount::Type::bind ? "bind" : "volume"},
-                {"Source", mount.source},
                 {"Target", mount.target},
                 {"ReadOnly", mount.read_only}};
+    set(object, "Source", mount.source);
     if (mount.type == Mount::Type::volume && !mount.volume_labels.empty()) {
         object["VolumeOptions"] = {{"Labels", mount.volume_labels}};
     }
@@ -72,6 +72,11 @@ json encode_host_config(const ContainerConfig& config) {
         host["DeviceRequests"].push_back(encode_device_request(request));
     }
     set(host, "CapAdd", config.cap_add);
+    set(host, "CapDrop", config.cap_drop);
+    set(host, "SecurityOpt", config.security_options);
+    if (config.read_only_root) {
+        host["ReadonlyRootfs"] = true;
+    }
     if (config.pids_limit) {
         host["PidsLimit"] = *config.pids_limit;
     }

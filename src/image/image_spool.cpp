@@ -1,6 +1,8 @@
 #include "image/image_spool.hpp"
 
 #include "async/async_event.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
 #include "image/sha256.hpp"
 #include "image/tar_reader.hpp"
 #include "image/temporary_files.hpp"
@@ -11,6 +13,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <fmt/format.h>
 
 #include <array>
 #include <cerrno>
@@ -25,6 +28,9 @@ namespace dockdist {
 namespace {
 
 using Files = std::map<std::string, SavedBlob>;
+
+// What manifest.json or a configuration may have. Registries take no larger ones.
+constexpr std::uint64_t largest_description = 4 << 20;
 
 // Takes a tar apart on a thread of its own, given its bytes through a pipe.
 class TarThread {
@@ -113,7 +119,7 @@ Task<Result<std::unique_ptr<ImageSpool>>> ImageSpool::fill(ContainerEngine& from
     if (!files) {
         co_return files.error();
     }
-    if (const auto finished = spool->finish(std::move(*files)); !finished) {
+    if (const auto finished = spool->finish(ref, std::move(*files)); !finished) {
         co_return finished.error();
     }
     co_return std::move(spool);
@@ -128,13 +134,24 @@ std::string ImageSpool::manifest_digest() const {
     return sha256_of(manifest_);
 }
 
-Status ImageSpool::finish(Files files) {
-    const auto read = [&](const std::string& name) {
+Status ImageSpool::finish(const ImageRef& ref, Files files) {
+    const auto read = [&](const std::string& name) -> Result<std::string> {
         const auto found = files.find(name);
+        if (found != files.end() && found->second.size > largest_description) {
+            return Error{ErrorKind::protocol, "",
+                         fmt::format("what the engine gave as {} is no image: its {} has {}, more than {}",
+                                     ref.str(), printable(name), format_size(Bytes{found->second.size}),
+                                     format_size(Bytes{largest_description})),
+                         ""};
+        }
         std::ifstream file(found == files.end() ? std::string() : found->second.path, std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
-    const auto manifest = parse_save_manifest(read("manifest.json"));
+    const auto manifest_text = read("manifest.json");
+    if (!manifest_text) {
+        return manifest_text.error();
+    }
+    const auto manifest = parse_save_manifest(*manifest_text);
     if (!manifest) {
         return manifest.error();
     }
@@ -155,7 +172,8 @@ Status ImageSpool::finish(Files files) {
         return Error{ErrorKind::protocol, "", "the image's tar lacks files that its manifest names", ""};
     }
     manifest_ = image_manifest(image_, image_.config.size);
-    return check_layers(image_, read(manifest->config));
+    const auto config = read(manifest->config);
+    return config ? check_layers(image_, *config) : Status(config.error());
 }
 
 } // namespace dockdist

@@ -17,7 +17,8 @@ namespace dockdist {
 class ImageSpool {
 public:
     // In a folder of its own below $TMPDIR, else /var/tmp. `on_progress` is told the bytes that have come.
-    // Errors: the engine's; internal (the disk); protocol (no image). The tar is taken apart on a thread;
+    // Errors: the engine's; internal (the disk); protocol (no image, or one whose description is larger than
+    // 4 MiB). The tar is taken apart on a thread;
     // `growing` outlives the task, and its files are there until the spool or the task goes.
     static Task<Result<std::unique_ptr<ImageSpool>>> fill(ContainerEngine& from, ImageRef ref,
                                                           std::function<void(std::uint64_t)> on_progress,
@@ -34,7 +35,7 @@ public:
 
 private:
     ImageSpool() = default;
-    Status finish(std::map<std::string, SavedBlob> files);
+    Status finish(const ImageRef& ref, std::map<std::string, SavedBlob> files);
 
     std::filesystem::path folder_{};
     SavedImage image_{};

@@ -1,5 +1,6 @@
 #include "image/relay_host.hpp"
 
+#include "container/confine.hpp"
 #include "core/text.hpp"
 #include "image/docker_config.hpp"
 #include "image/pull_tracker.hpp"
@@ -49,6 +50,9 @@ Task<Status> RelayHost::make_container() {
     config.network_mode = "host";
     config.labels = setting_.labels;
     config.disable_healthcheck = true;
+    config.user = fmt::format("{0}:{0}", relay_account);
+    config.mounts = {{.type = Mount::Type::volume, .target = relay_folder}};
+    confine(config);
     may_be_there_ = true;
     const auto id = co_await engine_.create_container(setting_.container, std::move(config));
     if (!id) {
@@ -68,7 +72,8 @@ Task<Status> RelayHost::start() {
         co_return exec.error();
     }
     lines_ = std::make_unique<ExecLines>(std::move(exec->stream));
-    const wire::RelayOpening opening{.token = setting_.token, .address = setting_.address};
+    const wire::RelayOpening opening{
+        .token = setting_.token, .address = setting_.address, .most_ahead = setting_.most_ahead};
     if (const auto written = co_await lines_->write(wire::to_line(opening)); !written) {
         co_return written;
     }
@@ -85,8 +90,8 @@ Task<Status> RelayHost::start() {
     co_return ok;
 }
 
-Task<Status> RelayHost::set_upstreams(std::vector<std::string> upstreams) {
-    co_return co_await lines_->write(wire::upstreams_line(upstreams));
+Task<Status> RelayHost::set_peers(wire::RelayPeers peers) {
+    co_return co_await lines_->write(wire::to_line(peers));
 }
 
 Task<Status> RelayHost::give_ahead(const GrowingFiles& growing, AsyncEvent& read) {

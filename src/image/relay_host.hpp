@@ -15,13 +15,17 @@
 
 namespace dockdist {
 
+inline constexpr int relay_account = 65534;           // nobody: user and group
+inline constexpr const char* relay_folder = "/blobs"; // theirs, in the relay's image: so the volume there is
+
 struct RelaySetting {
     std::string container{};     // name
     Labels labels{};             // of the container
     ImageRef image{};            // of the relay itself: "dockdist-relay:VERSION"
     std::span<const char> tar{}; // what that image is made of where the host lacks it
-    std::string token{};         // 64 hex digits, known to the relays of this run
+    std::string token{};         // 64 hex digits, of this relay alone: its engine's login
     std::string address{};       // of the host, as its peers know it
+    std::int64_t most_ahead = 0; // bytes that may come before it is known what the image is
 };
 
 class RelayHost {
@@ -32,7 +36,7 @@ public:
     // The relay in its container; then `listening` is known.
     Task<Status> start();
     const wire::RelayMessage& listening() const { return listening_; }
-    Task<Status> set_upstreams(std::vector<std::string> upstreams);
+    Task<Status> set_peers(wire::RelayPeers peers);
 
     // While the image is being read: gives the relay what is there of it. `read` is notified when there is
     // more, and set at the end.

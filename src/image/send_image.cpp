@@ -14,6 +14,13 @@
 namespace dockdist {
 namespace {
 
+// No relay has its disk filled by the one before it. Some engines count an image's files, some its blobs.
+std::int64_t most_ahead(const ImageDetails& image) {
+    constexpr std::uint64_t margin = 256 << 20;
+    constexpr std::uint64_t most = 1ULL << 50U;
+    return static_cast<std::int64_t>(margin + 4 * std::min(image.size.count, most));
+}
+
 class Sending {
 public:
     Sending(const boost::asio::any_io_executor& executor, const ClusterSpec& spec, const Engines& engines,
@@ -22,8 +29,9 @@ public:
           is_read_(executor) {}
 
     Task<Errors> run() {
-        const auto program = tar_of_one({setting_.toolkit_tar.data(), setting_.toolkit_tar.size()},
-                                        "libexec/dockdist-init", "dockdist-init");
+        const auto program = tar_of_one(
+            {setting_.toolkit_tar.data(), setting_.toolkit_tar.size()}, "libexec/dockdist-init",
+            "dockdist-init", {.name = std::string(relay_folder).substr(1), .owner = relay_account});
         if (!program) {
             co_return Errors{program.error()};
         }
@@ -43,8 +51,12 @@ private:
             growing_);
         is_read_.set();
         if (!spool) {
-            step.failed(spool.error().message);
-            co_return spool.error();
+            auto error = spool.error();
+            if (error.where.empty()) {
+                error.where = setting_.source.name;
+            }
+            step.failed(error.message);
+            co_return error;
         }
         spool_ = std::move(*spool);
         step.finished("read");
@@ -52,7 +64,6 @@ private:
     }
 
     void make_relays(const std::string& program) {
-        const auto token = random_hex(64);
         for (const auto host : setting_.hosts) {
             // Numbered, since two hosts of the file may be one engine.
             const auto name = "relay." + setting_.attempt + "." + std::to_string(host);
@@ -63,8 +74,9 @@ private:
                                           {labels::origin, setting_.origin}},
                                .image = ImageRef("dockdist-relay:" + setting_.toolkit_version),
                                .tar = program,
-                               .token = token,
-                               .address = spec_.hosts[host].address};
+                               .token = random_hex(64),
+                               .address = spec_.hosts[host].address,
+                               .most_ahead = most_ahead(setting_.source.image)};
             relays_.push_back(
                 std::make_unique<RelayHost>(*engines_[host], spec_.hosts[host].name.str(), std::move(relay)));
         }
@@ -123,10 +135,10 @@ private:
                                     ? ""
                                     : fmt::format("{} {}", listening.address, listening.peer_port));
         }
-        auto chain = plan_chain(addresses);
+        auto peers = make_peers(addresses);
         std::vector<Task<Status>> tellings;
         for (std::size_t i = 0; i < relays_.size(); ++i) {
-            tellings.push_back(set_upstreams(i, std::move(chain[i])));
+            tellings.push_back(set_peers(i, std::move(peers[i])));
         }
         note(co_await run_all(std::move(tellings)));
         const auto first = std::ranges::find_if(failures_, [](const auto& failure) { return !failure; });
@@ -152,8 +164,8 @@ private:
         }
     }
 
-    Task<Status> set_upstreams(std::size_t i, std::vector<std::string> upstreams) {
-        co_return failures_[i] ? Status(ok) : co_await relays_[i]->set_upstreams(std::move(upstreams));
+    Task<Status> set_peers(std::size_t i, wire::RelayPeers peers) {
+        co_return failures_[i] ? Status(ok) : co_await relays_[i]->set_peers(std::move(peers));
     }
 
     Task<Status> tell_image(std::size_t i) {
@@ -224,18 +236,22 @@ Task<Errors> send_image(const ClusterSpec& spec, const Engines& engines, SendSet
     co_return errors;
 }
 
-std::vector<std::vector<std::string>> plan_chain(const std::vector<std::string>& addresses) {
+std::vector<wire::RelayPeers> make_peers(const std::vector<std::string>& addresses) {
     constexpr std::size_t most = 3;
-    std::vector<std::vector<std::string>> chain;
-    std::vector<std::string> before; // nearest first
-    for (const auto& address : addresses) {
-        chain.emplace_back(before.begin(),
-                           before.begin() + static_cast<std::ptrdiff_t>(std::min(most, before.size())));
-        if (!address.empty()) {
-            before.insert(before.begin(), address);
+    std::vector<wire::RelayPeers> peers(addresses.size());
+    std::vector<std::size_t> before; // nearest first
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        for (std::size_t j = 0; j < std::min(most, before.size()); ++j) {
+            wire::RelayPair pair{.asking = static_cast<int>(i), .key = random_hex(64)};
+            peers[before[j]].downstreams.push_back(pair);
+            pair.address = addresses[before[j]];
+            peers[i].upstreams.push_back(std::move(pair));
+        }
+        if (!addresses[i].empty()) {
+            before.insert(before.begin(), i);
         }
     }
-    return chain;
+    return peers;
 }
 
 Task<Result<ImageSource>> find_image_source(ContainerEngine& engine, std::string name, ImageRef ref) {

@@ -33,9 +33,10 @@ struct SendSetting {
 Task<Errors> send_image(const ClusterSpec& spec, const Engines& engines, SendSetting setting,
                         Reporter& reporter);
 
-// Whom each relay asks, nearest first: at most three before it that others can reach. The client is asked
-// when none of them answers. `addresses[i]` is "ADDRESS PORT" of the i-th relay, empty when it has none.
-std::vector<std::vector<std::string>> plan_chain(const std::vector<std::string>& addresses);
+// Whom each relay asks, nearest first: at most three before it that others can reach, with a new key for each
+// two. The client is asked when none of them answers. `addresses[i]` is "ADDRESS PORT" of the i-th relay,
+// empty when it has none.
+std::vector<wire::RelayPeers> make_peers(const std::vector<std::string>& addresses);
 
 // Looks at the image where it is to come from. Errors: not_found, with what to do.
 Task<Result<ImageSource>> find_image_source(ContainerEngine& engine, std::string name, ImageRef ref);

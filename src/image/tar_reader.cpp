@@ -23,6 +23,8 @@ struct FreeArchive {
 };
 using Archive = std::unique_ptr<archive, FreeArchive>;
 
+constexpr int most_entries = 2000; // an image has four for each of its 127 layers at most, and few others
+
 Error no_tar(archive* from) {
     const char* why = ::archive_error_string(from);
     return {ErrorKind::protocol, "",
@@ -50,7 +52,19 @@ Status write_all(int fd, const char* bytes, std::size_t size, const std::filesys
     return ok;
 }
 
-Result<SavedBlob> keep(archive* from, const std::filesystem::path& path, GrowingFiles& growing) {
+bool write_folder(archive* to, const TarFolder& folder) {
+    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(::archive_entry_new(),
+                                                                         ::archive_entry_free);
+    ::archive_entry_set_pathname(entry.get(), folder.name.c_str());
+    ::archive_entry_set_filetype(entry.get(), AE_IFDIR);
+    ::archive_entry_set_perm(entry.get(), 0700);
+    ::archive_entry_set_uid(entry.get(), folder.owner);
+    ::archive_entry_set_gid(entry.get(), folder.owner);
+    return ::archive_write_header(to, entry.get()) == ARCHIVE_OK;
+}
+
+Result<SavedBlob> keep(archive* from, const std::filesystem::path& path, GrowingFiles& growing,
+                       std::vector<char>& buffer) {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         return disk(path, errno);
@@ -60,7 +74,6 @@ Result<SavedBlob> keep(archive* from, const std::filesystem::path& path, Growing
     Sha256 hash;
     SavedBlob blob{.path = path.string()};
     growing.begin(path);
-    std::vector<char> buffer(1 << 20);
     while (true) {
         const auto count = ::archive_read_data(from, buffer.data(), buffer.size());
         if (count < 0) {
@@ -95,11 +108,18 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
     }
     std::map<std::string, SavedBlob> files;
     std::map<std::string, std::string> links;
-    int count = 0;
+    int count = 0, entries = 0;
+    std::vector<char> buffer(1 << 20);
     archive_entry* entry = nullptr;
     int code = ARCHIVE_OK;
     while ((code = ::archive_read_next_header(tar.get(), &entry)) == ARCHIVE_OK || code == ARCHIVE_WARN) {
         const char* name = ::archive_entry_pathname(entry);
+        if (++entries > most_entries) {
+            return Error{ErrorKind::protocol, "",
+                         fmt::format("what the engine gave as an image is none: it has more than {} files",
+                                     most_entries),
+                         ""};
+        }
         if (name == nullptr) {
             continue;
         }
@@ -114,7 +134,7 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
                                          printable(name)),
                              "`docker save` writes no such file"};
             }
-            auto blob = keep(tar.get(), folder / std::to_string(count), growing);
+            auto blob = keep(tar.get(), folder / std::to_string(count), growing, buffer);
             if (!blob) {
                 return blob.error();
             }
@@ -133,7 +153,8 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
     return files;
 }
 
-Result<std::string> tar_of_one(std::string_view tar, const std::string& name, const std::string& new_name) {
+Result<std::string> tar_of_one(std::string_view tar, const std::string& name, const std::string& new_name,
+                               const TarFolder& folder) {
     const Archive reader(::archive_read_new());
     ::archive_read_support_format_tar(reader.get());
     Error missing{ErrorKind::internal, "", "the toolkit has no " + name, ""};
@@ -160,7 +181,7 @@ Result<std::string> tar_of_one(std::string_view tar, const std::string& name, co
         ::archive_entry_set_pathname(entry, new_name.c_str());
         if (::archive_write_header(writer.get(), entry) != ARCHIVE_OK ||
             ::archive_write_data(writer.get(), content.data(), content.size()) < 0 ||
-            ::archive_write_close(writer.get()) != ARCHIVE_OK) {
+            !write_folder(writer.get(), folder) || ::archive_write_close(writer.get()) != ARCHIVE_OK) {
             return missing;
         }
         bytes.resize(used);

@@ -1,5 +1,6 @@
 #include "plan/node_config.hpp"
 
+#include "container/confine.hpp"
 #include "core/encode.hpp"
 #include "plan/labels.hpp"
 #include "wire/layout.hpp"
@@ -150,6 +151,7 @@ ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& 
                       .target = layout::toolkit,
                       .volume_labels = {{labels::version, toolkit_version}}}};
     config.disable_healthcheck = true;
+    confine(config); // it is never started, and should not be worth starting
     return config;
 }
 
@@ -160,8 +162,8 @@ std::string fingerprint(const ContainerConfig& config) {
     using nlohmann::json;
     const auto& [image, hostname, user, working_dir, entrypoint, command, env, container_labels,
                  config_mounts, network_mode, ipc_mode, pid_mode, runtime, shm_size, ulimits, devices,
-                 requests, cap_add, pids_limit, privileged, restart_policy, stop_timeout, disable_healthcheck,
-                 log_driver, log_options] = config;
+                 requests, cap_add, cap_drop, security_options, read_only_root, pids_limit, privileged,
+                 restart_policy, stop_timeout, disable_healthcheck, log_driver, log_options] = config;
     (void)container_labels; // they hold the fingerprint
     json text{
         {"image", image.str()},
@@ -199,6 +201,15 @@ std::string fingerprint(const ContainerConfig& config) {
     }
     if (!disable_healthcheck) {
         text["healthcheck"] = true;
+    }
+    if (!cap_drop.empty()) {
+        text["cap_drop"] = cap_drop;
+    }
+    if (!security_options.empty()) {
+        text["security"] = security_options;
+    }
+    if (read_only_root) {
+        text["read_only"] = true;
     }
     const auto bytes = text.dump(-1, ' ', false, json::error_handler_t::replace);
     std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};

@@ -3,6 +3,8 @@
 #include "wire/json_reader.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace dockdist::wire {
 namespace {
@@ -13,16 +15,21 @@ Error malformed(std::string_view what, std::string message) {
     return {ErrorKind::protocol, "", std::string(what) + ": " + std::move(message), ""};
 }
 
+bool is_64_hex_digits(std::string_view text) {
+    return text.size() == 64 &&
+           std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
 } // namespace
 
 bool is_sha256_digest(std::string_view text) {
-    return text.size() == 71 && text.starts_with("sha256:") &&
-           std::ranges::all_of(text.substr(7),
-                               [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+    return text.starts_with("sha256:") && is_64_hex_digits(text.substr(7));
 }
 
 std::string to_line(const RelayOpening& opening) {
-    return dump({{"token", opening.token}, {"address", opening.address}}) + "\n";
+    return dump(
+               {{"token", opening.token}, {"address", opening.address}, {"most_ahead", opening.most_ahead}}) +
+           "\n";
 }
 
 std::string to_line(const RelayImage& image) {
@@ -53,8 +60,19 @@ std::string to_line(const RelayPiece& piece) {
            "\n";
 }
 
-std::string upstreams_line(const std::vector<std::string>& upstreams) {
-    return dump({{"upstreams", upstreams}}) + "\n";
+std::string to_line(const RelayPeers& peers) {
+    const auto list = [](const std::vector<RelayPair>& pairs) {
+        auto array = nlohmann::json::array();
+        for (const auto& pair : pairs) {
+            array.push_back({{"asking", pair.asking}, {"key", pair.key}, {"address", pair.address}});
+        }
+        return array;
+    };
+    return dump({{"upstreams", list(peers.upstreams)}, {"downstreams", list(peers.downstreams)}}) + "\n";
+}
+
+std::string to_line(const RelayRequest& request) {
+    return dump({{"digest", request.digest}, {"offset", request.offset}}) + "\n";
 }
 
 Result<RelayOpening> parse_relay_opening(std::string_view line) {
@@ -68,6 +86,7 @@ Result<RelayOpening> parse_relay_opening(std::string_view line) {
     reader.require("token");
     reader.read("token", opening.token);
     reader.read("address", opening.address);
+    reader.read("most_ahead", opening.most_ahead, 0, std::numeric_limits<std::int64_t>::max());
     if (reader.failed()) {
         return reader.error();
     }
@@ -167,26 +186,52 @@ Result<RelayPiece> parse_relay_piece(std::string_view line) {
     return piece;
 }
 
-Result<std::vector<std::string>> parse_upstreams(std::string_view line) {
-    constexpr std::string_view what = "the relay's upstreams";
+Result<RelayPeers> parse_relay_peers(std::string_view line) {
+    constexpr std::string_view what = "the relay's peers";
     const auto object = parse_object(line, what);
     if (!object) {
         return object.error();
     }
     ObjectReader reader(*object, what);
-    std::vector<std::string> upstreams;
-    if (const auto* list = reader.array("upstreams")) {
-        for (const auto& each : *list) {
-            if (!each.is_string()) {
-                return malformed(what, "one is not a string");
+    RelayPeers peers;
+    for (const auto& [key, pairs] :
+         {std::pair{"upstreams", &peers.upstreams}, std::pair{"downstreams", &peers.downstreams}}) {
+        reader.require(key);
+        read_objects(reader, key, [pairs](ObjectReader& fields) {
+            RelayPair pair;
+            fields.read("asking", pair.asking, 0, std::numeric_limits<int>::max());
+            fields.read("key", pair.key);
+            fields.read("address", pair.address);
+            if (!is_64_hex_digits(pair.key)) {
+                fields.fail("a pair has no key");
             }
-            upstreams.push_back(each.get<std::string>());
-        }
+            pairs->push_back(std::move(pair));
+        });
     }
     if (reader.failed()) {
         return reader.error();
     }
-    return upstreams;
+    return peers;
+}
+
+Result<RelayRequest> parse_relay_request(std::string_view line) {
+    constexpr std::string_view what = "a relay's request";
+    const auto object = parse_object(line, what);
+    if (!object) {
+        return object.error();
+    }
+    ObjectReader reader(*object, what);
+    RelayRequest request;
+    reader.require("digest");
+    reader.read("digest", request.digest);
+    reader.read("offset", request.offset);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    if ((!request.digest.empty() && !is_sha256_digest(request.digest)) || request.offset < 0) {
+        return malformed(what, "no digest, or an offset out of bounds");
+    }
+    return request;
 }
 
 } // namespace dockdist::wire

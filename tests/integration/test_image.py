@@ -6,7 +6,7 @@ import os
 import pathlib
 import subprocess
 
-from harness import assert_in, cluster, read_until
+from harness import assert_in, cluster, eventually, read_until
 from harness.registry import PASSWORD, USER, Maker, new_image, registry
 
 
@@ -208,6 +208,7 @@ def test_an_image_goes_from_host_to_host_without_a_registry(lab):
         engines = every_host(lab, c, "t-push/train:1")
         try:
             new_image(r, "t-push/train:1", size=24 << 20)
+            were_there = [volumes(engine) for engine in engines]
             want = layers(engines[0], "t-push/train:1")
             pushed = c.run("image", "push", "--from", "node-0")
             assert_in(f"t-push/train:1 is on every host: sent to {len(engines) - 1} of {len(engines)}", pushed.stdout)
@@ -215,6 +216,7 @@ def test_an_image_goes_from_host_to_host_without_a_registry(lab):
             listed = json.loads(c.run("image", "ls", "-o", "json").stdout)
             assert listed["same"] and len({host["id"] for host in listed["hosts"][:2]}) == 1, listed
             nothing_is_left(lab, c)
+            assert [volumes(engine) for engine in engines] == were_there
             assert_in("is on every host already", c.run("image", "push", "--from", "node-0").stdout)
             # A layer more: what went there before is not sent again.
             r.docker(0, "run", "--name", "t-push", "t-push/train:1", "touch", "/new")
@@ -277,6 +279,33 @@ def test_up_brings_the_image_of_this_machines_engine(lab):
                 subprocess.run(["docker", "--host", local, "rmi", image], capture_output=True)
 
 
+def relay_is_confined(lab, number, engine):
+    """As the engine tells it, and as the kernel does."""
+    find = 'for i in /proc/[0-9]*; do [ "$(readlink $i/exe)" != /dockdist-init ] || { cat $i/status; echo; }; done'
+    processes = []
+
+    def are_there():  # the container's first process, and the one that the client speaks to
+        processes[:] = lab.script("exec", str(number), "sh", "-c", find).split("\n\n")[:-1]
+        return len(processes) == 2
+
+    eventually(are_there, f"a relay on host {number}")
+    for process in processes:
+        relay = dict(line.split(":\t") for line in process.splitlines() if ":\t" in line)
+        assert relay["Uid"].split() == ["65534"] * 4 and relay["Gid"].split() == ["65534"] * 4, relay
+        assert relay["NoNewPrivs"] == "1" and relay["Seccomp"] == "2", relay
+        for kind in ("CapPrm", "CapEff", "CapBnd"):
+            assert int(relay[kind], 16) == 0, relay
+    (relay,) = engine.containers(role="relay")
+    told = engine.inspect(relay["Id"])
+    host = told["HostConfig"]
+    assert told["Config"]["User"] == "65534:65534" and host["ReadonlyRootfs"] and host["PidsLimit"] == 512, told
+    assert "no-new-privileges" in host["SecurityOpt"] and not host["Privileged"], host
+
+
+def volumes(engine):
+    return {volume["Name"] for volume in engine.get("/v1.40/volumes")["Volumes"] or []}
+
+
 def test_a_host_that_drops_out_of_the_chain_does_not_stop_the_others(lab):
     with cluster(lab, "t-chain") as c:
         r = Maker(lab)
@@ -284,9 +313,13 @@ def test_a_host_that_drops_out_of_the_chain_does_not_stop_the_others(lab):
         link = lab.link()
         try:
             new_image(r, "t-chain/train:1", size=64 << 20)
-            # The first host of the chain gets it slowly, and so do all.
-            subprocess.run(["tc", "qdisc", "add", "dev", link, "root", *"tbf rate 80mbit burst 64kb latency 100ms".split()], check=True)
+            # The first host of the chain gets it slowly, and so do all; very slowly while we look at the relays.
+            shape = lambda rate: ["tc", "qdisc", "replace", "dev", link, "root", *f"tbf rate {rate} burst 64kb latency 100ms".split()]
+            subprocess.run(shape("8mbit"), check=True)
             client = c.start("image", "push", "--from", "node-0", "-o", "json")
+            for number, engine in enumerate(engines[1:], 2):
+                relay_is_confined(lab, number, engine)
+            subprocess.run(shape("80mbit"), check=True)
             seen = read_until(client, '"node-1"', times=8)  # it is under way there
             lab.script("cut", "2")
             errors, complaints = client.communicate(timeout=150)

@@ -2,6 +2,7 @@
 
 #include "node/check/link_socket.hpp"
 #include "node/system/port_reservation.hpp"
+#include "node/system/secret.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -104,7 +105,7 @@ private:
         }
         const char what = stranger.said.back();
         stranger.said.pop_back();
-        if (stranger.said == token_ && (what == link_echo || what == link_discard)) {
+        if (same_secret(stranger.said, token_) && (what == link_echo || what == link_discard)) {
             hand_over(std::move(stranger.socket), what);
         }
         return true;

@@ -9,6 +9,7 @@
 #include "node/session/session.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/port_reservation.hpp"
+#include "node/system/secret.hpp"
 #include "node/system/unix_socket.hpp"
 #include "wire/frame.hpp"
 
@@ -218,7 +219,7 @@ bool Starter::obey(const wire::JobCommand& command) {
 // By an exec before this one, whose client has not heard of it.
 bool Starter::has_begun() const {
     const auto summary = load_summary(opening_.job);
-    return summary && !opening_.token.empty() && summary->token == opening_.token;
+    return summary && !opening_.token.empty() && same_secret(summary->token, opening_.token);
 }
 
 Status Starter::open(const std::string& line) {

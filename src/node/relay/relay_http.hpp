@@ -1,12 +1,11 @@
-// The little HTTP/1.1 that image relays need, over blocking sockets: a registry's read API for the engine and
-// the relays behind, and the reading of a relay before.
+// The little HTTP/1.1 that an engine speaks to its host's relay: a registry's read API, of which this takes
+// requests' heads. Boost.Beast reads them.
 #pragma once
 
 #include "core/result.hpp"
-#include "node/system/os.hpp"
+#include "node/relay/relay_door.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,41 +13,41 @@
 namespace dockdist::node {
 
 struct RelayHttpRequest {
-    std::string method{}, path{};
+    std::string path{};
     std::string authorization{};
     std::int64_t offset = 0; // of "Range: bytes=N-"
+    bool wants_body = true;  // GET; false: HEAD
+    bool keep_alive = true;
 };
 
-// The head of a request, up to its empty line; nothing when it is none that we take.
-std::optional<RelayHttpRequest> parse_relay_http(std::string_view head);
+// The head of a request out of `bytes`, from their begin; nothing: more has to come. Errors: protocol (a head
+// above 16 KiB, no HTTP, a TLS hello, a body, another method).
+Result<std::optional<RelayHttpRequest>> take_relay_http(std::string& bytes);
 
-// The digest in "/v2/NAME/blobs/DIGEST" or "/v2/NAME/manifests/DIGEST"; empty for other paths.
+// The digest in "/v2/NAME/blobs/DIGEST"; empty for other paths.
 std::string blob_in_path(std::string_view path);
 bool is_manifest_path(std::string_view path);
 
 // "Basic …" of the relays' user and the token.
 std::string relay_authorization(std::string_view token);
-// Takes as long whatever differs.
-bool same_secret(std::string_view a, std::string_view b);
 
-// A request's head from a connection; nothing at its end, for a TLS hello, or for more than 16 KiB.
-std::optional<std::string> read_head(int connection);
+// A whole answer. `headers` end with their "\r\n"; of a HEAD's, `body` is only counted.
+std::string relay_answer(std::string_view status, std::string_view headers, std::string_view body,
+                         bool wants_body = true);
+std::string relay_refusal(); // 401, with what to log in for
 
-// A connection to another relay on which the answer to a GET begins: its head was 200 or 206, `begin` is what
-// came behind it. `upstream` is "ADDRESS PORT". One whose machine is gone is noticed by keepalive.
-struct RelayAnswer {
-    Fd connection{};
-    std::string begin{};
+// A connection that wants to be the engine's: until a request with the login comes.
+class EngineStranger : public Stranger {
+public:
+    explicit EngineStranger(std::string authorization) : authorization_(std::move(authorization)) {}
+    Verdict hear(std::string_view bytes, std::string& answer) override;
+    // Once it is let in.
+    const RelayHttpRequest& request() const { return request_; }
+    std::string& rest() { return bytes_; } // what came behind the request
+
+private:
+    std::string authorization_, bytes_{};
+    RelayHttpRequest request_{};
 };
-Result<RelayAnswer> ask_relay(const std::string& upstream, const std::string& path, std::int64_t offset,
-                              std::string_view token);
-
-// Reads a blob of another relay from `offset` on, giving each piece to `take` as it comes; ends when `take`
-// says so.
-Status read_from_relay(const std::string& upstream, const std::string& digest, std::int64_t offset,
-                       std::string_view token, const std::function<Status(std::string_view)>& take);
-
-// Listens on a numeric address, on a free port; `port` is set. Not open when that fails.
-Fd listen_on(const std::string& address, int& port);
 
 } // namespace dockdist::node

@@ -1,21 +1,15 @@
 #include "node/relay/relay_input.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <unistd.h>
 
 namespace dockdist::node {
-namespace {
-
-constexpr std::size_t longest_relay_line = 16 << 20;
-
-}
 
 std::optional<std::string> RelayInput::line() {
     std::size_t end = 0;
     while ((end = buffer_.find('\n')) == std::string::npos) {
-        if (buffer_.size() > longest_relay_line || !fill()) {
+        if (buffer_.size() > longest_line_ || !fill()) {
             return std::nullopt;
         }
     }
@@ -34,13 +28,21 @@ std::string RelayInput::some(std::size_t limit) {
 }
 
 bool RelayInput::fill() {
-    std::array<char, 65536> bytes{};
-    ssize_t count = 0;
-    do {
-        count = ::read(from_, bytes.data(), bytes.size());
-    } while (count < 0 && errno == EINTR);
-    buffer_.append(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    return count > 0;
+    const auto bytes = more_();
+    buffer_ += bytes;
+    return !bytes.empty();
+}
+
+RelayInput::More read_from(int fd) {
+    return [fd] {
+        std::string bytes(65536, '\0');
+        ssize_t count = 0;
+        do {
+            count = ::read(fd, bytes.data(), bytes.size());
+        } while (count < 0 && errno == EINTR);
+        bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+        return bytes;
+    };
 }
 
 } // namespace dockdist::node

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 
 namespace dockdist::node {
 
-// Blocks. The descriptor is somebody else's.
+// Blocks.
 class RelayInput {
 public:
-    explicit RelayInput(int from, std::string begin = "") : from_(from), buffer_(std::move(begin)) {}
+    // More bytes, some; "" at the end.
+    using More = std::function<std::string()>;
+    RelayInput(More more, std::size_t longest_line) : more_(std::move(more)), longest_line_(longest_line) {}
 
-    // The next line without its '\n'; nothing at the end, or for one above 16 MiB.
+    // The next line without its '\n'; nothing at the end, or for one that is too long.
     std::optional<std::string> line();
     // At most `limit` bytes; "" at the end.
     std::string some(std::size_t limit);
@@ -20,8 +23,11 @@ public:
 private:
     bool fill();
 
-    int from_;
-    std::string buffer_;
+    More more_;
+    std::size_t longest_line_;
+    std::string buffer_{};
 };
+
+RelayInput::More read_from(int fd); // which is somebody else's
 
 } // namespace dockdist::node

@@ -32,6 +32,8 @@ struct RelayStore::Blob {
 
 namespace {
 
+constexpr std::size_t most_files_ahead = 2000; // as many as the client takes out of a tar
+
 std::string digest_of(SHA256_CTX& hash) {
     std::array<unsigned char, SHA256_DIGEST_LENGTH> bytes{};
     ::SHA256_Final(bytes.data(), &hash);
@@ -79,7 +81,8 @@ void RelayStore::Blob::finish(const std::string& digest) {
     }
 }
 
-RelayStore::RelayStore(std::string folder) : folder_(std::move(folder)) {}
+RelayStore::RelayStore(std::string folder, std::int64_t most_ahead)
+    : folder_(std::move(folder)), left_ahead_(most_ahead) {}
 
 std::unique_ptr<RelayStore::Blob> RelayStore::make_blob(const std::string& name) const {
     auto made = std::make_unique<Blob>();
@@ -94,6 +97,12 @@ bool RelayStore::append_ahead(int file, std::string_view bytes) {
     if (has_image_ || (!ahead_.empty() && file < ahead_.rbegin()->first)) {
         return false;
     }
+    const auto size = static_cast<std::int64_t>(bytes.size());
+    if (size > left_ahead_ || (!ahead_.contains(file) && ahead_.size() >= most_files_ahead)) {
+        left_ahead_ = 0; // nor what comes behind this: it would leave a gap
+        return false;
+    }
+    left_ahead_ -= size;
     auto& each = ahead_[file];
     if (!each) {
         each = make_blob("ahead-" + std::to_string(file));
@@ -106,19 +115,26 @@ bool RelayStore::append_ahead(int file, std::string_view bytes) {
     return true;
 }
 
+RelayStore::Ahead::const_iterator RelayStore::find_ahead(const AheadPlace& at) const {
+    auto found = ahead_.lower_bound(at.file);
+    if (found != ahead_.end() && found->first == at.file && found->second->have <= at.offset) {
+        ++found; // at its end, if there is a later one
+    }
+    return found;
+}
+
+bool RelayStore::wait_ahead(const AheadPlace& at, std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, limit, [&] { return has_image_ || find_ahead(at) != ahead_.end(); });
+}
+
 std::string RelayStore::read_ahead(AheadPlace& at, std::size_t limit) {
     std::unique_lock lock(mutex_);
-    auto found = ahead_.end();
-    changed_.wait(lock, [&] {
-        found = ahead_.lower_bound(at.file);
-        while (found != ahead_.end() && found->first == at.file && found->second->have <= at.offset) {
-            ++found; // at its end, if there is a later one
-        }
-        return has_image_ || found != ahead_.end();
-    });
+    changed_.wait(lock, [&] { return has_image_ || find_ahead(at) != ahead_.end(); });
     if (has_image_) {
         return "";
     }
+    const auto found = find_ahead(at);
     if (found->first != at.file) {
         at = {found->first, 0};
     }
@@ -216,13 +232,23 @@ Status RelayStore::append(const std::string& digest, std::string_view bytes) {
     return Error{ErrorKind::protocol, "", "what came of " + digest + " is not what its digest says", ""};
 }
 
+bool RelayStore::is_ready(const Blob& blob, std::int64_t offset, int round) {
+    return blob.round != round || blob.have > offset || blob.whole || !blob.fetched;
+}
+
+bool RelayStore::wait(const std::string& digest, std::int64_t offset, int round,
+                      std::chrono::milliseconds limit) {
+    const auto& each = blob(digest);
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, limit, [&] { return is_ready(each, offset, round); });
+}
+
 std::string RelayStore::read(const std::string& digest, std::int64_t offset, std::size_t limit, int round) {
     std::int64_t until = 0;
     auto& each = blob(digest);
     {
         std::unique_lock lock(mutex_);
-        changed_.wait(
-            lock, [&] { return each.round != round || each.have > offset || each.whole || !each.fetched; });
+        changed_.wait(lock, [&] { return is_ready(each, offset, round); });
         if (each.round != round) {
             return "";
         }

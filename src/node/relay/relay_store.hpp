@@ -6,6 +6,7 @@
 #include "core/result.hpp"
 #include "wire/image_relay.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -19,8 +20,8 @@ namespace dockdist::node {
 
 class RelayStore {
 public:
-    // Files in `folder`, which is there.
-    explicit RelayStore(std::string folder);
+    // Files in `folder`, which is there. `most_ahead`: bytes that are taken before the image is known.
+    RelayStore(std::string folder, std::int64_t most_ahead);
     ~RelayStore();
     RelayStore(const RelayStore&) = delete;
     RelayStore& operator=(const RelayStore&) = delete;
@@ -28,7 +29,7 @@ public:
     // --- before the image is known ---
 
     // Behind what came of `file`, which is the last one or a later one. False: it is not taken, because the
-    // image is known by now, the order is another, or the disk is full.
+    // image is known by now, the order is another, it is too much, or the disk is full.
     bool append_ahead(int file, std::string_view bytes);
     // What comes next behind `at`, at most `limit` bytes, and moves `at`; waits for it. "" when the image is
     // known.
@@ -37,6 +38,8 @@ public:
         std::int64_t offset = 0;
     };
     std::string read_ahead(AheadPlace& at, std::size_t limit);
+    // False: for so long read_ahead() would have waited.
+    bool wait_ahead(const AheadPlace& at, std::chrono::milliseconds limit);
     // Once.
     void set_image(const std::vector<wire::RelayBlob>& blobs);
 
@@ -61,16 +64,23 @@ public:
     // proved to be damaged (`round` tells one try from the next, see round()).
     std::string read(const std::string& digest, std::int64_t offset, std::size_t limit, int round);
     int round(const std::string& digest) const;
+    // False: for so long read() would have waited.
+    bool wait(const std::string& digest, std::int64_t offset, int round, std::chrono::milliseconds limit);
 
 private:
     struct Blob;
     Blob& blob(const std::string& digest) const;
     std::unique_ptr<Blob> make_blob(const std::string& name) const;
+    // Of a reader that holds the lock.
+    using Ahead = std::map<int, std::unique_ptr<Blob>>;
+    Ahead::const_iterator find_ahead(const AheadPlace& at) const;
+    static bool is_ready(const Blob& blob, std::int64_t offset, int round);
 
     std::string folder_;
+    std::int64_t left_ahead_; // bytes
     mutable std::mutex mutex_{};
     std::condition_variable changed_{};
-    std::map<int, std::unique_ptr<Blob>> ahead_{};
+    Ahead ahead_{};
     std::map<std::string, std::unique_ptr<Blob>> blobs_{}; // the same ones from set_image() on
     bool has_image_ = false;
 };

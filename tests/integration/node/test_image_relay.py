@@ -6,7 +6,10 @@ import hashlib
 import http.client
 import json
 import os
+import pathlib
+import resource
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
@@ -15,6 +18,7 @@ import urllib.request
 
 import pytest
 
+from harness import eventually
 from harness.cleanup import WithCleanup
 
 PROGRAM = os.environ.get("DOCKDIST_INIT_UNDER_TEST", "dockdist-init-under-test")
@@ -25,8 +29,13 @@ def digest_of(data):
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
+def key_of(asking, asked):
+    """Of two relays, by their places in the chain."""
+    return hashlib.sha256(f"{asking} asks {asked}".encode()).hexdigest()
+
+
 class Relay:
-    def __init__(self, blobs, disk=None):
+    def __init__(self, blobs, disk=None, files=None):
         self.blobs, self.wants, self.gate, self.damage = blobs, [], None, False
         self.root = tempfile.mkdtemp(prefix="dockdist-relay-")
         self.disk = self.root + "/blobs" if disk else None
@@ -34,8 +43,9 @@ class Relay:
             os.mkdir(self.disk)
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={disk}", "tmpfs", self.disk], check=True)
         self.process = subprocess.Popen([PROGRAM, "image-relay"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        env={**os.environ, "DOCKDIST_TEST_ROOT": self.root})
-        self.say({"token": "t0ken", "address": "127.0.0.1"})
+                                        env={**os.environ, "DOCKDIST_TEST_ROOT": self.root},
+                                        preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))))
+        self.say({"token": "t0ken", "address": "127.0.0.1", "most_ahead": 64 << 20})
         self.listening = json.loads(self.process.stdout.readline())
         self.client = threading.Thread(target=self.serve, daemon=True)
         self.client.start()
@@ -48,8 +58,13 @@ class Relay:
         self.process.stdin.write(json.dumps(line).encode() + b"\n" + data)
         self.process.stdin.flush()
 
-    def upstreams(self, *relays):
-        self.say({"upstreams": [relay.address for relay in relays]})
+    def peers(self, place, chain, front=None):
+        """`front` stands before the nearest relay."""
+        upstreams = [{"asking": place, "key": key_of(place, i), "address": chain[i].address} for i in reversed(range(place))]
+        if front:
+            upstreams[0]["address"] = front
+        downstreams = [{"asking": i, "key": key_of(i, place)} for i in range(place + 1, len(chain))]
+        self.say({"upstreams": upstreams, "downstreams": downstreams})
 
     def image(self):
         self.say({"manifest": '{"schemaVersion":2}', "media_type": "application/x",
@@ -96,25 +111,68 @@ class Relay:
         shutil.rmtree(self.root, ignore_errors=True)
 
 
+def connect(address):
+    host, port = address.split()
+    return socket.create_connection((host, int(port)), timeout=30)
+
+
+def read_all(connection):
+    data = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := connection.recv(65536):
+            data += piece
+    return data
+
+
+class Wire:
+    """Stands between two relays and writes down what each connection carries, there and back."""
+
+    def __init__(self, to):
+        self.to, self.there, self.back = to, [], []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1 {self.listener.getsockname()[1]}"
+
+    def __enter__(self):
+        threading.Thread(target=self.accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                front, _ = self.listener.accept()
+                back = connect(self.to)
+                for record, source, sink in ((self.there, front, back), (self.back, back, front)):
+                    record.append(b"")
+                    threading.Thread(target=self.carry, args=(record, len(record) - 1, source, sink), daemon=True).start()
+
+    def carry(self, record, place, source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                record[place] += data
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+
 class TestImageRelay(WithCleanup):
-    def relays(self, count, *contents, disk=None, known=True):
+    def relays(self, count, *contents, disk=None, files=None, known=True):
         self.data = contents
         self.digests = [digest_of(data) for data in contents]
-        made = [Relay(dict(zip(self.digests, contents)), disk) for _ in range(count)]
+        made = [Relay(dict(zip(self.digests, contents)), disk, files) for _ in range(count)]
         for relay in made:
             self.cleanup.callback(relay.end)
         for i, relay in enumerate(made):
-            relay.upstreams(*reversed(made[:i]))
+            relay.peers(i, made)
             if known:
                 relay.image()
         return made
 
     def wait_ahead(self, relay, count):
-        """Until so many bytes have come to the relay ahead, as another relay after it would see."""
-        with relay.open("/v2/dockdist/ahead", port="peer_port") as answer:
-            while count > 0:
-                head = json.loads(answer.readline())
-                count -= len(answer.read(head["length"]))
+        """Until so many bytes have come to the relay ahead, and lie on its disk."""
+        eventually(lambda: sum(file.stat().st_size for file in pathlib.Path(relay.root, "blobs").glob("ahead-*")) == count,
+                   f"{count} bytes that came ahead")
 
     def test_what_comes_before_the_image_is_known_goes_down_the_chain_and_is_asked_of_nobody(self):
         first, second, third = relays = self.relays(3, os.urandom(5 << 20), os.urandom(PIECE), known=False)
@@ -187,13 +245,14 @@ class TestImageRelay(WithCleanup):
             relay.blob(self.digests[0])
         assert relay.process.stderr.readline() == b"keep a layer: No space left on device\n"
 
-    def test_both_ports_ask_for_the_login(self):
+    def test_the_engines_port_asks_for_the_login(self):
         (relay,) = self.relays(1, b"x")
-        for port in ("engine_port", "peer_port"):
-            for token in (None, "other", "t0ke", "t0kenn"):
-                with pytest.raises(urllib.error.HTTPError) as refused:
-                    relay.open(f"/v2/dockdist/image/blobs/{self.digests[0]}", token, port)
-                assert refused.value.code == 401
+        for token in (None, "other", "t0ke", "t0kenn"):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                relay.open(f"/v2/dockdist/image/blobs/{self.digests[0]}", token)
+            assert refused.value.code == 401
+        with pytest.raises((http.client.HTTPException, OSError)):
+            relay.open(f"/v2/dockdist/image/blobs/{self.digests[0]}", port="peer_port")  # no engine, whatever it says
         assert relay.open("/v2/").read() == b"{}"
         with relay.open("/v2/dockdist/image/manifests/sha256:00") as answer:
             assert (answer.read(), answer.headers["Content-Type"]) == (b'{"schemaVersion":2}', "application/x")
@@ -206,3 +265,39 @@ class TestImageRelay(WithCleanup):
         (relay,) = self.relays(1, b"x")
         relay.process.stdin.close()
         assert relay.process.wait(20) == 0
+
+    def test_between_relays_nothing_is_readable_and_nothing_recorded_is_of_use(self):
+        image = b"an image that nobody else may see " * 40000
+        first, second = [Relay({digest_of(image): image}) for _ in range(2)]
+        for relay in (first, second):
+            self.cleanup.callback(relay.end)
+        self.data, self.digests = [image], [digest_of(image)]
+        first.peers(0, [first, second])
+        with Wire(first.address) as wire:
+            second.peers(1, [first, second], front=wire.address)
+            for relay in (first, second):
+                relay.image()
+            assert second.blob(self.digests[0]) == image
+            assert (first.wants, second.wants) == (self.digests, [])
+        assert len(wire.there) > 1 and sum(map(len, wire.back)) > len(image)
+        for said in (*wire.there, *wire.back):
+            assert b"nobody else" not in said and b"t0ken" not in said and b"sha256:" not in said
+        for said in wire.there:
+            with connect(first.address) as connection:
+                connection.sendall(said)
+                connection.settimeout(30)
+                assert len(read_all(connection)) == 32  # as long as what it says to anybody who has the number of a pair
+
+    @pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 2048, reason="opens 1,200 connections")
+    def test_idle_connections_keep_neither_the_engine_nor_the_next_relay_out(self):
+        first, second = self.relays(2, os.urandom(5 << 20), os.urandom(300), files=256)
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+        self.cleanup.callback(resource.setrlimit, resource.RLIMIT_NOFILE, before)
+        for relay in (first, second):
+            for port in ("engine_port", "peer_port"):
+                for _ in range(300):
+                    self.cleanup.enter_context(connect(f"127.0.0.1 {relay.listening[port]}"))
+        for relay in (second, first):
+            assert [relay.blob(digest) for digest in self.digests] == list(self.data)
+        assert (sorted(first.wants), second.wants) == (sorted(self.digests), [])

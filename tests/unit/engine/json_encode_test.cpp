@@ -34,6 +34,7 @@ TEST_CASE("all that a container can ask for") {
     config.labels = {{"dockdist.cluster", "vision"}};
     config.mounts = {{Mount::Type::bind, "/data", "/data", true, {}, ""},
                      {Mount::Type::volume, "toolkit", "/opt/dockdist", true, {{"l", "m"}}, ""},
+                     {Mount::Type::volume, "", "/own", false, {}, ""},
                      {Mount::Type::tmpfs, "", "/run/dockdist", false, {}, "mode=0755"}};
     config.network_mode = "host";
     config.ipc_mode = "host";
@@ -44,6 +45,9 @@ TEST_CASE("all that a container can ask for") {
     config.devices = {"/dev/infiniband"};
     config.device_requests = {{"", -1, {}}, {"cdi", 0, {"nvidia.com/gpu=0"}}};
     config.cap_add = {"IPC_LOCK"};
+    config.cap_drop = {"ALL"};
+    config.security_options = {"no-new-privileges"};
+    config.read_only_root = true;
     config.pids_limit = 100;
     config.privileged = true;
     config.restart_policy = "unless-stopped";
@@ -59,7 +63,8 @@ TEST_CASE("all that a container can ask for") {
             "Mounts": [
                 {"Type": "bind", "Source": "/data", "Target": "/data", "ReadOnly": true},
                 {"Type": "volume", "Source": "toolkit", "Target": "/opt/dockdist", "ReadOnly": true,
-                 "VolumeOptions": {"Labels": {"l": "m"}}}],
+                 "VolumeOptions": {"Labels": {"l": "m"}}},
+                {"Type": "volume", "Target": "/own", "ReadOnly": false}],
             "Tmpfs": {"/run/dockdist": "mode=0755"},
             "NetworkMode": "host", "IpcMode": "host", "PidMode": "host", "Runtime": "nvidia", "ShmSize": 1024,
             "Ulimits": [{"Name": "memlock", "Soft": -1, "Hard": -1}],
@@ -67,7 +72,8 @@ TEST_CASE("all that a container can ask for") {
             "DeviceRequests": [
                 {"Driver": "", "Count": -1, "Capabilities": [["gpu"]]},
                 {"Driver": "cdi", "Count": 0, "DeviceIDs": ["nvidia.com/gpu=0"], "Capabilities": [["gpu"]]}],
-            "CapAdd": ["IPC_LOCK"], "PidsLimit": 100, "Privileged": true,
+            "CapAdd": ["IPC_LOCK"], "CapDrop": ["ALL"], "SecurityOpt": ["no-new-privileges"], "ReadonlyRootfs": true,
+            "PidsLimit": 100, "Privileged": true,
             "RestartPolicy": {"Name": "unless-stopped"},
             "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m"}}}})"));
 }

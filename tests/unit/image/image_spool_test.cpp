@@ -13,7 +13,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace image_spool_test {
 
@@ -24,8 +26,8 @@ namespace {
 // A tar in memory, entry by entry.
 class TarText {
 public:
-    explicit TarText(int format = ARCHIVE_FORMAT_TAR_USTAR)
-        : archive_(::archive_write_new()), bytes_(1 << 20, '\0') {
+    explicit TarText(int format = ARCHIVE_FORMAT_TAR_USTAR, std::size_t size = 1 << 20)
+        : archive_(::archive_write_new()), bytes_(size, '\0') {
         ::archive_write_set_format(archive_, format);
         ::archive_write_open_memory(archive_, bytes_.data(), bytes_.size(), &used_);
     }
@@ -182,21 +184,67 @@ TEST_CASE("a damaged tar ends in an error, or in the image that it names") {
 
 TEST_CASE("one program is taken out of the toolkit") {
     const auto tar = TarText().file("bin/ssh", "ssh").file("libexec/dockdist-init", "ELF").done();
-    const auto one = tar_of_one(tar, "libexec/dockdist-init", "dockdist-init");
+    const TarFolder folder{.name = "blobs", .owner = 65534};
+    const auto one = tar_of_one(tar, "libexec/dockdist-init", "dockdist-init", folder);
     REQUIRE(one.has_value());
     CHECK(one->find("dockdist-init") == 0);
     CHECK(one->find("ELF") == 512);
-    CHECK(tar_of_one(tar, "missing", "x").has_error());
+    CHECK(one->substr(1024).starts_with("blobs/"));
+    CHECK(one->substr(1024 + 100, 23) == std::string("000700 \0"
+                                                     "177776 \0"
+                                                     "177776 ",
+                                                     23)); // mode, user, group
+    CHECK(tar_of_one(tar, "missing", "x", folder).has_error());
 }
 
-TEST_CASE("each relay asks the nearest three before it that can be reached") {
-    using Chain = std::vector<std::vector<std::string>>;
-    CHECK(plan_chain({}).empty());
-    CHECK(plan_chain({"a 1"}) == Chain{{}});
-    CHECK(plan_chain({"a 1", "b 1", "", "d 1", "e 1"}) ==
-          Chain{{}, {"a 1"}, {"b 1", "a 1"}, {"b 1", "a 1"}, {"d 1", "b 1", "a 1"}});
-    CHECK(plan_chain({"a 1", "b 1", "c 1", "d 1", "e 1"}).back() ==
-          std::vector<std::string>{"d 1", "c 1", "b 1"});
+TEST_CASE("a description that is larger than any image's is told, and not read") {
+    const std::string large((4 << 20) + 1, ' ');
+    const std::string names = R"([{"Config":"ab.json","Layers":[]}])";
+    for (const bool is_manifest : {true, false}) {
+        Spooled spooled;
+        const auto spool = spooled.fill(TarText(16 << 20)
+                                            .file("ab.json", is_manifest ? "{}" : large)
+                                            .file("manifest.json", is_manifest ? names + large : names)
+                                            .done());
+        CHECK(spool.error().message == std::string("what the engine gave as train:1 is no image: its ") +
+                                           (is_manifest ? "manifest.json" : "ab.json") +
+                                           " has 4.0 MiB, more than 4.0 MiB");
+    }
+}
+
+TEST_CASE("a tar of more files than any image has is no image") {
+    TarText tar(ARCHIVE_FORMAT_TAR_USTAR, 16 << 20);
+    for (int i = 0; i <= 2000; ++i) {
+        tar.file("x", "");
+    }
+    Spooled spooled;
+    CHECK(spooled.fill(tar.done()).error().message ==
+          "what the engine gave as an image is none: it has more than 2000 files");
+}
+
+TEST_CASE("each relay asks the nearest three before it that can be reached, each with a key of the two") {
+    CHECK(make_peers({}).empty());
+    const auto peers = make_peers({"a 1", "b 1", "", "d 1", "e 1"});
+    std::vector<std::vector<std::string>> asked;
+    std::vector<std::vector<int>> asking;
+    std::set<std::string> keys;
+    for (const auto& each : peers) {
+        asked.emplace_back();
+        for (const auto& pair : each.upstreams) {
+            asked.back().push_back(pair.address);
+            CHECK(keys.insert(pair.key).second);
+        }
+        asking.emplace_back();
+        for (const auto& pair : each.downstreams) {
+            asking.back().push_back(pair.asking);
+        }
+    }
+    CHECK(asked == std::vector<std::vector<std::string>>{
+                       {}, {"a 1"}, {"b 1", "a 1"}, {"b 1", "a 1"}, {"d 1", "b 1", "a 1"}});
+    CHECK(asking == std::vector<std::vector<int>>{{1, 2, 3, 4}, {2, 3, 4}, {}, {4}, {}});
+    CHECK(peers[3].downstreams[0].key == peers[4].upstreams[0].key);
+    CHECK(peers[3].downstreams[0].address.empty());
+    CHECK(make_peers({"a 1", "b 1", "c 1", "d 1", "e 1"})[0].downstreams.size() == 3);
 }
 
 } // namespace image_spool_test

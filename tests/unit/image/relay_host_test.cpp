@@ -68,7 +68,8 @@ struct Relaying {
                     RelaySetting{.container = "vision-relay",
                                  .image = ImageRef("dockdist-relay:1"),
                                  .token = "t0ken",
-                                 .address = "10.0.0.1"}};
+                                 .address = "10.0.0.1",
+                                 .most_ahead = 1000}};
 };
 
 Task<Status> both(Relaying& relaying) {
@@ -85,6 +86,12 @@ TEST_CASE("what has been read of an image goes to the relay before it is known w
     Relaying relaying;
     REQUIRE(run_task(relaying.io, relaying.relay.start()).has_value());
     CHECK(relaying.relay.listening().peer_port == 4001);
+    const auto& config = relaying.engine.containers.at("vision-relay").config;
+    CHECK(config.user == "65534:65534");
+    CHECK(config.cap_drop == std::vector<std::string>{"ALL"});
+    CHECK(config.security_options == std::vector<std::string>{"no-new-privileges"});
+    CHECK(config.read_only_root);
+    CHECK(config.pids_limit == 512);
     CHECK(run_task(relaying.io, both(relaying)).has_value());
     const auto piece = [](int file, std::int64_t length) {
         auto line = wire::to_line(wire::RelayPiece{.length = length, .file = file});
@@ -92,6 +99,7 @@ TEST_CASE("what has been read of an image goes to the relay before it is known w
         return line;
     };
     CHECK(wire::parse_relay_opening(relaying.heard.at(0).value_or("")).value().token == "t0ken");
+    CHECK(wire::parse_relay_opening(relaying.heard.at(0).value_or("")).value().most_ahead == 1000);
     relaying.heard.erase(relaying.heard.begin());
     CHECK(relaying.heard == std::vector<std::optional<std::string>>{piece(0, 6), "first", piece(1, 7),
                                                                     "second", piece(2, 6), "third"});

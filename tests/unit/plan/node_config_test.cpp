@@ -53,7 +53,9 @@ TEST_CASE("the toolkit's volume is read-only in a node and writable only where i
     const auto node = config_of(spec_of(1)).mounts.at(0);
     CHECK(node.source == "dockdist-toolkit-t1");
     CHECK(node.read_only);
-    CHECK_FALSE(toolkit_upload_config(ImageRef("train:1"), "t1").mounts.at(0).read_only);
+    const auto upload = toolkit_upload_config(ImageRef("train:1"), "t1");
+    CHECK_FALSE(upload.mounts.at(0).read_only);
+    CHECK(upload.cap_drop == std::vector<std::string>{"ALL"});
 }
 
 TEST_CASE("GPUs as the engine is asked for them") {
@@ -150,6 +152,9 @@ TEST_CASE("the fingerprint follows every field but the labels") {
     CHECK(differs([](ContainerConfig& c) { c.cap_add.emplace_back("SYS_PTRACE"); }));
     CHECK(differs([](ContainerConfig& c) { c.stop_timeout = std::chrono::seconds(20); }));
     CHECK(differs([](ContainerConfig& c) { c.stop_timeout.reset(); }));
+    CHECK(differs([](ContainerConfig& c) { c.cap_drop.emplace_back("ALL"); }));
+    CHECK(differs([](ContainerConfig& c) { c.security_options.emplace_back("no-new-privileges"); }));
+    CHECK(differs([](ContainerConfig& c) { c.read_only_root = true; }));
     CHECK(differs([](ContainerConfig& c) { c.disable_healthcheck = false; }));
     CHECK(differs([](ContainerConfig& c) { c.image = ImageRef("other:1"); }));
     CHECK(differs([](ContainerConfig& c) { c.hostname = "x"; }));

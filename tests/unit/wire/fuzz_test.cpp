@@ -98,16 +98,20 @@ TEST_CASE("damaged lines of a probe, a relay and a sync never break a parser") {
         wire::to_line(wire::RelayMessage{.engine_port = 4000, .address = "10.0.0.1", .peer_port = 4001}),
         wire::to_line(wire::RelayPiece{digest, 5}),
         wire::to_line(wire::RelayPiece{.length = 5, .file = 3}),
-        wire::upstreams_line({"10.0.0.1 4001"}),
+        wire::to_line(wire::RelayPeers{
+            .upstreams = {{.asking = 2, .key = std::string(64, 'a'), .address = "10.0.0.1 4001"}},
+            .downstreams = {{.asking = 3, .key = std::string(64, 'b')}}}),
+        wire::to_line(wire::RelayRequest{.digest = digest, .offset = 7}),
         wire::sync_opening({.user = "1000", .workdir = "/workspace"})};
-    const auto parsed = parse_damaged<8>(
+    const auto parsed = parse_damaged<9>(
         lines, {{[](const std::string& line) { return wire::parse_question(line).has_value(); },
                  [](const std::string& line) { return wire::parse_probe_message(line).has_value(); },
                  [](const std::string& line) { return wire::parse_relay_opening(line).has_value(); },
                  [](const std::string& line) { return wire::parse_relay_image(line).has_value(); },
                  [](const std::string& line) { return wire::parse_relay_message(line).has_value(); },
                  [](const std::string& line) { return wire::parse_relay_piece(line).has_value(); },
-                 [](const std::string& line) { return wire::parse_upstreams(line).has_value(); },
+                 [](const std::string& line) { return wire::parse_relay_peers(line).has_value(); },
+                 [](const std::string& line) { return wire::parse_relay_request(line).has_value(); },
                  [](const std::string& line) { return wire::parse_sync_opening(line).has_value(); }}});
     CHECK(parsed > 0);
 }

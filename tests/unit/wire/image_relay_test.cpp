@@ -12,11 +12,12 @@ using namespace dockdist::wire;
 namespace {
 
 const std::string digest = "sha256:e90cc07386f304468c5d489c615f31fd21c13fee3175e0fadc2f0ed66bc52d5b";
+const std::string key(64, 'a');
 
 } // namespace
 
 TEST_CASE("what the client and a relay say arrives as it was meant") {
-    const RelayOpening opening{.token = "t0ken", .address = "10.0.0.1"};
+    const RelayOpening opening{.token = "t0ken", .address = "10.0.0.1", .most_ahead = 7};
     CHECK(*parse_relay_opening(to_line(opening)) == opening);
     const RelayImage image{
         .manifest = "{\"schemaVersion\":2}", .media_type = "application/x", .blobs = {{digest, 7, 3}}};
@@ -28,7 +29,12 @@ TEST_CASE("what the client and a relay say arrives as it was meant") {
     CHECK(*parse_relay_piece(to_line(RelayPiece{digest, 5})) == RelayPiece{digest, 5});
     const RelayPiece ahead{.length = 5, .file = 3};
     CHECK(*parse_relay_piece(to_line(ahead)) == ahead);
-    CHECK(*parse_upstreams(upstreams_line({"10.0.0.1 4001"})) == std::vector<std::string>{"10.0.0.1 4001"});
+    const RelayPeers peers{.upstreams = {{.asking = 2, .key = key, .address = "10.0.0.1 4001"}},
+                           .downstreams = {{.asking = 3, .key = key}, {.asking = 4, .key = key}}};
+    CHECK(*parse_relay_peers(to_line(peers)) == peers);
+    const RelayRequest request{.digest = digest, .offset = 7};
+    CHECK(*parse_relay_request(to_line(request)) == request);
+    CHECK(*parse_relay_request(to_line(RelayRequest{})) == RelayRequest{}); // what comes ahead
 }
 
 TEST_CASE("what is no such line is refused, and no digest becomes a path") {
@@ -39,7 +45,8 @@ TEST_CASE("what is no such line is refused, and no digest becomes a path") {
         CAPTURE(line);
         CHECK(parse_relay_message(line).has_error());
     }
-    for (const char* line : {"", "[]", "{}", R"({"token":""})", R"({"token":3})"}) {
+    for (const char* line :
+         {"", "[]", "{}", R"({"token":""})", R"({"token":3})", R"({"token":"t","most_ahead":-1})"}) {
         CAPTURE(line);
         CHECK(parse_relay_opening(line).has_error());
     }
@@ -57,7 +64,19 @@ TEST_CASE("what is no such line is refused, and no digest becomes a path") {
     }
     CHECK(parse_relay_piece("{\"digest\":\"" + digest + "\",\"length\":-1}").has_error());
     CHECK(parse_relay_piece("{\"digest\":\"" + digest + "\",\"length\":99999999999}").has_error());
-    CHECK(parse_upstreams("{\"upstreams\":[1]}").has_error());
+    for (const std::string& line :
+         {std::string("{}"), std::string(R"({"upstreams":[1],"downstreams":[]})"),
+          std::string(R"({"upstreams":[]})"), std::string(R"({"upstreams":[{"asking":1}],"downstreams":[]})"),
+          R"({"upstreams":[{"asking":-1,"key":")" + key + R"("}],"downstreams":[]})",
+          R"({"upstreams":[],"downstreams":[{"asking":1,"key":"z)" + key.substr(1) + R"("}]})"}) {
+        CAPTURE(line);
+        CHECK(parse_relay_peers(line).has_error());
+    }
+    for (const std::string& line : {std::string("{}"), std::string(R"({"digest":"sha256:../x"})"),
+                                    R"({"digest":")" + digest + R"(","offset":-1})"}) {
+        CAPTURE(line);
+        CHECK(parse_relay_request(line).has_error());
+    }
     CHECK_FALSE(is_sha256_digest("sha256:" + std::string(64, 'G')));
     CHECK_FALSE(is_sha256_digest("sha256:" + std::string(63, 'a')));
     CHECK_FALSE(is_sha256_digest("sha512:" + std::string(64, 'a')));

@@ -1,14 +1,13 @@
-#include "fakes/damage.hpp"
-#include "node/relay/relay_http.hpp"
 #include "node/relay/relay_store.hpp"
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
 
-namespace relay_test {
+namespace relay_store_test {
 
 using namespace dockdist;
 using namespace dockdist::node;
@@ -44,7 +43,7 @@ std::string read_all(RelayStore& store, int round = 0) {
 
 TEST_CASE("a blob is read while it grows, and one caller fetches it") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK_FALSE(store.claim(hello));
@@ -61,7 +60,7 @@ TEST_CASE("a blob is read while it grows, and one caller fetches it") {
 
 TEST_CASE("what is not as its digest says begins anew, and its readers are not fooled") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK(store.append(hello, "hel").has_value());
@@ -77,7 +76,7 @@ TEST_CASE("what is not as its digest says begins anew, and its readers are not f
 
 TEST_CASE("a blob that nobody fetches any more ends for its readers, and can be fetched on") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK(store.append(hello, "he").has_value());
@@ -92,7 +91,7 @@ TEST_CASE("what came ahead is kept when it proves to be a blob, whole or begun")
     // printf world | sha256sum
     const std::string world = "sha256:486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7";
     const std::string other = "sha256:" + std::string(64, 'a');
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     CHECK_FALSE(store.knows(hello));
     CHECK(store.append_ahead(1, "hel"));
     CHECK(store.append_ahead(1, "lo"));
@@ -116,9 +115,24 @@ TEST_CASE("what came ahead is kept when it proves to be a blob, whole or begun")
     CHECK(store.have(other) == 0);
 }
 
+TEST_CASE("no more is taken ahead than there may be") {
+    const Folder folder;
+    RelayStore store(folder.path, 7);
+    CHECK(store.append_ahead(0, "hello"));
+    CHECK_FALSE(store.append_ahead(1, "much"));
+    CHECK_FALSE(store.append_ahead(1, "m")); // nothing behind a gap
+    store.set_image({{hello, 5, 0}});
+    CHECK(store.whole(hello));
+    RelayStore many(folder.path, 10'000);
+    for (int i = 0; i < 2000; ++i) {
+        REQUIRE(many.append_ahead(i, ""));
+    }
+    CHECK_FALSE(many.append_ahead(2000, ""));
+}
+
 TEST_CASE("what came ahead and is another thing than it should be is fetched anew") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     CHECK(store.append_ahead(0, "jello"));
     CHECK(store.append_ahead(1, "longer than it should be"));
     const std::string other = "sha256:" + std::string(64, 'a');
@@ -132,7 +146,7 @@ TEST_CASE("what came ahead and is another thing than it should be is fetched ane
 
 TEST_CASE("who waits for what comes ahead is told when the image is known") {
     const Folder folder;
-    RelayStore store(folder.path);
+    RelayStore store(folder.path, 100);
     std::string read = "?";
     std::thread reader([&] {
         RelayStore::AheadPlace at;
@@ -143,58 +157,23 @@ TEST_CASE("who waits for what comes ahead is told when the image is known") {
     CHECK(read.empty());
 }
 
-TEST_CASE("a request's head: method, path, login and where to begin") {
-    const auto request = parse_relay_http("GET /v2/dockdist/image/blobs/sha256:00 HTTP/1.1\r\nHost: x\r\n"
-                                          "authorization: Basic abc\r\nRANGE: bytes=12-\r\n\r\n");
-    REQUIRE(request.has_value());
-    CHECK(request->method == "GET");
-    CHECK(request->authorization == "Basic abc");
-    CHECK(request->offset == 12);
-    CHECK(blob_in_path(request->path) == "sha256:00");
-    CHECK(blob_in_path("/v1/blobs/x") == "");
-    CHECK(is_manifest_path("/v2/dockdist/image/manifests/sha256:00"));
-    CHECK_FALSE(is_manifest_path("/v2/"));
+TEST_CASE("a reader that has other things to do meanwhile waits for a while only") {
+    const Folder folder;
+    RelayStore store(folder.path, 100);
+    constexpr std::chrono::milliseconds moment{1};
+    RelayStore::AheadPlace at;
+    CHECK_FALSE(store.wait_ahead(at, moment));
+    CHECK(store.append_ahead(0, "he"));
+    CHECK(store.wait_ahead(at, moment));
+    store.set_image({{hello, 5, 0}});
+    CHECK(store.wait_ahead(at, moment));
+    CHECK(store.claim(hello));
+    CHECK(store.wait(hello, 0, 0, moment));
+    CHECK_FALSE(store.wait(hello, 2, 0, moment));
+    CHECK(store.append(hello, "llo").has_value());
+    CHECK(store.wait(hello, 2, 0, moment));
+    store.give_up(hello);
+    CHECK(store.wait(hello, 5, 0, moment));
 }
 
-TEST_CASE("what is no request is refused") {
-    for (const char* head :
-         {"", "\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET / HTTP/1.1",
-          "GET / HTTP/1.1\r\nbad\r\n\r\n", "GET / HTTP/1.1\r\nRange: bytes=-5\r\n\r\n",
-          "GET / HTTP/1.1\r\nRange: items=1-\r\n\r\n", "GET / HTTP/1.1\r\nRange: b\r\n\r\n",
-          "GET / HTTP/1.1\r\nRange: bytes=1\r\n\r\n",
-          "GET / HTTP/1.1\r\nRange: bytes=99999999999999999999-\r\n\r\n",
-          "PUT / HTTP/1.1\r\nContent-Length: 5\r\n\r\n"}) {
-        CAPTURE(head);
-        CHECK_FALSE(parse_relay_http(head).has_value());
-    }
-}
-
-TEST_CASE("damaged heads end in a request or in none") {
-    const std::string digest = "sha256:" + std::string(64, 'a');
-    const auto head = "GET /v2/dockdist/image/blobs/" + digest + " HTTP/1.1\r\nHost: 10.0.0.1:4000\r\n" +
-                      "Authorization: Basic ZG9ja2Rpc3Q6dG9r\r\nRange: bytes=12-\r\n\r\n";
-    Damage damage;
-    int taken = 0;
-    for (int i = 0; i < 6000; ++i) {
-        const auto request = parse_relay_http(damage.apply(head));
-        if (request) {
-            ++taken;
-            CHECK(request->offset >= 0);
-            (void)is_manifest_path(request->path);
-            (void)blob_in_path(request->path);
-        }
-    }
-    CHECK(taken > 0);
-}
-
-TEST_CASE("the login is Basic of the relays' user") {
-    CHECK(relay_authorization("t0ken") == "Basic ZG9ja2Rpc3Q6dDBrZW4=");
-    CHECK(relay_authorization("to") == "Basic ZG9ja2Rpc3Q6dG8=");
-    CHECK(relay_authorization("tok") == "Basic ZG9ja2Rpc3Q6dG9r");
-    CHECK(same_secret("abc", "abc"));
-    CHECK_FALSE(same_secret("abc", "abd"));
-    CHECK_FALSE(same_secret("abc", "abcd"));
-    CHECK_FALSE(same_secret("", "a"));
-}
-
-} // namespace relay_test
+} // namespace relay_store_test
