@@ -186,7 +186,7 @@ Status write_state(const wire::NodeRecord& self, const wire::Members& members, c
         {place.authorized_keys, authorized_keys(members)},
         {place.known_hosts, known_hosts(members)},
         {place.ssh_config, ssh_config(self, members)},
-        {place.sshd_config, sshd_config(self)},
+        {place.sshd_config, sshd_config(self, members)},
         {place.hostfile, hostfile(members)},
         {place.hydra_hostfile, hydra_hostfile(members)},
         {place.wcoll, wcoll(members)},
