@@ -72,6 +72,10 @@ json encode_host_config(const ContainerConfig& config) {
         host["DeviceRequests"].push_back(encode_device_request(request));
     }
     set(host, "CapAdd", config.cap_add);
+    set(host, "CapDrop", config.cap_drop);
+    if (config.no_new_privileges) {
+        host["SecurityOpt"] = {"no-new-privileges"};
+    }
     if (config.pids_limit) {
         host["PidsLimit"] = *config.pids_limit;
     }

@@ -44,6 +44,8 @@ TEST_CASE("all that a container can ask for") {
     config.devices = {"/dev/infiniband"};
     config.device_requests = {{"", -1, {}}, {"cdi", 0, {"nvidia.com/gpu=0"}}};
     config.cap_add = {"IPC_LOCK"};
+    config.cap_drop = {"ALL"};
+    config.no_new_privileges = true;
     config.pids_limit = 100;
     config.privileged = true;
     config.restart_policy = "unless-stopped";
@@ -67,7 +69,7 @@ TEST_CASE("all that a container can ask for") {
             "DeviceRequests": [
                 {"Driver": "", "Count": -1, "Capabilities": [["gpu"]]},
                 {"Driver": "cdi", "Count": 0, "DeviceIDs": ["nvidia.com/gpu=0"], "Capabilities": [["gpu"]]}],
-            "CapAdd": ["IPC_LOCK"], "PidsLimit": 100, "Privileged": true,
+            "CapAdd": ["IPC_LOCK"], "CapDrop": ["ALL"], "SecurityOpt": ["no-new-privileges"], "PidsLimit": 100, "Privileged": true,
             "RestartPolicy": {"Name": "unless-stopped"},
             "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m"}}}})"));
 }
