@@ -4,7 +4,7 @@ namespace dockdist {
 
 void confine(ContainerConfig& config) {
     config.cap_drop = {"ALL"};
-    config.security_options = {"no-new-privileges"}; // Podman knows no ":true" behind it
+    config.no_new_privileges = true;
     config.read_only_root = true;
     config.pids_limit = 512;
 }

@@ -94,9 +94,9 @@ struct ContainerConfig {
     std::vector<Ulimit> ulimits{};
     std::vector<std::string> devices{}; // "/dev/infiniband": same path inside, rwm
     std::vector<DeviceRequest> device_requests{};
-    std::vector<std::string> cap_add{}, cap_drop{};
-    std::vector<std::string> security_options{}; // "no-new-privileges"
-    bool read_only_root = false;                 // volumes and tmpfs are written to all the same
+    std::vector<std::string> cap_add{}, cap_drop{}; // "ALL" in cap_drop: what cap_add names, and nothing else
+    bool no_new_privileges = false;                 // HostConfig.SecurityOpt
+    bool read_only_root = false;                    // volumes and tmpfs are written to all the same
     std::optional<std::int64_t> pids_limit{};
     bool privileged = false;
     std::string restart_policy{}; // "" (no), "unless-stopped", …

@@ -73,7 +73,9 @@ json encode_host_config(const ContainerConfig& config) {
     }
     set(host, "CapAdd", config.cap_add);
     set(host, "CapDrop", config.cap_drop);
-    set(host, "SecurityOpt", config.security_options);
+    if (config.no_new_privileges) {
+        host["SecurityOpt"] = {"no-new-privileges"}; // Podman knows no ":true" behind it
+    }
     if (config.read_only_root) {
         host["ReadonlyRootfs"] = true;
     }

@@ -16,6 +16,15 @@ namespace {
 
 constexpr std::chrono::seconds node_stop_timeout{10};
 
+// What a node's root keeps: for dockdist-init and sshd, which change to users, give them their files, end
+// their processes and shut sshd's unprivileged half in an empty folder; for apt-get and its like. Without
+// AUDIT_WRITE sshd ends every session with a terminal where the kernel keeps an audit log. Of those that
+// Docker gives by itself MKNOD is gone, and NET_RAW and NET_BIND_SERVICE, which on the host's network reach
+// all of its traffic and its port 22.
+constexpr std::array node_capabilities{"AUDIT_WRITE", "CHOWN",  "DAC_OVERRIDE", "FOWNER", "FSETID",    "KILL",
+                                       "SETFCAP",     "SETGID", "SETPCAP",      "SETUID", "SYS_CHROOT"};
+constexpr int first_free_port = 1024;
+
 constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::string image_path(const ImageDetails* image) {
@@ -95,6 +104,36 @@ std::vector<Mount> mounts(const NodeConfigInput& input) {
     return result;
 }
 
+void add_capability(ContainerConfig& config, const std::string& name) {
+    auto& list = config.cap_add;
+    if (std::ranges::find(list, name) == list.end() && std::ranges::find(list, "ALL") == list.end()) {
+        list.push_back(name);
+    }
+}
+
+bool runs_as_root(const ContainerSpec& container) {
+    const auto user = container.user.substr(0, container.user.find(':'));
+    return user.empty() || user == "root" || user == "0";
+}
+
+void set_rights(ContainerConfig& config, const ClusterSpec& spec) {
+    const auto& container = spec.container;
+    config.privileged = container.privileged;
+    config.cap_add = container.cap_add;
+    config.no_new_privileges =
+        container.no_new_privileges.value_or(runs_as_root(container) && !container.privileged);
+    if (container.privileged || std::ranges::find(container.cap_add, "ALL") != container.cap_add.end()) {
+        return;
+    }
+    config.cap_drop = {"ALL"};
+    for (const auto* name : node_capabilities) {
+        add_capability(config, name);
+    }
+    if (spec.ssh.port && spec.ssh.port->number < first_free_port) {
+        add_capability(config, "NET_BIND_SERVICE");
+    }
+}
+
 } // namespace
 
 ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
@@ -118,9 +157,8 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
     }
     config.devices = container.devices;
     config.device_requests = device_requests(input.node, input.spec.hosts[input.node.host].cdi);
-    config.cap_add = container.cap_add;
+    set_rights(config, input.spec);
     config.pids_limit = container.pids_limit;
-    config.privileged = container.privileged;
     config.disable_healthcheck = true;
     config.stop_timeout = node_stop_timeout;
     // Read back by `observe`: the node's record stands in the log whatever the daemon's default driver is.
@@ -134,9 +172,7 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
                                      .target = "/run/dockdist.infiniband",
                                      .read_only = true});
         }
-        if (std::ranges::find(config.cap_add, "IPC_LOCK") == config.cap_add.end()) {
-            config.cap_add.emplace_back("IPC_LOCK");
-        }
+        add_capability(config, "IPC_LOCK");
     }
     return config;
 }
@@ -162,7 +198,7 @@ std::string fingerprint(const ContainerConfig& config) {
     using nlohmann::json;
     const auto& [image, hostname, user, working_dir, entrypoint, command, env, container_labels,
                  config_mounts, network_mode, ipc_mode, pid_mode, runtime, shm_size, ulimits, devices,
-                 requests, cap_add, cap_drop, security_options, read_only_root, pids_limit, privileged,
+                 requests, cap_add, cap_drop, no_new_privileges, read_only_root, pids_limit, privileged,
                  restart_policy, stop_timeout, disable_healthcheck, log_driver, log_options] = config;
     (void)container_labels; // they hold the fingerprint
     json text{
@@ -196,17 +232,17 @@ std::string fingerprint(const ContainerConfig& config) {
     for (const auto& [driver, count, device_ids] : requests) {
         text["gpus"].push_back({driver, count, device_ids});
     }
+    if (!cap_drop.empty()) {
+        text["cap_drop"] = cap_drop;
+    }
+    if (no_new_privileges) {
+        text["no_new_privileges"] = true;
+    }
     if (stop_timeout != node_stop_timeout) {
         text["stop_timeout"] = stop_timeout ? stop_timeout->count() : 0;
     }
     if (!disable_healthcheck) {
         text["healthcheck"] = true;
-    }
-    if (!cap_drop.empty()) {
-        text["cap_drop"] = cap_drop;
-    }
-    if (!security_options.empty()) {
-        text["security"] = security_options;
     }
     if (read_only_root) {
         text["read_only"] = true;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace dockdist {
@@ -311,6 +312,8 @@ private:
             request.ssh_port = spec_.ssh.port ? spec_.ssh.port->number : 0;
             request.slots = node.slots.value_or(0);
             request.user = spec_.container.user;
+            std::ranges::transform(spec_.container.mounts, std::back_inserter(request.mounts),
+                                   &MountSpec::target);
             result_.plan.joins.push_back(
                 {node.host, node, ids_[node.name], request, observed_.hosts[node.host].engine.name});
         }

@@ -115,6 +115,28 @@ void check_ports(Reader& reader, const ClusterDraft& draft) {
     }
 }
 
+bool two_share_a_machine(const ClusterDraft& draft) {
+    std::set<EngineKey> engines;
+    std::set<std::string> addresses;
+    return std::ranges::any_of(draft.hosts, [&](const HostDraft& host) {
+        const auto key = engine_key(host);
+        const bool known = key && !engines.insert(*key).second;
+        return host.spec.nodes > 1 || known ||
+               (!host.spec.address.empty() && !addresses.insert(host.spec.address).second);
+    });
+}
+
+// The ranks of a node share one /dev/shm, and one IPC namespace, whichever that is: they are processes of one
+// container. The host's own is for the ranks of two nodes on one machine, and shows every node what others
+// have there.
+void choose_ipc(const Value& root, ClusterDraft& draft) {
+    const auto* const container = root.node->find("container");
+    const bool given = container != nullptr && container->value->find("ipc") != nullptr;
+    if (!given && two_share_a_machine(draft)) {
+        draft.spec.container.ipc = "host";
+    }
+}
+
 void check_shares(Reader& reader, const HostDraft& host) {
     const auto& gpus = host.spec.gpus;
     const auto nodes = host.spec.nodes;
@@ -274,6 +296,7 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
                draft.hosts_at->node->kind != YamlNode::Kind::map && draft.hosts.empty()) {
         reader.error(*draft.hosts_at, "the list is empty", "add `- ssh://USER@HOST` for each machine");
     }
+    choose_ipc(root, draft);
     check_names(reader, draft);
     check_ports(reader, draft);
     check_gpus(reader, draft);

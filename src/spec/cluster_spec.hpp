@@ -80,7 +80,7 @@ struct SecretSpec {
 
 struct ContainerSpec {
     Bytes shm_size{64ULL << 30U};
-    std::string ipc = "host";
+    std::string ipc = "private"; // where the file does not say it: host if two nodes share a machine
     std::map<std::string, UlimitSpec> ulimits{{"memlock", {-1, -1}}, {"stack", {64 << 20, 64 << 20}}};
     std::vector<MountSpec> mounts{};
     std::map<std::string, std::string> env{};
@@ -91,7 +91,8 @@ struct ContainerSpec {
     std::string workdir{};              // empty: the image's own
     bool privileged = false;
     std::int64_t pids_limit = 65536;
-    std::vector<std::string> cap_add{}; // beside IPC_LOCK, which comes with RDMA devices
+    std::vector<std::string> cap_add{};      // beside those that every node has, node_config.cpp
+    std::optional<bool> no_new_privileges{}; // empty: where jobs run as root, who has no use for sudo
     std::string runtime{};
     enum class Entrypoint { dockdist, image };
     Entrypoint entrypoint = Entrypoint::dockdist; // image: wrap each job in the image's own entrypoint

@@ -195,6 +195,10 @@ constexpr std::array container_table{
                        }},
     Key<ContainerSpec>{"pids_limit", read_pids_limit},
     Key<ContainerSpec>{"cap_add", read_cap_add},
+    Key<ContainerSpec>{"no_new_privileges",
+                       [](Reader& reader, const Value& value, ContainerSpec& container) {
+                           container.no_new_privileges = reader.boolean(value);
+                       }},
     Key<ContainerSpec>{"runtime", read_runtime},
     Key<ContainerSpec>{"entrypoint",
                        [](Reader& reader, const Value& value, ContainerSpec& container) {

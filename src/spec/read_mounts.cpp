@@ -13,6 +13,8 @@
 namespace dockdist {
 namespace {
 
+constexpr std::array<std::string_view, 4> own_places{"/opt/dockdist", "/run/dockdist", "/var/run/dockdist",
+                                                     "/var/lib/dockdist"};
 constexpr std::string_view mount_forms = "SOURCE:TARGET, SOURCE:TARGET:ro or {source, target, read_only}";
 
 std::string normal(const std::string& path) {
@@ -48,6 +50,24 @@ bool check_target(Reader& reader, const Value& value, const std::string& target)
     if (auto reason = refuse_target(target)) {
         reader.error(value, *reason);
         return false;
+    }
+    const auto path = normal(target);
+    const auto* const inner = std::ranges::find_if(
+        own_places, [&](std::string_view place) { return place.starts_with(path + "/"); });
+    if (inner != own_places.end()) {
+        reader.error(
+            value,
+            fmt::format("the target {} holds dockdist's own place {}, which would be made on the hosts",
+                        in_quotes(target), *inner),
+            "mount the folders below it that jobs need");
+        return false;
+    }
+    if (path == "/etc") {
+        reader.warning(
+            value,
+            "the nodes have no `/etc` of their own then: dockdist changes nothing in it, and `up` fails "
+            "where its accounts do not let peers in by ssh",
+            "mount the files that jobs need");
     }
     return true;
 }
@@ -115,8 +135,6 @@ std::span<const Key<MountSpec>> mount_keys() {
 }
 
 std::optional<std::string> refuse_target(const std::string& target) {
-    static constexpr std::array<std::string_view, 4> reserved{"/opt/dockdist", "/run/dockdist",
-                                                              "/var/run/dockdist", "/var/lib/dockdist"};
     if (!target.starts_with('/')) {
         return fmt::format("the target {} is not an absolute path in the container", in_quotes(target));
     }
@@ -124,7 +142,7 @@ std::optional<std::string> refuse_target(const std::string& target) {
     if (path == "/") {
         return "the target cannot be `/`, which is the image itself";
     }
-    for (const auto folder : reserved) {
+    for (const auto folder : own_places) {
         const auto after = path.substr(std::min(folder.size(), path.size()));
         if (path.starts_with(folder) && (after.empty() || after.front() == '/' || after.front() == '.')) {
             return fmt::format("the target {} is dockdist's own place", in_quotes(target));

@@ -58,11 +58,20 @@ std::string members_hash(const Members& members) {
 }
 
 void to_json(json& out, const JoinRequest& request) {
-    out = json{{"version", version},           {"cluster", request.cluster},
-               {"node", request.node},         {"rank", request.rank},
-               {"address", request.address},   {"interface", request.interface},
-               {"ssh_port", request.ssh_port}, {"slots", request.slots},
-               {"user", request.user},         {"ready_timeout_ms", request.ready_timeout_ms}};
+    out = json{{"version", version},
+               {"cluster", request.cluster},
+               {"node", request.node},
+               {"rank", request.rank},
+               {"address", request.address},
+               {"interface", request.interface},
+               {"ssh_port", request.ssh_port},
+               {"slots", request.slots},
+               {"user", request.user},
+               {"mounts", json::array()},
+               {"ready_timeout_ms", request.ready_timeout_ms}};
+    for (const auto& target : request.mounts) {
+        out["mounts"].push_back(bytes_to_json(target));
+    }
 }
 
 void to_json(json& out, const NodeRecord& record) {
@@ -94,6 +103,7 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
     reader.read("ssh_port", request.ssh_port);
     reader.read("slots", request.slots);
     reader.read("user", request.user);
+    reader.read_bytes("mounts", request.mounts);
     reader.read("ready_timeout_ms", request.ready_timeout_ms);
     if (request.ssh_port < 0 || request.ssh_port > 65535) {
         reader.fail("\"ssh_port\" must be between 0 and 65535");

@@ -35,7 +35,8 @@ struct JoinRequest {
     int ssh_port = 0;        // 0: the first free one from 2222
     int slots = 0;           // 0: count the GPUs inside, else 1
     std::string user{};      // container.user: "", "name", "uid", "uid:gid"; empty: root
-    int ready_timeout_ms = 60000; // how long to try to meet the peers
+    std::vector<std::string> mounts{}; // targets of container.mounts: what is there is the host's
+    int ready_timeout_ms = 60000;      // how long to try to meet the peers
 };
 
 // What a node tells about itself. Everything here is public.

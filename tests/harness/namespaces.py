@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import select
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -67,7 +68,8 @@ class Host:
 
 
 class Node:
-    def __init__(self, host, name, environment=None, files=None, applets=tuple(APPLETS), busybox=None):
+    def __init__(self, host, name, environment=None, files=None, applets=tuple(APPLETS), busybox=None, mounts=None):
+        """`mounts`: the folders that stand at these paths, as binds."""
         self.name = name
         self.root = tempfile.mkdtemp(prefix="dockdist-%s-" % name)
         for folder in ("bin", "etc", "proc", "dev/pts", "run/dockdist", "opt/dockdist", "work"):
@@ -86,10 +88,15 @@ class Node:
                     file.write(content)
             else:
                 content(self.root + path)
+        binds = ""
+        for target, source in (mounts or {}).items():
+            os.makedirs(self.root + target, exist_ok=True)
+            binds += "mount --bind %s %s\n" % (shlex.quote(source), shlex.quote(self.root + target))
         self.environment = {"PATH": "/bin", **(environment or {})}
         script = """
             set -e
             mount --make-rprivate /
+            BINDS
             mount -t proc proc "$0/proc"
             mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"
             for device in null:1:3 zero:1:5 random:1:8 urandom:1:9 tty:5:0; do
@@ -103,7 +110,7 @@ class Node:
             exec env -i "$@" chroot "$root" /opt/dockdist/bin/dockdist-init
         """
         # The program that `chroot` names is found by its own path, as PATH is the node's by then.
-        script = script.replace("chroot \"$root\"", shutil.which("chroot") + " \"$root\"")
+        script = script.replace("BINDS", binds).replace("chroot \"$root\"", shutil.which("chroot") + " \"$root\"")
         self.log_path = self.root + ".log"
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "node/boot/init_channel.hpp"
+#include "node/boot/node_prepare.hpp"
 #include "node/boot/node_state.hpp"
 #include "node/boot/wait_for_peers.hpp"
 #include "node/system/gpus.hpp"
@@ -157,7 +158,11 @@ Status join(const std::string& text) {
         return Error{.kind = ErrorKind::protocol,
                      .message = "the node's name is none: " + printable(request->node)};
     }
-    auto account = prepare_account(request->user);
+    const UserMounts mounts(request->mounts);
+    if (auto prepared = prepare_places(mounts); !prepared) {
+        return prepared;
+    }
+    auto account = prepare_account(request->user, mounts);
     if (!account) {
         return account.error();
     }
@@ -176,7 +181,8 @@ Status join(const std::string& text) {
     if (!members) {
         return members.error();
     }
-    for (const auto& step : {check_own_place(*self, *members), write_state(*self, *members, *account)}) {
+    for (const auto& step :
+         {check_own_place(*self, *members), write_state(*self, *members, *account, mounts)}) {
         if (!step) {
             return step;
         }

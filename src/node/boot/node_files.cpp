@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <bit>
+#include <map>
 #include <set>
 
 namespace dockdist::node {
@@ -54,6 +55,22 @@ Error bad_member(const wire::NodeRecord& node, const std::string& what) {
 // The name under which ssh looks a host key up.
 std::string host_with_port(const std::string& host, int port) {
     return port == 22 ? host : "[" + host + "]:" + std::to_string(port);
+}
+
+// Connections that have not logged in, at one sshd. Its peers come all at once when they join and when a
+// launcher starts, two from each node, and a script's own besides: as many from one address as nodes share
+// it. A stranger must not be able to take all of them from a few addresses.
+std::string connection_limits(const wire::Members& members) {
+    constexpr std::size_t of_a_script = 64;
+    std::map<std::string, std::size_t> nodes_of;
+    std::size_t most = 0;
+    for (const auto& node : members.nodes) {
+        most = std::max(most, ++nodes_of[node.address]);
+    }
+    const auto from_one = of_a_script + 2 * most;
+    const auto from_all = 4 * of_a_script + 2 * members.nodes.size();
+    return "PerSourceMaxStartups " + std::to_string(from_one) + "\nMaxStartups " + std::to_string(from_all) +
+           ":30:" + std::to_string(2 * from_all) + "\n";
 }
 
 bool is_ipv6(const std::string& address) {
@@ -163,7 +180,7 @@ std::string ssh_config(const wire::NodeRecord& self, const wire::Members& member
     return text;
 }
 
-std::string sshd_config(const wire::NodeRecord& self) {
+std::string sshd_config(const wire::NodeRecord& self, const wire::Members& members) {
     const auto& place = paths();
     std::string text = "# Made by dockdist at join: for this cluster's nodes and nobody else.\n";
     text += "ListenAddress " + bracketed(self.address, self.ssh_port) + "\nHostKey " + place.host_key +
@@ -195,15 +212,14 @@ PrintLastLog no
 UseDNS no
 PidFile none
 LogLevel ERROR
-LoginGraceTime 60
+LoginGraceTime 30
 MaxAuthTries 3
 MaxSessions 1024
-MaxStartups 4096
 TCPKeepAlive yes
 ClientAliveInterval 15
 ClientAliveCountMax 4
 )";
-    return text;
+    return text + connection_limits(members);
 }
 
 std::string hostfile(const wire::Members& members) {

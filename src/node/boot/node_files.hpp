@@ -20,7 +20,7 @@ Status check_members(const wire::Members& members);
 std::string authorized_keys(const wire::Members& members);
 std::string known_hosts(const wire::Members& members);
 std::string ssh_config(const wire::NodeRecord& self, const wire::Members& members);
-std::string sshd_config(const wire::NodeRecord& self);
+std::string sshd_config(const wire::NodeRecord& self, const wire::Members& members);
 std::string hostfile(const wire::Members& members);       // NAME slots=N: DeepSpeed, Open MPI
 std::string hydra_hostfile(const wire::Members& members); // NAME:N: MPICH
 std::string wcoll(const wire::Members& members);          // NAME: pdsh

@@ -27,10 +27,27 @@ std::string current_folder() {
     return path;
 }
 
-void make_sticky_folder(const std::string& path) {
-    if (::mkdir(path.c_str(), 0700) == 0) {
+void make_sticky_folder(const std::string& path, const UserMounts& mounts) {
+    if (!mounts.hold(path) && ::mkdir(path.c_str(), 0700) == 0) {
         (void)::chmod(path.c_str(), 01777);
     }
+}
+
+// sshd's empty place for its unprivileged half; it refuses to start without.
+Status make_sshd_folder(const UserMounts& mounts) {
+    const auto path = under_root("/run/sshd");
+    if (!mounts.hold(path)) {
+        return make_folder(path, 0755);
+    }
+    struct stat status{};
+    if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == 0 &&
+        (status.st_mode & 0022U) == 0) {
+        return ok;
+    }
+    return Error{
+        .kind = ErrorKind::config,
+        .message = path + " is in a mount of the file's, and is no folder of root's alone, as sshd needs it",
+        .hint = "leave out the mount that holds it; dockdist does not write to a host's files"};
 }
 
 } // namespace
@@ -59,10 +76,18 @@ Status prepare_container() {
     if (auto written = replace_file(place.workdir, current_folder(), 0644); !written) {
         return written;
     }
-    make_sticky_folder(under_root("/tmp"));
-    make_sticky_folder(under_root("/dev/shm"));
-    // sshd's empty place for its unprivileged half; it refuses to start without.
-    return make_folder(under_root("/run/sshd"), 0755);
+    return ok;
+}
+
+Status prepare_places(const UserMounts& mounts) {
+    make_sticky_folder(under_root("/tmp"), mounts);
+    make_sticky_folder(under_root("/dev/shm"), mounts);
+    if (mounts.hold(paths().jobs)) {
+        return Error{.kind = ErrorKind::config,
+                     .message = paths().jobs + ", where jobs keep their output, is in a mount of the file's",
+                     .hint = "leave out the mount that holds it; dockdist does not write to a host's files"};
+    }
+    return make_sshd_folder(mounts);
 }
 
 } // namespace dockdist::node

@@ -2,11 +2,16 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "node/system/user_mounts.hpp"
 
 namespace dockdist::node {
 
-// What PID 1 does before anything else: the state folder, the container's environment on record, and the few
-// places that programs take for granted and small images lack. State of an earlier start is removed.
+// What PID 1 does before anything else: the state folder, and the container's environment on record. State of
+// an earlier start is removed.
 Status prepare_container();
+
+// What join does before anything else, as only it knows whose the mounts are: the few places that programs
+// take for granted and small images lack.
+Status prepare_places(const UserMounts& mounts);
 
 } // namespace dockdist::node

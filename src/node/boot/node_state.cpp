@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "node/boot/node_files.hpp"
+#include "node/system/account_folders.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
@@ -18,30 +19,48 @@ namespace {
 
 constexpr int keygen_limit_ms = 20000;
 
-Status update_account_file(const std::string& path, const std::string& before, const std::string& after,
-                           mode_t mode) {
+// Podman mounts a file of its own over what the image has where that names no root.
+Status replace_account_file(const std::string& path, const std::string& content, mode_t mode, Owner owner) {
+    return mount_root(path).empty() ? replace_file(path, content, mode, owner)
+                                    : write_in_place(path, content);
+}
+
+Status update_passwd(const std::string& before, const std::string& after, const UserMounts& mounts) {
+    const auto& path = paths().passwd;
     if (before == after) {
         return ok;
     }
-    if (!mount_root(path).empty()) {
+    if (mounts.hold(path)) {
         return Error{
             .kind = ErrorKind::config,
             .message =
                 path + " is mounted into the container, and lacks an entry that sshd or container.user needs",
-            .hint =
-                "leave that mount out, or give the file entries for sshd, root and container.user; dockdist "
-                "does not write to a host's files"};
+            .hint = "leave that mount out, or give the file entries for sshd, root and container.user, with "
+                    "a shell "
+                    "that the image has; dockdist does not write to a host's files"};
     }
-    return replace_file(path, after, mode);
+    return replace_account_file(path, after, 0644, {});
 }
 
-Status make_home(const Account& account) {
-    if (is_folder(account.home)) {
+Status update_shadow(const Account& account, const UserMounts& mounts) {
+    const auto& path = paths().shadow;
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) {
         return ok;
     }
-    auto made = make_folders(account.home, account.uid == 0 ? 0700 : 0755, {account.uid, account.gid});
-    // A home in a place where none can be made is not a reason to fail: sessions then begin in /.
-    return made || account.home == "/" ? made : Status(ok);
+    const auto before = read_file_or_empty(path);
+    const auto after = mend_shadow(before, account.name);
+    if (before == after) {
+        return ok;
+    }
+    if (mounts.hold(path)) {
+        return Error{.kind = ErrorKind::config,
+                     .message = path + " is mounted into the container, and locks the account " +
+                                account.name + " or lets it expire: sshd lets nobody in as it",
+                     .hint = "leave that mount out, which nodes don't need, or give the account `*` for a "
+                             "password and no dates; dockdist does not write to a host's files"};
+    }
+    return replace_account_file(path, after, status.st_mode & 07777U, {status.st_uid, status.st_gid});
 }
 
 Result<std::string> public_key(const std::string& path, const std::string& public_path, const Owner& owner) {
@@ -71,7 +90,8 @@ Result<std::string> public_key(const std::string& path, const std::string& publi
 }
 
 // root reads it, and so do jobs and sessions of container.user; nobody else does, as it may hold tokens.
-Status write_environment(const wire::NodeRecord& self, const wire::Members& members, const Account& account) {
+Status write_environment(const wire::NodeRecord& self, const wire::Members& members, const Account& account,
+                         const UserMounts& mounts) {
     const auto block = read_file(paths().container_environment);
     if (!block) {
         return block.error();
@@ -80,40 +100,42 @@ Status write_environment(const wire::NodeRecord& self, const wire::Members& memb
     for (const auto& [name, value] : node_variables(self, members)) {
         environment.set_default(name, value);
     }
-    if (is_folder(paths().profile_folder)) {
+    const auto profile = paths().profile_folder + "/zz-dockdist.sh";
+    if (is_folder(paths().profile_folder) && !mounts.hold(profile)) {
         const auto script = profile_script(environment.get("PATH").value_or(default_path));
-        if (auto written = replace_file(paths().profile_folder + "/zz-dockdist.sh", script, 0644); !written) {
+        if (auto written = replace_file(profile, script, 0644); !written) {
             return written;
         }
     }
     return replace_file(paths().environment, environment.block(), 0640, {0, account.gid});
 }
 
-Status write_hosts(const wire::NodeRecord& self, const wire::Members& members) {
+Status write_hosts(const wire::NodeRecord& self, const wire::Members& members, const UserMounts& mounts) {
     const auto& path = paths().hosts;
-    if (mount_root(path) == path) {
-        return ok; // the host's own file was mounted; it is not ours to write
+    if (mounts.hold(path)) {
+        return ok;
     }
     const auto before = read_file_or_empty(path);
     const auto after = mend_hosts(before, self, members);
     return before == after ? Status(ok) : write_in_place(path, after);
 }
 
-// DeepSpeed looks at /job/hostfile when it is given none. A /job of the user's own stays as it is.
-Status link_deepspeed_hostfile() {
+// DeepSpeed looks at /job/hostfile when it is given none, which `run --launcher deepspeed` never leaves it
+// to.
+void link_deepspeed_hostfile(const UserMounts& mounts) {
     const auto folder = under_root("/job");
     const auto link = folder + "/hostfile";
-    if (read_link(link) == paths().hostfile || (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST)) {
-        return ok;
+    if (mounts.hold(link) || read_link(link) == paths().hostfile ||
+        (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST)) {
+        return;
     }
     (void)::chmod(folder.c_str(), 0755);
     (void)::symlink(paths().hostfile.c_str(), link.c_str());
-    return ok;
 }
 
 } // namespace
 
-Result<Account> prepare_account(const std::string& user) {
+Result<Account> prepare_account(const std::string& user, const UserMounts& mounts) {
     const auto& place = paths();
     const auto passwd = read_file_or_empty(place.passwd);
     auto account = find_account(user, passwd, read_file_or_empty(place.group));
@@ -121,24 +143,15 @@ Result<Account> prepare_account(const std::string& user) {
         return account.error();
     }
     const auto mended = mend_passwd(passwd, *account, place.own, is_executable);
-    if (auto written = update_account_file(place.passwd, passwd, mended, 0644); !written) {
+    if (auto written = update_passwd(passwd, mended, mounts); !written) {
         return written.error();
     }
-    const auto shadow = read_file_or_empty(place.shadow);
-    struct stat status{};
-    const bool has_shadow = ::stat(place.shadow.c_str(), &status) == 0;
-    if (has_shadow) {
-        const auto mended_shadow = mend_shadow(shadow, account->name);
-        if (shadow != mended_shadow && mount_root(place.shadow).empty()) {
-            if (auto written = replace_file(place.shadow, mended_shadow, status.st_mode & 07777U,
-                                            {status.st_uid, status.st_gid});
-                !written) {
-                return written.error();
-            }
-        }
+    if (auto written = update_shadow(*account, mounts); !written) {
+        return written.error();
     }
-    if (auto made = make_home(*account); !made) {
-        return made.error();
+    // A home in a place where none can be made is not a reason to fail: sessions then begin in /.
+    if (!is_folder(account->home) && !mounts.hold(account->home)) {
+        make_home_folder(*account);
     }
     return account;
 }
@@ -163,7 +176,8 @@ Result<PublicKeys> make_keys(const Account& account) {
     return PublicKeys{.user = *own, .host = *host};
 }
 
-Status write_state(const wire::NodeRecord& self, const wire::Members& members, const Account& account) {
+Status write_state(const wire::NodeRecord& self, const wire::Members& members, const Account& account,
+                   const UserMounts& mounts) {
     if (auto checked = check_members(members); !checked) {
         return checked;
     }
@@ -172,7 +186,7 @@ Status write_state(const wire::NodeRecord& self, const wire::Members& members, c
         {place.authorized_keys, authorized_keys(members)},
         {place.known_hosts, known_hosts(members)},
         {place.ssh_config, ssh_config(self, members)},
-        {place.sshd_config, sshd_config(self)},
+        {place.sshd_config, sshd_config(self, members)},
         {place.hostfile, hostfile(members)},
         {place.hydra_hostfile, hydra_hostfile(members)},
         {place.wcoll, wcoll(members)},
@@ -186,11 +200,12 @@ Status write_state(const wire::NodeRecord& self, const wire::Members& members, c
         }
     }
     for (const auto& step :
-         {write_environment(self, members, account), write_hosts(self, members), link_deepspeed_hostfile()}) {
+         {write_environment(self, members, account, mounts), write_hosts(self, members, mounts)}) {
         if (!step) {
             return step;
         }
     }
+    link_deepspeed_hostfile(mounts);
     return ok;
 }
 

@@ -3,14 +3,16 @@
 
 #include "core/result.hpp"
 #include "node/system/accounts.hpp"
+#include "node/system/user_mounts.hpp"
 #include "wire/join.hpp"
 
 #include <string>
 
 namespace dockdist::node {
 
-// container.user, with the entries in /etc/passwd and /etc/shadow that sshd needs, and a home.
-Result<Account> prepare_account(const std::string& user);
+// container.user, with the entries in /etc/passwd and /etc/shadow that sshd needs, and a home. A file that is
+// the host's, and lacks what is needed, is an error; a home that would be made on the host is not made.
+Result<Account> prepare_account(const std::string& user, const UserMounts& mounts);
 
 struct PublicKeys {
     std::string user{}, host{}; // "ssh-ed25519 AAAA…"
@@ -18,7 +20,9 @@ struct PublicKeys {
 // Made once in a container's life, by ssh-keygen inside; the private halves stay there.
 Result<PublicKeys> make_keys(const Account& account);
 
-// Every file that depends on who the members are. Refuses members that check_members refuses.
-Status write_state(const wire::NodeRecord& self, const wire::Members& members, const Account& account);
+// Every file that depends on who the members are, but those that would be the host's. Refuses members that
+// check_members refuses.
+Status write_state(const wire::NodeRecord& self, const wire::Members& members, const Account& account,
+                   const UserMounts& mounts);
 
 } // namespace dockdist::node

@@ -5,6 +5,7 @@
 #include "node/sync/send_tree.hpp"
 #include "node/sync/sync_folder.hpp"
 #include "node/sync/sync_output.hpp"
+#include "node/system/account_folders.hpp"
 #include "tree/read_tree.hpp"
 #include "tree/tree_writer.hpp"
 

@@ -9,22 +9,6 @@
 
 namespace dockdist::node {
 
-// The effective user of this process, and root again at the end of its life. Does nothing where the process
-// is not root's, or the account is.
-class AsUser {
-public:
-    explicit AsUser(const Account& account);
-    ~AsUser();
-    AsUser(const AsUser&) = delete;
-    AsUser& operator=(const AsUser&) = delete;
-
-    const Status& status() const { return status_; }
-
-private:
-    bool changed_ = false;
-    Status status_ = ok;
-};
-
 struct SyncFolder {
     Folder folder{};           // not open: it is not there, and was not to be made
     bool maybe_shared = false; // it is not on the container's own file system

@@ -45,7 +45,7 @@ TEST_CASE("limits inside an ssh session") {
 }
 
 TEST_CASE("shared memory: enough, 64 MiB, full, none") {
-    ContainerSpec container;
+    ContainerSpec container{.ipc = "host"};
     auto node = facts_of(0);
     CHECK(judge_shm(node, container).text == "/dev/shm has 64.0 GiB");
     node.facts.system->shm = wire::Room{Bytes{64U << 20U}, Bytes{64U << 20U}};

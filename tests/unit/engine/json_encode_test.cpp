@@ -46,7 +46,7 @@ TEST_CASE("all that a container can ask for") {
     config.device_requests = {{"", -1, {}}, {"cdi", 0, {"nvidia.com/gpu=0"}}};
     config.cap_add = {"IPC_LOCK"};
     config.cap_drop = {"ALL"};
-    config.security_options = {"no-new-privileges"};
+    config.no_new_privileges = true;
     config.read_only_root = true;
     config.pids_limit = 100;
     config.privileged = true;

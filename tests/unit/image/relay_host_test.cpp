@@ -89,7 +89,7 @@ TEST_CASE("what has been read of an image goes to the relay before it is known w
     const auto& config = relaying.engine.containers.at("vision-relay").config;
     CHECK(config.user == "65534:65534");
     CHECK(config.cap_drop == std::vector<std::string>{"ALL"});
-    CHECK(config.security_options == std::vector<std::string>{"no-new-privileges"});
+    CHECK(config.no_new_privileges);
     CHECK(config.read_only_root);
     CHECK(config.pids_limit == 512);
     CHECK(run_task(relaying.io, both(relaying)).has_value());

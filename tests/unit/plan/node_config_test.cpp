@@ -11,6 +11,10 @@ using namespace dockdist::testing;
 
 namespace {
 
+const std::vector<std::string> kept_capabilities{"AUDIT_WRITE", "CHOWN",  "DAC_OVERRIDE", "FOWNER",
+                                                 "FSETID",      "KILL",   "SETFCAP",      "SETGID",
+                                                 "SETPCAP",     "SETUID", "SYS_CHROOT"};
+
 ContainerConfig config_of(const ClusterSpec& spec, std::size_t index = 0, bool rdma = false) {
     static const auto details = image();
     const auto nodes = expand_nodes(spec);
@@ -22,10 +26,12 @@ ContainerConfig config_of(const ClusterSpec& spec, std::size_t index = 0, bool r
 TEST_CASE("the defaults are right for GPU training and not privileged") {
     const auto config = config_of(spec_of(1));
     CHECK(config.network_mode == "host");
-    CHECK(config.ipc_mode == "host");
+    CHECK(config.ipc_mode == "private");
     CHECK_FALSE(config.privileged);
+    CHECK(config.no_new_privileges);
     CHECK(config.pids_limit == 65536);
-    CHECK(config.cap_add.empty());
+    CHECK(config.cap_drop == std::vector<std::string>{"ALL"});
+    CHECK(config.cap_add == kept_capabilities);
     CHECK(config.devices.empty());
     CHECK(config.entrypoint == std::vector<std::string>{"/opt/dockdist/bin/dockdist-init"});
     const Ulimit memlock{.name = "memlock", .soft = -1, .hard = -1};
@@ -89,15 +95,59 @@ TEST_CASE("GPUs as the engine is asked for them") {
 TEST_CASE("RDMA: the devices, IPC_LOCK, and a mount that the engine refuses where there are none") {
     const auto config = config_of(spec_of(1), 0, true);
     CHECK(config.devices == std::vector<std::string>{"/dev/infiniband"});
-    CHECK(config.cap_add == std::vector<std::string>{"IPC_LOCK"});
+    CHECK(config.cap_add.back() == "IPC_LOCK");
     CHECK(config.mounts.back().source == "/dev/infiniband");
 }
 
 TEST_CASE("shm_size counts only where /dev/shm is the container's own") {
     auto spec = spec_of(1);
-    CHECK_FALSE(config_of(spec).shm_size.has_value());
-    spec.container.ipc = "private";
     CHECK(config_of(spec).shm_size == Bytes{64ULL << 30U});
+    spec.container.ipc = "host";
+    CHECK_FALSE(config_of(spec).shm_size.has_value());
+}
+
+TEST_CASE("a capability that the file names comes beside the node's own; ALL and privileged leave none out") {
+    auto spec = spec_of(1);
+    const auto capabilities = [&](std::vector<std::string> add) {
+        spec.container.cap_add = std::move(add);
+        return config_of(spec, 0, true).cap_add;
+    };
+    auto wanted = kept_capabilities;
+    wanted.insert(wanted.begin(), "NET_RAW");
+    wanted.emplace_back("IPC_LOCK");
+    CHECK(capabilities({"NET_RAW"}) == wanted);
+    CHECK(capabilities({"KILL", "IPC_LOCK"}).size() == kept_capabilities.size() + 1);
+    CHECK(capabilities({"ALL"}) == std::vector<std::string>{"ALL"});
+    CHECK(config_of(spec).cap_drop.empty());
+    spec.container.cap_add.clear();
+    spec.container.privileged = true;
+    CHECK(config_of(spec).cap_drop.empty());
+}
+
+TEST_CASE("sshd keeps the right to a port below 1024 where the file gives it one") {
+    auto spec = spec_of(1);
+    spec.ssh.port = Port{1023};
+    CHECK(config_of(spec).cap_add.back() == "NET_BIND_SERVICE");
+    spec.ssh.port = Port{1024};
+    CHECK(config_of(spec).cap_add == kept_capabilities);
+}
+
+TEST_CASE("nobody gains rights by a program's owner where jobs run as root; elsewhere sudo may be meant") {
+    auto spec = spec_of(1);
+    CHECK(config_of(spec).no_new_privileges);
+    spec.container.no_new_privileges = false;
+    CHECK_FALSE(config_of(spec).no_new_privileges);
+    spec.container.no_new_privileges.reset();
+    spec.container.user = "1000";
+    CHECK_FALSE(config_of(spec).no_new_privileges);
+    spec.container.user = "0:100";
+    CHECK(config_of(spec).no_new_privileges);
+    spec.container.user = "1000";
+    spec.container.no_new_privileges = true;
+    CHECK(config_of(spec).no_new_privileges);
+    spec = spec_of(1);
+    spec.container.privileged = true;
+    CHECK_FALSE(config_of(spec).no_new_privileges);
 }
 
 TEST_CASE("the fingerprint of a configuration stays: with another, an update would make every node anew") {
@@ -129,7 +179,7 @@ TEST_CASE("the fingerprint of a configuration stays: with another, an update wou
         .log_driver = "json-file",
         .log_options = {{"max-size", "1m"}, {"max-file", "2"}}};
     CHECK(fingerprint(config) == "f9af335bd576ed19");
-    CHECK(fingerprint(config_of(spec_of(1))) == "cf90edd98fead2b4");
+    CHECK(fingerprint(config_of(spec_of(1))) == "b3ea7d0ee362108c");
 }
 
 TEST_CASE("the fingerprint follows every field but the labels") {
@@ -148,12 +198,12 @@ TEST_CASE("the fingerprint follows every field but the labels") {
     CHECK(differs([](ContainerConfig& c) { c.ulimits[0].hard = 1; }));
     CHECK(differs([](ContainerConfig& c) { c.device_requests.clear(); }));
     CHECK(differs([](ContainerConfig& c) { c.privileged = true; }));
-    CHECK(differs([](ContainerConfig& c) { c.ipc_mode = "private"; }));
+    CHECK(differs([](ContainerConfig& c) { c.ipc_mode = "host"; }));
+    CHECK(differs([](ContainerConfig& c) { c.cap_drop.clear(); }));
+    CHECK(differs([](ContainerConfig& c) { c.no_new_privileges = false; }));
     CHECK(differs([](ContainerConfig& c) { c.cap_add.emplace_back("SYS_PTRACE"); }));
     CHECK(differs([](ContainerConfig& c) { c.stop_timeout = std::chrono::seconds(20); }));
     CHECK(differs([](ContainerConfig& c) { c.stop_timeout.reset(); }));
-    CHECK(differs([](ContainerConfig& c) { c.cap_drop.emplace_back("ALL"); }));
-    CHECK(differs([](ContainerConfig& c) { c.security_options.emplace_back("no-new-privileges"); }));
     CHECK(differs([](ContainerConfig& c) { c.read_only_root = true; }));
     CHECK(differs([](ContainerConfig& c) { c.disable_healthcheck = false; }));
     CHECK(differs([](ContainerConfig& c) { c.image = ImageRef("other:1"); }));

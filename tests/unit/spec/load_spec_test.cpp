@@ -43,7 +43,8 @@ TEST_CASE("sizes, limits and words of the container") {
             "  {shm_size: 1.5g, ipc: private, ulimits: {memlock: 512m, nofile: 65536, stack: {soft: 8m, "
             "hard: "
             "unlimited}}, privileged: true, pids_limit: unlimited, entrypoint: image, runtime: nvidia, "
-            "workdir: /w, user: \"1000:100\", cap_add: [cap_sys_ptrace, NET_ADMIN]}\n")
+            "workdir: /w, user: \"1000:100\", cap_add: [cap_sys_ptrace, NET_ADMIN], no_new_privileges: "
+            "true}\n")
             .container;
     CHECK(c.shm_size == Bytes{3ULL << 29U});
     CHECK(c.ipc == "private");
@@ -57,6 +58,19 @@ TEST_CASE("sizes, limits and words of the container") {
     CHECK(c.workdir == "/w");
     CHECK(c.user == "1000:100");
     CHECK(c.cap_add == std::vector<std::string>{"SYS_PTRACE", "NET_ADMIN"});
+    CHECK(c.no_new_privileges == true);
+}
+
+TEST_CASE("ipc is the host's where two nodes share a machine, and as the file says where it says it") {
+    const auto ipc = [](const std::string& hosts, const std::string& more = "") {
+        return load_good("image: a\nhosts: [" + hosts + "]\n" + more).container.ipc;
+    };
+    CHECK(ipc("ssh://a, ssh://b") == "private");
+    CHECK(ipc("{docker: ssh://a, nodes: 2, gpus: none}") == "host");
+    CHECK(ipc("{name: x, docker: ssh://a, gpus: none}, {name: y, docker: ssh://a, gpus: none}") == "host");
+    CHECK(ipc("{docker: ssh://a, address: 10.0.0.1}, {docker: ssh://b, address: 10.0.0.1}") == "host");
+    CHECK(ipc("ssh://a, ssh://b", "container: {ipc: host}\n") == "host");
+    CHECK(ipc("{docker: ssh://a, nodes: 2, gpus: none}", "container: {ipc: private}\n") == "private");
 }
 
 TEST_CASE("limits that the file does not name keep their defaults") {

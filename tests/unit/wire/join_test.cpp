@@ -37,6 +37,7 @@ TEST_CASE("a join request survives the way") {
                         .ssh_port = 2300,
                         .slots = 4,
                         .user = "1000:100",
+                        .mounts = {"/data", "/odd \xff"},
                         .ready_timeout_ms = 5000};
     const auto parsed = parse_join_request(json(request).dump());
     REQUIRE(parsed.has_value());
