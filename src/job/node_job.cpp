@@ -3,6 +3,7 @@
 #include "async/with_timeout.hpp"
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "wire/layout.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -192,7 +193,7 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
         const bool node_speaks = broken.kind == ErrorKind::job || (!begun_ && result && !said_.empty()) ||
                                  (broken.kind == ErrorKind::conflict && !again);
         // Nothing to resume where the node itself says what is wrong.
-        if (node_speaks || (broken.kind == ErrorKind::protocol && !engine_speaks) ||
+        if (given_up_ || node_speaks || (broken.kind == ErrorKind::protocol && !engine_speaks) ||
             (!begun_ && ++starts > most_starts)) {
             ended_ = true;
             co_return broken;
@@ -226,6 +227,30 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
     }
 }
 
+// In two waits: a client that stood still itself finds the time of the first one over, whatever has come.
+Task<Result<ExecStream::Chunk>> NodeJob::read_chunk(ExecStream& stream) {
+    if (handlers_.silence.count() <= 0) {
+        co_return co_await stream.read();
+    }
+    const Error quiet{ErrorKind::timeout, "",
+                      fmt::format("nothing was heard of it for {}", format_duration(handlers_.silence)),
+                      "see what it is doing: `dockdist status`, `dockdist check`"};
+    for (int wait = 0; wait < 2; ++wait) {
+        if (std::chrono::steady_clock::now() >= give_up_at_) {
+            given_up_ = true;
+            co_return Error{ErrorKind::timeout, "",
+                            "it was told to end its part, and has not said that it did",
+                            "`dockdist jobs` shows whether it still runs; `dockdist stop` ends it"};
+        }
+        auto chunk = co_await with_timeout(stream.read(), handlers_.silence / 2, quiet);
+        if (chunk || chunk.error() != quiet) {
+            co_return chunk;
+        }
+    }
+    given_up_ = true;
+    co_return quiet;
+}
+
 Task<Result<std::optional<wire::Frame>>> NodeJob::read_frame() {
     constexpr std::size_t longest_err = 4096;
     const auto stream = stream_;
@@ -240,7 +265,7 @@ Task<Result<std::optional<wire::Frame>>> NodeJob::read_frame() {
         if (handlers_.room) {
             co_await handlers_.room();
         }
-        auto chunk = co_await stream->read();
+        auto chunk = co_await read_chunk(*stream);
         if (!chunk) {
             co_return chunk.error();
         }

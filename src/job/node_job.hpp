@@ -7,6 +7,7 @@
 #include "wire/job.hpp"
 #include "wire/job_query.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -23,6 +24,8 @@ public:
         std::function<void(const wire::JobEvent&)> event{}; // all but `exited` and `error`
         std::function<void()> batch_ended{};                // what has come so far is to be shown now
         std::function<Task<void>()> room{};                 // waited for before more is read; may be empty
+        // Above 0: pings are sent, and a node that says nothing for so long is lost.
+        std::chrono::milliseconds silence{0};
     };
 
     NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobOpening opening);
@@ -43,6 +46,10 @@ public:
     // pings are dropped. One at a time.
     Task<void> send(wire::JobCommand command);
 
+    // From then on the node counts as lost, whatever else it says. The earliest call counts. Only where
+    // Handlers::silence is set.
+    void give_up_at(std::chrono::steady_clock::time_point time) { give_up_at_ = std::min(give_up_at_, time); }
+
     const ReadyNode& node() const { return node_; }
     bool ended() const { return ended_; }
     bool detached() const { return detached_; }
@@ -53,6 +60,7 @@ private:
     Task<Result<wire::LaunchFacts>> ask();
     // The next frame; nothing at the end of the stream.
     Task<Result<std::optional<wire::Frame>>> read_frame();
+    Task<Result<ExecStream::Chunk>> read_chunk(ExecStream& stream);
     Task<Result<wire::LaunchFacts>> read_facts();
     // Reads frames until the job's end (a result) or the end of the stream (nothing).
     Task<Result<std::optional<wire::JobResult>>> read_frames();
@@ -73,9 +81,11 @@ private:
     std::uint64_t position_ = 0;              // of the next frame in the node's log
     std::string said_{};                      // stderr of the exec itself
     std::chrono::steady_clock::time_point last_heard_{}; // of the node
-    bool begun_ = false;                                 // the node has said that the part runs
+    std::chrono::steady_clock::time_point give_up_at_ = std::chrono::steady_clock::time_point::max();
+    bool begun_ = false; // the node has said that the part runs
     bool ended_ = false;
     bool detached_ = false;
+    bool given_up_ = false;
 };
 
 } // namespace dockdist

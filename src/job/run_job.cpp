@@ -18,6 +18,8 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds longest_ping_pause = 5s;
 constexpr std::chrono::milliseconds write_limit = 5s;
+constexpr std::chrono::milliseconds least_silence = 10s; // of a node that is lost, however short the lease
+constexpr std::chrono::milliseconds longest_end = 10s;   // of a part that is told to end at once
 
 std::int64_t now_ms() {
     return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -128,7 +130,8 @@ private:
                               std::string_view bytes) { sink_.output(name, rank, stream, bytes); },
                 .event = [this, index](const wire::JobEvent& event) { hear(index, event); },
                 .batch_ended = [this] { sink_.flush(); },
-                .room = [this] { return sink_.room(); }};
+                .room = [this] { return sink_.room(); },
+                .silence = std::max(settings_.lease, least_silence)};
     }
 
     void hear(std::size_t index, const wire::JobEvent& event) {
@@ -175,6 +178,11 @@ private:
                 reporter_.on({.kind = Event::Kind::note,
                               .text = interrupts_seen_ == 0 ? "stopping the job (Ctrl-C again: at once)"
                                                             : "ending the job at once"});
+            }
+            if (interrupts_seen_ == 1) { // a part whose node does not obey ends by its lease, without us
+                for (const auto& part : parts_) { // of a job that it has started itself: all are there
+                    part.job->give_up_at(std::chrono::steady_clock::now() + longest_end);
+                }
             }
         }
     }

@@ -22,7 +22,7 @@ namespace dockdist {
 
 struct CallLimits {
     std::chrono::milliseconds deadline{30'000}; // from the moment in which the request is sent
-    std::uint64_t body = 64ULL << 20U;          // bytes of the answer
+    std::uint64_t body = 4ULL << 20U; // bytes of the answer; as JSON values they take twenty times that
 };
 
 class HttpClient {

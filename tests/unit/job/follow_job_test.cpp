@@ -174,6 +174,16 @@ TEST_CASE("the jobs of all nodes, the latest last; a node that does not answer i
     CHECK(choose_job(list.jobs, JobId("b"))->parts.size() == 2);
     CHECK(to_text(choose_job(list.jobs, JobId("c")).error()) == "there is no job `c`\n  jobs: b, a");
 
+    std::string flood;
+    for (int i = 0; i < 1001; ++i) {
+        flood += summary("b", false, 20);
+    }
+    cluster.fakes[1]->on_exec("job list", flood);
+    list = run_task(cluster.io, list_jobs(cluster.engines, cluster.nodes));
+    REQUIRE(list.errors.size() == 1);
+    CHECK(list.errors[0].where == "node-1");
+    CHECK(list.errors[0].message == "it tells of more than 1000 jobs");
+
     cluster.fakes[1]->fail("create_exec", {ErrorKind::unreachable, "", "connection refused", ""});
     list = run_task(cluster.io, list_jobs(cluster.engines, cluster.nodes));
     CHECK(list.jobs.size() == 2);

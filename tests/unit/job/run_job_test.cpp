@@ -156,6 +156,48 @@ TEST_CASE("a node that cannot start the job says why, and the others are stopped
     CHECK(commands.size() == 1);
 }
 
+// A part whose node begins it and then does as it likes; what is given up is given up at once.
+struct SilentNode {
+    SilentNode() {
+        job.fakes[0]->on_exec("job start", [](FakeExec exec) -> Task<int> {
+            co_await start_of(exec);
+            exec.out(started());
+            while (co_await exec.read_line()) {
+            }
+            co_return 0;
+        });
+    }
+
+    Result<wire::JobResult> run() {
+        part.give_up_at(give_up_at);
+        REQUIRE(run_task(job.io, part.open()).has_value());
+        return run_task(job.io, part.run({.argv = {"train"}}, handlers));
+    }
+
+    FakeJob job{1};
+    NodeJob part{*job.engines[0], job.nodes[0], {.job = "job-1"}};
+    NodeJob::Handlers handlers{.output = [](int, StdStream, std::string_view) {},
+                               .batch_ended = [] {},
+                               .silence = std::chrono::milliseconds(20)};
+    std::chrono::steady_clock::time_point give_up_at = std::chrono::steady_clock::time_point::max();
+};
+
+TEST_CASE("a node that answers no ping is lost when the time for that is over") {
+    SilentNode node;
+    const auto result = node.run();
+    REQUIRE(!result);
+    CHECK(result.error().message == "nothing was heard of it for 0.02 s");
+}
+
+TEST_CASE("a node that was told to end its part and does not say that it did is given up") {
+    SilentNode node;
+    node.handlers.silence = std::chrono::hours(1);
+    node.give_up_at = std::chrono::steady_clock::now();
+    const auto result = node.run();
+    REQUIRE(!result);
+    CHECK(result.error().message == "it was told to end its part, and has not said that it did");
+}
+
 TEST_CASE("opening a job tells what each node answers, and asks the first alone for ports") {
     FakeJob job(2);
     std::vector<int> ports;

@@ -1,0 +1,278 @@
+"""A hostile node and a hostile engine gain nothing. A proxy before real engines changes the messages of every protocol, one
+lie a run of each command (harness/lies.py), and after each it is asked what of the promises in SECURITY.md still holds
+(harness/victim.py). Longer, by hand: DOCKDIST_HOSTILE_ROUNDS=200 for so many lies a command, DOCKDIST_HOSTILE_SEED for others than
+here, DOCKDIST_HOSTILE_COMMANDS="run,cp from" for some commands only."""
+
+import collections
+import contextlib
+import json
+import os
+import shutil
+import time
+
+from harness import cluster, remove_all
+from harness.hostile import hostile_peers
+from harness.lies import ESCAPES, LIES, Lie, Truth, endless_field, many_objects, places
+from harness.messages import JobFrames, StdioFrames
+from harness.victim import Victim
+
+ROUNDS = int(os.environ.get("DOCKDIST_HOSTILE_ROUNDS", "0"))
+SEED = int(os.environ.get("DOCKDIST_HOSTILE_SEED", "1"))
+ONLY = [name for name in os.environ.get("DOCKDIST_HOSTILE_COMMANDS", "").split(",") if name]
+
+
+class Field:
+    """A cluster behind hostile peers, a user before it, and one old job."""
+
+    def __init__(self, lab, c, peers):
+        self.lab, self.c, self.peers, self.image = lab, c, peers, f"{c.name}/push:1"
+        self.victim = Victim(c.folder / "user", c.folder / "user/work/cluster.yaml")
+        c.file = self.victim.file
+        work = self.victim.root / "work"
+        (work / "code/pkg").mkdir(parents=True)
+        (work / "code/train.py").write_text("print('one')\n")
+        (work / "code/pkg/a.py").write_text("a\n")
+        hosts = "".join(f"  - {{docker: '{peer.url}', address: {address}, gpus: none}}\n" for peer, address in zip(peers, lab.addresses))
+        c.file.write_text(f"name: {c.name}\nimage: dockdist-lab/busybox\nhosts:\n{hosts}container:\n  ulimits: {{memlock: {lab.memlock}}}\n"
+                          "sync: [\"code:/workspace\"]\ncollect: [/out]\n")
+        self.old_job = self.up()
+
+    def say(self, lie):
+        for peer in self.peers:
+            peer.lie = lie
+
+    def again(self):
+        self.say(Truth())
+        remove_all(self.lab, self.c.name)
+        self.c.up()
+
+    def up(self):
+        self.again()
+        for node in ("node-0", "node-1"):
+            self.c.run("exec", node, "--", "sh", "-c", "mkdir -p /out/sub; echo result >/out/sub/r; ln -s sub/r /out/l; echo log >/out/log")
+        job = self.c.detach("--lease", "5s", script="echo begun; sleep 1; exit 3")
+        self.c.run("wait", job, code=3)
+        return job
+
+    def sleeping_job(self):
+        self.say(Truth())
+        return self.c.detach("--lease", "5s", script="exec sleep 600")
+
+    def forget_image(self):
+        engines = self.lab.engines
+        if engines[0].call("GET", f"/v1.40/images/{self.image}/json")[0] != 200:
+            made = engines[0].call("POST", "/v1.40/containers/create", {"Image": "dockdist-lab/busybox", "Cmd": ["true"]})
+            identity = json.loads(made[1])["Id"]
+            engines[0].call("POST", f"/v1.40/commit?container={identity}&repo={self.image[:-2]}&tag=1", {})
+            engines[0].call("DELETE", f"/v1.40/containers/{identity}?force=1")
+        engines[1].call("DELETE", f"/v1.40/images/{self.image}?force=1")
+
+    def gone(self):
+        self.say(Truth())
+        remove_all(self.lab, self.c.name)
+
+    def close(self):
+        for engine in self.lab.engines:
+            engine.call("DELETE", f"/v1.40/images/{self.image}?force=1")
+
+
+Command = collections.namedtuple("Command", "words rounds before written waits raw input", defaults=(8, None, (), True, False, b""))
+
+# rounds: how many lies are told in the tests that always run.
+COMMANDS = {
+    "status": Command(lambda f: ["status"], waits=False),
+    "plan": Command(lambda f: ["plan"], waits=False),
+    "hostfile": Command(lambda f: ["hostfile", "-o", "json"], waits=False),
+    "image ls": Command(lambda f: ["image", "ls"], waits=False),
+    "jobs": Command(lambda f: ["jobs"]),
+    "jobs json": Command(lambda f: ["-o", "json", "jobs"]),
+    "wait": Command(lambda f: ["wait", f.old_job]),
+    "logs": Command(lambda f: ["logs", f.old_job, "--log-dir", "out/logs"], written=["out"]),
+    "attach": Command(lambda f: ["attach", f.old_job, "--log-dir", "out/logs"], written=["out", "collected"]),
+    "run": Command(lambda f: ["run", "--lease", "3s", "--log-dir", "out/logs", "--", "sh", "-c", "echo out; echo err >&2; exit 0"], 16,
+                   written=["out", "collected"]),
+    "run json": Command(lambda f: ["-o", "json", "run", "--lease", "3s", "--", "true"], 6, written=["collected"]),
+    "run restarts": Command(lambda f: ["run", "--lease", "3s", "--max-restarts", "1", "--backoff", "10ms", "--", "false"], 6, written=["collected"]),
+    "run detached": Command(lambda f: ["run", "--lease", "3s", "--detach", "--", "true"], 6, written=["collected"]),
+    "stop": Command(lambda f: ["stop", f.sleeping, "--grace", "1s"], 6, before=lambda f: setattr(f, "sleeping", f.sleeping_job())),
+    "exec": Command(lambda f: ["exec", "node-0", "--", "cat"], raw=True, input=b"text\n"),
+    "sync": Command(lambda f: ["sync", "--delete"]),
+    "cp from": Command(lambda f: ["cp", "node-0:/out", "out"], 16, written=["out"]),
+    "cp to": Command(lambda f: ["cp", "code", "node-0:/tmp/in"]),
+    "check": Command(lambda f: ["check"], 6),
+    "check report": Command(lambda f: ["check", "--report", "out/report.html"], 1, written=["out"]),
+    "image push": Command(lambda f: ["image", "push", f.image, "--from", "node-0"], 6, before=Field.forget_image),
+    "up": Command(lambda f: ["up"], 6, before=Field.gone),
+    "down": Command(lambda f: ["down"], 2, before=Field.again, waits=False),
+}
+
+
+def ask(field, name, lie):
+    """What is wrong after one run of a command to which `lie` is told."""
+    command = COMMANDS[name]
+    for place in command.written:
+        shutil.rmtree(field.victim.root / "work" / place, ignore_errors=True)
+    (field.victim.root / "work/out").mkdir(exist_ok=True)
+    if command.before:
+        command.before(field)
+    words = command.words(field)
+    field.say(lie)
+    begin = time.monotonic()
+    code, wrong = field.victim.run(words, command.written, command.waits, command.raw, command.input)
+    field.say(Truth())
+    for peer in field.peers:
+        wrong += [f"asked an engine: {line!r}" for line in peer.malformed]
+        peer.malformed.clear()
+    return code, wrong, time.monotonic() - begin
+
+
+def campaign(field, name, rounds, seed, changes=LIES):
+    """`rounds` lies to one command: what is wrong after each."""
+    truth = Truth()
+    code, wrong, _ = ask(field, name, truth)
+    assert not wrong, (name, wrong)
+    targets, found, codes = sorted(truth.kinds), [], collections.Counter()
+    begin, told, slowest, most = time.monotonic(), 0, (0, ""), (0, "")
+    for number in range(rounds):
+        lie = Lie(f"{name}/{seed + number}", truth, targets, changes)
+        code, wrong, taken = ask(field, name, lie)
+        codes[code] += 1
+        told += lie.told > 0
+        slowest = max(slowest, (taken, lie.name))
+        most = max(most, (field.victim.memory >> 20, lie.name))
+        if taken > 10:
+            print(f"\n{taken:.0f} s, {lie.told} told, code {code}: {lie.name}", flush=True)
+        if wrong:
+            found.append(f"{lie.name}: " + "; ".join(wrong))
+            print(f"\n!! {found[-1]}", flush=True)
+    print(f"\n{name}: {sum(truth.kinds.values())} messages of {len(targets)} kinds, {rounds} lies ({told} told) in {time.monotonic() - begin:.0f} s, "
+          f"codes {dict(codes)}, slowest {slowest[0]:.1f} s ({slowest[1]}), most {most[0]} MiB ({most[1]})", flush=True)
+    return found
+
+
+@contextlib.contextmanager
+def hostile_field(lab, name):
+    with cluster(lab, name) as c, hostile_peers(lab) as peers:
+        field = Field(lab, c, peers)
+        try:
+            yield field
+        finally:
+            field.close()
+
+
+def test_whatever_a_node_or_an_engine_says_gains_nothing(lab):
+    with hostile_field(lab, f"hostile-{SEED}" if ROUNDS else "t-hostile") as field:
+        found = []
+        if not ONLY:  # those that have taken much memory
+            found += campaign(field, "status", ROUNDS or 6, SEED, [many_objects])
+            found += campaign(field, "jobs", ROUNDS or 6, SEED, [many_objects, endless_field])
+        for name in ONLY or COMMANDS:
+            found += campaign(field, name, ROUNDS or COMMANDS[name].rounds, SEED)
+        assert not found, "\n\n".join(found)
+
+
+JOBS = "/var/lib/dockdist/jobs"
+RECORDS = "node.json members.json hostfile environ"
+# What root does to dockdist-init's files and processes in its node: $F is the folder of a job that has ended, $TEXT a JSON text which
+# bears escape sequences wherever it has a string.
+TAKEN_OVER = {
+    "a summary full of escapes": 'printf %s "$TEXT" >$F/summary.json',
+    "a summary that is a link": "ln -sf /etc/shadow $F/summary.json",
+    "a summary that never ends": "ln -sf /dev/zero $F/summary.json",
+    "a summary that nobody writes": "rm $F/summary.json; mkfifo $F/summary.json",
+    "a summary of a gigabyte": "truncate -s 1G $F/summary.json",
+    "a log that nobody writes": "for l in $F/log.*; do rm $l; mkfifo $l; done",
+    "a log that never ends": "for l in $F/log.*; do ln -sf /dev/zero $l; done",
+    "a log that is a link": "for l in $F/log.*; do ln -sf /etc/passwd $l; done",
+    "a log with a hole": "for l in $F/log.*; do truncate -s 1G $l; done",
+    "ten thousand jobs": f"for i in $(seq 9999); do mkdir {JOBS}/job-$i; done",
+    "jobs that lead elsewhere": f"mv {JOBS} /moved; ln -s / {JOBS}",
+    "no folder for jobs": f"mv {JOBS} /moved; mkfifo {JOBS}",
+    "records that nobody writes": f"cd /run/dockdist; rm {RECORDS}; for f in {RECORDS}; do mkfifo $f; done",
+    "records that never end": f"cd /run/dockdist; for f in {RECORDS}; do ln -sf /dev/zero $f; done",
+    "a log of the container that says ready": 'echo "$TEXT" >/proc/1/fd/1',
+    "every process killed": "kill -9 -1",
+}
+SAVE = f"cp -a {JOBS} /saved-jobs; mkdir /saved-run; cd /run/dockdist; cp -a {RECORDS} /saved-run"
+RESTORE = f"rm -rf {JOBS} /moved; cp -a /saved-jobs {JOBS}; cd /run/dockdist; rm -f {RECORDS}; cp -a /saved-run/* ."
+AFTERWARDS = ["status", "jobs", "wait", "logs", "attach", "run"]
+# What waits for a file that is none is ended by Ctrl-C, which takes its time.
+WAITED_FOR = {"a summary that nobody writes": ["jobs"], "a log that nobody writes": ["attach"], "records that nobody writes": ["status"]}
+
+
+def inside(field, script, text=""):
+    """As the engine itself runs it in the first node, with `text` as $TEXT; its output."""
+    engine, container = field.c.container("node-0")
+    made = engine.call("POST", f"/v1.40/containers/{container}/exec", {"AttachStdout": True, "User": "0:0", "Env": [f"TEXT={text}"],
+                                                                      "Cmd": ["sh", "-c", script]})
+    _, frames = engine.call("POST", f"/v1.40/exec/{json.loads(made[1])['Id']}/start", {})
+    return b"".join(frame[8:] for frame in StdioFrames().split(frames)[0]).decode()
+
+
+def with_escapes(text):
+    """The same JSON, but for its strings: what a name must be, stays."""
+    value = json.loads(text)
+    for container, key in places(value):
+        if isinstance(container[key], str) and key not in ("job", "type", "node"):
+            container[key] += ESCAPES
+    return json.dumps(value)
+
+
+def test_root_that_takes_over_its_node_gains_nothing(lab):
+    with hostile_field(lab, "t-taken") as field:
+        folder = f"{JOBS}/{field.old_job}"
+        summary = with_escapes(inside(field, f"cat {folder}/summary.json"))
+        record = with_escapes(inside(field, "cat /run/dockdist/node.json"))
+        inside(field, SAVE)
+        found = []
+        for act, script in TAKEN_OVER.items():
+            inside(field, f"F={folder}; {script}", '{"type":"ready",' + record[1:] if "ready" in act else summary)
+            for name in WAITED_FOR.get(act, AFTERWARDS):
+                code, wrong, taken = ask(field, name, Truth())
+                if taken > 5:
+                    print(f"\n{taken:.0f} s, code {code}, {field.victim.memory >> 20} MiB: {act}: {name}", flush=True)
+                if wrong:
+                    found.append(f"{act}: {name}: " + "; ".join(wrong))
+                    print(f"\n!! {found[-1]}", flush=True)
+            inside(field, RESTORE)
+        assert not found, "\n\n".join(found)
+
+
+# What a job writes into the streams of its own node's followers.
+FORGED = {
+    "an end": [{"kind": "C", "payload": {"type": "exited", "attempt": 0, "code": 0}}],
+    "an end full of escapes": [{"kind": "C", "payload": {"type": "exited", "code": 300, "reason": ESCAPES, "failures": [
+        {"rank": 1, "local_rank": 1, "code": 7, "tail": ESCAPES, "finding": ESCAPES, "node": ESCAPES}], "left_out": [ESCAPES]}}],
+    "an error": [{"kind": "C", "payload": {"type": "error", "kind": "node", "message": ESCAPES, "hint": "run" + ESCAPES}}],
+    "ranks that fail": [{"kind": "C", "payload": {"type": "rank_failed", "rank": rank, "code": 1, "tail": ESCAPES}} for rank in (-2, 0, 1, 1 << 40)],
+    "a beginning without ports": [{"kind": "C", "payload": {"type": "prepared", "attempt": 0}}],
+    "output of others": [{"kind": "O", "stream": 1, "rank": rank, "position": 1 << 63, "payload": ESCAPES + "\n"} for rank in (-1, 0, 1, 77, (1 << 20) - 1)],
+    "two thousand ranks": [{"kind": "O", "stream": 1, "rank": rank, "payload": "x\n"} for rank in range(2000)],
+    "lines without end": [{"kind": "O", "stream": 1, "rank": 0, "payload": "x" * (1 << 20)}] * 40,
+    "noise": [{"kind": "Z", "stream": 9, "rank": -9, "payload": "x"}],
+}
+IN_EVERY_FOLLOWER = "for p in /proc/[0-9]*; do case $(tr '\\0' ' ' <$p/cmdline 2>/dev/null) in *'init job '*) %s;; esac; done"
+ACTS = {
+    **dict.fromkeys(FORGED, IN_EVERY_FOLLOWER % "timeout 5 cat /forged >$p/fd/1" + "; sleep 1"),
+    "the supervisor is killed": IN_EVERY_FOLLOWER % "kill -9 ${p#/proc/}" + "; sleep 100",
+    "the supervisor stands still": IN_EVERY_FOLLOWER % "kill -STOP ${p#/proc/}" + "; sleep 100",
+}
+
+
+def test_a_job_that_writes_into_the_clients_stream_gains_nothing(lab):
+    with hostile_field(lab, "t-forged") as field:
+        found = []
+        for act, script in ACTS.items():
+            forged = b"".join(map(JobFrames().close, FORGED.get(act, [])))
+            (field.victim.root / "work/forged").write_bytes(forged)
+            field.c.run("cp", str(field.victim.root / "work/forged"), "node-0:/forged")
+            for words in (["run"], ["-o", "json", "run"])[:2 if act in FORGED else 1]:
+                begin = time.monotonic()
+                code, wrong = field.victim.run([*words, "--lease", "3s", "--grace", "1s", "--log-dir", "out/logs", "--", "sh", "-c", script],
+                                               ["out", "collected"], waits=True)
+                shutil.rmtree(field.victim.root / "work/out", ignore_errors=True)
+                print(f"\n{time.monotonic() - begin:.0f} s, code {code}, {field.victim.memory >> 20} MiB: {act}: {words}", flush=True)
+                if wrong:
+                    found.append(f"{act}: {words}: " + "; ".join(wrong))
+                    print(f"\n!! {found[-1]}", flush=True)
+        assert not found, "\n\n".join(found)
