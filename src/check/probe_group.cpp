@@ -25,6 +25,9 @@ constexpr auto last_words = 1500ms;
 // From the deadline, which each probe keeps, to the moment when nothing more is waited for.
 constexpr auto patience = 15s;
 constexpr int exit_wrong_elements = 1; // probe/order.hpp
+// What a node may say: a series has some hundred sizes, and one error ends the group.
+constexpr std::size_t most_measurements = 10'000;     // of a rank
+constexpr std::size_t most_errors_of_each_node = 100; // on average
 
 bool failed(const wire::ProbeEnd& end) {
     return end.signal != 0 || (end.code != 0 && end.code != exit_wrong_elements);
@@ -83,7 +86,9 @@ Group::Group(const boost::asio::any_io_executor& executor, std::vector<ProbeNode
 
 void Group::note(const Runner& runner, Error error) {
     error.where = runner.node.node->name.str();
-    world_.errors.push_back(std::move(error));
+    if (world_.errors.size() < most_errors_of_each_node * runners_.size()) {
+        world_.errors.push_back(std::move(error));
+    }
     failed_.set();
 }
 
@@ -135,6 +140,9 @@ void Group::take_line(Runner& runner, std::string_view line) {
         changed_.notify();
     } else if (type == "device") {
         told.device = std::move(*message->line);
+    } else if (type == "measurement" && told.measurements.size() == most_measurements) {
+        note(runner,
+             {ErrorKind::protocol, "", "the node tells of more measurements than were asked for", ""});
     } else if (type == "measurement") {
         told.measurements.push_back(std::move(*message->line));
     } else if (type == "result") {

@@ -1,15 +1,18 @@
 #include "sync/fetch.hpp"
 
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "report/step.hpp"
 #include "sync/received_names.hpp"
 #include "tree/tree_writer.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 namespace dockdist {
 namespace {
@@ -66,7 +69,7 @@ public:
             return named;
         }
         auto written = write(message);
-        if (!written && (writer_->is_full() || written.error().kind == ErrorKind::protocol)) {
+        if (!written && (writer_->is_full() || no_room_ || written.error().kind == ErrorKind::protocol)) {
             return written;
         }
         if (!written) {
@@ -173,6 +176,17 @@ private:
                              printable(message.name) + ": a folder, device, pipe or socket stands here",
                          .hint = "only files and links are replaced: remove it, or copy to another place"};
         }
+        struct statvfs room{};
+        if (place.folder >= 0 && ::fstatvfs(place.folder, &room) == 0 &&
+            message.size / std::max<std::uint64_t>(room.f_frsize, 1) > room.f_bavail) {
+            no_room_ = true;
+            return Error{.kind = ErrorKind::node,
+                         .where = node_.node().str(),
+                         .message = printable(message.name) + " has " + format_size(Bytes{message.size}) +
+                                    ", and " + format_size(Bytes{room.f_bavail * room.f_frsize}) +
+                                    " are free in " + printable(into_.root),
+                         .hint = "make room there, or copy to another place"};
+        }
         message.mode &= mask_;
         return writer_->begin_file(wire::to_entry(std::move(message)));
     }
@@ -229,7 +243,7 @@ private:
     std::chrono::milliseconds last_{0};
     std::optional<TreeWriter> writer_{};
     ReceivedNames names_{};
-    bool in_file_ = false;
+    bool in_file_ = false, no_room_ = false;
     std::uint64_t left_ = 0; // of the file that comes
     std::size_t warnings_ = 0, errors_ = 0;
     Fetched fetched_{};

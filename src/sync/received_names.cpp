@@ -3,6 +3,8 @@
 #include "core/text.hpp"
 #include "wire/tree.hpp"
 
+#include <climits>
+
 #include <algorithm>
 
 namespace dockdist {
@@ -29,6 +31,13 @@ Status ReceivedNames::take(std::string_view name) {
     if (!last_.empty() && !comes_before(last_, name)) {
         return names_error(name, "comes a second time, or out of order");
     }
+    if (name.size() >= PATH_MAX) { // so are few folders open at a time
+        return names_error(name, "goes on: a path has at most 4095 bytes");
+    }
+    if (left_ == 0) {
+        return names_error(name, "is one name too many: no such number of files is taken");
+    }
+    --left_;
     while (!open_.empty() && !name.starts_with(open_.back().name + "/")) {
         open_.pop_back();
     }

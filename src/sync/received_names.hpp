@@ -4,6 +4,7 @@
 
 #include "core/result.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@ namespace dockdist {
 
 class ReceivedNames {
 public:
+    // More names than `most` are no tree that anybody wants, and each costs a file here.
+    explicit ReceivedNames(std::uint64_t most = 20'000'000) : left_(most) {}
+
     // A file or link. The name must follow all that came before.
     Status take(std::string_view name);
     // The same for a folder.
@@ -26,6 +30,7 @@ private:
         std::string name{};
         bool made = false;
     };
+    std::uint64_t left_;
     std::string last_{};
     std::vector<OpenFolder> open_{}; // each in the one before
 };

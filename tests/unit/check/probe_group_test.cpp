@@ -143,6 +143,31 @@ TEST_CASE("what a node says may be anything") {
     }
 }
 
+TEST_CASE("a node that talks without end is not listened to without end") {
+    std::string measured;
+    std::string nonsense;
+    for (int i = 0; i < 10'100; ++i) {
+        measured += R"({"probe":0,"line":{"type":"measurement"}})"
+                    "\n";
+        nonsense += "nonsense\n";
+    }
+    for (const auto& words : {measured, nonsense}) {
+        TwoNodes nodes;
+        for (auto* engine : {&nodes.a, &nodes.b}) {
+            engine->on_exec("dockdist-init probe", [words](FakeExec exec) -> Task<int> {
+                exec.out(words);
+                (void)co_await exec.read_all();
+                co_return 1;
+            });
+        }
+        const auto world = nodes.run();
+        CHECK_FALSE(world.complete());
+        CHECK(world.errors.size() <= 200);
+        CHECK(std::ranges::all_of(world.ranks,
+                                  [](const auto& rank) { return rank.measurements.size() <= 10'000; }));
+    }
+}
+
 TEST_CASE("a stream that breaks is told with its node") {
     TwoNodes nodes;
     nodes.a.on_exec("dockdist-init probe", [&](FakeExec exec) -> Task<int> {

@@ -3,6 +3,7 @@
 #include "fakes/no_report.hpp"
 #include "fakes/run_task.hpp"
 #include "sync/fetch.hpp"
+#include "sync/received_names.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>
@@ -283,6 +284,30 @@ TEST_CASE("set-user-id bits are refused, content beyond what was announced too, 
     CHECK(got->left_out.size() == 1001);
     CHECK(got->left_out.back() == "and 500 more, left out");
     CHECK(got->errors.size() == 1001);
+}
+
+TEST_CASE("a file that does not fit ends it before anything is written") {
+    const Scratch scratch;
+    const auto got =
+        fetched(encoded({a_folder, file("big", std::uint64_t{1} << 60U), data("x"), done}), scratch / "o");
+    REQUIRE(got.has_error());
+    CHECK(got.error().where == "node-0");
+    CHECK(got.error().message.starts_with("big has 1024.0 PiB, and "));
+    CHECK(fs::is_empty(scratch / "o"));
+}
+
+TEST_CASE("names have an end, and so has their number") {
+    const Scratch scratch;
+    std::string deep = "d";
+    while (deep.size() < 5000) {
+        deep += "/d";
+    }
+    CHECK(fetched(encoded({a_folder, file(deep), done}), scratch / "o").error().where == "node-0");
+    ReceivedNames names(2);
+    CHECK(names.take("a").has_value());
+    CHECK(names.take_folder("b").has_value());
+    CHECK(names.take("b/c").error().message ==
+          "`b/c` is one name too many: no such number of files is taken");
 }
 
 } // namespace fetch_test
