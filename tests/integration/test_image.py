@@ -302,6 +302,10 @@ def relay_is_confined(lab, number, engine):
     assert "no-new-privileges" in host["SecurityOpt"] and not host["Privileged"], host
 
 
+def shape(link, rate):
+    subprocess.run(["tc", "qdisc", "replace", "dev", link, "root", *f"tbf rate {rate} burst 64kb latency 100ms".split()], check=True)
+
+
 def volumes(engine):
     return {volume["Name"] for volume in engine.get("/v1.40/volumes")["Volumes"] or []}
 
@@ -314,12 +318,11 @@ def test_a_host_that_drops_out_of_the_chain_does_not_stop_the_others(lab):
         try:
             new_image(r, "t-chain/train:1", size=64 << 20)
             # The first host of the chain gets it slowly, and so do all; very slowly while we look at the relays.
-            shape = lambda rate: ["tc", "qdisc", "replace", "dev", link, "root", *f"tbf rate {rate} burst 64kb latency 100ms".split()]
-            subprocess.run(shape("8mbit"), check=True)
+            shape(link, "8mbit")
             client = c.start("image", "push", "--from", "node-0", "-o", "json")
             for number, engine in enumerate(engines[1:], 2):
                 relay_is_confined(lab, number, engine)
-            subprocess.run(shape("80mbit"), check=True)
+            shape(link, "80mbit")
             seen = read_until(client, '"node-1"', times=8)  # it is under way there
             lab.script("cut", "2")
             errors, complaints = client.communicate(timeout=150)
