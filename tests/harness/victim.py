@@ -15,7 +15,7 @@ from harness.waiting import highest_memory
 
 MOST_MEMORY = int(os.environ.get("DOCKDIST_HOSTILE_MEMORY", "200")) << 20  # bytes; under sanitizers it is more
 DEADLINE = 60  # seconds
-PATIENCE = 8  # seconds until the user of a command that may rightly take for ever presses Ctrl-C; once more after the same time
+PATIENCE = 6  # seconds until the user of a command that may rightly take for ever presses Ctrl-C; once more after the same time
 # C0 but for tab and line ends, DEL, C1, and the marks that turn text around.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
