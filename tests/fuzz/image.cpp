@@ -62,7 +62,7 @@ void tar(std::string_view bytes) {
 }
 
 void one_of_a_tar(std::string_view bytes) {
-    (void)tar_of_one(bytes, "a", "b");
+    (void)tar_of_one(bytes, "a", "b", {.name = "c"});
 }
 
 void manifest(std::string_view text) {

@@ -155,7 +155,8 @@ constexpr std::array<void (*)(std::string_view), 21> kinds{
         again(line, wire::parse_relay_image, write);
         again(line, wire::parse_relay_message, write);
         again(line, wire::parse_relay_piece, write);
-        again(line, wire::parse_upstreams, wire::upstreams_line);
+        again(line, wire::parse_relay_peers, write);
+        again(line, wire::parse_relay_request, write);
     },
     [](std::string_view line) { again(line, wire::parse_sync_opening, wire::sync_opening); },
     question<wire::Hello>,
@@ -261,7 +262,9 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                  wire::RelayMessage{.type = wire::RelayMessage::Type::want, .digest = digest, .offset = 3})},
         {11, wire::to_line(wire::RelayPiece{digest, 5})},
         {11, wire::to_line(wire::RelayPiece{.length = 5, .file = 3})},
-        {11, wire::upstreams_line({"10.0.0.1 4001"})},
+        {11, wire::to_line(wire::RelayPeers{.upstreams = {{2, std::string(64, 'a'), "10.0.0.1 4001"}},
+                                            .downstreams = {{3, std::string(64, 'b'), ""}}})},
+        {11, wire::to_line(wire::RelayRequest{.digest = digest, .offset = 3})},
         {12, wire::sync_opening({.user = "1000", .workdir = "/workspace"})},
         {13, wire::question_line(wire::Hello{})},
         {13, wire::answer_line<wire::Hello>(wire::Hello::Answer{.pid = 7})},

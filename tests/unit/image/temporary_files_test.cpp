@@ -15,8 +15,8 @@ TEST_CASE("what the client keeps of an image is its user's alone, whatever the u
     const auto folder = make_temporary_folder();
     const auto file = make_temporary_file();
     ::umask(umask);
-    REQUIRE(folder);
-    REQUIRE(file);
+    REQUIRE(folder.has_value());
+    REQUIRE(file.has_value());
     struct stat status{};
     REQUIRE(::stat(folder->c_str(), &status) == 0);
     CHECK((status.st_mode & 07777U) == 0700);
