@@ -202,7 +202,7 @@ TEST_CASE("a description that is larger than any image's is told, and not read")
     const std::string names = R"([{"Config":"ab.json","Layers":[]}])";
     for (const bool is_manifest : {true, false}) {
         Spooled spooled;
-        const auto spool = spooled.fill(TarText(16 << 20)
+        const auto spool = spooled.fill(TarText(ARCHIVE_FORMAT_TAR_USTAR, 16 << 20)
                                             .file("ab.json", is_manifest ? "{}" : large)
                                             .file("manifest.json", is_manifest ? names + large : names)
                                             .done());
