@@ -20,10 +20,12 @@ constexpr std::chrono::milliseconds beat{patience.beat_ms};
 
 template <class Serve>
 void RelayGuests::let_in(Serve serve) {
-    if (count_.fetch_add(1) >= most_guests || !start_thread([this, serve = std::move(serve)]() mutable {
-            serve();
-            --count_;
-        })) {
+    const bool has_room = count_.fetch_add(1) < most_guests;
+    auto serve_one = [this, serve = std::move(serve)]() mutable {
+        serve();
+        --count_;
+    };
+    if (!has_room || !start_thread(std::move(serve_one))) {
         --count_;
     }
 }

@@ -85,7 +85,7 @@ void keep_alive(int fd) {
 
 Result<Fd> connect_to(const std::string& upstream) {
     const auto blank = upstream.find(' ');
-    const Error error{ErrorKind::unreachable, "", "cannot reach the relay at " + upstream, ""};
+    Error error{ErrorKind::unreachable, "", "cannot reach the relay at " + upstream, ""};
     if (blank == std::string::npos) {
         return error;
     }
