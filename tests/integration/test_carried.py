@@ -78,8 +78,8 @@ def test_a_node_that_is_cut_off_ends_its_part_and_the_job(lab):
             begin = time.monotonic()
             _, err = client.communicate(timeout=60)
             assert client.returncode == 125, err
-            assert_in("error: node-1: the connection to the engine died", err)
-            assert time.monotonic() - begin < 45
+            assert_in("error: node-1: nothing was heard of it for 10 s", err)
+            assert time.monotonic() - begin < 25
         finally:
             lab.script("mend", "host-2")
         eventually(lambda: not c.processes("sleep 4404"), "no part is left", timeout=10)

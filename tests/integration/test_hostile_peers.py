@@ -74,6 +74,11 @@ class Field:
     def close(self):
         for engine in self.lab.engines:
             engine.call("DELETE", f"/v1.40/images/{self.image}?force=1")
+            # What a push could not take back, since it was lied to.
+            for image in engine.get("/v1.40/images/json"):
+                for name in (image["RepoTags"] or []) + (image["RepoDigests"] or []):
+                    if name.startswith("127.0.0.1:"):
+                        engine.call("DELETE", f"/v1.40/images/{name}?force=1")
 
 
 Command = collections.namedtuple("Command", "words rounds before written waits raw input", defaults=(8, None, (), True, False, b""))
