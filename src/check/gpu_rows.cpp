@@ -132,7 +132,8 @@ void compare_drivers(const std::vector<NodeGpus>& gpus, std::vector<CheckRow>& r
         if (!node.gpus.empty()) {
             const auto& driver = node.gpus.front().driver;
             values.emplace_back(node.node.str(),
-                                printable(driver) + (node.cuda.empty() ? "" : ", CUDA " + node.cuda));
+                                printable(driver) +
+                                    (node.cuda.empty() ? "" : ", CUDA " + printable(node.cuda)));
         }
     }
     const auto odd = find_odd(values);

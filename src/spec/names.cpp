@@ -1,10 +1,9 @@
 #include "spec/names.hpp"
 
+#include "core/ip_address.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
-#include <array>
 
 namespace dockdist {
 namespace {
@@ -48,12 +47,6 @@ bool is_registry(std::string_view text) {
     const bool port = colon == std::string_view::npos ||
                       (colon + 1 < text.size() && std::ranges::all_of(text.substr(colon + 1), is_digit));
     return port && !host.empty() && is_alnum(host.front()) && all_of(host, ".-");
-}
-
-bool is_ip(const std::string& text) {
-    std::array<unsigned char, sizeof(in6_addr)> bytes{};
-    return inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
-           inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
 
 } // namespace
@@ -106,7 +99,7 @@ bool is_volume_name(std::string_view text) {
 }
 
 bool is_peer_address(std::string_view text) {
-    if (is_ip(std::string(text.substr(0, text.find('%'))))) {
+    if (is_ip_address(text.substr(0, text.find('%')))) {
         return text != "0.0.0.0" && text != "::" && all_of(text, ".:%_-");
     }
     const bool numeric = std::ranges::all_of(text, [](char c) { return is_digit(c) || c == '.'; });

@@ -1,5 +1,6 @@
 #include "node/boot/node_files.hpp"
 
+#include "core/ip_address.hpp"
 #include "core/text.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/paths.hpp"
@@ -13,11 +14,6 @@
 
 namespace dockdist::node {
 namespace {
-
-bool is_numeric_address(const std::string& text) {
-    unsigned char bytes[16];
-    return ::inet_pton(AF_INET, text.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
-}
 
 bool is_ed25519_key(std::string_view key) {
     constexpr std::string_view type = "ssh-ed25519 ";
@@ -98,7 +94,7 @@ Status check_members(const wire::Members& members) {
         if (!names.insert(node.node).second) {
             return bad_member(node, "this name twice");
         }
-        if (!is_numeric_address(node.address)) {
+        if (!is_ip_address(node.address)) {
             return bad_member(node, "an address that is not numeric: " + printable(node.address));
         }
         if (!is_interface_name(node.interface)) {
@@ -265,11 +261,11 @@ std::optional<std::string> common_subnet(const wire::Members& members) {
     std::uint32_t first = 0;
     std::uint32_t differing = 0;
     for (const auto& node : members.nodes) {
-        in_addr address{};
-        if (::inet_pton(AF_INET, node.address.c_str(), &address) != 1) {
+        const auto address = read_ipv4(node.address);
+        if (!address) {
             return std::nullopt;
         }
-        const auto bits = ntohl(address.s_addr);
+        const auto bits = ntohl(address->s_addr);
         first = &node == &members.nodes.front() ? bits : first;
         differing |= bits ^ first;
     }

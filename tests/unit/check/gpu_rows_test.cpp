@@ -39,6 +39,10 @@ TEST_CASE("GPUs that are there") {
     CHECK(drivers[0].subject == "all nodes");
     CHECK(drivers[0].text == "driver 550.127.08, CUDA 12.4");
     CHECK(rows_of(found.rows, "models").empty());
+
+    auto hostile = facts_of(0);
+    hostile.facts.programs.insert_or_assign("gpu-table", wire::ProgramOutput{0, "CUDA Version: 12\x1b[2J |"});
+    CHECK(one_row(hostile, "driver").text == "driver 550.127.08, CUDA 12\\x1b[2J");
 }
 
 TEST_CASE("GPUs that are not usable, too few, not told of, or not wanted") {

@@ -72,6 +72,7 @@ TEST_CASE("members that would inject a line or an option are refused") {
     CHECK(refused([](auto& node) { node.node = "a-0"; }));
     CHECK(refused([](auto& node) { node.address = "example.org"; }));
     CHECK(refused([](auto& node) { node.address = "10.0.0.1 slots=9"; }));
+    CHECK(refused([](auto& node) { node.address = std::string("10.0.0.1\0\" ssh-ed25519 BBBB", 26); }));
     CHECK(
         refused([](auto& node) { node.interface = "eth0\nLD_PRELOAD=/x"; })); // it becomes NCCL_SOCKET_IFNAME
     CHECK(refused([](auto& node) { node.interface = "eth0,lo"; }));
