@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct FreeArchive {
 };
 using Archive = std::unique_ptr<archive, FreeArchive>;
 
+constexpr std::uint64_t most_read_ahead = 16 << 20; // of a tar, by libarchive, before what it has read counts
 constexpr int most_entries = 2000; // an image has four for each of its 127 layers at most, and few others
 
 Error no_tar(archive* from) {
@@ -63,8 +65,9 @@ bool write_folder(archive* to, const TarFolder& folder) {
     return ::archive_write_header(to, entry.get()) == ARCHIVE_OK;
 }
 
-Result<SavedBlob> keep(archive* from, const std::filesystem::path& path, GrowingFiles& growing,
-                       std::vector<char>& buffer) {
+// Nothing: it has holes, with which a few bytes would fill the disk with zeros.
+Result<std::optional<SavedBlob>> keep(archive* from, const std::filesystem::path& path, GrowingFiles& growing,
+                                      std::vector<char>& buffer) {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         return disk(path, errno);
@@ -74,6 +77,10 @@ Result<SavedBlob> keep(archive* from, const std::filesystem::path& path, Growing
     Sha256 hash;
     SavedBlob blob{.path = path.string()};
     growing.begin(path);
+    const auto begin = ::archive_filter_bytes(from, 0);
+    const auto has_holes = [&](std::uint64_t slack) {
+        return blob.size > static_cast<std::uint64_t>(::archive_filter_bytes(from, 0) - begin) + slack;
+    };
     while (true) {
         const auto count = ::archive_read_data(from, buffer.data(), buffer.size());
         if (count < 0) {
@@ -92,9 +99,15 @@ Result<SavedBlob> keep(archive* from, const std::filesystem::path& path, Growing
         }
         blob.size += size;
         growing.grow(size);
+        if (has_holes(most_read_ahead)) {
+            return std::optional<SavedBlob>();
+        }
+    }
+    if (has_holes(0)) {
+        return std::optional<SavedBlob>();
     }
     blob.digest = hash.digest();
-    return blob;
+    return std::optional(std::move(blob));
 }
 
 } // namespace
@@ -128,18 +141,18 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
         } else if (const char* symbolic = ::archive_entry_symlink(entry); symbolic != nullptr) {
             links[name] = resolve_in_tar(name, symbolic);
         } else if (::archive_entry_filetype(entry) == AE_IFREG) {
-            if (::archive_entry_sparse_count(entry) > 0) { // a few bytes that would fill the disk with zeros
+            auto blob = keep(tar.get(), folder / std::to_string(count), growing, buffer);
+            if (!blob) {
+                return blob.error();
+            }
+            if (!*blob) {
                 return Error{ErrorKind::protocol, "",
                              fmt::format("what the engine gave as an image is none: {} in it has holes",
                                          printable(name)),
                              "`docker save` writes no such file"};
             }
-            auto blob = keep(tar.get(), folder / std::to_string(count), growing, buffer);
-            if (!blob) {
-                return blob.error();
-            }
-            blob->file = count++;
-            files.try_emplace(name, std::move(*blob));
+            (*blob)->file = count++;
+            files.try_emplace(name, std::move(**blob));
         }
     }
     if (code != ARCHIVE_EOF) {

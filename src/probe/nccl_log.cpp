@@ -66,6 +66,9 @@ Transport transport(std::string_view path) {
 }
 
 void count(std::vector<Transport>& transports, Transport found) {
+    if (found.kind.empty()) {
+        return;
+    }
     for (auto& known : transports) {
         if (known.kind == found.kind && known.detail == found.detail) {
             ++known.connections;

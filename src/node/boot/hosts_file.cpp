@@ -121,7 +121,8 @@ std::string mend_hosts(std::string_view hosts, const wire::NodeRecord& self, con
             const auto shared = addresses_of_hostname.find(name);
             const bool ambiguous =
                 node.node != self.node && shared != addresses_of_hostname.end() && shared->second.size() > 1;
-            const bool own_hostname_of_other = node.node != self.node && is_own_name(name, self);
+            const bool own_hostname_of_other =
+                node.node != self.node && name != node.node && is_own_name(name, self);
             if (is_plain_name(name) && !is_local_name(name) && !other_nodes_name && !ambiguous &&
                 !own_hostname_of_other && named.insert(name).second) {
                 line += (line == node.address ? "\t" : " ") + name;

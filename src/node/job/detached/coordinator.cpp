@@ -232,6 +232,9 @@ void Coordinator::find_lost() {
             continue;
         }
         member.gone = true;
+        if (member.link != nullptr) { // pings that come through after all would keep its part alive
+            drop(*member.link);
+        }
         const auto& node = state_.settings().parts[part].node;
         const auto silence =
             "nothing was heard of " + node + " for " + std::to_string(lease_ms_ / 1000) + " s";

@@ -53,6 +53,14 @@ TEST_CASE("a hostname that two machines have is nobody's but their own") {
     CHECK(hosts.find("10.0.0.1\ta-0\n") != std::string::npos);
 }
 
+TEST_CASE("a machine that has another node's name is found by its own") {
+    auto members = some_members();
+    members.nodes[0].hostname = members.nodes[1].node;
+    const auto hosts = mend_hosts(debian_hosts, members.nodes[0], members);
+    CHECK(hosts.find(members.nodes[1].address + "\t" + members.nodes[1].node) != std::string::npos);
+    CHECK(hosts.find(members.nodes[0].address + "\t" + members.nodes[0].node) != std::string::npos);
+}
+
 TEST_CASE("localhost is never taken for a machine's name") {
     auto members = some_members();
     members.nodes[0].hostname = "localhost";

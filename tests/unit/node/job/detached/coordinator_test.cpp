@@ -118,6 +118,9 @@ TEST_CASE("a member that is not heard of for the lease is lost, and the job is s
     CHECK(job.notes ==
           Texts{"dockdist: nothing was heard of node-2 for 10 s: the job is stopped everywhere"});
     CHECK(Job::orders(job.members[0]) == Texts{"stop/500"});
+    CHECK_FALSE(job.members[0].is_closed());
+    job.members[1].heard();
+    CHECK(job.members[1].is_closed()); // no later ping keeps its part alive
     CHECK(job.own == Texts{"halt#0"}); // it stays until the other is gone
     job.tell(job.members[0], {.type = Event::exited, .result = {.code = 143, .stopped = true}});
     CHECK(job.own == Texts{"halt#0", "over"});
