@@ -1,6 +1,7 @@
 #include "image/docker_config.hpp"
 
 #include "core/encode.hpp"
+#include "core/text.hpp"
 #include "image/registry_name.hpp"
 
 #include <nlohmann/json.hpp>
@@ -28,7 +29,7 @@ std::optional<std::string> decode_auth(std::string text) {
 
 Result<RegistryLogin> parse_login(const std::string& key, const nlohmann::json& entry) {
     if (!entry.is_object()) {
-        return malformed("`auths` has something for " + key + " that is not an object");
+        return malformed("`auths` has something for " + printable(key) + " that is not an object");
     }
     RegistryLogin login{.user = text_of(entry, "username"),
                         .password = text_of(entry, "password"),
@@ -38,7 +39,7 @@ Result<RegistryLogin> parse_login(const std::string& key, const nlohmann::json& 
         const auto decoded = decode_auth(encoded);
         const auto colon = decoded ? decoded->find(':') : std::string::npos;
         if (colon == std::string::npos || colon == 0) {
-            return malformed("the `auth` of " + key + " is not base64 of USER:PASSWORD");
+            return malformed("the `auth` of " + printable(key) + " is not base64 of USER:PASSWORD");
         }
         login.user = decoded->substr(0, colon);
         login.password = decoded->substr(colon + 1);

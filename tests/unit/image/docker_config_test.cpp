@@ -113,4 +113,10 @@ TEST_CASE("the header is base64url with padding of docker's JSON") {
                                  {"serveraddress", "https://index.docker.io/v1/"}});
 }
 
+TEST_CASE("a registry's name in an error has no controls") {
+    const auto config = parse_docker_config("{\"auths\":{\"a\x7f.io\":{\"auth\":\"%\"}}}");
+    REQUIRE(config.has_error());
+    CHECK(config.error().message.find("a\\x7f.io") != std::string::npos);
+}
+
 } // namespace docker_config_test
