@@ -17,4 +17,8 @@ struct CheckedNode {
     std::map<std::string, std::vector<std::string>> seen_tokens{}; // by folder: whose
 };
 
+// What a program that it was asked to run has said (FactsQuestion::programs).
+Result<wire::ProgramOutput> output_of(const CheckedNode& node, const char* question);
+std::string first_line(const std::string& output); // printable
+
 } // namespace dockdist

@@ -137,11 +137,6 @@ std::uint64_t common_size(const std::vector<std::vector<CollectiveMeasurement>>&
     return common;
 }
 
-// What a node says may be any number: beyond what doubles count exactly it is no count.
-std::uint64_t count_said(const nlohmann::json& line, const char* key) {
-    return static_cast<std::uint64_t>(std::clamp(number_of(line, key), 0.0, 0x1p53));
-}
-
 } // namespace
 
 std::vector<CollectiveMeasurement> measurements_of(const ProbeWorld& world) {
@@ -159,11 +154,11 @@ std::vector<CollectiveMeasurement> measurements_of(const ProbeWorld& world) {
                                           .ranks = static_cast<int>(world.ranks.size()),
                                           .operation = text_of(line, "operation"),
                                           .data_type = text_of(line, "data_type"),
-                                          .bytes = count_said(line, "bytes"),
+                                          .bytes = count_of(line, "bytes"),
                                           .copy = text_of(line, "kind") == "copy"};
         for (const auto& rank : world.ranks) {
             measurement.time_us += number_of(rank.measurements[i], "time_us");
-            measurement.wrong += count_said(rank.measurements[i], "wrong");
+            measurement.wrong += count_of(rank.measurements[i], "wrong");
         }
         measurement.time_us /= static_cast<double>(world.ranks.size());
         const auto operation = parse_operation(measurement.operation);

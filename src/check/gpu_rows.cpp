@@ -18,10 +18,6 @@ using State = CheckRow::State;
 constexpr const char* question_gpus = "gpus";
 constexpr const char* question_table = "gpu-table";
 
-std::string first_line(const std::string& text) {
-    return printable(text.substr(0, text.find('\n')));
-}
-
 // How many GPUs the node must see at least.
 std::size_t wanted_gpus(const GpuSpec& gpus) {
     switch (gpus.kind) {
@@ -49,13 +45,6 @@ std::string models(const std::vector<GpuState>& gpus) {
 
 CheckRow host_row(const CheckedNode& node, const char* check) {
     return {.layer = CheckLayer::host, .subject = node.name.str(), .check = check};
-}
-
-Result<wire::ProgramOutput> output_of(const CheckedNode& node, const char* question) {
-    const auto found = node.facts.programs.find(question);
-    return found == node.facts.programs.end()
-               ? Result<wire::ProgramOutput>(Error{ErrorKind::protocol, "", "the node was not asked", ""})
-               : found->second;
 }
 
 CheckRow judge_there(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& gpus) {

@@ -1,6 +1,7 @@
 #include "check/mount_rows.hpp"
 
 #include "check/compare.hpp"
+#include "core/path.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -20,10 +21,6 @@ constexpr std::string_view system_folders[] = {"/dev",     "/proc", "/sys", "/ru
                                                "/var/run", "/etc",  "/tmp", "/lib/modules"};
 // A part of a path that says that each host has its own.
 constexpr std::string_view local_words[] = {"tmp", "scratch", "local", "nvme", "ssd", "cache"};
-
-bool is_below(std::string_view path, std::string_view folder) {
-    return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
-}
 
 bool is_local_by_name(const std::string& folder) {
     const auto parts = split(folder, '/');
@@ -195,7 +192,7 @@ std::vector<std::string> mounts_to_compare(const ClusterSpec& spec, const std::v
     }
     for (const auto& mount : spec.container.mounts) {
         const bool of_the_system = std::ranges::any_of(system_folders, [&](std::string_view folder) {
-            return is_below(mount.source, folder) || is_below(mount.target, folder);
+            return is_in_folder(mount.source, folder) || is_in_folder(mount.target, folder);
         });
         if (mount.source.starts_with('/') && mount.target.starts_with('/') && !of_the_system) {
             folders.push_back(mount.target);

@@ -32,6 +32,10 @@ double number_of(const nlohmann::json& line, const char* key) {
     return value != nullptr && value->is_number() ? value->get<double>() : 0;
 }
 
+std::uint64_t count_of(const nlohmann::json& line, const char* key) {
+    return static_cast<std::uint64_t>(std::clamp(number_of(line, key), 0.0, 0x1p53));
+}
+
 std::vector<std::string> texts_of(const nlohmann::json& line, const char* key) {
     std::vector<std::string> texts;
     const auto* values = find(line, key);
@@ -91,7 +95,7 @@ Error error_of(const ProbeRank& rank) {
 std::uint64_t wrong_elements(const ProbeRank& rank) {
     std::uint64_t wrong = 0;
     for (const auto& line : rank.measurements) {
-        wrong += static_cast<std::uint64_t>(std::max(0.0, number_of(line, "wrong")));
+        wrong += count_of(line, "wrong");
     }
     return wrong;
 }

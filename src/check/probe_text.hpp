@@ -12,6 +12,8 @@ namespace dockdist {
 
 std::string text_of(const nlohmann::json& line, const char* key); // printable
 double number_of(const nlohmann::json& line, const char* key);
+std::uint64_t count_of(const nlohmann::json& line,
+                       const char* key); // 2^53 at most: what doubles count exactly
 std::vector<std::string> texts_of(const nlohmann::json& line, const char* key);
 // The kinds of a result's transports, each once: "NET/Socket", "P2P".
 struct TransportWords {

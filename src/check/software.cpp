@@ -73,10 +73,6 @@ std::string titled(const Tool& tool, const std::string& version) {
     return std::string(tool.key) == "mpirun" ? version : std::string(tool.title) + " " + version;
 }
 
-std::string version_line(const std::string& output) {
-    return output.substr(0, output.find('\n'));
-}
-
 } // namespace
 
 std::vector<wire::Question> version_questions() {
@@ -124,11 +120,9 @@ std::vector<CheckRow> judge_versions(const std::vector<CheckedNode>& nodes) {
 std::vector<CheckRow> judge_openssh(const std::vector<CheckedNode>& nodes) {
     std::vector<std::pair<std::string, std::string>> values;
     for (const auto& node : nodes) {
-        const auto& programs = node.facts.programs;
-        const auto found = programs.find(openssh);
-        const bool known = found != programs.end() && found->second && found->second->code == 0;
+        const auto said = output_of(node, openssh);
         values.emplace_back(node.name.str(),
-                            known ? printable(version_line(found->second->output)) : unknown_version);
+                            said && said->code == 0 ? first_line(said->output) : unknown_version);
     }
     const auto odd = find_odd(values);
     CheckRow model{.layer = CheckLayer::container, .check = "openssh"};

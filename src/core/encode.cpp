@@ -1,5 +1,6 @@
 #include "core/encode.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace dockdist {
@@ -24,6 +25,10 @@ std::string base64(std::string_view bytes, const char* last_two) {
 }
 
 } // namespace
+
+bool is_hex(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
 
 std::string to_hex(std::string_view bytes) {
     constexpr std::string_view digits = "0123456789abcdef";

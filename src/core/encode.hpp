@@ -8,6 +8,7 @@
 namespace dockdist {
 
 std::string to_hex(std::string_view bytes);       // small letters
+bool is_hex(std::string_view text);               // of those digits alone
 std::string to_base64(std::string_view bytes);    // with padding
 std::string to_base64url(std::string_view bytes); // with padding
 

@@ -2,12 +2,11 @@
 
 #include "core/encode.hpp"
 #include "core/text.hpp"
+#include "engine/digest.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <openssl/sha.h>
 
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -34,12 +33,6 @@ std::optional<std::string> read(const fs::path& path) {
         return std::nullopt;
     }
     return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-std::string sha256_hex(std::string_view text) {
-    std::array<unsigned char, SHA256_DIGEST_LENGTH> hash{};
-    ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), hash.data());
-    return to_hex({reinterpret_cast<const char*>(hash.data()), hash.size()});
 }
 
 Error wrong(std::string message, std::string hint) {
@@ -114,7 +107,7 @@ Result<DockerContext> load_docker_context(const std::string& name, const Environ
         return default_context(environment);
     }
     const auto folder = config_folder(environment) / "contexts";
-    const auto id = sha256_hex(name);
+    const auto id = to_hex(sha256(name));
     const auto text = read(folder / "meta" / id / "meta.json");
     if (!text) {
         return wrong(fmt::format("there is no context '{}' in {}", printable(name), folder.string()),

@@ -1,5 +1,7 @@
 #include "spec/host_mounts.hpp"
 
+#include "core/path.hpp"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -11,10 +13,7 @@ using namespace std::string_view_literals;
 
 // As the host would find it; /var/run is /run on every host of today.
 std::string plain_path(const std::string& source) {
-    auto path = std::filesystem::path(source).lexically_normal().string();
-    while (path.size() > 1 && path.back() == '/') {
-        path.pop_back();
-    }
+    auto path = normal_path(source);
     return path == "/var/run" || path.starts_with("/var/run/") ? path.substr(4) : path;
 }
 
@@ -25,10 +24,7 @@ bool is_one_of(const std::array<std::string_view, N>& paths, std::string_view pa
 
 template <std::size_t N>
 bool is_in_one_of(const std::array<std::string_view, N>& folders, std::string_view path) {
-    return std::ranges::any_of(folders, [&](std::string_view folder) {
-        const auto rest = path.substr(std::min(folder.size(), path.size()));
-        return path.starts_with(folder) && (rest.empty() || rest.front() == '/');
-    });
+    return std::ranges::any_of(folders, [&](std::string_view folder) { return is_in_folder(path, folder); });
 }
 
 template <std::size_t N>

@@ -1,5 +1,6 @@
 #include "spec/names.hpp"
 
+#include "core/encode.hpp"
 #include "core/ip_address.hpp"
 #include "core/text.hpp"
 
@@ -18,10 +19,6 @@ bool is_lower(char c) {
 
 bool is_alnum(char c) {
     return is_digit(c) || is_lower(c) || (c >= 'A' && c <= 'Z');
-}
-
-bool is_hex(std::string_view text) {
-    return std::ranges::all_of(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 bool all_of(std::string_view text, std::string_view signs) {

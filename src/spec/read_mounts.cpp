@@ -1,3 +1,4 @@
+#include "core/path.hpp"
 #include "core/text.hpp"
 #include "spec/host_mounts.hpp"
 #include "spec/names.hpp"
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <set>
 
 namespace dockdist {
@@ -16,14 +16,6 @@ namespace {
 constexpr std::array<std::string_view, 4> own_places{"/opt/dockdist", "/run/dockdist", "/var/run/dockdist",
                                                      "/var/lib/dockdist"};
 constexpr std::string_view mount_forms = "SOURCE:TARGET, SOURCE:TARGET:ro or {source, target, read_only}";
-
-std::string normal(const std::string& path) {
-    auto text = std::filesystem::path(path).lexically_normal().string();
-    while (text.size() > 1 && text.back() == '/') {
-        text.pop_back();
-    }
-    return text;
-}
 
 // What the source of a mount may not be.
 bool check_source(Reader& reader, const Value& value, const std::string& source) {
@@ -51,7 +43,7 @@ bool check_target(Reader& reader, const Value& value, const std::string& target)
         reader.error(value, *reason);
         return false;
     }
-    const auto path = normal(target);
+    const auto path = normal_path(target);
     const auto* const inner = std::ranges::find_if(
         own_places, [&](std::string_view place) { return place.starts_with(path + "/"); });
     if (inner != own_places.end()) {
@@ -138,7 +130,7 @@ std::optional<std::string> refuse_target(const std::string& target) {
     if (!target.starts_with('/')) {
         return fmt::format("the target {} is not an absolute path in the container", in_quotes(target));
     }
-    const auto path = normal(target);
+    const auto path = normal_path(target);
     if (path == "/") {
         return "the target cannot be `/`, which is the image itself";
     }
@@ -159,7 +151,7 @@ void read_mounts(Reader& reader, const Value& value, ContainerSpec& container) {
         if (!mount) {
             continue;
         }
-        if (!targets.insert(normal(mount->target)).second) {
+        if (!targets.insert(normal_path(mount->target)).second) {
             reader.error(item, fmt::format("the target {} is given twice", in_quotes(mount->target)),
                          "keep one of them");
         } else {

@@ -1,5 +1,6 @@
 #include "wire/image_relay.hpp"
 
+#include "core/encode.hpp"
 #include "wire/json_reader.hpp"
 
 #include <algorithm>
@@ -16,8 +17,7 @@ Error malformed(std::string_view what, std::string message) {
 }
 
 bool is_64_hex_digits(std::string_view text) {
-    return text.size() == 64 &&
-           std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+    return text.size() == 64 && is_hex(text);
 }
 
 } // namespace

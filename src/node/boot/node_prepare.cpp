@@ -47,7 +47,7 @@ Status make_sshd_folder(const UserMounts& mounts) {
     return Error{
         .kind = ErrorKind::config,
         .message = path + " is in a mount of the file's, and is no folder of root's alone, as sshd needs it",
-        .hint = "leave out the mount that holds it; dockdist does not write to a host's files"};
+        .hint = std::string("leave out the mount that holds it") + never_written};
 }
 
 } // namespace
@@ -85,7 +85,7 @@ Status prepare_places(const UserMounts& mounts) {
     if (mounts.hold(paths().jobs)) {
         return Error{.kind = ErrorKind::config,
                      .message = paths().jobs + ", where jobs keep their output, is in a mount of the file's",
-                     .hint = "leave out the mount that holds it; dockdist does not write to a host's files"};
+                     .hint = std::string("leave out the mount that holds it") + never_written};
     }
     return make_sshd_folder(mounts);
 }

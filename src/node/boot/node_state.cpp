@@ -35,9 +35,9 @@ Status update_passwd(const std::string& before, const std::string& after, const 
             .kind = ErrorKind::config,
             .message =
                 path + " is mounted into the container, and lacks an entry that sshd or container.user needs",
-            .hint = "leave that mount out, or give the file entries for sshd, root and container.user, with "
-                    "a shell "
-                    "that the image has; dockdist does not write to a host's files"};
+            .hint = std::string("leave that mount out, or give the file entries for sshd, root and "
+                                "container.user, with a shell that the image has") +
+                    never_written};
     }
     return replace_account_file(path, after, 0644, {});
 }
@@ -57,8 +57,9 @@ Status update_shadow(const Account& account, const UserMounts& mounts) {
         return Error{.kind = ErrorKind::config,
                      .message = path + " is mounted into the container, and locks the account " +
                                 account.name + " or lets it expire: sshd lets nobody in as it",
-                     .hint = "leave that mount out, which nodes don't need, or give the account `*` for a "
-                             "password and no dates; dockdist does not write to a host's files"};
+                     .hint = std::string("leave that mount out, which nodes don't need, or give the account "
+                                         "`*` for a password and no dates") +
+                             never_written};
     }
     return replace_account_file(path, after, status.st_mode & 07777U, {status.st_uid, status.st_gid});
 }

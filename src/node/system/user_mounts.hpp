@@ -13,6 +13,9 @@ namespace dockdist::node {
 // proc(5), /proc/self/mountinfo: the parent of each mount.
 std::map<int, int> parse_mount_parents(std::string_view mountinfo);
 
+// Ends the hint of an error about something there that would have to change.
+inline constexpr const char* never_written = "; dockdist does not write to a host's files";
+
 class UserMounts {
 public:
     // `targets`: container.mounts. Looks at the mounts that are there now.

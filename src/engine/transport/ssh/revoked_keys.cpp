@@ -2,9 +2,8 @@
 
 #include "core/encode.hpp"
 #include "core/text.hpp"
+#include "engine/digest.hpp"
 #include "engine/transport/ssh/packet.hpp"
-
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <string>
@@ -27,20 +26,6 @@ enum class Section : std::uint8_t {
 Error damaged() {
     return {ErrorKind::config, "", "the list of revoked keys cannot be read to its end",
             "make it anew: `ssh-keygen -k -f FILE KEY.pub…`"};
-}
-
-std::string sha1_of(std::string_view key) {
-    std::string hash(SHA_DIGEST_LENGTH, '\0');
-    ::SHA1(reinterpret_cast<const unsigned char*>(key.data()), key.size(),
-           reinterpret_cast<unsigned char*>(hash.data()));
-    return hash;
-}
-
-std::string sha256_of_key(std::string_view key) {
-    std::string hash(SHA256_DIGEST_LENGTH, '\0');
-    ::SHA256(reinterpret_cast<const unsigned char*>(key.data()), key.size(),
-             reinterpret_cast<unsigned char*>(hash.data()));
-    return hash;
 }
 
 // `words`: SSH strings, one behind another.
@@ -82,10 +67,10 @@ Result<bool> is_in_list(std::string_view file, std::string_view key) {
             found = holds(*body, key);
             break;
         case Section::sha1:
-            found = holds(*body, sha1_of(key));
+            found = holds(*body, sha1(key));
             break;
         case Section::sha256:
-            found = holds(*body, sha256_of_key(key));
+            found = holds(*body, sha256(key));
             break;
         case Section::signature: // of the key that `body` names; nobody says whose it must be
             if (!reader.string()) {
