@@ -40,8 +40,16 @@ def engine_events(engine, name, begin, end):
 
 def test_a_second_up_changes_nothing_and_writes_nothing(lab):
     with cluster(lab, "t-again") as c:
+        since = f"{time.time():.9f}"
         c.write().run("up")
         before = [(x["Id"], x["Created"]) for x in c.all_containers()]
+
+        def first_has_settled():
+            """An exec's end is an event of its own, which an engine tells some milliseconds after the stream has ended."""
+            kinds = [event.split(":")[0] for engine in lab.engines[:2] for event in engine_events(engine, c.name, since, f"{time.time():.9f}")]
+            return kinds.count("exec_start") == kinds.count("exec_die") > 0
+
+        eventually(first_has_settled, "the sessions of the first up have ended")
         begin = f"{time.time():.9f}"
         assert_in("is up already: 2 nodes", c.run("up").stdout)
         assert c.run("plan").stdout == "nothing to do\n"
