@@ -116,13 +116,12 @@ void hosts(std::string_view text) {
     (void)parse_ahosts(text);
 }
 
-constexpr std::array<void (*)(std::string_view), 3> kinds{passwd, shadow, hosts};
+constexpr std::array<fuzz::Read, 3> kinds{passwd, shadow, hosts};
 
 } // namespace
 
 void fuzz::one_input(std::string_view input) {
-    const auto [kind, text] = kinded(input, kinds.size());
-    kinds[kind](text);
+    by_kind(input, kinds);
 }
 
 std::vector<std::string> fuzz::seeds() {

@@ -112,13 +112,12 @@ void order(std::string_view line) {
     (void)probe::parse_id(line);
 }
 
-constexpr std::array<void (*)(std::string_view), 5> kinds{gpus, versions, nccl, kernel, order};
+constexpr std::array<fuzz::Read, 5> kinds{gpus, versions, nccl, kernel, order};
 
 } // namespace
 
 void fuzz::one_input(std::string_view input) {
-    const auto [kind, text] = kinded(input, kinds.size());
-    kinds[kind](text);
+    by_kind(input, kinds);
 }
 
 std::vector<std::string> fuzz::seeds() {

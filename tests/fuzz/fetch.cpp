@@ -25,11 +25,7 @@ std::string name_from(fuzz::Choices& choices) {
         "d",   "f",     "l",   "out",      "of",         "d/d",
         "d/f", "d/out", "l/f", "out/file", "out/folder", ".git/hooks/pre-commit",
         "..",  "/etc/x"};
-    std::string name;
-    for (auto count = 1 + choices.below(2); count > 0; --count) {
-        name += (name.empty() ? "" : "/") + std::string(words.at(choices.below(words.size())));
-    }
-    return name;
+    return choices.path(words);
 }
 
 std::string target_from(fuzz::Choices& choices) {

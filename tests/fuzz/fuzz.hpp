@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +33,8 @@ struct Kinded {
     std::string_view rest{};
 };
 Kinded kinded(std::string_view input, std::size_t kinds);
+using Read = void (*)(std::string_view rest);
+void by_kind(std::string_view input, std::span<const Read> kinds);
 std::string of_kind(std::size_t kind, std::string_view rest);
 
 // The parts of an input that is made of several texts: a NUL and a byte 1 stand between them.
@@ -42,8 +46,9 @@ std::string of_parts(const std::vector<std::string>& parts);
 class Choices {
 public:
     explicit Choices(std::string_view input) : rest_(input) {}
-    std::size_t below(std::size_t limit); // one byte
-    std::string_view text();              // as many bytes as the next byte says
+    std::size_t below(std::size_t limit);                      // one byte
+    std::string_view text();                                   // as many bytes as the next byte says
+    std::string path(std::span<const std::string_view> words); // one of them, or two with a slash between
     bool empty() const { return rest_.empty(); }
     std::string_view rest() const { return rest_; }
 

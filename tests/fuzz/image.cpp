@@ -126,8 +126,8 @@ void registry(std::string_view text) {
     (void)registry_of_key(text);
 }
 
-constexpr std::array<void (*)(std::string_view), 8> kinds{tar,  one_of_a_tar, manifest, config,
-                                                          link, logins,       helper,   registry};
+constexpr std::array<fuzz::Read, 8> kinds{tar,  one_of_a_tar, manifest, config,
+                                          link, logins,       helper,   registry};
 
 struct Item {
     std::string name{}, content{}, link{};
@@ -174,8 +174,7 @@ std::string written(const std::vector<Item>& items, int format) {
 } // namespace
 
 void fuzz::one_input(std::string_view input) {
-    const auto [kind, text] = kinded(input, kinds.size());
-    kinds[kind](text);
+    by_kind(input, kinds);
 }
 
 std::vector<std::string> fuzz::seeds() {

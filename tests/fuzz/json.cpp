@@ -21,7 +21,7 @@ void judge(const Result<T>& decoded) {
     }
 }
 
-constexpr std::array<void (*)(std::string_view), 13> kinds{
+constexpr std::array<fuzz::Read, 13> kinds{
     [](std::string_view text) { judge(decode_info(text, {1, 45})); },
     [](std::string_view text) { judge(decode_container_list(text)); },
     [](std::string_view text) { judge(decode_container(text)); },
@@ -54,8 +54,7 @@ constexpr std::array<void (*)(std::string_view), 13> kinds{
 } // namespace
 
 void fuzz::one_input(std::string_view input) {
-    const auto [kind, text] = kinded(input, kinds.size());
-    kinds[kind](text);
+    by_kind(input, kinds);
 }
 
 std::vector<std::string> fuzz::seeds() {

@@ -23,11 +23,7 @@ namespace fs = std::filesystem;
 std::string name_from(fuzz::Choices& choices) {
     static constexpr std::array<std::string_view, 12> words{
         "d", "f", "l", "out", "of", "d/d", "d/f", "d/out", "l/f", "out/file", "out/folder/deep", "new"};
-    std::string name;
-    for (auto count = 1 + choices.below(2); count > 0; --count) {
-        name += (name.empty() ? "" : "/") + std::string(words.at(choices.below(words.size())));
-    }
-    return name;
+    return choices.path(words);
 }
 
 std::string messages(fuzz::Choices choices, const std::string& inside) {

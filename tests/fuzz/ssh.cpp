@@ -120,8 +120,7 @@ void socket(std::string_view text) {
                   "an error has no controls");
 }
 
-constexpr std::array<void (*)(std::string_view), 6> kinds{known_hosts, key_file, agent,
-                                                          blob,        settings, socket};
+constexpr std::array<fuzz::Read, 6> kinds{known_hosts, key_file, agent, blob, settings, socket};
 
 std::string pem_of(int type, const char* curve) {
     EVP_PKEY* key = curve != nullptr       ? ::EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", curve)
@@ -163,8 +162,7 @@ std::string openssh_key() {
 } // namespace
 
 void fuzz::one_input(std::string_view input) {
-    const auto [kind, text] = kinded(input, kinds.size());
-    kinds[kind](text);
+    by_kind(input, kinds);
 }
 
 std::vector<std::string> fuzz::seeds() {

@@ -192,14 +192,12 @@ void read(std::string_view text) {
     (void)node::shell_argv("/bin/sh", std::string(text));
 }
 
-constexpr std::array<void (*)(std::string_view), 7> kinds{shown,     told,    lines, quoted,
-                                                          variables, encoded, read};
+constexpr std::array<fuzz::Read, 7> kinds{shown, told, lines, quoted, variables, encoded, read};
 
 } // namespace
 
 void fuzz::one_input(std::string_view input) {
-    const auto [kind, text] = kinded(input, kinds.size());
-    kinds[kind](text);
+    by_kind(input, kinds);
 }
 
 std::vector<std::string> fuzz::seeds() {

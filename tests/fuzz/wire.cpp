@@ -1,5 +1,6 @@
 // Every line and frame that the client, the nodes and the relays send each other. What is read can be sent
 // again, and then says the same.
+#include "fakes/check_lines.hpp"
 #include "fuzz/fuzz.hpp"
 #include "wire/check.hpp"
 #include "wire/check_facts.hpp"
@@ -137,7 +138,7 @@ void names(std::string_view text) {
     (void)wire::is_mount_token(text);
 }
 
-constexpr std::array<void (*)(std::string_view), 21> kinds{
+constexpr std::array<fuzz::Read, 21> kinds{
     [](std::string_view line) { again(line, wire::parse_join_request, dumped<wire::JoinRequest>); },
     [](std::string_view line) { again(line, wire::parse_join_message, join_line); },
     [](std::string_view line) { again(line, wire::parse_members, wire::members_line); },
@@ -283,39 +284,8 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                                                .error = {ErrorKind::node, "", "m", "h"}}));
     }
 
-    const wire::LinkPeer peer{.node = "node-1", .address = "10.0.0.2", .port = 20001};
-    wire::NodeFacts facts;
-    facts.system->disk = wire::Room{Bytes{1}, Bytes{2}};
-    facts.system->governors = {{"powersave", 8}};
-    facts.system->rdma = {{.device = "mlx5_0", .port = 1, .state = "ACTIVE"}};
-    facts.system->xids = {{.gpu = "0000:3b:00", .code = 79}};
-    facts.network = wire::NetworkFacts{.interface = "eth0", .there = true, .up = true, .mtu = 1500};
-    facts.names->addresses = {{"node-0", {"10.0.0.1"}}};
-    facts.nccl = Error{ErrorKind::timeout, "", "no end", "look"};
-    facts.logins->push_back({.peer = "node-1", .ms = 3, .message = "refused"});
-    facts.programs.insert_or_assign("python", wire::ProgramOutput{.code = 1, .output = "\xff"});
-    facts.mounts.insert_or_assign("/data", wire::MountFacts{.folder = true, .why = "x", .listing = "1 2"});
-    wire::LookForTokens::Answer seen;
-    seen.seen.insert_or_assign("/data", std::vector<std::string>{"node-0"});
-    for (auto& [kind, line] : std::vector<std::pair<std::size_t, std::string>>{
-             {14, wire::question_line(wire::FactsQuestion{.peers = {"node-1"},
-                                                          .programs = {{.name = "x", .argv = {"x"}}},
-                                                          .mounts = {"/d"},
-                                                          .token = "a1"})},
-             {14, wire::answer_line<wire::FactsQuestion>(facts)},
-             {15,
-              wire::question_line(wire::LookForTokens{.mounts = {"/d"}, .token = "a1", .nodes = {"node-0"}})},
-             {15, wire::answer_line<wire::LookForTokens>(seen)},
-             {16, wire::question_line(wire::LinksMeet{.token = token, .peers = {peer}})},
-             {16,
-              wire::answer_line<wire::LinksMeet>(wire::LinksMeet::Answer{
-                  .links = {{.node = "node-1", .outcome = wire::LinkOutcome::silent, .latency_us = 1.5}}})},
-             {16, wire::question_line(wire::LinksSend{.token = token, .peer = peer})},
-             {16, wire::answer_line<wire::LinksSend>(
-                      wire::LinksSend::Answer{.bytes_per_second = 1.5, .segments = 2})},
-             {16, wire::question_line(wire::LinksListen{.token = token})},
-             {16, wire::answer_line<wire::LinksListen>(wire::LinksListen::Answer{.port = 20000})}}) {
-        lines.emplace_back(kind, std::move(line));
+    for (auto& [about, line] : check_lines()) {
+        lines.emplace_back(14 + static_cast<std::size_t>(about), std::move(line));
     }
     return lines;
 }
@@ -323,8 +293,7 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
 } // namespace
 
 void fuzz::one_input(std::string_view input) {
-    const auto [kind, text] = kinded(input, kinds.size());
-    kinds[kind](text);
+    by_kind(input, kinds);
 }
 
 std::vector<std::string> fuzz::seeds() {

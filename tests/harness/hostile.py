@@ -9,13 +9,13 @@ import collections
 import contextlib
 import json
 import re
-import threading
 
 from harness.lies import Cut, Truth
 from harness.messages import Answers, Chunks, JobFrames, Lines, StdioFrames, SyncMessages, Whole
-from harness.proxy import CHUNK, Requests
+from harness.proxy import CHUNK, Door, Requests, doors
 
 INIT = "dockdist-init"
+LONG = 1 << 24  # bytes of a head or a line
 CODECS = {"job start": JobFrames, "job follow": JobFrames, "job stop": JobFrames, "sync": SyncMessages, "command": Whole, "errors": Whole}
 
 
@@ -48,29 +48,18 @@ def path_of(call):
                   r"/\1/X", path)
 
 
-class HostilePeer:
-    """In front of `address`:2375. `lie` may change at any time; open until close()."""
+class HostilePeer(Door):
+    """In front of `address`:2375. `lie` may change at any time."""
 
     def __init__(self, number, address):
         self.number, self.target, self.lie = number, (address, 2375), Truth()
         self.execs = {}  # id → channel
         self.malformed = []  # request lines that no client of HTTP writes
-        self._serving = set()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self._server = self._call(asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 24))
-        self.url = "tcp://127.0.0.1:%d" % self._server.sockets[0].getsockname()[1]
+        super().__init__(LONG)
 
-    def _call(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout=30)
-
-    async def _serve(self, reader, writer):
-        serving = asyncio.current_task()
-        self._serving.add(serving)  # the loop itself holds tasks weakly
-        serving.add_done_callback(self._serving.discard)
+    async def serve(self, reader, writer):
         try:
-            from_engine, to_engine = await asyncio.open_connection(*self.target, limit=1 << 24)
+            from_engine, to_engine = await asyncio.open_connection(*self.target, limit=LONG)
         except OSError:
             writer.transport.abort()
             return
@@ -80,8 +69,6 @@ class HostilePeer:
         try:
             # The engine's end ends the connection; the client's end may be of one direction.
             await asyncio.wait([tasks[1]])
-        except asyncio.CancelledError:
-            pass  # close()
         finally:
             for task in tasks:
                 task.cancel()
@@ -210,27 +197,6 @@ class HostilePeer:
         else:
             raise Cut
 
-    def close(self):
-        async def end():
-            self._server.close()
-            while others := asyncio.all_tasks() - {asyncio.current_task()}:
-                for task in others:
-                    task.cancel()
-                await asyncio.gather(*others, return_exceptions=True)
 
-        self._call(end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-
-@contextlib.contextmanager
 def hostile_peers(lab, hosts=2):
-    made = []
-    try:
-        for number, address in enumerate(lab.addresses[:hosts]):
-            made.append(HostilePeer(number, address))
-        yield made
-    finally:
-        for peer in made:
-            peer.close()
+    return doors(lab, hosts, HostilePeer)

@@ -34,6 +34,15 @@ def latin(text):
     return to_json(text)
 
 
+def by_length(buffer, head, length_of):
+    """The messages that begin with their length: `length_of` the first `head` bytes of one is its whole length. And the rest."""
+    found = []
+    while len(buffer) >= head and len(buffer) >= (end := length_of(buffer)):
+        found.append(buffer[:end])
+        buffer = buffer[end:]
+    return found, buffer
+
+
 class Whole:
     """Bytes as they come."""
 
@@ -80,14 +89,7 @@ class JobFrames(Whole):
     layout = "<BBHiIIQ"
 
     def split(self, buffer):
-        found = []
-        while len(buffer) >= 24:
-            end = 24 + struct.unpack_from("<I", buffer, 8)[0]
-            if len(buffer) < end:
-                break
-            found.append(buffer[:end])
-            buffer = buffer[end:]
-        return found, buffer
+        return by_length(buffer, 24, lambda buffer: 24 + struct.unpack_from("<I", buffer, 8)[0])
 
     def kind(self, message):
         value = self.open(message)
@@ -114,14 +116,7 @@ class SyncMessages(Whole):
     layout = "<BBIQqH"
 
     def split(self, buffer):
-        found = []
-        while len(buffer) >= 28:
-            end = 4 + struct.unpack_from("<I", buffer)[0]
-            if len(buffer) < end:
-                break
-            found.append(buffer[:end])
-            buffer = buffer[end:]
-        return found, buffer
+        return by_length(buffer, 28, lambda buffer: 4 + struct.unpack_from("<I", buffer)[0])
 
     def kind(self, message):
         return "sync " + chr(message[4])
@@ -142,14 +137,7 @@ class StdioFrames(Whole):
     """Of stdout and stderr in one stream."""
 
     def split(self, buffer):
-        found = []
-        while len(buffer) >= 8:
-            end = 8 + struct.unpack_from(">I", buffer, 4)[0]
-            if len(buffer) < end:
-                break
-            found.append(buffer[:end])
-            buffer = buffer[end:]
-        return found, buffer
+        return by_length(buffer, 8, lambda buffer: 8 + struct.unpack_from(">I", buffer, 4)[0])
 
     def kind(self, message):
         return "frame"

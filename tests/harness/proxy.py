@@ -65,8 +65,50 @@ class Requests:
         yield call, part, done
 
 
-class Proxy:
-    """In front of `address`:`port`. Open until close()."""
+class Door:
+    """A server on loopback with a loop and a thread of its own; each connection is a task of `serve`. Open until close()."""
+
+    def __init__(self, limit=CHUNK):
+        self._serving = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._server = self._call(asyncio.start_server(self._connected, "127.0.0.1", 0, limit=limit))
+        self.url = "tcp://127.0.0.1:%d" % self._server.sockets[0].getsockname()[1]
+
+    def _call(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout=30)
+
+    async def _connected(self, reader, writer):
+        serving = asyncio.current_task()
+        self._serving.add(serving)  # the loop itself holds tasks weakly
+        serving.add_done_callback(self._serving.discard)
+        with contextlib.suppress(asyncio.CancelledError):  # close()
+            await self.serve(reader, writer)
+
+    def close(self):
+        async def end():
+            self._server.close()
+            while others := asyncio.all_tasks() - {asyncio.current_task()}:  # a client may just have come
+                for task in others:
+                    task.cancel()
+                await asyncio.gather(*others, return_exceptions=True)
+
+        self._call(end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+@contextlib.contextmanager
+def doors(lab, hosts, make):
+    """What `make` opens for each of the lab's first hosts, given its number and address."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(contextlib.closing(make(*host))) for host in enumerate(lab.addresses[:hosts])]
+
+
+class Proxy(Door):
+    """In front of `address`:`port`."""
 
     def __init__(self, address, port=2375):
         self.target = (address, port)
@@ -78,16 +120,9 @@ class Proxy:
         self.edit = lambda data: data  # an answer's bytes, which must stay as many
         self.on_bytes = lambda count: True  # so many more bytes from the engine; False: cut instead
         self.connections = 0
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self._server = self._call(asyncio.start_server(self._serve, "127.0.0.1", 0))
-        self.url = "tcp://127.0.0.1:%d" % self._server.sockets[0].getsockname()[1]
+        super().__init__()
 
-    def _call(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout=30)
-
-    async def _serve(self, reader, writer):
+    async def serve(self, reader, writer):
         self.connections += 1
         try:
             engine_reader, engine_writer = await asyncio.open_connection(*self.target)
@@ -102,8 +137,6 @@ class Proxy:
                  asyncio.ensure_future(self._answers(engine_reader, writer, waiting))]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-        except asyncio.CancelledError:
-            pass  # close()
         finally:
             self._reset(pair)
             for task in tasks:
@@ -144,31 +177,10 @@ class Proxy:
                 end.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             end.transport.abort()
 
-    def close(self):
-        async def end():
-            self._server.close()
-            while others := asyncio.all_tasks() - {asyncio.current_task()}:  # a client may just have come
-                for task in others:
-                    task.cancel()
-                await asyncio.gather(*others, return_exceptions=True)
 
-        self._call(end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-
-@contextlib.contextmanager
 def proxies(lab, hosts=2):
     """One in front of each of the lab's first engines."""
-    made = []
-    try:
-        for address in lab.addresses[:hosts]:
-            made.append(Proxy(address))
-        yield made
-    finally:
-        for proxy in made:
-            proxy.close()
+    return doors(lab, hosts, lambda _, address: Proxy(address))
 
 
 def write_through(c, made):

@@ -58,6 +58,11 @@ Kinded kinded(std::string_view input, std::size_t kinds) {
     return {.kind = letter % kinds, .rest = input.substr(1)};
 }
 
+void by_kind(std::string_view input, std::span<const Read> kinds) {
+    const auto [kind, rest] = kinded(input, kinds.size());
+    kinds[kind](rest);
+}
+
 std::string of_kind(std::size_t kind, std::string_view rest) {
     return static_cast<char>('a' + kind) + std::string(rest);
 }
@@ -95,6 +100,14 @@ std::string_view Choices::text() {
     const auto taken = rest_.substr(0, size);
     rest_.remove_prefix(size);
     return taken;
+}
+
+std::string Choices::path(std::span<const std::string_view> words) {
+    std::string path;
+    for (auto count = 1 + below(2); count > 0; --count) {
+        path += (path.empty() ? "" : "/") + std::string(words[below(words.size())]);
+    }
+    return path;
 }
 
 bool has_no_controls(std::string_view text, bool newlines) {

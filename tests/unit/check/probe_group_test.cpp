@@ -22,6 +22,15 @@ struct TwoNodes {
         node_a.id = a.add_container("c-0").id;
         node_b.id = b.add_container("c-1").id;
     }
+    void both_say(const std::string& words) {
+        for (auto* engine : {&a, &b}) {
+            engine->on_exec("dockdist-init probe", [words](FakeExec exec) -> Task<int> {
+                exec.out(words);
+                (void)co_await exec.read_all();
+                co_return 1;
+            });
+        }
+    }
     ProbeWorld run() {
         std::vector<ProbeNode> nodes{{.node = &node_a, .engine = &a, .place = 3, .gpus = 1},
                                      {.node = &node_b, .engine = &b, .place = 5, .gpus = 1}};
@@ -130,13 +139,7 @@ TEST_CASE("what a node says may be anything") {
                               "\n"}) {
         CAPTURE(words);
         TwoNodes nodes;
-        for (auto* engine : {&nodes.a, &nodes.b}) {
-            engine->on_exec("dockdist-init probe", [words](FakeExec exec) -> Task<int> {
-                exec.out(words);
-                (void)co_await exec.read_all();
-                co_return 1;
-            });
-        }
+        nodes.both_say(words);
         const auto world = nodes.run();
         CHECK_FALSE(world.complete());
         CHECK_FALSE(world.errors.empty());
@@ -153,13 +156,7 @@ TEST_CASE("a node that talks without end is not listened to without end") {
     }
     for (const auto& words : {measured, nonsense}) {
         TwoNodes nodes;
-        for (auto* engine : {&nodes.a, &nodes.b}) {
-            engine->on_exec("dockdist-init probe", [words](FakeExec exec) -> Task<int> {
-                exec.out(words);
-                (void)co_await exec.read_all();
-                co_return 1;
-            });
-        }
+        nodes.both_say(words);
         const auto world = nodes.run();
         CHECK_FALSE(world.complete());
         CHECK(world.errors.size() <= 200);

@@ -1,4 +1,5 @@
 // What comes from the other side may be anything: damaged lines end in an error or a value, never in a crash.
+#include "fakes/check_lines.hpp"
 #include "fakes/damage.hpp"
 #include "wire/check.hpp"
 #include "wire/check_facts.hpp"
@@ -117,36 +118,7 @@ TEST_CASE("damaged lines of a probe, a relay and a sync never break a parser") {
 }
 
 TEST_CASE("damaged questions and answers of a check never break a parser; what is parsed can be sent again") {
-    const std::string token(wire::link_token_size, 'a');
-    const wire::LinkPeer peer{.node = "node-1", .address = "10.0.0.2", .port = 20001};
-    wire::NodeFacts facts;
-    facts.system->disk = wire::Room{Bytes{1}, Bytes{2}};
-    facts.system->governors = {{"powersave", 8}};
-    facts.system->rdma = {{.device = "mlx5_0", .port = 1, .state = "ACTIVE"}};
-    facts.system->xids = {{.gpu = "0000:3b:00", .code = 79}};
-    facts.network = wire::NetworkFacts{.interface = "eth0", .there = true, .up = true, .mtu = 1500};
-    facts.names->addresses = {{"node-0", {"10.0.0.1"}}};
-    facts.nccl = Error{ErrorKind::timeout, "", "no end", "look"};
-    facts.logins->push_back({.peer = "node-1", .ms = 3, .message = "refused"});
-    facts.programs.insert_or_assign("python", wire::ProgramOutput{.code = 1, .output = "\xff"});
-    facts.mounts.insert_or_assign("/data", wire::MountFacts{.folder = true, .why = "x", .listing = "1 2"});
-    wire::LookForTokens::Answer seen;
-    seen.seen.insert_or_assign("/data", std::vector<std::string>{"node-0"});
-    const std::vector<std::string> lines{
-        wire::question_line(wire::FactsQuestion{.peers = {"node-1"},
-                                                .programs = {{.name = "x", .argv = {"x"}}},
-                                                .mounts = {"/d"},
-                                                .token = "a1"}),
-        wire::answer_line<wire::FactsQuestion>(facts),
-        wire::question_line(wire::LookForTokens{.mounts = {"/d"}, .token = "a1", .nodes = {"node-0"}}),
-        wire::answer_line<wire::LookForTokens>(seen),
-        wire::question_line(wire::LinksMeet{.token = token, .peers = {peer}}),
-        wire::answer_line<wire::LinksMeet>(wire::LinksMeet::Answer{
-            .links = {{.node = "node-1", .outcome = wire::LinkOutcome::silent, .latency_us = 1.5}}}),
-        wire::question_line(wire::LinksSend{.token = token, .peer = peer}),
-        wire::answer_line<wire::LinksSend>(wire::LinksSend::Answer{.bytes_per_second = 1.5, .segments = 2}),
-        wire::question_line(wire::LinksListen{.token = token}),
-        wire::answer_line<wire::LinksListen>(wire::LinksListen::Answer{.port = 20000})};
+    const auto lines = check_lines();
     Damage damage;
     int parsed = 0;
     const auto try_one = [&parsed]<class Question>(const std::string& line, Question) {
@@ -165,7 +137,7 @@ TEST_CASE("damaged questions and answers of a check never break a parser; what i
         }
     };
     for (std::size_t i = 0; i < rounds; ++i) {
-        const auto line = damage.apply(lines[i % lines.size()]);
+        const auto line = damage.apply(lines[i % lines.size()].text);
         try_one(line, wire::FactsQuestion{});
         try_one(line, wire::LookForTokens{});
         try_one(line, wire::LinksMeet{});
