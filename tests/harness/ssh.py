@@ -7,6 +7,8 @@ import contextlib
 import os
 import shutil
 
+from harness.waiting import eventually
+
 
 class Ssh:
     """What a user of ssh has: a configuration, keys, known hosts; as environment for a cluster's commands."""
@@ -62,12 +64,14 @@ class Sshd:
 
 @contextlib.contextmanager
 def sshd(lab, number, port, *options):
-    """One more sshd on a host, beside the lab's own. It listens when its start returns."""
+    """One more sshd on a host, beside the lab's own."""
     server = Sshd(lab, number, port)
     words = [word for option in (*options, "LogLevel=VERBOSE", f"PidFile={server.files}.pid") for word in ("-o", option)]
     lab.script("exec", str(number), "sh", "-c", f"rm -f {server.files}.log")
     lab.script("exec", str(number), "/usr/sbin/sshd", "-E", server.files + ".log", "-p", str(port), *words)
     try:
+        # Its start returns before it listens.
+        eventually(lambda: "Server listening on" in server.log(), f"sshd listens on port {port}")
         yield server
     finally:
         lab.script("exec", str(number), "sh", "-c", f"kill $(cat {server.files}.pid); rm -f {server.files}.*")
