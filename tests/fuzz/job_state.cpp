@@ -73,7 +73,7 @@ void fuzz::one_input(std::string_view input) {
     int relaunches = 0;
     JobStateMachine job(policy, [&](const wire::JobPolicy& now) -> Result<std::vector<wire::JobStart>> {
         ++relaunches;
-        return std::vector<wire::JobStart>(now.parts.size());
+        return std::vector<wire::JobStart>(now.parts.size(), {.policy = now}); // as launch/relaunch.hpp does
     });
     std::int64_t now = 0;
     int begun = 0;
