@@ -9,6 +9,7 @@
 #include "fuzz/fuzz.hpp"
 #include "fuzz/support/scene.hpp"
 
+#include <array>
 #include <filesystem>
 
 namespace {

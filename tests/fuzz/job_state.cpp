@@ -70,9 +70,7 @@ wire::JobEvent event_from(fuzz::Choices& choices) {
 void fuzz::one_input(std::string_view input) {
     Choices choices(input);
     const auto policy = policy_from(choices);
-    int relaunches = 0;
-    JobStateMachine job(policy, [&](const wire::JobPolicy& now) -> Result<std::vector<wire::JobStart>> {
-        ++relaunches;
+    JobStateMachine job(policy, [](const wire::JobPolicy& now) -> Result<std::vector<wire::JobStart>> {
         return std::vector<wire::JobStart>(now.parts.size(), {.policy = now}); // as launch/relaunch.hpp does
     });
     std::int64_t now = 0;

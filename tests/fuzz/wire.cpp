@@ -186,7 +186,6 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                                   .user_key = "ssh-ed25519 AAAA",
                                   .host_key = "ssh-ed25519 BBBB",
                                   .clock_ms = 7};
-    const std::string token(wire::link_token_size, 'a');
     const std::string digest = "sha256:" + std::string(64, 'a');
     const wire::JobOpening opening{.job = "j",
                                    .env = {{"A", "\xff"}},
@@ -284,8 +283,9 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                                                .error = {ErrorKind::node, "", "m", "h"}}));
     }
 
-    for (auto& [about, line] : check_lines()) {
-        lines.emplace_back(14 + static_cast<std::size_t>(about), std::move(line));
+    for (auto& [about, line] : check_lines()) { // their kinds stand together, in the same order
+        constexpr std::size_t first = 14;
+        lines.emplace_back(first + static_cast<std::size_t>(about), std::move(line));
     }
     return lines;
 }
