@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace dockdist::wire {
 namespace {
@@ -16,7 +17,9 @@ struct CommandName {
     JobCommand::Type type;
     std::string_view name;
 };
-constexpr std::array<CommandName, 7> command_names{{{JobCommand::Type::ping, "ping"},
+constexpr std::array<CommandName, 9> command_names{{{JobCommand::Type::ping, "ping"},
+                                                    {JobCommand::Type::line, "line"},
+                                                    {JobCommand::Type::take, "take"},
                                                     {JobCommand::Type::stop, "stop"},
                                                     {JobCommand::Type::halt, "halt"},
                                                     {JobCommand::Type::begin, "begin"},
@@ -29,7 +32,8 @@ struct EventName {
     std::string_view name;
     bool of_attempt = false;
 };
-constexpr std::array<EventName, 10> event_names{{{JobEvent::Type::prepared, "prepared"},
+constexpr std::array<EventName, 11> event_names{{{JobEvent::Type::prepared, "prepared"},
+                                                 {JobEvent::Type::turn, "turn"},
                                                  {JobEvent::Type::started, "started", true},
                                                  {JobEvent::Type::rank_failed, "rank_failed", true},
                                                  {JobEvent::Type::silent, "silent", true},
@@ -85,6 +89,7 @@ void read_facts(ObjectReader& reader, LaunchFacts& facts) {
         answer.read("code", read.code);
         answer.read_bytes("output", read.output);
     });
+    read_object(reader, "gpus", [&](ObjectReader& turn) { read_fields(turn, facts.gpus); });
 }
 
 } // namespace
@@ -114,11 +119,13 @@ void to_json(json& out, const JobOpening& opening) {
                {"questions", opening.questions},
                {"ports", opening.ports},
                {"same_ports", opening.same_ports},
-               {"token", opening.token}};
+               {"token", opening.token},
+               {"owner", opening.owner},
+               {"gpus", opening.gpus}};
 }
 
 void to_json(json& out, const LaunchFacts& facts) {
-    out = json{{"ports", facts.ports}, {"answers", json::array()}};
+    out = json{{"ports", facts.ports}, {"answers", json::array()}, {"gpus", facts.gpus}};
     for (const auto& answer : facts.answers) {
         out["answers"].push_back(
             {{"name", answer.name}, {"code", answer.code}, {"output", bytes_to_json(answer.output)}});
@@ -146,6 +153,8 @@ Result<JobOpening> parse_job_opening(std::string_view line) {
     reader.read("ports", opening.ports);
     read_ports(reader, "same_ports", opening.same_ports);
     reader.read("token", opening.token);
+    reader.read("owner", opening.owner);
+    read_object(reader, "gpus", [&](ObjectReader& ask) { read_fields(ask, opening.gpus); });
     read_objects(reader, "questions",
                  [&](ObjectReader& question) { read_fields(question, opening.questions.emplace_back()); });
     if (!reader.failed()) {
@@ -177,6 +186,8 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
     event.type = found->type;
     if (event.type == Type::prepared) {
         read_facts(reader, event.facts);
+    } else if (event.type == Type::turn) {
+        read_fields(reader, event.turn);
     } else if (event.type == Type::started) {
         reader.read("pid", event.pid);
     } else if (event.type == Type::rank_failed) {
@@ -198,6 +209,9 @@ std::string job_event(const JobEvent& event) {
     switch (event.type) {
     case Type::prepared:
         object = event.facts;
+        break;
+    case Type::turn:
+        object = event.turn;
         break;
     case Type::started:
         object = json{{"pid", event.pid}};
@@ -238,6 +252,7 @@ Result<JobCommand> parse_job_command(std::string_view line) {
     reader.read("type", type);
     reader.read("grace_ms", command.grace_ms);
     reader.read("attempt", command.attempt);
+    reader.read("number", command.number, 0, std::numeric_limits<std::int64_t>::max());
     read_first(reader, command.first);
     read_object(reader, "start", [&](ObjectReader& start) { read_start(start, command.start.emplace()); });
     const auto* const found = std::ranges::find(command_names, type, &CommandName::name);
@@ -260,6 +275,9 @@ std::string job_command_line(const JobCommand& command) {
     }
     if (command.type == Type::halt || command.type == Type::begin || command.type == Type::report) {
         object["attempt"] = command.attempt;
+    }
+    if (command.type == Type::line) {
+        object["number"] = command.number;
     }
     if (command.first) {
         object["first"] = first_object(*command.first);

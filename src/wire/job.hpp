@@ -15,9 +15,28 @@
 // JobStart right behind the opening: where a job with that token is there, the exec follows it from its
 // beginning and starts nothing. `conflict`: a job of that name is there and not known to be the same (yet).
 //
+// GPUs. The opening asks for units of the node (wire/gpus.hpp). Where nobody waits and enough are free, the
+// node takes them at once, and says so in `prepared`. Else the job gets into line, over all its nodes alike:
+//   → {"type":"line"}              to all: a node that has taken gives back; each writes a ticket with the
+//   next
+//                                  number of its host, not final yet
+//   ← turn, with that number       from all
+//   → {"type":"line","number":N}   to all, the greatest of these: the ticket is final. No ticket with a
+//                                  greater number is served on any of the hosts while this one waits there,
+//                                  so the order is the same everywhere, and no host's clock is asked (Skeen's
+//                                  total order)
+//   ← turn                         whenever what it says is another: who is ahead, who holds what, `fits`
+//   → {"type":"take"}              to all, once it fits everywhere
+//   ← turn                         `taken`, or once more `waits` where something came in between: then all
+//   are
+//                                  told `line` with the number again, which gives back what was taken
+// Nothing is held while something else is waited for, so no two jobs wait for each other. A JobStart may come
+// when all nodes have taken. What was taken is the job's until its part is gone, whatever ends it.
+//
 // The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames
 // (wire/frame.hpp). Control frames carry one JSON object with "type":
 //   prepared     LaunchFacts
+//   turn         GpuTurn: how it stands with the job's units here; before the start only
 //   started      {"pid":N}; 0 where the part has no command of its own
 //   rank_failed  {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}, as soon as the first rank
 //                of this node fails
@@ -62,6 +81,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "wire/gpus.hpp"
 #include "wire/question.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -111,6 +131,8 @@ struct JobOpening {
     std::vector<int> same_ports{}; // in place of `ports`: those that a `prepared` told before
     // Of this one start of the job, see "Starting twice" above. Empty: it is not said again.
     std::string token{};
+    std::string owner{}; // who runs it: USER@MACHINE
+    GpuAsk gpus{.share = true};
 };
 
 // code is the shell's: 127 where the program is not there; -1: it took too long. output: the first 4 KiB of
@@ -128,6 +150,7 @@ struct Answer {
 struct LaunchFacts {
     std::vector<int> ports{};
     std::vector<Answer> answers{}; // in the order of the questions
+    GpuTurn gpus{};
 };
 
 // What whoever carries the job has to know of it.
@@ -209,7 +232,9 @@ struct JobSummary {
     JobPolicy policy{};
     bool detached = false;
     std::int64_t lease_ms = 0;
-    std::string token{}; // JobOpening::token
+    std::string token{};          // JobOpening::token
+    std::string owner{};          // JobOpening::owner
+    std::vector<GpuUnit> units{}; // that are its own there
 };
 
 // What may stand in paths and in the environment as a job's name: [A-Za-z0-9_.-], 1 to 64, not a '.' first.
@@ -231,6 +256,7 @@ Result<JobResult> parse_job_result(std::string_view text);
 struct JobEvent {
     enum class Type {
         prepared,
+        turn,
         started,
         rank_failed,
         silent,
@@ -244,6 +270,7 @@ struct JobEvent {
     Type type = Type::error;
     int attempt = 0;
     LaunchFacts facts{};
+    GpuTurn turn{};
     int pid = 0;
     JobFailure failure{};
     JobResult result{};
@@ -254,12 +281,13 @@ std::string job_event(const JobEvent& event);
 
 // A line from the client, or from the coordinator.
 struct JobCommand {
-    enum class Type { ping, stop, halt, begin, report, over, detach };
+    enum class Type { ping, line, take, stop, halt, begin, report, over, detach };
     Type type = Type::ping;
     std::int64_t grace_ms = 0;         // stop, halt
     int attempt = 0;                   // halt, begin, report
     std::optional<JobFailure> first{}; // stop, over: JobResult::first
     std::optional<JobStart> start{};   // begin: what runs from now on
+    std::int64_t number = 0;           // line: the ticket's final one; 0: the node proposes it
 };
 Result<JobCommand> parse_job_command(std::string_view line);
 std::string job_command_line(const JobCommand& command);

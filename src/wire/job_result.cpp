@@ -156,7 +156,9 @@ void to_json(json& out, const JobSummary& summary) {
                {"policy", summary.policy},
                {"detached", summary.detached},
                {"lease_ms", summary.lease_ms},
-               {"token", summary.token}};
+               {"token", summary.token},
+               {"owner", summary.owner},
+               {"units", summary.units}};
 }
 
 Result<JobSummary> parse_job_summary(std::string_view line) {
@@ -180,6 +182,9 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
     reader.read("detached", summary.detached);
     reader.read("lease_ms", summary.lease_ms, 0, longest_ms);
     reader.read("token", summary.token);
+    reader.read("owner", summary.owner);
+    read_objects(reader, "units",
+                 [&](ObjectReader& unit) { read_fields(unit, summary.units.emplace_back()); });
     if (reader.failed()) {
         return reader.error();
     }

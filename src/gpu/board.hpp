@@ -1,0 +1,63 @@
+// Who holds which unit of a host, and who waits: what all nodes of the host share (layout::gpus,
+// node/gpus/board_file.hpp), and whose turn it is. A unit is one of wire/gpus.hpp.
+#pragma once
+
+#include "core/result.hpp"
+#include "wire/gpus.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dockdist {
+
+// A job's part on one node, as a holder or in line.
+struct BoardEntry {
+    std::uint64_t id = 0; // the byte of the lock file that its processes keep locked; from 1
+    wire::GpuParty who{}; // age_s is not kept
+    std::int64_t since_ms =
+        0; // Unix time, of the host's clock: of a holder when it took, of a waiter when it came
+    std::vector<wire::GpuUnit> units{};    // held; empty: it waits
+    int wanted = 0;                        // waiting: how many
+    std::vector<std::string> candidates{}; // waiting: ids of which any would do
+    int priority = 0;
+    std::int64_t number = 0; // waiting
+    bool is_final = false;   // of the number
+    bool operator==(const BoardEntry&) const = default;
+};
+
+struct Board {
+    std::int64_t last_number = 0; // that any ticket of this host has had
+    std::uint64_t last_id = 0;
+    std::vector<BoardEntry> entries{};
+    bool operator==(const Board&) const = default;
+};
+
+inline constexpr std::size_t max_board_size = 1U << 20U; // bytes
+inline constexpr std::size_t max_board_entries = 4096;
+
+std::string board_text(const Board& board);
+// protocol error for anything that board_text does not write.
+Result<Board> parse_board(std::string_view text);
+
+// Whether `one` is served before `other`: by priority, then number, then names.
+bool goes_before(const BoardEntry& one, const BoardEntry& other);
+
+// How it stands with `own`: an entry that waits, in the board or not yet (then it stands behind all).
+struct Verdict {
+    bool fits = false;
+    std::vector<std::string> free{}; // its candidates that it may choose from; at least `wanted` when it fits
+    int place = 0;                   // from 1, among those that wait for any of its candidates
+    std::vector<const BoardEntry*> ahead{};   // in line, the first first
+    std::vector<const BoardEntry*> holders{}; // of its candidates
+    // It can never fit: parts of the same job want more of the same units than there are. Holds the other
+    // parts' nodes.
+    std::vector<std::string> own_rivals{};
+};
+// Goes through the line in order. Each ticket gets, as if, as many of its candidates as it wants and as are
+// left; what is left then the next ones may have. So nobody is overtaken, and nothing idles that the next one
+// in line could use.
+Verdict decide(const Board& board, const BoardEntry& own);
+
+} // namespace dockdist

@@ -1,0 +1,127 @@
+#include "wire/gpus.hpp"
+
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace dockdist::wire {
+
+using nlohmann::json;
+
+namespace {
+
+using State = GpuTurn::State;
+constexpr std::array<std::pair<State, const char*>, 4> states{
+    {{State::none, "none"}, {State::taken, "taken"}, {State::fits, "fits"}, {State::waits, "waits"}}};
+
+constexpr std::size_t most_items = 4096; // of a list: units of a host, waiters
+
+template <class Item>
+void read_list(ObjectReader& reader, const char* key, std::vector<Item>& items) {
+    read_objects(reader, key, [&](ObjectReader& item) {
+        if (items.size() == most_items) {
+            return item.fail(std::string("\"") + key + "\" is too long");
+        }
+        read_fields(item, items.emplace_back());
+    });
+}
+
+void read_fields(ObjectReader& reader, GpuHold& hold) {
+    read_object(reader, "unit", [&](ObjectReader& unit) { read_fields(unit, hold.unit); });
+    read_object(reader, "by", [&](ObjectReader& by) { read_fields(by, hold.by); });
+    reader.read("outside", hold.outside);
+}
+
+void read_fields(ObjectReader& reader, GpuWaiter& waiter) {
+    read_object(reader, "who", [&](ObjectReader& who) { read_fields(who, waiter.who); });
+    reader.read("wanted", waiter.wanted, 0, std::numeric_limits<int>::max());
+    reader.read("priority", waiter.priority, -max_priority, max_priority);
+}
+
+} // namespace
+
+void to_json(json& out, const GpuAsk& ask) {
+    out = json{{"share", ask.share},
+               {"count", ask.count},
+               {"priority", ask.priority},
+               {"number", ask.number},
+               {"in_use_mib", ask.in_use_mib}};
+}
+
+void to_json(json& out, const GpuUnit& unit) {
+    out = json{{"id", unit.id}, {"index", unit.index}, {"name", unit.name}};
+}
+
+void to_json(json& out, const GpuParty& party) {
+    out = json{{"cluster", party.cluster},
+               {"node", party.node},
+               {"job", party.job},
+               {"owner", party.owner},
+               {"age_s", party.age_s}};
+}
+
+void to_json(json& out, const GpuTurn& turn) {
+    out =
+        json{{"state", std::ranges::find(states, turn.state, &std::pair<State, const char*>::first)->second},
+             {"number", turn.number},
+             {"units", turn.units},
+             {"together", turn.together},
+             {"wanted", turn.wanted},
+             {"place", turn.place},
+             {"held", json::array()},
+             {"ahead", json::array()},
+             {"left_out", turn.left_out}};
+    for (const auto& hold : turn.held) {
+        out["held"].push_back({{"unit", hold.unit}, {"by", hold.by}, {"outside", hold.outside}});
+    }
+    for (const auto& waiter : turn.ahead) {
+        out["ahead"].push_back(
+            {{"who", waiter.who}, {"wanted", waiter.wanted}, {"priority", waiter.priority}});
+    }
+}
+
+void read_fields(ObjectReader& reader, GpuAsk& ask) {
+    reader.read("share", ask.share);
+    reader.read("count", ask.count, all_units, std::numeric_limits<int>::max());
+    reader.read("priority", ask.priority, -max_priority, max_priority);
+    reader.read("number", ask.number, 0, std::numeric_limits<std::int64_t>::max());
+    reader.read("in_use_mib", ask.in_use_mib, 0, std::numeric_limits<std::int64_t>::max());
+}
+
+void read_fields(ObjectReader& reader, GpuUnit& unit) {
+    reader.require("id");
+    reader.read("id", unit.id);
+    reader.read("index", unit.index, 0, std::numeric_limits<int>::max());
+    reader.read("name", unit.name);
+}
+
+void read_fields(ObjectReader& reader, GpuParty& party) {
+    reader.read("cluster", party.cluster);
+    reader.read("node", party.node);
+    reader.read("job", party.job);
+    reader.read("owner", party.owner);
+    reader.read("age_s", party.age_s, 0, std::numeric_limits<std::int64_t>::max());
+}
+
+void read_fields(ObjectReader& reader, GpuTurn& turn) {
+    std::string state;
+    reader.require("state");
+    reader.read("state", state);
+    const auto* const found = std::ranges::find(states, state, &std::pair<State, const char*>::second);
+    if (found == states.end()) {
+        return reader.fail("unknown state \"" + state + "\"");
+    }
+    turn.state = found->first;
+    reader.read("number", turn.number, 0, std::numeric_limits<std::int64_t>::max());
+    read_list(reader, "units", turn.units);
+    reader.read("together", turn.together);
+    reader.read("wanted", turn.wanted, 0, std::numeric_limits<int>::max());
+    reader.read("place", turn.place, 0, std::numeric_limits<int>::max());
+    read_list(reader, "held", turn.held);
+    read_list(reader, "ahead", turn.ahead);
+    reader.read_bytes("left_out", turn.left_out);
+}
+
+} // namespace dockdist::wire

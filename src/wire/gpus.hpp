@@ -1,0 +1,86 @@
+// Which GPUs a job may have, in the opening of a job and in what the nodes answer (wire/job.hpp, "GPUs").
+//
+// What is taken is a *unit*: a GPU, by its UUID; where MIG splits one, its instances, by theirs; on a node
+// without GPUs one of its slots, `slot:CLUSTER/NODE/I`.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dockdist::wire {
+
+class ObjectReader;
+
+inline constexpr int all_units = -1;
+inline constexpr int max_priority = 1'000'000; // and its negative
+
+// What the opening asks for.
+struct GpuAsk {
+    bool share = false;    // takes none, and sees all that its node has, whoever has them
+    int count = all_units; // how many units; more than the node has: all of them are meant by all_units alone
+    int priority = 0;      // the greater goes ahead in the line
+    std::int64_t number = 0;     // above 0: the final number in line that it had before its stream broke
+    std::int64_t in_use_mib = 0; // a GPU with more memory used than that, which no job has, is somebody's
+    bool operator==(const GpuAsk&) const = default;
+};
+
+struct GpuUnit {
+    std::string id{};
+    int index = 0;      // as the node's nvidia-smi counts, or the slot's
+    std::string name{}; // the model; empty for a slot
+    bool operator==(const GpuUnit&) const = default;
+};
+
+// Somebody who holds units, or waits for them. Times are of the host's own clock.
+struct GpuParty {
+    std::string cluster{}, node{}, job{};
+    std::string owner{};    // USER@MACHINE
+    std::int64_t age_s = 0; // since when
+    bool operator==(const GpuParty&) const = default;
+};
+struct GpuHold {
+    GpuUnit unit{};
+    GpuParty by{};
+    bool outside = false; // of dockdist: `by` is empty, or says in `job` what is known
+    bool operator==(const GpuHold&) const = default;
+};
+struct GpuWaiter {
+    GpuParty who{};
+    int wanted = 0;
+    int priority = 0;
+    bool operator==(const GpuWaiter&) const = default;
+};
+
+// How it stands with a job's units on one node.
+struct GpuTurn {
+    enum class State {
+        none,  // there are none to take: --share, CUDA_VISIBLE_DEVICES=""
+        taken, // `units` are the job's until its end
+        fits,  // it is the job's turn here: `take` would take them
+        waits,
+    };
+    State state = State::none;
+    std::int64_t number = 0;      // of the ticket, proposed or final; 0: it has none
+    std::vector<GpuUnit> units{}; // taken
+    std::string together{}; // how these are linked: "NVLink", "the same NUMA node"; empty: nothing to say
+    int wanted = 0;         // units
+    int place = 0;          // in this host's line, from 1
+    std::vector<GpuHold> held{};         // what would do, and is somebody's
+    std::vector<GpuWaiter> ahead{};      // in line, the first first
+    std::vector<std::string> left_out{}; // sentences: "GPU 1 has 3 uncorrected memory errors"
+    bool operator==(const GpuTurn&) const = default;
+};
+
+void to_json(nlohmann::json& json, const GpuAsk& ask);
+void to_json(nlohmann::json& json, const GpuUnit& unit);
+void to_json(nlohmann::json& json, const GpuParty& party);
+void to_json(nlohmann::json& json, const GpuTurn& turn);
+void read_fields(ObjectReader& reader, GpuAsk& ask);
+void read_fields(ObjectReader& reader, GpuUnit& unit);
+void read_fields(ObjectReader& reader, GpuParty& party);
+void read_fields(ObjectReader& reader, GpuTurn& turn);
+
+} // namespace dockdist::wire
