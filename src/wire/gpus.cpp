@@ -18,16 +18,6 @@ constexpr std::array<std::pair<State, const char*>, 4> states{
 
 constexpr std::size_t most_items = 4096; // of a list: units of a host, waiters
 
-template <class Item>
-void read_list(ObjectReader& reader, const char* key, std::vector<Item>& items) {
-    read_objects(reader, key, [&](ObjectReader& item) {
-        if (items.size() == most_items) {
-            return item.fail(std::string("\"") + key + "\" is too long");
-        }
-        read_fields(item, items.emplace_back());
-    });
-}
-
 void read_fields(ObjectReader& reader, GpuHold& hold) {
     read_object(reader, "unit", [&](ObjectReader& unit) { read_fields(unit, hold.unit); });
     read_object(reader, "by", [&](ObjectReader& by) { read_fields(by, hold.by); });
@@ -38,6 +28,16 @@ void read_fields(ObjectReader& reader, GpuWaiter& waiter) {
     read_object(reader, "who", [&](ObjectReader& who) { read_fields(who, waiter.who); });
     reader.read("wanted", waiter.wanted, 0, std::numeric_limits<int>::max());
     reader.read("priority", waiter.priority, -max_priority, max_priority);
+}
+
+template <class Item>
+void read_list(ObjectReader& reader, const char* key, std::vector<Item>& items) {
+    read_objects(reader, key, [&](ObjectReader& item) {
+        if (items.size() == most_items) {
+            return item.fail(std::string("\"") + key + "\" is too long");
+        }
+        read_fields(item, items.emplace_back());
+    });
 }
 
 } // namespace
