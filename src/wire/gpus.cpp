@@ -65,6 +65,7 @@ void to_json(json& out, const GpuParty& party) {
 void to_json(json& out, const GpuTurn& turn) {
     out =
         json{{"state", std::ranges::find(states, turn.state, &std::pair<State, const char*>::first)->second},
+             {"order", turn.order},
              {"number", turn.number},
              {"units", turn.units},
              {"together", turn.together},
@@ -114,6 +115,7 @@ void read_fields(ObjectReader& reader, GpuTurn& turn) {
         return reader.fail("unknown state \"" + state + "\"");
     }
     turn.state = found->first;
+    reader.read("order", turn.order, 0, std::numeric_limits<std::int64_t>::max());
     reader.read("number", turn.number, 0, std::numeric_limits<std::int64_t>::max());
     read_list(reader, "units", turn.units);
     reader.read("together", turn.together);

@@ -63,6 +63,9 @@ struct GpuTurn {
         waits,
     };
     State state = State::none;
+    // JobCommand::order of the last `line` or `take` that was obeyed before this was said; 0: none. What was
+    // said before an order tells nothing of its outcome.
+    std::int64_t order = 0;
     std::int64_t number = 0;      // of the ticket, proposed or final; 0: it has none
     std::vector<GpuUnit> units{}; // taken
     std::string together{}; // how these are linked: "NVLink", "the same NUMA node"; empty: nothing to say

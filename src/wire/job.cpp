@@ -253,6 +253,7 @@ Result<JobCommand> parse_job_command(std::string_view line) {
     reader.read("grace_ms", command.grace_ms);
     reader.read("attempt", command.attempt);
     reader.read("number", command.number, 0, std::numeric_limits<std::int64_t>::max());
+    reader.read("order", command.order, 0, std::numeric_limits<std::int64_t>::max());
     read_first(reader, command.first);
     read_object(reader, "start", [&](ObjectReader& start) { read_start(start, command.start.emplace()); });
     const auto* const found = std::ranges::find(command_names, type, &CommandName::name);
@@ -278,6 +279,9 @@ std::string job_command_line(const JobCommand& command) {
     }
     if (command.type == Type::line) {
         object["number"] = command.number;
+    }
+    if (command.type == Type::line || command.type == Type::take) {
+        object["order"] = command.order;
     }
     if (command.first) {
         object["first"] = first_object(*command.first);

@@ -17,21 +17,23 @@
 //
 // GPUs. The opening asks for units of the node (wire/gpus.hpp). Where nobody waits and enough are free, the
 // node takes them at once, and says so in `prepared`. Else the job gets into line, over all its nodes alike:
-//   → {"type":"line"}              to all: a node that has taken gives back; each writes a ticket with the
-//   next
-//                                  number of its host, not final yet
-//   ← turn, with that number       from all
-//   → {"type":"line","number":N}   to all, the greatest of these: the ticket is final. No ticket with a
-//                                  greater number is served on any of the hosts while this one waits there,
-//                                  so the order is the same everywhere, and no host's clock is asked (Skeen's
-//                                  total order)
-//   ← turn                         whenever what it says is another: who is ahead, who holds what, `fits`
-//   → {"type":"take"}              to all, once it fits everywhere
-//   ← turn                         `taken`, or once more `waits` where something came in between: then all
-//   are
-//                                  told `line` with the number again, which gives back what was taken
-// Nothing is held while something else is waited for, so no two jobs wait for each other. A JobStart may come
-// when all nodes have taken. What was taken is the job's until its part is gone, whatever ends it.
+//   → {"type":"line","order":O}
+//          to all: a node that has taken gives back; each writes a ticket with the next number of its host,
+//          not final yet
+//   ← turn from all, with that number
+//   → {"type":"line","order":O,"number":N}
+//          to all, the greatest of these: the ticket is final. No ticket with a greater number is served on
+//          any of the hosts while this one waits there, so the order is the same everywhere, and no host's
+//          clock is asked (Skeen's total order)
+//   ← turn whenever what it says is another: who is ahead, who holds what, `fits`
+//   → {"type":"take","order":O}
+//          to all, once it fits everywhere
+//   ← turn `taken`, or once more `waits` where something came in between: then all are told `line` with the
+//          number again, which gives back what was taken
+// Orders are numbered, greater each time. Each is answered by a turn, and every turn bears the last one that
+// was obeyed. Nothing is held while something else is waited for, so no two jobs wait for each other. A
+// JobStart may come when all nodes have taken. What was taken is the job's until its part is gone, whatever
+// ends it.
 //
 // The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames
 // (wire/frame.hpp). Control frames carry one JSON object with "type":
@@ -288,6 +290,7 @@ struct JobCommand {
     std::optional<JobFailure> first{}; // stop, over: JobResult::first
     std::optional<JobStart> start{};   // begin: what runs from now on
     std::int64_t number = 0;           // line: the ticket's final one; 0: the node proposes it
+    std::int64_t order = 0;            // line, take: GpuTurn::order of what is said after it
 };
 Result<JobCommand> parse_job_command(std::string_view line);
 std::string job_command_line(const JobCommand& command);
