@@ -37,8 +37,10 @@ void add_down(CLI::App& app, Program& program) {
     auto options = std::make_shared<DownOptions>();
     auto* command = app.add_subcommand("down", "Remove every container of the cluster from its hosts");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    command->add_flag("--purge", options->purge,
-                      "Remove the toolkit's volume too, where nothing else uses it");
+    command->add_flag(
+        "--purge", options->purge,
+        "Remove dockdist's own volumes too (toolkit, who holds which GPU), where nothing else uses "
+        "them");
     command->add_flag("--break-lock", options->break_lock, "Go on even if somebody is changing the cluster");
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_down(context, *options); };

@@ -49,9 +49,12 @@ Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
     Step step(reporter, "remove", host.name.str(), "remove containers");
     auto removed = co_await remove_labelled(engine, std::move(wanted));
     if (removed && !volume.empty()) {
-        const auto gone = co_await engine.remove_volume(volume);
-        if (!gone && gone.error().kind != ErrorKind::conflict) { // conflict: another cluster's nodes use it
-            removed = gone.error();
+        for (const auto& name : {volume, std::string(labels::gpu_volume)}) {
+            const auto gone = co_await engine.remove_volume(name);
+            if (!gone &&
+                gone.error().kind != ErrorKind::conflict) { // conflict: another cluster's nodes use it
+                removed = gone.error();
+            }
         }
         // Of an `image push` whose client was killed; conflict: another one is at work.
         const auto version = volume.substr(std::string_view(labels::toolkit_volume_prefix).size());

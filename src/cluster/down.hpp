@@ -7,7 +7,7 @@
 namespace dockdist {
 
 struct DownOptions {
-    bool purge = false;      // the toolkit's volume too, where no other cluster uses it
+    bool purge = false;      // dockdist's volumes too, where no other cluster uses them
     bool break_lock = false; // although somebody is changing the cluster
     std::string toolkit_version{};
 };

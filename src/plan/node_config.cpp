@@ -94,6 +94,10 @@ std::vector<Mount> mounts(const NodeConfigInput& input) {
                       .target = layout::toolkit,
                       .read_only = true, // shared by every node of the host; only the upload writes to it
                       .volume_labels = {{labels::version, input.toolkit_version}}});
+    result.push_back({.type = Mount::Type::volume,
+                      .source = labels::gpu_volume,
+                      .target = layout::gpus,
+                      .volume_labels = {{labels::role, "gpus"}}});
     result.push_back(
         {.type = Mount::Type::tmpfs, .target = layout::run, .tmpfs_options = "mode=0755,size=64m"});
     for (const auto& mount : input.spec.container.mounts) {

@@ -118,9 +118,10 @@ struct ClusterSpec {
     ContainerSpec container{};
     SshSpec ssh{};
     std::vector<SyncSpec> sync{};
-    std::vector<std::string> collect{}; // paths in the containers, fetched after a job
-    std::string launcher{};             // default of `run`; empty: plain
-    int spares = 0;                     // nodes that `run` holds in reserve
+    std::vector<std::string> collect{};  // paths in the containers, fetched after a job
+    std::string launcher{};              // default of `run`; empty: plain
+    int spares = 0;                      // nodes that `run` holds in reserve
+    Bytes gpu_in_use_above{1ULL << 30U}; // memory in use of a GPU that no job has: then somebody else has it
     std::filesystem::path file{};
 };
 

@@ -128,6 +128,12 @@ constexpr std::array cluster_table{
     Key<ClusterDraft>{"collect", read_collect},
     Key<ClusterDraft>{"launcher", read_launcher, launcher_names},
     Key<ClusterDraft>{"spares", read_spares},
+    Key<ClusterDraft>{"gpu_in_use_above",
+                      [](Reader& reader, const Value& value, ClusterDraft& draft) {
+                          if (const auto size = reader.size(value)) {
+                              draft.spec.gpu_in_use_above = *size;
+                          }
+                      }},
 };
 
 } // namespace

@@ -43,11 +43,8 @@ void read_list(ObjectReader& reader, const char* key, std::vector<Item>& items) 
 } // namespace
 
 void to_json(json& out, const GpuAsk& ask) {
-    out = json{{"share", ask.share},
-               {"count", ask.count},
-               {"priority", ask.priority},
-               {"number", ask.number},
-               {"in_use_mib", ask.in_use_mib}};
+    out = json{{"share", ask.share},   {"count", ask.count},           {"priority", ask.priority},
+               {"number", ask.number}, {"in_use_mib", ask.in_use_mib}, {"taken", ask.taken}};
 }
 
 void to_json(json& out, const GpuUnit& unit) {
@@ -62,6 +59,10 @@ void to_json(json& out, const GpuParty& party) {
                {"age_s", party.age_s}};
 }
 
+void to_json(json& out, const GpuHold& hold) {
+    out = json{{"unit", hold.unit}, {"by", hold.by}, {"outside", hold.outside}};
+}
+
 void to_json(json& out, const GpuTurn& turn) {
     out =
         json{{"state", std::ranges::find(states, turn.state, &std::pair<State, const char*>::first)->second},
@@ -71,12 +72,9 @@ void to_json(json& out, const GpuTurn& turn) {
              {"together", turn.together},
              {"wanted", turn.wanted},
              {"place", turn.place},
-             {"held", json::array()},
+             {"held", turn.held},
              {"ahead", json::array()},
              {"left_out", turn.left_out}};
-    for (const auto& hold : turn.held) {
-        out["held"].push_back({{"unit", hold.unit}, {"by", hold.by}, {"outside", hold.outside}});
-    }
     for (const auto& waiter : turn.ahead) {
         out["ahead"].push_back(
             {{"who", waiter.who}, {"wanted", waiter.wanted}, {"priority", waiter.priority}});
@@ -89,6 +87,7 @@ void read_fields(ObjectReader& reader, GpuAsk& ask) {
     reader.read("priority", ask.priority, -max_priority, max_priority);
     reader.read("number", ask.number, 0, std::numeric_limits<std::int64_t>::max());
     reader.read("in_use_mib", ask.in_use_mib, 0, std::numeric_limits<std::int64_t>::max());
+    read_list(reader, "taken", ask.taken);
 }
 
 void read_fields(ObjectReader& reader, GpuUnit& unit) {

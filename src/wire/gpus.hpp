@@ -17,16 +17,6 @@ class ObjectReader;
 inline constexpr int all_units = -1;
 inline constexpr int max_priority = 1'000'000; // and its negative
 
-// What the opening asks for.
-struct GpuAsk {
-    bool share = false;    // takes none, and sees all that its node has, whoever has them
-    int count = all_units; // how many units; more than the node has: all of them are meant by all_units alone
-    int priority = 0;      // the greater goes ahead in the line
-    std::int64_t number = 0;     // above 0: the final number in line that it had before its stream broke
-    std::int64_t in_use_mib = 0; // a GPU with more memory used than that, which no job has, is somebody's
-    bool operator==(const GpuAsk&) const = default;
-};
-
 struct GpuUnit {
     std::string id{};
     int index = 0;      // as the node's nvidia-smi counts, or the slot's
@@ -47,6 +37,19 @@ struct GpuHold {
     bool outside = false; // of dockdist: `by` is empty, or says in `job` what is known
     bool operator==(const GpuHold&) const = default;
 };
+// What the opening asks for.
+struct GpuAsk {
+    bool share = false;    // takes none, and sees all that its node has, whoever has them
+    int count = all_units; // how many units; more than the node has: all of them are meant by all_units alone
+    int priority = 0;      // the greater goes ahead in the line
+    std::int64_t number = 0;     // above 0: the final number in line that it had before its stream broke
+    std::int64_t in_use_mib = 0; // a GPU with more memory used than that, which no job has, is somebody's
+    // Units of jobs that no board knows: on this host, in nodes that an earlier dockdist made. They count as
+    // held.
+    std::vector<GpuHold> taken{};
+    bool operator==(const GpuAsk&) const = default;
+};
+
 struct GpuWaiter {
     GpuParty who{};
     int wanted = 0;
@@ -80,6 +83,7 @@ struct GpuTurn {
 void to_json(nlohmann::json& json, const GpuAsk& ask);
 void to_json(nlohmann::json& json, const GpuUnit& unit);
 void to_json(nlohmann::json& json, const GpuParty& party);
+void to_json(nlohmann::json& json, const GpuHold& hold);
 void to_json(nlohmann::json& json, const GpuTurn& turn);
 void read_fields(ObjectReader& reader, GpuAsk& ask);
 void read_fields(ObjectReader& reader, GpuUnit& unit);

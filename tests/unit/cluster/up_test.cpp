@@ -314,6 +314,23 @@ TEST_CASE("down removes what bears the label and nothing else, and is safe to ru
     CHECK(result.errors.empty());
 }
 
+TEST_CASE("down --purge takes dockdist's volumes, too, where no other cluster's nodes use them") {
+    FakeCluster cluster(2);
+    cluster.up();
+    for (auto* engine : cluster.fakes) {
+        engine->volumes["somebody-elses"] = {.name = "somebody-elses"};
+    }
+    cluster.fakes[1]->fail("remove_volume", {ErrorKind::conflict, "", "volume is in use", ""}, -1);
+    const auto result =
+        run_task(cluster.io, down(cluster.spec, cluster.engines, {.purge = true, .toolkit_version = "t1"},
+                                  cluster.reporter));
+    CHECK(result.errors.empty());
+    CHECK_FALSE(cluster.fakes[0]->volumes.contains("dockdist-gpus"));
+    CHECK_FALSE(cluster.fakes[0]->volumes.contains("dockdist-toolkit-t1"));
+    CHECK(cluster.fakes[0]->volumes.contains("somebody-elses"));
+    CHECK(cluster.fakes[1]->volumes.contains("dockdist-gpus"));
+}
+
 TEST_CASE("down goes on when a host does not answer, and names it") {
     FakeCluster cluster(2);
     cluster.up();
