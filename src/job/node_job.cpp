@@ -317,6 +317,7 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
     }
     switch (event->type) {
     case wire::JobEvent::Type::prepared:
+    case wire::JobEvent::Type::turn:
         return going_on;
     case wire::JobEvent::Type::started:
     case wire::JobEvent::Type::rank_failed:

@@ -61,6 +61,7 @@ void JobStateMachine::hear(std::size_t part, const wire::JobEvent& event) {
     case Type::ended:
         return ended(part, event.attempt, event.result);
     case Type::prepared:
+    case Type::turn:
     case Type::detached:
     case Type::exited:
     case Type::error:
