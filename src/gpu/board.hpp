@@ -16,8 +16,8 @@ namespace dockdist {
 struct BoardEntry {
     std::uint64_t id = 0; // the byte of the lock file that its processes keep locked; from 1
     wire::GpuParty who{}; // age_s is not kept
-    std::int64_t since_ms =
-        0; // Unix time, of the host's clock: of a holder when it took, of a waiter when it came
+    // Unix time, of the host's clock: of a holder when it took, of a waiter when it came.
+    std::int64_t since_ms = 0;
     std::vector<wire::GpuUnit> units{};    // held; empty: it waits
     int wanted = 0;                        // waiting: how many
     std::vector<std::string> candidates{}; // waiting: ids of which any would do
@@ -36,12 +36,14 @@ struct Board {
 
 inline constexpr std::size_t max_board_size = 1U << 20U; // bytes
 inline constexpr std::size_t max_board_entries = 4096;
+inline constexpr std::uint64_t max_board_id = std::uint64_t{1} << 40U;
+inline constexpr std::int64_t max_board_number = std::int64_t{1} << 53U; // all that get it are one in time
 
 std::string board_text(const Board& board);
 // protocol error for anything that board_text does not write.
 Result<Board> parse_board(std::string_view text);
 
-// Whether `one` is served before `other`: by priority, then number, then names.
+// Whether `one` is served before `other`: by priority, then number, then names. Of entries that wait.
 bool goes_before(const BoardEntry& one, const BoardEntry& other);
 
 // How it stands with `own`: an entry that waits, in the board or not yet (then it stands behind all).
@@ -49,7 +51,7 @@ struct Verdict {
     bool fits = false;
     std::vector<std::string> free{}; // its candidates that it may choose from; at least `wanted` when it fits
     int place = 0;                   // from 1, among those that wait for any of its candidates
-    std::vector<const BoardEntry*> ahead{};   // in line, the first first
+    std::vector<const BoardEntry*> ahead{};   // of these, the first first
     std::vector<const BoardEntry*> holders{}; // of its candidates
     // It can never fit: parts of the same job want more of the same units than there are. Holds the other
     // parts' nodes.

@@ -18,10 +18,51 @@ constexpr std::array<std::pair<State, const char*>, 4> states{
 
 constexpr std::size_t most_items = 4096; // of a list: units of a host, waiters
 
+using Figure = std::optional<double> GpuFacts::*;
+constexpr std::array<std::pair<const char*, Figure>, 5> figures{
+    {{"memory_used_mib", &GpuFacts::memory_used_mib},
+     {"memory_total_mib", &GpuFacts::memory_total_mib},
+     {"utilization_percent", &GpuFacts::utilization_percent},
+     {"temperature_c", &GpuFacts::temperature_c},
+     {"power_w", &GpuFacts::power_w}}};
+
+json waiter_object(const GpuWaiter& waiter) {
+    return {{"who", waiter.who}, {"wanted", waiter.wanted}, {"priority", waiter.priority}};
+}
+
+json facts_object(const GpuFacts& facts) {
+    json object{{"unit", facts.unit}, {"problem", facts.problem}};
+    for (const auto& [key, member] : figures) {
+        if (facts.*member) {
+            object[key] = *(facts.*member);
+        }
+    }
+    if (facts.hold) {
+        object["hold"] = *facts.hold;
+    }
+    return object;
+}
+
 void read_fields(ObjectReader& reader, GpuHold& hold) {
     read_object(reader, "unit", [&](ObjectReader& unit) { read_fields(unit, hold.unit); });
     read_object(reader, "by", [&](ObjectReader& by) { read_fields(by, hold.by); });
     reader.read("outside", hold.outside);
+}
+
+void read_figure(ObjectReader& reader, const char* key, std::optional<double>& figure) {
+    if (double value = 0; reader.any(key) != nullptr) {
+        reader.read(key, value);
+        figure = value;
+    }
+}
+
+void read_fields(ObjectReader& reader, GpuFacts& facts) {
+    read_object(reader, "unit", [&](ObjectReader& unit) { read_fields(unit, facts.unit); });
+    for (const auto& [key, member] : figures) {
+        read_figure(reader, key, facts.*member);
+    }
+    reader.read("problem", facts.problem);
+    read_object(reader, "hold", [&](ObjectReader& hold) { read_fields(hold, facts.hold.emplace()); });
 }
 
 void read_fields(ObjectReader& reader, GpuWaiter& waiter) {
@@ -76,8 +117,7 @@ void to_json(json& out, const GpuTurn& turn) {
              {"ahead", json::array()},
              {"left_out", turn.left_out}};
     for (const auto& waiter : turn.ahead) {
-        out["ahead"].push_back(
-            {{"who", waiter.who}, {"wanted", waiter.wanted}, {"priority", waiter.priority}});
+        out["ahead"].push_back(waiter_object(waiter));
     }
 }
 
@@ -123,6 +163,39 @@ void read_fields(ObjectReader& reader, GpuTurn& turn) {
     read_list(reader, "held", turn.held);
     read_list(reader, "ahead", turn.ahead);
     reader.read_bytes("left_out", turn.left_out);
+}
+
+std::string gpu_report_line(const GpuReport& report) {
+    json object{{"driver", report.driver},
+                {"units", json::array()},
+                {"line", json::array()},
+                {"topology", report.topology},
+                {"problem", report.problem}};
+    for (const auto& facts : report.units) {
+        object["units"].push_back(facts_object(facts));
+    }
+    for (const auto& waiter : report.line) {
+        object["line"].push_back(waiter_object(waiter));
+    }
+    return dump(object) + "\n";
+}
+
+Result<GpuReport> parse_gpu_report(std::string_view line) {
+    const auto object = parse_object(line, "the report of the GPUs");
+    if (!object) {
+        return object.error();
+    }
+    GpuReport report;
+    ObjectReader reader(*object, "the report of the GPUs");
+    reader.read("driver", report.driver);
+    read_list(reader, "units", report.units);
+    read_list(reader, "line", report.line);
+    reader.read("topology", report.topology);
+    reader.read("problem", report.problem);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return report;
 }
 
 } // namespace dockdist::wire

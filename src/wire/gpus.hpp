@@ -4,10 +4,15 @@
 // without GPUs one of its slots, `slot:CLUSTER/NODE/I`.
 #pragma once
 
+#include "core/result.hpp"
+
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dockdist::wire {
@@ -34,7 +39,8 @@ struct GpuParty {
 struct GpuHold {
     GpuUnit unit{};
     GpuParty by{};
-    bool outside = false; // of dockdist: `by` is empty, or says in `job` what is known
+    // `by` with an empty job: somebody's whose entry is lost.
+    bool outside = false; // of dockdist: `by` is empty but for `job`, which says what is known
     bool operator==(const GpuHold&) const = default;
 };
 // What the opening asks for.
@@ -57,6 +63,8 @@ struct GpuWaiter {
     bool operator==(const GpuWaiter&) const = default;
 };
 
+inline constexpr std::size_t most_ahead = 16;
+
 // How it stands with a job's units on one node.
 struct GpuTurn {
     enum class State {
@@ -75,10 +83,36 @@ struct GpuTurn {
     int wanted = 0;         // units
     int place = 0;          // in this host's line, from 1
     std::vector<GpuHold> held{};         // what would do, and is somebody's
-    std::vector<GpuWaiter> ahead{};      // in line, the first first
+    std::vector<GpuWaiter> ahead{};      // in line, the first first; most_ahead at most
     std::vector<std::string> left_out{}; // sentences: "GPU 1 has 3 uncorrected memory errors"
     bool operator==(const GpuTurn&) const = default;
 };
+
+// A unit with all that is known of it. Where the driver does not tell a figure, it is missing; of a MIG
+// instance the figures are its GPU's.
+struct GpuFacts {
+    GpuUnit unit{};
+    std::optional<double> memory_used_mib{}, memory_total_mib{}, utilization_percent{}, temperature_c{},
+        power_w{};
+    std::string problem{};         // why it is not given out, a sentence; empty: it is sound
+    std::optional<GpuHold> hold{}; // its `unit` is this one
+    bool operator==(const GpuFacts&) const = default;
+};
+
+// What `dockdist-init gpus [--in-use MIB]` prints, as root: one line of JSON. MIB: GpuAsk::in_use_mib;
+// without it no use from outside is told. With --watch a line at once, and again when anything has changed,
+// figures included, until stdin ends or has been silent for 30 s: a byte now and then keeps it alive. Also in
+// a container that is no node: then without a board, and of GPUs alone.
+struct GpuReport {
+    std::string driver{};
+    std::vector<GpuFacts> units{}; // in their order
+    std::vector<GpuWaiter> line{}; // who waits for any of them, the first first
+    std::string topology{};        // of `nvidia-smi topo -m`, for gpu/topology.hpp; in the first line only
+    std::string problem{};         // a sentence: why nothing is known of the GPUs, or of who has them
+    bool operator==(const GpuReport&) const = default;
+};
+std::string gpu_report_line(const GpuReport& report); // with '\n'
+Result<GpuReport> parse_gpu_report(std::string_view line);
 
 void to_json(nlohmann::json& json, const GpuAsk& ask);
 void to_json(nlohmann::json& json, const GpuUnit& unit);
