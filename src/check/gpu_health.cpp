@@ -14,7 +14,6 @@ namespace {
 using State = CheckRow::State;
 using Fields = std::vector<std::string>;
 
-constexpr const char* question_ecc = "gpu-ecc";
 constexpr const char* question_remaps = "gpu-remaps";
 constexpr const char* question_processes = "gpu-processes";
 constexpr double idle_mib = 1024; // what the driver itself may hold of a GPU's memory
@@ -53,8 +52,8 @@ std::optional<long long> count_of(const std::string& text) {
 }
 
 // "GPU 3" of its UUID.
-std::string gpu_name(const std::string& uuid, const std::vector<GpuState>& gpus) {
-    const auto found = std::ranges::find(gpus, uuid, &GpuState::uuid);
+std::string gpu_name(const std::string& uuid, const std::vector<Gpu>& gpus) {
+    const auto found = std::ranges::find(gpus, uuid, &Gpu::uuid);
     return found == gpus.end() ? printable(uuid) : "GPU " + std::to_string(found->index);
 }
 
@@ -76,9 +75,6 @@ std::string processes_on(const CheckedNode& node, const std::string& uuid) {
 
 std::vector<wire::Question> gpu_health_questions() {
     return {
-        {.name = question_ecc,
-         .argv = {"nvidia-smi", "--query-gpu=uuid,ecc.errors.uncorrected.volatile.total",
-                  "--format=csv,noheader,nounits"}},
         {.name = question_remaps,
          .argv = {"nvidia-smi", "--query-remapped-rows=gpu_uuid,remapped_rows.pending,remapped_rows.failure",
                   "--format=csv,noheader,nounits"}},
@@ -87,7 +83,7 @@ std::vector<wire::Question> gpu_health_questions() {
                   "--format=csv,noheader,nounits"}}};
 }
 
-CheckRow judge_ecc(const CheckedNode& node, const std::vector<GpuState>& gpus) {
+CheckRow judge_ecc(const CheckedNode& node, const std::vector<Gpu>& gpus) {
     CheckRow row{.layer = CheckLayer::host, .subject = node.name.str(), .check = "ecc"};
     bool told = false;
     std::string broken;
@@ -103,11 +99,10 @@ CheckRow judge_ecc(const CheckedNode& node, const std::vector<GpuState>& gpus) {
             add(pending, gpu_name(line[0], gpus));
         }
     }
-    for (const auto& line : lines_of(node, question_ecc, 2)) {
-        const auto count = count_of(line[1]);
-        told = told || count;
-        if (count.value_or(0) > 0) {
-            add(errors, fmt::format("{} ({})", gpu_name(line[0], gpus), *count));
+    for (const auto& gpu : gpus) {
+        told = told || gpu.uncorrected;
+        if (gpu.uncorrected.value_or(0) > 0) {
+            add(errors, fmt::format("GPU {} ({})", gpu.index, *gpu.uncorrected));
         }
     }
     if (!broken.empty()) {
@@ -129,7 +124,7 @@ CheckRow judge_ecc(const CheckedNode& node, const std::vector<GpuState>& gpus) {
     return row;
 }
 
-CheckRow judge_gpu_memory(const CheckedNode& node, const std::vector<GpuState>& gpus) {
+CheckRow judge_gpu_memory(const CheckedNode& node, const std::vector<Gpu>& gpus) {
     CheckRow row{.layer = CheckLayer::host, .subject = node.name.str(), .check = "memory"};
     std::string held;
     for (const auto& gpu : gpus) {

@@ -3,6 +3,7 @@
 
 #include "check/checked_node.hpp"
 #include "check/report/report.hpp"
+#include "gpu/gpu.hpp"
 #include "wire/job.hpp"
 
 #include <vector>
@@ -13,9 +14,9 @@ std::vector<wire::Question> gpu_health_questions();
 
 // Uncorrected memory errors since the driver was loaded, and rows of memory that wait to be remapped or could
 // not be. GPUs and drivers that do not tell pass.
-CheckRow judge_ecc(const CheckedNode& node, const std::vector<GpuState>& gpus);
+CheckRow judge_ecc(const CheckedNode& node, const std::vector<Gpu>& gpus);
 
 // Memory that is held although no job of dockdist runs on the node.
-CheckRow judge_gpu_memory(const CheckedNode& node, const std::vector<GpuState>& gpus);
+CheckRow judge_gpu_memory(const CheckedNode& node, const std::vector<Gpu>& gpus);
 
 } // namespace dockdist

@@ -4,6 +4,7 @@
 #include "check/gpu_health.hpp"
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
+#include "gpu/gpu.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +32,7 @@ std::size_t wanted_gpus(const GpuSpec& gpus) {
 }
 
 // "8 × NVIDIA H100", "1 × A, 7 × B".
-std::string models(const std::vector<GpuState>& gpus) {
+std::string models(const std::vector<Gpu>& gpus) {
     std::map<std::string, int> counts;
     for (const auto& gpu : gpus) {
         ++counts[gpu.name];
@@ -75,6 +76,12 @@ CheckRow judge_there(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& g
     auto parsed = parse_gpus(answer->output);
     if (!parsed) {
         return fail(parsed.error().message, "look at what `dockdist exec NODE -- nvidia-smi` says");
+    }
+    if (const auto lost = lost_gpus(answer->output); !lost.empty()) {
+        return fail(
+            printable(lost.front()),
+            "a GPU has fallen off the bus: see dmesg on the host for Xid errors; until it is reset, leave "
+            "it out with the host's `gpus: [...]`");
     }
     const auto least = wanted_gpus(wanted);
     if (parsed->size() < least) {

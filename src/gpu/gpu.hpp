@@ -1,4 +1,5 @@
-// The GPUs of a machine as nvidia-smi tells them. Output: `--format=csv,noheader,nounits`, and `-L`.
+// The GPUs of a machine as nvidia-smi tells them: `--query-gpu=… --format=csv,noheader,nounits`, `-L`, and
+// the plain table.
 #pragma once
 
 #include "core/result.hpp"
@@ -13,26 +14,40 @@ namespace dockdist {
 
 struct Gpu {
     int index = 0;
-    std::string uuid{}, name{}, driver{};
-    // Empty where the driver answers [N/A] or [Not Supported].
+    std::string uuid{}; // "GPU-…"; empty where the driver does not tell it: nobody can name that one
+    std::string name{}, driver{};
+    // Empty where the driver answers [N/A], [Not Supported], [Unknown Error], or [Insufficient Permissions],
+    // as it does for the memory of a GPU of whose MIG instances the container has some only.
     std::optional<double> memory_used_mib{}, memory_total_mib{}, utilization_percent{}, temperature_c{},
         power_w{};
     std::optional<std::int64_t> uncorrected{}; // memory errors since the driver was loaded
     bool mig = false;                          // it is in MIG mode: only its instances can be used
 };
 
-// Arguments of nvidia-smi whose output parse_gpus reads: one call for all of it.
+// Arguments of nvidia-smi whose output parse_gpus reads: one call for all of it. Drivers from R450 on (2020,
+// the first with MIG) know these fields.
 std::vector<std::string> gpu_query();
-// protocol error for a line of another shape.
+// In the order of the output. protocol error for a line of another shape; lines that tell of a lost GPU are
+// none.
 Result<std::vector<Gpu>> parse_gpus(std::string_view csv);
+// What nvidia-smi says, among its answers, of GPUs that it cannot reach any more: "Unable to determine the
+// device handle for GPU0: 0000:3B:00.0: Unknown Error". It goes on with the others.
+std::vector<std::string> lost_gpus(std::string_view output);
 
 // MIG instances, from `nvidia-smi -L`: indented below their GPU.
 struct MigInstance {
-    std::string uuid{};    // MIG-…
+    std::string uuid{};    // "MIG-…"; before R470 "MIG-GPU-…/7/0"
     std::string profile{}; // "3g.40gb"
     int gpu = 0;           // index of its GPU
     int index = 0;         // on that GPU
+    bool operator==(const MigInstance&) const = default;
 };
 std::vector<MigInstance> parse_mig(std::string_view listing);
+
+// How many devices `nvidia-smi -L` lists that a process can use: GPUs, a split one by its MIG instances.
+int count_listed_gpus(std::string_view listing);
+
+// "12.4" from the header of the plain table; empty where it is not there.
+std::string parse_cuda_version(std::string_view table);
 
 } // namespace dockdist

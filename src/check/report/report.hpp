@@ -1,8 +1,8 @@
 // What a check found, as values: made by check/, shown by cli/ as text, JSON and a page.
 #pragma once
 
-#include "check/report/gpus.hpp"
 #include "core/names.hpp"
+#include "gpu/gpu.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct CheckRow {
 
 struct NodeGpus {
     NodeName node{};
-    std::vector<GpuState> gpus{};
+    std::vector<Gpu> gpus{};
     std::string cuda{};
 };
 

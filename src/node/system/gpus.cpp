@@ -1,6 +1,6 @@
 #include "node/system/gpus.hpp"
 
-#include "core/text.hpp"
+#include "gpu/gpu.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/process.hpp"
 
@@ -23,13 +23,6 @@ int count_gpus() {
         }
     }
     return count_gpu_devices(list_folder("/dev"));
-}
-
-int count_listed_gpus(std::string_view nvidia_smi_output) {
-    const auto lines = split(nvidia_smi_output, '\n');
-    return static_cast<int>(std::ranges::count_if(lines, [](const std::string& line) {
-        return line.starts_with("GPU "); // MIG devices stand indented below theirs
-    }));
 }
 
 int count_gpu_devices(const std::vector<std::string>& dev_entries) {

@@ -142,7 +142,8 @@ private:
               {"openssh",
                {{"code", 0}, {"output", "OpenSSH_9.2p1 Debian-2+deb12u10, OpenSSL 3.0.22 1 Jan 2026\n"}}},
               {"gpus",
-               {{"code", 0}, {"output", "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69, 550.127.08\n"}}},
+               {{"code", 0},
+                {"output", "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69, 550.127.08, Disabled, 0\n"}}},
               {"gpu-table", {{"code", 0}, {"output", "CUDA Version: 12.4 |"}}},
               {"gpu-ecc", {{"code", 0}, {"output", "GPU-aa, 0\n"}}}}}};
     }

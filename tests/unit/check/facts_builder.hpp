@@ -10,7 +10,13 @@
 
 namespace dockdist::testing {
 
-inline constexpr const char* one_h100 = "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69.52, 550.127.08\n";
+// A line of gpu_query's output.
+inline std::string gpu_line(const std::string& index_and_uuid, const std::string& model = "NVIDIA H100",
+                            const std::string& memory_used = "1", const std::string& driver = "550.127.08",
+                            const std::string& uncorrected = "0") {
+    return index_and_uuid + ", " + model + ", " + memory_used + ", 81559, 0, 31, 69.52, " + driver +
+           ", Disabled, " + uncorrected + "\n";
+}
 
 inline CheckedNode facts_of(int i) {
     CheckedNode facts;
@@ -23,7 +29,7 @@ inline CheckedNode facts_of(int i) {
     facts.facts.network = wire::NetworkFacts{
         .interface = "eth0", .there = true, .up = true, .address_there = true, .mtu = 1500};
     facts.facts.names = wire::NameFacts{.by = "getent", .hostname = facts.name.str()};
-    facts.facts.programs.insert_or_assign("gpus", wire::ProgramOutput{0, one_h100});
+    facts.facts.programs.insert_or_assign("gpus", wire::ProgramOutput{0, gpu_line("0, GPU-aa")});
     facts.facts.programs.insert_or_assign("gpu-table",
                                           wire::ProgramOutput{0, "| CUDA Version: 12.4     |\n"});
     return facts;

@@ -21,7 +21,7 @@ CheckRow one_row(const CheckedNode& node, const std::string& check, GpuSpec gpus
     return rows[0];
 }
 
-CheckedNode answering(const char* program, int code, const char* output) {
+CheckedNode answering(const char* program, int code, const std::string& output) {
     auto node = facts_of(0);
     node.facts.programs.insert_or_assign(program, wire::ProgramOutput{code, output});
     return node;
@@ -60,6 +60,13 @@ TEST_CASE("GPUs that are not usable, too few, not told of, or not wanted") {
     CHECK(one_row(answering("gpus", 127, ""), "gpus").text == "no nvidia-smi in the container");
     CHECK(one_row(answering("gpus", -1, ""), "gpus").text == "nvidia-smi gave no answer: no end within 12 s");
     CHECK(one_row(answering("gpus", 0, "garbage\n"), "gpus").state == State::fail);
+    const auto lost =
+        one_row(answering("gpus", 0,
+                          "Unable to determine the device handle for GPU1: 0000:3B:00.0: Unknown Error\n" +
+                              gpu_line("0, GPU-aa")),
+                "gpus");
+    CHECK(lost.state == State::fail);
+    CHECK(lost.text == "Unable to determine the device handle for GPU1: 0000:3B:00.0: Unknown Error");
     auto unasked = facts_of(0);
     unasked.facts.programs.clear();
     CHECK(one_row(unasked, "gpus").state == State::fail);
@@ -73,7 +80,7 @@ TEST_CASE("GPUs that are not usable, too few, not told of, or not wanted") {
 TEST_CASE("a driver that differs is a warning that names the odd node") {
     auto nodes = cluster_facts(3);
     nodes[1].facts.programs.insert_or_assign(
-        "gpus", wire::ProgramOutput{0, "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69, 535.1\n"});
+        "gpus", wire::ProgramOutput{0, gpu_line("0, GPU-aa", "NVIDIA H100", "1", "535.1")});
     const auto drivers = rows_of(judge_gpus(nodes, all_of(3)).rows, "driver");
     REQUIRE(drivers.size() == 2);
     CHECK(drivers[0].subject == "node-0, node-2");
@@ -85,8 +92,8 @@ TEST_CASE("a driver that differs is a warning that names the odd node") {
 
 TEST_CASE("GPUs of another kind, or fewer of them where all were asked for") {
     auto nodes = cluster_facts(3);
-    nodes[2].facts.programs.insert_or_assign(
-        "gpus", wire::ProgramOutput{0, "0, GPU-aa, NVIDIA A100, 1, 40960, 0, 31, 69, 550.127.08\n"});
+    nodes[2].facts.programs.insert_or_assign("gpus",
+                                             wire::ProgramOutput{0, gpu_line("0, GPU-aa", "NVIDIA A100")});
     const auto kinds = rows_of(judge_gpus(nodes, all_of(3)).rows, "models");
     REQUIRE(kinds.size() == 1);
     CHECK(kinds[0].subject == "node-2");
@@ -94,7 +101,7 @@ TEST_CASE("GPUs of another kind, or fewer of them where all were asked for") {
     CHECK(kinds[0].state == State::warn);
 
     nodes = cluster_facts(3);
-    const auto two = std::string(one_h100) + "1, GPU-bb, NVIDIA H100, 1, 81559, 0, 31, 69, 550.127.08\n";
+    const auto two = gpu_line("0, GPU-aa") + gpu_line("1, GPU-bb");
     nodes[0].facts.programs.insert_or_assign("gpus", wire::ProgramOutput{0, two});
     CHECK(rows_of(judge_gpus(nodes, all_of(3)).rows, "models").size() == 1);
     // The file gives each node its share: counts may differ.
@@ -103,13 +110,14 @@ TEST_CASE("GPUs of another kind, or fewer of them where all were asked for") {
 }
 
 TEST_CASE("memory errors: none, uncorrected, rows that wait, rows that failed, not told") {
-    CHECK(one_row(facts_of(0), "ecc").text == "not told by these GPUs");
-    CHECK(one_row(answering("gpu-ecc", 2, "Field \"ecc\" is not a valid field to query.\n"), "ecc").state ==
-          State::pass);
-    CHECK(one_row(answering("gpu-ecc", 0, "GPU-aa, [N/A]\n"), "ecc").text == "not told by these GPUs");
-    CHECK(one_row(answering("gpu-ecc", 0, "GPU-aa, 0\n"), "ecc").text == "no uncorrected memory errors");
+    const auto with_errors = [](const char* count) {
+        return one_row(answering("gpus", 0, gpu_line("0, GPU-aa", "NVIDIA H100", "1", "550.127.08", count)),
+                       "ecc");
+    };
+    CHECK(with_errors("[N/A]").text == "not told by these GPUs");
+    CHECK(with_errors("0").text == "no uncorrected memory errors");
 
-    const auto errors = one_row(answering("gpu-ecc", 0, "GPU-aa, 3\n"), "ecc");
+    const auto errors = with_errors("3");
     CHECK(errors.state == State::warn);
     CHECK(errors.text == "uncorrected memory errors since the driver was loaded: GPU 0 (3)");
     CHECK(errors.hint.find("--gpu-reset") != std::string::npos);
@@ -128,7 +136,7 @@ TEST_CASE("memory errors: none, uncorrected, rows that wait, rows that failed, n
 TEST_CASE("memory that is held: by nobody, a job of the cluster, a process, somebody unseen") {
     CHECK(one_row(facts_of(0), "memory").text == "the GPUs' memory is free");
 
-    auto held = answering("gpus", 0, "0, GPU-aa, NVIDIA H100, 20480, 81559, 0, 31, 69, 550.127.08\n");
+    auto held = answering("gpus", 0, gpu_line("0, GPU-aa", "NVIDIA H100", "20480"));
     const auto unseen = one_row(held, "memory");
     CHECK(unseen.state == State::warn);
     CHECK(unseen.text == "GPU memory is held, and no job of this cluster runs here: GPU 0: 20.0 GiB");
