@@ -199,6 +199,8 @@ bool Starter::obey(const wire::JobCommand& command) {
     case wire::JobCommand::Type::ping:
         (void)write_all(STDOUT_FILENO, wire::encode({.kind = wire::Frame::Kind::pong}));
         return true;
+    case wire::JobCommand::Type::line:
+    case wire::JobCommand::Type::take:
     case wire::JobCommand::Type::halt:
     case wire::JobCommand::Type::begin:
     case wire::JobCommand::Type::report:

@@ -121,6 +121,8 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
     take_first(order);
     switch (order.type) {
     case Type::ping:
+    case Type::line: // before the start only
+    case Type::take:
         return;
     case Type::stop:
         if (cluster_) {

@@ -175,7 +175,8 @@ TEST_CASE("what is the same everywhere is one row: four nodes on which all is we
 TEST_CASE("four nodes, each with another fault") {
     FakeNodes cluster(4, "all");
     cluster.facts[0]["names"]["addresses"]["node-0"] = json::array({"127.0.1.1"});
-    cluster.facts[1]["programs"]["gpus"]["output"] = "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69, 535.1\n";
+    cluster.facts[1]["programs"]["gpus"]["output"] =
+        "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69, 535.1, Disabled, 0\n";
     cluster.facts[1]["network"]["mtu"] = 9000;
     cluster.facts[2]["system"]["disk"]["free"] = 1U << 30U;
     cluster.facts[2]["limits"]["memlock"] = 65536;
