@@ -1,6 +1,7 @@
 #include "plan/plan.hpp"
 
 #include "cli/context.hpp"
+#include "cluster/plan_changes.hpp"
 #include "core/random.hpp"
 #include "toolkit/toolkit.hpp"
 
@@ -33,6 +34,17 @@ nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
     for (const auto& upload : plan.uploads) {
         add("upload_toolkit", upload.host, nlohmann::json::object());
     }
+    for (const auto& stop : plan.stops) {
+        nlohmann::json nodes = nlohmann::json::array();
+        for (const auto& part : stop.job.parts) {
+            nodes.push_back(part.node.str());
+        }
+        add("stop_job", stop.job.parts.front().host,
+            {{"job", stop.job.job.str()},
+             {"owner", stop.job.owner},
+             {"nodes", std::move(nodes)},
+             {"cause", stop.cause}});
+    }
     for (const auto& removal : plan.removals) {
         add("remove_container", removal.host, {{"container", removal.name}, {"cause", removal.cause}});
     }
@@ -58,7 +70,7 @@ Task<int> run_plan(Context& context) {
     }
     const std::string version(toolkit_version());
     QuietReporter quiet(*context.reporter);
-    const auto observation = co_await observe(cluster.spec, cluster.engines, version, quiet);
+    auto observation = co_await observe(cluster.spec, cluster.engines, version, quiet);
     if (!observation.errors.empty()) {
         co_return context.fail(observation.errors);
     }
@@ -74,13 +86,14 @@ Task<int> run_plan(Context& context) {
             source = std::move(found->image);
         }
     }
-    const auto planned = make_plan(cluster.spec, observation.cluster,
-                                   {.toolkit_version = version,
-                                    .origin = origin_of(cluster.spec),
-                                    .attempt = random_hex(8),
-                                    .take_over = true,
-                                    .source = std::move(source),
-                                    .build = build});
+    const auto planned = co_await plan_changes(cluster.spec, cluster.engines, observation.cluster,
+                                               {.toolkit_version = version,
+                                                .origin = origin_of(cluster.spec),
+                                                .attempt = random_hex(8),
+                                                .take_over = true,
+                                                .stop_jobs = true,
+                                                .source = std::move(source),
+                                                .build = build});
     if (!planned.errors.empty()) {
         co_return context.fail(planned.errors);
     }

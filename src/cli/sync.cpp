@@ -1,6 +1,7 @@
 // sync: what `sync:` of the file names, brought to every node; once, or as it changes.
 #include "cli/late_reporter.hpp"
 #include "cli/sync_and_collect.hpp"
+#include "job/running_jobs.hpp"
 #include "sync/sync_text.hpp"
 #include "sync/tree_watch.hpp"
 
@@ -18,6 +19,7 @@ struct SyncOptions {
     bool remove = false;
     bool dry_run = false;
     bool watch = false;
+    bool stop_jobs = false;
     std::vector<std::string> nodes{};
 };
 
@@ -125,6 +127,18 @@ Task<int> watch_sources(Context& context, const SyncOptions& options, const Atta
     }
 }
 
+// Files of a running job do not go from under it unasked. What it begins to use later, in a --watch, may.
+Task<Errors> make_way_for_removals(Context& context, const SyncOptions& options, const Attached& cluster,
+                                   std::vector<ReadyNode> nodes) {
+    const bool removes =
+        options.remove || std::ranges::any_of(cluster.spec.sync, [](const auto& one) { return one.remove; });
+    if (!removes || options.dry_run) {
+        co_return Errors{};
+    }
+    co_return co_await make_way(cluster.engines, co_await find_running_jobs(cluster.engines, nodes),
+                                options.stop_jobs, "what is removed may be its files", *context.reporter);
+}
+
 Task<int> run_sync(Context& context, SyncOptions options) {
     auto cluster = co_await attach_to_cluster(context);
     if (cluster.spec.sync.empty() && cluster.errors.empty()) {
@@ -138,6 +152,10 @@ Task<int> run_sync(Context& context, SyncOptions options) {
     auto nodes = chosen(options, cluster);
     if (!nodes) {
         co_return context.fail(cluster.errors.empty() ? Errors{nodes.error()} : cluster.errors);
+    }
+    if (const auto errors = co_await make_way_for_removals(context, options, cluster, *nodes);
+        !errors.empty()) {
+        co_return context.fail(errors);
     }
     if (options.watch) {
         try {
@@ -170,6 +188,10 @@ void add_sync(CLI::App& app, Program& program) {
     command->add_flag(
         "--delete", options->remove,
         "Remove what is on the nodes and not here; never what .gitignore or .dockdistignore exclude");
+    command->add_flag(
+        "--stop-jobs", options->stop_jobs,
+        "Where files are removed: end the jobs that run there first; without this they are named, "
+        "and nothing is done");
     auto* dry_run =
         command->add_flag("--dry-run", options->dry_run, "Say what would be done, and write nothing");
     command

@@ -163,6 +163,10 @@ void add_up(CLI::App& app, Program& program) {
                       "When something fails, leave what was created, to look at it");
     command->add_flag("--take-over", options->up.take_over,
                       "Change a cluster of this name that was made from another file");
+    command->add_flag(
+        "--stop-jobs", options->up.stop_jobs,
+        "End the jobs that run on nodes that have to be made anew; without this they are named, "
+        "and nothing is done");
     command->add_flag("--break-lock", options->up.break_lock,
                       "Go on even if somebody else is changing the cluster");
     command

@@ -2,11 +2,17 @@
 
 #include "async/run_all.hpp"
 #include "cluster/lock.hpp"
+#include "job/running_jobs.hpp"
 #include "plan/labels.hpp"
 #include "plan/plan.hpp"
 #include "report/step.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
 
 namespace dockdist {
 namespace {
@@ -19,19 +25,21 @@ std::string count_of_containers(std::size_t count) {
     return fmt::format("{} container{} removed", count, count == 1 ? "" : "s");
 }
 
-// Removes every container that bears `wanted`, and looks again: a create that was cut off may land late.
-Task<Result<int>> remove_labelled(ContainerEngine& engine, std::vector<std::string> wanted) {
+using Containers = Result<std::vector<ContainerSummary>>;
+
+// Removes every container that bears `wanted`, of which `seen` is a first look, and looks again: a create
+// that was cut off may land late.
+Task<Result<int>> remove_labelled(ContainerEngine& engine, std::vector<std::string> wanted, Containers seen) {
     int removed = 0;
     for (int round = 0; round < 3; ++round) {
-        const auto containers = co_await engine.list_containers({.labels = wanted});
-        if (!containers) {
-            co_return containers.error();
+        if (!seen) {
+            co_return seen.error();
         }
-        if (containers->empty()) {
+        if (seen->empty()) {
             break;
         }
         std::vector<Task<Status>> removals;
-        for (const auto& container : *containers) {
+        for (const auto& container : *seen) {
             removals.push_back(engine.remove_container(container.id));
         }
         for (const auto& removal : co_await run_all(std::move(removals))) {
@@ -40,14 +48,16 @@ Task<Result<int>> remove_labelled(ContainerEngine& engine, std::vector<std::stri
             }
             ++removed;
         }
+        seen = co_await engine.list_containers({.labels = wanted});
     }
     co_return removed;
 }
 
 Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
-                                 std::vector<std::string> wanted, std::string volume, Reporter& reporter) {
+                                 std::vector<std::string> wanted, Containers seen, std::string volume,
+                                 Reporter& reporter) {
     Step step(reporter, "remove", host.name.str(), "remove containers");
-    auto removed = co_await remove_labelled(engine, std::move(wanted));
+    auto removed = co_await remove_labelled(engine, std::move(wanted), std::move(seen));
     if (removed && !volume.empty()) {
         for (const auto& name : {volume, std::string(labels::gpu_volume)}) {
             const auto gone = co_await engine.remove_volume(name);
@@ -70,24 +80,50 @@ Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
     co_return removed;
 }
 
-// What stands in the way of `down`: the lock of somebody alive, or a first host that does not answer.
-struct Obstacle {
-    std::optional<Error> lock{};
-    std::optional<Error> silence{};
-};
+Task<std::vector<Containers>> look(const Engines& engines, std::vector<std::string> wanted) {
+    std::vector<Task<Containers>> looks;
+    for (const auto& engine : engines) {
+        looks.push_back(engine->list_containers({.labels = wanted}));
+    }
+    co_return co_await run_all(std::move(looks));
+}
 
-Task<Obstacle> look_for_lock(const ClusterSpec& spec, ContainerEngine& engine) {
-    const auto locks = co_await engine.list_containers(
-        {.labels = {label(labels::cluster, spec.name.str()), label(labels::role, "lock")}});
-    if (!locks) {
-        co_return Obstacle{.silence = locks.error()};
+std::string label_of(const ContainerSummary& container, const char* name) {
+    const auto found = container.labels.find(name);
+    return found == container.labels.end() ? std::string() : found->second;
+}
+
+Task<std::optional<Error>> locked(const ClusterSpec& spec, ContainerEngine& engine, const Containers& seen) {
+    const auto is_lock = [](const ContainerSummary& one) { return label_of(one, labels::role) == "lock"; };
+    if (!seen || std::ranges::none_of(*seen, is_lock)) {
+        co_return std::nullopt;
     }
-    if (locks->empty()) {
-        co_return Obstacle{};
-    }
+    const auto& lock = *std::ranges::find_if(*seen, is_lock);
     const auto info = co_await engine.info();
-    co_return Obstacle{.lock = locked_by(locks->front(), host_label(spec.hosts.front()),
-                                         age_of(locks->front(), info ? info->system_time : ""))};
+    co_return locked_by(lock, host_label(spec.hosts.front()), age_of(lock, info ? info->system_time : ""));
+}
+
+// Only what runs can have work on it. One that is paused has, maybe, and cannot say so.
+Task<JobsThere> ask_for_jobs(const Engines& engines, const std::vector<Containers>& seen) {
+    std::vector<ReadyNode> nodes;
+    Errors paused;
+    std::set<ContainerId> known; // two hosts of the file may be one engine
+    for (std::size_t host = 0; host < seen.size(); ++host) {
+        for (const auto& container : seen[host] ? *seen[host] : std::vector<ContainerSummary>()) {
+            if (label_of(container, labels::role) != "node" || !known.insert(container.id).second) {
+                continue;
+            }
+            const NodeName name(label_of(container, labels::node));
+            if (container.state == ContainerState::running) {
+                nodes.push_back({name, container.id, host, {}});
+            } else if (container.state == ContainerState::paused) {
+                paused.push_back(paused_node(name));
+            }
+        }
+    }
+    auto there = co_await find_running_jobs(engines, nodes);
+    std::ranges::move(paused, std::back_inserter(there.silent));
+    co_return there;
 }
 
 // A host that did not answer is not made to miss a second deadline.
@@ -103,22 +139,26 @@ Task<Result<int>> tell_silence(const HostSpec& host, Error error, Reporter& repo
 Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options,
                       Reporter& reporter) {
     DownResult result;
-    Obstacle obstacle;
+    const std::vector<std::string> wanted{label(labels::cluster, spec.name.str())};
+    auto seen = co_await look(engines, wanted);
     if (!options.break_lock) {
-        obstacle = co_await look_for_lock(spec, *engines.front());
-        if (obstacle.lock) {
-            result.errors.push_back(std::move(*obstacle.lock));
+        if (auto lock = co_await locked(spec, *engines.front(), seen.front())) {
+            result.errors.push_back(std::move(*lock));
             co_return result;
         }
+    }
+    result.errors = co_await make_way(engines, co_await ask_for_jobs(engines, seen), options.stop_jobs,
+                                      "`down` would end it", reporter);
+    if (!result.errors.empty()) {
+        co_return result;
     }
     const auto volume =
         options.purge ? labels::toolkit_volume_prefix + options.toolkit_version : std::string();
     std::vector<Task<Result<int>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
-        tasks.push_back(i == 0 && obstacle.silence
-                            ? tell_silence(spec.hosts[i], *obstacle.silence, reporter)
-                            : remove_on_host(spec.hosts[i], *engines[i],
-                                             {label(labels::cluster, spec.name.str())}, volume, reporter));
+        tasks.push_back(
+            seen[i] ? remove_on_host(spec.hosts[i], *engines[i], wanted, std::move(seen[i]), volume, reporter)
+                    : tell_silence(spec.hosts[i], seen[i].error(), reporter));
     }
     for (const auto& removed : co_await run_all(std::move(tasks))) {
         if (removed) {
@@ -132,10 +172,11 @@ Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const Dow
 
 Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const std::string& attempt,
                        Reporter& reporter) {
+    const std::vector<std::string> wanted{label(labels::attempt, attempt)};
+    auto seen = co_await look(engines, wanted);
     std::vector<Task<Result<int>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
-        tasks.push_back(
-            remove_on_host(spec.hosts[i], *engines[i], {label(labels::attempt, attempt)}, "", reporter));
+        tasks.push_back(remove_on_host(spec.hosts[i], *engines[i], wanted, std::move(seen[i]), "", reporter));
     }
     Errors errors;
     for (const auto& removed : co_await run_all(std::move(tasks))) {

@@ -9,6 +9,7 @@ namespace dockdist {
 struct DownOptions {
     bool purge = false;      // dockdist's volumes too, where no other cluster uses them
     bool break_lock = false; // although somebody is changing the cluster
+    bool stop_jobs = false;  // ends the jobs that run on it, too
     std::string toolkit_version{};
 };
 
@@ -17,6 +18,9 @@ struct DownResult {
     Errors errors{};
 };
 
+// Nothing is removed where jobs run on the cluster, or where a running node does not say whether they do: an
+// error for each. Nodes that do not run are not asked, nor are those of a host that does not answer, which
+// are not removed either.
 Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options,
                       Reporter& reporter);
 

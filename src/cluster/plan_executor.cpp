@@ -3,6 +3,7 @@
 #include "async/run_all.hpp"
 #include "cluster/slowest_step.hpp"
 #include "image/pull_image.hpp"
+#include "job/running_jobs.hpp"
 #include "plan/labels.hpp"
 #include "report/step.hpp"
 #include "wire/layout.hpp"
@@ -168,6 +169,20 @@ Task<Status> PlanExecutor::pull_on(std::size_t host, const Plan& plan, const Reg
         }
     }
     co_return ok;
+}
+
+Task<void> PlanExecutor::stop_jobs(const Plan& plan) {
+    if (plan.stops.empty()) {
+        co_return;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    reporter_.on({.kind = Event::Kind::phase_started, .phase = "stop"});
+    std::vector<RunningJob> jobs;
+    for (const auto& stop : plan.stops) {
+        jobs.push_back(stop.job);
+    }
+    co_await stop_running_jobs(engines_, jobs);
+    finish_phase({.phase = "stop", .elapsed = since(begin)});
 }
 
 Task<Errors> PlanExecutor::create(const Plan& plan) {

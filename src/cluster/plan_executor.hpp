@@ -19,6 +19,7 @@ public:
     Task<Observation> observe();
     Task<Errors> pull(const Plan& plan, const RegistryAuth& auth);
     Task<Errors> send(const Plan& plan, const ImageSource& source, std::string attempt, std::string origin);
+    Task<void> stop_jobs(const Plan& plan);
     Task<Errors> create(const Plan& plan); // uploads, removals and creates
     Task<Errors> start(const Plan& plan);
     Task<JoinResult> join(const Plan& plan, std::chrono::milliseconds ready_timeout);

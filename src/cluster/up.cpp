@@ -4,6 +4,7 @@
 #include "cluster/down.hpp"
 #include "cluster/join.hpp"
 #include "cluster/lock.hpp"
+#include "cluster/plan_changes.hpp"
 #include "cluster/plan_executor.hpp"
 #include "plan/plan.hpp"
 
@@ -81,6 +82,7 @@ private:
             co_return Errors{*error};
         }
         wrote_ = true;
+        co_await executor_.stop_jobs(plan);
         if (auto errors = co_await executor_.create(plan); !errors.empty()) {
             co_return errors;
         }
@@ -111,13 +113,14 @@ private:
             co_return PlanResult{.errors = std::move(observation.errors)};
         }
         observed_ = std::move(observation.cluster);
-        co_return make_plan(spec_, observed_,
-                            {.toolkit_version = executor_.toolkit_version(),
-                             .origin = options_.origin,
-                             .attempt = options_.attempt,
-                             .take_over = options_.take_over,
-                             .pulled = pulled_,
-                             .source = source_ ? std::optional(source_->image) : std::nullopt});
+        co_return co_await plan_changes(spec_, engines_, observed_,
+                                        {.toolkit_version = executor_.toolkit_version(),
+                                         .origin = options_.origin,
+                                         .attempt = options_.attempt,
+                                         .take_over = options_.take_over,
+                                         .stop_jobs = options_.stop_jobs,
+                                         .pulled = pulled_,
+                                         .source = source_ ? std::optional(source_->image) : std::nullopt});
     }
 
     Task<std::optional<Error>> lock() {

@@ -23,6 +23,7 @@ struct UpOptions {
     bool keep = false;                              // leave what was made when something fails
     bool take_over = false;                         // change a cluster of this name that somebody else made
     bool break_lock = false;                        // take the lock from whoever holds it
+    bool stop_jobs = false;                         // end the jobs on nodes that are made anew or go
     std::string origin{};                           // USER@MACHINE:FILE
     std::string attempt{};                          // unique to this call
     std::chrono::milliseconds ready_timeout{60000}; // how long nodes try to meet each other

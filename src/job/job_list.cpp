@@ -3,6 +3,7 @@
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
 #include "container/exec_command.hpp"
+#include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "wire/layout.hpp"
 
@@ -20,6 +21,16 @@ constexpr std::chrono::seconds answer_limit{20};
 constexpr std::size_t longest_list = 64U << 20U; // each failed rank's last lines are in it
 constexpr std::size_t most_jobs = 1000;          // of one node, which keeps fifty that have ended
 
+// Engines say why a program does not start in what it would have written. (Where the node's processes are as
+// many as it may have, it does not start either.)
+bool lacks_init(const CommandResult& answer) {
+    const auto says = [](const std::string& text) {
+        return text.find("no such file") != std::string::npos || text.find("not found") != std::string::npos;
+    };
+    return answer.exit_code == exit_codes::not_found ||
+           (answer.exit_code == exit_codes::cannot_start && (says(answer.out) || says(answer.err)));
+}
+
 Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, ContainerId id) {
     ExecConfig config;
     config.command = {layout::init, "job", "list"};
@@ -29,7 +40,8 @@ Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, Contain
         co_return answer.error();
     }
     if (answer->exit_code != 0) {
-        co_return Error{ErrorKind::node, "", "its jobs cannot be listed: " + printable(answer->err), ""};
+        co_return Error{lacks_init(*answer) ? ErrorKind::not_found : ErrorKind::node, "",
+                        "its jobs cannot be listed: " + printable(answer->err), ""};
     }
     std::vector<wire::JobSummary> jobs;
     for (std::string_view rest = answer->out; !rest.empty();) { // no second copy of so much

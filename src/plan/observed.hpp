@@ -2,6 +2,7 @@
 #pragma once
 
 #include "container/types.hpp"
+#include "plan/running_jobs.hpp"
 #include "wire/join.hpp"
 
 #include <optional>
@@ -35,6 +36,7 @@ struct ObservedHost {
 // In the order of ClusterSpec::hosts.
 struct ObservedCluster {
     std::vector<ObservedHost> hosts{};
+    std::optional<JobsThere> jobs{}; // on all nodes that run; asked where PlanResult::wanted says so
 };
 
 } // namespace dockdist

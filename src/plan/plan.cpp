@@ -1,5 +1,6 @@
 #include "plan/plan.hpp"
 
+#include "plan/ending_jobs.hpp"
 #include "plan/engine_abilities.hpp"
 #include "plan/image_groups.hpp"
 #include "plan/labels.hpp"
@@ -32,6 +33,7 @@ public:
             remove_leftovers(host, nodes);
         }
         plan_hosts();
+        check_jobs(observed_, context_.stop_jobs, result_);
         if (!result_.errors.empty()) {
             result_.plan = {};
             return std::move(result_);

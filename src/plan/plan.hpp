@@ -16,6 +16,12 @@ struct PullImage {
     std::string cause{};
 };
 
+// A job that runs on a node that is removed: ended in good order, on all its nodes.
+struct StopJob {
+    RunningJob job{};
+    std::string cause{};
+};
+
 struct RemoveContainer {
     std::size_t host = 0;
     ContainerId id{};
@@ -75,6 +81,7 @@ struct Plan {
     std::vector<PullImage> pulls{};
     std::vector<SendImage> sends{};
     std::vector<UploadToolkit> uploads{};
+    std::vector<StopJob> stops{}; // only with PlanContext::stop_jobs
     std::vector<RemoveContainer> removals{};
     std::vector<CreateNode> creates{};
     std::vector<StartNode> starts{};
@@ -91,18 +98,25 @@ struct PlanContext {
     std::string origin{};                 // USER@MACHINE:FILE
     std::string attempt{};                // unique to this `up`
     bool take_over = false;               // a cluster of this name that somebody else made may be changed
+    bool stop_jobs = false;               // jobs that are in the way may be ended
     bool pulled = false;                  // what the first plan said about the image has been done
     std::optional<ImageDetails> source{}; // the image where `image.from` says
     bool build = false;                   // `image.build`: it is not there yet
 };
 
-// Errors: conflict when a cluster of that name was made from elsewhere and differs; config when an engine
+// Errors: conflict when a cluster of that name was made from elsewhere and differs, or when jobs run on what
+// would go; config when an engine
 // cannot do what the spec asks (engine_abilities.hpp; an image of another architecture, …). All of them at
 // once.
 struct PlanResult {
     Plan plan{};
     Errors errors{};
     Errors warnings{}; // about hosts that a node is made on
+    // What is to be found out before this is the plan; ObservedCluster takes it.
+    struct Wanted {
+        bool jobs = false; // running nodes go
+        bool none() const { return !jobs; }
+    } wanted{};
 };
 PlanResult make_plan(const ClusterSpec& spec, const ObservedCluster& observed, const PlanContext& context);
 

@@ -52,6 +52,10 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
     for (const auto& upload : plan.uploads) {
         line(upload.host, "upload toolkit", "the host lacks this version");
     }
+    for (const auto& stop : plan.stops) {
+        line(stop.job.parts.front().host, "stop job " + stop.job.job.str() + " (only with --stop-jobs)",
+             stop.cause);
+    }
     for (const auto& removal : plan.removals) {
         line(removal.host, "remove container " + removal.name, removal.cause);
     }

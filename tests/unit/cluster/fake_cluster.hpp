@@ -66,8 +66,9 @@ public:
     NoReport reporter{};
 
 private:
-    // What dockdist-init does during join, as the client sees it.
+    // What dockdist-init does during join, as the client sees it. There are no jobs.
     static void play_node(FakeEngine& engine) {
+        engine.on_exec("job list", "");
         engine.on_exec("join", [&engine](FakeExec exec) -> Task<int> {
             const auto request = wire::parse_join_request(exec.config().command.back());
             wire::NodeRecord record;

@@ -1,0 +1,14 @@
+// From what was seen to a plan: what the plan asks for beyond the first look is looked at, too.
+#pragma once
+
+#include "observe/observe.hpp"
+#include "plan/plan.hpp"
+
+namespace dockdist {
+
+// make_plan. Where running nodes would go, it costs one exec in each node that runs: `observed` has the jobs
+// then.
+Task<PlanResult> plan_changes(const ClusterSpec& spec, const Engines& engines, ObservedCluster& observed,
+                              PlanContext context);
+
+} // namespace dockdist

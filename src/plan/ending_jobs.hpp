@@ -1,0 +1,12 @@
+// Whether a plan may remove what it removes: nobody's work ends unasked.
+#pragma once
+
+#include "plan/plan.hpp"
+
+namespace dockdist {
+
+// Adds to `result`, whose plan has its removals and creates: that the jobs have to be asked for first; or
+// what is in the way, as errors; or with `stop_jobs` the end of these jobs.
+void check_jobs(const ObservedCluster& observed, bool stop_jobs, PlanResult& result);
+
+} // namespace dockdist

@@ -1,0 +1,59 @@
+#include "plan/running_jobs.hpp"
+
+#include "core/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dockdist {
+namespace {
+
+constexpr std::size_t most_nodes = 8; // that are named
+
+std::string gpus_of(const RunningJob::Part& part) {
+    std::string text;
+    for (const auto& unit : part.units) {
+        if (!unit.id.starts_with("slot:")) {
+            text += (text.empty() ? " (GPU " : ", ") + std::to_string(unit.index);
+        }
+    }
+    return text.empty() ? text : text + ")";
+}
+
+} // namespace
+
+std::string to_text(const RunningJob& job) {
+    std::string nodes;
+    for (std::size_t i = 0; i < std::min(job.parts.size(), most_nodes); ++i) {
+        nodes += (nodes.empty() ? "" : ", ") + job.parts[i].node.str() + gpus_of(job.parts[i]);
+    }
+    if (job.parts.size() > most_nodes) {
+        nodes += fmt::format(" and {} more", job.parts.size() - most_nodes);
+    }
+    return fmt::format("{}running for {} on {}", job.owner.empty() ? "" : job.owner + "'s, ",
+                       format_duration(std::chrono::milliseconds(job.age_ms)), nodes);
+}
+
+Error would_end(const RunningJob& job, std::string_view what) {
+    return {ErrorKind::conflict, job.job.str(), fmt::format("{}: {}", to_text(job), what),
+            fmt::format("wait until it is over (`dockdist wait {}`), or add --stop-jobs", job.job.str())};
+}
+
+Error paused_node(const NodeName& node) {
+    return {ErrorKind::node, node.str(), "its container is paused", ""};
+}
+
+Error may_end_jobs(Error silence) {
+    silence.message = "nobody knows whether jobs run there: " + silence.message;
+    silence.hint = "try again; or add --stop-jobs, which goes on without knowing";
+    return silence;
+}
+
+Error goes_on_unasked(Error silence) {
+    silence.message = "whatever runs there ends unasked: " + silence.message;
+    silence.hint.clear();
+    return silence;
+}
+
+} // namespace dockdist
