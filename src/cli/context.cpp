@@ -120,6 +120,7 @@ Task<Attached> attach_to_cluster(Context& context, Secrets secrets) {
     auto ready = ready_nodes(attached.spec, observation.cluster, observation.reached);
     attached.nodes = std::move(ready.nodes);
     std::ranges::move(ready.errors, std::back_inserter(attached.errors));
+    attached.observed = std::move(observation.cluster);
     co_return attached;
 }
 

@@ -101,6 +101,7 @@ struct Attached {
     Engines engines{};
     std::vector<ReadyNode> nodes{};
     Errors errors{};
+    ObservedCluster observed{};
 };
 Task<Attached> attach_to_cluster(Context& context, Secrets secrets = Secrets::leave);
 // The one of `nodes` that `name` means: a node's name or its rank.

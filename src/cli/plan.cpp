@@ -52,6 +52,7 @@ nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
         add("create_container", create.host,
             {{"container", create.container_name},
              {"node", create.node.name.str()},
+             {"gpus", create.gpus},
              {"cause", create.cause}});
     }
     for (const auto& start : plan.starts) {
@@ -86,14 +87,14 @@ Task<int> run_plan(Context& context) {
             source = std::move(found->image);
         }
     }
-    const auto planned = co_await plan_changes(cluster.spec, cluster.engines, observation.cluster,
-                                               {.toolkit_version = version,
-                                                .origin = origin_of(cluster.spec),
-                                                .attempt = random_hex(8),
-                                                .take_over = true,
-                                                .stop_jobs = true,
-                                                .source = std::move(source),
-                                                .build = build});
+    const PlanContext setting{.toolkit_version = version,
+                              .origin = origin_of(cluster.spec),
+                              .attempt = random_hex(8),
+                              .take_over = true,
+                              .stop_jobs = true,
+                              .source = std::move(source),
+                              .build = build};
+    const auto planned = co_await plan_with_look(cluster.spec, cluster.engines, observation.cluster, setting);
     if (!planned.errors.empty()) {
         co_return context.fail(planned.errors);
     }

@@ -1,5 +1,7 @@
 #include "cluster/plan_changes.hpp"
 
+#include "async/cleanup.hpp"
+#include "cluster/gpu_look.hpp"
 #include "job/running_jobs.hpp"
 
 namespace dockdist {
@@ -20,6 +22,24 @@ Task<PlanResult> plan_changes(const ClusterSpec& spec, const Engines& engines, O
     }
     observed.jobs = co_await find_running_jobs(engines, nodes);
     co_return make_plan(spec, observed, context);
+}
+
+Task<PlanResult> plan_with_look(const ClusterSpec& spec, const Engines& engines, ObservedCluster& observed,
+                                PlanContext context) {
+    auto result = co_await plan_changes(spec, engines, observed, context);
+    auto& hosts = result.wanted.looks;
+    std::erase_if(hosts, [&](std::size_t host) { return !observed.hosts[host].toolkit_there; });
+    if (!result.errors.empty() || hosts.empty()) {
+        co_return result;
+    }
+    GpuLook look(
+        spec, engines,
+        {.toolkit_version = context.toolkit_version, .attempt = context.attempt, .origin = context.origin});
+    auto errors = co_await with_cleanup(look.take(observed, hosts), [&look]() { return look.give_back(); });
+    if (!errors.empty()) {
+        co_return PlanResult{.errors = std::move(errors)};
+    }
+    co_return co_await plan_changes(spec, engines, observed, context);
 }
 
 } // namespace dockdist

@@ -11,4 +11,9 @@ namespace dockdist {
 Task<PlanResult> plan_changes(const ClusterSpec& spec, const Engines& engines, ObservedCluster& observed,
                               PlanContext context);
 
+// The same, and chooses GPUs as `up` would; on hosts that lack the image or the toolkit nobody can look. The
+// container that looks is gone afterwards, whatever happens.
+Task<PlanResult> plan_with_look(const ClusterSpec& spec, const Engines& engines, ObservedCluster& observed,
+                                PlanContext context);
+
 } // namespace dockdist

@@ -185,6 +185,10 @@ Task<void> PlanExecutor::stop_jobs(const Plan& plan) {
     finish_phase({.phase = "stop", .elapsed = since(begin)});
 }
 
+Task<Errors> PlanExecutor::upload(const Plan& plan, const std::vector<std::size_t>& hosts) {
+    return on_hosts("toolkit", hosts, [this, &plan](std::size_t host) { return upload_on(host, plan); });
+}
+
 Task<Errors> PlanExecutor::create(const Plan& plan) {
     std::set<std::size_t> hosts;
     add_hosts(plan.uploads, hosts);
@@ -194,13 +198,20 @@ Task<Errors> PlanExecutor::create(const Plan& plan) {
                     [this, &plan](std::size_t host) { return create_on(host, plan); });
 }
 
-Task<Status> PlanExecutor::create_on(std::size_t host, const Plan& plan) {
+Task<Status> PlanExecutor::upload_on(std::size_t host, const Plan& plan) {
     for (const auto& operation : plan.uploads) {
         if (operation.host == host) {
             if (auto status = co_await upload(host, operation.container_name, operation.config); !status) {
                 co_return status;
             }
         }
+    }
+    co_return ok;
+}
+
+Task<Status> PlanExecutor::create_on(std::size_t host, const Plan& plan) {
+    if (auto status = co_await upload_on(host, plan); !status) {
+        co_return status;
     }
     for (const auto& operation : plan.removals) {
         if (operation.host == host) {

@@ -20,6 +20,7 @@ public:
     Task<Errors> pull(const Plan& plan, const RegistryAuth& auth);
     Task<Errors> send(const Plan& plan, const ImageSource& source, std::string attempt, std::string origin);
     Task<void> stop_jobs(const Plan& plan);
+    Task<Errors> upload(const Plan& plan, const std::vector<std::size_t>& hosts); // of the uploads those
     Task<Errors> create(const Plan& plan); // uploads, removals and creates
     Task<Errors> start(const Plan& plan);
     Task<JoinResult> join(const Plan& plan, std::chrono::milliseconds ready_timeout);
@@ -36,6 +37,7 @@ private:
 
     void finish_phase(PhaseTiming timing);
     Task<Status> pull_on(std::size_t host, const Plan& plan, const RegistryAuth& auth);
+    Task<Status> upload_on(std::size_t host, const Plan& plan);
     Task<Status> create_on(std::size_t host, const Plan& plan);
     Task<Status> start_on(std::size_t host, const Plan& plan);
     Task<Status> create_node(const CreateNode& create);

@@ -2,6 +2,7 @@
 
 #include "async/cleanup.hpp"
 #include "cluster/down.hpp"
+#include "cluster/gpu_look.hpp"
 #include "cluster/join.hpp"
 #include "cluster/lock.hpp"
 #include "cluster/plan_changes.hpp"
@@ -20,7 +21,9 @@ public:
     Up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, const UpOptions& options,
        Reporter& reporter)
         : spec_(spec), engines_(engines), options_(options), reporter_(reporter),
-          executor_(spec, engines, toolkit, reporter) {}
+          executor_(spec, engines, toolkit, reporter),
+          look_(spec, engines,
+                {.toolkit_version = toolkit.version, .attempt = options.attempt, .origin = options.origin}) {}
 
     Task<UpResult> run() {
         UpResult result;
@@ -67,12 +70,8 @@ private:
         if (!planned.errors.empty()) {
             co_return planned.errors;
         }
-        for (const auto& warning : planned.warnings) {
-            reporter_.on(warning_event(warning));
-        }
-        result.warnings = planned.warnings;
-        const auto& plan = planned.plan;
-        if (plan.empty()) {
+        if (planned.plan.empty()) {
+            tell_warnings(planned, result);
             co_await remove_left_lock();
             result.nodes = ready_nodes(spec_, observed_).nodes;
             co_return Errors{};
@@ -82,14 +81,55 @@ private:
             co_return Errors{*error};
         }
         wrote_ = true;
+        if (!planned.wanted.looks.empty()) {
+            planned = co_await choose_gpus(std::move(planned));
+            if (!planned.errors.empty()) {
+                co_return planned.errors;
+            }
+        }
+        tell_warnings(planned, result);
+        const auto& plan = planned.plan;
         co_await executor_.stop_jobs(plan);
         if (auto errors = co_await executor_.create(plan); !errors.empty()) {
             co_return errors;
         }
+        co_await look_.give_back();
+        tell_choices(plan);
         if (auto errors = co_await executor_.start(plan); !errors.empty()) {
             co_return errors;
         }
         co_return co_await join(plan, result);
+    }
+
+    // Under the lock: nobody else changes this cluster while its GPUs are looked at, which takes the toolkit.
+    Task<PlanResult> choose_gpus(PlanResult planned) {
+        if (auto errors = co_await executor_.upload(planned.plan, planned.wanted.looks); !errors.empty()) {
+            co_return PlanResult{.errors = std::move(errors)};
+        }
+        for (const auto host : planned.wanted.looks) {
+            observed_.hosts[host].toolkit_there = true;
+        }
+        if (auto errors = co_await look_.take(observed_, planned.wanted.looks); !errors.empty()) {
+            co_return PlanResult{.errors = std::move(errors)};
+        }
+        co_return co_await plan_changes(spec_, engines_, observed_, plan_context());
+    }
+
+    void tell_warnings(const PlanResult& planned, UpResult& result) {
+        for (const auto& warning : planned.warnings) {
+            reporter_.on(warning_event(warning));
+        }
+        result.warnings = planned.warnings;
+    }
+
+    void tell_choices(const Plan& plan) {
+        for (const auto& create : plan.creates) {
+            if (!create.gpus.empty()) {
+                reporter_.on({.kind = Event::Kind::note,
+                              .subject = create.node.name.str(),
+                              .text = "has " + create.gpus});
+            }
+        }
     }
 
     Task<Errors> bring_image(const Plan& plan) {
@@ -113,14 +153,17 @@ private:
             co_return PlanResult{.errors = std::move(observation.errors)};
         }
         observed_ = std::move(observation.cluster);
-        co_return co_await plan_changes(spec_, engines_, observed_,
-                                        {.toolkit_version = executor_.toolkit_version(),
-                                         .origin = options_.origin,
-                                         .attempt = options_.attempt,
-                                         .take_over = options_.take_over,
-                                         .stop_jobs = options_.stop_jobs,
-                                         .pulled = pulled_,
-                                         .source = source_ ? std::optional(source_->image) : std::nullopt});
+        co_return co_await plan_changes(spec_, engines_, observed_, plan_context());
+    }
+
+    PlanContext plan_context() const {
+        return {.toolkit_version = executor_.toolkit_version(),
+                .origin = options_.origin,
+                .attempt = options_.attempt,
+                .take_over = options_.take_over,
+                .stop_jobs = options_.stop_jobs,
+                .pulled = pulled_,
+                .source = source_ ? std::optional(source_->image) : std::nullopt};
     }
 
     Task<std::optional<Error>> lock() {
@@ -170,6 +213,7 @@ private:
     const UpOptions& options_;
     Reporter& reporter_;
     PlanExecutor executor_;
+    GpuLook look_;
     ObservedCluster observed_{};
     std::optional<ContainerId> lock_{};
     bool wrote_ = false;

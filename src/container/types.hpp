@@ -130,6 +130,7 @@ struct ContainerDetails {
     bool oom_killed = false;
     std::string error{};      // the engine's word on a failed start
     std::string started_at{}; // RFC 3339
+    std::vector<DeviceRequest> device_requests{};
     Labels labels{};
 };
 

@@ -141,6 +141,26 @@ Result<std::vector<ContainerSummary>> decode_container_list(std::string_view tex
     return result;
 }
 
+std::vector<DeviceRequest> decode_device_requests(JsonFields& host) {
+    std::vector<DeviceRequest> requests;
+    const auto* list = host.find("DeviceRequests");
+    if (list == nullptr || !list->is_array()) { // Podman does not tell them
+        return requests;
+    }
+    for (const auto& item : *list) {
+        if (!item.is_object()) {
+            host.fail("DeviceRequests", "a list of objects");
+            break;
+        }
+        JsonFields request(item, "a device request");
+        requests.push_back({.driver = request.text("Driver"),
+                            .count = to_int(request.integer("Count")),
+                            .device_ids = request.texts("DeviceIDs")});
+        host.take(request);
+    }
+    return requests;
+}
+
 Result<ContainerDetails> decode_container(std::string_view text) {
     const std::string what = "the details of a container";
     const auto value = parse_json(text, what);
@@ -162,6 +182,9 @@ Result<ContainerDetails> decode_container(std::string_view text) {
     auto config = fields.object("Config");
     details.labels = config.map("Labels");
     fields.take(config);
+    auto host = fields.object("HostConfig");
+    details.device_requests = decode_device_requests(host);
+    fields.take(host);
     return checked(std::move(details), fields);
 }
 

@@ -3,6 +3,7 @@
 #include "async/run_all.hpp"
 #include "plan/engine_abilities.hpp"
 #include "plan/labels.hpp"
+#include "plan/node_gpus.hpp"
 #include "plan/plan.hpp"
 #include "report/step.hpp"
 
@@ -32,6 +33,21 @@ ObservedNode to_node(const ContainerSummary& container) {
             .image_id = container.image_id,
             .labels = container.labels};
 }
+
+} // namespace
+
+Neighbour to_neighbour(const ContainerSummary& container) {
+    const auto origin = label_of(container.labels, labels::origin); // USER@MACHINE:FILE
+    return {.id = container.id,
+            .cluster = label_of(container.labels, labels::cluster),
+            .node = label_of(container.labels, labels::node),
+            .owner = origin.substr(0, origin.find(':')),
+            .state = container.state,
+            .old = !container.labels.contains(labels::gpus),
+            .gpus = gpus_of_label(label_of(container.labels, labels::gpus))};
+}
+
+namespace {
 
 class HostObserver {
 public:
@@ -105,14 +121,17 @@ private:
     }
 
     Task<Status> read_containers() {
-        auto containers = co_await engine_.list_containers(
-            {.labels = {std::string(labels::cluster) + "=" + spec_.name.str()}});
+        auto containers = co_await engine_.list_containers({.labels = {labels::cluster}});
         if (!containers) {
             co_return containers.error();
         }
         for (auto& container : *containers) {
             const auto role = label_of(container.labels, labels::role);
-            if (role == "node") {
+            if (label_of(container.labels, labels::cluster) != spec_.name.str()) {
+                if (role == "node") {
+                    host_.neighbours.push_back(to_neighbour(container));
+                }
+            } else if (role == "node") {
                 host_.nodes.push_back(to_node(container));
             } else if (role == "lock") {
                 host_.lock = std::move(container);

@@ -27,6 +27,9 @@ struct Observation {
 Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version,
                           Reporter& reporter, std::vector<bool> only = {});
 
+// A container of another cluster's node.
+Neighbour to_neighbour(const ContainerSummary& container);
+
 // One node that is ready, and the door to it.
 struct ReadyNode {
     NodeName name{};

@@ -14,7 +14,9 @@ inline constexpr const char* attempt =
     "dockdist.attempt"; // the `up` that made it: what that one takes back on failure
 inline constexpr const char* holder = "dockdist.holder"; // lock only: MACHINE/PID/START, see cluster/lock.hpp
 
-inline constexpr const char* gpus = "dockdist.gpus"; // node: the UUIDs that `up` chose for it, with commas
+// node: its GPUs, with commas: the UUIDs that `up` chose for it, or the file's own list, or "all", or "none".
+// What has no such label was made by a dockdist that knew no board (layout::gpus).
+inline constexpr const char* gpus = "dockdist.gpus";
 
 inline constexpr const char* gpu_volume = "dockdist-gpus"; // one for all clusters of an engine, layout::gpus
 inline constexpr const char* toolkit_volume_prefix = "dockdist-toolkit-"; // + version

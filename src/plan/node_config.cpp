@@ -195,6 +195,31 @@ ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& 
     return config;
 }
 
+ContainerConfig gpu_look_config(const ImageRef& image, const std::string& toolkit_version, bool cdi,
+                                std::uint64_t in_use_mib) {
+    ContainerConfig config;
+    config.image = image;
+    config.user = "0:0";
+    config.entrypoint = {layout::init};
+    config.command = {"gpus", "--in-use", std::to_string(in_use_mib)};
+    config.env = {
+        "NVIDIA_DRIVER_CAPABILITIES=compute,utility"}; // an image may say that it needs no nvidia-smi
+    config.network_mode = "none";
+    config.mounts = {{.type = Mount::Type::volume,
+                      .source = labels::toolkit_volume_prefix + toolkit_version,
+                      .target = layout::toolkit,
+                      .read_only = true,
+                      .volume_labels = {{labels::version, toolkit_version}}}};
+    config.device_requests = {{.driver = cdi ? "cdi" : "", .count = cdi ? 0 : -1}};
+    if (cdi) {
+        config.device_requests.front().device_ids = {"nvidia.com/gpu=all"};
+    }
+    config.disable_healthcheck = true;
+    config.log_driver = "json-file"; // what it says is read there
+    confine(config);
+    return config;
+}
+
 // Each of these structs is taken apart whole: with a field more, this does not compile until it is decided
 // what the field means for nodes that are there. Those that were made before the field came must keep their
 // fingerprint: a field that is written only where it differs from what they have is such a decision.

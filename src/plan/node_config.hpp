@@ -25,6 +25,12 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma);
 // A container that is never started: it holds the toolkit's volume writable while the tar is put there.
 ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& toolkit_version);
 
+// A container of the name `gpu_look`, which tells the GPUs of a host (wire::GpuReport) and ends.
+// `in_use_mib`: GpuAsk's.
+ContainerConfig gpu_look_config(const ImageRef& image, const std::string& toolkit_version, bool cdi,
+                                std::uint64_t in_use_mib);
+inline constexpr const char* gpu_look = "dockdist_gpu_look"; // no node's container can have it: the '_'
+
 // A hash (16 hex digits) of everything in `config` but the labels: equal means that nothing has to be made
 // anew.
 std::string fingerprint(const ContainerConfig& config);

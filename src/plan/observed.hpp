@@ -23,11 +23,23 @@ struct ObservedNode {
     std::string members_hash{};
 };
 
+// A node of another cluster on the same host.
+struct Neighbour {
+    ContainerId id{};
+    std::string cluster{}, node{};
+    std::string owner{}; // USER@MACHINE, of who made it
+    ContainerState state = ContainerState::created;
+    bool old = false;                // an earlier dockdist made it: it has no label of its GPUs
+    std::vector<std::string> gpus{}; // that it has for itself: UUIDs, indices of its host, CDI names
+};
+
 struct ObservedHost {
     EngineInfo engine{};
-    std::optional<ImageDetails> image{}; // the cluster's image, when the host has it
-    bool toolkit_there = false;          // the volume of this toolkit version exists
-    std::vector<ObservedNode> nodes{};   // containers with this cluster's label and role node
+    std::optional<ImageDetails> image{};   // the cluster's image, when the host has it
+    bool toolkit_there = false;            // the volume of this toolkit version exists
+    std::vector<ObservedNode> nodes{};     // containers with this cluster's label and role node
+    std::vector<Neighbour> neighbours{};   // the old ones' GPUs are known where `gpus` is
+    std::optional<wire::GpuReport> gpus{}; // all of the host's; asked where PlanResult::wanted says so
     std::optional<ContainerSummary> lock{};
     std::vector<ContainerSummary>
         others{}; // with this cluster's label and neither role: an upload that was cut off

@@ -2,6 +2,7 @@
 
 #include "plan/ending_jobs.hpp"
 #include "plan/engine_abilities.hpp"
+#include "plan/gpu_plan.hpp"
 #include "plan/image_groups.hpp"
 #include "plan/labels.hpp"
 #include "plan/node_config.hpp"
@@ -18,7 +19,7 @@ namespace {
 class Planner {
 public:
     Planner(const ClusterSpec& spec, const ObservedCluster& observed, const PlanContext& context)
-        : spec_(spec), observed_(observed), context_(context) {}
+        : spec_(spec), observed_(observed), context_(context), gpus_(spec, observed) {}
 
     PlanResult make() {
         for (std::size_t host = 0; host < spec_.hosts.size(); ++host) {
@@ -160,7 +161,8 @@ private:
             create(node, config, print, "not there");
             return;
         }
-        const auto cause = reason_to_replace(*there, node, print);
+        auto cause = reason_to_replace(*there, node, print);
+        cause = cause.empty() ? gpus_.lost(node, *there) : cause;
         if (!cause.empty()) {
             if (!may_change(node.host, *there)) {
                 return;
@@ -173,6 +175,7 @@ private:
             }
             ids_[node.name] = there->id;
         } else {
+            gpus_.want_look(node, result_);
             result_.plan.starts.push_back(
                 {node.host, node.name, there->id, "not running", upload_to(node.host)});
             ids_[node.name] = there->id;
@@ -229,6 +232,12 @@ private:
         if (spec_.container.devices_auto) {
             operation.without_rdma = labelled(node_config(input_for(node), false), node, print);
         }
+        const auto gpus = gpus_.choose(node, result_);
+        gpus_.give(node, gpus, operation.config);
+        if (operation.without_rdma) {
+            gpus_.give(node, gpus, *operation.without_rdma);
+        }
+        operation.gpus = gpus ? to_text(*gpus) : "";
         result_.plan.creates.push_back(std::move(operation));
         result_.plan.starts.push_back({node.host, node.name, {}, "", upload_to(node.host)});
         rejoin_ = true;
@@ -257,7 +266,8 @@ private:
         }
         for (const auto& container : seen(host).others) {
             const auto role = container.labels.find(labels::role);
-            if (role != container.labels.end() && (role->second == "upload" || role->second == "relay")) {
+            if (role != container.labels.end() &&
+                (role->second == "upload" || role->second == "relay" || role->second == "look")) {
                 result_.plan.removals.push_back(
                     {host, container.id, container.name, "an `up` that was cut off left it"});
             }
@@ -340,6 +350,7 @@ private:
     const ClusterSpec& spec_;
     const ObservedCluster& observed_;
     const PlanContext& context_;
+    GpuPlan gpus_;
     PlanResult result_{};
     std::map<NodeName, ContainerId> ids_{}; // containers that stay
     bool rejoin_ = false;

@@ -37,6 +37,7 @@ struct CreateNode {
     // What `config` becomes on a host that has no /dev/infiniband: no read of the API tells, but the engine
     // refuses `config` at create. Empty when `config` asks for no RDMA devices.
     std::optional<ContainerConfig> without_rdma{};
+    std::string gpus{}; // "GPU 2, 3: NVLink", where they were chosen
     std::string cause{};
 };
 
@@ -114,8 +115,8 @@ struct PlanResult {
     Errors warnings{}; // about hosts that a node is made on
     // What is to be found out before this is the plan; ObservedCluster takes it.
     struct Wanted {
-        bool jobs = false; // running nodes go
-        bool none() const { return !jobs; }
+        bool jobs = false;                // running nodes go
+        std::vector<std::size_t> looks{}; // hosts whose GPUs have to be known
     } wanted{};
 };
 PlanResult make_plan(const ClusterSpec& spec, const ObservedCluster& observed, const PlanContext& context);

@@ -62,7 +62,7 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
     for (const auto& create : plan.creates) {
         line(create.host,
              fmt::format("create container {} ({}, {})", create.container_name, create.config.image.str(),
-                         gpus_text(create.config)),
+                         create.gpus.empty() ? gpus_text(create.config) : create.gpus),
              create.cause);
     }
     for (const auto& start : plan.starts) {

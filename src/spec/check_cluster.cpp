@@ -183,7 +183,7 @@ Clash take(TakenGpus& taken, const HostDraft& host) {
         clash = {"all GPUs", taken.all != nullptr ? taken.all : taken.any};
     }
     auto names = gpus.devices;
-    for (int i = 0; gpus.kind == Kind::count && i < gpus.count; ++i) { // an engine gives the first ones
+    for (int i = 0; gpus.kind == Kind::count && i < gpus.count; ++i) { // which they are is chosen at `up`
         names.push_back(std::to_string(i));
     }
     for (const auto& name : names) {

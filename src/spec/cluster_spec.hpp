@@ -134,8 +134,7 @@ struct NodeSpec {
     std::optional<int> slots{};
 };
 
-// The GPUs of a host with several nodes are split evenly: a count becomes indices, a list is cut in its
-// order.
+// The GPUs of a host with several nodes are split evenly, a list in its order.
 std::vector<NodeSpec> expand_nodes(const ClusterSpec& spec);
 NodeName node_name(const HostSpec& host, int i); // of the i-th node of a host
 

@@ -6,17 +6,18 @@
 namespace dockdist {
 namespace {
 
-// The i-th of `nodes` equal parts. A count is split by index, because engines know no other way to part one.
+// The i-th of `nodes` equal parts. Which GPUs a count means is chosen at `up`.
 GpuSpec share(const GpuSpec& gpus, int i, int nodes) {
     if (nodes == 1 || gpus.kind == GpuSpec::Kind::all || gpus.kind == GpuSpec::Kind::none) {
         return gpus;
     }
+    if (gpus.kind == GpuSpec::Kind::count) {
+        return {.kind = GpuSpec::Kind::count, .count = gpus.count / nodes};
+    }
     GpuSpec part{.kind = GpuSpec::Kind::devices};
-    const bool counted = gpus.kind == GpuSpec::Kind::count;
-    const int each = (counted ? gpus.count : static_cast<int>(gpus.devices.size())) / nodes;
+    const int each = static_cast<int>(gpus.devices.size()) / nodes;
     for (int device = i * each; device < (i + 1) * each; ++device) {
-        part.devices.push_back(counted ? std::to_string(device)
-                                       : gpus.devices[static_cast<std::size_t>(device)]);
+        part.devices.push_back(gpus.devices[static_cast<std::size_t>(device)]);
     }
     return part;
 }

@@ -110,6 +110,7 @@ Task<Result<ContainerDetails>> FakeEngine::inspect_container(ContainerId id) {
                                found->oom_killed,
                                found->error,
                                "2026-01-01T00:00:00Z",
+                               found->config.device_requests,
                                found->config.labels};
 }
 

@@ -78,6 +78,8 @@ def test_an_image_that_is_nowhere(lab):
 def test_a_gpu_request_on_a_host_without(lab):
     with cluster(lab, "t-gpu") as c:
         c.write(gpus="9")
+        fails(c, "node-0 (", "node-1 (", "9 GPUs are asked for, and the host has 2", "→ ", code=2)
+        c.write(gpus="[0, 9]")
         fails(c, "node-0 (", "node-1 (", "unknown device", "→ ")
 
 

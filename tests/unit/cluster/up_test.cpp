@@ -301,48 +301,6 @@ TEST_CASE("the lock of a process that is gone is taken") {
     CHECK(cluster.containers() == std::vector<std::string>{"0:dockdist-vision-node-0"});
 }
 
-TEST_CASE("down removes what bears the label and nothing else, and is safe to run twice") {
-    FakeCluster cluster(2);
-    cluster.up();
-    cluster.fakes[0]->add_container("dockdist-vision-node-9"); // a look-alike
-    auto result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
-    CHECK(result.removed == 2);
-    CHECK(result.errors.empty());
-    CHECK(cluster.containers() == std::vector<std::string>{"0:dockdist-vision-node-9"});
-    result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
-    CHECK(result.removed == 0);
-    CHECK(result.errors.empty());
-}
-
-TEST_CASE("down --purge takes dockdist's volumes, too, where no other cluster's nodes use them") {
-    FakeCluster cluster(2);
-    cluster.up();
-    for (auto* engine : cluster.fakes) {
-        engine->volumes["somebody-elses"] = {.name = "somebody-elses"};
-    }
-    cluster.fakes[1]->fail("remove_volume", {ErrorKind::conflict, "", "volume is in use", ""}, -1);
-    const auto result =
-        run_task(cluster.io, down(cluster.spec, cluster.engines, {.purge = true, .toolkit_version = "t1"},
-                                  cluster.reporter));
-    CHECK(result.errors.empty());
-    CHECK_FALSE(cluster.fakes[0]->volumes.contains("dockdist-gpus"));
-    CHECK_FALSE(cluster.fakes[0]->volumes.contains("dockdist-toolkit-t1"));
-    CHECK(cluster.fakes[0]->volumes.contains("somebody-elses"));
-    CHECK(cluster.fakes[1]->volumes.contains("dockdist-gpus"));
-}
-
-TEST_CASE("down goes on when a host does not answer, and names it") {
-    FakeCluster cluster(2);
-    cluster.up();
-    cluster.fakes[0]->fail("list_containers", {ErrorKind::timeout, "", "no answer", ""}, -1);
-    cluster.fakes[0]->calls.clear();
-    const auto result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
-    REQUIRE(result.errors.size() == 1);
-    CHECK(result.errors[0].where == "node-0 (tcp://10.0.0.1)");
-    CHECK(result.removed == 1);
-    CHECK(cluster.fakes[0]->calls.size() == 1); // one deadline, not one after the other
-}
-
 TEST_CASE("a node that ends the key exchange is named with what it said") {
     FakeCluster cluster(2);
     cluster.fakes[1]->on_exec("join", "", 1, "no space left on device");

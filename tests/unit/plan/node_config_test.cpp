@@ -98,7 +98,7 @@ TEST_CASE("GPUs as the engine is asked for them") {
                   {.driver = "cdi", .device_ids = {"nvidia.com/gpu=0", "vendor.com/gpu=x"}}});
     }
     SUBCASE("two nodes on one host share its GPUs without overlap") {
-        spec.hosts[0].gpus = {.kind = GpuSpec::Kind::count, .count = 4};
+        spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"0", "1", "2", "3"}};
         spec.hosts[0].nodes = 2;
         CHECK(config_of(spec, 0).device_requests.at(0).device_ids == std::vector<std::string>{"0", "1"});
         CHECK(config_of(spec, 1).device_requests.at(0).device_ids == std::vector<std::string>{"2", "3"});

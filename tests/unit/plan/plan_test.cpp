@@ -171,7 +171,8 @@ TEST_CASE("a container's labels say whose it is, and hold nothing else") {
     CHECK(found.at("dockdist.role") == "node");
     CHECK(found.at("dockdist.node") == "node-0");
     CHECK(found.at("dockdist.rank") == "0");
-    CHECK(found.size() == 8);
+    CHECK(found.at("dockdist.gpus") == "all");
+    CHECK(found.size() == 9);
 }
 
 } // namespace plan_test

@@ -31,11 +31,10 @@ TEST_CASE("several nodes of a host are numbered, and ranks go on over the hosts"
     CHECK(nodes[0].slots == 3);
 }
 
-TEST_CASE("a count of GPUs is split into indices") {
+TEST_CASE("a count of GPUs is split evenly; which they are is not the file's matter") {
     const auto nodes = expand_nodes(load_good("image: a\nhosts: [{docker: ssh://h, nodes: 2, gpus: 4}]\n"));
-    CHECK(nodes[0].gpus.devices == Devices{"0", "1"});
-    CHECK(nodes[1].gpus.devices == Devices{"2", "3"});
-    CHECK(nodes[1].gpus.kind == GpuSpec::Kind::devices);
+    CHECK(nodes[0].gpus == GpuSpec{.kind = GpuSpec::Kind::count, .count = 2});
+    CHECK(nodes[1].gpus == nodes[0].gpus);
 }
 
 TEST_CASE("a list of GPUs is cut in its order") {

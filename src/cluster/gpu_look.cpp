@@ -1,0 +1,241 @@
+#include "cluster/gpu_look.hpp"
+
+#include "async/run_all.hpp"
+#include "async/with_timeout.hpp"
+#include "cluster/lock.hpp"
+#include "core/random.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "plan/labels.hpp"
+#include "plan/node_config.hpp"
+#include "plan/node_gpus.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace dockdist {
+namespace {
+
+constexpr std::chrono::minutes look_lifetime{2}; // nobody chooses for that long: a client was killed
+constexpr std::chrono::seconds look_limit{30};   // nvidia-smi hangs where a GPU has fallen off its bus
+constexpr std::size_t longest_report = 4U << 20U;
+constexpr std::uint64_t mib = 1U << 20U;
+
+// Two that met do not meet again and again.
+std::chrono::milliseconds some_pause() {
+    const auto digits = random_hex(3);
+    int number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+    return std::chrono::milliseconds(50 + number % 400);
+}
+
+Task<void> wait_for(std::chrono::milliseconds duration) {
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, duration);
+    co_await timer.async_wait(boost::asio::use_awaitable);
+}
+
+// Everything that the container writes to stdout until it ends; `err` takes the rest.
+Task<Result<std::string>> said_by(ContainerEngine& engine, ContainerId id, std::string& err) {
+    auto log = co_await engine.container_logs(id, {.follow = true});
+    if (!log) {
+        co_return log.error();
+    }
+    std::string out;
+    while (true) {
+        auto chunk = co_await (*log)->read();
+        if (!chunk) {
+            co_return chunk.error();
+        }
+        if (chunk->end) {
+            co_return out;
+        }
+        auto& text = chunk->stream == StdStream::err ? err : out;
+        text.append(chunk->bytes, 0, longest_report - std::min(longest_report, text.size()));
+    }
+}
+
+std::string holder_of(const Labels& of) {
+    const auto label = of.find(labels::holder);
+    const auto holder = label == of.end() ? std::nullopt : parse_holder(label->second);
+    const auto cluster = of.find(labels::cluster);
+    return fmt::format("{} for cluster {}",
+                       holder ? printable(holder->user + "@" + holder->machine) : "somebody",
+                       cluster == of.end() ? "?" : printable(cluster->second));
+}
+
+} // namespace
+
+GpuLook::GpuLook(const ClusterSpec& spec, const Engines& engines, Setting setting)
+    : spec_(spec), engines_(engines), setting_(std::move(setting)) {}
+
+Task<Errors> GpuLook::take(ObservedCluster& observed, const std::vector<std::size_t>& hosts) {
+    const auto held = co_await hold(hosts);
+    if (!held) {
+        co_return Errors{held.error()};
+    }
+    std::vector<Task<Status>> looks;
+    for (const auto host : *held) {
+        looks.push_back(look(observed.hosts[host], host));
+    }
+    Errors errors;
+    const auto results = co_await run_all(std::move(looks));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (!results[i]) {
+            auto error = results[i].error();
+            error.where = host_label(spec_.hosts[(*held)[i]]);
+            errors.push_back(std::move(error));
+        }
+    }
+    co_return errors;
+}
+
+Task<void> GpuLook::give_back() {
+    std::vector<Task<Status>> removals;
+    for (const auto& [host, id] : held_) {
+        removals.push_back(engines_[host]->remove_container(id));
+    }
+    held_.clear();
+    co_await run_all(std::move(removals)); // what stays is stale soon
+}
+
+ContainerConfig GpuLook::config_for(std::size_t host) const {
+    auto config = gpu_look_config(spec_.image.ref, setting_.toolkit_version, spec_.hosts[host].cdi,
+                                  spec_.gpu_in_use_above.count / mib);
+    config.labels = {{labels::cluster, spec_.name.str()},
+                     {labels::role, "look"},
+                     {labels::attempt, setting_.attempt},
+                     {labels::origin, setting_.origin},
+                     {labels::holder, to_label(this_process())}};
+    return config;
+}
+
+// Nothing is held while something else is waited for.
+Task<Result<std::vector<std::size_t>>> GpuLook::hold(const std::vector<std::size_t>& hosts) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (true) {
+        std::vector<Task<Result<ContainerId>>> creates;
+        for (const auto host : hosts) {
+            creates.push_back(engines_[host]->create_container(gpu_look, config_for(host)));
+        }
+        const auto made = co_await run_all(std::move(creates));
+        std::optional<Error> obstacle;
+        for (std::size_t i = 0; i < hosts.size(); ++i) {
+            if (made[i]) {
+                held_[hosts[i]] = *made[i];
+            }
+        }
+        for (std::size_t i = 0; i < hosts.size(); ++i) {
+            if (made[i]) {
+                continue;
+            }
+            auto error = made[i].error().kind == ErrorKind::conflict ? co_await in_the_way(hosts[i])
+                                                                     : std::optional(made[i].error());
+            if (error && error->kind != ErrorKind::locked) {
+                error->where = host_label(spec_.hosts[hosts[i]]);
+                co_await give_back();
+                co_return *error;
+            }
+            obstacle = error ? error : obstacle;
+        }
+        if (held_.size() == hosts.size()) {
+            co_return hosts;
+        }
+        co_await give_back();
+        if (obstacle && std::chrono::steady_clock::now() - begin > setting_.patience) {
+            co_return *obstacle;
+        }
+        co_await wait_for(some_pause());
+    }
+}
+
+// kind locked: by whom; nothing where it has gone by now, or was stale and is removed.
+Task<std::optional<Error>> GpuLook::in_the_way(std::size_t host) {
+    auto& engine = *engines_[host];
+    const auto looks = co_await engine.list_containers({.labels = {std::string(labels::role) + "=look"}});
+    if (!looks) {
+        co_return looks.error();
+    }
+    const auto there = std::ranges::find(*looks, gpu_look, &ContainerSummary::name);
+    if (there == looks->end()) {
+        co_return std::nullopt;
+    }
+    const auto own = there->labels.find(labels::attempt);
+    if (own != there->labels.end() && own->second == setting_.attempt) {
+        co_return Error{ErrorKind::config, "", "another host of the file is the same engine",
+                        "name the engine once, with `nodes: 2`"};
+    }
+    const auto info = co_await engine.info();
+    const auto age = age_of(*there, info ? info->system_time : "");
+    const auto label = there->labels.find(labels::holder);
+    const auto holder = label == there->labels.end() ? std::nullopt : parse_holder(label->second);
+    if (age > look_lifetime || (holder && !may_be_alive(*holder, this_process()))) {
+        const auto removed = co_await engine.remove_container(there->id);
+        co_return removed ? std::nullopt : std::optional(removed.error());
+    }
+    co_return Error{
+        ErrorKind::locked, host_label(spec_.hosts[host]),
+        fmt::format("{} has been choosing GPUs there for {}", holder_of(there->labels), format_duration(age)),
+        "try again when that is done"};
+}
+
+Task<Status> GpuLook::look(ObservedHost& seen, std::size_t host) {
+    auto& engine = *engines_[host];
+    auto neighbours = co_await neighbours_on(host);
+    if (!neighbours) {
+        co_return neighbours.error();
+    }
+    if (const auto started = co_await engine.start_container(held_.at(host)); !started) {
+        co_return started.error();
+    }
+    std::string err;
+    const auto said = co_await with_timeout(
+        said_by(engine, held_.at(host), err), look_limit,
+        Error{ErrorKind::timeout, "", "the host's GPUs are not told within " + format_duration(look_limit),
+              "does nvidia-smi answer on that host? Else name the GPUs: `gpus: [0, 1]`"});
+    if (!said) {
+        co_return said.error();
+    }
+    auto report = wire::parse_gpu_report(said->substr(0, said->find('\n')));
+    if (!report) {
+        co_return Error{ErrorKind::node, "",
+                        "the host's GPUs are not known: " +
+                            (err.empty() ? report.error().message : printable(err.substr(0, 500))),
+                        "does nvidia-smi work on that host? Else name them: `gpus: [0, 1]`"};
+    }
+    seen.gpus = std::move(*report);
+    seen.neighbours = std::move(*neighbours);
+    co_return ok;
+}
+
+// As they are now that nobody else chooses.
+Task<Result<std::vector<Neighbour>>> GpuLook::neighbours_on(std::size_t host) {
+    auto& engine = *engines_[host];
+    const auto containers = co_await engine.list_containers({.labels = {labels::cluster}});
+    if (!containers) {
+        co_return containers.error();
+    }
+    std::vector<Neighbour> neighbours;
+    for (const auto& container : *containers) {
+        const auto role = container.labels.find(labels::role);
+        auto neighbour = to_neighbour(container);
+        if (role == container.labels.end() || role->second != "node" ||
+            neighbour.cluster == spec_.name.str()) {
+            continue;
+        }
+        if (neighbour.old) {
+            const auto details = co_await engine.inspect_container(neighbour.id);
+            if (details) { // else it has gone
+                neighbour.gpus = gpus_of_requests(details->device_requests);
+            }
+        }
+        neighbours.push_back(std::move(neighbour));
+    }
+    co_return neighbours;
+}
+
+} // namespace dockdist
