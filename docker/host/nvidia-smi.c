@@ -2,6 +2,13 @@
 // `field=value` a line, with the field names of `nvidia-smi --help-query-gpu`; the lab's hook mounts those files, so a
 // container sees the GPUs it was given, and whoever edits the file on the lab host changes what every container reads.
 // Static, because it has to run in images that hold nothing. Messages and exit codes are the real tool's.
+//
+// Beside the fields a file may have these lines:
+//   process=PID MEMORY NAME  a process that computes on it, anybody's on the machine; its MEMORY (MiB) is used
+//   mig=UUID PROFILE         a MIG instance; for mig.mode.current=Enabled
+//   topo.M=LINK              how it is linked with /dev/nvidiaM: NV18, PIX, PXB, PHB, NODE, SYS. One of the two files is
+//                            enough; without it NODE within a numa_node, and SYS
+//   removed=yes              it has fallen off the bus, and the driver lists it no more
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +67,7 @@ static const struct field remap_fields[] = {
 
 struct gpu {
     int minor;
-    char text[4096];
+    char text[16384];
 };
 
 static struct gpu gpus[MAX_GPUS];
@@ -82,10 +89,41 @@ static void find_gpus(void) {
         if (!file) continue;
         gpu->text[fread(gpu->text, 1, sizeof gpu->text - 1, file)] = 0;
         fclose(file);
-        ++gpu_count;
+        gpu_count += !strstr(gpu->text, "\nremoved=yes");
     }
     if (dev) closedir(dev);
     qsort(gpus, gpu_count, sizeof *gpus, by_minor);
+}
+
+// The lines of a GPU's file that begin with `start`, one after the other: what follows that, or 0.
+static const char *next_line(int index, const char *start, const char *after) {
+    size_t length = strlen(start);
+    const char *line = after ? strchr(after, '\n') : gpus[index].text;
+    for (; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!strncmp(line, start, length)) return line + length;
+    }
+    return 0;
+}
+
+static const char *value_of(int index, const char *field);
+
+static int used_memory(int index, int stored) {
+    const char *line = 0;
+    int memory;
+    while ((line = next_line(index, "process=", line)))
+        if (sscanf(line, "%*s %d", &memory) == 1) stored += memory;
+    return stored;
+}
+
+static int has_mig(int index) { return !strcmp(value_of(index, "mig.mode.current"), "Enabled"); }
+
+// What the driver does not tell of a GPU in MIG mode; in a container not even its memory, unless that may monitor all.
+static const char *hidden_by_mig(int index, const char *field) {
+    if (strncmp(field, "utilization.", 12) && strncmp(field, "memory.", 7) && strncmp(field, "ecc.errors.", 11)) return 0;
+    if (!has_mig(index) || strstr(field, ".aggregate.")) return 0;
+    if (strncmp(field, "memory.", 7)) return "[N/A]";
+    return access("/run/lab", F_OK) ? "[Insufficient Permissions]" : 0; // only the host has that folder
 }
 
 // The answer stays valid for the next 15 calls.
@@ -94,16 +132,17 @@ static const char *value_of(int index, const char *field) {
     static int turn;
     char *answer = answers[turn = (turn + 1) % 16];
     snprintf(answer, MAX_VALUE, "[N/A]");
+    const char *hidden = hidden_by_mig(index, field);
+    if (hidden) return hidden;
     if (!strcmp(field, "index")) snprintf(answer, MAX_VALUE, "%d", index);
     if (!strcmp(field, "count")) snprintf(answer, MAX_VALUE, "%d", gpu_count);
     if (!strcmp(field, "memory.free"))
         snprintf(answer, MAX_VALUE, "%d", atoi(value_of(index, "memory.total")) - atoi(value_of(index, "memory.used")));
-    size_t length = strlen(field);
-    for (const char *line = gpus[index].text; line && *line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (!strncmp(line, field, length) && line[length] == '=')
-            snprintf(answer, MAX_VALUE, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
-    }
+    char start[MAX_VALUE];
+    snprintf(start, sizeof start, "%s=", field);
+    const char *line = 0;
+    while ((line = next_line(index, start, line))) snprintf(answer, MAX_VALUE, "%.*s", (int)strcspn(line, "\n"), line);
+    if (!strcmp(field, "memory.used")) snprintf(answer, MAX_VALUE, "%d", used_memory(index, atoi(answer)));
     return answer;
 }
 
@@ -168,7 +207,6 @@ static int query(const struct field *known, char *names, char *format, const cha
     return 0;
 }
 
-// A `process=PID MEMORY NAME` line of a GPU's file is a process that computes on it, anybody's on the machine.
 static int query_processes(char *names, const char *format, const char *ids) {
     const char *fields[MAX_FIELDS];
     int count = 0;
@@ -176,10 +214,10 @@ static int query_processes(char *names, const char *format, const char *ids) {
     for (char *name = strtok(names, ", "); name && count < MAX_FIELDS; name = strtok(0, ", ")) fields[count++] = name;
     for (int gpu = 0; gpu < gpu_count; ++gpu) {
         if (!selected(gpu, ids)) continue;
-        for (const char *line = gpus[gpu].text; line && *line; line = strchr(line, '\n')) {
+        const char *line = 0;
+        while ((line = next_line(gpu, "process=", line))) {
             char pid[16], memory[16], name[200];
-            line += *line == '\n';
-            if (sscanf(line, "process=%15s %15s %199[^\n]", pid, memory, name) != 3) continue;
+            if (sscanf(line, "%15s %15s %199[^\n]", pid, memory, name) != 3) continue;
             for (int f = 0; f < count; ++f)
                 printf("%s%s", f ? ", " : "",
                        !strcmp(fields[f], "gpu_uuid")       ? value_of(gpu, "uuid")
@@ -192,9 +230,60 @@ static int query_processes(char *names, const char *format, const char *ids) {
     return 0;
 }
 
+// A container that was given some instances only has a file with their UUIDs, from the hook.
+static int sees_instance(const char *uuid) {
+    char line[MAX_VALUE];
+    FILE *file = fopen("/dev/nvidia-caps/instances", "r");
+    if (!file) return 1;
+    int found = 0;
+    while (!found && fgets(line, sizeof line, file)) found = !strncmp(line, uuid, strlen(uuid)) && line[strlen(uuid)] == '\n';
+    fclose(file);
+    return found;
+}
+
 static int list(const char *ids) {
-    for (int gpu = 0; gpu < gpu_count; ++gpu)
-        if (selected(gpu, ids)) printf("GPU %d: %s (UUID: %s)\n", gpu, value_of(gpu, "name"), value_of(gpu, "uuid"));
+    for (int gpu = 0; gpu < gpu_count; ++gpu) {
+        if (!selected(gpu, ids)) continue;
+        printf("GPU %d: %s (UUID: %s)\n", gpu, value_of(gpu, "name"), value_of(gpu, "uuid"));
+        const char *line = 0;
+        int device = 0;
+        while (has_mig(gpu) && (line = next_line(gpu, "mig=", line))) {
+            char uuid[128], profile[32];
+            if (sscanf(line, "%127s %31s", uuid, profile) == 2 && sees_instance(uuid))
+                printf("  MIG %-11s Device %2d: (UUID: %s)\n", profile, device++, uuid);
+        }
+    }
+    return 0;
+}
+
+static const char *link_between(int one, int other) {
+    static char link[16];
+    for (int turn = 0; turn < 2; ++turn) {
+        char field[16];
+        snprintf(field, sizeof field, "topo.%d", gpus[turn ? one : other].minor);
+        snprintf(link, sizeof link, "%.15s", value_of(turn ? other : one, field));
+        if (*link != '[') return link;
+    }
+    return strcmp(value_of(one, "numa_node"), value_of(other, "numa_node")) ? "SYS" : "NODE";
+}
+
+// With the header underlined, as drivers do whether anybody looks on or not.
+static int topology_matrix(void) {
+    printf("\x1b[4m\t");
+    for (int gpu = 0; gpu < gpu_count; ++gpu) printf("GPU%d\t", gpu);
+    printf("CPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\n");
+    for (int gpu = 0; gpu < gpu_count; ++gpu) {
+        printf("GPU%d\t", gpu);
+        for (int other = 0; other < gpu_count; ++other) printf("%s\t", gpu == other ? " X " : link_between(gpu, other));
+        printf("%s\t%s\t\tN/A\n", value_of(gpu, "cpu_affinity"), value_of(gpu, "numa_node"));
+    }
+    printf("\nLegend:\n\n  X    = Self\n"
+           "  SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes (e.g., QPI/UPI)\n"
+           "  NODE = Connection traversing PCIe as well as the interconnect between PCIe Host Bridges within a NUMA node\n"
+           "  PHB  = Connection traversing PCIe as well as a PCIe Host Bridge (typically the CPU)\n"
+           "  PXB  = Connection traversing multiple PCIe bridges (without traversing the PCIe Host Bridge)\n"
+           "  PIX  = Connection traversing at most a single PCIe bridge\n"
+           "  NV#  = Connection traversing a bonded set of # NVLinks\n");
     return 0;
 }
 
@@ -202,7 +291,7 @@ static int table(const char *ids) {
     const char *line = "+-----------------------------------------------------------------------------------------+\n";
     const char *columns = "+-----------------------------------------+------------------------+----------------------+\n";
     time_t now = time(0);
-    char cell[96];
+    char cell[96], busy[16];
     printf("%.24s       \n%s", ctime(&now), line);
     printf("| NVIDIA-SMI %-22.22s Driver Version: %-14.14s CUDA Version: %-8.8s |\n", value_of(0, "driver_version"),
            value_of(0, "driver_version"), value_of(0, "cuda_version"));
@@ -218,10 +307,10 @@ static int table(const char *ids) {
                value_of(gpu, "pci.bus_id"), value_of(gpu, "ecc.errors.uncorrected.volatile.total"));
         snprintf(cell, sizeof cell, "%dMiB / %6dMiB", atoi(value_of(gpu, "memory.used")),
                  atoi(value_of(gpu, "memory.total")));
-        printf("| N/A  %3dC    %-4.4s          %5dW / %4dW | %22.22s | %6d%%  %11.11s |\n",
+        snprintf(busy, sizeof busy, has_mig(gpu) ? "N/A " : "%d%%", atoi(value_of(gpu, "utilization.gpu")));
+        printf("| N/A  %3dC    %-4.4s          %5dW / %4dW | %22.22s | %7s  %11.11s |\n",
                atoi(value_of(gpu, "temperature.gpu")), value_of(gpu, "pstate"), atoi(value_of(gpu, "power.draw")),
-               atoi(value_of(gpu, "power.limit")), cell, atoi(value_of(gpu, "utilization.gpu")),
-               value_of(gpu, "compute_mode"));
+               atoi(value_of(gpu, "power.limit")), cell, busy, value_of(gpu, "compute_mode"));
         printf("|                                         |                        | %20.20s |\n%s",
                value_of(gpu, "mig.mode.current"), columns);
     }
@@ -237,8 +326,8 @@ static int table(const char *ids) {
 int main(int argc, char **argv) {
     char *names = 0, *remaps = 0, *processes = 0, *format = 0;
     const char *ids = 0;
-    int only_list = 0;
-    for (int i = 1; i < argc; ++i) {
+    int only_list = 0, matrix = argc == 3 && !strcmp(argv[1], "topo") && (!strcmp(argv[2], "-m") || !strcmp(argv[2], "--matrix"));
+    for (int i = matrix ? argc : 1; i < argc; ++i) {
         if (!strcmp(argv[i], "-L") || !strcmp(argv[i], "--list-gpus")) only_list = 1;
         else if (!strncmp(argv[i], "--query-gpu=", 12)) names = argv[i] + 12;
         else if (!strncmp(argv[i], "--query-remapped-rows=", 22)) remaps = argv[i] + 22;
@@ -272,6 +361,7 @@ int main(int argc, char **argv) {
         printf("No devices were found\n");
         return EXIT_NOT_FOUND;
     }
+    if (matrix) return topology_matrix();
     if (processes) return query_processes(processes, format, ids);
     if (remaps) return query(remap_fields, remaps, format, ids);
     if (names) return query(known_fields, names, format, ids);

@@ -125,7 +125,7 @@ def test_check_names_the_node_whose_gpus_differ_or_are_ill(lab):
                 ("ecc.errors.uncorrected.volatile.total", "3", "ecc", "warn", "uncorrected memory errors since the driver was loaded: GPU 0 (3)"),
                 ("remapped_rows.pending", "1", "ecc", "warn", "rows of memory wait to be remapped: GPU 0"),
                 ("remapped_rows.failure", "1", "ecc", "fail", "rows of memory could not be remapped: GPU 0"),
-                ("process", "4711 40000 python3", "memory", "warn", "no job of this cluster runs here: GPU 0: 0.0 GiB by process 4711 (python3)"),
+                ("process", "4711 40000 python3", "memory", "warn", "no job of this cluster runs here: GPU 0: 39.1 GiB by process 4711 (python3)"),
                 ("memory.used", "40960", "memory", "warn", "no job of this cluster runs here: GPU 0: 40.0 GiB")]:
             with gpu_field(lab, "host-2", 0, field, value):
                 odd(check(c, code=1 if state == "fail" else 0), name, state, "node-1", text)
