@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <compare>
+#include <limits>
 #include <optional>
 #include <sstream>
 
@@ -127,24 +128,11 @@ int worth(const Link& link) {
 
 // What a group of GPUs is worth; the greater is the better.
 struct Worth {
-    int weakest = 0;  // link; 0 for a group of less than two
-    int links = 0;    // in all
-    int together = 0; // pairs that share a NUMA node
+    int weakest = std::numeric_limits<int>::max(); // link
+    int links = 0;                                 // in all
+    int together = 0;                              // pairs that share a NUMA node
     auto operator<=>(const Worth&) const = default;
 };
-
-Worth worth_of(const std::vector<int>& group, const Topology& topology) {
-    Worth sum;
-    for (std::size_t i = 0; i < group.size(); ++i) {
-        for (std::size_t j = i + 1; j < group.size(); ++j) {
-            const auto link = worth(topology.between(group[i], group[j]));
-            sum.weakest = i == 0 && j == 1 ? link : std::min(sum.weakest, link);
-            sum.links += link;
-            sum.together += static_cast<int>(topology.on_one_numa_node(group[i], group[j]));
-        }
-    }
-    return sum;
-}
 
 // Of a choice: the group's own worth, and what is left to others.
 struct Judged {
@@ -154,34 +142,57 @@ struct Judged {
     auto operator<=>(const Judged&) const = default;
 };
 
-Judged judge(const std::vector<int>& group, const std::vector<int>& candidates, const Topology& topology) {
-    std::vector<int> left;
-    std::ranges::set_difference(candidates, group, std::back_inserter(left));
-    const auto rest = worth_of(left, topology);
-    return {worth_of(group, topology), rest.links, rest.together};
-}
+using Taken = std::vector<char>; // by place among the candidates: whether it is
 
-std::vector<int> members_of(const std::vector<bool>& taken, const std::vector<int>& candidates) {
-    std::vector<int> group;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-        if (taken[i]) {
-            group.push_back(candidates[i]);
+class Candidates {
+public:
+    Candidates(const std::vector<int>& indices, const Topology& topology) : size_(indices.size()) {
+        for (const auto one : indices) {
+            for (const auto other : indices) {
+                pairs_.push_back(
+                    {worth(topology.between(one, other)), topology.on_one_numa_node(one, other) ? 1 : 0});
+            }
         }
     }
-    return group;
-}
+
+    std::size_t size() const { return size_; }
+
+    Judged judge(const Taken& taken) const {
+        Judged judged;
+        for (std::size_t i = 0; i < size_; ++i) {
+            for (std::size_t j = i + 1; j < size_; ++j) {
+                const auto& pair = pairs_[i * size_ + j];
+                if (taken[i] != 0 && taken[j] != 0) {
+                    judged.own.weakest = std::min(judged.own.weakest, pair.worth);
+                    judged.own.links += pair.worth;
+                    judged.own.together += pair.together;
+                } else if (taken[i] == 0 && taken[j] == 0) {
+                    judged.left_links += pair.worth;
+                    judged.left_together += pair.together;
+                }
+            }
+        }
+        return judged;
+    }
+
+private:
+    struct Pair {
+        int worth = 0;
+        int together = 0;
+    };
+    std::size_t size_;
+    std::vector<Pair> pairs_{}; // a row for each
+};
 
 // In lexical order, so that of equal ones the lowest come first.
-std::vector<int> best_of_all(std::size_t count, const std::vector<int>& candidates,
-                             const Topology& topology) {
-    std::vector<bool> taken(candidates.size());
-    std::fill_n(taken.begin(), count, true);
-    auto best = members_of(taken, candidates);
-    auto best_judged = judge(best, candidates, topology);
-    while (std::prev_permutation(taken.begin(), taken.end())) {
-        auto group = members_of(taken, candidates);
-        if (const auto judged = judge(group, candidates, topology); judged > best_judged) {
-            best = std::move(group);
+Taken best_of_all(std::size_t count, const Candidates& candidates) {
+    Taken taken(candidates.size());
+    std::fill_n(taken.begin(), count, 1);
+    auto best = taken;
+    auto best_judged = candidates.judge(best);
+    while (std::ranges::prev_permutation(taken).found) {
+        if (const auto judged = candidates.judge(taken); judged > best_judged) {
+            best = taken;
             best_judged = judged;
         }
     }
@@ -189,35 +200,35 @@ std::vector<int> best_of_all(std::size_t count, const std::vector<int>& candidat
 }
 
 // Adds the nearest, one after the other.
-std::vector<int> grown_from(int seed, std::size_t count, const std::vector<int>& candidates,
-                            const Topology& topology) {
-    std::vector<int> group{seed};
-    while (group.size() < count) {
-        std::vector<int> best;
-        Worth best_worth;
-        for (const auto candidate : candidates) {
-            if (std::ranges::find(group, candidate) != group.end()) {
-                continue;
-            }
-            auto more = group;
-            more.insert(std::ranges::upper_bound(more, candidate), candidate);
-            if (const auto worth = worth_of(more, topology); best.empty() || worth > best_worth) {
-                best = std::move(more);
-                best_worth = worth;
+Taken grown_from(std::size_t seed, std::size_t count, const Candidates& candidates) {
+    Taken taken(candidates.size());
+    taken[seed] = 1;
+    for (std::size_t members = 1; members < count; ++members) {
+        auto best = taken.size(); // none yet
+        Judged best_judged;
+        for (std::size_t i = 0; i < taken.size(); ++i) {
+            if (taken[i] == 0) {
+                taken[i] = 1;
+                if (const auto judged = candidates.judge(taken);
+                    best == taken.size() || judged > best_judged) {
+                    best = i;
+                    best_judged = judged;
+                }
+                taken[i] = 0;
             }
         }
-        group = std::move(best);
+        taken[best] = 1;
     }
-    return group;
+    return taken;
 }
 
-std::vector<int> best_grown(std::size_t count, const std::vector<int>& candidates, const Topology& topology) {
-    std::vector<int> best;
-    Judged best_judged;
-    for (const auto seed : candidates) {
-        auto group = grown_from(seed, count, candidates, topology);
-        if (const auto judged = judge(group, candidates, topology); best.empty() || judged > best_judged) {
-            best = std::move(group);
+Taken best_grown(std::size_t count, const Candidates& candidates) {
+    auto best = grown_from(0, count, candidates);
+    auto best_judged = candidates.judge(best);
+    for (std::size_t seed = 1; seed < candidates.size(); ++seed) {
+        auto taken = grown_from(seed, count, candidates);
+        if (const auto judged = candidates.judge(taken); judged > best_judged) {
+            best = std::move(taken);
             best_judged = judged;
         }
     }
@@ -301,10 +312,14 @@ GpuChoice choose_gpus(std::size_t count, std::span<const int> candidates, const 
     if (topology.empty() || count == 0 || count >= sorted.size()) {
         sorted.resize(std::min(count, sorted.size()));
         choice.indices = std::move(sorted);
-    } else if (sorted.size() <= most_tried) {
-        choice.indices = best_of_all(count, sorted, topology);
     } else {
-        choice.indices = best_grown(count, sorted, topology);
+        const Candidates among(sorted, topology);
+        const auto taken = sorted.size() <= most_tried ? best_of_all(count, among) : best_grown(count, among);
+        for (std::size_t i = 0; i < sorted.size(); ++i) {
+            if (taken[i] != 0) {
+                choice.indices.push_back(sorted[i]);
+            }
+        }
     }
     choice.together = in_common(choice.indices, topology);
     return choice;
