@@ -15,6 +15,15 @@ std::string under_root(const char* path) {
     return path;
 }
 
+std::string shared_gpus() {
+#ifdef DOCKDIST_UNDER_TEST
+    if (const char* shared = std::getenv("DOCKDIST_TEST_GPUS")) {
+        return shared;
+    }
+#endif
+    return under_root(layout::gpus);
+}
+
 const Paths& paths() {
 #ifdef DOCKDIST_UNDER_TEST
     static Paths instance;

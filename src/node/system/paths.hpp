@@ -9,6 +9,8 @@
 namespace dockdist::node {
 
 std::string under_root(const char* path);
+// layout::gpus; of nodes under test that share it, DOCKDIST_TEST_GPUS.
+std::string shared_gpus();
 
 struct Paths {
     std::string run = under_root(layout::run);
@@ -17,6 +19,7 @@ struct Paths {
     std::string members = under_root(layout::members);
     std::string hostfile = under_root(layout::hostfile);
     std::string jobs = under_root(layout::jobs);
+    std::string gpus = shared_gpus();         // the host's, node/gpus/board_file.hpp
     std::string blobs = under_root("/blobs"); // of an image relay, in a container of its own
 
     std::string private_folder = run + "/private";                             // 0700 root
@@ -35,6 +38,7 @@ struct Paths {
     std::string wcoll = run + "/nodes";                   // pdsh's list: one name a line
     std::string hydra_hostfile = run + "/hostfile.hydra"; // MPICH's dialect: NAME:N
     std::string workdir = run + "/workdir";               // the folder in which the container was started
+    std::string known_gpus = run + "/gpus.json";          // as join found them
     std::string user_name = run + "/user-name";           // the account of jobs and sessions
     std::string job_sockets = run + "/jobs";              // 0711; <job>, <job>:rank and <job>:control
 
