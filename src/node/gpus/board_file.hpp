@@ -1,0 +1,64 @@
+// The board of a host (gpu/board.hpp) as files in a folder that all its nodes share, and the locks that make
+// it true.
+//
+//   lock        one file, never replaced. Bytes of it are locked by open file description (F_OFD_SETLK): such
+//               a lock goes with the last copy of its descriptor, so with its processes, however they end.
+//               Byte 0 is the mutex of whoever changes the board; byte N is the life of entry N; and each
+//               unit has one far behind these, which whoever holds it keeps locked: never two hold it, even
+//               if the board is lost.
+//   board.json  replaced by rename, by whoever has the mutex. One that cannot be read is an empty one.
+//
+// Another cluster's root may write there too. Nothing of it is followed, waited for or read beyond its
+// bounds; what he can do is to keep units for himself.
+#pragma once
+
+#include "core/result.hpp"
+#include "gpu/board.hpp"
+#include "node/system/os.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace dockdist::node {
+
+class BoardFile {
+public:
+    // For one that takes part; makes what is missing.
+    static Result<BoardFile> open();
+    // For one that looks only, and wakes nobody by coming and going. not_found where there is none.
+    static Result<BoardFile> open_to_look();
+    BoardFile() = default; // none
+    bool is_open() const { return lock_.open(); }
+
+    // What it says now, without the entries whose processes are gone. Needs no mutex.
+    Board read() const;
+    // Whether the lock is still the one that others open; an error says that somebody has replaced it.
+    Status check() const;
+
+    bool try_mutex() { return lock(0); }
+    void release_mutex() { unlock(0); }
+    // With the mutex.
+    Status write(const Board& board) const;
+    // A new entry of this participant; conflict when no byte is left.
+    Result<std::uint64_t> make_entry(Board& board);
+
+    // False when another one has it.
+    bool lock_unit(const std::string& id);
+    void unlock_unit(const std::string& id);
+    bool unit_is_locked(const std::string& id) const; // by another one
+    void unlock_entry();
+
+    // The open file description that all locks are of; a copy keeps them.
+    int descriptor() const { return lock_.get(); }
+
+private:
+    explicit BoardFile(Fd lock) : lock_(std::move(lock)) {}
+    bool lock(std::int64_t byte) const;
+    void unlock(std::int64_t byte) const;
+    bool is_locked(std::int64_t byte) const; // by another one
+
+    Fd lock_{};
+    std::uint64_t entry_ = 0;
+};
+
+} // namespace dockdist::node

@@ -1,0 +1,136 @@
+#include "node/gpus/gpu_look.hpp"
+
+#include "core/text.hpp"
+#include "node/system/paths.hpp"
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace dockdist::node {
+namespace {
+
+constexpr int nvidia_smi_limit_ms = 5000; // it hangs when a GPU has fallen off its bus
+
+Program nvidia_smi() {
+    return find_program("nvidia-smi", Environment::own());
+}
+
+Error unanswered(const Finished& answer) {
+    Error error{.kind = ErrorKind::node,
+                .message = "nvidia-smi does not answer within " + std::to_string(nvidia_smi_limit_ms / 1000) +
+                           " s, so nobody knows which GPUs are sound",
+                .hint = "look at it on the host, and for Xid errors in its dmesg; `--share` does not ask"};
+    if (answer.code >= 0) {
+        error.message = "nvidia-smi fails with code " + std::to_string(answer.code) + ": " +
+                        printable(answer.output.substr(0, answer.output.find('\n')));
+    }
+    return error;
+}
+
+} // namespace
+
+GpuLook::GpuLook(Loop& loop, Done when_done) : loop_(loop), when_done_(std::move(when_done)) {
+    ask(gpu_query(), &GpuLook::hear_gpus);
+}
+
+GpuLook::~GpuLook() {
+    loop_.cancel(soon_);
+}
+
+void GpuLook::ask(std::vector<std::string> argv, void (GpuLook::*heard)(const Finished&)) {
+    const auto program = nvidia_smi();
+    if (program.path.empty()) {
+        soon_ = loop_.after(0, [this, message = program.error.message] {
+            tell(Error{.kind = ErrorKind::not_found, .message = message});
+        });
+        return;
+    }
+    run_ = std::make_unique<HelperRun>(loop_, program.path, std::move(argv), Environment::own(),
+                                       nvidia_smi_limit_ms,
+                                       [this, heard](const Finished& answer) { (this->*heard)(answer); });
+}
+
+void GpuLook::hear_gpus(const Finished& answer) {
+    const auto gpus = parse_gpus(answer.output);
+    // It fails, and goes on with the others, where one has fallen off its bus.
+    if (answer.code < 0 || (answer.code != 0 && lost_gpus(answer.output).empty())) {
+        return tell(unanswered(answer));
+    }
+    if (!gpus) {
+        return tell(Error{.kind = ErrorKind::node, .message = gpus.error().message});
+    }
+    seen_.gpus = *gpus;
+    if (std::ranges::none_of(seen_.gpus, &Gpu::mig)) {
+        return tell(std::move(seen_));
+    }
+    ask({"nvidia-smi", "-L"}, &GpuLook::hear_instances);
+}
+
+void GpuLook::hear_instances(const Finished& answer) {
+    if (answer.code < 0 || (answer.code != 0 && lost_gpus(answer.output).empty())) {
+        return tell(unanswered(answer));
+    }
+    seen_.instances = parse_mig(answer.output);
+    tell(std::move(seen_));
+}
+
+void GpuLook::tell(Result<SeenGpus> seen) {
+    const auto when_done = when_done_;
+    when_done(std::move(seen));
+}
+
+Result<SeenGpus> look_at_gpus() {
+    Loop loop;
+    Result<SeenGpus> found = Error{};
+    const GpuLook look(loop, [&](Result<SeenGpus> seen) {
+        found = std::move(seen);
+        loop.stop();
+    });
+    loop.run();
+    return found;
+}
+
+std::string look_at_topology() {
+    const auto program = nvidia_smi();
+    if (program.path.empty()) {
+        return {};
+    }
+    auto answer =
+        run_helper(program.path, {"nvidia-smi", "topo", "-m"}, Environment::own(), nvidia_smi_limit_ms);
+    return answer.code == 0 ? std::move(answer.output) : std::string();
+}
+
+Status save_known_gpus(const KnownGpus& known) {
+    const nlohmann::json object{{"cluster", known.cluster},
+                                {"node", known.node},
+                                {"slots", known.slots},
+                                {"units", known.units},
+                                {"topology", wire::bytes_to_json(known.topology)}};
+    return replace_file(paths().known_gpus, wire::dump(object), 0644, {::geteuid(), ::getegid()});
+}
+
+Result<KnownGpus> load_known_gpus() {
+    const auto text = read_file(paths().known_gpus);
+    if (!text) {
+        return Error{.kind = ErrorKind::not_found, .message = text.error().message};
+    }
+    const auto object = wire::parse_object(*text, "the node's GPUs");
+    if (!object) {
+        return object.error();
+    }
+    KnownGpus known;
+    wire::ObjectReader reader(*object, "the node's GPUs");
+    reader.read("cluster", known.cluster);
+    reader.read("node", known.node);
+    reader.read("slots", known.slots, 0, std::numeric_limits<int>::max());
+    wire::read_objects(reader, "units",
+                       [&](wire::ObjectReader& unit) { read_fields(unit, known.units.emplace_back()); });
+    reader.read_bytes("topology", known.topology);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return known;
+}
+
+} // namespace dockdist::node

@@ -1,0 +1,203 @@
+#include "node/gpus/gpus_command.hpp"
+
+#include "node/gpus/board_watch.hpp"
+#include "node/gpus/gpu_look.hpp"
+#include "node/gpus/node_units.hpp"
+#include "node/system/loop.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::int64_t pause_ms = 2000;    // between two looks at the figures
+constexpr std::int64_t silence_ms = 30000; // of the client
+constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t in_seconds(std::int64_t since_ms) {
+    return std::max<std::int64_t>((unix_ms() - since_ms) / 1000, 0);
+}
+
+std::optional<wire::GpuHold> hold_in(const Board& board, const wire::GpuUnit& unit) {
+    for (const auto& entry : board.entries) {
+        if (std::ranges::find(entry.units, unit.id, &wire::GpuUnit::id) != entry.units.end()) {
+            auto by = entry.who;
+            by.age_s = in_seconds(entry.since_ms);
+            return wire::GpuHold{.unit = unit, .by = by};
+        }
+    }
+    return std::nullopt;
+}
+
+wire::GpuFacts facts_of(const UnitState& state, const Board& board, std::int64_t in_use_mib,
+                        const BoardFile* file) {
+    wire::GpuFacts facts{.unit = state.unit, .problem = state.problem, .hold = hold_in(board, state.unit)};
+    if (state.gpu) {
+        facts.memory_used_mib = state.gpu->memory_used_mib;
+        facts.memory_total_mib = state.gpu->memory_total_mib;
+        facts.utilization_percent = state.gpu->utilization_percent;
+        facts.temperature_c = state.gpu->temperature_c;
+        facts.power_w = state.gpu->power_w;
+    }
+    if (!facts.hold && file != nullptr && file->unit_is_locked(state.unit.id)) {
+        facts.hold = wire::GpuHold{.unit = state.unit};
+    }
+    if (!facts.hold && state.used_mib.value_or(0) > static_cast<double>(in_use_mib)) {
+        facts.hold = wire::GpuHold{.unit = state.unit, .by = {.job = used_text(state)}, .outside = true};
+    }
+    return facts;
+}
+
+void add_line(wire::GpuReport& report, const Board& board) {
+    std::vector<const BoardEntry*> line;
+    for (const auto& entry : board.entries) {
+        const bool here = std::ranges::any_of(report.units, [&](const wire::GpuFacts& facts) {
+            return std::ranges::find(entry.candidates, facts.unit.id) != entry.candidates.end();
+        });
+        if (entry.units.empty() && here) {
+            line.push_back(&entry);
+        }
+    }
+    std::ranges::sort(line, [](const auto* one, const auto* other) { return goes_before(*one, *other); });
+    for (const auto* entry : line) {
+        auto who = entry->who;
+        who.age_s = in_seconds(entry->since_ms);
+        report.line.push_back({.who = who, .wanted = entry->wanted, .priority = entry->priority});
+    }
+}
+
+class GpusCommand {
+public:
+    GpusCommand(bool watch, std::int64_t in_use_mib) : watching_(watch), in_use_mib_(in_use_mib) {}
+
+    int run() {
+        if (watching_) {
+            loop_.watch(STDIN_FILENO, POLLIN, [this](short) { hear_client(); });
+            watch_silence();
+        }
+        look();
+        loop_.run();
+        return 0;
+    }
+
+private:
+    void hear_client() {
+        char buffer[4096];
+        if (const auto count = ::read(STDIN_FILENO, buffer, sizeof buffer); count <= 0) {
+            return loop_.stop();
+        }
+        last_heard_ms_ = loop_.now_ms();
+    }
+    void watch_silence() {
+        const auto left = last_heard_ms_ + silence_ms - loop_.now_ms();
+        if (left <= 0) {
+            return loop_.stop();
+        }
+        loop_.after(left, [this] { watch_silence(); });
+    }
+    void look() {
+        look_ = std::make_unique<GpuLook>(loop_, [this](const Result<SeenGpus>& seen) {
+            const auto keep = std::move(look_); // this is called from it
+            hear(seen);
+            if (!watching_) {
+                return loop_.stop();
+            }
+            loop_.after(pause_ms, [this] { look(); });
+        });
+    }
+    void hear(const Result<SeenGpus>& seen) {
+        problem_.clear();
+        if (seen) {
+            states_ = unit_states(known_ ? known_->units : std::vector<wire::GpuUnit>(), *seen);
+        } else {
+            states_.clear();
+            if (known_ && known_->units.empty()) {
+                for (auto& unit : slot_units(known_->cluster, known_->node, known_->slots)) {
+                    states_.push_back({.unit = std::move(unit)});
+                }
+            } else {
+                problem_ = seen.error().message;
+            }
+        }
+        tell();
+    }
+    // The board may come with the first job.
+    void have_board() {
+        if (!file_) {
+            if (auto file = BoardFile::open_to_look()) {
+                file_ = std::move(*file);
+                if (watching_) {
+                    board_watch_ = std::make_unique<BoardWatch>(loop_, [this] { tell(); });
+                    board_watch_->set_pause(pause_ms / 10);
+                }
+            }
+        }
+    }
+    void tell() {
+        have_board();
+        const auto board = file_ ? file_->read() : Board{};
+        wire::GpuReport report{.problem = problem_};
+        for (const auto& state : states_) {
+            if (state.gpu) {
+                report.driver = state.gpu->driver;
+            }
+            report.units.push_back(facts_of(state, board, in_use_mib_, file_ ? &*file_ : nullptr));
+        }
+        add_line(report, board);
+        if (told_.empty()) {
+            report.topology = known_ ? known_->topology : look_at_topology();
+        }
+        if (auto line = wire::gpu_report_line(report); line != told_) {
+            told_ = std::move(line);
+            if (!write_all(STDOUT_FILENO, told_)) {
+                loop_.stop();
+            }
+        }
+    }
+
+    bool watching_;
+    std::int64_t in_use_mib_;
+    Loop loop_{};
+    Result<KnownGpus> known_ = load_known_gpus();
+    std::optional<BoardFile> file_{};
+    std::unique_ptr<BoardWatch> board_watch_{};
+    std::unique_ptr<GpuLook> look_{};
+    std::vector<UnitState> states_{};
+    std::string problem_{};
+    std::string told_{};
+    std::int64_t last_heard_ms_ = loop_.now_ms();
+};
+
+std::optional<std::int64_t> read_mib(const std::string& text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size() && number >= 0 ? std::optional(number)
+                                                                                   : std::nullopt;
+}
+
+} // namespace
+
+int run_gpus(const std::vector<std::string>& arguments) {
+    bool watch = false;
+    std::optional<std::int64_t> in_use = endless;
+    for (std::size_t i = 0; i < arguments.size() && in_use; ++i) {
+        if (arguments[i] == "--watch") {
+            watch = true;
+        } else if (arguments[i] == "--in-use" && i + 1 < arguments.size()) {
+            in_use = read_mib(arguments[++i]);
+        } else {
+            in_use.reset();
+        }
+    }
+    if (!in_use) {
+        (void)write_all(STDERR_FILENO, "usage: dockdist-init gpus [--watch] [--in-use MIB]\n");
+        return 2;
+    }
+    return GpusCommand(watch, *in_use).run();
+}
+
+} // namespace dockdist::node

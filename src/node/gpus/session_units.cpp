@@ -1,0 +1,173 @@
+#include "node/gpus/session_units.hpp"
+
+#include "core/text.hpp"
+#include "node/gpus/reservation.hpp"
+#include "wire/json_reader.hpp"
+
+#include <charconv>
+#include <unistd.h>
+
+namespace dockdist::node {
+namespace {
+
+using State = wire::GpuTurn::State;
+
+Result<wire::GpuAsk> read_ask(const std::string& text) {
+    wire::GpuAsk ask;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ask.count);
+    if (error == std::errc{} && end == text.data() + text.size() && ask.count >= wire::all_units) {
+        return ask;
+    }
+    const auto object = wire::parse_object(text, "what --gpus asks for");
+    if (!object) {
+        return object.error();
+    }
+    ask = {};
+    wire::ObjectReader reader(*object, "what --gpus asks for");
+    read_fields(reader, ask);
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return ask;
+}
+
+std::string age_text(std::int64_t seconds) {
+    constexpr std::int64_t minute = 60;
+    constexpr std::int64_t hour = 60 * minute;
+    return seconds < 2 * minute ? std::to_string(seconds) + " s"
+           : seconds < 2 * hour ? std::to_string(seconds / minute) + " min"
+                                : std::to_string(seconds / hour) + " h";
+}
+
+std::string unit_text(const wire::GpuUnit& unit) {
+    return (is_slot(unit) ? "slot " : "GPU ") + std::to_string(unit.index);
+}
+
+std::string party_text(const wire::GpuParty& party) {
+    const auto name = party.job.empty() ? std::string("an unknown job") : party.job;
+    return printable(name + " (" + (party.owner.empty() ? party.node : party.owner) + ", ") +
+           age_text(party.age_s) + ")";
+}
+
+std::string hold_text(const wire::GpuHold& hold) {
+    return unit_text(hold.unit) + " " +
+           (hold.outside ? "a process outside dockdist (" + printable(hold.by.job) + ")"
+                         : party_text(hold.by));
+}
+
+std::string waiting_text(const wire::GpuTurn& turn) {
+    std::string text = "waiting for " + std::to_string(turn.wanted) +
+                       (turn.wanted == 1 ? " GPU of this node" : " GPUs of this node");
+    for (std::size_t i = 0; i < turn.held.size(); ++i) {
+        text += (i == 0 ? ": " : ", ") + hold_text(turn.held[i]);
+    }
+    return text + "; place " + std::to_string(turn.place) + " in line (Ctrl-C gives up)";
+}
+
+void say(const std::string& line) {
+    (void)write_all(STDERR_FILENO, "dockdist: " + line + "\n");
+}
+
+// One host: what it proposes is final.
+class SessionLine {
+public:
+    explicit SessionLine(GpuRequest request, Result<KnownGpus> known)
+        : reservation_(loop_, std::move(request), std::move(known),
+                       {.on_turn = [this](const wire::GpuTurn& turn) { hear(turn); },
+                        .on_error =
+                            [this](const Error& error) {
+                                failure_ = error;
+                                loop_.stop();
+                            }}) {}
+
+    Result<HeldUnits> run() {
+        reservation_.begin();
+        loop_.run();
+        if (failure_) {
+            return *failure_;
+        }
+        return reservation_.turn().state == State::taken ? reservation_.hand_over() : HeldUnits();
+    }
+
+private:
+    void hear(const wire::GpuTurn& turn) {
+        if (turn.state == State::none || turn.state == State::taken) {
+            return loop_.stop();
+        }
+        if (turn.number == 0) {
+            return reservation_.line(0, 1);
+        }
+        if (!in_line_) {
+            in_line_ = true;
+            return reservation_.line(turn.number, 2);
+        }
+        if (turn.state == State::fits) {
+            return reservation_.take(3);
+        }
+        if (const auto text = waiting_text(turn); text != said_) {
+            said_ = text;
+            say(text);
+        }
+    }
+
+    Loop loop_{};
+    Reservation reservation_;
+    std::optional<Error> failure_{};
+    std::string said_{};
+    bool in_line_ = false;
+};
+
+wire::GpuParty session_party(const Result<KnownGpus>& known, const std::string& owner) {
+    wire::GpuParty who{.job = "ssh", .owner = owner};
+    if (known) {
+        who.cluster = known->cluster;
+        who.node = known->node;
+    }
+    return who;
+}
+
+} // namespace
+
+Result<SessionUnits> reserve_for_session(const std::string& text, const std::string& owner,
+                                         const std::optional<std::string>& visible) {
+    const auto ask = read_ask(text);
+    if (!ask) {
+        return ask.error();
+    }
+    auto known = load_known_gpus();
+    GpuRequest request{.who = session_party(known, owner), .ask = *ask, .visible = visible};
+    auto held = SessionLine(std::move(request), std::move(known)).run();
+    if (!held) {
+        return held.error();
+    }
+    SessionUnits reserved{.held = std::move(*held)};
+    if (!visible) {
+        reserved.visible = visible_devices(reserved.held.units());
+    }
+    return reserved;
+}
+
+std::string who_has_units() {
+    const auto known = load_known_gpus();
+    const auto file = BoardFile::open_to_look();
+    if (!known || !file) {
+        return {};
+    }
+    std::string list;
+    const auto board = file->read();
+    for (const auto& unit : known->units) {
+        for (const auto& entry : board.entries) {
+            if (std::ranges::find(entry.units, unit.id, &wire::GpuUnit::id) != entry.units.end()) {
+                auto who = entry.who;
+                who.age_s = std::max<std::int64_t>((unix_ms() - entry.since_ms) / 1000, 0);
+                list += (list.empty() ? "" : ", ") + unit_text(unit) + " " + party_text(who);
+            }
+        }
+    }
+    return list.empty()
+               ? list
+               : "jobs have GPUs of this node: " + list +
+                     "; this session sees all of them, and `dockdist ssh --gpus N` has some of its own";
+}
+
+} // namespace dockdist::node

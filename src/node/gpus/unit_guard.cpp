@@ -1,0 +1,110 @@
+#include "node/gpus/unit_guard.hpp"
+
+#include "node/system/paths.hpp"
+#include "node/system/unix_socket.hpp"
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sys/socket.h>
+
+namespace dockdist::node {
+namespace {
+
+constexpr std::int64_t rest_grace_ms = 2000;
+constexpr std::int64_t stuck_pause_ms = 5000; // between attempts at what sleeps in the kernel
+
+bool send_with_descriptor(int socket, std::string text, int descriptor) {
+    iovec part{.iov_base = text.data(), .iov_len = text.size()};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    auto* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    return ::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
+}
+
+} // namespace
+
+Status guard_units(const std::string& job, int descriptor) {
+    if (descriptor < 0) {
+        return ok;
+    }
+    const auto channel = connect_unix(paths().init_socket, SOCK_SEQPACKET);
+    if (!channel) {
+        return ok;
+    }
+    const timeval limit{.tv_sec = 5, .tv_usec = 0};
+    ::setsockopt(channel->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    std::string answer(4096, '\0');
+    ssize_t length = -1;
+    if (send_with_descriptor(channel->get(), wire::dump({{"do", "guard"}, {"job", job}}), descriptor)) {
+        length = ::recv(channel->get(), answer.data(), answer.size(), 0);
+    }
+    if (length <= 0) {
+        return system_error("the container's first process does not guard this job's GPUs",
+                            length == 0 ? ECONNRESET : errno);
+    }
+    return ok;
+}
+
+Received receive_with_descriptor(int socket, std::size_t limit) {
+    Received received{.text = std::string(limit, '\0')};
+    iovec part{.iov_base = received.text.data(), .iov_len = limit};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const auto count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    received.text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    const auto* header = count > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+    if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len == CMSG_LEN(sizeof(int))) {
+        int descriptor = -1;
+        std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+        received.descriptor = Fd(descriptor);
+    }
+    return received;
+}
+
+void UnitGuards::add(const std::string& job, pid_t supervisor, Fd lock) {
+    guards_.push_back({.job = job, .supervisor = supervisor, .lock = std::move(lock)});
+    if (::kill(supervisor, 0) != 0 && errno == ESRCH) {
+        on_exit(supervisor);
+    }
+}
+
+void UnitGuards::on_exit(pid_t pid) {
+    for (auto& guard : guards_) {
+        if (guard.supervisor == pid) {
+            guard.supervisor = 0;
+            end_the_rest(guard);
+        }
+    }
+}
+
+void UnitGuards::end_the_rest(Guard& guard) {
+    guard.killer = std::make_unique<ProcessKiller>(
+        loop_, ProcessScope{.mark = guard.job}, [this, &guard](const std::vector<pid_t>& left) {
+            // Later: this is called from the killer.
+            loop_.after(left.empty() ? 0 : stuck_pause_ms, [this, &guard, done = left.empty()] {
+                if (!done) {
+                    return end_the_rest(guard);
+                }
+                guards_.remove_if([&](const Guard& one) { return &one == &guard; });
+            });
+        });
+    guard.killer->begin(rest_grace_ms);
+}
+
+} // namespace dockdist::node
