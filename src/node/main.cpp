@@ -5,11 +5,13 @@
 #include "node/check/check_session.hpp"
 #include "node/check/limits.hpp"
 #include "node/check/probe_runner.hpp"
+#include "node/gpus/gpus_command.hpp"
 #include "node/job/job_command.hpp"
 #include "node/job/rank/rank_shim.hpp"
 #include "node/job/rank/rank_spawner.hpp"
 #include "node/relay/image_relay.hpp"
 #include "node/session/session.hpp"
+#include "node/session/with_environment.hpp"
 #include "node/sync/sync_command.hpp"
 #include "node/system/os.hpp"
 
@@ -31,7 +33,9 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
   dockdist-init rank                       one rank of the job, started by a launcher
   dockdist-init ranks COUNT FIRST WORLD    COUNT ranks of the job, where there is no launcher
   dockdist-init sync JSON                  files in and out of the node
-  dockdist-init with-environment [--user U] [--workdir W] [--env K=V] [--] [CMD...]
+  dockdist-init gpus [--watch] [--in-use MIB]
+                                           tells of the GPUs that it sees, and of who has them
+  dockdist-init with-environment [--user U] [--workdir W] [--env K=V] [--gpus N] [--owner WHO] [--] [CMD...]
   dockdist-init image-relay [hold]         hands an image on from host to host; hold: its container's first process
   dockdist-init session                    sshd's ForceCommand
   dockdist-init -c COMMAND                 a shell for images that have none
@@ -59,6 +63,9 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     }
     if (command == "probe" && rest.empty()) {
         return run_probes();
+    }
+    if (command == "gpus") {
+        return run_gpus(rest);
     }
     if (command == "job") {
         return run_job(rest);

@@ -6,6 +6,7 @@
 #include "node/boot/init_channel.hpp"
 #include "node/boot/node_prepare.hpp"
 #include "node/boot/sshd_service.hpp"
+#include "node/gpus/unit_guard.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
@@ -37,7 +38,7 @@ public:
     int run();
 
 private:
-    json answer(const json& question);
+    json answer(const json& question, pid_t peer, Fd descriptor);
     json reserve(int port);
     void serve(int fd);
     void reap();
@@ -45,6 +46,7 @@ private:
 
     Loop loop_{};
     SshdService sshd_{loop_, log_line};
+    UnitGuards guards_{loop_};
     Fd claim_{};
     int claimed_port_ = 0;
     std::string ready_line_{};
@@ -67,7 +69,7 @@ json Init::reserve(int port) {
     return {{"ok", true}};
 }
 
-json Init::answer(const json& question) {
+json Init::answer(const json& question, pid_t peer, Fd descriptor) {
     const auto what = question.value("do", "");
     if (what == "status") {
         return {
@@ -91,6 +93,10 @@ json Init::answer(const json& question) {
         sshd_.set_ready_line(question.value("line", ""));
         return {{"ok", true}};
     }
+    if (what == "guard" && descriptor.open()) {
+        guards_.add(question.value("job", ""), peer, std::move(descriptor));
+        return {{"ok", true}};
+    }
     return refusal(Error{.kind = ErrorKind::protocol, .message = "unknown question"});
 }
 
@@ -106,16 +112,15 @@ void Init::serve(int listener) {
     // this.
     const timeval limit{.tv_sec = 1, .tv_usec = 0};
     ::setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    std::string text(128U << 10U, '\0');
-    const auto count = ::recv(peer.get(), text.data(), text.size(), 0);
-    if (count <= 0) {
+    auto received = receive_with_descriptor(peer.get(), 128U << 10U);
+    if (received.text.empty()) {
         return;
     }
-    text.resize(static_cast<std::size_t>(count));
-    const auto question = wire::parse_object(text, "the question");
+    const auto question = wire::parse_object(received.text, "the question");
     std::string reply;
     try {
-        reply = wire::dump(question ? answer(*question) : refusal(question.error()));
+        reply = wire::dump(question ? answer(*question, credentials.pid, std::move(received.descriptor))
+                                    : refusal(question.error()));
     } catch (const json::exception& error) { // a value of a wrong type
         reply = wire::dump(refusal(Error{.kind = ErrorKind::protocol, .message = error.what()}));
     }
@@ -126,6 +131,7 @@ void Init::reap() {
     int status = 0;
     for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
         sshd_.on_exit(pid, exit_status(status));
+        guards_.on_exit(pid);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "node/boot/node_prepare.hpp"
 #include "node/boot/node_state.hpp"
 #include "node/boot/wait_for_peers.hpp"
+#include "node/gpus/gpu_look.hpp"
 #include "node/system/gpus.hpp"
 #include "node/system/network.hpp"
 #include "node/system/os.hpp"
@@ -95,8 +96,17 @@ Result<wire::NodeRecord> make_record(const wire::JoinRequest& request, const Acc
     char hostname[256] = "";
     (void)::gethostname(hostname, sizeof hostname - 1);
     record.hostname = hostname;
-    record.gpus = count_gpus();
+    KnownGpus known{.cluster = request.cluster, .node = request.node};
+    if (const auto seen = look_at_gpus()) {
+        known.units = units_of(*seen);
+        known.topology = known.units.size() > 1 ? look_at_topology() : std::string();
+    }
+    record.gpus = known.units.empty() ? count_gpus() : static_cast<int>(known.units.size());
     record.slots = request.slots > 0 ? request.slots : std::max(record.gpus, 1);
+    known.slots = record.slots;
+    if (auto saved = save_known_gpus(known); !saved) {
+        return saved.error();
+    }
     const auto keys = make_keys(account);
     if (!keys) {
         return keys.error();

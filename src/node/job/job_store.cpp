@@ -9,6 +9,7 @@
 #include <functional>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 
@@ -26,6 +27,12 @@ std::string rank_socket(const std::string& job) {
 
 std::string member_socket(const std::string& job) {
     return paths().job_sockets + "/" + job + ":member";
+}
+
+void remove_doors(const std::string& job) {
+    for (const auto& door : {control_socket(job), rank_socket(job), member_socket(job)}) {
+        ::unlink(door.c_str());
+    }
 }
 
 Status check_name(const std::string& job) {

@@ -21,6 +21,8 @@ std::string job_folder(const std::string& job);
 std::string control_socket(const std::string& job); // followers and stop; root only
 std::string rank_socket(const std::string& job);    // rank shims; root and container.user
 std::string member_socket(const std::string& job);  // the links of a detached job's members; the same
+// Nobody finds a supervisor from here on: a follower that comes now reads the summary.
+void remove_doors(const std::string& job);
 
 // Conflict when there was a job of that name.
 Status check_name(const std::string& job);

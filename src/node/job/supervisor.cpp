@@ -1,6 +1,7 @@
 #include "node/job/supervisor.hpp"
 
 #include "core/exit_codes.hpp"
+#include "node/gpus/unit_guard.hpp"
 #include "node/job/command_start.hpp"
 #include "node/job/detached/detached_part.hpp"
 #include "node/job/follower_list.hpp"
@@ -54,7 +55,6 @@ private:
     void detach();
     void lease_is_over();
     void time_is_over();
-    void take_first(const wire::JobCommand& order);
     // What is to follow when the processes are gone.
     enum class Then { wait, exit };
     void sweep(Sweep::What what, std::int64_t grace_ms, Then then);
@@ -87,6 +87,7 @@ private:
     bool waiting_ = false;                     // for orders: nothing of the attempt is left
     std::optional<wire::JobCommand> wanted_{}; // begin, ordered while the attempt before was still ending
     bool finished_ = false;
+    bool cannot_end_ = false; // processes of it sleep in the kernel
 };
 
 void Supervisor::begin() {
@@ -113,12 +114,17 @@ void Supervisor::begin() {
         ranks_.tell_failures();
         followers_.log_is(job_.log.size());
     });
+    if (const auto guarded = guard_units(job_.summary.job, job_.held.descriptor()); !guarded) {
+        note(guarded.error().message);
+    }
     start_command();
 }
 
 void Supervisor::obey(const wire::JobCommand& order, bool again) {
     using Type = wire::JobCommand::Type;
-    take_first(order);
+    if (order.first) {
+        job_.summary.result.first = order.first;
+    }
     switch (order.type) {
     case Type::ping:
     case Type::line: // before the start only
@@ -143,12 +149,6 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
         return over();
     case Type::detach:
         return detach();
-    }
-}
-
-void Supervisor::take_first(const wire::JobCommand& order) {
-    if (order.first) {
-        job_.summary.result.first = order.first;
     }
 }
 
@@ -357,6 +357,7 @@ void Supervisor::collect(const std::vector<pid_t>& left) {
         command_done_ = true;
         conclude_without_command(job_.summary.result, command_ != 0);
     }
+    cannot_end_ = !left.empty();
     for (const auto pid : left) {
         note("process " + std::to_string(pid) +
              " does not end: it waits in the kernel for a device or a file server");
@@ -380,11 +381,11 @@ void Supervisor::exit() {
     job_.summary.policy.relaunch.clear();
     remove_scratch(job_.summary.job);
     (void)save_summary(job_.summary);
+    if (!cannot_end_) {
+        job_.held.give_back(); // else PID 1 does, when they have ended
+    }
     const wire::JobEvent event{.type = wire::JobEvent::Type::exited, .result = job_.summary.result};
-    // Nobody finds a supervisor from here on: a follower that comes now reads the summary.
-    ::unlink(control_socket(job_.summary.job).c_str());
-    ::unlink(rank_socket(job_.summary.job).c_str());
-    ::unlink(member_socket(job_.summary.job).c_str());
+    remove_doors(job_.summary.job);
     followers_.say_goodbye(wire::job_event(event));
     loop_.stop();
 }

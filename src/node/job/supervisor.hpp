@@ -3,6 +3,7 @@
 // What becomes of the job as a whole its coordinator decides (wire/job.hpp).
 #pragma once
 
+#include "node/gpus/held_units.hpp"
 #include "node/job/log/output_log.hpp"
 #include "node/session/job_part.hpp"
 #include "node/system/accounts.hpp"
@@ -32,6 +33,7 @@ struct PreparedJob {
     OutputLog log{};
     Fd control{}, ranks{}, members{}; // listening
     std::vector<ReservedPort> ports{};
+    HeldUnits held{}; // until nothing of the part is left
 
     // What runs from the next attempt on.
     void take_start(wire::JobStart from_now_on);

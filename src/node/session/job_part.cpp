@@ -1,6 +1,7 @@
 #include "node/session/job_part.hpp"
 
 #include "core/text.hpp"
+#include "gpu/units.hpp"
 #include "node/session/session.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
@@ -24,6 +25,7 @@ std::string part_text(const JobPart& part) {
                           {"rank_secrets", part.rank_secrets},
                           {"unset", nlohmann::json::array()},
                           {"workdir", wire::bytes_to_json(part.workdir)},
+                          {"gpus", wire::bytes_to_json(part.gpus)},
                           {"rank_command", nlohmann::json::array()},
                           {"local_rank_at", part.local_rank_at}};
     for (const auto& [name, value] : part.env) {
@@ -109,6 +111,7 @@ Result<JobPart> load_part(const std::string& job) {
     reader.read("rank_secrets", part.rank_secrets);
     reader.read_bytes("unset", part.unset);
     reader.read_bytes("workdir", part.workdir);
+    reader.read_bytes("gpus", part.gpus);
     reader.read_bytes("rank_command", part.rank_command);
     reader.read("local_rank_at", part.local_rank_at);
     if (reader.failed()) {
@@ -132,6 +135,12 @@ void apply_part(Environment& environment, const JobPart& part, bool for_rank) {
     }
     if (const auto path = environment.get("PATH")) {
         environment.set("PATH", with_toolkit_first(*path));
+    }
+    // By UUID, so that it does not matter how CUDA orders them; the same for all ranks of the node:
+    // LOCAL_RANK is an index into it, and NCCL reaches the other ranks' GPUs directly only where it sees
+    // them.
+    if (!part.gpus.empty()) {
+        environment.set(cuda_devices_variable, part.gpus);
     }
     environment.set(wire::job_mark, part.job);
     environment.unset(job_environment_variable);

@@ -19,6 +19,7 @@ struct JobPart {
     bool rank_secrets = false;                    // they are for ranks alone, wire::JobStart
     std::vector<std::string> unset{};             // wins over both
     std::string workdir{};
+    std::string gpus{}; // CUDA_VISIBLE_DEVICES, over whatever else sets it; empty: it is not ours to set
     std::vector<std::string> rank_command{};
     int local_rank_at = -1; // wire::JobStart
 };

@@ -21,40 +21,13 @@ namespace {
 
 constexpr std::int64_t hangup_grace_ms = 5000;
 
-void enter_workdir(const Account& account) {
-    for (const auto& folder : {recorded_workdir(), account.home, std::string("/")}) {
-        if (::chdir(folder.c_str()) == 0) {
-            return;
-        }
-    }
-}
-
-int complain(const std::string& message, int code) {
-    (void)write_all(STDERR_FILENO, "dockdist: " + message + "\n");
-    return code;
-}
-
 int run_words(const std::string& command, Environment& environment) {
     const auto words = split_words(command);
     if (!words) {
-        return complain("this image has no shell, and the command needs one: " + printable(command),
+        return end_with("this image has no shell, and the command needs one: " + printable(command),
                         exit_codes::not_found);
     }
     return words->empty() ? 0 : exec_program(*words, environment);
-}
-
-int exec_command(const Account& account, const std::string& command, Environment& environment) {
-    raise_memlock_limit();
-    if (command == paths().sftp_server) {
-        auto clean = environment;
-        remove_loader_variables(clean);
-        return exec_path(command, {command}, clean);
-    }
-    if (account.shell == paths().own) {
-        return command.empty() ? complain("this image has no shell; name a command", exit_codes::not_found)
-                               : run_words(command, environment);
-    }
-    return exec_path(account.shell, shell_argv(account.shell, command), environment);
 }
 
 // ssh does not end the remote command when the connection goes. Within a job that would leave ranks behind,
@@ -100,6 +73,33 @@ int run_watched(const Account& account, const std::string& command, Environment&
 
 } // namespace
 
+int end_with(const std::string& message, int code) {
+    (void)write_all(STDERR_FILENO, "dockdist: " + message + "\n");
+    return code;
+}
+
+void enter_workdir(const Account& account) {
+    for (const auto& folder : {recorded_workdir(), account.home, std::string("/")}) {
+        if (::chdir(folder.c_str()) == 0) {
+            return;
+        }
+    }
+}
+
+int exec_command(const Account& account, const std::string& command, Environment& environment) {
+    raise_memlock_limit();
+    if (command == paths().sftp_server) {
+        auto clean = environment;
+        remove_loader_variables(clean);
+        return exec_path(command, {command}, clean);
+    }
+    if (account.shell == paths().own) {
+        return command.empty() ? end_with("this image has no shell; name a command", exit_codes::not_found)
+                               : run_words(command, environment);
+    }
+    return exec_path(account.shell, shell_argv(account.shell, command), environment);
+}
+
 int run_session() {
     const auto from_sshd = Environment::own();
     const auto account = account_of(::geteuid(), ::getegid(), from_sshd.get("USER").value_or(""),
@@ -115,59 +115,9 @@ int run_session() {
                                            : exec_command(account, command, environment);
 }
 
-int run_with_environment(const std::vector<std::string>& arguments) {
-    auto environment = recorded_environment();
-    auto account = recorded_account();
-    std::string workdir;
-    std::size_t next = 0;
-    for (; next < arguments.size() && arguments[next].starts_with("--"); next += 2) {
-        const auto& option = arguments[next];
-        if (option == "--") {
-            ++next;
-            break;
-        }
-        if (next + 1 == arguments.size()) {
-            return complain(option + " needs a value", 2);
-        }
-        const auto& value = arguments[next + 1];
-        if (option == "--user") {
-            std::string error;
-            account = named_account(value, error);
-            if (!error.empty()) {
-                return complain(error, exit_codes::cannot_start);
-            }
-        } else if (option == "--workdir") {
-            workdir = value;
-        } else if (option == "--env" && value.find('=') != std::string::npos) {
-            const auto equals = value.find('=');
-            environment.set(value.substr(0, equals), value.substr(equals + 1));
-        } else {
-            return complain("with-environment: unknown option " + printable(option), 2);
-        }
-    }
-    if (const auto terminal = Environment::own().get("TERM"); terminal && ::isatty(STDIN_FILENO) == 1) {
-        environment.set("TERM", *terminal);
-    }
-    apply_account(environment, account);
-    raise_memlock_limit();
-    if (const auto became = become(account); !became) {
-        return complain(became.error().message, exit_codes::cannot_start);
-    }
-    if (workdir.empty()) {
-        enter_workdir(account);
-    } else if (const auto entered = enter_folder(workdir); !entered) {
-        return complain(entered.error().message, exit_codes::cannot_start);
-    }
-    if (next < arguments.size()) {
-        return exec_program({arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end()},
-                            environment);
-    }
-    return exec_command(account, "", environment);
-}
-
 int run_as_shell(const std::vector<std::string>& arguments) {
     if (arguments.size() != 2 || arguments[0] != "-c") {
-        return complain("this image has no shell; dockdist-init stands in for `-c COMMAND` only",
+        return end_with("this image has no shell; dockdist-init stands in for `-c COMMAND` only",
                         exit_codes::not_found);
     }
     auto environment = Environment::own();

@@ -1,4 +1,4 @@
-// A person's or a launcher's way into the node: by ssh, and by the client's exec.
+// A person's or a launcher's way into the node by ssh; the client's exec is with_environment.hpp.
 #pragma once
 
 #include "node/session/job_part.hpp"
@@ -15,12 +15,14 @@ namespace dockdist::node {
 // container's.
 int run_session();
 
-// `dockdist-init with-environment [--user U] [--workdir W] [--env K=V]… [--] [CMD…]`: what a session sees,
-// for CMD or the user's shell, from the client's exec.
-int run_with_environment(const std::vector<std::string>& arguments);
-
 // As an account's shell in an image that has none: `-c COMMAND`, split into words without expansion.
 int run_as_shell(const std::vector<std::string>& arguments);
+
+// What both ways in do. end_with() says it on stderr and returns the code; exec_command() runs the shell
+// where there is no command, and returns only when it cannot.
+int end_with(const std::string& message, int code);
+void enter_workdir(const Account& account);
+int exec_command(const Account& account, const std::string& command, Environment& environment);
 
 // Pure parts.
 

@@ -55,4 +55,11 @@ TEST_CASE("the local rank is put before the word that wants it, when it is known
     CHECK(rank_argv({.rank_command = {"a"}}, environment) == Words{"a"});
 }
 
+TEST_CASE("a rank sees the job's own GPUs, whatever its launcher has set; without any, what that has set") {
+    const auto own = Environment::from_block("CUDA_VISIBLE_DEVICES=0,1\0"s);
+    CHECK(rank_environment(own, {}, {.job = "j", .gpus = "GPU-1,GPU-2"}).get("CUDA_VISIBLE_DEVICES") ==
+          "GPU-1,GPU-2");
+    CHECK(rank_environment(own, {}, {.job = "j"}).get("CUDA_VISIBLE_DEVICES") == "0,1");
+}
+
 } // namespace rank_environment_test

@@ -1,0 +1,416 @@
+"""GPUs of a host that belong to jobs: taking, waiting in line, and that whoever dies leaves nothing taken."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from harness.gpu_node import OnAHost, get_in_line, gpu, take, turn_after, until_state, uuid
+from harness.node_process import DEADLINE, PROGRAM, kill, marked
+
+SHOW = ["sh", "-c", "echo GPUS=$CUDA_VISIBLE_DEVICES; exec sleep 1000"]
+
+
+class TestTaking(OnAHost):
+    def start(self, node, job, **words):
+        stream = node.ask(job, **words)
+        gpus = stream.until("prepared")["gpus"]
+        assert gpus["state"] == "taken"
+        stream.send(argv=SHOW)
+        pid = stream.until("started")["pid"]
+        stream.until_output(b"GPUS=")
+        return stream, gpus, pid
+
+    def test_each_job_has_its_own_and_sees_no_others(self):
+        node = self.node()
+        a, taken_a, _ = self.start(node, "gpu-a")
+        b, taken_b, _ = self.start(node, "gpu-b")
+        assert [unit["id"] for unit in taken_a["units"] + taken_b["units"]] == [uuid(0), uuid(1)]
+        assert (a.output(), b.output()) == (b"GPUS=GPU-0000\n", b"GPUS=GPU-0001\n")
+        assert [(one["owner"], [unit["index"] for unit in one["units"]]) for one in node.list()] == [("me@here", [0]), ("me@here", [1])]
+        node.stop("gpu-a", 0)
+        node.stop("gpu-b", 0)
+        assert self.entries() == []
+
+    def test_all_are_taken_where_no_number_is_asked_for_and_a_rank_sees_them_whatever_its_launcher_sets(self):
+        node = self.node(gpus=3)
+        stream = node.ask("gpu-all", count=-1)
+        assert stream.until("prepared")["gpus"]["wanted"] == 3
+        stream.send(argv=["sleep", "1000"], rank_command=["sh", "-c", "echo $CUDA_VISIBLE_DEVICES"])
+        stream.until("started")
+        node.run_rank("gpu-all", RANK="0", LOCAL_RANK="0", CUDA_VISIBLE_DEVICES="0,1,2")
+        stream.until_output(b"GPU-0000,GPU-0001,GPU-0002\n")
+
+    def test_what_the_user_names_is_what_is_taken(self):
+        node = self.node(gpus=3)
+        stream = node.ask("gpu-named", count=1, env={"CUDA_VISIBLE_DEVICES": "2,0"})
+        gpus = stream.until("prepared")["gpus"]
+        assert [unit["index"] for unit in gpus["units"]] == [2, 0]
+        stream.send(argv=SHOW)
+        stream.until_output(b"GPUS=2,0\n")
+        none = node.ask("gpu-none", env={"CUDA_VISIBLE_DEVICES": ""})
+        assert none.until("prepared")["gpus"]["state"] == "none"
+        waits = node.ask("gpu-third", env={"CUDA_VISIBLE_DEVICES": uuid(0)})
+        assert waits.until("prepared")["gpus"]["held"][0]["by"]["job"] == "gpu-named"
+
+    def test_slots_stand_for_gpus_on_a_node_without_any_and_compete_on_that_node_alone(self):
+        node, other = self.node("n", gpus=0, slots=2), self.node("o", gpus=0, slots=2)
+        stream = node.ask("slots-a", count=2)
+        assert [unit["id"] for unit in stream.until("prepared")["gpus"]["units"]] == ["slot:c/n/0", "slot:c/n/1"]
+        stream.send(argv=SHOW)
+        stream.until_output(b"GPUS=\n")
+        assert node.ask("slots-b").until("prepared")["gpus"]["state"] == "waits"
+        assert other.ask("slots-c", count=5).until("prepared")["gpus"]["wanted"] == 2
+
+    def test_a_job_that_shares_touches_nothing(self):
+        node = self.node()
+        node.tell([], code=9)
+        stream = node.open(job="gpu-share", gpus={"share": True})
+        assert stream.until("prepared")["gpus"]["state"] == "none"
+        stream.send(argv=["sh", "-c", "echo ${CUDA_VISIBLE_DEVICES-unset}"])
+        assert (stream.result()["code"], stream.output(), os.listdir(self.board)) == (0, b"unset\n", [])
+
+    def test_unsound_gpus_are_not_given_out_and_named(self):
+        node = self.node(gpus=3)
+        node.tell([gpu(0, errors=2), gpu(2)])
+        gpus = node.ask("gpu-one").until("prepared")["gpus"]
+        assert (gpus["units"][0]["index"], gpus["left_out"]) == (
+            2, ["GPU 0 has 2 uncorrected memory errors",
+                "GPU 1 was there when the node joined, and nvidia-smi does not list it any more"])
+        error = node.ask("gpu-two", count=2).until("error")
+        assert error["message"].startswith("1 of the 2 GPUs that this job wants here can be given out: GPU 0 has")
+        assert "`--gpus 1`" in error["hint"]
+        node.tell([], code=9)
+        assert "nvidia-smi fails with code 9" in node.ask("gpu-three").until("error")["message"]
+
+    def test_what_a_process_outside_uses_counts_as_taken_until_it_ends(self):
+        node = self.node(gpus=1)
+        node.tell([gpu(0, used=5000)])
+        stream, turn = node.waiter("gpu-out")
+        assert (turn["held"][0]["outside"], turn["held"][0]["by"]["job"]) == (True, "5000 MiB in use")
+        node.tell([gpu(0, used=100)])
+        until_state(stream, "fits")
+        assert take(stream, 3)["state"] == "taken"
+
+    def test_mig_instances_are_units_of_their_own(self):
+        node = self.node(gpus=1)
+        node.tell([gpu(0, mig="Enabled")], listing="GPU 0: Model (UUID: GPU-0000)\n  MIG 1g.10gb Device 0: (UUID: MIG-a)\n"
+                                                   "  MIG 2g.20gb Device 1: (UUID: MIG-b)\n")
+        with open(node.root + "/run/dockdist/gpus.json", "w") as known:
+            json.dump({"units": [{"id": "MIG-a"}, {"id": "MIG-b"}]}, known)
+        names = [node.ask("mig-%d" % i).until("prepared")["gpus"]["units"][0]["id"] for i in range(2)]
+        assert names == ["MIG-a", "MIG-b"]
+
+    def test_a_start_that_is_said_again_waits_for_what_the_first_exec_of_it_still_holds(self):
+        node = self.node(gpus=1)
+        first = node.ask("gpu-again", token="t")
+        first.until("prepared")
+        again = node.ask("gpu-again", token="t")
+        again.send(argv=["sh", "-c", "echo ran"])
+        assert again.until("prepared")["gpus"]["state"] == "waits"
+        first.close()
+        assert (again.result()["code"], again.output()) == (0, b"ran\n")
+
+
+class TestWaiting(OnAHost):
+    def hold(self, node, job, **words):
+        stream = node.ask(job, **words)
+        assert stream.until("prepared")["gpus"]["state"] == "taken"
+        stream.send(argv=["sleep", "1000"])
+        stream.until("started")
+        return stream
+
+    def test_the_first_in_line_is_told_who_is_in_the_way_and_gets_it_within_half_a_second(self):
+        node, other = self.node("n"), self.node("o", cluster="d")
+        a = self.hold(node, "hold-a")
+        self.hold(other, "hold-b")
+        waiter, turn = node.waiter("wait-c")
+        assert [(hold["unit"]["index"], hold["by"]["cluster"], hold["by"]["job"], hold["by"]["owner"]) for hold in turn["held"]] == [
+            (0, "c", "hold-a", "me@here"), (1, "d", "hold-b", "me@here")]
+        assert (turn["state"], turn["place"], turn["ahead"], turn["wanted"]) == ("waits", 1, [], 1)
+        a.send(type="stop", grace_ms=0)
+        a.until("exited")
+        freed = time.monotonic()
+        until_state(waiter, "fits")
+        assert take(waiter, 3)["units"][0]["index"] == 0
+        waiter.send(argv=["true"])
+        waiter.until("started")
+        assert time.monotonic() - freed < 0.5
+        assert waiter.result()["code"] == 0
+
+    def test_nobody_overtakes_but_for_priority_and_what_the_first_does_not_need_goes_to_the_next(self):
+        node = self.node(gpus=2)
+        a = self.hold(node, "hold-a", count=2)
+        large, _ = node.waiter("wait-large", count=2)
+        small, turn = node.waiter("wait-small")
+        assert (turn["place"], [one["who"]["job"] for one in turn["ahead"]]) == (2, ["wait-large"])
+        assert node.ask("wait-new").until("prepared")["gpus"]["state"] == "waits"
+        urgent, turn = node.waiter("wait-urgent", priority=1)
+        assert turn["place"] == 1
+        a.send(type="stop", grace_ms=0)
+        until_state(urgent, "fits")
+        assert take(large, 3)["state"] == "waits"
+        assert take(small, 3)["state"] == "waits"
+        assert take(urgent, 3)["state"] == "taken"
+        urgent.close()
+        until_state(large, "fits")
+        assert take(large, 4)["state"] == "taken"
+        large.close()
+        until_state(small, "fits")
+
+    def test_what_was_taken_is_given_back_when_another_node_refuses(self):
+        node = self.node(gpus=1)
+        stream = node.ask("gives-back")
+        assert stream.until("prepared")["gpus"]["state"] == "taken"
+        turn = get_in_line(stream)
+        assert (turn["state"], turn["units"]) == ("fits", [])
+        assert take(stream, 3)["state"] == "taken"
+        number = turn["number"]
+        stream.send(type="line", order=4, number=number)
+        turn = turn_after(stream, 4)
+        assert (turn["state"], turn["number"]) == ("fits", number)
+        late = node.ask("late")
+        assert late.until("prepared")["gpus"]["state"] == "waits"
+
+    def test_a_stream_that_breaks_comes_back_to_its_place(self):
+        node = self.node(gpus=1)
+        self.hold(node, "hold-a")
+        first, turn = node.waiter("comes-back")
+        second, _ = node.waiter("behind")
+        kill(first.process.pid)
+        assert until_state(second, "waits")["place"] == 1
+        back = node.ask("comes-back", number=turn["number"]).until("prepared")["gpus"]
+        assert (back["place"], back["number"]) == (1, turn["number"])
+        assert until_state(second, "waits")["place"] == 2
+
+    def test_a_waiter_that_is_told_to_stop_or_killed_leaves_no_trace(self):
+        node = self.node(gpus=1)
+        self.hold(node, "hold-a")
+        first, _ = node.waiter("wait-b")
+        second, _ = node.waiter("wait-c")
+        third, turn = node.waiter("wait-d")
+        assert turn["place"] == 3
+        first.send(type="stop", grace_ms=0)
+        first.result()
+        assert until_state(third, "waits")["place"] == 2
+        assert [entry["who"]["job"] for entry in self.entries()] == ["hold-a", "wait-c", "wait-d"]
+        kill(second.process.pid)
+        assert until_state(third, "waits")["place"] == 1
+
+    def test_the_units_of_a_killed_supervisor_are_free_and_those_of_a_killed_client_are_not(self):
+        node = self.node(gpus=1)
+        stream = self.hold(node, "hold-a")
+        waiter, turn = node.waiter("wait-b")
+        (command,) = marked("hold-a")
+        kill(stream.process.pid)
+        with open("/proc/%d/stat" % command) as stat:
+            supervisor = int(stat.read().rsplit(")", 1)[1].split()[1])
+        assert self.entries()[0]["who"]["job"] == "hold-a"
+        kill(supervisor)
+        until_state(waiter, "fits")
+        assert take(waiter, 3)["state"] == "taken"
+
+    def test_parts_on_one_host_that_want_more_than_it_has_are_told_at_once(self):
+        nodes = [self.node("n-0", gpus=2), self.node("n-1", gpus=2)]
+        streams = [node.ask("wide", count=2) for node in nodes]
+        states = [stream.until("prepared")["gpus"]["state"] for stream in streams]
+        assert sorted(states) == ["taken", "waits"]
+        for stream in streams:
+            stream.send(type="line", order=1)
+        number = max(turn_after(stream, 1)["number"] for stream in streams)
+        streams[0].send(type="line", order=2, number=number)
+        error = streams[0].until("error")
+        assert error["message"].startswith("the nodes n-0 and n-1 see the same GPUs of one host")
+
+    def test_a_hundred_who_wait_cost_nothing_while_nothing_happens(self):
+        node = self.node(gpus=1)
+        self.hold(node, "hold-a")
+        waiters = [node.ask("crowd-%d" % i) for i in range(100)]
+        for waiter in waiters:
+            waiter.until("prepared")
+            waiter.send(type="line", order=1)
+        for waiter in waiters:
+            waiter.send(type="line", order=2, number=turn_after(waiter, 1)["number"])
+        for waiter in waiters:
+            turn_after(waiter, 2)
+
+        def ticks():
+            total = 0
+            for waiter in waiters:
+                with open("/proc/%d/stat" % waiter.process.pid) as stat:
+                    fields = stat.read().rsplit(")", 1)[1].split()
+                    total += int(fields[11]) + int(fields[12])
+            return total
+        before, deadline = ticks(), time.monotonic() + DEADLINE
+        while True:  # what has just happened may still be looked at
+            time.sleep(1)
+            spent, before = ticks() - before, ticks()
+            if spent <= 2:  # hundredths of a second, of all of them together
+                break
+            assert time.monotonic() < deadline, spent
+
+
+class TestHostileBoard(OnAHost):
+    """Another cluster's root may write into the folder: what he can do is to keep GPUs for himself."""
+
+    def taken(self, node, job):
+        stream = node.ask(job)
+        state = stream.until("prepared")["gpus"]["state"]
+        return stream, state
+
+    def test_what_is_no_board_is_an_empty_one_and_what_is_held_stays_held(self):
+        node = self.node(gpus=2)
+        holder, state = self.taken(node, "holds")
+        assert state == "taken"
+        path = self.board + "/board.json"
+        (there,) = self.entries()
+        million = json.dumps({"entries": [{"id": i + 1, "wanted": 1} for i in range(1000000)]})
+        for number, make in enumerate([
+                lambda: open(path, "w").write("garbage"),
+                lambda: open(path, "w").write(million),
+                lambda: open(path, "w").write(json.dumps({"last_number": 1 << 70, "entries": []})),
+                lambda: os.truncate(path, 1 << 40),
+                lambda: os.mkfifo(path),
+                lambda: os.symlink("/etc/passwd", path)]):
+            if number != 3:
+                os.unlink(path)
+            make()
+            stream, state = self.taken(node, "new-%d" % number)
+            gpus = stream.frames[-1].event["gpus"]
+            assert (state, [unit["id"] for unit in gpus["units"]]) == ("taken", [uuid(1)]), number
+            late, state = self.taken(node, "late-%d" % number)
+            held = late.frames[-1].event["gpus"]["held"]
+            assert [hold["by"]["job"] for hold in held] == ["", "new-%d" % number]
+            late.close()
+            stream.close()
+        assert there["units"][0]["id"] == uuid(0)
+        os.unlink(path)
+        os.mkdir(path)
+        error = node.ask("no-board").until("error")
+        assert "cannot write" in error["message"]
+
+    def test_a_lock_that_is_none_or_was_replaced_is_an_error_that_says_what_to_do(self):
+        node = self.node(gpus=1)
+        lock = self.board + "/lock"
+        for make in (lambda: os.mkfifo(lock), lambda: os.symlink("/etc/passwd", lock), lambda: os.mkdir(lock)):
+            make()
+            error = node.ask("no-lock").until("error")
+            assert error["message"] == lock + " is no plain file: the nodes of this host cannot agree on its GPUs"
+            assert "dockdist-gpus" in error["hint"]
+            os.rmdir(lock) if os.path.isdir(lock) else os.unlink(lock)
+        waiter = node.ask("replaced")
+        waiter.until("prepared")
+        os.rename(lock, lock + "-old")
+        with open(lock, "w"):
+            pass
+        waiter.send(type="line", order=1)
+        assert "is another file than before" in waiter.until("error")["message"]
+
+    def test_waiters_put_their_tickets_back_and_many_files_are_not_looked_at(self):
+        node = self.node(gpus=1)
+        holder, _ = self.taken(node, "holds")
+        first, _ = node.waiter("first")
+        second, _ = node.waiter("second")
+        with open(self.board + "/new", "w") as file:
+            file.write("garbage")
+        os.rename(self.board + "/new", self.board + "/board.json")
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            try:
+                if sorted(entry["who"]["job"] for entry in self.entries()) == ["first", "second"]:
+                    break
+            except ValueError:
+                pass
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        for number in range(20000):
+            os.close(os.open("%s/%d" % (self.board, number), os.O_CREAT | os.O_WRONLY))
+        holder.close()
+        until_state(first, "fits")
+        assert take(second, 3)["place"] == 2
+
+    def test_a_mutex_that_somebody_keeps_is_an_error_after_five_seconds(self):
+        node = self.node(gpus=1)
+        script = ("import fcntl, struct, sys, time\n"
+                  "f = open(%r, 'w')\n"
+                  "fcntl.fcntl(f, 37, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 1, 0))\n"
+                  "print('locked', flush=True)\n"
+                  "time.sleep(1000)\n" % (self.board + "/lock"))
+        keeper = subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE)
+        assert keeper.stdout.readline() == b"locked\n"
+        began = time.monotonic()
+        stream = node.ask("locked-out")
+        stream.send(type="ping")
+        assert stream.next_frame().kind == "P"  # nothing is held up meanwhile
+        assert "locked for 5 s" in stream.until("error")["message"]
+        assert 4.5 < time.monotonic() - began < 10
+        keeper.kill()
+        keeper.wait()
+        keeper.stdout.close()
+
+
+class TestReport(OnAHost):
+    def test_it_tells_all_of_each_gpu_and_of_the_line(self):
+        node = self.node(gpus=3)
+        holder = node.ask("holds")
+        holder.until("prepared")
+        node.tell([gpu(0, used=70000), gpu(1, used=5000, errors=1)])
+        line, _ = node.waiter("waits", count=1, priority=-2, env={"CUDA_VISIBLE_DEVICES": "0"})
+        report = node.report("--in-use", "1024")
+        assert [(one["unit"]["index"], one.get("memory_used_mib"), one["problem"] != "") for one in report["units"]] == [
+            (0, 70000, False), (1, 5000, True), (2, None, True)]
+        holds = [one.get("hold") for one in report["units"]]
+        assert (holds[0]["by"]["job"], holds[0]["outside"], holds[1]["outside"], holds[2]) == ("holds", False, True, None)
+        assert [(one["who"]["job"], one["wanted"], one["priority"]) for one in report["line"]] == [("waits", 1, -2)]
+        assert report["driver"] == "550.1"
+
+    def test_it_tells_of_a_container_that_is_no_node(self):
+        node = self.node()
+        os.unlink(node.root + "/run/dockdist/gpus.json")
+        assert [one["unit"]["id"] for one in node.report()["units"]] == [uuid(0), uuid(1)]
+        assert os.listdir(self.board) == []
+        node.tell([], code=9)
+        assert node.report()["problem"].startswith("nvidia-smi fails with code 9")
+
+    def test_a_watch_tells_each_change_until_its_client_is_gone(self):
+        node = self.node(gpus=1)
+        watch = node.popen("gpus", "--watch")
+        assert json.loads(watch.stdout.readline())["units"][0].get("hold") is None
+        node.ask("holds").until("prepared")
+        assert json.loads(watch.stdout.readline())["units"][0]["hold"]["by"]["job"] == "holds"
+        watch.stdin.close()
+        assert watch.wait(DEADLINE) == 0
+
+
+class TestSessions(OnAHost):
+    def test_a_session_waits_for_its_gpus_and_gives_them_back(self):
+        node = self.node(gpus=1)
+        node.record()
+        holder = node.ask("holds")
+        holder.until("prepared")
+        session = subprocess.Popen([PROGRAM, "with-environment", "--gpus", "1", "--owner", "me@there", "--",
+                                    "sh", "-c", "echo $CUDA_VISIBLE_DEVICES; cat; exit 7"], env=node.environment,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said = session.stderr.readline().decode()
+        assert re.fullmatch(r"dockdist: waiting for 1 GPU of this node: GPU 0 holds \(me@here, \d+ s\); place 1 in line "
+                            r"\(Ctrl-C gives up\)\n", said), said
+        holder.close()
+        assert session.stdout.readline() == b"GPU-0000\n"
+        (entry,) = self.entries()
+        assert (entry["who"]["job"], entry["who"]["owner"]) == ("ssh", "me@there")
+        session.communicate(timeout=DEADLINE)
+        assert (session.returncode, self.entries()) == (7, [])
+
+    def test_a_session_that_is_killed_while_it_waits_leaves_the_line(self):
+        node = self.node(gpus=1)
+        node.ask("holds").until("prepared")
+        session = subprocess.Popen([PROGRAM, "with-environment", "--gpus", "1", "--", "true"], env=node.environment,
+                                   stderr=subprocess.PIPE)
+        session.stderr.readline()
+        session.send_signal(signal.SIGINT)
+        session.wait(DEADLINE)
+        session.stderr.close()
+        _, turn = node.waiter("behind")
+        assert turn["place"] == 1
