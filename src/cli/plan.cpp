@@ -94,7 +94,8 @@ Task<int> run_plan(Context& context) {
                               .stop_jobs = true,
                               .source = std::move(source),
                               .build = build};
-    const auto planned = co_await plan_with_look(cluster.spec, cluster.engines, observation.cluster, setting);
+    const auto planned =
+        co_await plan_with_look(cluster.spec, cluster.engines, observation.cluster, setting, quiet);
     if (!planned.errors.empty()) {
         co_return context.fail(planned.errors);
     }

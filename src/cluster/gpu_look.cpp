@@ -9,6 +9,7 @@
 #include "plan/labels.hpp"
 #include "plan/node_config.hpp"
 #include "plan/node_gpus.hpp"
+#include "report/step.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -73,14 +74,14 @@ std::string holder_of(const Labels& of) {
 GpuLook::GpuLook(const ClusterSpec& spec, const Engines& engines, Setting setting)
     : spec_(spec), engines_(engines), setting_(std::move(setting)) {}
 
-Task<Errors> GpuLook::take(ObservedCluster& observed, const std::vector<std::size_t>& hosts) {
+Task<Errors> GpuLook::take(ObservedCluster& observed, std::vector<std::size_t> hosts, Reporter& reporter) {
     const auto held = co_await hold(hosts);
     if (!held) {
         co_return Errors{held.error()};
     }
     std::vector<Task<Status>> looks;
     for (const auto host : *held) {
-        looks.push_back(look(observed.hosts[host], host));
+        looks.push_back(look(observed.hosts[host], host, reporter));
     }
     Errors errors;
     const auto results = co_await run_all(std::move(looks));
@@ -183,12 +184,22 @@ Task<std::optional<Error>> GpuLook::in_the_way(std::size_t host) {
         "try again when that is done"};
 }
 
-Task<Status> GpuLook::look(ObservedHost& seen, std::size_t host) {
-    auto& engine = *engines_[host];
+Task<Status> GpuLook::look(ObservedHost& seen, std::size_t host, Reporter& reporter) {
+    Step step(reporter, "gpus", spec_.hosts[host].name.str(), "look at its GPUs");
     auto neighbours = co_await neighbours_on(host);
-    if (!neighbours) {
-        co_return neighbours.error();
+    auto report = neighbours ? co_await report_of(host) : Result<wire::GpuReport>(neighbours.error());
+    if (!report) {
+        step.failed(report.error().message);
+        co_return report.error();
     }
+    step.finished(fmt::format("{} GPU{}", report->units.size(), report->units.size() == 1 ? "" : "s"));
+    seen.gpus = std::move(*report);
+    seen.neighbours = std::move(*neighbours);
+    co_return ok;
+}
+
+Task<Result<wire::GpuReport>> GpuLook::report_of(std::size_t host) {
+    auto& engine = *engines_[host];
     if (const auto started = co_await engine.start_container(held_.at(host)); !started) {
         co_return started.error();
     }
@@ -207,9 +218,7 @@ Task<Status> GpuLook::look(ObservedHost& seen, std::size_t host) {
                             (err.empty() ? report.error().message : printable(err.substr(0, 500))),
                         "does nvidia-smi work on that host? Else name them: `gpus: [0, 1]`"};
     }
-    seen.gpus = std::move(*report);
-    seen.neighbours = std::move(*neighbours);
-    co_return ok;
+    co_return report;
 }
 
 // As they are now that nobody else chooses.

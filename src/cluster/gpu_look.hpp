@@ -25,14 +25,15 @@ public:
     // Looks at all of `hosts` and writes what it sees into `observed`: ObservedHost::gpus and neighbours. The
     // hosts are held from then on, all or none of them: so no two clusters wait for each other. Errors: what
     // a host's engine or nvidia-smi says; locked, where somebody else chooses all the while.
-    Task<Errors> take(ObservedCluster& observed, const std::vector<std::size_t>& hosts);
+    Task<Errors> take(ObservedCluster& observed, std::vector<std::size_t> hosts, Reporter& reporter);
     // Removes the containers: when those exist that bear what was chosen, or nothing is to be chosen.
     Task<void> give_back();
 
 private:
     ContainerConfig config_for(std::size_t host) const;
     Task<Result<std::vector<std::size_t>>> hold(const std::vector<std::size_t>& hosts);
-    Task<Status> look(ObservedHost& seen, std::size_t host);
+    Task<Status> look(ObservedHost& seen, std::size_t host, Reporter& reporter);
+    Task<Result<wire::GpuReport>> report_of(std::size_t host);
     Task<Result<std::vector<Neighbour>>> neighbours_on(std::size_t host);
     Task<std::optional<Error>> in_the_way(std::size_t host);
 

@@ -25,7 +25,7 @@ Task<PlanResult> plan_changes(const ClusterSpec& spec, const Engines& engines, O
 }
 
 Task<PlanResult> plan_with_look(const ClusterSpec& spec, const Engines& engines, ObservedCluster& observed,
-                                PlanContext context) {
+                                PlanContext context, Reporter& reporter) {
     auto result = co_await plan_changes(spec, engines, observed, context);
     auto& hosts = result.wanted.looks;
     std::erase_if(hosts, [&](std::size_t host) { return !observed.hosts[host].toolkit_there; });
@@ -35,7 +35,8 @@ Task<PlanResult> plan_with_look(const ClusterSpec& spec, const Engines& engines,
     GpuLook look(
         spec, engines,
         {.toolkit_version = context.toolkit_version, .attempt = context.attempt, .origin = context.origin});
-    auto errors = co_await with_cleanup(look.take(observed, hosts), [&look]() { return look.give_back(); });
+    auto errors =
+        co_await with_cleanup(look.take(observed, hosts, reporter), [&look]() { return look.give_back(); });
     if (!errors.empty()) {
         co_return PlanResult{.errors = std::move(errors)};
     }

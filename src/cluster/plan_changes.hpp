@@ -14,6 +14,6 @@ Task<PlanResult> plan_changes(const ClusterSpec& spec, const Engines& engines, O
 // The same, and chooses GPUs as `up` would; on hosts that lack the image or the toolkit nobody can look. The
 // container that looks is gone afterwards, whatever happens.
 Task<PlanResult> plan_with_look(const ClusterSpec& spec, const Engines& engines, ObservedCluster& observed,
-                                PlanContext context);
+                                PlanContext context, Reporter& reporter);
 
 } // namespace dockdist

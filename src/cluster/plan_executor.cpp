@@ -12,6 +12,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <set>
 
 namespace dockdist {
@@ -185,8 +186,30 @@ Task<void> PlanExecutor::stop_jobs(const Plan& plan) {
     finish_phase({.phase = "stop", .elapsed = since(begin)});
 }
 
-Task<Errors> PlanExecutor::upload(const Plan& plan, const std::vector<std::size_t>& hosts) {
-    return on_hosts("toolkit", hosts, [this, &plan](std::size_t host) { return upload_on(host, plan); });
+Task<Errors> PlanExecutor::look(GpuLook& look, ObservedCluster& observed, const Plan& plan,
+                                std::vector<std::size_t> hosts) {
+    std::set<std::size_t> lacking;
+    add_hosts(plan.uploads, lacking);
+    std::erase_if(lacking, [&](std::size_t host) { return std::ranges::find(hosts, host) == hosts.end(); });
+    if (!lacking.empty()) {
+        auto errors = co_await on_hosts("toolkit", as_vector(lacking),
+                                        [this, &plan](std::size_t host) { return upload_on(host, plan); });
+        if (!errors.empty()) {
+            co_return errors;
+        }
+    }
+    for (const auto host : lacking) {
+        observed.hosts[host].toolkit_there = true;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    reporter_.on({.kind = Event::Kind::phase_started, .phase = "gpus"});
+    SlowestStep steps(reporter_);
+    auto errors = co_await look.take(observed, std::move(hosts), steps);
+    finish_phase({.phase = "gpus",
+                  .elapsed = since(begin),
+                  .slowest = steps.subject(),
+                  .slowest_elapsed = steps.elapsed()});
+    co_return errors;
 }
 
 Task<Errors> PlanExecutor::create(const Plan& plan) {

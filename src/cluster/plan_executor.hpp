@@ -2,6 +2,7 @@
 // in order; a host that fails stops at its failure while the others finish the phase.
 #pragma once
 
+#include "cluster/gpu_look.hpp"
 #include "cluster/join.hpp"
 #include "cluster/up.hpp"
 #include "plan/plan.hpp"
@@ -20,7 +21,9 @@ public:
     Task<Errors> pull(const Plan& plan, const RegistryAuth& auth);
     Task<Errors> send(const Plan& plan, const ImageSource& source, std::string attempt, std::string origin);
     Task<void> stop_jobs(const Plan& plan);
-    Task<Errors> upload(const Plan& plan, const std::vector<std::size_t>& hosts); // of the uploads those
+    // Looks at the GPUs of `hosts`, with the toolkit, which is brought there where `plan` says so.
+    Task<Errors> look(GpuLook& look, ObservedCluster& observed, const Plan& plan,
+                      std::vector<std::size_t> hosts);
     Task<Errors> create(const Plan& plan); // uploads, removals and creates
     Task<Errors> start(const Plan& plan);
     Task<JoinResult> join(const Plan& plan, std::chrono::milliseconds ready_timeout);

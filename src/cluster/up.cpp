@@ -103,13 +103,8 @@ private:
 
     // Under the lock: nobody else changes this cluster while its GPUs are looked at, which takes the toolkit.
     Task<PlanResult> choose_gpus(PlanResult planned) {
-        if (auto errors = co_await executor_.upload(planned.plan, planned.wanted.looks); !errors.empty()) {
-            co_return PlanResult{.errors = std::move(errors)};
-        }
-        for (const auto host : planned.wanted.looks) {
-            observed_.hosts[host].toolkit_there = true;
-        }
-        if (auto errors = co_await look_.take(observed_, planned.wanted.looks); !errors.empty()) {
+        if (auto errors = co_await executor_.look(look_, observed_, planned.plan, planned.wanted.looks);
+            !errors.empty()) {
             co_return PlanResult{.errors = std::move(errors)};
         }
         co_return co_await plan_changes(spec_, engines_, observed_, plan_context());

@@ -190,7 +190,7 @@ TEST_CASE("who chooses for longer than anybody waits is named") {
     ObservedCluster observed{.hosts = std::vector<ObservedHost>(1)};
     GpuLook look(cluster.spec, cluster.engines,
                  {.toolkit_version = "t1", .attempt = "a1", .patience = std::chrono::milliseconds(0)});
-    const auto errors = run_task(cluster.io, look.take(observed, {0}));
+    const auto errors = run_task(cluster.io, look.take(observed, {0}, cluster.reporter));
     REQUIRE(errors.size() == 1);
     CHECK(errors[0].kind == ErrorKind::locked);
     CHECK(errors[0].message.starts_with(holder.user + "@" + holder.machine +
@@ -204,7 +204,7 @@ TEST_CASE("plan shows the choice, and what it looked with is gone") {
     auto observation = run_task(cluster.io, observe(cluster.spec, cluster.engines, "t1", cluster.reporter));
     const auto planned =
         run_task(cluster.io, plan_with_look(cluster.spec, cluster.engines, observation.cluster,
-                                            {.toolkit_version = "t1", .attempt = "a1"}));
+                                            {.toolkit_version = "t1", .attempt = "a1"}, cluster.reporter));
     REQUIRE(planned.plan.creates.size() == 1);
     CHECK(planned.plan.creates[0].gpus == "GPU 0");
     CHECK(cluster.containers().empty());

@@ -307,4 +307,18 @@ TEST_CASE("a redirect is refused as one") {
                            "engine does for a good request");
 }
 
+TEST_CASE("what GPUs a container was asked for") {
+    const auto requests = [](const std::string& json) {
+        return decode_container(R"({"Id":"1","State":{"Status":"running"},"HostConfig":)" + json + "}");
+    };
+    const auto found = requests(R"({"DeviceRequests":[{"Driver":"","Count":2,"DeviceIDs":null},)"
+                                R"({"Driver":"cdi","Count":0,"DeviceIDs":["nvidia.com/gpu=0"]}]})");
+    REQUIRE(found.has_value());
+    CHECK(found->device_requests ==
+          std::vector<DeviceRequest>{{.count = 2}, {.driver = "cdi", .device_ids = {"nvidia.com/gpu=0"}}});
+    CHECK(requests(R"({"DeviceRequests":null})")->device_requests.empty());
+    CHECK(requests("{}")->device_requests.empty());
+    CHECK(requests(R"({"DeviceRequests":[7]})").has_error());
+}
+
 } // namespace json_decode_test

@@ -100,6 +100,31 @@ TEST_CASE("a whole cluster is seen with the record of every node") {
     CHECK(ready.nodes[1].id == node.id);
 }
 
+TEST_CASE("nodes of other clusters are neighbours, with the GPUs that are theirs; old ones do not tell these") {
+    Hosts hosts(1);
+    hosts.add_node(0, "node-0", 0);
+    auto labels = labels_of("a", 0, "speech");
+    labels[labels::origin] = "ada@desk:/home/ada/cluster.yaml";
+    hosts.add(0, "dockdist-speech-a", labels, ContainerState::exited);
+    labels[labels::gpus] = "GPU-1,GPU-2";
+    labels[labels::node] = "b";
+    hosts.add(0, "dockdist-speech-b", labels);
+    labels[labels::role] = "lock";
+    hosts.add(0, "dockdist-speech-lock", labels);
+    const auto seen = hosts.look();
+    REQUIRE(seen.cluster.hosts[0].nodes.size() == 1);
+    const auto& neighbours = seen.cluster.hosts[0].neighbours;
+    REQUIRE(neighbours.size() == 2);
+    CHECK(neighbours[0].old);
+    CHECK(neighbours[0].gpus.empty());
+    CHECK(neighbours[0].state == ContainerState::exited);
+    CHECK(neighbours[0].owner == "ada@desk");
+    CHECK_FALSE(neighbours[1].old);
+    CHECK(neighbours[1].cluster == "speech");
+    CHECK(neighbours[1].node == "b");
+    CHECK(neighbours[1].gpus == std::vector<std::string>{"GPU-1", "GPU-2"});
+}
+
 TEST_CASE("a host that is down is named, stays empty, and hides no other") {
     Hosts hosts(3);
     for (int i = 0; i < 3; ++i) {
