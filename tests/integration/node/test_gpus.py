@@ -7,10 +7,18 @@ import signal
 import subprocess
 import time
 
+from harness import namespaces
+from harness.cleanup import WithCleanup
 from harness.gpu_node import OnAHost, get_in_line, gpu, take, turn_after, until_state, uuid
-from harness.node_process import DEADLINE, PROGRAM, kill, marked
+from harness.node_process import DEADLINE, PROGRAM, Stream, kill, marked
 
+INIT = "/opt/dockdist/bin/dockdist-init"
 SHOW = ["sh", "-c", "echo GPUS=$CUDA_VISIBLE_DEVICES; exec sleep 1000"]
+
+
+def parent_of(pid):
+    with open("/proc/%d/stat" % pid) as stat:
+        return int(stat.read().rsplit(")", 1)[1].split()[1])
 
 
 class TestTaking(OnAHost):
@@ -203,10 +211,8 @@ class TestWaiting(OnAHost):
         node = self.node(gpus=1)
         stream = self.hold(node, "hold-a")
         waiter, turn = node.waiter("wait-b")
-        (command,) = marked("hold-a")
         kill(stream.process.pid)
-        with open("/proc/%d/stat" % command) as stat:
-            supervisor = int(stat.read().rsplit(")", 1)[1].split()[1])
+        supervisor = parent_of(*marked("hold-a"))
         assert self.entries()[0]["who"]["job"] == "hold-a"
         kill(supervisor)
         until_state(waiter, "fits")
@@ -414,3 +420,55 @@ class TestSessions(OnAHost):
         session.stderr.close()
         _, turn = node.waiter("behind")
         assert turn["place"] == 1
+
+
+@namespaces.NEEDED
+class TestWholeNode(WithCleanup, OnAHost):
+    """With the real first process, and the folder as the engine mounts it."""
+
+    def whole_node(self):
+        def nvidia_smi(path):
+            with open(path, "w") as script:
+                script.write("#!/bin/sh\ncase $1 in topo) ;; *) echo '%s'; echo '%s' ;; esac\n" % (gpu(0), gpu(1)))
+            os.chmod(path, 0o755)
+        host = namespaces.Host()
+        self.cleanup.callback(host.end)
+        node = namespaces.Node(host, "node-0", busybox=namespaces.BUSYBOX, files={"/bin/nvidia-smi": nvidia_smi},
+                               mounts={"/var/lib/dockdist/gpus": self.board})
+        self.cleanup.callback(node.end)
+        (record,) = namespaces.join([node])
+        assert (record["gpus"], record["slots"]) == (2, 2)
+        return node
+
+    def holds(self, node):
+        report = json.loads(node.run(INIT, "gpus").stdout)
+        return [one.get("hold", {}).get("by", {}).get("job") for one in report["units"]]
+
+    def test_the_first_process_ends_what_a_killed_supervisor_leaves_and_only_then_are_its_gpus_free(self):
+        node = self.whole_node()
+        stream = Stream(node.popen(INIT, "job", "start", stdin=subprocess.PIPE))
+        self.cleanup.callback(stream.close)
+        stream.send(job="orphaned", owner="me@here", gpus={"share": False, "count": 1})
+        assert stream.until("prepared")["gpus"]["units"][0]["id"] == uuid(0)
+        stream.send(argv=["sh", "-c", "trap '' TERM; echo GPUS=$CUDA_VISIBLE_DEVICES; while true; do sleep 1000; done"])
+        stream.until_output(b"GPUS=GPU-0000\n")
+        supervisor = parent_of(min(marked("orphaned")))
+        kill(namespaces.only_child(stream.process.pid))
+        kill(supervisor)
+        while marked("orphaned"):
+            assert self.holds(node) == ["orphaned", None] or not marked("orphaned")
+        namespaces.wait_for("the GPU", lambda: self.holds(node) == [None, None])
+
+    def test_a_node_that_is_gone_leaves_nothing_taken(self):
+        node = self.whole_node()
+        stream = Stream(node.popen(INIT, "job", "start", stdin=subprocess.PIPE))
+        self.cleanup.callback(stream.close)
+        stream.send(job="gone", gpus={"share": False})
+        stream.until("prepared")
+        stream.send(argv=["sleep", "1000"])
+        stream.until("started")
+        other = self.node()
+        waiter, turn = other.waiter("waits")
+        assert [hold["by"]["job"] for hold in turn["held"]] == ["gone", "gone"]
+        kill(node.pid)
+        until_state(waiter, "fits")
