@@ -11,7 +11,7 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::size_t longest_output = 1U << 20U;
-constexpr std::int64_t reap_pause_ms = 2; // between the end of its output and its own
+constexpr std::int64_t reap_pause_ms = 1; // between the end of its output and its own
 
 [[noreturn]] void become_helper(const std::string& path, std::vector<std::string>& argv,
                                 Environment& environment, int output, pid_t parent) {
