@@ -1,9 +1,12 @@
 // What nvidia-smi tells of a machine's GPUs: their states, their MIG instances, how they are linked; and
-// which of them are taken together.
+// which of them are taken together. The board of a host, which any of its nodes may have written; what a node
+// reports of it; and what a user names.
 #include "gpu/gpu.hpp"
 
 #include "fuzz/fuzz.hpp"
+#include "gpu/board.hpp"
 #include "gpu/topology.hpp"
+#include "gpu/units.hpp"
 
 #include <array>
 #include <cmath>
@@ -73,7 +76,54 @@ void topology(std::string_view input) {
                   "of those that are there, each once");
 }
 
-constexpr std::array<fuzz::Read, 3> kinds{states, listing, topology};
+bool holds(const BoardEntry& entry, const std::string& id) {
+    return std::ranges::find(entry.units, id, &wire::GpuUnit::id) != entry.units.end();
+}
+
+void board(std::string_view text) {
+    const auto read = parse_board(text);
+    if (!read) {
+        fuzz::require(fuzz::has_no_controls(read.error().message), "no message has controls in it");
+        return;
+    }
+    const auto again = parse_board(board_text(*read));
+    fuzz::require(again.has_value() && *again == *read, "what was read says the same when it is written");
+    for (const auto& own : read->entries) {
+        if (!own.units.empty()) {
+            continue;
+        }
+        const auto verdict = decide(*read, own);
+        fuzz::require(verdict.fits == (verdict.free.size() >= static_cast<std::size_t>(own.wanted)),
+                      "it fits when there is enough");
+        fuzz::require(verdict.place == static_cast<int>(verdict.ahead.size()) + 1, "the place is a place");
+        for (const auto& id : verdict.free) {
+            fuzz::require(std::ranges::find(own.candidates, id) != own.candidates.end() &&
+                              std::ranges::none_of(read->entries,
+                                                   [&](const BoardEntry& one) { return holds(one, id); }),
+                          "what is free is a candidate, and nobody's");
+        }
+    }
+}
+
+void report(std::string_view line) {
+    if (const auto read = wire::parse_gpu_report(line)) {
+        const auto text = wire::gpu_report_line(*read);
+        const auto again = wire::parse_gpu_report(text);
+        fuzz::require(again.has_value(), "what was read can be sent again");
+        fuzz::require_equal(text, wire::gpu_report_line(*again), "and says the same");
+    }
+}
+
+void users_gpus(std::string_view variable) {
+    const auto units =
+        units_of({.gpus = {{.index = 0, .uuid = "GPU-aa"}, {.index = 1, .uuid = "GPU-ab", .mig = true}},
+                  .instances = {{.uuid = "MIG-b", .gpu = 1}, {.uuid = "MIG-GPU-ab/1/0", .gpu = 1}}});
+    const auto named = named_units(variable, units).units;
+    fuzz::require(named.size() <= units.size(), "each is named once");
+    fuzz::require(named_units(visible_devices(named), units).units == named, "and by its own name too");
+}
+
+constexpr std::array<fuzz::Read, 6> kinds{states, listing, topology, board, report, users_gpus};
 
 } // namespace
 
@@ -100,5 +150,15 @@ std::vector<std::string> fuzz::seeds() {
                        "  MIG 3g.40gb     Device  0: (UUID: MIG-c7384736-a75d-5afc-978f-d2f1294409fd)\n"
                        "  MIG 1c.3g.20gb  Device  1: (UUID: MIG-GPU-aa/1/0)\nGPU 1: x\n"),
             of_kind(2, "\2\17\1" + matrix),
-            of_kind(2, "\3\xff\xff" + matrix)};
+            of_kind(2, "\3\xff\xff" + matrix),
+            of_kind(3, R"({"last_number":2,"last_id":3,"entries":[
+{"id":1,"who":{"cluster":"c","node":"n","job":"j","owner":"me@here"},"since_ms":5,"units":[{"id":"a","index":0}]},
+{"id":2,"wanted":1,"candidates":["a","b"],"priority":1,"number":1,"final":true},
+{"id":3,"wanted":2,"candidates":["b",{"hex":"ff"}],"number":2}]})"),
+            of_kind(4, R"({"driver":"550.1","units":[{"unit":{"id":"a","index":0,"name":"x"},"power_w":70.5,
+"hold":{"unit":{"id":"a"},"by":{"job":"j","age_s":5},"outside":true}}],"line":[{"who":{"job":"k"},"wanted":2}],
+"topology":"x","problem":""})"),
+            of_kind(5, "0,GPU-ab"),
+            of_kind(5, "MIG-b,-1"),
+            of_kind(5, "")};
 }
