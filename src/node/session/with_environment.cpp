@@ -139,6 +139,11 @@ int run_with_units(Entry& entry) {
     return code;
 }
 
+bool starts_a_shell(const std::vector<std::string>& command) {
+    return command.empty() ||
+           command.back().find("${SHELL") != std::string::npos; // what `dockdist ssh` sends
+}
+
 } // namespace
 
 int run_with_environment(const std::vector<std::string>& arguments) {
@@ -154,7 +159,7 @@ int run_with_environment(const std::vector<std::string>& arguments) {
     if (entry.gpus) {
         return run_with_units(entry);
     }
-    if (at_a_terminal) {
+    if (at_a_terminal && starts_a_shell(entry.command)) {
         if (const auto others = who_has_units(); !others.empty()) {
             (void)end_with(others, 0);
         }

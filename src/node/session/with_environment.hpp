@@ -11,7 +11,7 @@ namespace dockdist::node {
 //
 // ASK is a number or a wire::GpuAsk as JSON: so many of the node's units are the command's own until it ends,
 // and CUDA_VISIBLE_DEVICES shows it these; what it leaves behind in the background keeps none. It waits in
-// line for them and says on stderr for whom. Without it an interactive session is told who has GPUs here.
+// line for them and says on stderr for whom. Without it a shell at a terminal is told who has GPUs here.
 int run_with_environment(const std::vector<std::string>& arguments);
 
 } // namespace dockdist::node

@@ -408,6 +408,19 @@ class TestSessions(OnAHost):
         session.communicate(timeout=DEADLINE)
         assert (session.returncode, self.entries()) == (7, [])
 
+    def test_a_shell_at_a_terminal_is_told_who_has_gpus_there_and_a_command_is_not(self):
+        node = self.node(gpus=1)
+        node.record()
+        node.ask("holds").until("prepared")
+        terminal, other_end = os.openpty()
+        for last, said in (("exec true # ${SHELL:-/bin/sh}", r"dockdist: jobs have GPUs of this node: GPU 0 holds \(me@here, \d+ s\); .*\n"),
+                           ("true", "")):
+            done = subprocess.run([PROGRAM, "with-environment", "--", "sh", "-c", last], env=node.environment, stdin=other_end,
+                                  stderr=subprocess.PIPE, timeout=DEADLINE, check=True)
+            assert re.fullmatch(said, done.stderr.decode()), done.stderr
+        os.close(terminal)
+        os.close(other_end)
+
     def test_a_session_that_is_killed_while_it_waits_leaves_the_line(self):
         node = self.node(gpus=1)
         node.ask("holds").until("prepared")
