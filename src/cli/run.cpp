@@ -8,6 +8,7 @@
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "job/old_nodes.hpp"
 #include "job/run_job.hpp"
 #include "job/select_nodes.hpp"
 #include "launch/relaunch.hpp"
@@ -174,6 +175,7 @@ struct Decided {
 // What each node has to start, from what the nodes say.
 Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
     Decided decided;
+    prepared.job.old_holds = co_await held_in_old_nodes(cluster.engines, cluster.observed);
     decided.opened =
         co_await open_job(cluster.engines, prepared.nodes, prepared.job,
                           questions(prepared.launcher, prepared.request), prepared.launcher.ports);

@@ -21,6 +21,8 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
     OpenedJob opened;
     std::vector<Task<Result<wire::LaunchFacts>>> tasks;
     for (const auto& node : nodes) {
+        opening.gpus.taken = node.host < options.old_holds.size() ? options.old_holds[node.host]
+                                                                  : std::vector<wire::GpuHold>();
         opened.parts.push_back(std::make_unique<NodeJob>(*engines[node.host], node, opening));
         opening.ports = options.min_nodes > 0 ? ports : 0; // any of them may become the first
         tasks.push_back(opened.parts.back()->open());

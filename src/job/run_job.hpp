@@ -44,6 +44,7 @@ struct JobOptions {
     // that have no launch are spare.
     int min_nodes = 0;
     std::string relaunch{};
+    std::vector<std::vector<wire::GpuHold>> old_holds{}; // by host, for GpuAsk::taken: see job/old_nodes.hpp
     std::chrono::milliseconds backoff = wire::default_backoff; // before the first restart
     std::chrono::milliseconds stall{0}; // silence after which the job has stalled; 0: not watched
     bool stop_stalled = false;
