@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <unistd.h>
 
 namespace dockdist {
@@ -37,6 +38,9 @@ nlohmann::json to_json(const JobOutcome& outcome, const JobId& job) {
 
 int fail_before(const Context& context, const Errors& errors) {
     const int code = context.fail(errors);
+    if (std::ranges::find(errors, ErrorKind::busy, &Error::kind) != errors.end()) {
+        return exit_codes::gpus_taken;
+    }
     return code == exit_codes::wrong_input ? code : exit_codes::own_failure;
 }
 

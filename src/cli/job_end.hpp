@@ -10,7 +10,8 @@ namespace dockdist {
 // json the result as the last line. Returns the process's exit code.
 int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job);
 
-// What is wrong before a job runs or is found: 2 for a wrong command line or file, else 125.
+// What is wrong before a job runs or is found: 2 for a wrong command line or file, 75 where others have the
+// GPUs, else 125.
 int fail_before(const Context& context, const Errors& errors);
 
 } // namespace dockdist

@@ -26,6 +26,8 @@ std::string_view to_string(ErrorKind kind) {
         return "job";
     case ErrorKind::locked:
         return "locked";
+    case ErrorKind::busy:
+        return "busy";
     case ErrorKind::interrupted:
         return "interrupted";
     case ErrorKind::internal:

@@ -20,6 +20,7 @@ enum class ErrorKind {
     node,        // something inside a node failed
     job,         // a job failed
     locked,      // another client is at work on the same cluster
+    busy,        // others have what was asked for: exit code 75
     interrupted, // Ctrl-C: exit code 130
     internal,    // a bug
 };

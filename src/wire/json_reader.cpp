@@ -59,7 +59,7 @@ std::optional<std::string> from_hex(const std::string& hex) {
 ErrorKind error_kind_from(std::string_view name) {
     using enum ErrorKind;
     for (const auto kind : {usage, config, unreachable, timeout, protocol, engine, not_found, conflict, node,
-                            job, locked, interrupted, internal}) {
+                            job, locked, busy, interrupted, internal}) {
         if (to_string(kind) == name) {
             return kind;
         }
