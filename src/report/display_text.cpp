@@ -188,6 +188,38 @@ std::string clipped(std::string_view text, std::size_t columns, bool unicode) {
     return result;
 }
 
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
+    std::vector<std::string> lines(1);
+    std::size_t width = 0;      // of the last line
+    std::size_t last_space = 0; // in it; 0: none
+    while (!text.empty()) {
+        const auto [code_point, bytes] = decode_utf8(text);
+        const auto size = std::max<std::size_t>(bytes, 1);
+        const auto character = bytes == 0 ? 1 : width_of(code_point);
+        if (width + character > columns && width > 0 && text.front() == ' ') {
+            lines.emplace_back();
+            width = 0;
+            last_space = 0;
+        } else if (width + character > columns && width > 0) {
+            auto& line = lines.back();
+            std::string next = last_space == 0 ? "" : line.substr(last_space + 1);
+            line.erase(last_space == 0 ? line.size() : last_space);
+            lines.push_back(std::move(next));
+            width = display_width(lines.back());
+            last_space = 0;
+        }
+        if (text.front() == ' ' && width > 0) {
+            last_space = lines.back().size();
+        }
+        if (text.front() != ' ' || width > 0) {
+            lines.back() += text.substr(0, size);
+            width += character;
+        }
+        text.remove_prefix(size);
+    }
+    return lines;
+}
+
 std::size_t drawn_sequence(std::string_view text) {
     const auto csi = csi_at(text);
     const bool passes = csi.size != 0 && (is_colour(csi) || is_live_display(csi) || csi.final_byte == 'J');

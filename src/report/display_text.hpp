@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dockdist {
 
@@ -29,6 +30,9 @@ std::size_t display_width(std::string_view text);
 // `text` cut to `columns`, the last of them an ellipsis ("…", or "~" without Unicode) when something was cut.
 // Its SGR sequences stay, and stay closed.
 std::string clipped(std::string_view text, std::size_t columns, bool unicode);
+
+// `text` without colours in lines of at most `columns`, broken at spaces where there are any; at least one.
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
 
 // `text` followed by spaces up to `columns`.
 std::string padded(std::string_view text, std::size_t columns);

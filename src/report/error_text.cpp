@@ -1,6 +1,7 @@
 #include "report/error_text.hpp"
 
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "report/display_text.hpp"
 
 namespace dockdist {
@@ -55,6 +56,10 @@ std::string error_text(const Error& error, const OutputTraits& traits) {
 
 std::string warning_text(std::string_view subject, std::string_view text, const OutputTraits& traits) {
     return styled("warning:", style::yellow, traits.colour) + ' ' + located(subject, text);
+}
+
+std::string waited_text(std::chrono::milliseconds time) {
+    return "waited " + format_duration(time);
 }
 
 std::string note_text(std::string_view subject, std::string_view text) {

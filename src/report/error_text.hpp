@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "report/output.hpp"
 
+#include <chrono>
 #include <string>
 
 namespace dockdist {
@@ -17,6 +18,9 @@ std::string warning_text(std::string_view subject, std::string_view text, const 
 
 // "node-0: text" with its newline; without the subject where that is empty.
 std::string note_text(std::string_view subject, std::string_view text);
+
+// "waited 12 min 3 s".
+std::string waited_text(std::chrono::milliseconds time);
 
 namespace style {
 inline constexpr std::string_view red = "\x1b[31m";

@@ -21,6 +21,9 @@ struct Event {
         step_failed,    // phase, subject, text; the error itself comes at the end through Reporter::error
         note,           // subject may be empty
         warning,
+        waiting,       // text: what for; it stands until the next one, or `waited`
+        still_waiting, // the same thing with newer times, for who can draw over it
+        waited,        // elapsed
     };
     Kind kind = Kind::note;
     std::string phase{};   // "observe", "image", "create", "start", "join", "ready", "remove", …

@@ -27,6 +27,11 @@ const char* to_word(Event::Kind kind) {
         return "note";
     case Event::Kind::warning:
         return "warning";
+    case Event::Kind::waiting:
+    case Event::Kind::still_waiting:
+        return "waiting";
+    case Event::Kind::waited:
+        return "waited";
     }
     return "note";
 }
@@ -48,6 +53,9 @@ JsonReporter::JsonReporter(ReporterSetting setting, OutputSink& sink)
 
 void JsonReporter::on(const Event& event) {
     using Kind = Event::Kind;
+    if (event.kind == Kind::still_waiting) {
+        return;
+    }
     const auto key = event.phase + '\0' + event.subject;
     if (event.kind == Kind::step_progress) {
         const auto now = setting_.now();
@@ -68,7 +76,7 @@ void JsonReporter::on(const Event& event) {
         json["total"] = *event.total;
     }
     if (event.kind == Kind::phase_finished || event.kind == Kind::step_finished ||
-        event.kind == Kind::step_failed) {
+        event.kind == Kind::step_failed || event.kind == Kind::waited) {
         json["elapsed_ms"] = event.elapsed.count();
         last_progress_.erase(key);
     }

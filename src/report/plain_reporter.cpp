@@ -78,6 +78,14 @@ void PlainReporter::on(const Event& event) {
     case Event::Kind::warning:
         write(warning_text(event.subject, event.text, setting_.traits));
         break;
+    case Event::Kind::waiting:
+        write(note_text(event.subject, event.text));
+        break;
+    case Event::Kind::still_waiting:
+        break;
+    case Event::Kind::waited:
+        write(note_text(event.subject, waited_text(event.elapsed)));
+        break;
     }
 }
 

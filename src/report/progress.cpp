@@ -29,6 +29,11 @@ void measure_rate(ProgressStep& step, ProgressTime now) {
     }
 }
 
+bool is_of_phase(Event::Kind kind) {
+    using enum Event::Kind;
+    return kind != note && kind != warning && kind != waiting && kind != still_waiting && kind != waited;
+}
+
 } // namespace
 
 ProgressPhase& Progress::phase_of(const Event& event, ProgressTime now) {
@@ -49,7 +54,7 @@ ProgressStep& Progress::step_of(ProgressPhase& phase, const Event& event, Progre
 
 void Progress::apply(const Event& event, ProgressTime now) {
     using Kind = Event::Kind;
-    if (event.kind == Kind::note || event.kind == Kind::warning || event.kind == Kind::phase_finished) {
+    if (event.kind == Kind::phase_finished || !is_of_phase(event.kind)) {
         return;
     }
     auto& phase = phase_of(event, now);

@@ -152,6 +152,25 @@ std::vector<std::string> TtyReporter::live_lines(TerminalSize size, ProgressTime
             lines.push_back(std::move(line));
         }
     }
+    if (!waiting_.empty()) {
+        for (auto& line : waiting_lines(size, now)) {
+            if (lines.size() < room) {
+                lines.push_back(std::move(line));
+            }
+        }
+    }
+    return lines;
+}
+
+// Whole, over as many lines as it takes.
+std::vector<std::string> TtyReporter::waiting_lines(TerminalSize size, ProgressTime now) const {
+    constexpr std::string_view indent = "  ";
+    const auto width = size.columns > indent.size() ? size.columns - indent.size() : 1;
+    const auto text = safe_cell(waiting_) + " (" + format_duration(since(waiting_since_, now)) + ")";
+    auto lines = wrapped(text, width);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        lines[i] = (i == 0 ? mark(State::running, now) + ' ' : std::string(indent)) + lines[i];
+    }
     return lines;
 }
 
@@ -159,7 +178,7 @@ void TtyReporter::print_above(const std::string& lines) {
     const auto size = setting_.size();
     std::string bytes = region_.erase(size) + lines;
     const auto now = setting_.now();
-    if (!finished_ && !progress_.phases().empty()) {
+    if (is_live()) {
         bytes += region_.draw(live_lines(size, now), size, setting_.traits.unicode);
         last_draw_ = now;
     }
@@ -183,6 +202,16 @@ void TtyReporter::on(const Event& event) {
     case Event::Kind::warning:
         print_above(warning_text(event.subject, event.text, setting_.traits));
         return;
+    case Event::Kind::waiting:
+    case Event::Kind::still_waiting:
+        waiting_since_ = waiting_.empty() ? now : waiting_since_;
+        waiting_ = event.text;
+        redraw(now);
+        return;
+    case Event::Kind::waited:
+        waiting_.clear();
+        print_above(note_text(event.subject, waited_text(event.elapsed)));
+        return;
     case Event::Kind::phase_finished:
         if (const auto* phase = progress_.find(event.phase)) {
             const auto elapsed = event.elapsed.count() > 0 ? event.elapsed : since(phase->started, now);
@@ -202,7 +231,7 @@ void TtyReporter::error(const Error& error) {
 
 void TtyReporter::tick() {
     const auto now = setting_.now();
-    if (!finished_ && !progress_.phases().empty() && now - last_draw_ >= frame) {
+    if (is_live() && now - last_draw_ >= frame) {
         redraw(now);
     }
 }
@@ -212,6 +241,7 @@ void TtyReporter::finish() {
         return;
     }
     finished_ = true;
+    waiting_.clear();
     const auto now = setting_.now();
     std::string lines;
     for (const auto& phase : progress_.phases()) {

@@ -35,7 +35,9 @@ private:
     std::vector<std::string> summary(const ProgressPhase& phase, std::chrono::milliseconds elapsed,
                                      ProgressTime now) const;
     std::vector<std::string> live_lines(TerminalSize size, ProgressTime now) const;
+    std::vector<std::string> waiting_lines(TerminalSize size, ProgressTime now) const;
     std::string mark(ProgressStep::State state, ProgressTime now) const;
+    bool is_live() const { return !finished_ && (!progress_.phases().empty() || !waiting_.empty()); }
     void print_above(const std::string& lines); // whole lines
     void redraw(ProgressTime now);
 
@@ -45,6 +47,8 @@ private:
     LiveRegion region_{};
     ProgressTime last_draw_;
     ProgressTime start_;
+    std::string waiting_{}; // for what; empty: it does not
+    ProgressTime waiting_since_{};
     bool finished_ = false;
 };
 

@@ -60,6 +60,19 @@ TEST_CASE("display_width counts columns, not bytes") {
     CHECK(display_width("\x1b[31mred\x1b[0m") == 3);
 }
 
+TEST_CASE("wrapped breaks at spaces, and within words that are wider than a line") {
+    using Lines = std::vector<std::string>;
+    CHECK(wrapped("", 5) == Lines{""});
+    CHECK(wrapped("ab cd", 5) == Lines{"ab cd"});
+    CHECK(wrapped("ab cd ef", 5) == Lines{"ab cd", "ef"});
+    CHECK(wrapped("ab cde f", 5) == Lines{"ab", "cde f"});
+    CHECK(wrapped("abcdefg hi", 5) == Lines{"abcde", "fg hi"});
+    CHECK(wrapped("世界 世界", 5) == Lines{"世界", "世界"});
+    CHECK(wrapped("a\xff"
+                  "bc",
+                  2) == Lines{"a\xff", "bc"});
+}
+
 TEST_CASE("clipped cuts by columns and says so") {
     CHECK(clipped("abcdef", 6, true) == "abcdef");
     CHECK(clipped("abcdef", 5, true) == "abcd…");

@@ -23,6 +23,15 @@ struct Json {
 
 } // namespace
 
+TEST_CASE("what is waited for is an event when it changes") {
+    Json json;
+    json.reporter.on({.kind = Kind::waiting, .text = "waiting for 1 GPU"});
+    json.reporter.on({.kind = Kind::still_waiting, .text = "waiting for 1 GPU"});
+    json.reporter.on({.kind = Kind::waited, .elapsed = 1200ms});
+    CHECK(json.sink.written[1] == "{\"type\":\"event\",\"kind\":\"waiting\",\"text\":\"waiting for 1 GPU\"}\n"
+                                  "{\"type\":\"event\",\"kind\":\"waited\",\"elapsed_ms\":1200}\n");
+}
+
 TEST_CASE("every event and error is one JSON object a line on stdout") {
     Json json;
     json.reporter.on({.kind = Kind::phase_started, .phase = "create"});

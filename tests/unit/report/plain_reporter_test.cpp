@@ -63,6 +63,17 @@ TEST_CASE("a long transfer shows life in a pipe every ten seconds and no oftener
                           "node-0: image: pulling 21.0 MiB of 100.0 MiB, 1.0 MiB/s, 1 min 20 s left\n");
 }
 
+TEST_CASE("what is waited for is told in a pipe when it changes") {
+    Plain plain;
+    plain.reporter.on({.kind = Kind::waiting, .text = "waiting for 1 GPU: job-a\x1b[2J (1 min)"});
+    plain.reporter.on({.kind = Kind::still_waiting, .text = "waiting for 1 GPU: job-a (2 min)"});
+    plain.reporter.on({.kind = Kind::waiting, .text = "waiting for 1 GPU: job-b (2 s)"});
+    plain.reporter.on({.kind = Kind::waited, .elapsed = 200s});
+    CHECK(plain.text() == "waiting for 1 GPU: job-a\\x1b[2J (1 min)\n"
+                          "waiting for 1 GPU: job-b (2 s)\n"
+                          "waited 3 min 20 s\n");
+}
+
 TEST_CASE("verbose plain output tells of starts") {
     Plain plain(true);
     plain.reporter.on(

@@ -211,6 +211,29 @@ TEST_CASE("text from a host cannot leave its line") {
                               "  ⠙ a\\x0ab  x\\x1b[2J y\\x0d  0.00 s\n");
 }
 
+TEST_CASE("what is waited for stands below everything, whole, until it is over") {
+    Terminal terminal(40, 24);
+    terminal.on(
+        {.kind = Kind::waiting, .text = "waiting for 1 GPU: node-0 GPU 0 job-a (1 min); place 1 in line"});
+    CHECK(terminal.shown() == "⠙ waiting for 1 GPU: node-0 GPU 0 job-a\n"
+                              "  (1 min); place 1 in line (0.00 s)\n");
+    terminal.on({.kind = Kind::warning, .subject = "node-0", .text = "GPU 1 is broken"});
+    terminal.on({.kind = Kind::still_waiting, .text = "waiting for 1 GPU: node-0 GPU 0 job-a (2 min)\x1b[2J"},
+                59900ms);
+    CHECK(terminal.shown() == "warning: node-0: GPU 1 is broken\n"
+                              "⠙ waiting for 1 GPU: node-0 GPU 0 job-a\n"
+                              "  (2 min)\\x1b[2J (1 min 0 s)\n");
+    SUBCASE("because it goes on") {
+        terminal.on({.kind = Kind::waited, .elapsed = 60s});
+        CHECK(terminal.shown() == "warning: node-0: GPU 1 is broken\nwaited 1 min 0 s\n");
+    }
+    SUBCASE("because it ends") {
+        terminal.reporter.error({.message = "interrupted"});
+        terminal.reporter.finish();
+        CHECK(terminal.shown() == "warning: node-0: GPU 1 is broken\nerror: interrupted\n");
+    }
+}
+
 TEST_CASE("a thousand events within a tenth of a second are one redraw") {
     KeepingSink sink;
     FakeClock clock;
