@@ -15,6 +15,7 @@
 namespace dockdist {
 namespace {
 
+constexpr std::chrono::seconds least_silence{10}; // however short the lease
 // Longer than a node gives to a question.
 constexpr std::chrono::seconds opening_limit{45};
 constexpr int most_garbled = 5;
@@ -28,6 +29,10 @@ Task<void> pause_for(std::chrono::milliseconds time) {
 }
 
 } // namespace
+
+std::chrono::milliseconds longest_silence(std::chrono::milliseconds lease) {
+    return std::max<std::chrono::milliseconds>(lease, least_silence);
+}
 
 NodeJob::NodeJob(ContainerEngine& engine, ReadyNode node, wire::JobOpening opening)
     : engine_(engine), node_(std::move(node)), opening_(std::move(opening)) {
@@ -78,6 +83,10 @@ Task<Result<wire::LaunchFacts>> NodeJob::ask() {
     if (!connected) {
         co_return connected.error();
     }
+    co_return co_await wait_for_facts();
+}
+
+Task<Result<wire::LaunchFacts>> NodeJob::wait_for_facts() {
     co_return co_await with_timeout(
         read_facts(), opening_limit,
         Error{ErrorKind::timeout, "", "the node does not say whether it can start the job",
@@ -172,8 +181,7 @@ Task<Status> NodeJob::reconnect() {
 
 Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
     using namespace std::chrono_literals;
-    const auto patience =
-        std::max<std::chrono::milliseconds>(std::chrono::milliseconds(opening_.lease_ms), 10s);
+    const auto patience = longest_silence(std::chrono::milliseconds(opening_.lease_ms));
     last_heard_ = std::chrono::steady_clock::now();
     int garbled = 0; // streams that were taken up again and held something else
     int starts = 0;  // said again
@@ -317,7 +325,7 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
     }
     switch (event->type) {
     case wire::JobEvent::Type::prepared:
-    case wire::JobEvent::Type::turn:
+    case wire::JobEvent::Type::turn: // of before the start
         return going_on;
     case wire::JobEvent::Type::started:
     case wire::JobEvent::Type::rank_failed:
@@ -344,7 +352,8 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
 }
 
 Task<void> NodeJob::send(wire::JobCommand command) {
-    if (command.type != wire::JobCommand::Type::ping) {
+    using Type = wire::JobCommand::Type;
+    if (command.type != Type::ping && command.type != Type::line && command.type != Type::take) {
         order_ = command;
     }
     const auto stream = stream_;

@@ -16,6 +16,9 @@
 
 namespace dockdist {
 
+// A node that says nothing for so long, with this lease, is lost.
+std::chrono::milliseconds longest_silence(std::chrono::milliseconds lease);
+
 class NodeJob {
 public:
     // Called as frames come.
@@ -33,6 +36,14 @@ public:
     // Asks the node what there is to know before the start, and asks again where the connection breaks.
     // Nothing runs there yet, and nothing ever does when this object goes without run().
     Task<Result<wire::LaunchFacts>> open();
+    // After open(): what the node says of the job's GPUs (wire/job.hpp), for as long as `hear` answers with
+    // true; nothing of what comes after that is lost. Pings are to be sent meanwhile. A stream that breaks
+    // is opened anew, for as long as the lease; `hear` is told which turn answers such an opening. An error:
+    // the node is lost, or says itself what is wrong.
+    using HearTurn = std::function<bool(wire::GpuTurn turn, bool reopened)>;
+    Task<Status> hear_turns(HearTurn hear);
+    // The place in line that it has if it has to be opened anew.
+    void set_place(std::int64_t number) { opening_.gpus.number = number; }
     // After open(): runs the node's part to its end. A stream that breaks is taken up again, at the byte
     // where it broke, for as long as the job's lease; after that the node counts as lost (an error). Where
     // it breaks before the node says that the part runs, the start is said again, see wire/job.hpp: the part
@@ -42,8 +53,8 @@ public:
     // when the query does not go to the job's end and the job has not ended.
     Task<Result<wire::JobResult>> follow(wire::JobQuery query, Handlers handlers);
 
-    // Sends a line to the node's side. While no stream is open, the last order waits for the next one, and
-    // pings are dropped. One at a time.
+    // Sends a line to the node's side. While no stream is open, the last order waits for the next one; pings,
+    // and what is said of GPUs, are dropped. One at a time.
     Task<void> send(wire::JobCommand command);
 
     // From then on the node counts as lost, whatever else it says. The earliest call counts. Only where
@@ -58,10 +69,19 @@ private:
     Task<Status> connect(std::vector<std::string> arguments, std::string first_lines);
     Task<Status> reconnect();
     Task<Result<wire::LaunchFacts>> ask();
+    Task<Result<wire::LaunchFacts>> wait_for_facts();
     // The next frame; nothing at the end of the stream.
     Task<Result<std::optional<wire::Frame>>> read_frame();
     Task<Result<ExecStream::Chunk>> read_chunk(ExecStream& stream);
     Task<Result<wire::LaunchFacts>> read_facts();
+    // How it ended: `hear` has enough; the node says what is wrong; the stream is cut.
+    struct TurnsEnd {
+        enum class Kind { enough, refused, cut };
+        Kind kind = Kind::enough;
+        Error error{}; // where it is not enough
+    };
+    Task<TurnsEnd> read_turns(const HearTurn& hear);
+    Task<Result<wire::GpuTurn>> open_again(Error broken);
     // Reads frames until the job's end (a result) or the end of the stream (nothing).
     Task<Result<std::optional<wire::JobResult>>> read_frames();
     Task<Result<wire::JobResult>> follow_to_the_end();

@@ -17,7 +17,9 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
                              .log_limit = static_cast<std::int64_t>(options.log_limit.count),
                              .questions = std::move(questions),
                              .ports = ports,
-                             .token = random_hex(16)};
+                             .token = random_hex(16),
+                             .owner = options.owner,
+                             .gpus = options.gpus};
     OpenedJob opened;
     std::vector<Task<Result<wire::LaunchFacts>>> tasks;
     for (const auto& node : nodes) {

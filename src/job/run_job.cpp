@@ -4,22 +4,18 @@
 #include "async/interrupts.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "job/order_queue.hpp"
 #include "launch/relaunch.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
-
-#include <deque>
 
 namespace dockdist {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds longest_ping_pause = 5s;
-constexpr std::chrono::milliseconds write_limit = 5s;
-constexpr std::chrono::milliseconds least_silence = 10s; // of a node that is lost, however short the lease
-constexpr std::chrono::milliseconds longest_end = 10s;   // of a part that is told to end at once
+constexpr std::chrono::milliseconds longest_end = 10s; // of a part that is told to end at once
 
 std::int64_t now_ms() {
     return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -48,7 +44,7 @@ public:
           changed_(executor), parts_(std::move(parts)), state_(settings_.policy, relaunch) {
         for (const auto& part : settings_.policy.parts) {
             nodes_.push_back({.node = NodeName(part.node)});
-            outboxes_.push_back(std::make_unique<Outbox>(executor));
+            orders_.push_back(std::make_unique<OrderQueue>(executor, settings_.lease));
         }
     }
 
@@ -62,7 +58,7 @@ public:
             if (parts_[i].job) {
                 ++running_;
                 tasks.push_back(run_part(i));
-                tasks.push_back(send_orders(i));
+                tasks.push_back(orders_[i]->send_to(*parts_[i].job));
             }
         }
         tasks.push_back(watch());
@@ -91,36 +87,14 @@ private:
             nodes_[index].result = std::move(*result);
         }
         --running_;
-        outboxes_[index]->closed = true;
-        outboxes_[index]->changed.set();
+        orders_[index]->close();
         changed_.set();
-        co_return ok;
-    }
-
-    // Side by side, so that a node that does not answer delays no other; and pings, which hold the lease.
-    Task<Status> send_orders(std::size_t index) {
-        const auto ping_pause = std::min(longest_ping_pause, settings_.lease / 3);
-        auto& outbox = *outboxes_[index];
-        while (!outbox.closed) {
-            outbox.changed.reset();
-            auto command = wire::JobCommand{.type = wire::JobCommand::Type::ping};
-            if (!outbox.orders.empty()) {
-                command = std::move(outbox.orders.front());
-                outbox.orders.pop_front();
-            } else if (co_await with_timeout(wait_for(outbox.changed), ping_pause,
-                                             Error{.kind = ErrorKind::timeout})) {
-                continue;
-            }
-            co_await with_timeout(send(*parts_[index].job, std::move(command)), write_limit,
-                                  Error{.kind = ErrorKind::timeout});
-        }
         co_return ok;
     }
 
     void order(const std::vector<JobStateMachine::Order>& orders) {
         for (const auto& [part, command] : orders) {
-            outboxes_[part]->orders.push_back(command);
-            outboxes_[part]->changed.set();
+            orders_[part]->add(command);
         }
     }
 
@@ -131,7 +105,7 @@ private:
                 .event = [this, index](const wire::JobEvent& event) { hear(index, event); },
                 .batch_ended = [this] { sink_.flush(); },
                 .room = [this] { return sink_.room(); },
-                .silence = std::max(settings_.lease, least_silence)};
+                .silence = longest_silence(settings_.lease)};
     }
 
     void hear(std::size_t index, const wire::JobEvent& event) {
@@ -228,25 +202,13 @@ private:
         co_return ok;
     }
 
-    static Task<Status> send(NodeJob& part, wire::JobCommand command) {
-        co_await part.send(command);
-        co_return ok;
-    }
-
-    struct Outbox {
-        explicit Outbox(const boost::asio::any_io_executor& executor) : changed(executor) {}
-        AsyncEvent changed;
-        std::deque<wire::JobCommand> orders{};
-        bool closed = false; // the part has ended
-    };
-
     Settings settings_;
     Interrupts* interrupts_; // null: they are not the job's
     JobSink& sink_;
     Reporter& reporter_;
     AsyncEvent changed_;
     std::vector<Part> parts_;
-    std::vector<std::unique_ptr<Outbox>> outboxes_{};
+    std::vector<std::unique_ptr<OrderQueue>> orders_{}; // a part
     JobStateMachine state_;
     std::vector<NodeOutcome> nodes_{};
     Errors errors_{};

@@ -50,6 +50,11 @@ struct JobOptions {
     bool stop_stalled = false;
     bool detach = false;                  // as soon as every part has started
     std::chrono::milliseconds timeout{0}; // the nodes end the job after it; 0: never
+    std::string owner{};                  // who runs it: USER@MACHINE
+    std::string cluster{};                // whose name need not be said of its own jobs
+    wire::GpuAsk gpus{.share = true};
+    std::optional<std::chrono::milliseconds>
+        wait{}; // for GPUs that others have; 0: not at all; empty: for ever
     Bytes log_limit{static_cast<std::uint64_t>(wire::default_log_limit)}; // of its output on a node
 };
 

@@ -1,0 +1,49 @@
+// What is said of a job's GPUs: which it has, whom it waits for. Who has one is told with his cluster where
+// that is another one, his name and since when: enough to go and ask him.
+#pragma once
+
+#include "core/error.hpp"
+#include "core/names.hpp"
+#include "wire/gpus.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dockdist {
+
+// "0", "0-3,6".
+std::string ranges_text(std::vector<int> numbers);
+
+// How it stands on one node.
+struct NodeTurn {
+    NodeName node{};
+    wire::GpuTurn turn{};
+};
+
+// "12 min", "40 s", "3 h", "2 days".
+std::string age_text(std::int64_t seconds);
+
+// "job-a (user@machine, 12 min)", "job-a of cluster vision (…)", "a process outside dockdist". `cluster`: the
+// one that is not named.
+std::string holder_text(const wire::GpuHold& hold, std::string_view cluster);
+
+// "1 GPU on 2 nodes", "4 slots on node-0".
+std::string wanted_text(const std::vector<NodeTurn>& nodes);
+
+// "node-0 GPU 0 job-a (user-a, 12 min), GPU 1 job-b (user-b, 3 min); place 1 in line". Without ages it is the
+// same as long as the same is in the way.
+enum class Ages { with, without };
+std::string obstacles_text(const std::vector<NodeTurn>& nodes, std::string_view cluster,
+                           Ages ages = Ages::with);
+
+// "GPUs 0-3 (NVLink) on node-0; GPU 5 on node-1"; nothing of slots.
+std::string taken_text(const std::vector<NodeTurn>& nodes);
+
+// The job ends without having begun, because others have its GPUs. `gave_up`: "after 2 h"; empty: it was not
+// to wait.
+Error gpus_taken_error(const std::vector<NodeTurn>& nodes, std::string_view cluster,
+                       const std::string& gave_up);
+
+} // namespace dockdist
