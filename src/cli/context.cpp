@@ -79,11 +79,19 @@ Loaded load(const Context& context, Secrets secrets) {
     return {.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
 }
 
-std::string origin_of(const ClusterSpec& spec) {
+std::int64_t gpu_in_use_mib(const ClusterSpec& spec) {
+    return static_cast<std::int64_t>(spec.gpu_in_use_above.count >> 20U);
+}
+
+std::string user_and_machine() {
     const auto us = this_process();
+    return us.user + "@" + us.machine;
+}
+
+std::string origin_of(const ClusterSpec& spec) {
     std::error_code ignored;
     const auto file = std::filesystem::weakly_canonical(spec.file, ignored);
-    return us.user + "@" + us.machine + ":" + file.string();
+    return user_and_machine() + ":" + file.string();
 }
 
 Task<Connected> connect(const Context& context, Secrets secrets) {

@@ -85,7 +85,9 @@ struct Loaded {
 // `down`.
 enum class Secrets { leave, resolve };
 Loaded load(const Context& context, Secrets secrets);
-std::string origin_of(const ClusterSpec& spec); // USER@MACHINE:FILE
+std::int64_t gpu_in_use_mib(const ClusterSpec& spec); // as wire::GpuAsk has it
+std::string user_and_machine();                       // USER@MACHINE: who runs dockdist, and where
+std::string origin_of(const ClusterSpec& spec);       // USER@MACHINE:FILE
 
 struct Connected {
     ClusterSpec spec{};
@@ -131,6 +133,7 @@ void add_down(CLI::App& app, Program& program);
 void add_status(CLI::App& app, Program& program);
 void add_check(CLI::App& app, Program& program);
 void add_run(CLI::App& app, Program& program);
+void add_gpus(CLI::App& app, Program& program);
 void add_jobs(CLI::App& app, Program& program);
 void add_logs(CLI::App& app, Program& program);
 void add_attach(CLI::App& app, Program& program);

@@ -3,9 +3,11 @@
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
 #include "core/exit_codes.hpp"
+#include "wire/gpus.hpp"
 #include "wire/layout.hpp"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 namespace dockdist {
 namespace {
@@ -16,6 +18,7 @@ struct ExecOptions {
     std::string user{};
     std::string workdir{};
     bool no_tty = false;
+    std::optional<int> gpus{};
 };
 
 // The environment that jobs and ssh sessions have, and the user they run as.
@@ -29,6 +32,10 @@ std::vector<std::string> in_node(const ExecOptions& options, const ClusterSpec& 
     }
     if (!workdir.empty()) {
         words.insert(words.end(), {"--workdir", workdir});
+    }
+    if (options.gpus) { // it waits there, and says for whom
+        const wire::GpuAsk ask{.count = *options.gpus, .in_use_mib = gpu_in_use_mib(spec)};
+        words.insert(words.end(), {"--gpus", nlohmann::json(ask).dump(), "--owner", user_and_machine()});
     }
     words.emplace_back("--");
     words.insert(words.end(), std::make_move_iterator(command.begin()),
@@ -66,6 +73,12 @@ void add_options(CLI::App& command, const std::shared_ptr<ExecOptions>& options)
     command.add_option("--workdir", options->workdir,
                        "Run in this folder (default: container.workdir of the file)");
     command.add_flag("--no-tty", options->no_tty, "No pty, even on a terminal");
+    command
+        .add_option(
+            "--gpus", options->gpus,
+            "Reserve so many of the node's GPUs, waiting in line for them, until the command ends; it sees "
+            "these alone (default: it sees all and reserves none)")
+        ->check(CLI::PositiveNumber);
     command.add_option("COMMAND", options->command, "The command and its arguments, after --");
 }
 

@@ -21,9 +21,14 @@ nlohmann::json to_json(const JobReport& report) {
                         {"exit_code", nullptr},
                         {"stop_reason", report.reason},
                         {"first_failure", nullptr},
-                        {"command", nlohmann::json::array()}};
+                        {"command", nlohmann::json::array()},
+                        {"owner", report.owner},
+                        {"gpus", nlohmann::json::array()}};
     for (const auto& node : report.nodes) {
         json["nodes"].push_back(node.str());
+    }
+    for (const auto& [node, units] : report.units) {
+        json["gpus"].push_back({{"node", node.str()}, {"units", units}});
     }
     for (const auto& word : report.command) {
         json["command"].push_back(word);

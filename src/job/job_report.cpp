@@ -2,6 +2,8 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "gpu/units.hpp"
+#include "job/gpu_text.hpp"
 #include "job_state/job_text.hpp"
 #include "report/display_text.hpp"
 #include "report/table.hpp"
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -17,6 +20,8 @@ namespace dockdist {
 namespace {
 
 constexpr std::size_t command_columns = 48;
+constexpr std::size_t gpus_columns = 16;
+constexpr std::size_t owner_columns = 24;
 
 std::string local_time(std::int64_t unix_ms) {
     const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
@@ -82,6 +87,12 @@ JobReport report_of(const KnownJob& job) {
         if (report.command.empty()) {
             report.command = summary.argv;
         }
+        if (report.owner.empty()) {
+            report.owner = summary.owner;
+        }
+        if (summary.running && !summary.units.empty() && !is_slot(summary.units.front())) {
+            report.units.emplace_back(part.node.name, summary.units);
+        }
         nodes.push_back({.node = part.node.name, .left_out = left_out.contains(part.node.name.str())});
         if (nodes.back().left_out) {
             continue;
@@ -102,10 +113,34 @@ JobReport report_of(const KnownJob& job) {
     return report;
 }
 
+namespace {
+
+// Indices: "0-3" where they are the same on all nodes, else "0,1/4" in the order of the nodes.
+std::string units_cell(const JobReport& job) {
+    std::vector<std::string> nodes;
+    for (const auto& [node, units] : job.units) {
+        std::vector<int> numbers;
+        for (const auto& unit : units) {
+            numbers.push_back(unit.index);
+        }
+        nodes.push_back(ranges_text(std::move(numbers)));
+    }
+    if (nodes.empty()) {
+        return "-";
+    }
+    return std::ranges::adjacent_find(nodes, std::not_equal_to()) == nodes.end()
+               ? nodes.front()
+               : fmt::format("{}", fmt::join(nodes, "/"));
+}
+
+} // namespace
+
 std::string jobs_text(const std::vector<JobReport>& jobs, bool unicode) {
     Table table({{"JOB"},
                  {"STATE"},
                  {"NODES"},
+                 {"GPUS"},
+                 {"OWNER"},
                  {"SINCE"},
                  {"FOR", Align::right},
                  {"EXIT", Align::right},
@@ -121,7 +156,9 @@ std::string jobs_text(const std::vector<JobReport>& jobs, bool unicode) {
             {job.job.str(),
              std::string(to_string(job.state)) +
                  (job.reason.empty() || job.reason == "stop" ? "" : ": " + job.reason),
-             nodes, local_time(job.started_ms),
+             nodes, clipped(units_cell(job), gpus_columns, unicode),
+             job.owner.empty() ? "-" : clipped(safe_cell(job.owner), owner_columns, unicode),
+             local_time(job.started_ms),
              job.duration_ms == 0 ? "-" : format_duration(std::chrono::milliseconds(job.duration_ms)),
              job.exit_code ? std::to_string(*job.exit_code) : "-", first ? located_text(*first) : "-",
              clipped(safe_cell(shell_join(job.command)), command_columns, unicode)});

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dockdist {
@@ -25,6 +26,8 @@ struct JobReport {
     std::string reason{}; // why it was stopped: "stop", "lease", "timeout"; else empty
     std::optional<wire::JobFailure> first_failure{};
     std::vector<std::string> command{};
+    std::string owner{};                                                  // USER@MACHINE
+    std::vector<std::pair<NodeName, std::vector<wire::GpuUnit>>> units{}; // that it has to itself there
 };
 JobReport report_of(const KnownJob& job);
 

@@ -64,9 +64,21 @@ TEST_CASE("the table of jobs") {
     unknown_end.parts[0].summary.duration_ms = 0;
     auto long_command = job("job-1a2b3c4d", {failed(11, 139, 11)});
     long_command.parts[0].summary.argv = {"python", "a b", "\x1b[2J\n", std::string(100, 'x')};
+    auto same = job("train-1", {{}, {}}, true);
+    auto others = job("train-2", {{}, {}}, true);
+    for (std::size_t i = 0; i < 2; ++i) {
+        same.parts[i].summary.owner = others.parts[i].summary.owner = "user-a@desk";
+        for (int gpu = 0; gpu < 4; ++gpu) {
+            same.parts[i].summary.units.push_back({.id = "GPU-a", .index = gpu});
+        }
+        others.parts[i].summary.units.push_back({.id = "GPU-b", .index = static_cast<int>(4 + i)});
+    }
+    auto slots = job("slots", {{}}, true);
+    slots.parts[0].summary.owner = "a-user-with-a-long-name@a-machine-with-a-longer-one";
+    slots.parts[0].summary.units.push_back({.id = "slot:llm/node-0/0"});
     std::vector<JobReport> reports;
     for (const auto& known :
-         {job("train-1", {{}, {}}, true), job("done", {{}, {}}), job("code", {told("stop"), failed(3, 7)}),
+         {same, others, slots, job("done", {{}, {}}), job("code", {told("stop"), failed(3, 7)}),
           job("memory", {out_of_memory}), long_command, job("stopped", {told("stop"), told("stop")}),
           job("unheld", {told("lease")}), job("late", {told("timeout")}), unknown_end}) {
         reports.push_back(report_of(known));

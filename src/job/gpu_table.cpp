@@ -1,0 +1,108 @@
+#include "job/gpu_table.hpp"
+
+#include "gpu/units.hpp"
+#include "job/gpu_text.hpp"
+#include "report/display_text.hpp"
+#include "report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace dockdist {
+namespace {
+
+constexpr std::size_t owner_width = 24;
+constexpr std::size_t name_width = 36;
+
+// "71.2 of 79.6 GiB".
+std::string memory_text(const wire::GpuFacts& facts) {
+    constexpr double mib_in_gib = 1024;
+    const auto in_gib = [](const std::optional<double>& mib) {
+        return mib ? fmt::format("{:.1f}", *mib / mib_in_gib) : std::string("?");
+    };
+    return !facts.memory_used_mib && !facts.memory_total_mib
+               ? "-"
+               : fmt::format("{} of {} GiB", in_gib(facts.memory_used_mib), in_gib(facts.memory_total_mib));
+}
+
+std::string or_dash(const std::string& text) {
+    return text.empty() ? "-" : text;
+}
+
+std::string note_of(const wire::GpuFacts& facts) {
+    std::string note = facts.problem.empty() ? "" : "not given out: " + facts.problem;
+    if (facts.hold && facts.hold->outside) {
+        note +=
+            (note.empty() ? "" : "; ") +
+            ("used outside dockdist" + (facts.hold->by.job.empty() ? "" : " (" + facts.hold->by.job + ")"));
+    }
+    return note;
+}
+
+void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts, bool unicode) {
+    const auto& unit = facts.unit;
+    const bool slot = is_slot(unit);
+    std::vector<std::string> cells{
+        host, slot ? fmt::format("slot {}", unit.index) : std::to_string(unit.index),
+        clipped(safe_cell(or_dash(unit.name)), name_width, unicode), memory_text(facts),
+        facts.utilization_percent ? fmt::format("{:.0f} %", *facts.utilization_percent) : "-"};
+    if (facts.hold && !facts.hold->outside) {
+        const auto& by = facts.hold->by;
+        cells.insert(cells.end(),
+                     {or_dash(by.cluster), by.job.empty() ? "somebody's" : by.job,
+                      clipped(safe_cell(or_dash(by.owner)), owner_width, unicode), age_text(by.age_s)});
+    } else {
+        cells.insert(cells.end(), {"-", "-", "-", "-"});
+    }
+    cells.push_back(note_of(facts));
+    table.add_row(std::move(cells));
+}
+
+} // namespace
+
+std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
+                      bool unicode) {
+    Table units({{"HOST"},
+                 {"GPU", Align::right},
+                 {"MODEL"},
+                 {"MEMORY", Align::right},
+                 {"UTIL", Align::right},
+                 {"CLUSTER"},
+                 {"JOB"},
+                 {"USER"},
+                 {"FOR", Align::right},
+                 {""}});
+    Table line({{"HOST"},
+                {"PLACE", Align::right},
+                {"WANTS", Align::right},
+                {"CLUSTER"},
+                {"JOB"},
+                {"USER"},
+                {"FOR", Align::right},
+                {"PRIORITY", Align::right}});
+    std::string problems;
+    for (const auto& host : hosts) {
+        const auto& name = names.at(host.host);
+        for (const auto& facts : host.units) {
+            if (!is_slot(facts.unit) || facts.hold) {
+                add_unit(units, name, facts, unicode);
+            }
+        }
+        int place = 0;
+        for (const auto& [who, wanted, priority] : host.line) {
+            line.add_row({name, std::to_string(++place), std::to_string(wanted), or_dash(who.cluster),
+                          or_dash(who.job), clipped(safe_cell(or_dash(who.owner)), owner_width, unicode),
+                          age_text(who.age_s), std::to_string(priority)});
+        }
+        for (const auto& problem : host.problems) {
+            problems += safe_cell(name + ": " + problem) + "\n";
+        }
+    }
+    std::string text = units.empty() ? "no GPUs, and nobody has a slot\n" : units.to_text();
+    text += problems.empty() ? "" : "\n" + problems;
+    return line.empty() ? text : text + "\nwaiting:\n" + line.to_text();
+}
+
+} // namespace dockdist

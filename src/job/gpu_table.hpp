@@ -1,0 +1,16 @@
+// Who has which GPU, and who waits for one: what `dockdist gpus` shows to people.
+#pragma once
+
+#include "observe/ask_gpus.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+// A row a GPU, with a MIG instance for one, then the line of those who wait. `names`: of all hosts, by index.
+// A node without GPUs has its slots told where somebody has one.
+std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
+                      bool unicode);
+
+} // namespace dockdist

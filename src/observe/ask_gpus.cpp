@@ -1,0 +1,162 @@
+#include "observe/ask_gpus.hpp"
+
+#include "async/run_all.hpp"
+#include "async/with_timeout.hpp"
+#include "async/with_watch.hpp"
+#include "container/exec_command.hpp"
+#include "core/text.hpp"
+#include "wire/layout.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto report_limit = 30s;          // nvidia-smi hangs where a GPU has fallen off its bus
+constexpr auto between_signs_of_life = 10s; // the node takes us for gone after thirty
+
+ExecConfig gpus_command(std::int64_t in_use_mib, bool watch) {
+    ExecConfig config;
+    config.command = {layout::init, "gpus", "--in-use", std::to_string(in_use_mib)};
+    if (watch) {
+        config.command.emplace_back("--watch");
+    }
+    config.user = "0:0";
+    config.stdin_open = watch;
+    return config;
+}
+
+Error does_not_say(const std::string& said) {
+    return {ErrorKind::node, "",
+            "the node does not say which GPUs it has" + (said.empty() ? "" : ": " + printable(said)),
+            "see `dockdist status`; a node of an earlier dockdist is made anew by `dockdist up`"};
+}
+
+// Two round trips: what it ends with is of no interest.
+Task<Result<wire::GpuReport>> ask_one(ContainerEngine& engine, ContainerId id, std::int64_t in_use_mib) {
+    auto exec = co_await start_command(engine, id, gpus_command(in_use_mib, false));
+    if (!exec) {
+        co_return exec.error();
+    }
+    ExecLines lines(std::move(exec->stream));
+    const auto line = co_await lines.next_line();
+    if (!line) {
+        co_return line.error();
+    }
+    co_return *line ? wire::parse_gpu_report(**line) : does_not_say(lines.err());
+}
+
+// Until the stream takes nothing any more.
+Task<Error> give_signs_of_life(ExecLines& lines) {
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
+    while (true) {
+        timer.expires_after(between_signs_of_life);
+        co_await timer.async_wait(boost::asio::use_awaitable);
+        if (const auto written = co_await lines.write("\n"); !written) {
+            co_return written.error();
+        }
+    }
+}
+
+Task<Status> read_reports(ExecLines& lines, const std::function<void(wire::GpuReport)>& hear) {
+    while (true) {
+        const auto line = co_await lines.next_line();
+        if (!line) {
+            co_return line.error();
+        }
+        if (!*line) {
+            co_return does_not_say(lines.err());
+        }
+        auto report = wire::parse_gpu_report(**line);
+        if (!report) {
+            co_return report.error();
+        }
+        hear(std::move(*report));
+    }
+}
+
+} // namespace
+
+Task<std::vector<Result<wire::GpuReport>>>
+ask_gpus(const Engines& engines, const std::vector<ReadyNode>& nodes, std::int64_t in_use_mib) {
+    std::vector<Task<Result<wire::GpuReport>>> tasks;
+    for (const auto& node : nodes) {
+        tasks.push_back(with_timeout(ask_one(*engines[node.host], node.id, in_use_mib), report_limit,
+                                     Error{ErrorKind::timeout, "", "the node does not say which GPUs it has",
+                                           "does nvidia-smi hang on the host?"}));
+    }
+    auto reports = co_await run_all(std::move(tasks));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (!reports[i]) {
+            auto error = reports[i].error();
+            error.where = nodes[i].name.str();
+            reports[i] = std::move(error);
+        }
+    }
+    co_return reports;
+}
+
+Task<Error> follow_gpus(ContainerEngine& engine, const ReadyNode& node, std::int64_t in_use_mib,
+                        std::function<void(wire::GpuReport)> hear) {
+    auto exec = co_await start_command(engine, node.id, gpus_command(in_use_mib, true));
+    if (!exec) {
+        co_return exec.error();
+    }
+    ExecLines lines(std::move(exec->stream));
+    const auto ended = co_await with_watch(read_reports(lines, hear), give_signs_of_life(lines));
+    co_return ended.error();
+}
+
+std::vector<HostGpus> gpus_by_host(const std::vector<ReadyNode>& nodes,
+                                   const std::vector<Result<wire::GpuReport>>& reports) {
+    std::vector<HostGpus> hosts;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (!reports[i]) {
+            continue;
+        }
+        auto found = std::ranges::find(hosts, nodes[i].host, &HostGpus::host);
+        if (found == hosts.end()) {
+            hosts.push_back({.host = nodes[i].host});
+            found = std::prev(hosts.end());
+        }
+        for (const auto& unit : reports[i]->units) {
+            const auto same = std::ranges::find(found->units, unit.unit.id,
+                                                [](const wire::GpuFacts& facts) { return facts.unit.id; });
+            if (same == found->units.end()) {
+                found->units.push_back(unit);
+            } else if (!same->hold) {
+                same->hold = unit.hold;
+            }
+        }
+        for (const auto& waiter : reports[i]->line) {
+            const auto name = [](const wire::GpuWaiter& one) {
+                return std::tie(one.who.cluster, one.who.node, one.who.job);
+            };
+            if (std::ranges::find(found->line, name(waiter), name) == found->line.end()) {
+                found->line.push_back(waiter);
+            }
+        }
+        const auto& problem = reports[i]->problem;
+        if (!problem.empty() && std::ranges::find(found->problems, problem) == found->problems.end()) {
+            found->problems.push_back(problem);
+        }
+    }
+    for (auto& host : hosts) {
+        std::ranges::sort(host.units, {}, [](const wire::GpuFacts& facts) {
+            return std::tie(facts.unit.index, facts.unit.id);
+        });
+    }
+    std::ranges::sort(hosts, {}, &HostGpus::host);
+    return hosts;
+}
+
+} // namespace dockdist
