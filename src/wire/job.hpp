@@ -1,9 +1,9 @@
 // How a job runs in a node. The client runs one exec a node, as root:
 //
 //   dockdist-init job start        stdin: a JobOpening line; answered by a `prepared` frame. Nothing runs and
-//                                  nothing is written to disk until the JobStart line comes: it starts the
-//                                  job's supervisor and follows its output. An end of stdin, or a stop line,
-//                                  before it: the opening is forgotten
+//                                  nothing but its GPUs (below) is written to disk until the JobStart line
+//                                  comes: it starts the job's supervisor and follows its output. An end of
+//                                  stdin, or a stop line, before it: the opening is forgotten
 //   dockdist-init job follow JSON  a JobQuery (wire/job_query.hpp): follows from a position (after a broken
 //                                  stream, or `attach`), or shows a part of the log
 //   dockdist-init job stop JSON    a JobQuery's job and grace: ends every process that bears the job's mark;

@@ -339,8 +339,7 @@ void Reservation::done() {
 void Reservation::fail(const Error& error) {
     if (!std::exchange(failed_, true)) {
         const auto on_error = listener_.on_error;
-        const auto said = error;
-        on_error(said);
+        on_error(error);
     }
 }
 

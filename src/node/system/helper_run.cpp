@@ -93,6 +93,7 @@ void HelperRun::reap() {
 
 void HelperRun::tell() {
     loop_.cancel(limit_);
+    loop_.cancel(next_);
     loop_.forget(output_.get());
     const auto when_done = when_done_; // it may destroy this object
     when_done(std::move(finished_));
