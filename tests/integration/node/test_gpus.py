@@ -451,6 +451,8 @@ class TestWholeNode(WithCleanup, OnAHost):
         while marked("orphaned"):
             assert self.holds(node) == ["orphaned", None] or not marked("orphaned")
         namespaces.wait_for("the GPU", lambda: self.holds(node) == [None, None])
+        guarded = ["/proc/%d/fd/%s" % (node.pid, fd) for fd in os.listdir("/proc/%d/fd" % node.pid)]
+        assert not [fd for fd in guarded if os.readlink(fd).endswith("/lock")]
 
     def test_a_node_that_is_gone_leaves_nothing_taken(self):
         node = self.whole_node()
