@@ -43,6 +43,12 @@ JobView::JobView(const Context& context, const JobViewOptions& options, std::opt
     screen_.emplace(std::move(output), sink_);
 }
 
+JobView::~JobView() {
+    if (files_ && !finished_) {
+        files_->forget();
+    }
+}
+
 void JobView::expect(const NodeName& node, int rank) {
     if (screen_) {
         screen_->expect(node, rank);
@@ -76,6 +82,7 @@ Task<void> JobView::room() {
 }
 
 void JobView::finish() {
+    finished_ = true;
     if (screen_) {
         screen_->finish();
     } else {

@@ -33,6 +33,8 @@ public:
     static Result<std::unique_ptr<JobView>> create(const Context& context, const JobViewOptions& options,
                                                    const JobId& job);
 
+    // Leaves no folder behind where nothing was shown and it was not finished.
+    ~JobView() override;
     // Before the first output: prefixes are made as wide as the widest.
     void expect(const NodeName& node, int rank);
     void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) override;
@@ -49,6 +51,7 @@ private:
     std::optional<JobScreen> screen_{}; // one of the two
     std::optional<JsonJobSink> json_{};
     std::optional<LogFiles> files_;
+    bool finished_ = false;
 };
 
 } // namespace dockdist

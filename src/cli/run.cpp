@@ -3,14 +3,13 @@
 #include "cli/job_view.hpp"
 #include "cli/key_watch.hpp"
 #include "cli/own_variables.hpp"
-#include "cli/restart_options.hpp"
-#include "cli/sync_and_collect.hpp"
+#include "cli/run_options.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
-#include "core/units.hpp"
 #include "job/old_nodes.hpp"
 #include "job/run_job.hpp"
 #include "job/select_nodes.hpp"
+#include "job/wait_for_gpus.hpp"
 #include "launch/relaunch.hpp"
 
 #include <CLI/CLI.hpp>
@@ -21,92 +20,6 @@
 
 namespace dockdist {
 namespace {
-
-struct RunOptions {
-    std::string nodes{};
-    std::string exclude{};
-    std::optional<int> gpus{};
-    std::string launcher{};
-    std::string via{};
-    std::vector<std::string> launcher_args{};
-    bool per_rank = false;
-    bool dry_run = false;
-    std::vector<std::string> env{};
-    std::string workdir{};
-    std::string grace = flag_duration(wire::default_grace);
-    std::string lease = flag_duration(wire::default_lease);
-    RestartOptions restarts{};
-    std::string backoff = flag_duration(wire::default_backoff);
-    std::string stall{};
-    std::string on_stall = "report";
-    bool detach = false;
-    bool detach_on_hangup = false;
-    std::string name{};
-    std::string timeout{};
-    std::string log_limit = "1g";
-    JobViewOptions view{};
-    SyncAndCollectOptions carry{};
-    std::vector<std::string> command{};
-};
-
-Result<std::chrono::milliseconds> duration_above_zero(const char* option, const std::string& text) {
-    const auto duration = parse_duration(text);
-    if (!duration || duration->count() == 0) {
-        return Error{ErrorKind::usage, option, "`" + printable(text) + "` is not a duration above zero",
-                     "write it like 10s or 2m"};
-    }
-    return *duration;
-}
-
-Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spec) {
-    JobOptions job{.job = JobId(options.name.empty() ? "job-" + random_hex(8) : options.name),
-                   .user = spec.container.user,
-                   .workdir = options.workdir.empty() ? spec.container.workdir : options.workdir};
-    if (!wire::is_job_id(job.job.str())) {
-        return Error{ErrorKind::usage, "--name", "`" + printable(options.name) + "` is not a job's name",
-                     "write 1 to 64 letters, digits, '-', '_' or '.', and no '.' first"};
-    }
-    const auto grace = parse_duration(options.grace);
-    if (!grace) {
-        return Error{ErrorKind::usage, "--grace", "`" + printable(options.grace) + "` is not a duration",
-                     "write it like 10s or 2m"};
-    }
-    job.grace = *grace;
-    const auto lease = duration_above_zero("--lease", options.lease);
-    if (!lease) {
-        return lease.error();
-    }
-    job.lease = *lease;
-    const auto backoff = duration_above_zero("--backoff", options.backoff);
-    if (!backoff) {
-        return backoff.error();
-    }
-    job.backoff = *backoff;
-    job.detach = options.detach;
-    if (!options.timeout.empty()) {
-        const auto timeout = duration_above_zero("--timeout", options.timeout);
-        if (!timeout) {
-            return timeout.error();
-        }
-        job.timeout = *timeout;
-    }
-    if (!options.stall.empty()) {
-        const auto stall = duration_above_zero("--stall", options.stall);
-        if (!stall) {
-            return stall.error();
-        }
-        job.stall = *stall;
-        job.stop_stalled = options.on_stall == "stop";
-    }
-    const auto limit = parse_size(options.log_limit);
-    if (!limit || limit->count < static_cast<std::uint64_t>(wire::least_log_limit)) {
-        return Error{ErrorKind::usage, "--log-limit",
-                     "`" + printable(options.log_limit) + "` is not a size of 1m or more",
-                     "write it like 512m or 4g"};
-    }
-    job.log_limit = *limit;
-    return job;
-}
 
 struct Prepared {
     Launcher launcher{};
@@ -202,8 +115,9 @@ Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
     co_return decided;
 }
 
-// "job-1a2b3c4d: 4 ranks on 2 nodes; spare: node-2".
-std::string describe(const std::vector<NodeLaunch>& launches, const Prepared& prepared) {
+// "job-1a2b3c4d: 4 ranks on 2 nodes; spare: node-2; GPUs 0,1 (NVLink) on node-0, node-1, node-2".
+std::string describe(const Decided& decided, const Prepared& prepared) {
+    const auto& launches = decided.launches;
     int ranks = 0;
     for (const auto& launch : launches) {
         ranks += launch.hosts_remote_ranks ? launch.ranks : std::max(launch.ranks, 1);
@@ -212,8 +126,19 @@ std::string describe(const std::vector<NodeLaunch>& launches, const Prepared& pr
     for (std::size_t i = launches.size(); i < prepared.nodes.size(); ++i) {
         spares += (spares.empty() ? "; spare: " : ", ") + prepared.nodes[i].name.str();
     }
-    return fmt::format("{}: {} rank{} on {} node{}{}", prepared.job.job.str(), ranks, ranks == 1 ? "" : "s",
-                       launches.size(), launches.size() == 1 ? "" : "s", spares);
+    const auto gpus = taken_text(turns_of(decided.opened));
+    return fmt::format("{}: {} rank{} on {} node{}{}{}", prepared.job.job.str(), ranks, ranks == 1 ? "" : "s",
+                       launches.size(), launches.size() == 1 ? "" : "s", spares,
+                       gpus.empty() ? "" : "; " + gpus);
+}
+
+// What the job has to itself, for programs.
+void print_units(const Context& context, const Decided& decided, const JobId& job) {
+    auto nodes = nlohmann::json::array();
+    for (const auto& [node, turn] : turns_of(decided.opened)) {
+        nodes.push_back({{"node", node.str()}, {"units", turn.units}, {"together", turn.together}});
+    }
+    context.print_json({{"type", "gpus"}, {"job", job.str()}, {"nodes", std::move(nodes)}});
 }
 
 Task<JobOutcome> run_in_view(Context& context, JobView& view, Decided decided, const JobOptions& job) {
@@ -303,6 +228,12 @@ Task<int> run(Context& context, RunOptions options) {
     if (!view) {
         co_return fail_before(context, {view.error()});
     }
+    if (const auto waited = co_await wait_for_gpus(decided.opened, job, *context.reporter); !waited) {
+        co_return fail_before(context, {waited.error()});
+    }
+    if (context.json()) {
+        print_units(context, decided, job.job);
+    }
     if (options.detach_on_hangup) {
         context.interrupts->let_go_on_hangup();
     }
@@ -313,18 +244,10 @@ Task<int> run(Context& context, RunOptions options) {
     const bool has_key = key && key->watches() && !job.detach;
     context.reporter->on(
         {.kind = Event::Kind::note,
-         .text = describe(decided.launches, *prepared) + (has_key ? " (d: leave it to the cluster)" : "")});
+         .text = describe(decided, *prepared) + (has_key ? " (d: leave it to the cluster)" : "")});
     auto outcome = co_await run_in_view(context, **view, std::move(decided), job);
     outcome.collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
     co_return tell_end(context, outcome, job.job);
-}
-
-std::string launcher_list() {
-    std::string text = "How the command becomes processes (default: `launcher` in the file, or plain):";
-    for (const auto& launcher : launchers()) {
-        text += fmt::format("\n  {}: {}", launcher.name, launcher.summary);
-    }
-    return text;
 }
 
 } // namespace
@@ -332,64 +255,7 @@ std::string launcher_list() {
 void add_run(CLI::App& app, Program& program) {
     auto options = std::make_shared<RunOptions>();
     auto* command = app.add_subcommand("run", "Run a job over the nodes: dockdist run [options] -- COMMAND…");
-    command->add_option("--nodes", options->nodes,
-                        "How many nodes, or which: 2, or node-0,node-3 (default: all)");
-    command->add_option("--exclude", options->exclude, "Leave these nodes out: node-1,node-4");
-    command->add_option("--gpus", options->gpus, "Ranks on each node (default: the node's slots)")
-        ->check(CLI::PositiveNumber);
-    command->add_option("--launcher", options->launcher, launcher_list());
-    command->add_option("--via", options->via,
-                        "How the launcher reaches the other nodes, where it has a choice");
-    command
-        ->add_option(
-            "--launcher-arg", options->launcher_args,
-            "An argument for the launcher itself, after dockdist's own: --launcher-arg=--bind-to; repeatable")
-        ->allow_extra_args(false);
-    command->add_flag("--per-rank", options->per_rank,
-                      "With the launcher plain: the command once on every slot, not once on each node");
-    command->add_flag("--dry-run", options->dry_run,
-                      "Print for every node the environment, files and command, and start nothing");
-    command
-        ->add_option("--env", options->env,
-                     "NAME=VALUE for every rank, or NAME to pass your own value on; repeatable")
-        ->allow_extra_args(false);
-    command->add_option("--workdir", options->workdir,
-                        "Where to run (default: container.workdir of the file)");
-    command->add_option("--grace", options->grace, "Time between TERM and KILL when the job is stopped")
-        ->capture_default_str();
-    command->add_option("--lease", options->lease, "How long the job lives on when this client is gone")
-        ->capture_default_str();
-    add_restart_options(*command, options->restarts);
-    command
-        ->add_option("--backoff", options->backoff,
-                     "Time before the first restart; doubles with each, up to 30s")
-        ->capture_default_str();
-    auto* stall = command->add_option(
-        "--stall", options->stall,
-        "When no rank has written anything for this time: report what each is doing, with its stacks where "
-        "py-spy or gdb is in the image");
-    command
-        ->add_option(
-            "--on-stall", options->on_stall,
-            "What follows the report: report (nothing), or stop: that is a failure (exit code 124, or "
-            "a restart)")
-        ->check(CLI::IsMember({"report", "stop"}))
-        ->needs(stall)
-        ->capture_default_str();
-    command->add_flag("--detach", options->detach,
-                      "Leave the job to the cluster once it has started: it needs no client any more");
-    command->add_flag("--detach-on-hangup", options->detach_on_hangup,
-                      "Leave the job to the cluster when this terminal is closed");
-    command->add_option("--name", options->name, "The job's name (default: a generated one)");
-    command->add_option("--timeout", options->timeout,
-                        "The nodes end the job after this time, with or without this client: exit code 124");
-    command
-        ->add_option("--log-limit", options->log_limit,
-                     "How much output a node keeps of the job; beyond it the oldest is deleted")
-        ->capture_default_str();
-    add_view_options(*command, options->view);
-    add_sync_and_collect_options(*command, options->carry);
-    command->add_option("COMMAND", options->command, "The command and its arguments, after --")->required();
+    add_run_options(*command, *options);
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run(context, *options); };
     });

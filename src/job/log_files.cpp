@@ -76,6 +76,10 @@ void LogFiles::write(const std::string& name, std::string& bytes) {
     bytes.clear();
 }
 
+void LogFiles::forget() {
+    (void)::rmdir(folder_.c_str());
+}
+
 Status LogFiles::written() const {
     if (error_.message.empty()) {
         return ok;

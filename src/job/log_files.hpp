@@ -20,6 +20,8 @@ public:
     void flush() override;
     // What could not be written, once all is over: ok where nothing was lost.
     Status written() const;
+    // Removes the folder again where nothing was written into it: of a job that did not begin.
+    void forget();
 
 private:
     explicit LogFiles(std::string folder) : folder_(std::move(folder)) {}

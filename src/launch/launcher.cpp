@@ -62,7 +62,8 @@ constexpr bool is_whole_list(std::span<const Launcher> launchers) {
 }
 static_assert(is_whole_list(table), "a launcher is missing here or in spec/launcher_names.hpp");
 
-Status check_ranks(const LaunchRequest& request) {
+// `what` is asked for on each node.
+Status check_ranks(const LaunchRequest& request, std::string_view what) {
     for (const auto& node : request.nodes) {
         const int ranks = ranks_of(request, node);
         if (ranks < 1) {
@@ -71,8 +72,9 @@ Status check_ranks(const LaunchRequest& request) {
         }
         if (node.gpus > 0 && ranks > node.gpus) {
             return Error{ErrorKind::usage, node.name.str(),
-                         std::to_string(ranks) + " ranks were asked for, and the node has " +
-                             std::to_string(node.gpus) + (node.gpus == 1 ? " GPU" : " GPUs"),
+                         std::to_string(ranks) + " " + std::string(what) +
+                             " were asked for, and the node has " + std::to_string(node.gpus) +
+                             (node.gpus == 1 ? " GPU" : " GPUs"),
                          "use --gpus " + std::to_string(node.gpus) + " or less"};
         }
     }
@@ -126,10 +128,6 @@ Status check_request(const Launcher& launcher, const LaunchRequest& request) {
         return Error{ErrorKind::usage, "--per-rank", "the launcher " + name + " starts ranks in any case",
                      "leave --per-rank out"};
     }
-    if (plain && request.ranks_per_node && !request.per_rank) {
-        return Error{ErrorKind::usage, "--gpus", "the launcher plain runs the command once a node",
-                     "add --per-rank, or use --launcher torchrun"};
-    }
     if (!plain && is_launch_line(request.command.front())) {
         return Error{ErrorKind::usage, "",
                      "the launcher " + name + " would start `" + printable(request.command.front()) +
@@ -138,7 +136,9 @@ Status check_request(const Launcher& launcher, const LaunchRequest& request) {
                      "launch line on the first node: `--launcher plain --nodes 1 -- " +
                          printable(request.command.front()) + " …`"};
     }
-    return plain && !request.per_rank ? Status(ok) : check_ranks(request);
+    const bool one_a_node = plain && !request.per_rank; // --gpus says then how many that one has
+    return one_a_node && !request.ranks_per_node ? Status(ok)
+                                                 : check_ranks(request, one_a_node ? "GPUs" : "ranks");
 }
 
 } // namespace dockdist

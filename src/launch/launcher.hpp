@@ -37,7 +37,7 @@ struct LaunchRequest {
     JobId job{};
     std::vector<std::string> command{};  // what stands after `--`
     std::vector<LaunchNode> nodes{};     // at least one
-    std::optional<int> ranks_per_node{}; // --gpus; default: each node's slots
+    std::optional<int> ranks_per_node{}; // --gpus; default: each node's slots. plain has one rank a node
     bool per_rank = false;               // plain: the command once a slot, not once a node
     std::string via{};                   // which of the launcher's own ways to start remote processes
     std::vector<std::string> options{};  // for the launcher itself, after its own: they win

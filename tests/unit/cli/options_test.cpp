@@ -1,6 +1,7 @@
 // What commands make of their options.
 #include "cli/own_variables.hpp"
 #include "cli/restart_options.hpp"
+#include "cli/run_options.hpp"
 
 #include <doctest/doctest.h>
 
@@ -64,6 +65,27 @@ TEST_CASE("--min-nodes that cannot be kept is refused") {
     CHECK(restarts({.max_restarts = 0, .min_nodes = 2}, 4) ==
           "--min-nodes: a job that is never begun anew cannot go on without a lost node\n"
           "  leave --max-restarts out, or give it 1 or more");
+}
+
+TEST_CASE("what a job asks for of GPUs, and how long it waits for them") {
+    const auto job = [](const RunOptions& options) {
+        return job_options(options, {.name = ClusterName("llm"), .gpu_in_use_above = Bytes{2ULL << 30U}})
+            .value();
+    };
+    const auto all = job({});
+    CHECK(all.gpus == wire::GpuAsk{.count = wire::all_units, .in_use_mib = 2048});
+    CHECK_FALSE(all.wait.has_value());
+    CHECK(all.cluster == "llm");
+    CHECK(all.owner.find('@') != std::string::npos);
+    CHECK(job({.gpus = 2, .priority = -5}).gpus ==
+          wire::GpuAsk{.count = 2, .priority = -5, .in_use_mib = 2048});
+    CHECK(job({.no_wait = true}).wait == std::chrono::milliseconds(0));
+    CHECK(job({.wait = "2h"}).wait == std::chrono::hours(2));
+    CHECK(job({.share = true}).gpus.share);
+    CHECK(job({.dry_run = true}).gpus.share); // it takes nothing from anybody
+    CHECK(to_text(job_options({.wait = "0s"}, {}).error()) ==
+          "--wait: `0s` is not a duration above zero\n  write it like 10s or 2m");
+    CHECK(job({.stall = "5m", .timeout = "90s"}).timeout == std::chrono::seconds(90));
 }
 
 } // namespace options_test

@@ -91,8 +91,10 @@ TEST_CASE("what is wrong with the command line is said before any node is asked"
     request.ranks_per_node = 3;
     CHECK(check("torchrun", request) ==
           "node-0: 3 ranks were asked for, and the node has 2 GPUs\n  use --gpus 2 or less");
-    CHECK(check("plain", request) == "--gpus: the launcher plain runs the command once a node\n"
-                                     "  add --per-rank, or use --launcher torchrun");
+    CHECK(check("plain", request) ==
+          "node-0: 3 GPUs were asked for, and the node has 2 GPUs\n  use --gpus 2 or less");
+    request.ranks_per_node = 1; // of the two, to itself
+    CHECK(check_request(launcher_of("plain"), request).has_value());
     request = request_of({"train.py"});
     request.via = "pdsch";
     CHECK(check("deepspeed", request) == "--via: the launcher deepspeed knows no way `pdsch`\n"

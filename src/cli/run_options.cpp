@@ -1,0 +1,170 @@
+#include "cli/run_options.hpp"
+
+#include "cli/context.hpp"
+#include "core/random.hpp"
+#include "core/text.hpp"
+#include "launch/launcher.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace dockdist {
+namespace {
+
+Result<std::chrono::milliseconds> duration_above_zero(const char* option, const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (!duration || duration->count() == 0) {
+        return Error{ErrorKind::usage, option, "`" + printable(text) + "` is not a duration above zero",
+                     "write it like 10s or 2m"};
+    }
+    return *duration;
+}
+
+struct TimeOption {
+    const char* option = "";
+    const std::string& text; // empty: it was not given
+    std::chrono::milliseconds& time;
+};
+
+std::string launcher_list() {
+    std::string text = "How the command becomes processes (default: `launcher` in the file, or plain):";
+    for (const auto& launcher : launchers()) {
+        text += fmt::format("\n  {}: {}", launcher.name, launcher.summary);
+    }
+    return text;
+}
+
+} // namespace
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+    command.add_option("--nodes", options.nodes,
+                       "How many nodes, or which: 2, or node-0,node-3 (default: all)");
+    command.add_option("--exclude", options.exclude, "Leave these nodes out: node-1,node-4");
+    command
+        .add_option("--gpus", options.gpus,
+                    "How many GPUs of each node the job gets, and has to itself; so many ranks a node "
+                    "(default: all, and the node's slots)")
+        ->check(CLI::PositiveNumber);
+    auto* share = command.add_flag("--share", options.share,
+                                   "Reserve no GPUs, and see all that the nodes have, whoever has them");
+    auto* no_wait =
+        command
+            .add_flag("--no-wait", options.no_wait, "Fail at once where others have the GPUs: exit code 75")
+            ->excludes(share);
+    command
+        .add_option("--wait", options.wait,
+                    "How long to wait in line for GPUs that others have, then exit code 75 (default: as long "
+                    "as it takes)")
+        ->excludes(no_wait)
+        ->excludes(share);
+    command
+        .add_option("--priority", options.priority,
+                    "Go ahead of those in line with a lower one; what runs goes on")
+        ->check(CLI::Range(-wire::max_priority, wire::max_priority))
+        ->excludes(share)
+        ->capture_default_str();
+    command.add_option("--launcher", options.launcher, launcher_list());
+    command.add_option("--via", options.via,
+                       "How the launcher reaches the other nodes, where it has a choice");
+    command
+        .add_option(
+            "--launcher-arg", options.launcher_args,
+            "An argument for the launcher itself, after dockdist's own: --launcher-arg=--bind-to; repeatable")
+        ->allow_extra_args(false);
+    command.add_flag("--per-rank", options.per_rank,
+                     "With the launcher plain: the command once on every slot, not once on each node");
+    command.add_flag("--dry-run", options.dry_run,
+                     "Print for every node the environment, files and command, and start nothing");
+    command
+        .add_option("--env", options.env,
+                    "NAME=VALUE for every rank, or NAME to pass your own value on; repeatable")
+        ->allow_extra_args(false);
+    command.add_option("--workdir", options.workdir, "Where to run (default: container.workdir of the file)");
+    command.add_option("--grace", options.grace, "Time between TERM and KILL when the job is stopped")
+        ->capture_default_str();
+    command.add_option("--lease", options.lease, "How long the job lives on when this client is gone")
+        ->capture_default_str();
+    add_restart_options(command, options.restarts);
+    command
+        .add_option("--backoff", options.backoff,
+                    "Time before the first restart; doubles with each, up to 30s")
+        ->capture_default_str();
+    auto* stall = command.add_option(
+        "--stall", options.stall,
+        "When no rank has written anything for this time: report what each is doing, with its stacks where "
+        "py-spy or gdb is in the image");
+    command
+        .add_option(
+            "--on-stall", options.on_stall,
+            "What follows the report: report (nothing), or stop: that is a failure (exit code 124, or "
+            "a restart)")
+        ->check(CLI::IsMember({"report", "stop"}))
+        ->needs(stall)
+        ->capture_default_str();
+    command.add_flag("--detach", options.detach,
+                     "Leave the job to the cluster once it has started: it needs no client any more");
+    command.add_flag("--detach-on-hangup", options.detach_on_hangup,
+                     "Leave the job to the cluster when this terminal is closed");
+    command.add_option("--name", options.name, "The job's name (default: a generated one)");
+    command.add_option("--timeout", options.timeout,
+                       "The nodes end the job after this time, with or without this client: exit code 124");
+    command
+        .add_option("--log-limit", options.log_limit,
+                    "How much output a node keeps of the job; beyond it the oldest is deleted")
+        ->capture_default_str();
+    add_view_options(command, options.view);
+    add_sync_and_collect_options(command, options.carry);
+    command.add_option("COMMAND", options.command, "The command and its arguments, after --")->required();
+}
+
+Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spec) {
+    JobOptions job{.job = JobId(options.name.empty() ? "job-" + random_hex(8) : options.name),
+                   .user = spec.container.user,
+                   .workdir = options.workdir.empty() ? spec.container.workdir : options.workdir};
+    if (!wire::is_job_id(job.job.str())) {
+        return Error{ErrorKind::usage, "--name", "`" + printable(options.name) + "` is not a job's name",
+                     "write 1 to 64 letters, digits, '-', '_' or '.', and no '.' first"};
+    }
+    const auto grace = parse_duration(options.grace);
+    if (!grace) {
+        return Error{ErrorKind::usage, "--grace", "`" + printable(options.grace) + "` is not a duration",
+                     "write it like 10s or 2m"};
+    }
+    job.grace = *grace;
+    std::chrono::milliseconds wait{0};
+    for (const auto& [option, text, time] : {TimeOption{"--lease", options.lease, job.lease},
+                                             {"--backoff", options.backoff, job.backoff},
+                                             {"--timeout", options.timeout, job.timeout},
+                                             {"--stall", options.stall, job.stall},
+                                             {"--wait", options.wait, wait}}) {
+        if (text.empty()) {
+            continue;
+        }
+        const auto given = duration_above_zero(option, text);
+        if (!given) {
+            return given.error();
+        }
+        time = *given;
+    }
+    if (options.no_wait || wait.count() > 0) {
+        job.wait = wait;
+    }
+    job.detach = options.detach;
+    job.stop_stalled = options.on_stall == "stop";
+    job.owner = user_and_machine();
+    job.cluster = spec.name.str();
+    job.gpus = {.share = options.share || options.dry_run,
+                .count = options.gpus.value_or(wire::all_units),
+                .priority = options.priority,
+                .in_use_mib = gpu_in_use_mib(spec)};
+    const auto limit = parse_size(options.log_limit);
+    if (!limit || limit->count < static_cast<std::uint64_t>(wire::least_log_limit)) {
+        return Error{ErrorKind::usage, "--log-limit",
+                     "`" + printable(options.log_limit) + "` is not a size of 1m or more",
+                     "write it like 512m or 4g"};
+    }
+    job.log_limit = *limit;
+    return job;
+}
+
+} // namespace dockdist

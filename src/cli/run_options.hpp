@@ -1,0 +1,52 @@
+// The options of `run`, and what of them makes a job's settings.
+#pragma once
+
+#include "cli/job_view.hpp"
+#include "cli/restart_options.hpp"
+#include "cli/sync_and_collect.hpp"
+#include "core/units.hpp"
+#include "job/run_job.hpp"
+#include "spec/cluster_spec.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+struct RunOptions {
+    std::string nodes{};
+    std::string exclude{};
+    std::optional<int> gpus{};
+    bool share = false;
+    bool no_wait = false;
+    std::string wait{}; // for GPUs; empty: as long as it takes
+    int priority = 0;
+    std::string launcher{};
+    std::string via{};
+    std::vector<std::string> launcher_args{};
+    bool per_rank = false;
+    bool dry_run = false;
+    std::vector<std::string> env{};
+    std::string workdir{};
+    std::string grace = flag_duration(wire::default_grace);
+    std::string lease = flag_duration(wire::default_lease);
+    RestartOptions restarts{};
+    std::string backoff = flag_duration(wire::default_backoff);
+    std::string stall{};
+    std::string on_stall = "report";
+    bool detach = false;
+    bool detach_on_hangup = false;
+    std::string name{};
+    std::string timeout{};
+    std::string log_limit = "1g";
+    JobViewOptions view{};
+    SyncAndCollectOptions carry{};
+    std::vector<std::string> command{};
+};
+void add_run_options(CLI::App& command, RunOptions& options);
+
+// All but --env, secrets and restarts. Errors (usage): by the option's name.
+Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spec);
+
+} // namespace dockdist
