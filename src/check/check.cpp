@@ -5,6 +5,7 @@
 #include "check/compare.hpp"
 #include "check/engine_row.hpp"
 #include "check/gpu_rows.hpp"
+#include "check/holder_rows.hpp"
 #include "check/links.hpp"
 #include "check/mount_rows.hpp"
 #include "check/network_rows.hpp"
@@ -13,6 +14,7 @@
 #include "check/software.hpp"
 #include "check/system_rows.hpp"
 #include "core/text.hpp"
+#include "observe/ask_gpus.hpp"
 #include "plan/engine_abilities.hpp"
 #include "plan/plan.hpp"
 
@@ -66,7 +68,10 @@ public:
         }
         co_await run_all(std::move(tasks)); // alone: a round trip is measured
         mounts_ = mounts_to_compare(spec_, hosts);
-        co_await ask_nodes(spec_, engines_, asked_, mounts_);
+        tasks.clear();
+        tasks.push_back(ask_facts_of_all());
+        tasks.push_back(ask_holders());
+        co_await run_all(std::move(tasks));
         auto found = report();
         Links links(sessions());
         co_await links.meet(found);
@@ -100,14 +105,17 @@ private:
         add(rows, container_rows());
         std::vector<CheckedNode> nodes;
         std::vector<NodeSpec> wanted;
+        std::vector<Result<wire::GpuReport>> holders;
         std::vector<std::pair<NodeName, Result<ImageDetails>>> images;
         std::map<std::string, std::string> addresses;
-        for (const auto& asked : asked_) {
+        for (std::size_t i = 0; i < asked_.size(); ++i) {
+            const auto& asked = asked_[i];
             report.nodes.push_back(asked.node->name);
             images.emplace_back(asked.node->name, asked.image);
             if (asked.told) {
                 nodes.push_back(*asked.told);
                 wanted.push_back(*asked.spec);
+                holders.push_back(gpus_[i]);
                 addresses[asked.node->name.str()] = asked.node->record.address;
             }
         }
@@ -115,6 +123,7 @@ private:
             auto gpus = judge_gpus(nodes, wanted);
             report.gpus = std::move(gpus.gpus);
             add(rows, std::move(gpus.rows));
+            add(rows, judge_holders(spec_.name.str(), node_names(), nodes, holders));
             add(rows, judge_disks(nodes, engine_roots()));
             add(rows, judge_system(nodes, spec_.container));
             add(rows, judge_images(images));
@@ -131,6 +140,17 @@ private:
                                  [&](const CheckRow& row) { return row.layer == layer; });
         }
         return report;
+    }
+
+    Task<Status> ask_facts_of_all() {
+        co_await ask_nodes(spec_, engines_, asked_, mounts_);
+        co_return ok;
+    }
+
+    Task<Status> ask_holders() {
+        gpus_ = co_await ask_gpus(engines_, ready_,
+                                  static_cast<std::int64_t>(spec_.gpu_in_use_above.count >> 20U));
+        co_return ok;
     }
 
     // In the order of the report's nodes; null for a node that does not answer.
@@ -240,7 +260,8 @@ private:
     CheckSelection selection_;
     Observation observation_{};
     std::vector<ReadyNode> ready_{};
-    std::vector<AskedNode> asked_{}; // of ready_
+    std::vector<AskedNode> asked_{};              // of ready_
+    std::vector<Result<wire::GpuReport>> gpus_{}; // the same
     std::vector<EngineFinding> engine_findings_;
     std::vector<std::string> mounts_{};
 };

@@ -77,6 +77,7 @@ private:
             .node = name, .rank = i, .address = address_of(i), .interface = "eth0", .ssh_port = 2222};
         engine->append_log("dockdist-vision-" + name, wire::ready_record_line(record, "h"));
         engine->on_exec("check", [this, i](FakeExec exec) -> Task<int> { return play(exec, i); });
+        engine->on_exec("dockdist-init gpus", wire::gpu_report_line({}));
         fakes.push_back(engine.get());
         engines.push_back(std::move(engine));
     }
