@@ -7,6 +7,7 @@
 #include "wire/check_links.hpp"
 #include "wire/check_mounts.hpp"
 #include "wire/frame.hpp"
+#include "wire/gpus.hpp"
 #include "wire/image_relay.hpp"
 #include "wire/job.hpp"
 #include "wire/job_query.hpp"
@@ -196,7 +197,23 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                                    .questions = {{.name = "q", .argv = {"sh", "\xff"}}},
                                    .ports = 2,
                                    .same_ports = {29500},
-                                   .token = "t"};
+                                   .token = "t",
+                                   .owner = "u@m",
+                                   .gpus = {.count = 2, .priority = -1, .number = 3, .in_use_mib = 1024}};
+    const wire::GpuHold hold{.unit = {.id = "GPU-a", .index = 1, .name = "NVIDIA L4"},
+                             .by = {.cluster = "c", .node = "n", .job = "j", .owner = "u@m", .age_s = 7},
+                             .outside = true};
+    const wire::GpuWaiter waiter{.who = hold.by, .wanted = 2, .priority = 3};
+    const wire::GpuTurn turn{.state = wire::GpuTurn::State::waits,
+                             .order = 2,
+                             .number = 4,
+                             .units = {hold.unit},
+                             .together = "NVLink",
+                             .wanted = 1,
+                             .place = 2,
+                             .held = {hold},
+                             .ahead = {waiter},
+                             .left_out = {"GPU 1 \xff"}};
     const wire::JobPolicy policy{
         .parts = {{.node = "node-0", .hosts_remote_ranks = true, .ranks = 2}, {.node = "node-1"}},
         .max_restarts = 3,
@@ -236,7 +253,9 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                                    .result = result,
                                    .policy = policy,
                                    .detached = true,
-                                   .token = "t"};
+                                   .token = "t",
+                                   .owner = "u@m",
+                                   .units = {hold.unit}};
     std::vector<std::pair<std::size_t, std::string>> lines{
         {0, json(wire::JoinRequest{.cluster = "c", .node = "n", .user = "u"}).dump()},
         {1, wire::hello_line(record)},
@@ -249,6 +268,8 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
         {6, json(result).dump()},
         {8, wire::job_command_line({.type = wire::JobCommand::Type::stop, .grace_ms = 5, .first = failure})},
         {8, wire::job_command_line({.type = wire::JobCommand::Type::begin, .attempt = 1, .start = start})},
+        {8, wire::job_command_line({.type = wire::JobCommand::Type::line, .number = 5, .order = 6})},
+        {8, wire::job_command_line({.type = wire::JobCommand::Type::take, .order = 7})},
         {9, wire::job_query({.job = "j", .rank = 1, .tail = 2, .since_ms = 3})},
         {10, wire::probe_line(3, {{"rank", 11}})},
         {10, wire::probe_end_line(1, {.code = 137, .signal = 9, .message = "m", .hint = "h"})},
@@ -272,15 +293,18 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
         {17, wire::answer_line("forget", Error{ErrorKind::node, "", "m", "h"})}};
 
     using Type = wire::JobEvent::Type;
-    for (const auto type : {Type::prepared, Type::started, Type::rank_failed, Type::silent, Type::speaks,
-                            Type::reported, Type::ended, Type::detached, Type::exited, Type::error}) {
-        lines.emplace_back(7, wire::job_event({.type = type,
-                                               .attempt = 1,
-                                               .facts = {.ports = {29500}, .answers = {{"q", 1, "\xff"}}},
-                                               .pid = 9,
-                                               .failure = failure,
-                                               .result = result,
-                                               .error = {ErrorKind::node, "", "m", "h"}}));
+    for (const auto type :
+         {Type::prepared, Type::turn, Type::started, Type::rank_failed, Type::silent, Type::speaks,
+          Type::reported, Type::ended, Type::detached, Type::exited, Type::error}) {
+        lines.emplace_back(
+            7, wire::job_event({.type = type,
+                                .attempt = 1,
+                                .facts = {.ports = {29500}, .answers = {{"q", 1, "\xff"}}, .gpus = turn},
+                                .turn = turn,
+                                .pid = 9,
+                                .failure = failure,
+                                .result = result,
+                                .error = {ErrorKind::node, "", "m", "h"}}));
     }
 
     for (auto& [about, line] : check_lines()) { // their kinds stand together, in the same order

@@ -75,6 +75,49 @@ TEST_CASE("a job's opening and its start survive the way byte for byte") {
     CHECK(parse_job_start(R"({"argv":[]})")->argv.empty()); // a part that only hosts ranks
 }
 
+TEST_CASE("what nodes and client say of a job's GPUs survives the way") {
+    const GpuHold hold{.unit = {.id = "GPU-a", .index = 1, .name = "NVIDIA L4"},
+                       .by = {.cluster = "c", .node = "n", .job = "j", .owner = "u@m", .age_s = 7},
+                       .outside = true};
+    GpuTurn turn{.order = 2,
+                 .number = 4,
+                 .units = {hold.unit},
+                 .together = "NVLink",
+                 .wanted = 1,
+                 .place = 2,
+                 .held = {hold},
+                 .ahead = {{.who = hold.by, .wanted = 2, .priority = -3}},
+                 .left_out = {"GPU 1 has errors"}};
+    for (const auto state :
+         {GpuTurn::State::none, GpuTurn::State::taken, GpuTurn::State::fits, GpuTurn::State::waits}) {
+        turn.state = state;
+        const auto event = parse_job_event(job_event({.type = JobEvent::Type::turn, .turn = turn}));
+        REQUIRE(event.has_value());
+        CHECK(event->type == JobEvent::Type::turn);
+        CHECK(event->turn == turn);
+        const auto prepared =
+            parse_job_event(job_event({.type = JobEvent::Type::prepared, .facts = {.gpus = turn}}));
+        CHECK(prepared->facts.gpus == turn);
+    }
+    const auto line =
+        parse_job_command(job_command_line({.type = JobCommand::Type::line, .number = 5, .order = 6}));
+    CHECK(line->type == JobCommand::Type::line);
+    CHECK(line->number == 5);
+    CHECK(line->order == 6);
+    const auto take = parse_job_command(job_command_line({.type = JobCommand::Type::take, .order = 7}));
+    CHECK(take->type == JobCommand::Type::take);
+    CHECK(take->order == 7);
+    auto asking = opening();
+    asking.owner = "u@m";
+    asking.gpus = {.count = 2, .priority = -1, .number = 3, .in_use_mib = 1024};
+    CHECK(parse_job_opening(json(asking).dump())->gpus == asking.gpus);
+    CHECK(parse_job_opening(json(asking).dump())->owner == "u@m");
+    CHECK(parse_job_opening(R"({"job":"j"})")->gpus.share); // who does not ask takes nothing
+    CHECK_FALSE(parse_job_event(R"({"type":"turn","state":"odd"})").has_value());
+    CHECK_FALSE(parse_job_event(R"({"type":"turn","state":"fits","number":-1})").has_value());
+    CHECK_FALSE(parse_job_command(R"({"type":"take","order":-1})").has_value());
+}
+
 TEST_CASE("a job's name cannot leave its folder") {
     for (const auto* name : {"", "..", ".hidden", "a/b", "a\nb", "a b"}) {
         CAPTURE(name);
