@@ -88,7 +88,8 @@ struct Decided {
 // What each node has to start, from what the nodes say.
 Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
     Decided decided;
-    prepared.job.old_holds = co_await held_in_old_nodes(cluster.engines, cluster.observed);
+    prepared.job.ask_old_nodes = [&cluster] { return held_in_old_nodes(cluster.engines, cluster.observed); };
+    prepared.job.old_holds = co_await prepared.job.ask_old_nodes();
     decided.opened =
         co_await open_job(cluster.engines, prepared.nodes, prepared.job,
                           questions(prepared.launcher, prepared.request), prepared.launcher.ports);

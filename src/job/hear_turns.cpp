@@ -102,4 +102,12 @@ Task<Result<wire::GpuTurn>> NodeJob::open_again(Error broken) {
     co_return broken;
 }
 
+// The node ends with its stdin, and the reader finds the stream cut.
+Task<void> NodeJob::open_anew(std::vector<wire::GpuHold> taken) {
+    opening_.gpus.taken = std::move(taken);
+    if (const auto stream = stream_) {
+        (void)co_await stream->close_stdin();
+    }
+}
+
 } // namespace dockdist

@@ -42,6 +42,8 @@ public:
     // the node is lost, or says itself what is wrong.
     using HearTurn = std::function<bool(wire::GpuTurn turn, bool reopened)>;
     Task<Status> hear_turns(HearTurn hear);
+    // During hear_turns: has the part opened anew, with these for GpuAsk::taken.
+    Task<void> open_anew(std::vector<wire::GpuHold> taken);
     // The place in line that it has if it has to be opened anew.
     void set_place(std::int64_t number) { opening_.gpus.number = number; }
     // After open(): runs the node's part to its end. A stream that breaks is taken up again, at the byte

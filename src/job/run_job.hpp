@@ -11,6 +11,7 @@
 #include "wire/job_query.hpp"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,7 +45,9 @@ struct JobOptions {
     // that have no launch are spare.
     int min_nodes = 0;
     std::string relaunch{};
-    std::vector<std::vector<wire::GpuHold>> old_holds{}; // by host, for GpuAsk::taken: see job/old_nodes.hpp
+    // By host, for GpuAsk::taken, see job/old_nodes.hpp; and how to ask again while the job waits for these.
+    std::vector<std::vector<wire::GpuHold>> old_holds{};
+    std::function<Task<std::vector<std::vector<wire::GpuHold>>>()> ask_old_nodes{};
     std::chrono::milliseconds backoff = wire::default_backoff; // before the first restart
     std::chrono::milliseconds stall{0}; // silence after which the job has stalled; 0: not watched
     bool stop_stalled = false;

@@ -8,7 +8,9 @@
 #include "job/gpu_line.hpp"
 #include "job/order_queue.hpp"
 
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -23,6 +25,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto between_ages = 10s;                                    // how often times are told anew
+constexpr auto between_looks = 5s;                                    // at nodes that no board knows of
 constexpr std::int64_t oldest_s = std::int64_t{10} * 365 * 24 * 3600; // of what a node tells
 
 std::int64_t milliseconds_of(Clock::time_point time) {
@@ -68,7 +71,33 @@ public:
         co_return taken;
     }
 
+    // What jobs in old nodes have, no board tells: where that changes, a part is opened anew.
+    Task<Error> follow_old_nodes() {
+        auto known = options_.old_holds;
+        boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
+        while (true) {
+            pause.expires_after(between_looks);
+            co_await pause.async_wait(boost::asio::use_awaitable);
+            const auto now = co_await options_.ask_old_nodes();
+            for (const auto& part : opened_.parts) {
+                const auto host = part->node().host;
+                if (!line_.taken() && names_of(now[host]) != names_of(known[host])) {
+                    co_await part->open_anew(now[host]);
+                }
+            }
+            known = now;
+        }
+    }
+
 private:
+    static std::set<std::pair<std::string, std::string>> names_of(const std::vector<wire::GpuHold>& holds) {
+        std::set<std::pair<std::string, std::string>> names;
+        for (const auto& hold : holds) {
+            names.emplace(hold.unit.id, hold.by.job);
+        }
+        return names;
+    }
+
     Task<Status> run_parts() {
         std::vector<Task<Status>> tasks;
         for (std::size_t i = 0; i < opened_.parts.size(); ++i) {
@@ -226,7 +255,11 @@ private:
 
 Task<Status> wait_for_gpus(OpenedJob& opened, const JobOptions& options, Reporter& reporter) {
     GpuWaiter waiter(co_await boost::asio::this_coro::executor, opened, options, reporter);
-    co_return co_await waiter.wait();
+    const bool old = std::ranges::any_of(options.old_holds, [](const auto& holds) { return !holds.empty(); });
+    if (!old || !options.ask_old_nodes) {
+        co_return co_await waiter.wait();
+    }
+    co_return co_await with_watch(waiter.wait(), waiter.follow_old_nodes());
 }
 
 std::vector<NodeTurn> turns_of(const OpenedJob& opened) {
