@@ -100,7 +100,8 @@ TEST_CASE("a whole cluster is seen with the record of every node") {
     CHECK(ready.nodes[1].id == node.id);
 }
 
-TEST_CASE("nodes of other clusters are neighbours, with the GPUs that are theirs; old ones do not tell these") {
+TEST_CASE(
+    "nodes of other clusters are neighbours, with the GPUs that are theirs; old ones do not tell these") {
     Hosts hosts(1);
     hosts.add_node(0, "node-0", 0);
     auto labels = labels_of("a", 0, "speech");
