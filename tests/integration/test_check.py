@@ -1,7 +1,6 @@
 """check on real engines: every quick row in each state that the lab can bring about. Simulated GPUs reach the container through the
 engine's real DeviceRequests path; what no test machine has (RDMA devices, CPU governors) is a folder mounted over /sys."""
 
-import contextlib
 import json
 import os
 import re
@@ -11,6 +10,7 @@ import time
 import pytest
 
 from harness import assert_in, cluster
+from harness.gpus import gpu_lines
 from harness.proxy import proxies, write_through
 
 
@@ -43,18 +43,6 @@ def odd(report, name, state, subject, text, hint=""):
     assert row["state"] == state, row
     assert_in(text, row["text"])
     assert_in(hint, row["hint"])
-
-
-@contextlib.contextmanager
-def gpu_field(lab, host, gpu, field, value):
-    """Another value in a simulated GPU's file; the container sees the same file."""
-    path = f"/dev/nvidia{gpu}"
-    before = lab.script("exec", host, "cat", path)
-    try:
-        lab.script("exec", host, "sh", "-c", f"grep -v '^{field}=' {path} >/tmp/gpu; echo '{field}={value}' >>/tmp/gpu; cat /tmp/gpu >{path}")
-        yield
-    finally:
-        lab.script("exec", host, "sh", "-c", f"printf '%s' '{before}' >{path}; rm -f /tmp/gpu")
 
 
 # --- engine ---
@@ -127,17 +115,17 @@ def test_check_names_the_node_whose_gpus_differ_or_are_ill(lab):
                 ("remapped_rows.failure", "1", "ecc", "fail", "rows of memory could not be remapped: GPU 0"),
                 ("process", "4711 40000 python3", "memory", "warn", "no job of this cluster runs here: GPU 0: 39.1 GiB by process 4711 (python3)"),
                 ("memory.used", "40960", "memory", "warn", "no job of this cluster runs here: GPU 0: 40.0 GiB")]:
-            with gpu_field(lab, "host-2", 0, field, value):
+            with gpu_lines(lab, 2, 0, f"{field}={value}"):
                 odd(check(c, code=1 if state == "fail" else 0), name, state, "node-1", text)
         report = check(c)  # all is as it was
         assert {row["state"] for name in ("driver", "ecc", "memory") for row in rows_of(report, name)} == {"pass"}, report
 
 
 def test_check_knows_a_job_that_holds_gpu_memory_from_a_stranger(lab):
-    with cluster(lab, "t-held") as c, gpu_field(lab, "host-1", 0, "memory.used", "40960"):
+    with cluster(lab, "t-held") as c, gpu_lines(lab, 1, 0, "memory.used=40960"):
         c.write(hosts=1, gpus="2").up()
         only(check(c), "memory", "warn", "node-0", "GPU memory is held", "fuser")
-        c.run("run", "--detach", "--name", "trains", "--", "sleep", "100")
+        c.run("run", "--detach", "--share", "--name", "trains", "--", "sleep", "100")  # else it would wait for what holds it
         only(check(c), "memory", "pass", "node-0", "the job trains runs here and holds GPU memory")
 
 
@@ -423,7 +411,7 @@ def test_up_says_what_the_check_found_and_only_when_it_changed_something(lab):
 
 def test_up_succeeds_and_says_so_when_the_check_fails(lab):
     """A fault that join does not meet: a GPU's memory is broken."""
-    with cluster(lab, "t-up-fail") as c, gpu_field(lab, "host-2", 0, "remapped_rows.failure", "1"):
+    with cluster(lab, "t-up-fail") as c, gpu_lines(lab, 2, 0, "remapped_rows.failure=1"):
         done = c.write(gpus="all").run("up")
         assert_in("is up: 2 nodes", done.stdout)
         assert re.search(r"check: \d+ passed, \d+ warnings?, \d+ failed", done.stderr), done.stderr
