@@ -1,4 +1,4 @@
-"""One task on each node of Ray's cluster, and what the command itself sees."""
+"""One task on each node of Ray's cluster, an actor on each of its GPUs, and what the command itself sees."""
 import json
 import os
 import subprocess
@@ -15,6 +15,13 @@ def address():
     return ray.util.get_node_ip_address()
 
 
+@ray.remote(num_cpus=0, num_gpus=1)
+class OnAGpu:
+    def which(self):
+        return os.environ["CUDA_VISIBLE_DEVICES"]
+
+
+actors = [OnAGpu.remote() for _ in range(int(ray.cluster_resources().get("GPU", 0)))]
 strategy = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
 tasks = [address.options(scheduling_strategy=strategy(node["NodeID"], soft=False)).remote() for node in nodes]
 
@@ -29,5 +36,6 @@ token = os.stat(os.environ["RAY_AUTH_TOKEN_PATH"])
 commands = [open(f"/proc/{pid}/cmdline").read() for pid in os.listdir("/proc") if pid.isdigit() and os.path.exists(f"/proc/{pid}/cmdline")]
 
 print(json.dumps({"addresses": ray.get(tasks), "gpus": ray.cluster_resources().get("GPU", 0), "odd": os.environ["ODD"],
+                  "actors": ray.get([actor.which.remote() for actor in actors]), "visible": os.environ["CUDA_VISIBLE_DEVICES"],
                   "stranger": said, "token": [token.st_mode, token.st_size],
                   "client_servers": sum("ray.util.client.server" in command for command in commands)}))

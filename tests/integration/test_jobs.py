@@ -128,7 +128,7 @@ def test_stop_ends_a_job_from_another_client(lab):
     with cluster(lab, "t-stop-cmd") as c:
         c.write().up()
         client = started(c, "job", "echo started; exec sleep 4531")
-        other = started(c, "other", "echo started; exec sleep 4532")
+        other = started(c, "other", "echo started; exec sleep 4532", "--share")
         done = c.run("stop", "job")
         assert done.stdout == "job: stopped on node-0, node-1\n"
         assert c.processes("sleep 4531") == [] and len(c.processes("sleep 4532")) == 2
@@ -144,7 +144,8 @@ def test_stop_ends_a_job_from_another_client(lab):
 def test_stop_ends_what_a_killed_supervisor_left(lab):
     with cluster(lab, "t-stop-lost") as c:
         c.write().up()
-        client = started(c, "job", "echo started; exec sleep 4541", "--lease", "60s")
+        # With --share: what is left of a job that has GPUs or slots of its own PID 1 ends (test_gpu_line.py).
+        client = started(c, "job", "echo started; exec sleep 4541", "--lease", "60s", "--share")
         client.kill()
         client.communicate()
         # The supervisor, and the follower of the client that is gone, which would notice.

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from harness import ROOT, assert_in, cluster, read_until
+from harness.gpus import uuids
 
 TORCH = "dockdist-lab/torch"
 DEBIAN12 = "dockdist-lab/debian12"
@@ -72,11 +73,13 @@ def answers(stdout):
 def check_answers(c, stdout, words, local_rank):
     found = answers(stdout)
     assert sorted(found) == [0, 1, 2, 3], stdout
+    gpus = [",".join(uuids(c.lab, host)) for host in (1, 2)]
     for rank, answer in found.items():
         assert answer["sum"] == 10, answer
         expected = {"LOCAL_RANK": str(rank % 2), "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "NODE_RANK": str(rank // 2),
                     "MASTER_ADDR": c.lab.addresses[0], "DOCKDIST_NODE": f"node-{rank // 2}", "ODD": ODD, "token": "terc3s",
-                    "GLOO_SOCKET_IFNAME": "eth0", "NCCL_SOCKET_IFNAME": "=eth0", "folder": "/workspace"}
+                    "GLOO_SOCKET_IFNAME": "eth0", "NCCL_SOCKET_IFNAME": "=eth0", "folder": "/workspace",
+                    "CUDA_VISIBLE_DEVICES": gpus[rank // 2]}  # all of the node's, so that LOCAL_RANK counts them
         assert {name: answer[name] for name in expected} == expected, answer
         assert 20000 <= int(answer["MASTER_PORT"]) < 30000
         assert answer["argv"] == ([f"--local_rank={rank % 2}"] if local_rank else []) + words, answer
@@ -129,7 +132,7 @@ def test_it_runs_two_jobs_at_once(lab, launcher):
     with nodes(lab, "t-two", image=image_of(launcher)) as c:
         jobs = []
         for _ in range(2):
-            job = c.start("run", *LAUNCHERS[launcher], "--", "ranks.py", "wait")
+            job = c.start("run", "--share", *LAUNCHERS[launcher], "--", "ranks.py", "wait")
             jobs.append(job)
             read_until(job, "started", times=4, timeout=120)
         assert ranks_alive(c) == 8
@@ -169,6 +172,8 @@ def test_ray_has_all_nodes_and_leaves_nothing(lab):
         done = c.run("run", "--launcher", "ray", "--env", f"ODD={ODD}", "--", "ranks_ray.py")
         answer = json.loads(re.search(r"^\[node-0:0\] (\{.*\})$", done.stdout, re.M)[1])
         assert sorted(answer["addresses"]) == sorted(c.lab.addresses) and answer["gpus"] == 4 and answer["odd"] == ODD
+        # Ray itself divides each node's GPUs among those who ask it for some.
+        assert sorted(answer["actors"]) == sorted(uuids(lab, 1) + uuids(lab, 2)) and answer["visible"] == ",".join(uuids(lab, 1)), answer
         # Ray lets in who bears the job's token and nobody else, and has no server for clients.
         assert answer["stranger"] == "refused" and answer["token"] == [0o100600, 64] and answer["client_servers"] == 0, answer
         assert leftovers(c) == [], leftovers(c)
@@ -324,7 +329,7 @@ def test_ray_runs_two_jobs_at_once(lab):
     with nodes(lab, "t-2-ray") as c:
         jobs = []
         for mark in ("4331", "4332"):
-            job = c.start("run", "--launcher", "ray", "--", "sh", "-c", f"echo started; exec sleep {mark}")
+            job = c.start("run", "--share", "--launcher", "ray", "--", "sh", "-c", f"echo started; exec sleep {mark}")
             jobs.append(job)
             read_until(job, "started", timeout=120)
         jobs[0].send_signal(signal.SIGINT)

@@ -97,7 +97,7 @@ def test_stopping_one_job_leaves_another_alone(lab):
         c.write().up()
         other = c.start("run", "--", "sh", "-c", "echo started; exec sleep 4325")
         read_until(other, "started", times=2)
-        c.run("run", "--", "sh", "-c", "exit 9", code=9)
+        c.run("run", "--share", "--", "sh", "-c", "exit 9", code=9)
         assert len(c.processes("sleep 4325")) == 2
         assert other.poll() is None
         other.send_signal(signal.SIGINT)
