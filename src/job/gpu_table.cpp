@@ -14,7 +14,13 @@ namespace dockdist {
 namespace {
 
 constexpr std::size_t owner_width = 24;
-constexpr std::size_t name_width = 36;
+constexpr std::size_t model_width = 36;
+constexpr std::size_t name_width = 24; // of jobs and clusters
+
+// A cell that others have written.
+std::string cell(const std::string& text, std::size_t width, bool unicode) {
+    return text.empty() ? "-" : clipped(safe_cell(text), width, unicode);
+}
 
 // "71.2 of 79.6 GiB".
 std::string memory_text(const wire::GpuFacts& facts) {
@@ -27,18 +33,15 @@ std::string memory_text(const wire::GpuFacts& facts) {
                : fmt::format("{} of {} GiB", in_gib(facts.memory_used_mib), in_gib(facts.memory_total_mib));
 }
 
-std::string or_dash(const std::string& text) {
-    return text.empty() ? "-" : text;
-}
-
-std::string note_of(const wire::GpuFacts& facts) {
+std::string note_of(const wire::GpuFacts& facts, bool unicode) {
+    constexpr std::size_t note_width = 100;
     std::string note = facts.problem.empty() ? "" : "not given out: " + facts.problem;
     if (facts.hold && facts.hold->outside) {
         note +=
             (note.empty() ? "" : "; ") +
             ("used outside dockdist" + (facts.hold->by.job.empty() ? "" : " (" + facts.hold->by.job + ")"));
     }
-    return note;
+    return clipped(safe_cell(note), note_width, unicode);
 }
 
 void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts, bool unicode) {
@@ -46,17 +49,17 @@ void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts
     const bool slot = is_slot(unit);
     std::vector<std::string> cells{
         host, slot ? fmt::format("slot {}", unit.index) : std::to_string(unit.index),
-        clipped(safe_cell(or_dash(unit.name)), name_width, unicode), memory_text(facts),
+        cell(unit.name, model_width, unicode), memory_text(facts),
         facts.utilization_percent ? fmt::format("{:.0f} %", *facts.utilization_percent) : "-"};
     if (facts.hold && !facts.hold->outside) {
         const auto& by = facts.hold->by;
-        cells.insert(cells.end(),
-                     {or_dash(by.cluster), by.job.empty() ? "somebody's" : by.job,
-                      clipped(safe_cell(or_dash(by.owner)), owner_width, unicode), age_text(by.age_s)});
+        cells.insert(cells.end(), {cell(by.cluster, name_width, unicode),
+                                   by.job.empty() ? "somebody's" : cell(by.job, name_width, unicode),
+                                   cell(by.owner, owner_width, unicode), age_text(by.age_s)});
     } else {
         cells.insert(cells.end(), {"-", "-", "-", "-"});
     }
-    cells.push_back(note_of(facts));
+    cells.push_back(note_of(facts, unicode));
     table.add_row(std::move(cells));
 }
 
@@ -92,9 +95,10 @@ std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std:
         }
         int place = 0;
         for (const auto& [who, wanted, priority] : host.line) {
-            line.add_row({name, std::to_string(++place), std::to_string(wanted), or_dash(who.cluster),
-                          or_dash(who.job), clipped(safe_cell(or_dash(who.owner)), owner_width, unicode),
-                          age_text(who.age_s), std::to_string(priority)});
+            line.add_row({name, std::to_string(++place), std::to_string(wanted),
+                          cell(who.cluster, name_width, unicode), cell(who.job, name_width, unicode),
+                          cell(who.owner, owner_width, unicode), age_text(who.age_s),
+                          std::to_string(priority)});
         }
         for (const auto& problem : host.problems) {
             problems += safe_cell(name + ": " + problem) + "\n";

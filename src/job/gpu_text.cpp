@@ -1,6 +1,7 @@
 #include "job/gpu_text.hpp"
 
 #include "gpu/units.hpp"
+#include "report/display_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,9 +42,17 @@ std::string units_text(const std::vector<wire::GpuUnit>& units) {
                        ranges_text(std::move(numbers)));
 }
 
+// What others have written on a host's board has no length of its own.
+std::string short_name(const std::string& text) {
+    constexpr std::size_t longest = 64;
+    return clipped(safe_cell(text), longest, false);
+}
+
 std::string party_name(const wire::GpuParty& party, std::string_view cluster) {
-    auto name = party.job.empty() ? std::string("somebody") : party.job;
-    return party.cluster.empty() || party.cluster == cluster ? name : name + " of cluster " + party.cluster;
+    auto name = party.job.empty() ? std::string("somebody") : short_name(party.job);
+    return party.cluster.empty() || party.cluster == cluster
+               ? name
+               : name + " of cluster " + short_name(party.cluster);
 }
 
 std::string in_brackets(const std::vector<std::string>& parts) {
@@ -52,11 +61,12 @@ std::string in_brackets(const std::vector<std::string>& parts) {
 
 std::string holder(const wire::GpuHold& hold, std::string_view cluster, Ages ages) {
     if (hold.outside) {
-        return "a process outside dockdist" + (hold.by.job.empty() ? "" : " (" + hold.by.job + ")");
+        return "a process outside dockdist" +
+               (hold.by.job.empty() ? "" : " (" + short_name(hold.by.job) + ")");
     }
     std::vector<std::string> more;
     if (!hold.by.owner.empty()) {
-        more.push_back(hold.by.owner);
+        more.push_back(short_name(hold.by.owner));
     }
     if (ages == Ages::with) {
         more.push_back(age_text(hold.by.age_s));
@@ -70,7 +80,8 @@ std::string waiters_text(const std::vector<wire::GpuWaiter>& waiters, std::size_
     std::vector<std::string> names;
     for (std::size_t i = 0; i < waiters.size() && i < most_waiters; ++i) {
         const auto& who = waiters[i].who;
-        names.push_back(party_name(who, cluster) + (who.owner.empty() ? "" : in_brackets({who.owner})));
+        names.push_back(party_name(who, cluster) +
+                        (who.owner.empty() ? "" : in_brackets({short_name(who.owner)})));
     }
     auto text = fmt::format("{}", fmt::join(names, ", "));
     return count <= names.size() ? text : fmt::format("{} and {} more", text, count - names.size());

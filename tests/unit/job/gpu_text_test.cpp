@@ -115,6 +115,13 @@ TEST_CASE("ages alone do not make another text") {
     CHECK(obstacles_text(now, "llm", Ages::without) == "node-0 GPU 0 job-a (u@m); place 1 in line");
 }
 
+TEST_CASE("what a neighbour has written on the board is short, and one line") {
+    const auto by = party((std::string(100'000, 'x') + "\n").c_str(), "\x1b[2J", 5, "a\nb");
+    const auto text = obstacles_text({waits("node-0", 1, held(0, 0, by))}, "llm");
+    CHECK(text.size() < 200);
+    CHECK(text.find_first_of("\n\x1b") == std::string::npos);
+}
+
 TEST_CASE("slots are not told as GPUs that a job has") {
     NodeTurn slots{.node = NodeName("node-0"), .turn = {.state = State::taken}};
     slots.turn.units.push_back({.id = "slot:llm/node-0/0"});

@@ -32,6 +32,18 @@ TEST_CASE("each rank has a file with its bytes as they came, and the launcher on
     CHECK(content(scratch / "logs/job-1/node-0.log") == "launcher\n");
 }
 
+TEST_CASE("the folder of a job that did not begin goes, unless something was written into it") {
+    const Scratch scratch;
+    auto files = LogFiles::create(scratch.path, JobId("job-1"));
+    files->forget();
+    files = LogFiles::create(scratch.path, JobId("job-1"));
+    REQUIRE(files.has_value());
+    files->output(NodeName("node-0"), -1, StdStream::out, "a\n");
+    files->flush();
+    files->forget();
+    CHECK(content(scratch / "job-1/node-0.log") == "a\n");
+}
+
 TEST_CASE("files that are there are never written over") {
     const Scratch scratch;
     REQUIRE(LogFiles::create(scratch.path, JobId("job-1")).has_value());
