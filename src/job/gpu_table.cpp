@@ -47,18 +47,19 @@ std::string note_of(const wire::GpuFacts& facts, bool unicode) {
 void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts, bool unicode) {
     const auto& unit = facts.unit;
     const bool slot = is_slot(unit);
-    std::vector<std::string> cells{
-        host, slot ? fmt::format("slot {}", unit.index) : std::to_string(unit.index),
-        cell(unit.name, model_width, unicode), memory_text(facts),
-        facts.utilization_percent ? fmt::format("{:.0f} %", *facts.utilization_percent) : "-"};
+    std::vector<std::string> cells{host,
+                                   slot ? fmt::format("slot {}", unit.index) : std::to_string(unit.index)};
     if (facts.hold && !facts.hold->outside) {
         const auto& by = facts.hold->by;
-        cells.insert(cells.end(), {cell(by.cluster, name_width, unicode),
-                                   by.job.empty() ? "somebody's" : cell(by.job, name_width, unicode),
-                                   cell(by.owner, owner_width, unicode), age_text(by.age_s)});
+        cells.insert(cells.end(), {by.job.empty() ? "somebody's" : cell(by.job, name_width, unicode),
+                                   cell(by.owner, owner_width, unicode), age_text(by.age_s),
+                                   cell(by.cluster, name_width, unicode)});
     } else {
         cells.insert(cells.end(), {"-", "-", "-", "-"});
     }
+    cells.push_back(facts.utilization_percent ? fmt::format("{:.0f} %", *facts.utilization_percent) : "-");
+    cells.push_back(memory_text(facts));
+    cells.push_back(cell(unit.name, model_width, unicode));
     cells.push_back(note_of(facts, unicode));
     table.add_row(std::move(cells));
 }
@@ -67,15 +68,16 @@ void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts
 
 std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
                       bool unicode) {
+    // Who has it comes first: that much a narrow terminal shows.
     Table units({{"HOST"},
                  {"GPU", Align::right},
-                 {"MODEL"},
-                 {"MEMORY", Align::right},
-                 {"UTIL", Align::right},
-                 {"CLUSTER"},
                  {"JOB"},
                  {"USER"},
                  {"FOR", Align::right},
+                 {"CLUSTER"},
+                 {"UTIL", Align::right},
+                 {"MEMORY", Align::right},
+                 {"MODEL"},
                  {""}});
     Table line({{"HOST"},
                 {"PLACE", Align::right},
