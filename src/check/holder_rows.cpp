@@ -86,7 +86,7 @@ std::vector<CheckRow> judge_holders(const std::string& cluster, const std::vecto
             auto warning = row;
             warning.state = CheckRow::State::warn;
             warning.text = fmt::format("{} held for {} by {}", which.first,
-                                       format_duration(std::chrono::seconds(which.second)), why.first);
+                                       format_age(std::chrono::seconds(which.second)), why.first);
             warning.hint = why.second;
             rows.push_back(std::move(warning));
         }

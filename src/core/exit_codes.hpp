@@ -5,7 +5,7 @@ namespace dockdist::exit_codes {
 
 inline constexpr int failed = 1;
 inline constexpr int wrong_input = 2; // the command line or cluster.yaml
-inline constexpr int gpus_taken = 75;  // as EX_TEMPFAIL of sysexits.h: others have the GPUs, try again later
+inline constexpr int gpus_taken = 75; // as EX_TEMPFAIL of sysexits.h: others have the GPUs, try again later
 inline constexpr int timed_out =
     124; // as timeout(1): --timeout, and a job that was stopped because it stalled
 inline constexpr int own_failure = 125;  // as `docker run`: dockdist has failed, of commands that answer with

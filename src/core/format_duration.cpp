@@ -20,6 +20,17 @@ std::string format_duration(std::chrono::milliseconds duration) {
     return std::to_string(whole / 3600) + " h " + std::to_string(whole / 60 % 60) + " min";
 }
 
+std::string format_age(std::chrono::seconds age) {
+    using std::chrono::days;
+    using std::chrono::floor;
+    using std::chrono::hours;
+    using std::chrono::minutes;
+    return age < minutes(1) ? std::to_string(age.count()) + " s"
+           : age < hours(1) ? std::to_string(floor<minutes>(age).count()) + " min"
+           : age < days(2)  ? std::to_string(floor<hours>(age).count()) + " h"
+                            : std::to_string(floor<days>(age).count()) + " days";
+}
+
 std::string format_exact_duration(std::chrono::milliseconds duration) {
     const auto count = duration.count();
     if (count % 3600000 == 0) {

@@ -25,6 +25,9 @@ std::string flag_duration(std::chrono::milliseconds duration);
 // "0.42 s", "12 s", "3 min 20 s".
 std::string format_duration(std::chrono::milliseconds duration);
 
+// How long something has lasted, roughly: "42 s", "12 min", "30 h", "3 days".
+std::string format_age(std::chrono::seconds age);
+
 // One that people have set, in the largest unit that divides it: "10 min", "90 s", "250 ms".
 std::string format_exact_duration(std::chrono::milliseconds duration);
 

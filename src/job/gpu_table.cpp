@@ -1,5 +1,6 @@
 #include "job/gpu_table.hpp"
 
+#include "core/units.hpp"
 #include "gpu/units.hpp"
 #include "job/gpu_text.hpp"
 #include "report/display_text.hpp"
@@ -51,9 +52,10 @@ void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts
                                    slot ? fmt::format("slot {}", unit.index) : std::to_string(unit.index)};
     if (facts.hold && !facts.hold->outside) {
         const auto& by = facts.hold->by;
-        cells.insert(cells.end(), {by.job.empty() ? "somebody's" : cell(by.job, name_width, unicode),
-                                   cell(by.owner, owner_width, unicode), age_text(by.age_s),
-                                   cell(by.cluster, name_width, unicode)});
+        cells.insert(cells.end(),
+                     {by.job.empty() ? "somebody's" : cell(by.job, name_width, unicode),
+                      cell(by.owner, owner_width, unicode), format_age(std::chrono::seconds(by.age_s)),
+                      cell(by.cluster, name_width, unicode)});
     } else {
         cells.insert(cells.end(), {"-", "-", "-", "-"});
     }
@@ -99,7 +101,7 @@ std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std:
         for (const auto& [who, wanted, priority] : host.line) {
             line.add_row({name, std::to_string(++place), std::to_string(wanted),
                           cell(who.cluster, name_width, unicode), cell(who.job, name_width, unicode),
-                          cell(who.owner, owner_width, unicode), age_text(who.age_s),
+                          cell(who.owner, owner_width, unicode), format_age(std::chrono::seconds(who.age_s)),
                           std::to_string(priority)});
         }
         for (const auto& problem : host.problems) {

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "gpu/topology.hpp"
+#include "gpu/units.hpp"
 
 #include <fmt/format.h>
 
@@ -14,10 +15,6 @@ namespace dockdist {
 namespace {
 
 constexpr std::string_view cdi_kind = "nvidia.com/gpu=";
-
-bool is_instance(const wire::GpuFacts& gpu) {
-    return gpu.unit.id.starts_with("MIG-");
-}
 
 // Whether an engine that is given `name` gives this GPU. "0:1" is the second instance of GPU 0: then all of
 // its instances count, as nobody tells their order there.
@@ -102,7 +99,7 @@ private:
         if (pool.size() < count_) {
             pool = free_;
         }
-        if (std::ranges::any_of(pool, [&](std::size_t i) { return is_instance(report_.units[i]); })) {
+        if (std::ranges::any_of(pool, [&](std::size_t i) { return is_instance(report_.units[i].unit); })) {
             pool.resize(count_);
             return gpus_at(pool, "");
         }

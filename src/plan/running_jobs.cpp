@@ -32,7 +32,7 @@ std::string to_text(const RunningJob& job) {
         nodes += fmt::format(" and {} more", job.parts.size() - most_nodes);
     }
     return fmt::format("{}running for {} on {}", job.owner.empty() ? "" : job.owner + "'s, ",
-                       format_duration(std::chrono::milliseconds(job.age_ms)), nodes);
+                       format_age(std::chrono::seconds(job.age_ms / 1000)), nodes);
 }
 
 Error would_end(const RunningJob& job, std::string_view what) {

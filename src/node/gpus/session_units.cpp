@@ -1,6 +1,7 @@
 #include "node/gpus/session_units.hpp"
 
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "node/gpus/reservation.hpp"
 #include "wire/json_reader.hpp"
 
@@ -31,14 +32,6 @@ Result<wire::GpuAsk> read_ask(const std::string& text) {
     return ask;
 }
 
-std::string age_text(std::int64_t seconds) {
-    constexpr std::int64_t minute = 60;
-    constexpr std::int64_t hour = 60 * minute;
-    return seconds < 2 * minute ? std::to_string(seconds) + " s"
-           : seconds < 2 * hour ? std::to_string(seconds / minute) + " min"
-                                : std::to_string(seconds / hour) + " h";
-}
-
 std::string unit_text(const wire::GpuUnit& unit) {
     return (is_slot(unit) ? "slot " : "GPU ") + std::to_string(unit.index);
 }
@@ -46,7 +39,7 @@ std::string unit_text(const wire::GpuUnit& unit) {
 std::string party_text(const wire::GpuParty& party) {
     const auto name = party.job.empty() ? std::string("an unknown job") : party.job;
     return printable(name + " (" + (party.owner.empty() ? party.node : party.owner) + ", ") +
-           age_text(party.age_s) + ")";
+           format_age(std::chrono::seconds(party.age_s)) + ")";
 }
 
 std::string hold_text(const wire::GpuHold& hold) {

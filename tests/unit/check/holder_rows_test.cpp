@@ -47,16 +47,16 @@ TEST_CASE("GPUs that are free, or held by jobs that run, are in order") {
 
 TEST_CASE("GPUs whose jobs are gone are told once, with what to do") {
     CHECK(rows({held(0, "gone"), held(1, "gone"), held(2, "train-1")}) ==
-          "warn node-0: GPU 0, GPU 1 held for 2 h 0 min by gone, which the node does not know as running\n"
+          "warn node-0: GPU 0, GPU 1 held for 2 h by gone, which the node does not know as running\n"
           "pass node-1: GPUs are held by jobs that run, or free\n");
     CHECK(rows({held(0, "lost", "node-7"), held(1, "")}) ==
-          "warn node-0: GPU 0 held for 2 h 0 min by lost of node-7, which is no node of the file\n"
-          "warn node-0: GPU 1 held for 2 h 0 min by processes of a job that nobody knows any more\n"
+          "warn node-0: GPU 0 held for 2 h by lost of node-7, which is no node of the file\n"
+          "warn node-0: GPU 1 held for 2 h by processes of a job that nobody knows any more\n"
           "pass node-1: GPUs are held by jobs that run, or free\n");
     auto slot = held(0, "gone");
     slot.unit.id = "slot:llm/node-0/0";
     CHECK(rows({slot}) ==
-          "warn node-0: slot 0 held for 2 h 0 min by gone, which the node does not know as running\n");
+          "warn node-0: slot 0 held for 2 h by gone, which the node does not know as running\n");
     const auto found =
         judge_holders("llm", {"node-0"}, {facts_of(0)}, {wire::GpuReport{.units = {held(0, "gone")}}});
     REQUIRE(found.size() == 1);

@@ -65,7 +65,7 @@ TEST_CASE("down names the jobs that run, whose, since when and on which GPUs, an
     const auto result = take_down(cluster);
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].kind == ErrorKind::conflict);
-    CHECK(to_text(result.errors[0]) == "train: ada@desk's, running for 12 min 0 s on node-0 (GPU 0, 1), "
+    CHECK(to_text(result.errors[0]) == "train: ada@desk's, running for 12 min on node-0 (GPU 0, 1), "
                                        "node-1 (GPU 3): `down` would end it\n"
                                        "  wait until it is over (`dockdist wait train`), or add --stop-jobs");
     CHECK(result.removed == 0);
@@ -153,7 +153,7 @@ TEST_CASE("up that would make a node anew under a job names it, and changes noth
     const auto refused = cluster.up("a2");
     REQUIRE(refused.errors.size() == 1);
     CHECK(to_text(refused.errors[0]) ==
-          "train: ada@desk's, running for 12 min 0 s on node-0 (GPU 0, 1), node-1 (GPU 3): node-1 would be "
+          "train: ada@desk's, running for 12 min on node-0 (GPU 0, 1), node-1 (GPU 3): node-1 would be "
           "made "
           "anew: its configuration changed\n"
           "  wait until it is over (`dockdist wait train`), or add --stop-jobs");

@@ -37,6 +37,10 @@ TEST_CASE("sizes and durations print briefly") {
     CHECK(format_duration(12s) == "12 s");
     CHECK(format_duration(200s) == "3 min 20 s");
     CHECK(format_duration(3720s) == "1 h 2 min");
+    CHECK(format_age(59s) == "59 s");
+    CHECK(format_age(3599s) == "59 min");
+    CHECK(format_age(47h + 59min) == "47 h");
+    CHECK(format_age(48h) == "2 days");
     CHECK(format_exact_duration(7200s) == "2 h");
     CHECK(format_exact_duration(600s) == "10 min");
     CHECK(format_exact_duration(90s) == "90 s");
