@@ -16,6 +16,7 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <optional>
 #include <sstream>
 #include <unistd.h>
 
@@ -66,7 +67,10 @@ int run(const Program& program, Reporter& reporter, HeldSink& sink) {
     interrupts.handle_with([&] { cancel.emit(boost::asio::cancellation_type::terminal); });
     SignalWatch signals(io.get_executor(), {SIGINT, SIGTERM}, [&] { interrupts.interrupt(); });
     SignalWatch hangups(io.get_executor(), {SIGHUP}, [&] { interrupts.hang_up(); });
-    Ticker ticker(io.get_executor(), tick, [&] { reporter.tick(); });
+    std::optional<Ticker> ticker;
+    if (reporter.moves()) {
+        ticker.emplace(io.get_executor(), tick, [&] { reporter.tick(); });
+    }
 
     Context context{.executor = io.get_executor(),
                     .options = program.options,
@@ -81,7 +85,9 @@ int run(const Program& program, Reporter& reporter, HeldSink& sink) {
             code = result;
             signals.stop();
             hangups.stop();
-            ticker.stop();
+            if (ticker) {
+                ticker->stop();
+            }
         }));
     io.run();
     if (!thrown) {

@@ -49,7 +49,8 @@ public:
 
     virtual void on(const Event& event) = 0;
     virtual void error(const Error& error) = 0;
-    // Moves what moves by itself (spinners, elapsed times). Call it about ten times a second while waiting.
+    // Whether something moves by itself (spinners, elapsed times): tick() about ten times a second moves it.
+    virtual bool moves() const { return false; }
     virtual void tick() {}
     // Ends live display; what is printed afterwards stands below it. Called once, before the program prints
     // results.

@@ -23,6 +23,7 @@ public:
 
     void on(const Event& event) override;
     void error(const Error& error) override;
+    bool moves() const override { return true; }
     void tick() override;
     void finish() override;
 
