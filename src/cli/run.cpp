@@ -133,6 +133,17 @@ std::string describe(const Decided& decided, const Prepared& prepared) {
                        gpus.empty() ? "" : "; " + gpus);
 }
 
+void warn_of_instances(const Context& context, const Decided& decided) {
+    for (const auto& node : turns_of(decided.opened)) {
+        const auto launch = std::ranges::find(decided.launches, node.node, &NodeLaunch::node);
+        if (launch != decided.launches.end()) {
+            if (const auto warning = shared_instance(node, launch->ranks)) {
+                context.reporter->on(warning_event(*warning));
+            }
+        }
+    }
+}
+
 // What the job has to itself, for programs.
 void print_units(const Context& context, const Decided& decided, const JobId& job) {
     auto nodes = nlohmann::json::array();
@@ -232,6 +243,7 @@ Task<int> run(Context& context, RunOptions options) {
     if (const auto waited = co_await wait_for_gpus(decided.opened, job, *context.reporter); !waited) {
         co_return fail_before(context, {waited.error()});
     }
+    warn_of_instances(context, decided);
     if (context.json()) {
         print_units(context, decided, job.job);
     }

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::string_view slot_prefix = "slot:";
 
-bool is_instance(const wire::GpuUnit& unit) {
-    return unit.id.starts_with("MIG-");
-}
-
 std::string title(const wire::GpuUnit& unit) {
     const auto gpu = "GPU " + std::to_string(unit.index);
     return is_instance(unit) ? "the MIG instance " + unit.id + " of " + gpu : gpu;
@@ -88,6 +84,10 @@ std::vector<wire::GpuUnit> slot_units(const std::string& cluster, const std::str
             {.id = std::string(slot_prefix) + cluster + "/" + node + "/" + std::to_string(i), .index = i});
     }
     return units;
+}
+
+bool is_instance(const wire::GpuUnit& unit) {
+    return unit.id.starts_with("MIG-");
 }
 
 bool is_slot(const wire::GpuUnit& unit) {

@@ -25,6 +25,7 @@ std::vector<wire::GpuUnit> units_of(const SeenGpus& seen);
 // Of a node without GPUs: `slot:CLUSTER/NODE/I`.
 std::vector<wire::GpuUnit> slot_units(const std::string& cluster, const std::string& node, int count);
 bool is_slot(const wire::GpuUnit& unit);
+bool is_instance(const wire::GpuUnit& unit); // of a GPU that MIG splits
 
 struct UnitState {
     wire::GpuUnit unit{};

@@ -1,5 +1,6 @@
 #include "job/gpu_text.hpp"
 
+#include "core/units.hpp"
 #include "gpu/units.hpp"
 #include "report/display_text.hpp"
 
@@ -32,7 +33,7 @@ std::string units_text(const std::vector<wire::GpuUnit>& units) {
     }
     std::ranges::sort(numbers);
     const auto several = [](std::size_t count) { return count == 1 ? "" : "s"; };
-    if (units.front().id.starts_with("MIG-")) {
+    if (is_instance(units.front())) {
         const auto count = numbers.size();
         numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
         return fmt::format("{} MIG instance{} of GPU{} {}", count, several(count), several(numbers.size()),
@@ -69,7 +70,7 @@ std::string holder(const wire::GpuHold& hold, std::string_view cluster, Ages age
         more.push_back(short_name(hold.by.owner));
     }
     if (ages == Ages::with) {
-        more.push_back(age_text(hold.by.age_s));
+        more.push_back(format_age(std::chrono::seconds(hold.by.age_s)));
     }
     return party_name(hold.by, cluster) + in_brackets(more);
 }
@@ -162,18 +163,20 @@ std::string ranges_text(std::vector<int> numbers) {
     return text;
 }
 
-std::string age_text(std::int64_t seconds) {
-    constexpr std::int64_t minute = 60;
-    constexpr std::int64_t hour = 60 * minute;
-    constexpr std::int64_t day = 24 * hour;
-    return seconds < minute    ? fmt::format("{} s", seconds)
-           : seconds < hour    ? fmt::format("{} min", seconds / minute)
-           : seconds < 2 * day ? fmt::format("{} h", seconds / hour)
-                               : fmt::format("{} days", seconds / day);
-}
-
 std::string holder_text(const wire::GpuHold& hold, std::string_view cluster) {
     return holder(hold, cluster, Ages::with);
+}
+
+std::optional<Error> shared_instance(const NodeTurn& node, int ranks) {
+    const auto& units = node.turn.units;
+    if (ranks < 2 || units.empty() || !is_instance(units.front())) {
+        return std::nullopt;
+    }
+    return Error{
+        ErrorKind::config, node.node.str(),
+        fmt::format("CUDA shows a process one MIG instance only, so its {} ranks meet on the first of {}",
+                    ranks, units_text(units)),
+        "with `--gpus 1` a node runs one rank on one instance"};
 }
 
 std::string wanted_text(const std::vector<NodeTurn>& nodes) {

@@ -6,7 +6,7 @@
 #include "core/names.hpp"
 #include "wire/gpus.hpp"
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,12 +22,13 @@ struct NodeTurn {
     wire::GpuTurn turn{};
 };
 
-// "12 min", "40 s", "3 h", "2 days".
-std::string age_text(std::int64_t seconds);
-
 // "job-a (user@machine, 12 min)", "job-a of cluster vision (…)", "a process outside dockdist". `cluster`: the
 // one that is not named.
 std::string holder_text(const wire::GpuHold& hold, std::string_view cluster);
+
+// Where several ranks of a node have MIG instances: CUDA shows a process only the first one of those that
+// CUDA_VISIBLE_DEVICES names.
+std::optional<Error> shared_instance(const NodeTurn& node, int ranks);
 
 // "1 GPU on 2 nodes", "4 slots on node-0".
 std::string wanted_text(const std::vector<NodeTurn>& nodes);

@@ -128,4 +128,14 @@ TEST_CASE("slots are not told as GPUs that a job has") {
     CHECK(taken_text({slots}).empty());
 }
 
+TEST_CASE("ranks that would share one MIG instance are told so") {
+    NodeTurn node{.node = NodeName("node-0"), .turn = {.state = State::taken}};
+    node.turn.units = {{.id = "MIG-a", .index = 0}, {.id = "MIG-b", .index = 0}};
+    CHECK_FALSE(shared_instance(node, 1).has_value());
+    CHECK(to_text(shared_instance(node, 2).value()) ==
+          "node-0: CUDA shows a process one MIG instance only, so its 2 ranks meet on the first of 2 MIG "
+          "instances of GPU 0\n  with `--gpus 1` a node runs one rank on one instance");
+    CHECK_FALSE(shared_instance(taken("node-0", {0, 1}), 2).has_value());
+}
+
 } // namespace gpu_text_test
