@@ -65,6 +65,13 @@ Status NodeUnits::see(std::vector<UnitState> states) {
         all.push_back(state.unit);
     }
     left_out_.clear();
+    const bool has_gpus = !all.empty() && !is_slot(all.front());
+    if (has_gpus && !request_.visible && request_.ask.count > static_cast<int>(all.size())) {
+        return Error{.kind = ErrorKind::config,
+                     .message = counted(static_cast<std::size_t>(request_.ask.count), false) +
+                                " are asked for, and this node has " + std::to_string(all.size()),
+                     .hint = "`--gpus " + std::to_string(all.size()) + "` takes all of them"};
+    }
     mean(all);
     sound_.clear();
     std::vector<std::string> problems;

@@ -80,6 +80,16 @@ TEST_CASE("a job that wants more than is sound is told what is not, and what wou
     CHECK(fewer.ticket().candidates == std::vector<std::string>{"GPU-0"});
 }
 
+TEST_CASE("more GPUs than the node has are refused at once; slots are only counted") {
+    NodeUnits units({.ask = {.count = 3}});
+    const auto refused = units.see({state(0), state(1)});
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().message == "3 GPUs are asked for, and this node has 2");
+    NodeUnits slots({.ask = {.count = 3}});
+    CHECK(slots.see({{.unit = slot_units("c", "n", 1).front()}}).has_value());
+    CHECK(slots.wanted() == 1);
+}
+
 TEST_CASE("what the user names is meant, all of it, and what he names in vain is said") {
     NodeUnits units({.ask = {.count = 1}, .visible = "1,0,9"});
     REQUIRE(units.see({state(0), state(1), state(2)}).has_value());
