@@ -16,20 +16,30 @@ namespace {
 constexpr std::int64_t rest_grace_ms = 2000;
 constexpr std::int64_t stuck_pause_ms = 5000; // between attempts at what sleeps in the kernel
 
-bool send_with_descriptor(int socket, std::string text, int descriptor) {
-    iovec part{.iov_base = text.data(), .iov_len = text.size()};
+// One piece of text, with room for one descriptor beside it.
+struct SocketMessage {
+    explicit SocketMessage(std::string& text) : part{.iov_base = text.data(), .iov_len = text.size()} {
+        header.msg_iov = &part;
+        header.msg_iovlen = 1;
+        header.msg_control = control;
+        header.msg_controllen = sizeof control;
+    }
+    SocketMessage(const SocketMessage&) = delete;
+    SocketMessage& operator=(const SocketMessage&) = delete;
+
+    iovec part;
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    auto* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-    return ::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
+    msghdr header{};
+};
+
+bool send_with_descriptor(int socket, std::string text, int descriptor) {
+    SocketMessage message(text);
+    auto* rights = CMSG_FIRSTHDR(&message.header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
+    return ::sendmsg(socket, &message.header, MSG_NOSIGNAL) >= 0;
 }
 
 } // namespace
@@ -58,20 +68,14 @@ Status guard_units(const std::string& job, int descriptor) {
 
 Received receive_with_descriptor(int socket, std::size_t limit) {
     Received received{.text = std::string(limit, '\0')};
-    iovec part{.iov_base = received.text.data(), .iov_len = limit};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    const auto count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    SocketMessage message(received.text);
+    const auto count = ::recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC);
     received.text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-    const auto* header = count > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-    if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-        header->cmsg_len == CMSG_LEN(sizeof(int))) {
+    const auto* rights = count > 0 ? CMSG_FIRSTHDR(&message.header) : nullptr;
+    if (rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
+        rights->cmsg_len == CMSG_LEN(sizeof(int))) {
         int descriptor = -1;
-        std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+        std::memcpy(&descriptor, CMSG_DATA(rights), sizeof descriptor);
         received.descriptor = Fd(descriptor);
     }
     return received;
