@@ -1,11 +1,11 @@
 #include "check/gpu_health.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace dockdist {
@@ -46,9 +46,7 @@ std::optional<long long> count_of(const std::string& text) {
     if (text == "Yes" || text == "No") {
         return text == "Yes" ? 1 : 0;
     }
-    long long count = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional(count) : std::nullopt;
+    return whole_number<long long>(text);
 }
 
 // "GPU 3" of its UUID.

@@ -1,11 +1,11 @@
 #include "core/engine_address.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace dockdist {
@@ -59,12 +59,8 @@ bool is_user(std::string_view text) {
 }
 
 std::optional<Port> parse_port(std::string_view text) {
-    std::uint16_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || number == 0) {
-        return std::nullopt;
-    }
-    return Port{number};
+    const auto number = whole_number<std::uint16_t>(text);
+    return number.value_or(0) == 0 ? std::nullopt : std::optional(Port{*number});
 }
 
 bool has_control(std::string_view text) {

@@ -1,7 +1,8 @@
 #include "core/timestamp.hpp"
 
+#include "core/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 
 namespace dockdist {
@@ -11,11 +12,11 @@ bool take_number(std::string_view& text, std::size_t digits, char end, int& numb
     if (text.size() < digits || (end != '\0' && (text.size() == digits || text[digits] != end))) {
         return false;
     }
-    const std::string_view field = text.substr(0, digits);
-    const auto [rest, error] = std::from_chars(field.data(), field.data() + field.size(), number);
-    if (error != std::errc{} || rest != field.data() + field.size()) {
+    const auto field = whole_number<int>(text.substr(0, digits));
+    if (!field) {
         return false;
     }
+    number = *field;
     text.remove_prefix(digits + (end != '\0' ? 1 : 0));
     return true;
 }

@@ -1,3 +1,4 @@
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "engine/engine_session.hpp"
 #include "engine/json_decode.hpp"
@@ -5,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace dockdist {
 namespace {
@@ -16,11 +16,8 @@ std::optional<ApiVersion> parse_version(std::string_view text) {
         return std::nullopt;
     }
     const auto number = [](std::string_view digits) -> std::optional<int> {
-        int value = 0;
-        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        return error == std::errc{} && end == digits.data() + digits.size() && value >= 0
-                   ? std::optional(value)
-                   : std::nullopt;
+        const auto value = whole_number<int>(digits);
+        return value && *value >= 0 ? value : std::nullopt;
     };
     const auto major = number(text.substr(0, dot));
     const auto minor = number(text.substr(dot + 1));

@@ -1,8 +1,8 @@
 #include "gpu/gpu.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -18,16 +18,13 @@ std::string_view trimmed(std::string_view text) {
                                            : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-    Number value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = error == std::errc{} && end == text.data() + text.size();
-    return whole && std::isfinite(static_cast<double>(value)) ? std::optional(value) : std::nullopt;
+std::optional<double> figure(std::string_view text) {
+    const auto value = whole_number<double>(text);
+    return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::optional<int> index_of(std::string_view text) {
-    const auto index = number<int>(text);
+    const auto index = whole_number<int>(text);
     return index && *index >= 0 ? index : std::nullopt;
 }
 
@@ -88,12 +85,12 @@ Result<std::vector<Gpu>> parse_gpus(std::string_view csv) {
                         .uuid = std::string(field(1).starts_with('[') ? "" : field(1)),
                         .name = std::string(field(2)),
                         .driver = std::string(field(8)),
-                        .memory_used_mib = number<double>(field(3)),
-                        .memory_total_mib = number<double>(field(4)),
-                        .utilization_percent = number<double>(field(5)),
-                        .temperature_c = number<double>(field(6)),
-                        .power_w = number<double>(field(7)),
-                        .uncorrected = number<std::int64_t>(field(10)),
+                        .memory_used_mib = figure(field(3)),
+                        .memory_total_mib = figure(field(4)),
+                        .utilization_percent = figure(field(5)),
+                        .temperature_c = figure(field(6)),
+                        .power_w = figure(field(7)),
+                        .uncorrected = whole_number<std::int64_t>(field(10)),
                         .mig = field(9) == "Enabled"});
     }
     return gpus;

@@ -1,8 +1,9 @@
 #include "gpu/topology.hpp"
 
+#include "core/number.hpp"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <compare>
 #include <limits>
 #include <optional>
@@ -40,10 +41,8 @@ Words words_of(const std::string& line) {
 }
 
 std::optional<int> number_of(std::string_view text, int most) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = error == std::errc{} && end == text.data() + text.size();
-    return whole && value >= 0 && value <= most ? std::optional(value) : std::nullopt;
+    const auto value = whole_number<int>(text);
+    return value && *value >= 0 && *value <= most ? value : std::nullopt;
 }
 
 // 3 of "GPU3".

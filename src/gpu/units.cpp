@@ -1,9 +1,9 @@
 #include "gpu/units.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 namespace dockdist {
@@ -24,14 +24,8 @@ std::string problem_of(const Gpu& gpu) {
                       : std::string();
 }
 
-std::optional<int> whole_number(std::string_view text) {
-    int number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 const wire::GpuUnit* find_named(std::string_view word, const std::vector<wire::GpuUnit>& units) {
-    if (const auto index = whole_number(word)) {
+    if (const auto index = whole_number<int>(word)) {
         const auto found = std::ranges::find(units, *index, &wire::GpuUnit::index);
         return found == units.end() ? nullptr : &*found;
     }

@@ -1,11 +1,11 @@
 #include "job/select_nodes.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace dockdist {
@@ -36,18 +36,11 @@ Result<std::vector<ReadyNode>> find_nodes(const std::vector<ReadyNode>& nodes, c
     return chosen;
 }
 
-std::optional<std::size_t> whole_number(const std::string& text) {
-    std::size_t number = 0;
-    const auto* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, number);
-    return error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
-}
-
 } // namespace
 
 Result<std::vector<ReadyNode>> select_nodes(std::vector<ReadyNode> nodes, const std::string& selection,
                                             const std::string& excluded, std::size_t spares) {
-    const auto count = whole_number(selection);
+    const auto count = whole_number<std::size_t>(selection);
     auto chosen = selection.empty() || count ? Result<std::vector<ReadyNode>>(nodes)
                                              : find_nodes(nodes, selection, "--nodes");
     if (!chosen) {

@@ -1,12 +1,12 @@
 #include "node/gpus/gpus_command.hpp"
 
+#include "core/number.hpp"
 #include "node/gpus/board_watch.hpp"
 #include "node/gpus/gpu_look.hpp"
 #include "node/gpus/node_units.hpp"
 #include "node/system/loop.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <unistd.h>
@@ -173,10 +173,8 @@ private:
 };
 
 std::optional<std::int64_t> read_mib(const std::string& text) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() && number >= 0 ? std::optional(number)
-                                                                                   : std::nullopt;
+    const auto number = whole_number<std::int64_t>(text);
+    return number && *number >= 0 ? number : std::nullopt;
 }
 
 } // namespace

@@ -1,11 +1,11 @@
 #include "node/gpus/session_units.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "node/gpus/reservation.hpp"
 #include "wire/json_reader.hpp"
 
-#include <charconv>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -14,16 +14,14 @@ namespace {
 using State = wire::GpuTurn::State;
 
 Result<wire::GpuAsk> read_ask(const std::string& text) {
-    wire::GpuAsk ask;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ask.count);
-    if (error == std::errc{} && end == text.data() + text.size() && ask.count >= wire::all_units) {
-        return ask;
+    if (const auto count = whole_number<int>(text); count && *count >= wire::all_units) {
+        return wire::GpuAsk{.count = *count};
     }
     const auto object = wire::parse_object(text, "what --gpus asks for");
     if (!object) {
         return object.error();
     }
-    ask = {};
+    wire::GpuAsk ask;
     wire::ObjectReader reader(*object, "what --gpus asks for");
     read_fields(reader, ask);
     if (reader.failed()) {

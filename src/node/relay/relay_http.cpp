@@ -1,14 +1,13 @@
 #include "node/relay/relay_http.hpp"
 
 #include "core/encode.hpp"
+#include "core/number.hpp"
 #include "node/system/secret.hpp"
 #include "wire/image_relay.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
-
-#include <charconv>
 
 namespace dockdist::node {
 namespace {
@@ -28,12 +27,8 @@ std::optional<std::int64_t> offset_in(std::string_view range) {
         return std::nullopt;
     }
     range = range.substr(unit.size(), range.size() - unit.size() - 1);
-    std::int64_t offset = 0;
-    const auto [stop, wrong] = std::from_chars(range.data(), range.data() + range.size(), offset);
-    if (wrong != std::errc{} || stop != range.data() + range.size() || offset < 0) {
-        return std::nullopt;
-    }
-    return offset;
+    const auto offset = whole_number<std::int64_t>(range);
+    return offset.value_or(-1) < 0 ? std::nullopt : offset;
 }
 
 } // namespace

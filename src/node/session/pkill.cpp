@@ -1,11 +1,11 @@
 #include "node/session/pkill.hpp"
 
+#include "core/number.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process_killer.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <optional>
 #include <regex.h>
@@ -21,10 +21,8 @@ std::optional<int> signal_of(std::string_view word) {
         return std::nullopt;
     }
     word.remove_prefix(1);
-    int number = 0;
-    if (const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-        error == std::errc{} && end == word.data() + word.size()) {
-        return number > 0 && number < NSIG ? std::optional(number) : std::nullopt;
+    if (const auto number = whole_number<int>(word)) {
+        return *number > 0 && *number < NSIG ? number : std::nullopt;
     }
     if (word.starts_with("SIG")) {
         word.remove_prefix(3);

@@ -1,10 +1,10 @@
 #include "node/session/scontrol.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 
-#include <charconv>
 #include <system_error>
 #include <unistd.h>
 
@@ -20,22 +20,16 @@ int complain(const std::string& message) {
     return 1;
 }
 
-std::optional<std::size_t> read_number(std::string_view text) {
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool whole = error == std::errc{} && end == text.data() + text.size();
-    return whole ? std::optional(number) : std::nullopt;
-}
-
 // "08-10,12" as "08", "09", "10", "12".
 std::optional<Names> expand_ranges(std::string_view ranges) {
     Names numbers;
     for (const auto& range : split(ranges, ',')) {
         const auto dash = std::min(range.find('-'), range.size());
         const auto low = range.substr(0, dash);
-        const auto first = read_number(low);
-        const auto last =
-            dash == range.size() ? first : read_number(std::string_view(range).substr(dash + 1));
+        const auto first = whole_number<std::size_t>(low);
+        const auto last = dash == range.size()
+                              ? first
+                              : whole_number<std::size_t>(std::string_view(range).substr(dash + 1));
         if (!first || !last || *last < *first || *last - *first >= most_host_names - numbers.size()) {
             return std::nullopt;
         }

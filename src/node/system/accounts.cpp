@@ -1,10 +1,10 @@
 #include "node/system/accounts.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
 namespace dockdist::node {
@@ -13,12 +13,8 @@ namespace {
 constexpr gid_t nogroup = 65534;
 
 std::optional<std::uint32_t> parse_id(std::string_view text) {
-    std::uint32_t id = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size() || id == 0xFFFFFFFFU) {
-        return std::nullopt;
-    }
-    return id;
+    const auto id = whole_number<std::uint32_t>(text);
+    return id == 0xFFFFFFFFU ? std::nullopt : id;
 }
 
 std::vector<std::string> lines_of(std::string_view text) {

@@ -1,23 +1,17 @@
 #include "node/system/user_mounts.hpp"
 
 #include "core/fd.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fcntl.h>
 #include <optional>
 
 namespace dockdist::node {
 namespace {
-
-std::optional<int> mount_number(std::string_view text) {
-    int number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
 
 // The mount that an open file belongs to. Of a descriptor, so that links, and mounts over mounts, are the
 // kernel's matter; statx() tells it only from Linux 5.8 on.
@@ -26,7 +20,8 @@ std::optional<int> mount_of(const Fd& file) {
     const auto about = read_file_or_empty("/proc/self/fdinfo/" + std::to_string(file.get()));
     for (const auto& line : split(about, '\n')) {
         if (line.starts_with(field)) {
-            return mount_number(std::string_view(line).substr(line.find_first_not_of("\t ", field.size())));
+            return whole_number<int>(
+                std::string_view(line).substr(line.find_first_not_of("\t ", field.size())));
         }
     }
     return std::nullopt;
@@ -55,8 +50,8 @@ std::map<int, int> parse_mount_parents(std::string_view mountinfo) {
     std::map<int, int> parents;
     for (const auto& line : split(mountinfo, '\n')) {
         const auto fields = split(line, ' '); // 36 35 98:0 /root-of-mount /mount/point options …
-        const auto id = mount_number(fields[0]);
-        const auto parent = fields.size() > 1 ? mount_number(fields[1]) : std::nullopt;
+        const auto id = whole_number<int>(fields[0]);
+        const auto parent = fields.size() > 1 ? whole_number<int>(fields[1]) : std::nullopt;
         if (id && parent) {
             parents[*id] = *parent;
         }

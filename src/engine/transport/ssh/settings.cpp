@@ -1,6 +1,7 @@
 #include "engine/transport/ssh/settings.hpp"
 
 #include "async/child_process.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/transport/ssh/commons.hpp"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <pwd.h>
@@ -41,10 +41,7 @@ std::string value(const Lines& lines, std::string_view key) {
 }
 
 std::optional<int> number(const Lines& lines, std::string_view key) {
-    const auto text = value(lines, key);
-    int result = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional(result) : std::nullopt;
+    return whole_number<int>(value(lines, key));
 }
 
 class Expander {

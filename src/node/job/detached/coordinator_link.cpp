@@ -1,6 +1,7 @@
 #include "node/job/detached/coordinator_link.hpp"
 
 #include "core/exit_codes.hpp"
+#include "core/number.hpp"
 #include "node/job/job_store.hpp"
 #include "node/session/job_part.hpp"
 #include "node/system/environment.hpp"
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -96,9 +96,8 @@ void CoordinatorLink::ended() {
 }
 
 int run_coordinator_end(const std::string& job, const std::string& part) {
-    int number = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (!wire::is_job_id(job) || error != std::errc{} || end != part.data() + part.size()) {
+    const auto number = whole_number<int>(part);
+    if (!wire::is_job_id(job) || !number) {
         (void)write_all(STDERR_FILENO, "usage: dockdist-init job link JOB PART\n");
         return 2;
     }
@@ -113,7 +112,7 @@ int run_coordinator_end(const std::string& job, const std::string& part) {
         return 0;
     }
     ::signal(SIGPIPE, SIG_IGN);
-    const auto greeting = wire::dump({{"part", number}}) + "\n";
+    const auto greeting = wire::dump({{"part", *number}}) + "\n";
     if (!write_all(coordinator->get(), greeting)) {
         return 1;
     }

@@ -1,7 +1,8 @@
 #include "node/job/rank/rank_environment.hpp"
 
+#include "core/number.hpp"
+
 #include <array>
-#include <charconv>
 #include <system_error>
 
 namespace dockdist::node {
@@ -54,10 +55,7 @@ std::vector<std::string> rank_argv(const JobPart& part, const Environment& envir
 }
 
 int number_in(const Environment& environment, const char* name) {
-    const auto text = environment.get(name).value_or("");
-    int number = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() ? number : -1;
+    return whole_number<int>(environment.get(name).value_or("")).value_or(-1);
 }
 
 } // namespace dockdist::node

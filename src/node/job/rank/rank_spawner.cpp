@@ -1,6 +1,7 @@
 #include "node/job/rank/rank_spawner.hpp"
 
 #include "core/exit_codes.hpp"
+#include "core/number.hpp"
 #include "node/job/rank/rank_shim.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
@@ -9,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 #include <poll.h>
 #include <set>
@@ -32,11 +32,11 @@ std::optional<Numbers> read_numbers(const std::vector<std::string>& arguments) {
         return std::nullopt;
     }
     for (std::size_t i = 0; i < into.size(); ++i) {
-        const auto& text = arguments[i];
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *into[i]);
-        if (error != std::errc{} || end != text.data() + text.size()) {
+        const auto number = whole_number<int>(arguments[i]);
+        if (!number) {
             return std::nullopt;
         }
+        *into[i] = *number;
     }
     const bool fits =
         numbers.count >= 1 && numbers.first >= 0 && numbers.first <= numbers.world - numbers.count;
