@@ -1,14 +1,14 @@
 #include "async/async_event.hpp"
+#include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
 #include "cli/context.hpp"
+#include "core/text.hpp"
 #include "job/gpu_table.hpp"
 #include "report/display_text.hpp"
 #include "report/live_region.hpp"
 
 #include <CLI/CLI.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 #include <nlohmann/json.hpp>
 
@@ -132,7 +132,8 @@ private:
         }
         const auto traits = probe_output(STDOUT_FILENO);
         const auto size = terminal_size(STDOUT_FILENO);
-        auto lines = lines_of(gpus_text(hosts, names_, traits.unicode));
+        auto lines = split(gpus_text(hosts, names_, traits.unicode), '\n');
+        lines.pop_back(); // behind the last line's end
         for (const auto& report : reports_) {
             if (!report && !report.error().message.empty()) {
                 lines.push_back(safe_cell(report.error().where + ": " + report.error().message));
@@ -144,21 +145,6 @@ private:
             lines.emplace_back("(more than this terminal has lines)");
         }
         FdSink().write(STDOUT_FILENO, Displayable::drawn(region_.draw(lines, size, traits.unicode)));
-    }
-
-    static std::vector<std::string> lines_of(const std::string& text) {
-        std::vector<std::string> lines;
-        for (std::size_t begin = 0; begin < text.size();) {
-            const auto end = std::min(text.find('\n', begin), text.size());
-            lines.push_back(text.substr(begin, end - begin));
-            begin = end + 1;
-        }
-        return lines;
-    }
-
-    Task<void> pause_for(std::chrono::milliseconds time) {
-        boost::asio::steady_timer timer(context_.executor, time);
-        co_await timer.async_wait(boost::asio::use_awaitable);
     }
 
     Context& context_;

@@ -1,5 +1,6 @@
 #include "cluster/gpu_look.hpp"
 
+#include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
 #include "cluster/lock.hpp"
@@ -11,9 +12,6 @@
 #include "plan/node_gpus.hpp"
 #include "report/step.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,11 +31,6 @@ std::chrono::milliseconds some_pause() {
     int number = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
     return std::chrono::milliseconds(50 + number % 400);
-}
-
-Task<void> wait_for(std::chrono::milliseconds duration) {
-    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, duration);
-    co_await timer.async_wait(boost::asio::use_awaitable);
 }
 
 // Everything that the container writes to stdout until it ends; `err` takes the rest.
@@ -150,7 +143,7 @@ Task<Result<std::vector<std::size_t>>> GpuLook::hold(const std::vector<std::size
         if (obstacle && std::chrono::steady_clock::now() - begin > setting_.patience) {
             co_return *obstacle;
         }
-        co_await wait_for(some_pause());
+        co_await pause_for(some_pause());
     }
 }
 

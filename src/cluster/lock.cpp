@@ -1,5 +1,6 @@
 #include "cluster/lock.hpp"
 
+#include "async/pause.hpp"
 #include "container/confine.hpp"
 #include "core/text.hpp"
 #include "core/timestamp.hpp"
@@ -8,9 +9,6 @@
 #include "plan/plan.hpp"
 #include "wire/layout.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -122,7 +120,6 @@ Task<Result<ContainerId>> take_lock(ContainerEngine& engine, LockRequest request
                      {labels::holder, to_label(this_process())}};
     confine(config); // it is never started, and should not be worth starting
     const auto name = container_name(request.cluster, NodeName("lock"));
-    boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
     for (int attempt = 0; attempt < 20; ++attempt) {
         auto id = co_await engine.create_container(name, config);
         if (id || id.error().kind != ErrorKind::conflict) {
@@ -137,8 +134,7 @@ Task<Result<ContainerId>> take_lock(ContainerEngine& engine, LockRequest request
         if (containers->empty()) {
             // Released in between, or being created: an engine reserves the name before the container can be
             // listed.
-            pause.expires_after(std::chrono::milliseconds(100));
-            co_await pause.async_wait(boost::asio::use_awaitable);
+            co_await pause_for(std::chrono::milliseconds(100));
             continue;
         }
         const auto info = co_await engine.info();

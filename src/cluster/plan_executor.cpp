@@ -1,5 +1,6 @@
 #include "cluster/plan_executor.hpp"
 
+#include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "cluster/slowest_step.hpp"
 #include "image/pull_image.hpp"
@@ -7,10 +8,6 @@
 #include "plan/labels.hpp"
 #include "report/step.hpp"
 #include "wire/layout.hpp"
-
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <set>
@@ -60,7 +57,6 @@ bool is_of_an_up_cut_off(const ContainerDetails& there, const Labels& ours) {
 Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string name,
                                             ContainerConfig config) {
     constexpr int most_tries = 50;
-    boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
     for (int tries = 0;; ++tries) {
         auto id = co_await engine.create_container(name, config);
         if (id || id.error().kind != ErrorKind::conflict || tries == most_tries) {
@@ -68,8 +64,7 @@ Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string
         }
         const auto there = co_await engine.inspect_container(ContainerId(name)); // engines take names, too
         if (!there && there.error().kind == ErrorKind::not_found) {
-            pause.expires_after(std::chrono::milliseconds(100));
-            co_await pause.async_wait(boost::asio::use_awaitable);
+            co_await pause_for(std::chrono::milliseconds(100));
         } else if (!there || !is_of_an_up_cut_off(*there, config.labels)) {
             co_return id;
         } else if (const auto removed = co_await engine.remove_container(there->id); !removed) {

@@ -1,13 +1,11 @@
 #include "image/relay_host.hpp"
 
+#include "async/pause.hpp"
 #include "container/confine.hpp"
 #include "core/text.hpp"
 #include "image/docker_config.hpp"
 #include "image/pull_tracker.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <fstream>
@@ -229,7 +227,6 @@ Task<Status> RelayHost::pull(const ImageRef& ref, const std::vector<std::string>
 // The engine shows a container only when it is done with making it, maybe after we gave up.
 Task<Status> RelayHost::find_container() {
     constexpr int most_tries = 20;
-    boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
     for (int tries = 0; tries < most_tries; ++tries) {
         const auto there = co_await engine_.inspect_container(ContainerId(setting_.container)); // by its name
         if (there) {
@@ -239,8 +236,7 @@ Task<Status> RelayHost::find_container() {
         if (there.error().kind != ErrorKind::not_found) {
             co_return there.error();
         }
-        pause.expires_after(std::chrono::milliseconds(100));
-        co_await pause.async_wait(boost::asio::use_awaitable);
+        co_await pause_for(std::chrono::milliseconds(100));
     }
     co_return ok;
 }

@@ -1,11 +1,9 @@
 // NodeJob's side of the wait for GPUs, between the opening and the start.
+#include "async/pause.hpp"
 #include "core/text.hpp"
 #include "job/node_job.hpp"
 #include "wire/layout.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
 #include <utility>
@@ -19,11 +17,6 @@ constexpr auto between_openings = 500ms;
 // The exec that was lost holds the job's ports until its own lease is over, where nobody tells it that its
 // stream has ended.
 constexpr auto after_lease = 10s;
-
-Task<void> rest_for(std::chrono::milliseconds time) {
-    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, time);
-    co_await timer.async_wait(boost::asio::use_awaitable);
-}
 
 } // namespace
 
@@ -97,7 +90,7 @@ Task<Result<wire::GpuTurn>> NodeJob::open_again(Error broken) {
             co_return Error{ErrorKind::node, "", "the node's container is gone or does not run",
                             "see `dockdist status`"};
         }
-        co_await rest_for(between_openings);
+        co_await pause_for(between_openings);
     }
     co_return broken;
 }

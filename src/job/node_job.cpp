@@ -1,14 +1,12 @@
 #include "job/node_job.hpp"
 
+#include "async/pause.hpp"
 #include "async/with_timeout.hpp"
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "wire/layout.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -22,11 +20,6 @@ constexpr int most_garbled = 5;
 constexpr int most_openings = 3;
 constexpr int most_starts = 10; // that nothing came of, one after another
 constexpr std::chrono::milliseconds retry_pause{500};
-
-Task<void> pause_for(std::chrono::milliseconds time) {
-    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, time);
-    co_await timer.async_wait(boost::asio::use_awaitable);
-}
 
 } // namespace
 

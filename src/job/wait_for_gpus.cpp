@@ -1,6 +1,7 @@
 #include "job/wait_for_gpus.hpp"
 
 #include "async/async_event.hpp"
+#include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
 #include "async/with_watch.hpp"
@@ -8,9 +9,7 @@
 #include "job/gpu_line.hpp"
 #include "job/order_queue.hpp"
 
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -74,10 +73,8 @@ public:
     // What jobs in old nodes have, no board tells: where that changes, a part is opened anew.
     Task<Error> follow_old_nodes() {
         auto known = options_.old_holds;
-        boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
         while (true) {
-            pause.expires_after(between_looks);
-            co_await pause.async_wait(boost::asio::use_awaitable);
+            co_await pause_for(between_looks);
             const auto now = co_await options_.ask_old_nodes();
             for (const auto& part : opened_.parts) {
                 const auto host = part->node().host;

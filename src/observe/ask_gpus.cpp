@@ -1,14 +1,12 @@
 #include "observe/ask_gpus.hpp"
 
+#include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
 #include "async/with_watch.hpp"
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
 #include "wire/layout.hpp"
-
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -57,10 +55,8 @@ Task<Result<wire::GpuReport>> ask_one(ContainerEngine& engine, ContainerId id, s
 
 // Until the stream takes nothing any more.
 Task<Error> give_signs_of_life(ExecLines& lines) {
-    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
     while (true) {
-        timer.expires_after(between_signs_of_life);
-        co_await timer.async_wait(boost::asio::use_awaitable);
+        co_await pause_for(between_signs_of_life);
         if (const auto written = co_await lines.write("\n"); !written) {
             co_return written.error();
         }
