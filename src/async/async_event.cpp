@@ -1,9 +1,19 @@
 #include "async/async_event.hpp"
 
+#include "async/with_timeout.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace dockdist {
+namespace {
+
+Task<Status> until_set(AsyncEvent& event) {
+    co_await event.wait();
+    co_return ok;
+}
+
+} // namespace
 
 AsyncEvent::AsyncEvent(const boost::asio::any_io_executor& executor)
     : never_(executor, boost::asio::steady_timer::time_point::max()) {}
@@ -21,6 +31,11 @@ Task<void> AsyncEvent::wait() {
     while (!set_) {
         co_await wait_for_change();
     }
+}
+
+Task<bool> AsyncEvent::wait_at_most(std::chrono::steady_clock::duration limit) {
+    co_await with_timeout(until_set(*this), limit, Error{.kind = ErrorKind::timeout});
+    co_return set_;
 }
 
 Task<void> AsyncEvent::wait_for_change() {

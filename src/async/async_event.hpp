@@ -6,6 +6,8 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
+
 namespace dockdist {
 
 class AsyncEvent {
@@ -21,6 +23,8 @@ public:
 
     // Until set. Cancellation throws.
     Task<void> wait();
+    // The same for a while only; whether it is set then.
+    Task<bool> wait_at_most(std::chrono::steady_clock::duration limit);
     // Until set or notified. Cancellation throws.
     Task<void> wait_for_change();
 

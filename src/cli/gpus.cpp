@@ -1,7 +1,6 @@
 #include "async/async_event.hpp"
 #include "async/pause.hpp"
 #include "async/run_all.hpp"
-#include "async/with_timeout.hpp"
 #include "cli/context.hpp"
 #include "core/text.hpp"
 #include "job/gpu_table.hpp"

@@ -13,11 +13,6 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds longest_ping_pause = 5s;
 constexpr std::chrono::milliseconds write_limit = 5s;
 
-Task<Status> until_set(AsyncEvent& event) {
-    co_await event.wait();
-    co_return ok;
-}
-
 Task<Status> write_to(NodeJob& part, wire::JobCommand command) {
     co_await part.send(command);
     co_return ok;
@@ -45,8 +40,7 @@ Task<Status> OrderQueue::send_to(NodeJob& part) {
         if (!orders_.empty()) {
             command = std::move(orders_.front());
             orders_.pop_front();
-        } else if (co_await with_timeout(until_set(changed_), ping_pause_,
-                                         Error{.kind = ErrorKind::timeout})) {
+        } else if (co_await changed_.wait_at_most(ping_pause_)) {
             continue;
         }
         co_await with_timeout(write_to(part, std::move(command)), write_limit,

@@ -3,7 +3,6 @@
 #include "async/async_event.hpp"
 #include "async/interrupts.hpp"
 #include "async/run_all.hpp"
-#include "async/with_timeout.hpp"
 #include "job/order_queue.hpp"
 #include "launch/relaunch.hpp"
 
@@ -135,9 +134,8 @@ private:
             }
             // Who only looks on decides nothing, and would be woken for it again and again.
             if (const auto wake = settings_.carries ? state_.wake_at_ms() : std::nullopt) {
-                co_await with_timeout(wait_for(changed_),
-                                      std::chrono::milliseconds(std::max<std::int64_t>(*wake - now_ms(), 0)),
-                                      Error{.kind = ErrorKind::timeout});
+                co_await changed_.wait_at_most(
+                    std::chrono::milliseconds(std::max<std::int64_t>(*wake - now_ms(), 0)));
             } else {
                 co_await changed_.wait();
             }
@@ -195,11 +193,6 @@ private:
                                          : outcome_of(std::move(nodes_), std::move(errors_));
         outcome.attempts = state_.attempt() + 1;
         return outcome;
-    }
-
-    static Task<Status> wait_for(AsyncEvent& event) {
-        co_await event.wait();
-        co_return ok;
     }
 
     Settings settings_;

@@ -3,7 +3,6 @@
 #include "async/async_event.hpp"
 #include "async/pause.hpp"
 #include "async/run_all.hpp"
-#include "async/with_timeout.hpp"
 #include "async/with_watch.hpp"
 #include "core/units.hpp"
 #include "job/gpu_line.hpp"
@@ -186,13 +185,8 @@ private:
                 wake = std::min(wake, now + std::chrono::milliseconds(
                                                 std::max<std::int64_t>(*at - milliseconds_of(now), 1)));
             }
-            co_await with_timeout(until_changed(), wake - now, Error{.kind = ErrorKind::timeout});
+            co_await changed_.wait_at_most(wake - now);
         }
-    }
-
-    Task<Status> until_changed() {
-        co_await changed_.wait();
-        co_return ok;
     }
 
     // With ages as they are by now.

@@ -1,7 +1,11 @@
 #include "async/async_event.hpp"
 #include "fakes/cancellable.hpp"
+#include "fakes/run_task.hpp"
 
+#include <boost/asio/post.hpp>
 #include <doctest/doctest.h>
+
+#include <chrono>
 
 namespace async_event_test {
 
@@ -45,6 +49,14 @@ TEST_CASE("a notification ends wait_for_change and not wait") {
     CHECK_FALSE(until_set.ended());
     CHECK(until_change.ended());
     CHECK(until_change.value());
+}
+
+TEST_CASE("a wait for a while tells whether the event was set in it") {
+    boost::asio::io_context io;
+    AsyncEvent event(io.get_executor());
+    CHECK_FALSE(run_task(io, event.wait_at_most(std::chrono::milliseconds(1))));
+    boost::asio::post(io, [&] { event.set(); });
+    CHECK(run_task(io, event.wait_at_most(std::chrono::hours(1))));
 }
 
 TEST_CASE("a waiter for an event can be cancelled") {
