@@ -108,13 +108,7 @@ Task<std::vector<Result<wire::JobResult>>> stop_job(const Engines& engines,
                                "try again; `dockdist down` ends the container"}));
     }
     auto results = co_await run_all(std::move(tasks));
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (!results[i]) {
-            auto error = results[i].error();
-            error.where = nodes[i].name.str();
-            results[i] = std::move(error);
-        }
-    }
+    name_nodes(results, nodes);
     co_return results;
 }
 

@@ -77,13 +77,12 @@ Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& no
                                            "see `dockdist status`"}));
     }
     auto answers = co_await run_all(std::move(tasks));
+    name_nodes(answers, nodes);
     JobList list;
     std::map<std::string, KnownJob> jobs;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!answers[i]) {
-            auto error = answers[i].error();
-            error.where = nodes[i].name.str();
-            list.errors.push_back(std::move(error));
+            list.errors.push_back(answers[i].error());
             continue;
         }
         for (auto& summary : *answers[i]) {

@@ -30,13 +30,12 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
         tasks.push_back(opened.parts.back()->open());
     }
     auto answers = co_await run_all(std::move(tasks));
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-        if (answers[i]) {
-            opened.facts.push_back(std::move(*answers[i]));
+    name_nodes(answers, nodes);
+    for (auto& answer : answers) {
+        if (answer) {
+            opened.facts.push_back(std::move(*answer));
         } else {
-            auto error = answers[i].error();
-            error.where = nodes[i].name.str();
-            opened.errors.push_back(std::move(error));
+            opened.errors.push_back(answer.error());
         }
     }
     co_return opened;

@@ -91,13 +91,7 @@ ask_gpus(const Engines& engines, const std::vector<ReadyNode>& nodes, std::int64
                                            "does nvidia-smi hang on the host?"}));
     }
     auto reports = co_await run_all(std::move(tasks));
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (!reports[i]) {
-            auto error = reports[i].error();
-            error.where = nodes[i].name.str();
-            reports[i] = std::move(error);
-        }
-    }
+    name_nodes(reports, nodes);
     co_return reports;
 }
 

@@ -38,6 +38,18 @@ struct ReadyNode {
     wire::NodeRecord record{};
 };
 
+// What each of `nodes` has answered: errors get the names of theirs.
+template <class T>
+void name_nodes(std::vector<Result<T>>& answers, const std::vector<ReadyNode>& nodes) {
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (!answers[i]) {
+            auto error = answers[i].error();
+            error.where = nodes[i].name.str();
+            answers[i] = std::move(error);
+        }
+    }
+}
+
 // The ready nodes in rank order. Errors name each node of the file that is missing or not ready, and what to
 // do; not those of hosts that were not `reached` (empty: all were), which have an error of their own.
 struct ReadyNodes {
