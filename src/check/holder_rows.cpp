@@ -15,7 +15,6 @@ namespace dockdist {
 namespace {
 
 constexpr std::int64_t young_s = 60;
-constexpr const char* session_job = "ssh"; // what `ssh --gpus` and `exec --gpus` hold theirs as
 
 bool is_gpu(const wire::GpuFacts& facts) {
     return !is_slot(facts.unit);
@@ -31,7 +30,7 @@ std::string why_gone(const wire::GpuParty& by, const CheckedNode& node,
         return fmt::format("{} of {}, which is no node of the file", printable(by.job), printable(by.node));
     }
     const auto& system = node.facts.system;
-    if (by.node == node.name.str() && by.job != session_job && system &&
+    if (by.node == node.name.str() && by.job != wire::session_job && system &&
         std::ranges::find(system->jobs, by.job) == system->jobs.end()) {
         return fmt::format("{}, which the node does not know as running", printable(by.job));
     }
@@ -78,8 +77,7 @@ std::vector<CheckRow> judge_holders(const std::string& cluster, const std::vecto
                 continue;
             }
             auto& [which, age_s] = gone[{std::move(why), hint_for(by, in_file)}];
-            which += (which.empty() ? "" : ", ") + std::string(is_gpu(facts) ? "GPU " : "slot ") +
-                     std::to_string(facts.unit.index);
+            which += (which.empty() ? "" : ", ") + unit_name(facts.unit);
             age_s = std::max(age_s, by.age_s);
         }
         for (const auto& [why, which] : gone) {

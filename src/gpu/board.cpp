@@ -133,6 +133,22 @@ std::vector<std::string> rivals_of(const std::vector<const BoardEntry*>& line, c
 
 } // namespace
 
+bool holds(const BoardEntry& entry, std::string_view unit) {
+    return std::ranges::find(entry.units, unit, &wire::GpuUnit::id) != entry.units.end();
+}
+
+const BoardEntry* holder_of(const std::vector<BoardEntry>& entries, std::string_view unit) {
+    const auto found =
+        std::ranges::find_if(entries, [&](const BoardEntry& entry) { return holds(entry, unit); });
+    return found == entries.end() ? nullptr : &*found;
+}
+
+wire::GpuParty party_of(const BoardEntry& entry, std::int64_t now_ms) {
+    auto party = entry.who;
+    party.age_s = std::max<std::int64_t>((now_ms - entry.since_ms) / 1000, 0);
+    return party;
+}
+
 std::string board_text(const Board& board) {
     json object{{"last_number", board.last_number}, {"last_id", board.last_id}, {"entries", json::array()}};
     for (const auto& entry : board.entries) {

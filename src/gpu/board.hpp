@@ -27,6 +27,12 @@ struct BoardEntry {
     bool operator==(const BoardEntry&) const = default;
 };
 
+bool holds(const BoardEntry& entry, std::string_view unit);
+// Of these; null: nobody does.
+const BoardEntry* holder_of(const std::vector<BoardEntry>& entries, std::string_view unit);
+// Whose it is, with how long it has held or waited at this moment of the host's clock.
+wire::GpuParty party_of(const BoardEntry& entry, std::int64_t now_ms);
+
 struct Board {
     std::int64_t last_number = 0; // that any ticket of this host has had
     std::uint64_t last_id = 0;

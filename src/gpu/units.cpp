@@ -13,8 +13,7 @@ namespace {
 constexpr std::string_view slot_prefix = "slot:";
 
 std::string title(const wire::GpuUnit& unit) {
-    const auto gpu = "GPU " + std::to_string(unit.index);
-    return is_instance(unit) ? "the MIG instance " + unit.id + " of " + gpu : gpu;
+    return (is_instance(unit) ? "the MIG instance " + unit.id + " of " : "") + unit_name(unit);
 }
 
 std::string problem_of(const Gpu& gpu) {
@@ -86,6 +85,18 @@ bool is_instance(const wire::GpuUnit& unit) {
 
 bool is_slot(const wire::GpuUnit& unit) {
     return unit.id.starts_with(slot_prefix);
+}
+
+std::string unit_name(const wire::GpuUnit& unit) {
+    return (is_slot(unit) ? "slot " : "GPU ") + std::to_string(unit.index);
+}
+
+std::vector<UnitState> slot_states(const std::string& cluster, const std::string& node, int count) {
+    std::vector<UnitState> states;
+    for (auto& unit : slot_units(cluster, node, count)) {
+        states.push_back({.unit = std::move(unit)});
+    }
+    return states;
 }
 
 std::vector<UnitState> unit_states(const std::vector<wire::GpuUnit>& at_join, const SeenGpus& seen) {

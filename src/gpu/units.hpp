@@ -25,7 +25,8 @@ std::vector<wire::GpuUnit> units_of(const SeenGpus& seen);
 // Of a node without GPUs: `slot:CLUSTER/NODE/I`.
 std::vector<wire::GpuUnit> slot_units(const std::string& cluster, const std::string& node, int count);
 bool is_slot(const wire::GpuUnit& unit);
-bool is_instance(const wire::GpuUnit& unit); // of a GPU that MIG splits
+std::string unit_name(const wire::GpuUnit& unit); // "GPU 3", also of an instance of it; "slot 0"
+bool is_instance(const wire::GpuUnit& unit);      // of a GPU that MIG splits
 
 struct UnitState {
     wire::GpuUnit unit{};
@@ -33,6 +34,7 @@ struct UnitState {
     std::optional<double> used_mib{}; // of its memory; not of MIG instances, of which nobody tells
     std::optional<Gpu> gpu{};         // with all its figures; of an instance the split one
 };
+std::vector<UnitState> slot_states(const std::string& cluster, const std::string& node, int count);
 // What is there now, and what was there at the join and is gone.
 std::vector<UnitState> unit_states(const std::vector<wire::GpuUnit>& at_join, const SeenGpus& seen);
 

@@ -3,7 +3,7 @@
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
 #include "container/exec_command.hpp"
-#include "gpu/gpu.hpp"
+#include "gpu/units.hpp"
 #include "job/running_jobs.hpp"
 
 #include <algorithm>
@@ -26,25 +26,15 @@ Task<std::string> output_of(ContainerEngine& engine, ContainerId id, std::vector
 }
 
 // As its own nvidia-smi counts them, by the UUIDs that every node of the host tells.
-Task<std::vector<wire::GpuUnit>> units_of(ContainerEngine& engine, ContainerId id) {
-    std::vector<wire::GpuUnit> units;
-    const auto gpus = parse_gpus(co_await output_of(engine, id, gpu_query()));
-    if (!gpus) {
-        co_return units;
+Task<std::vector<wire::GpuUnit>> units_seen_in(ContainerEngine& engine, ContainerId id) {
+    SeenGpus seen;
+    if (auto gpus = parse_gpus(co_await output_of(engine, id, gpu_query()))) {
+        seen.gpus = std::move(*gpus);
     }
-    bool split = false;
-    for (const auto& gpu : *gpus) {
-        split = split || gpu.mig;
-        if (!gpu.mig && !gpu.uuid.empty()) {
-            units.push_back({.id = gpu.uuid, .index = gpu.index, .name = gpu.name});
-        }
+    if (std::ranges::any_of(seen.gpus, &Gpu::mig)) {
+        seen.instances = parse_mig(co_await output_of(engine, id, {"nvidia-smi", "-L"}));
     }
-    if (split) {
-        for (const auto& instance : parse_mig(co_await output_of(engine, id, {"nvidia-smi", "-L"}))) {
-            units.push_back({.id = instance.uuid, .index = instance.gpu, .name = instance.profile});
-        }
-    }
-    co_return units;
+    co_return units_of(seen);
 }
 
 Task<std::vector<wire::GpuHold>> held_in(const Engines& engines, std::size_t host, Neighbour node) {
@@ -55,7 +45,7 @@ Task<std::vector<wire::GpuHold>> held_in(const Engines& engines, std::size_t hos
         co_return holds;
     }
     const auto& job = there.jobs.front(); // it has them all, as any other job of its node
-    for (auto& unit : co_await units_of(*engines[host], node.id)) {
+    for (auto& unit : co_await units_seen_in(*engines[host], node.id)) {
         holds.push_back({.unit = std::move(unit),
                          .by = {.cluster = node.cluster,
                                 .node = node.node,

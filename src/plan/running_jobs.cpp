@@ -1,6 +1,7 @@
 #include "plan/running_jobs.hpp"
 
 #include "core/units.hpp"
+#include "gpu/units.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ constexpr std::size_t most_nodes = 8; // that are named
 std::string gpus_of(const RunningJob::Part& part) {
     std::string text;
     for (const auto& unit : part.units) {
-        if (!unit.id.starts_with("slot:")) {
+        if (!is_slot(unit)) {
             text += (text.empty() ? " (GPU " : ", ") + std::to_string(unit.index);
         }
     }

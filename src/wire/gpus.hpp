@@ -36,6 +36,8 @@ struct GpuParty {
     std::int64_t age_s = 0; // since when
     bool operator==(const GpuParty&) const = default;
 };
+// GpuParty::job of what `dockdist ssh --gpus` and `exec --gpus` hold.
+inline constexpr const char* session_job = "ssh";
 struct GpuHold {
     GpuUnit unit{};
     GpuParty by{};

@@ -18,24 +18,9 @@ constexpr std::int64_t pause_ms = 2000;    // between two looks at the figures
 constexpr std::int64_t silence_ms = 30000; // of the client
 constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t in_seconds(std::int64_t since_ms) {
-    return std::max<std::int64_t>((unix_ms() - since_ms) / 1000, 0);
-}
-
-std::optional<wire::GpuHold> hold_in(const Board& board, const wire::GpuUnit& unit) {
-    for (const auto& entry : board.entries) {
-        if (std::ranges::find(entry.units, unit.id, &wire::GpuUnit::id) != entry.units.end()) {
-            auto by = entry.who;
-            by.age_s = in_seconds(entry.since_ms);
-            return wire::GpuHold{.unit = unit, .by = by};
-        }
-    }
-    return std::nullopt;
-}
-
 wire::GpuFacts facts_of(const UnitState& state, const Board& board, std::int64_t in_use_mib,
                         const BoardFile* file) {
-    wire::GpuFacts facts{.unit = state.unit, .problem = state.problem, .hold = hold_in(board, state.unit)};
+    wire::GpuFacts facts{.unit = state.unit, .problem = state.problem};
     if (state.gpu) {
         facts.memory_used_mib = state.gpu->memory_used_mib;
         facts.memory_total_mib = state.gpu->memory_total_mib;
@@ -43,10 +28,11 @@ wire::GpuFacts facts_of(const UnitState& state, const Board& board, std::int64_t
         facts.temperature_c = state.gpu->temperature_c;
         facts.power_w = state.gpu->power_w;
     }
-    if (!facts.hold && file != nullptr && file->unit_is_locked(state.unit.id)) {
+    if (const auto* const holder = holder_of(board.entries, state.unit.id)) {
+        facts.hold = wire::GpuHold{.unit = state.unit, .by = party_of(*holder, unix_ms())};
+    } else if (file != nullptr && file->unit_is_locked(state.unit.id)) {
         facts.hold = wire::GpuHold{.unit = state.unit};
-    }
-    if (!facts.hold && state.used_mib.value_or(0) > static_cast<double>(in_use_mib)) {
+    } else if (state.used_mib.value_or(0) > static_cast<double>(in_use_mib)) {
         facts.hold = wire::GpuHold{.unit = state.unit, .by = {.job = used_text(state)}, .outside = true};
     }
     return facts;
@@ -64,9 +50,8 @@ void add_line(wire::GpuReport& report, const Board& board) {
     }
     std::ranges::sort(line, [](const auto* one, const auto* other) { return goes_before(*one, *other); });
     for (const auto* entry : line) {
-        auto who = entry->who;
-        who.age_s = in_seconds(entry->since_ms);
-        report.line.push_back({.who = who, .wanted = entry->wanted, .priority = entry->priority});
+        report.line.push_back(
+            {.who = party_of(*entry, unix_ms()), .wanted = entry->wanted, .priority = entry->priority});
     }
 }
 
@@ -116,9 +101,7 @@ private:
         } else {
             states_.clear();
             if (known_ && known_->units.empty()) {
-                for (auto& unit : slot_units(known_->cluster, known_->node, known_->slots)) {
-                    states_.push_back({.unit = std::move(unit)});
-                }
+                states_ = slot_states(known_->cluster, known_->node, known_->slots);
             } else {
                 problem_ = seen.error().message;
             }

@@ -6,20 +6,6 @@
 namespace dockdist::node {
 namespace {
 
-bool holds(const BoardEntry& entry, const std::string& id) {
-    return std::ranges::find(entry.units, id, &wire::GpuUnit::id) != entry.units.end();
-}
-
-const BoardEntry* holder_of(const std::vector<BoardEntry>& entries, const std::string& id) {
-    const auto found =
-        std::ranges::find_if(entries, [&](const BoardEntry& entry) { return holds(entry, id); });
-    return found == entries.end() ? nullptr : &*found;
-}
-
-std::int64_t age_s(const BoardEntry& entry) {
-    return std::max<std::int64_t>((unix_ms() - entry.since_ms) / 1000, 0);
-}
-
 std::string names_of(const std::vector<std::string>& names) {
     std::string list;
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -138,10 +124,7 @@ void NodeUnits::add_outside(Board& board) const {
 }
 
 wire::GpuHold NodeUnits::hold_of(const wire::GpuUnit& unit, const BoardEntry& holder) const {
-    wire::GpuHold hold{.unit = unit, .by = holder.who};
-    if (holder.id != 0) {
-        hold.by.age_s = age_s(holder);
-    }
+    wire::GpuHold hold{.unit = unit, .by = holder.id != 0 ? party_of(holder, unix_ms()) : holder.who};
     hold.outside = holder.id == 0 && holder.who.cluster.empty() && !holder.who.job.empty();
     return hold;
 }
@@ -169,9 +152,8 @@ Standing NodeUnits::stand(const Board& board, const BoardEntry& own, const Board
         if (standing.ahead.size() == wire::most_ahead) {
             break;
         }
-        auto who = ticket->who;
-        who.age_s = age_s(*ticket);
-        standing.ahead.push_back({.who = who, .wanted = ticket->wanted, .priority = ticket->priority});
+        standing.ahead.push_back(
+            {.who = party_of(*ticket, unix_ms()), .wanted = ticket->wanted, .priority = ticket->priority});
     }
     return standing;
 }

@@ -142,7 +142,6 @@ void Reservation::get_in_line(std::int64_t number) {
 
 // What the board says is read without the mutex: it is replaced as a whole.
 void Reservation::look() {
-    const auto now = [this] { return facts_.units().stand(file_.read(), own_, file_); };
     if (insisting_) {
         return after_facts(changed_at_ms_,
                            [this] { on_board([this](Board& board) { return hold(board); }); });
@@ -164,8 +163,8 @@ void Reservation::look() {
         return done();
     }
     // Since the GPUs were last asked, somebody outside may have come or gone.
-    after_facts(changed_at_ms_, [this, now] {
-        judge(now());
+    after_facts(changed_at_ms_, [this] {
+        judge(facts_.units().stand(file_.read(), own_, file_));
         done();
     });
 }

@@ -30,10 +30,6 @@ Result<wire::GpuAsk> read_ask(const std::string& text) {
     return ask;
 }
 
-std::string unit_text(const wire::GpuUnit& unit) {
-    return (is_slot(unit) ? "slot " : "GPU ") + std::to_string(unit.index);
-}
-
 std::string party_text(const wire::GpuParty& party) {
     const auto name = party.job.empty() ? std::string("an unknown job") : party.job;
     return printable(name + " (" + (party.owner.empty() ? party.node : party.owner) + ", ") +
@@ -41,7 +37,7 @@ std::string party_text(const wire::GpuParty& party) {
 }
 
 std::string hold_text(const wire::GpuHold& hold) {
-    return unit_text(hold.unit) + " " +
+    return unit_name(hold.unit) + " " +
            (hold.outside ? "a process outside dockdist (" + printable(hold.by.job) + ")"
                          : party_text(hold.by));
 }
@@ -109,7 +105,7 @@ private:
 };
 
 wire::GpuParty session_party(const Result<KnownGpus>& known, const std::string& owner) {
-    wire::GpuParty who{.job = "ssh", .owner = owner};
+    wire::GpuParty who{.job = wire::session_job, .owner = owner};
     if (known) {
         who.cluster = known->cluster;
         who.node = known->node;
@@ -147,12 +143,9 @@ std::string who_has_units() {
     std::string list;
     const auto board = file->read();
     for (const auto& unit : known->units) {
-        for (const auto& entry : board.entries) {
-            if (std::ranges::find(entry.units, unit.id, &wire::GpuUnit::id) != entry.units.end()) {
-                auto who = entry.who;
-                who.age_s = std::max<std::int64_t>((unix_ms() - entry.since_ms) / 1000, 0);
-                list += (list.empty() ? "" : ", ") + unit_text(unit) + " " + party_text(who);
-            }
+        if (const auto* const holder = holder_of(board.entries, unit.id)) {
+            list +=
+                (list.empty() ? "" : ", ") + unit_name(unit) + " " + party_text(party_of(*holder, unix_ms()));
         }
     }
     return list.empty()

@@ -45,11 +45,7 @@ void UnitFacts::hear(const Result<SeenGpus>& seen, const BoardFile& board, const
 }
 
 Status UnitFacts::see_slots() {
-    std::vector<UnitState> states;
-    for (auto& unit : slot_units(request_.who.cluster, request_.who.node, at_join_ ? at_join_->slots : 1)) {
-        states.push_back({.unit = std::move(unit)});
-    }
-    return see(std::move(states));
+    return see(slot_states(request_.who.cluster, request_.who.node, at_join_ ? at_join_->slots : 1));
 }
 
 Status UnitFacts::see(std::vector<UnitState> states) {
