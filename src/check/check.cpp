@@ -148,8 +148,7 @@ private:
     }
 
     Task<Status> ask_holders() {
-        gpus_ = co_await ask_gpus(engines_, ready_,
-                                  static_cast<std::int64_t>(spec_.gpu_in_use_above.count >> 20U));
+        gpus_ = co_await ask_gpus(engines_, ready_, gpu_in_use_mib(spec_));
         co_return ok;
     }
 

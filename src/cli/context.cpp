@@ -79,10 +79,6 @@ Loaded load(const Context& context, Secrets secrets) {
     return {.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
 }
 
-std::int64_t gpu_in_use_mib(const ClusterSpec& spec) {
-    return static_cast<std::int64_t>(spec.gpu_in_use_above.count >> 20U);
-}
-
 std::string user_and_machine() {
     const auto us = this_process();
     return us.user + "@" + us.machine;

@@ -85,9 +85,8 @@ struct Loaded {
 // `down`.
 enum class Secrets { leave, resolve };
 Loaded load(const Context& context, Secrets secrets);
-std::int64_t gpu_in_use_mib(const ClusterSpec& spec); // as wire::GpuAsk has it
-std::string user_and_machine();                       // USER@MACHINE: who runs dockdist, and where
-std::string origin_of(const ClusterSpec& spec);       // USER@MACHINE:FILE
+std::string user_and_machine();                 // USER@MACHINE: who runs dockdist, and where
+std::string origin_of(const ClusterSpec& spec); // USER@MACHINE:FILE
 
 struct Connected {
     ClusterSpec spec{};

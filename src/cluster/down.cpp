@@ -88,13 +88,10 @@ Task<std::vector<Containers>> look(const Engines& engines, std::vector<std::stri
     co_return co_await run_all(std::move(looks));
 }
 
-std::string label_of(const ContainerSummary& container, const char* name) {
-    const auto found = container.labels.find(name);
-    return found == container.labels.end() ? std::string() : found->second;
-}
-
 Task<std::optional<Error>> locked(const ClusterSpec& spec, ContainerEngine& engine, const Containers& seen) {
-    const auto is_lock = [](const ContainerSummary& one) { return label_of(one, labels::role) == "lock"; };
+    const auto is_lock = [](const ContainerSummary& one) {
+        return label_of(one.labels, labels::role) == "lock";
+    };
     if (!seen || std::ranges::none_of(*seen, is_lock)) {
         co_return std::nullopt;
     }
@@ -110,10 +107,10 @@ Task<JobsThere> ask_for_jobs(const Engines& engines, const std::vector<Container
     std::set<ContainerId> known; // two hosts of the file may be one engine
     for (std::size_t host = 0; host < seen.size(); ++host) {
         for (const auto& container : seen[host] ? *seen[host] : std::vector<ContainerSummary>()) {
-            if (label_of(container, labels::role) != "node" || !known.insert(container.id).second) {
+            if (label_of(container.labels, labels::role) != "node" || !known.insert(container.id).second) {
                 continue;
             }
-            const NodeName name(label_of(container, labels::node));
+            const NodeName name(label_of(container.labels, labels::node));
             if (container.state == ContainerState::running) {
                 nodes.push_back({name, container.id, host, {}});
             } else if (container.state == ContainerState::paused) {

@@ -23,7 +23,6 @@ namespace {
 constexpr std::chrono::minutes look_lifetime{2}; // nobody chooses for that long: a client was killed
 constexpr std::chrono::seconds look_limit{30};   // nvidia-smi hangs where a GPU has fallen off its bus
 constexpr std::size_t longest_report = 4U << 20U;
-constexpr std::uint64_t mib = 1U << 20U;
 
 // Two that met do not meet again and again.
 std::chrono::milliseconds some_pause() {
@@ -53,13 +52,12 @@ Task<Result<std::string>> said_by(ContainerEngine& engine, ContainerId id, std::
     }
 }
 
-std::string holder_of(const Labels& of) {
-    const auto label = of.find(labels::holder);
-    const auto holder = label == of.end() ? std::nullopt : parse_holder(label->second);
-    const auto cluster = of.find(labels::cluster);
+std::string chooser_of(const Labels& of) {
+    const auto holder = parse_holder(label_of(of, labels::holder));
+    const auto cluster = label_of(of, labels::cluster);
     return fmt::format("{} for cluster {}",
                        holder ? printable(holder->user + "@" + holder->machine) : "somebody",
-                       cluster == of.end() ? "?" : printable(cluster->second));
+                       cluster.empty() ? "?" : printable(cluster));
 }
 
 } // namespace
@@ -99,7 +97,7 @@ Task<void> GpuLook::give_back() {
 
 ContainerConfig GpuLook::config_for(std::size_t host) const {
     auto config = gpu_look_config(spec_.image.ref, setting_.toolkit_version, spec_.hosts[host].cdi,
-                                  spec_.gpu_in_use_above.count / mib);
+                                  gpu_in_use_mib(spec_));
     config.labels = {{labels::cluster, spec_.name.str()},
                      {labels::role, "look"},
                      {labels::attempt, setting_.attempt},
@@ -158,23 +156,21 @@ Task<std::optional<Error>> GpuLook::in_the_way(std::size_t host) {
     if (there == looks->end()) {
         co_return std::nullopt;
     }
-    const auto own = there->labels.find(labels::attempt);
-    if (own != there->labels.end() && own->second == setting_.attempt) {
+    if (label_of(there->labels, labels::attempt) == setting_.attempt) {
         co_return Error{ErrorKind::config, "", "another host of the file is the same engine",
                         "name the engine once, with `nodes: 2`"};
     }
     const auto info = co_await engine.info();
     const auto age = age_of(*there, info ? info->system_time : "");
-    const auto label = there->labels.find(labels::holder);
-    const auto holder = label == there->labels.end() ? std::nullopt : parse_holder(label->second);
+    const auto holder = parse_holder(label_of(there->labels, labels::holder));
     if (age > look_lifetime || (holder && !may_be_alive(*holder, this_process()))) {
         const auto removed = co_await engine.remove_container(there->id);
         co_return removed ? std::nullopt : std::optional(removed.error());
     }
-    co_return Error{
-        ErrorKind::locked, host_label(spec_.hosts[host]),
-        fmt::format("{} has been choosing GPUs there for {}", holder_of(there->labels), format_duration(age)),
-        "try again when that is done"};
+    co_return Error{ErrorKind::locked, host_label(spec_.hosts[host]),
+                    fmt::format("{} has been choosing GPUs there for {}", chooser_of(there->labels),
+                                format_duration(age)),
+                    "try again when that is done"};
 }
 
 Task<Status> GpuLook::look(ObservedHost& seen, std::size_t host, Reporter& reporter) {
@@ -221,21 +217,15 @@ Task<Result<std::vector<Neighbour>>> GpuLook::neighbours_on(std::size_t host) {
     if (!containers) {
         co_return containers.error();
     }
-    std::vector<Neighbour> neighbours;
-    for (const auto& container : *containers) {
-        const auto role = container.labels.find(labels::role);
-        auto neighbour = to_neighbour(container);
-        if (role == container.labels.end() || role->second != "node" ||
-            neighbour.cluster == spec_.name.str()) {
+    auto neighbours = neighbours_in(*containers, spec_.name);
+    for (auto& neighbour : neighbours) {
+        if (!neighbour.old) {
             continue;
         }
-        if (neighbour.old) {
-            const auto details = co_await engine.inspect_container(neighbour.id);
-            if (details) { // else it has gone
-                neighbour.gpus = gpus_of_requests(details->device_requests);
-            }
+        const auto details = co_await engine.inspect_container(neighbour.id);
+        if (details) { // else it has gone
+            neighbour.gpus = gpus_of_requests(details->device_requests);
         }
-        neighbours.push_back(std::move(neighbour));
     }
     co_return neighbours;
 }

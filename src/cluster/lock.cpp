@@ -97,8 +97,7 @@ std::chrono::seconds age_of(const ContainerSummary& container, const std::string
 
 std::optional<Error> locked_by(const ContainerSummary& lock, const std::string& host,
                                std::chrono::seconds age) {
-    const auto label = lock.labels.find(labels::holder);
-    const auto holder = label == lock.labels.end() ? std::nullopt : parse_holder(label->second);
+    const auto holder = parse_holder(label_of(lock.labels, labels::holder));
     if (!holder || age > lock_lifetime || !may_be_alive(*holder, this_process())) {
         return std::nullopt;
     }

@@ -19,11 +19,6 @@ int to_int(const std::string& text) {
     return value;
 }
 
-std::string label_of(const Labels& labels, const char* name) {
-    const auto found = labels.find(name);
-    return found == labels.end() ? std::string() : found->second;
-}
-
 ObservedNode to_node(const ContainerSummary& container) {
     return {.id = container.id,
             .container_name = container.name,
@@ -33,8 +28,6 @@ ObservedNode to_node(const ContainerSummary& container) {
             .image_id = container.image_id,
             .labels = container.labels};
 }
-
-} // namespace
 
 Neighbour to_neighbour(const ContainerSummary& container) {
     const auto origin = label_of(container.labels, labels::origin); // USER@MACHINE:FILE
@@ -46,8 +39,6 @@ Neighbour to_neighbour(const ContainerSummary& container) {
             .old = !container.labels.contains(labels::gpus),
             .gpus = gpus_of_label(label_of(container.labels, labels::gpus))};
 }
-
-namespace {
 
 class HostObserver {
 public:
@@ -125,13 +116,13 @@ private:
         if (!containers) {
             co_return containers.error();
         }
+        host_.neighbours = neighbours_in(*containers, spec_.name);
         for (auto& container : *containers) {
-            const auto role = label_of(container.labels, labels::role);
             if (label_of(container.labels, labels::cluster) != spec_.name.str()) {
-                if (role == "node") {
-                    host_.neighbours.push_back(to_neighbour(container));
-                }
-            } else if (role == "node") {
+                continue;
+            }
+            const auto role = label_of(container.labels, labels::role);
+            if (role == "node") {
                 host_.nodes.push_back(to_node(container));
             } else if (role == "lock") {
                 host_.lock = std::move(container);
@@ -187,6 +178,18 @@ Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine
 }
 
 } // namespace
+
+std::vector<Neighbour> neighbours_in(const std::vector<ContainerSummary>& containers,
+                                     const ClusterName& own) {
+    std::vector<Neighbour> neighbours;
+    for (const auto& container : containers) {
+        if (label_of(container.labels, labels::role) == "node" &&
+            label_of(container.labels, labels::cluster) != own.str()) {
+            neighbours.push_back(to_neighbour(container));
+        }
+    }
+    return neighbours;
+}
 
 Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version,
                           Reporter& reporter, std::vector<bool> only) {

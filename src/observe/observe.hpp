@@ -27,8 +27,8 @@ struct Observation {
 Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version,
                           Reporter& reporter, std::vector<bool> only = {});
 
-// A container of another cluster's node.
-Neighbour to_neighbour(const ContainerSummary& container);
+// The nodes of other clusters among a host's containers.
+std::vector<Neighbour> neighbours_in(const std::vector<ContainerSummary>& containers, const ClusterName& own);
 
 // One node that is ready, and the door to it.
 struct ReadyNode {

@@ -1,6 +1,20 @@
 // The labels that make a cluster known on its hosts. dockdist keeps no other record of it.
 #pragma once
 
+#include "container/types.hpp"
+
+#include <string>
+
+namespace dockdist {
+
+// Empty where there is none of that name.
+inline std::string label_of(const Labels& labels, const char* name) {
+    const auto found = labels.find(name);
+    return found == labels.end() ? std::string() : found->second;
+}
+
+} // namespace dockdist
+
 namespace dockdist::labels {
 
 inline constexpr const char* cluster = "dockdist.cluster"; // name

@@ -196,7 +196,7 @@ ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& 
 }
 
 ContainerConfig gpu_look_config(const ImageRef& image, const std::string& toolkit_version, bool cdi,
-                                std::uint64_t in_use_mib) {
+                                std::int64_t in_use_mib) {
     ContainerConfig config;
     config.image = image;
     config.user = "0:0";

@@ -28,7 +28,7 @@ ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& 
 // A container of the name `gpu_look`, which tells the GPUs of a host (wire::GpuReport) and ends.
 // `in_use_mib`: GpuAsk's.
 ContainerConfig gpu_look_config(const ImageRef& image, const std::string& toolkit_version, bool cdi,
-                                std::uint64_t in_use_mib);
+                                std::int64_t in_use_mib);
 inline constexpr const char* gpu_look = "dockdist_gpu_look"; // no node's container can have it: the '_'
 
 // A hash (16 hex digits) of everything in `config` but the labels: equal means that nothing has to be made

@@ -265,9 +265,8 @@ private:
             }
         }
         for (const auto& container : seen(host).others) {
-            const auto role = container.labels.find(labels::role);
-            if (role != container.labels.end() &&
-                (role->second == "upload" || role->second == "relay" || role->second == "look")) {
+            const auto role = label_of(container.labels, labels::role);
+            if (role == "upload" || role == "relay" || role == "look") {
                 result_.plan.removals.push_back(
                     {host, container.id, container.name, "an `up` that was cut off left it"});
             }

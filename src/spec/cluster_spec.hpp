@@ -125,6 +125,11 @@ struct ClusterSpec {
     std::filesystem::path file{};
 };
 
+// ClusterSpec::gpu_in_use_above in MiB, as nvidia-smi counts.
+inline std::int64_t gpu_in_use_mib(const ClusterSpec& spec) {
+    return static_cast<std::int64_t>(spec.gpu_in_use_above.count >> 20U);
+}
+
 // One container that the cluster wants, in rank order (hosts in the file's order, then the nodes of each).
 struct NodeSpec {
     NodeName name{};      // the host's name; with several nodes on the host: <host>-<i>

@@ -60,7 +60,7 @@ def now():
 
 
 def run_all(clusters, asked):
-    """Four clients, two of each cluster, each with a few jobs at a time."""
+    """Twelve clients at a time, half of them of each cluster."""
     left, failures = list(reversed(asked)), []
 
     def client(c):
