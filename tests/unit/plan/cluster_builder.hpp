@@ -46,6 +46,17 @@ inline ObservedCluster fresh(const ClusterSpec& spec) {
     return observed;
 }
 
+// What an engine tells of a container that was made so.
+inline ObservedNode made(const CreateNode& create, ContainerState state) {
+    return {.id = ContainerId("id-" + create.node.name.str()),
+            .container_name = create.container_name,
+            .node = create.node.name,
+            .rank = create.node.rank,
+            .state = state,
+            .image_id = "sha256:1",
+            .labels = create.config.labels};
+}
+
 // The same hosts after `up` has carried out a plan for them.
 inline ObservedCluster after_up(const ClusterSpec& spec) {
     auto observed = fresh(spec);
@@ -62,15 +73,9 @@ inline ObservedCluster after_up(const ClusterSpec& spec) {
     const auto plan = make_plan(spec, observed, context()).plan;
     for (std::size_t i = 0; i < plan.creates.size(); ++i) {
         const auto& create = plan.creates[i];
-        observed.hosts[create.host].nodes.push_back({.id = ContainerId("id-" + create.node.name.str()),
-                                                     .container_name = create.container_name,
-                                                     .node = create.node.name,
-                                                     .rank = create.node.rank,
-                                                     .state = ContainerState::running,
-                                                     .image_id = "sha256:1",
-                                                     .labels = create.config.labels,
-                                                     .record = members.nodes[i],
-                                                     .members_hash = wire::members_hash(members)});
+        auto& node = observed.hosts[create.host].nodes.emplace_back(made(create, ContainerState::running));
+        node.record = members.nodes[i];
+        node.members_hash = wire::members_hash(members);
     }
     return observed;
 }

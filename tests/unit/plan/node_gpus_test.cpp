@@ -72,13 +72,7 @@ std::vector<std::string> devices_of(const CreateNode& create) {
 ObservedCluster with_nodes(const ClusterSpec& spec, ObservedCluster observed) {
     const auto plan = make_plan(spec, observed, context()).plan;
     for (const auto& create : plan.creates) {
-        observed.hosts[create.host].nodes.push_back({.id = ContainerId("id-" + create.node.name.str()),
-                                                     .container_name = create.container_name,
-                                                     .node = create.node.name,
-                                                     .rank = create.node.rank,
-                                                     .state = ContainerState::exited,
-                                                     .image_id = "sha256:1",
-                                                     .labels = create.config.labels});
+        observed.hosts[create.host].nodes.push_back(made(create, ContainerState::exited));
     }
     return observed;
 }
