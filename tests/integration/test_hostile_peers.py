@@ -26,6 +26,7 @@ class Field:
 
     def __init__(self, lab, c, peers):
         self.lab, self.c, self.peers, self.image = lab, c, peers, f"{c.name}/push:1"
+        self.sleeping = None  # the name of a job that sleeps
         self.victim = Victim(c.folder / "user", c.folder / "user/work/cluster.yaml")
         c.file = self.victim.file
         work = self.victim.root / "work"
@@ -54,9 +55,16 @@ class Field:
         self.c.run("wait", job, code=3)
         return job
 
-    def sleeping_job(self):
+    def wake(self):
+        """Ends the job that a `stop` was to end, which one that was lied to has not."""
         self.say(Truth())
-        return self.c.detach("--lease", "5s", script="exec sleep 600")
+        if self.sleeping:
+            self.c.run("stop", self.sleeping, "--grace", "1s")
+            self.sleeping = None
+
+    def sleep(self):
+        self.wake()
+        self.sleeping = self.c.detach("--lease", "5s", script="exec sleep 600")
 
     def forget_image(self):
         engines = self.lab.engines
@@ -99,9 +107,9 @@ COMMANDS = {
     "run json": Command(lambda f: ["-o", "json", "run", "--lease", "3s", "--", "true"], 6, written=["collected"]),
     "run restarts": Command(lambda f: ["run", "--lease", "3s", "--max-restarts", "1", "--backoff", "10ms", "--", "false"], 6, written=["collected"]),
     "run detached": Command(lambda f: ["run", "--lease", "3s", "--detach", "--", "true"], 6, written=["collected"]),
-    "stop": Command(lambda f: ["stop", f.sleeping, "--grace", "1s"], 6, before=lambda f: setattr(f, "sleeping", f.sleeping_job())),
+    "stop": Command(lambda f: ["stop", f.sleeping, "--grace", "1s"], 6, before=Field.sleep),
     "exec": Command(lambda f: ["exec", "node-0", "--", "cat"], raw=True, input=b"text\n"),
-    "sync": Command(lambda f: ["sync", "--delete"]),
+    "sync": Command(lambda f: ["sync", "--delete"], before=Field.wake),
     "cp from": Command(lambda f: ["cp", "node-0:/out", "out"], 12, written=["out"]),
     "cp to": Command(lambda f: ["cp", "code", "node-0:/tmp/in"]),
     "check": Command(lambda f: ["check"], 6),
