@@ -12,8 +12,9 @@ namespace dockdist {
 template <class Number>
 std::optional<Number> whole_number(std::string_view text) {
     Number number{};
-    const auto* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    const auto* const begin = text.data();
+    const auto* const end = begin + text.size();
+    const auto [stop, error] = std::from_chars(begin, end, number);
     return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
 }
 
