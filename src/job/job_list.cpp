@@ -31,11 +31,23 @@ bool lacks_init(const CommandResult& answer) {
            (answer.exit_code == exit_codes::cannot_start && (says(answer.out) || says(answer.err)));
 }
 
+// Of a container that ends or is removed under an exec, engines say one thing or another.
+Task<bool> has_ended(ContainerEngine& engine, ContainerId id) {
+    using enum ContainerState;
+    const auto there = co_await engine.inspect_container(id);
+    co_return there ? there->state == exited || there->state == dead || there->state == removing
+                    : there.error().kind == ErrorKind::not_found;
+}
+
 Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, ContainerId id) {
     ExecConfig config;
     config.command = {layout::init, "job", "list"};
     config.user = "0:0";
     const auto answer = co_await run_command(engine, id, std::move(config), longest_list);
+    if ((!answer || answer->exit_code != 0) && co_await has_ended(engine, id)) {
+        co_return Error{ErrorKind::not_found, "", "the node's container is gone or does not run",
+                        "see `dockdist status`"};
+    }
     if (!answer) {
         co_return answer.error();
     }

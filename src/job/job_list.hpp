@@ -22,7 +22,7 @@ struct KnownJob {
 
 struct JobList {
     std::vector<KnownJob> jobs{}; // the latest last
-    Errors errors{};              // of the nodes that did not answer; not_found: there is no dockdist-init
+    Errors errors{};              // of the nodes that did not answer; not_found: no dockdist-init, or no node
 };
 
 // Asks all nodes side by side.

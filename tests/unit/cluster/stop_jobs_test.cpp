@@ -132,6 +132,15 @@ TEST_CASE("what a node says that cannot say whether jobs run") {
         engine.on_exec("job list", "stat /opt/dockdist/bin/dockdist-init: no such file or directory", 126);
         CHECK(take_down(cluster).errors.empty());
     }
+    SUBCASE("that another `down` removes while it is asked: its engine knows") {
+        engine.fail("inspect_exec", {ErrorKind::node, "", "no container with ID c1", ""});
+        engine.on_call = [&](const std::string& call) {
+            if (call.starts_with("inspect_exec")) {
+                engine.containers.erase("dockdist-vision-node-1");
+            }
+        };
+        CHECK(take_down(cluster).errors.empty());
+    }
     CHECK(cluster.containers().empty());
 }
 
