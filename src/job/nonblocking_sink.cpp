@@ -1,8 +1,9 @@
 #include "job/nonblocking_sink.hpp"
 
+#include "async/pause.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -98,9 +99,7 @@ std::size_t NonblockingSink::kept() const {
 
 Task<void> NonblockingSink::wait_until_writable(const Door& door) {
     if (!door.is_own) { // Asio would make it non-blocking, for those who share it as well
-        boost::asio::steady_timer pause(executor_, std::chrono::milliseconds(20));
-        co_await pause.async_wait(boost::asio::use_awaitable);
-        co_return;
+        co_return co_await pause_for(std::chrono::milliseconds(20));
     }
     const int copy = ::fcntl(door.fd, F_DUPFD_CLOEXEC, 3);
     boost::asio::posix::stream_descriptor descriptor(executor_);

@@ -2,6 +2,7 @@
 #pragma once
 
 // POST /build, by the classic builder: the context goes there as one tar, the answer is a stream of messages.
+#include "async/pause.hpp"
 #include "async/with_watch.hpp"
 #include "core/ascii.hpp"
 #include "core/text.hpp"
@@ -14,8 +15,6 @@
 #include "engine/json_encode.hpp"
 #include "engine/line_stream.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -159,11 +158,9 @@ HttpRequest build_request(const BuildConfig& config, std::span<const char> tar) 
 // A step may say nothing for hours, and so may the connection when the host is gone. In a silence the engine
 // is asked for a sign of life; it is given up when two questions in a row have no answer.
 Task<Error> watch_engine(Session session, std::string what, std::shared_ptr<std::uint64_t> heard) {
-    boost::asio::steady_timer timer(session->executor);
     for (int unanswered = 0;;) {
         const auto before = *heard;
-        timer.expires_after(session->endpoint.limits.build_silence);
-        co_await timer.async_wait(boost::asio::use_awaitable);
+        co_await pause_for(session->endpoint.limits.build_silence);
         if (*heard != before) {
             unanswered = 0;
             continue;

@@ -1,13 +1,12 @@
 // Containers, from their list to their end, and files put into them. Included by docker_engine.cpp alone.
 #pragma once
 
+#include "async/pause.hpp"
 #include "engine/endpoints/requests.hpp"
 #include "engine/engine_calls.hpp"
 #include "engine/json_decode.hpp"
 #include "engine/json_encode.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -103,7 +102,6 @@ public:
         // Somebody else is removing it. There is no call that waits for that on a container that does not
         // run.
         const auto give_up = std::chrono::steady_clock::now() + session->endpoint.limits.call;
-        boost::asio::steady_timer pause(session->executor);
         for (auto delay = 20ms; std::chrono::steady_clock::now() < give_up;
              delay = std::min(delay * 2, 500ms)) {
             const auto details = co_await inspect_container_of(session, id);
@@ -113,8 +111,7 @@ public:
                 }
                 co_return details.error();
             }
-            pause.expires_after(delay);
-            co_await pause.async_wait(boost::asio::use_awaitable);
+            co_await pause_for(delay);
         }
         co_return session->located({ErrorKind::timeout, "",
                                     what + ": its removal by somebody else does not come to an end",

@@ -1,9 +1,9 @@
+#include "async/pause.hpp"
 #include "async/with_timeout.hpp"
 #include "engine/transport/socket_stream.hpp"
 #include "engine/transport/transport.hpp"
 
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 
@@ -16,7 +16,6 @@ Task<Result<std::unique_ptr<ByteStream>>> connect_unix(boost::asio::any_io_execu
                                                        EngineAddress address) {
     using namespace std::chrono_literals;
     stream_protocol::socket socket(executor);
-    boost::asio::steady_timer pause(executor);
     boost::system::error_code error;
     error = socket.open(stream_protocol(), error);
     if (error) {
@@ -34,8 +33,7 @@ Task<Result<std::unique_ptr<ByteStream>>> connect_unix(boost::asio::any_io_execu
         if (error != boost::asio::error::would_block && error != boost::asio::error::try_again) {
             break;
         }
-        pause.expires_after(delay);
-        co_await pause.async_wait(boost::asio::use_awaitable);
+        co_await pause_for(delay);
     }
     if (error) {
         co_return connect_error(address, error);

@@ -1,5 +1,6 @@
 #include "engine/transport/ssh/establish.hpp"
 
+#include "async/pause.hpp"
 #include "async/with_timeout.hpp"
 #include "core/text.hpp"
 #include "engine/transport/handshakes.hpp"
@@ -7,8 +8,6 @@
 #include "engine/transport/ssh/login.hpp"
 #include "engine/transport/tcp_connect.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -115,7 +114,6 @@ Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, Engine
     limit = settings.connect_timeout.value_or(limit);
     const auto begin = std::chrono::steady_clock::now();
     auto give_up = begin + limit;
-    boost::asio::steady_timer timer(executor);
     std::minstd_rand random(std::random_device{}());
     for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
         auto session = co_await connect(executor, address, settings, limit);
@@ -130,9 +128,8 @@ Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, Engine
                 co_return explain_loss(**session, settings, agreed.error());
             }
             // Not in step with the others that were turned away.
-            timer.expires_after(pause / 2 + milliseconds(std::uniform_int_distribution<milliseconds::rep>(
-                                                0, pause.count())(random)));
-            co_await timer.async_wait(boost::asio::use_awaitable);
+            co_await pause_for(pause / 2 + milliseconds(std::uniform_int_distribution<milliseconds::rep>(
+                                               0, pause.count())(random)));
             continue;
         }
         const Error no_login{ErrorKind::timeout, "",
