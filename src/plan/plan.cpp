@@ -185,15 +185,11 @@ private:
 
     std::string reason_to_replace(const ObservedNode& there, const NodeSpec& node,
                                   const std::string& print) const {
-        const auto label = [&](const char* name) {
-            const auto found = there.labels.find(name);
-            return found == there.labels.end() ? std::string() : found->second;
-        };
         const auto& image = seen(node.host).image;
-        if (label(labels::version) != context_.toolkit_version) {
+        if (label_of(there.labels, labels::version) != context_.toolkit_version) {
             return "another version of dockdist made it";
         }
-        if (label(labels::spec) != print) {
+        if (label_of(there.labels, labels::spec) != print) {
             return "its configuration changed";
         }
         if (image && image->id != there.image_id) {

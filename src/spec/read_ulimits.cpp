@@ -1,3 +1,4 @@
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "spec/sections.hpp"
@@ -6,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace dockdist {
 namespace {
@@ -37,13 +37,8 @@ std::optional<std::int64_t> read_limit(Reader& reader, const Value& value) {
         if (const auto size = parse_size(*text)) {
             return static_cast<std::int64_t>(size->count);
         }
-    } else {
-        std::int64_t number = 0;
-        const auto* end = text->data() + text->size();
-        const auto [stop, problem] = std::from_chars(text->data(), end, number);
-        if (problem == std::errc{} && stop == end && number >= 0) {
-            return number;
-        }
+    } else if (const auto number = whole_number<std::int64_t>(*text); number && *number >= 0) {
+        return number;
     }
     static constexpr std::array<std::string_view, 1> words{"unlimited"};
     const auto meant = nearest(*text, words);

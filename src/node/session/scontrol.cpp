@@ -5,7 +5,6 @@
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 
-#include <system_error>
 #include <unistd.h>
 
 namespace dockdist::node {

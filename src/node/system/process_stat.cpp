@@ -1,5 +1,6 @@
 #include "node/system/process_stat.hpp"
 
+#include "core/number.hpp"
 #include "node/system/os.hpp"
 
 #include <algorithm>
@@ -46,12 +47,8 @@ std::optional<ProcessStat> read_process_stat(pid_t pid) {
 std::vector<ProcessStat> all_processes() {
     std::vector<ProcessStat> all;
     for (const auto& name : list_folder("/proc")) {
-        pid_t pid = 0;
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (error != std::errc{} || end != name.data() + name.size()) {
-            continue;
-        }
-        if (auto stat = read_process_stat(pid)) {
+        const auto pid = whole_number<pid_t>(name);
+        if (const auto stat = pid ? read_process_stat(*pid) : std::nullopt) {
             all.push_back(*stat);
         }
     }

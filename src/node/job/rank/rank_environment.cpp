@@ -3,7 +3,6 @@
 #include "core/number.hpp"
 
 #include <array>
-#include <system_error>
 
 namespace dockdist::node {
 
