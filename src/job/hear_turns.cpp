@@ -87,8 +87,7 @@ Task<Result<wire::GpuTurn>> NodeJob::open_again(Error broken) {
             }
         } else if (connected.error().kind == ErrorKind::not_found ||
                    connected.error().kind == ErrorKind::conflict) {
-            co_return Error{ErrorKind::node, "", "the node's container is gone or does not run",
-                            "see `dockdist status`"};
+            co_return gone_node();
         }
         co_await pause_for(between_openings);
     }

@@ -5,6 +5,7 @@
 #include "container/exec_command.hpp"
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
+#include "job/node_job.hpp"
 #include "wire/layout.hpp"
 
 #include <fmt/format.h>
@@ -45,8 +46,7 @@ Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, Contain
     config.user = "0:0";
     const auto answer = co_await run_command(engine, id, std::move(config), longest_list);
     if ((!answer || answer->exit_code != 0) && co_await has_ended(engine, id)) {
-        co_return Error{ErrorKind::not_found, "", "the node's container is gone or does not run",
-                        "see `dockdist status`"};
+        co_return gone_node(ErrorKind::not_found);
     }
     if (!answer) {
         co_return answer.error();

@@ -23,6 +23,10 @@ constexpr std::chrono::milliseconds retry_pause{500};
 
 } // namespace
 
+Error gone_node(ErrorKind kind) {
+    return {kind, "", "the node's container is gone or does not run", "see `dockdist status`"};
+}
+
 std::chrono::milliseconds longest_silence(std::chrono::milliseconds lease) {
     return std::max<std::chrono::milliseconds>(lease, least_silence);
 }
@@ -207,8 +211,7 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
             opened = co_await reconnect();
             if (!opened &&
                 (opened.error().kind == ErrorKind::not_found || opened.error().kind == ErrorKind::conflict)) {
-                broken = {ErrorKind::node, "", "the node's container is gone or does not run",
-                          "see `dockdist status`"};
+                broken = gone_node();
                 break;
             }
             if (!opened) {

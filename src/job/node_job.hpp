@@ -19,6 +19,9 @@ namespace dockdist {
 // A node that says nothing for so long, with this lease, is lost.
 std::chrono::milliseconds longest_silence(std::chrono::milliseconds lease);
 
+// Of a node whose container its engine does not know any more, or does not run.
+Error gone_node(ErrorKind kind = ErrorKind::node);
+
 class NodeJob {
 public:
     // Called as frames come.
