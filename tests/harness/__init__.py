@@ -1,8 +1,8 @@
 """What the tests in Python share: the lab and clusters on it, dockdist-init and dockdist-probe as processes, a browser."""
 
-from harness.clusters import Cluster, cluster, remove_all
+from harness.clusters import Cluster, cluster, job_left, remove_all
 from harness.lab import DOCKDIST, LAB_NAME, ROOT, Engine, Lab
 from harness.waiting import assert_in, eventually, highest_memory, read_until
 
-__all__ = ["DOCKDIST", "LAB_NAME", "ROOT", "Cluster", "Engine", "Lab", "assert_in", "cluster", "eventually", "highest_memory", "read_until",
-           "remove_all"]
+__all__ = ["DOCKDIST", "LAB_NAME", "ROOT", "Cluster", "Engine", "Lab", "assert_in", "cluster", "eventually", "highest_memory", "job_left",
+           "read_until", "remove_all"]

@@ -69,14 +69,18 @@ class Cluster:
 
     def detach(self, *words, script):
         """The name of a job that was left to the cluster."""
-        done = self.run("run", "--detach", *words, "--", "sh", "-c", script)
-        name = re.search(r"(job-[0-9a-f]{8}) goes on by itself", done.stderr)  # others are named too, where it waited for them
-        assert name, done.stderr
-        return name.group(1)
+        return job_left(self.run("run", "--detach", *words, "--", "sh", "-c", script).stderr)
 
     def assert_clean(self):
         left = [c["Names"] for c in self.all_containers()]
         assert not left, f"left behind: {left}"
+
+
+def job_left(text):
+    """The name of the job that a client says it leaves to the cluster; others are named too, where it waited for them."""
+    name = re.search(r"(job-[0-9a-f]{8}) goes on by itself", text)
+    assert name, text
+    return name.group(1)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ import re
 import signal
 import time
 
-from harness import assert_in, cluster, eventually, read_until
+from harness import assert_in, cluster, eventually, job_left, read_until
 
 
 def test_a_failed_job_is_begun_anew_as_often_as_asked(lab):
@@ -53,7 +53,7 @@ def test_a_terminal_that_goes_leaves_the_job_to_the_cluster(lab):
         client.send_signal(signal.SIGHUP)
         _, err = client.communicate(timeout=10)
         assert client.returncode == 0, err
-        job = re.search(r"job-[0-9a-f]{8}", err).group()
+        job = job_left(err)
         assert c.run("logs", "--follow", job).stdout.count("over\n") == 2
 
 

@@ -4,7 +4,7 @@ import json
 import re
 import signal
 
-from harness import assert_in, cluster, eventually, read_until
+from harness import assert_in, cluster, eventually, job_left, read_until
 
 # A rank that says who it is, and stays in the first attempt.
 WHO = 'echo "try $DOCKDIST_RESTART_COUNT: rank $RANK of $WORLD_SIZE, node $NODE_RANK of $NNODES, at $MASTER_ADDR"; '
@@ -208,7 +208,7 @@ def test_a_job_whose_first_node_was_lost_can_be_left_to_the_cluster(lab):
         read_until(client, "try 1", times=2)
         client.send_signal(signal.SIGHUP)
         _, err = ends(client)
-        job = re.search(r"job-[0-9a-f]{8}", err).group()
+        job = job_left(err)
         logs = c.run("logs", "--follow", job, code=None)
         assert logs.stdout.count("over\n") == 2, logs.stdout + logs.stderr
 

@@ -7,7 +7,7 @@ import re
 import select
 import time
 
-from harness import assert_in, cluster
+from harness import assert_in, cluster, job_left
 
 # Rank 1 is lost in its data, the others wait for it; and one computes.
 HANG = """
@@ -77,7 +77,7 @@ def test_a_detached_job_that_hangs_is_begun_anew_and_ended_without_a_client(lab)
         c.write().up()
         started = c.run("run", "--detach", "--stall", "1s", "--on-stall", "stop", "--max-restarts", "1", "--backoff", "100ms",
                         "--", "sh", "-c", "echo attempt $DOCKDIST_RESTART_COUNT; exec sleep 1000")
-        job = re.search(r"job-[0-9a-f]{8}", started.stderr).group()
+        job = job_left(started.stderr)
         c.run("wait", job, code=124)
         assert_in("no rank wrote anything for 1 s", c.run("jobs").stdout)
         logs = c.run("logs", job)
@@ -126,7 +126,6 @@ def test_a_key_leaves_a_job_to_the_cluster(lab):
         terminal.read_until("begun")
         terminal.type("xd")
         assert terminal.end() == 0, terminal.seen
-        assert_in("goes on by itself", terminal.seen)
-        job = re.search(r"job-[0-9a-f]{8}", terminal.seen).group()
+        job = job_left(terminal.seen)
         assert c.run("logs", "--follow", job).stdout.count("over\n") == 2
         c.run("wait", job)
