@@ -25,7 +25,7 @@ Task<Result<std::unique_ptr<NodeSession>>> NodeSession::open(ContainerEngine& en
     if (!started) {
         co_return located(started.error(), node);
     }
-    co_return std::unique_ptr<NodeSession>(new NodeSession(node, std::move(started->stream)));
+    co_return std::unique_ptr<NodeSession>(new NodeSession(node, std::move(*started)));
 }
 
 // Located; after some errors the session is of no more use.

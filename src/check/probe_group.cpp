@@ -101,7 +101,7 @@ Task<bool> Group::open(Runner& runner) {
         note(runner, started.error());
         co_return false;
     }
-    runner.lines = std::make_unique<ExecLines>(std::move(started->stream));
+    runner.lines = std::make_unique<ExecLines>(std::move(*started));
     ++streams_;
     co_return true;
 }

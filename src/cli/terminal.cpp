@@ -24,10 +24,9 @@ constexpr auto use_tuple = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 class Session {
 public:
-    Session(const boost::asio::any_io_executor& executor, ContainerEngine& engine, ExecId exec, bool tty,
-            std::unique_ptr<ExecStream> stream)
-        : engine_(engine), exec_(std::move(exec)), tty_(tty), stream_(std::move(stream)), input_(executor),
-          resized_(executor) {}
+    Session(const boost::asio::any_io_executor& executor, ContainerEngine& engine, bool tty,
+            std::unique_ptr<StartedExec> stream)
+        : engine_(engine), tty_(tty), stream_(std::move(stream)), input_(executor), resized_(executor) {}
 
     Task<Result<int>> run() {
         std::vector<Task<Status>> tasks;
@@ -41,8 +40,9 @@ public:
         if (!results.front()) {
             co_return results.front().error();
         }
+        const auto exec = stream_->id();
         stream_.reset();
-        const auto state = co_await engine_.inspect_exec(exec_);
+        const auto state = co_await engine_.inspect_exec(exec);
         if (!state) {
             co_return state.error();
         }
@@ -126,7 +126,8 @@ private:
     Task<Status> follow_size() {
         while (!ended_) {
             const auto size = terminal_size(STDOUT_FILENO);
-            co_await engine_.resize_exec(exec_, static_cast<int>(size.rows), static_cast<int>(size.columns));
+            co_await engine_.resize_exec(stream_->id(), static_cast<int>(size.rows),
+                                         static_cast<int>(size.columns));
             if (ended_) {
                 break;
             }
@@ -139,9 +140,8 @@ private:
     }
 
     ContainerEngine& engine_;
-    ExecId exec_;
     bool tty_;
-    std::unique_ptr<ExecStream> stream_;
+    std::unique_ptr<StartedExec> stream_;
     boost::asio::posix::stream_descriptor input_;
     boost::asio::signal_set resized_;
     bool ended_ = false;
@@ -179,8 +179,7 @@ Task<Result<int>> exec_with_stdio(ContainerEngine& engine, ContainerId id, ExecC
     if (tty) {
         raw.emplace();
     }
-    Session session(co_await boost::asio::this_coro::executor, engine, exec->id, tty,
-                    std::move(exec->stream));
+    Session session(co_await boost::asio::this_coro::executor, engine, tty, std::move(*exec));
     co_return co_await session.run();
 }
 

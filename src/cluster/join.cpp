@@ -62,7 +62,7 @@ private:
         if (!exec) {
             co_return located(exec.error());
         }
-        lines_ = std::make_unique<ExecLines>(std::move(exec->stream));
+        lines_ = std::make_unique<ExecLines>(std::move(*exec));
         auto message = co_await next();
         if (!message) {
             co_return message.error();

@@ -11,17 +11,13 @@ void append(std::string& text, const std::string& bytes, std::size_t limit) {
 
 } // namespace
 
-Task<Result<StartedExec>> start_command(ContainerEngine& engine, ContainerId id, ExecConfig config) {
-    const bool tty = config.tty;
-    auto exec = co_await engine.create_exec(id, std::move(config));
-    if (!exec) {
-        co_return exec.error();
+Task<Result<std::unique_ptr<StartedExec>>> start_command(ContainerEngine& engine, ContainerId id,
+                                                         ExecConfig config) {
+    auto exec = std::make_unique<StartedExec>(engine, std::move(id), std::move(config));
+    if (auto started = co_await exec->start(); !started) {
+        co_return started.error();
     }
-    auto stream = co_await engine.start_exec(*exec, tty);
-    if (!stream) {
-        co_return stream.error();
-    }
-    co_return StartedExec{.id = std::move(*exec), .stream = std::move(*stream)};
+    co_return exec;
 }
 
 Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id, ExecConfig config,
@@ -33,7 +29,7 @@ Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id,
     }
     CommandResult result;
     while (true) {
-        auto chunk = co_await exec->stream->read();
+        auto chunk = co_await (*exec)->read();
         if (!chunk) {
             co_return chunk.error();
         }
@@ -42,8 +38,9 @@ Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id,
         }
         append(chunk->stream == StdStream::err ? result.err : result.out, chunk->bytes, limit);
     }
-    exec->stream.reset(); // the connection is free for the inspect
-    const auto state = co_await engine.inspect_exec(exec->id);
+    const auto started = (*exec)->id();
+    exec->reset(); // the connection is free for the inspect
+    const auto state = co_await engine.inspect_exec(started);
     if (!state) {
         co_return state.error();
     }

@@ -1,20 +1,16 @@
 // Uses of an exec that need nothing but the interface: a command to its end, and lines of a conversation.
 #pragma once
 
-#include "container/container_engine.hpp"
+#include "container/started_exec.hpp"
 
 #include <optional>
 #include <string>
 
 namespace dockdist {
 
-struct StartedExec {
-    ExecId id{};
-    std::unique_ptr<ExecStream> stream{};
-};
-
-// create_exec and start_exec: two round trips.
-Task<Result<StartedExec>> start_command(ContainerEngine& engine, ContainerId id, ExecConfig config);
+// create_exec and start_exec: two round trips. The engine outlives what was started.
+Task<Result<std::unique_ptr<StartedExec>>> start_command(ContainerEngine& engine, ContainerId id,
+                                                         ExecConfig config);
 
 struct CommandResult {
     int exit_code = 0;

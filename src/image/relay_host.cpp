@@ -69,7 +69,7 @@ Task<Status> RelayHost::start() {
     if (!exec) {
         co_return exec.error();
     }
-    lines_ = std::make_unique<ExecLines>(std::move(exec->stream));
+    lines_ = std::make_unique<ExecLines>(std::move(*exec));
     const wire::RelayOpening opening{
         .token = setting_.token, .address = setting_.address, .most_ahead = setting_.most_ahead};
     if (const auto written = co_await lines_->write(wire::to_line(opening)); !written) {

@@ -47,11 +47,11 @@ Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string fi
     // The last order goes first: it may not have arrived. Nobody else writes before stream_ is set.
     const auto lines = first_lines + (order_ ? wire::job_command_line(*order_) : "");
     if (!lines.empty()) {
-        if (auto written = co_await exec->stream->write(lines); !written) {
+        if (auto written = co_await (*exec)->write(lines); !written) {
             co_return written;
         }
     }
-    stream_ = std::move(exec->stream);
+    stream_ = std::move(*exec);
     decoder_ = {};
     said_.clear();
     co_return ok;

@@ -45,7 +45,7 @@ Task<Result<wire::GpuReport>> ask_one(ContainerEngine& engine, ContainerId id, s
     if (!exec) {
         co_return exec.error();
     }
-    ExecLines lines(std::move(exec->stream));
+    ExecLines lines(std::move(*exec));
     const auto line = co_await lines.next_line();
     if (!line) {
         co_return line.error();
@@ -101,7 +101,7 @@ Task<Error> follow_gpus(ContainerEngine& engine, const ReadyNode& node, std::int
     if (!exec) {
         co_return exec.error();
     }
-    ExecLines lines(std::move(exec->stream));
+    ExecLines lines(std::move(*exec));
     const auto ended = co_await with_watch(read_reports(lines, hear), give_signs_of_life(lines));
     co_return ended.error();
 }

@@ -25,7 +25,7 @@ Task<Result<std::unique_ptr<NodeStream>>> NodeStream::open(ContainerEngine& engi
         error.where = node.str() + (error.where.empty() ? "" : " (" + error.where + ")");
         co_return error;
     }
-    co_return std::unique_ptr<NodeStream>(new NodeStream(std::move(exec->stream), std::move(node)));
+    co_return std::unique_ptr<NodeStream>(new NodeStream(std::move(*exec), std::move(node)));
 }
 
 Error NodeStream::located(Error error) const {

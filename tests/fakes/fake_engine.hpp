@@ -47,6 +47,8 @@ public:
     bool client_gone() const; // it destroyed its stream
     // The client's stream breaks with this error; the script goes on.
     void break_stream(Error error);
+    // What an engine shows of a command that never began; the exit code for the script to return.
+    int runtime_dies(std::string words);
 
 private:
     std::shared_ptr<Shared> shared_;

@@ -1,5 +1,7 @@
 #include "fakes/fake_exec.hpp"
 
+#include "core/exit_codes.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 
 namespace dockdist {
@@ -110,6 +112,12 @@ void FakeExec::break_stream(Error error) {
     shared_->input_changed.notify();
 }
 
+int FakeExec::runtime_dies(std::string words) {
+    out(std::move(words));
+    shared_->state.pid = 0;
+    return exit_codes::cannot_start;
+}
+
 std::unique_ptr<ExecStream> start_fake_exec(const boost::asio::any_io_executor& executor,
                                             std::shared_ptr<FakeExec::Shared> shared,
                                             FakeEngine::ExecScript script) {
@@ -119,7 +127,8 @@ std::unique_ptr<ExecStream> start_fake_exec(const boost::asio::any_io_executor& 
     const auto play = [](FakeEngine::ExecScript what,
                          std::shared_ptr<FakeExec::Shared> inside) -> Task<void> {
         const int code = co_await what(FakeExec(inside));
-        inside->state = ExecState{false, code, 0};
+        inside->state.running = false;
+        inside->state.exit_code = code;
         inside->output_ended = true;
         inside->output_changed.notify();
     };
