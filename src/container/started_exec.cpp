@@ -124,15 +124,18 @@ Task<Status> StartedExec::hear_beginning() {
 }
 
 Task<Result<ExecStream::Chunk>> StartedExec::read() {
-    if (!heard_) {
+    return settled_ && chunks_.empty() ? stream_->read() : first_chunk();
+}
+
+Task<Result<ExecStream::Chunk>> StartedExec::first_chunk() {
+    if (!settled_) {
         const auto heard = co_await hear_beginning();
-        heard_ = true;
         settle();
         if (!heard && chunks_.empty()) {
             co_return heard.error();
         }
     }
-    if (chunks_.empty()) {
+    if (chunks_.empty()) { // more was written than is kept
         co_return co_await stream_->read();
     }
     auto chunk = std::move(chunks_.front());
@@ -141,6 +144,10 @@ Task<Result<ExecStream::Chunk>> StartedExec::read() {
 }
 
 Task<Status> StartedExec::write(std::span<const char> bytes) {
+    return settled_ ? stream_->write(bytes) : first_write(bytes);
+}
+
+Task<Status> StartedExec::first_write(std::span<const char> bytes) {
     while (replaying_ && input_.size() > longest_input) {
         co_await pause_for(pause_between);
     }

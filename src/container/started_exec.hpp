@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,8 @@ private:
     Task<Status> start_once();
     Task<Status> start_again();
     Task<Status> hear_beginning();
+    Task<Result<Chunk>> first_chunk();
+    Task<Status> first_write(std::span<const char> bytes);
     Task<bool> never_began();
     Error died(std::string_view text) const;
     void settle();
@@ -48,7 +51,6 @@ private:
     std::string input_{};                  // what was written until it has begun
     std::deque<Chunk> chunks_{};           // read, and not yet given
     int starts_ = 0;
-    bool heard_ = false;
     bool input_ended_ = false;
     bool settled_ = false; // it has begun, or is not started again any more
     bool replaying_ = false;

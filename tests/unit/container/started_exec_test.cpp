@@ -4,12 +4,12 @@
 #include "core/exit_codes.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/fake_engine.hpp"
+#include "fakes/read_to_end.hpp"
 #include "fakes/show.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <functional>
 
 namespace started_exec_test {
 
@@ -28,7 +28,6 @@ struct WithDeaths {
     ContainerId id = engine.add_container("v-a").id;
     int deaths = 0; // still to come
     int starts = 0;
-    std::string input{};
 
     WithDeaths() {
         engine.on_exec("cat", [this](FakeExec exec) -> Task<int> {
@@ -37,8 +36,7 @@ struct WithDeaths {
                 --deaths;
                 co_return exec.runtime_dies(death);
             }
-            input = co_await exec.read_all();
-            exec.out(input);
+            exec.out(co_await exec.read_all());
             exec.err("over");
             co_return 3;
         });
@@ -47,27 +45,7 @@ struct WithDeaths {
     T run(Task<T> task) {
         return run_task(io, std::move(task));
     }
-    void run_until(const std::function<bool()>& seen) {
-        while (!seen()) {
-            io.restart();
-            io.run_one();
-        }
-    }
     std::unique_ptr<StartedExec> started() { return run(start_command(engine, id, {{"cat"}})).value(); }
-
-    static Task<Result<std::string>> read_to_end(ExecStream& stream) {
-        std::string text;
-        while (true) {
-            auto chunk = co_await stream.read();
-            if (!chunk) {
-                co_return chunk.error();
-            }
-            if (chunk->end) {
-                co_return text;
-            }
-            text += chunk->bytes;
-        }
-    }
 };
 
 } // namespace
@@ -97,7 +75,9 @@ TEST_CASE_FIXTURE(WithDeaths, "it is started again, and hears once what was writ
     CHECK(run(exec->write(std::string_view("one "))));
     CHECK(run(exec->write(std::string_view("two"))));
     CHECK(run(exec->close_stdin()));
-    CHECK(run(read_to_end(*exec)).value() == "one twoover");
+    const auto output = run(read_to_end(*exec));
+    CHECK(output.out == "one two");
+    CHECK(output.err == "over");
     CHECK(starts == 3);
     CHECK(exec->id() != first);
     CHECK(run(engine.inspect_exec(exec->id())).value().exit_code == 3);
@@ -109,22 +89,23 @@ TEST_CASE_FIXTURE(WithDeaths, "what is written while it starts again comes behin
     CHECK(run(exec->write(std::string_view("one "))));
     Cancellable reading(io, read_to_end(*exec));
     engine.hold("start_exec");
-    run_until([&] { return std::ranges::count(engine.calls, "create_exec v-a: cat") == 2; });
+    run_until(io, [&] { return std::ranges::count(engine.calls, "create_exec v-a: cat") == 2; });
     CHECK(run(exec->write(std::string_view("two "))));
     engine.release("start_exec");
-    run_until([&] { return starts == 2; });
+    run_until(io, [&] { return starts == 2; });
     CHECK(run(exec->write(std::string_view("three"))));
     CHECK(run(exec->close_stdin()));
     reading.wait();
-    CHECK(reading.value() == "one two threeover");
+    CHECK(reading.value().out == "one two three");
+    CHECK(reading.value().err == "over");
 }
 
 TEST_CASE_FIXTURE(WithDeaths, "a third death in a row is the host's error") {
     deaths = 3;
     const auto exec = started();
-    const auto text = run(read_to_end(*exec));
-    REQUIRE_FALSE(text);
-    CHECK(text.error() ==
+    const auto output = run(read_to_end(*exec));
+    CHECK(output.out.empty());
+    CHECK(output.error ==
           Error{ErrorKind::engine, "host-a", death.substr(0, death.size() - 2),
                 "the host may be short of memory or of processes: see `free` and `dmesg` there"});
     CHECK(starts == 3);
@@ -134,7 +115,7 @@ TEST_CASE_FIXTURE(WithDeaths, "an engine that tells it at the start is asked aga
     engine.fail("start_exec", {ErrorKind::engine, "", death, ""}, 2);
     const auto exec = started();
     CHECK(run(exec->close_stdin()));
-    CHECK(run(read_to_end(*exec)).value() == "over");
+    CHECK(run(read_to_end(*exec)).err == "over");
     engine.fail("start_exec", {ErrorKind::engine, "", death, ""}, 3);
     const auto failed = run(start_command(engine, id, {{"cat"}}));
     REQUIRE_FALSE(failed);
@@ -166,7 +147,7 @@ TEST_CASE_FIXTURE(WithDeaths, "with more input than is kept, it is started once"
     const std::string much(600U << 10U, 'x');
     CHECK(run(exec->write(much)));
     CHECK(run(exec->write(much)));
-    CHECK(run(read_to_end(*exec)).value() == death);
+    CHECK(run(read_to_end(*exec)).out == death);
     CHECK(starts == 1);
 }
 
