@@ -3,6 +3,7 @@
 #include "check/report/report_page.hpp"
 #include "check/report/report_text.hpp"
 #include "cli/context.hpp"
+#include "cli/data_rows.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -10,10 +11,12 @@
 #include <fmt/chrono.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <memory>
 
 namespace dockdist {
@@ -68,6 +71,21 @@ Result<std::optional<std::chrono::milliseconds>> parse_stage_timeout(const std::
     return duration;
 }
 
+// Behind the others of their layer.
+Task<void> add_data_rows(const Context& context, const Connected& cluster, std::vector<bool> chosen,
+                         CheckReport& report) {
+    std::vector<std::size_t> hosts;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+        if (chosen[i]) {
+            hosts.push_back(i);
+        }
+    }
+    auto rows = co_await data_rows(context, cluster.spec, cluster.engines, std::move(hosts));
+    const auto behind =
+        std::ranges::find_if(report.rows, [](const CheckRow& row) { return row.layer > CheckLayer::host; });
+    report.rows.insert(behind, std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
+}
+
 Task<int> run_check(Context& context, CheckArguments options) {
     const auto timeout = parse_stage_timeout(options.stage_timeout);
     if (!timeout) {
@@ -91,8 +109,10 @@ Task<int> run_check(Context& context, CheckArguments options) {
     // A deep check takes minutes: its stages are shown.
     Reporter& reporter =
         options.check.deep && !context.json() ? *context.reporter : static_cast<Reporter&>(quiet);
-    const auto report =
+    const auto hosts = selection->hosts;
+    auto report =
         co_await check_cluster(cluster.spec, cluster.engines, std::move(*selection), options.check, reporter);
+    co_await add_data_rows(context, cluster, hosts, report);
     context.reporter->finish();
     if (context.json()) {
         context.print_json(report_json(report, cluster.spec.name.str()));

@@ -129,6 +129,7 @@ void add_validate(CLI::App& app, Program& program);
 void add_plan(CLI::App& app, Program& program);
 void add_up(CLI::App& app, Program& program);
 void add_down(CLI::App& app, Program& program);
+void add_setup(CLI::App& app, Program& program);
 void add_status(CLI::App& app, Program& program);
 void add_check(CLI::App& app, Program& program);
 void add_run(CLI::App& app, Program& program);
@@ -144,6 +145,7 @@ void add_sync(CLI::App& app, Program& program);
 void add_cp(CLI::App& app, Program& program);
 void add_hostfile(CLI::App& app, Program& program);
 void add_image(CLI::App& app, Program& program);
+void add_data(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);
 
 } // namespace dockdist

@@ -21,6 +21,9 @@ nlohmann::json to_json(const JobOutcome& outcome, const JobId& job) {
                         {"attempts", outcome.attempts},
                         {"stop_reason", outcome.stop_reason},
                         {"nodes", nlohmann::json::array()}};
+    if (!outcome.ready_at.empty()) {
+        json["ready"] = outcome.ready_at;
+    }
     if (outcome.first_failure) {
         json["first_failure"] = *outcome.first_failure;
     }

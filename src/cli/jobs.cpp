@@ -23,6 +23,7 @@ nlohmann::json to_json(const JobReport& report) {
                         {"first_failure", nullptr},
                         {"command", nlohmann::json::array()},
                         {"owner", report.owner},
+                        {"ready", nullptr},
                         {"gpus", nlohmann::json::array()}};
     for (const auto& node : report.nodes) {
         json["nodes"].push_back(node.str());
@@ -38,6 +39,9 @@ nlohmann::json to_json(const JobReport& report) {
     }
     if (report.exit_code) {
         json["exit_code"] = *report.exit_code;
+    }
+    if (!report.ready_at.empty()) {
+        json["ready"] = report.ready_at;
     }
     if (report.first_failure) {
         json["first_failure"] = *report.first_failure;

@@ -59,10 +59,15 @@ Result<Prepared> prepare(const RunOptions& options, const Attached& cluster) {
         }
     }
     settings->env = std::move(*env);
+    auto roles = read_roles(options.roles, launcher->has_roles ? cluster.spec.roles : Roles{});
+    if (!roles) {
+        return roles.error();
+    }
     LaunchRequest request{.job = settings->job,
                           .command = options.command,
                           .ranks_per_node = options.gpus,
                           .per_rank = options.per_rank,
+                          .roles = std::move(*roles),
                           .via = options.via,
                           .options = options.launcher_args,
                           .secret =
@@ -81,7 +86,7 @@ Result<Prepared> prepare(const RunOptions& options, const Attached& cluster) {
 struct Decided {
     OpenedJob opened{};
     std::vector<NodeLaunch> launches{};
-    std::optional<Error> warning{};
+    Errors warnings{};
     Errors errors{};
 };
 
@@ -90,9 +95,11 @@ Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
     Decided decided;
     prepared.job.ask_old_nodes = [&cluster] { return held_in_old_nodes(cluster.engines, cluster.observed); };
     prepared.job.old_holds = co_await prepared.job.ask_old_nodes();
-    decided.opened =
-        co_await open_job(cluster.engines, prepared.nodes, prepared.job,
-                          questions(prepared.launcher, prepared.request), prepared.launcher.ports);
+    // Of a job that goes on without a lost node, any may become the first.
+    const PortsWanted ports{ports_of(prepared.launcher, prepared.request),
+                            prepared.launcher.ports_everywhere || prepared.job.min_nodes > 0};
+    decided.opened = co_await open_job(cluster.engines, prepared.nodes, prepared.job,
+                                       questions(prepared.launcher, prepared.request), ports);
     decided.errors = decided.opened.errors;
     if (decided.errors.empty()) {
         decided.errors = take_answers(prepared.launcher, prepared.request, decided.opened.facts);
@@ -103,8 +110,8 @@ Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
             prepared.job.relaunch = relaunch_text(prepared.launcher, prepared.request);
         }
         nodes.resize(nodes.size() - prepared.spares);
-        if (prepared.launcher.warning != nullptr) {
-            decided.warning = prepared.launcher.warning(prepared.request);
+        if (prepared.launcher.warnings != nullptr) {
+            decided.warnings = prepared.launcher.warnings(prepared.request);
         }
         auto launches = prepared.launcher.launch(prepared.request);
         if (launches) {
@@ -176,7 +183,8 @@ nlohmann::json to_json(const NodeLaunch& launch) {
             {"files", launch.start.files},
             {"argv", launch.start.argv},
             {"rank_command", launch.start.rank_command},
-            {"local_rank_at", launch.start.local_rank_at}};
+            {"local_rank_at", launch.start.local_rank_at},
+            {"rank_env", launch.start.rank_env}};
 }
 
 // Secrets are named, never shown.
@@ -228,8 +236,8 @@ Task<int> run(Context& context, RunOptions options) {
     if (!decided.errors.empty()) {
         co_return fail_before(context, decided.errors);
     }
-    if (decided.warning) {
-        context.reporter->on(warning_event(*decided.warning));
+    for (const auto& warning : decided.warnings) {
+        context.reporter->on(warning_event(warning));
     }
     if (options.dry_run) {
         print_launches(context, *prepared, decided.launches);

@@ -4,21 +4,13 @@
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "launch/launcher.hpp"
+#include "wire/ready_probe.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace dockdist {
 namespace {
-
-Result<std::chrono::milliseconds> duration_above_zero(const char* option, const std::string& text) {
-    const auto duration = parse_duration(text);
-    if (!duration || duration->count() == 0) {
-        return Error{ErrorKind::usage, option, "`" + printable(text) + "` is not a duration above zero",
-                     "write it like 10s or 2m"};
-    }
-    return *duration;
-}
 
 struct TimeOption {
     const char* option = "";
@@ -73,6 +65,12 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         ->allow_extra_args(false);
     command.add_flag("--per-rank", options.per_rank,
                      "With the launcher plain: the command once on every slot, not once on each node");
+    command
+        .add_option(
+            "--role", options.roles,
+            "With the launcher tensorflow: how many processes are what: chief=1, worker=4, ps=2; repeatable "
+            "(default: `roles` in the file, or a worker on each node)")
+        ->allow_extra_args(false);
     command.add_flag("--dry-run", options.dry_run,
                      "Print for every node the environment, files and command, and start nothing");
     command
@@ -101,8 +99,12 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         ->check(CLI::IsMember({"report", "stop"}))
         ->needs(stall)
         ->capture_default_str();
+    command.add_option("--ready", options.ready,
+                       "When the job's service is ready: when its first node gets an answer from "
+                       "http://:PORT/PATH (2xx), or a connection to tcp://:PORT");
     command.add_flag("--detach", options.detach,
-                     "Leave the job to the cluster once it has started: it needs no client any more");
+                     "Leave the job to the cluster once it has started, with --ready once it is ready: it "
+                     "needs no client any more");
     command.add_flag("--detach-on-hangup", options.detach_on_hangup,
                      "Leave the job to the cluster when this terminal is closed");
     command.add_option("--name", options.name, "The job's name (default: a generated one)");
@@ -115,6 +117,15 @@ void add_run_options(CLI::App& command, RunOptions& options) {
     add_view_options(command, options.view);
     add_sync_and_collect_options(command, options.carry);
     command.add_option("COMMAND", options.command, "The command and its arguments, after --")->required();
+}
+
+Result<std::chrono::milliseconds> duration_above_zero(const char* option, const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (!duration || duration->count() == 0) {
+        return Error{ErrorKind::usage, option, "`" + printable(text) + "` is not a duration above zero",
+                     "write it like 10s or 2m"};
+    }
+    return *duration;
 }
 
 Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spec) {
@@ -148,6 +159,13 @@ Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spe
     }
     if (options.no_wait || wait.count() > 0) {
         job.wait = wait;
+    }
+    if (!options.ready.empty()) {
+        const auto probe = wire::parse_ready_probe(options.ready);
+        if (!probe) {
+            return probe.error();
+        }
+        job.ready = probe->text();
     }
     job.detach = options.detach;
     job.stop_stalled = options.on_stall == "stop";

@@ -8,6 +8,7 @@
 #include "job/run_job.hpp"
 #include "spec/cluster_spec.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct RunOptions {
     std::string via{};
     std::vector<std::string> launcher_args{};
     bool per_rank = false;
+    std::vector<std::string> roles{};
     bool dry_run = false;
     std::vector<std::string> env{};
     std::string workdir{};
@@ -35,6 +37,7 @@ struct RunOptions {
     std::string backoff = flag_duration(wire::default_backoff);
     std::string stall{};
     std::string on_stall = "report";
+    std::string ready{};
     bool detach = false;
     bool detach_on_hangup = false;
     std::string name{};
@@ -46,6 +49,8 @@ struct RunOptions {
 };
 void add_run_options(CLI::App& command, RunOptions& options);
 
+// Errors (usage): by the option's name.
+Result<std::chrono::milliseconds> duration_above_zero(const char* option, const std::string& text);
 // All but --env, secrets and restarts. Errors (usage): by the option's name.
 Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spec);
 

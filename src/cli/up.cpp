@@ -4,6 +4,7 @@
 #include "cli/check_summary.hpp"
 #include "cli/context.hpp"
 #include "cli/node_json.hpp"
+#include "cli/set_up_nodes.hpp"
 #include "cli/sync_and_collect.hpp"
 #include "core/random.hpp"
 #include "core/units.hpp"
@@ -26,6 +27,7 @@ struct UpArguments {
     std::string ready_timeout = "60s";
     bool no_check = false;
     bool no_sync = false;
+    bool no_setup = false;
     bool build = false;
 };
 
@@ -140,15 +142,20 @@ Task<int> run_up(Context& context, UpArguments options) {
         co_return context.fail(result.errors);
     }
     const auto trips = round_trips(cluster);
-    const auto unsynced = co_await sync_first(context, cluster.spec, cluster.engines, result.nodes,
-                                              {.no_sync = options.no_sync});
+    auto not_ready = co_await sync_first(context, cluster.spec, cluster.engines, result.nodes,
+                                         {.no_sync = options.no_sync});
+    if (not_ready.empty()) {
+        const auto setup = co_await set_up_nodes(context, cluster.spec, cluster.engines, result.nodes,
+                                                 {.skip = options.no_setup});
+        not_ready = setup.errors;
+    }
     std::optional<CheckReport> check;
     if (result.changed && !options.no_check) {
         check = co_await check_after_up(cluster, result, *context.reporter);
     }
     context.reporter->finish();
     print_result(context, result, cluster, trips, check);
-    co_return unsynced.empty() ? 0 : context.fail(unsynced);
+    co_return not_ready.empty() ? 0 : context.fail(not_ready);
 }
 
 } // namespace
@@ -175,6 +182,7 @@ void add_up(CLI::App& app, Program& program) {
     command->add_flag("--no-check", options->no_check,
                       "Skip the quick check of what was created (`dockdist check` runs it at any time)");
     command->add_flag("--no-sync", options->no_sync, "Skip `sync` in the file");
+    command->add_flag("--no-setup", options->no_setup, "Skip `setup` in the file");
     command->add_flag("--timings", program.options.timings,
                       "Show the time of each phase and the round trips to each host");
     command->callback([options, &program] {

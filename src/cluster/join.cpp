@@ -1,7 +1,9 @@
 #include "cluster/join.hpp"
 
+#include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "cluster/container_end.hpp"
 #include "cluster/joined_record.hpp"
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
@@ -29,6 +31,7 @@ public:
                                         "the node did not say hello within " + format_duration(timeout),
                                         "see `docker logs` of its container"});
         if (!result) {
+            result = co_await explained(result.error());
             step_.failed(result.error().message);
         }
         co_return result;
@@ -43,12 +46,31 @@ public:
         if (result) {
             step_.finished("ready");
         } else {
+            result = co_await explained(result.error());
             step_.failed(result.error().message);
         }
         co_return result;
     }
 
 private:
+    // A container that has ended says why itself; what became of the exchange then says nothing. The engine
+    // may say a moment later than the exchange that it has ended.
+    Task<Error> explained(Error error) {
+        constexpr int looks = 2;
+        constexpr std::chrono::milliseconds pause{200};
+        const bool unexplained =
+            !node_has_said_ && error.kind != ErrorKind::unreachable && error.kind != ErrorKind::timeout;
+        for (int look = 0; unexplained && look < looks; ++look) {
+            if (look > 0) {
+                co_await pause_for(pause);
+            }
+            if (const auto end = co_await find_container_end(*target_.engine, target_.id)) {
+                co_return located(*end);
+            }
+        }
+        co_return error;
+    }
+
     Error located(Error error) const {
         error.where = target_.where;
         return error;
@@ -110,6 +132,7 @@ private:
                             "not a message of the key exchange: " + printable(**line), ""};
         }
         if (message->type == wire::JoinMessage::Type::error) {
+            node_has_said_ = true;
             co_return located(message->error);
         }
         co_return message;
@@ -118,6 +141,7 @@ private:
     JoinTarget target_;
     Step step_;
     std::unique_ptr<ExecLines> lines_{};
+    bool node_has_said_ = false; // what is wrong
 };
 
 } // namespace

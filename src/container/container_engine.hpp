@@ -111,10 +111,8 @@ public:
     virtual Task<Status> put_archive(ContainerId id, std::string path, std::span<const char> tar) = 0;
 
     virtual Task<Result<ExecId>> create_exec(ContainerId id, ExecConfig config) = 0;
-    // `tty` must be what create_exec was given.
-    virtual Task<Result<std::unique_ptr<ExecStream>>> start_exec(ExecId id, bool tty) = 0;
+    virtual Task<Result<std::unique_ptr<ExecStream>>> start_exec(ExecId id) = 0;
     virtual Task<Result<ExecState>> inspect_exec(ExecId id) = 0;
-    virtual Task<Status> resize_exec(ExecId id, int rows, int columns) = 0;
 
     virtual Task<Result<ImageDetails>> inspect_image(ImageRef ref) = 0; // not_found when the host lacks it
     // Pulls; `on_progress` is called for each message. No deadline while messages come; 60 s of silence is a

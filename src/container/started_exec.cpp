@@ -38,7 +38,7 @@ Task<Status> StartedExec::start_once() {
     if (!exec) {
         co_return exec.error();
     }
-    auto stream = co_await engine_.start_exec(*exec, config_.tty);
+    auto stream = co_await engine_.start_exec(*exec);
     if (!stream) {
         co_return stream.error();
     }

@@ -56,6 +56,7 @@ struct Mount {
     bool read_only = false;
     Labels volume_labels{};      // volume only: given to the volume when it is made
     std::string tmpfs_options{}; // tmpfs only: "mode=0755,size=64m" (sent as HostConfig.Tmpfs)
+    bool make_source = false;    // bind only: a folder that is missing on the host is made there, as root
     bool operator==(const Mount&) const = default;
 };
 
@@ -142,7 +143,6 @@ struct ExecConfig {
     std::string user{};
     std::string working_dir{};
     bool stdin_open = true;
-    bool tty = false;
     bool privileged = false;
 };
 

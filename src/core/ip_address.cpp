@@ -1,7 +1,6 @@
 #include "core/ip_address.hpp"
 
 #include <arpa/inet.h>
-#include <string>
 
 namespace dockdist {
 namespace {
@@ -26,6 +25,11 @@ std::optional<in6_addr> read_ipv6(std::string_view text) {
 
 bool is_ip_address(std::string_view text) {
     return read_ipv4(text) || read_ipv6(text);
+}
+
+std::string address_and_port(const std::string& address, int port) {
+    const bool has_colons = address.find(':') != std::string::npos;
+    return (has_colons ? "[" + address + "]" : address) + ":" + std::to_string(port);
 }
 
 } // namespace dockdist

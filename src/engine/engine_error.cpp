@@ -32,7 +32,9 @@ constexpr std::array<KnownMessage, 38> known_messages{{
      "that runtime is not set up on the host (docker info shows those that are)"},
     {"unknown runtime specified",
      "that runtime is not set up on the host (docker info shows those that are)"},
-    {"bind source path does not exist", "make that folder on the host, or correct `container.mounts`"},
+    {"bind source path does not exist",
+     "make that folder on the host (`dockdist data push` makes and fills those of "
+     "`data`), or correct `container.mounts`"},
     {"error setting rlimit",
      "the Docker daemon on that host may not raise this limit: set "
      "`container.ulimits.memlock` to what it allows, or give its "

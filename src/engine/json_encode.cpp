@@ -49,6 +49,8 @@ json encode_host_config(const ContainerConfig& config) {
     for (const auto& mount : config.mounts) {
         if (mount.type == Mount::Type::tmpfs) {
             host["Tmpfs"][mount.target] = mount.tmpfs_options;
+        } else if (mount.type == Mount::Type::bind && mount.make_source) {
+            host["Binds"].push_back(mount.source + ":" + mount.target + (mount.read_only ? ":ro" : ""));
         } else {
             host["Mounts"].push_back(
                 encode_mount(mount)); // not Binds, which make a missing folder on the host
@@ -120,7 +122,7 @@ std::string encode_container(const ContainerConfig& config) {
 std::string encode_exec(const ExecConfig& config) {
     json object{{"Cmd", config.command}, {"AttachStdin", config.stdin_open},
                 {"AttachStdout", true},  {"AttachStderr", true},
-                {"Tty", config.tty},     {"Privileged", config.privileged}};
+                {"Tty", false},          {"Privileged", config.privileged}};
     set(object, "Env", config.env);
     set(object, "User", config.user);
     set(object, "WorkingDir", config.working_dir);

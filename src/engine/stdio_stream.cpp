@@ -45,8 +45,8 @@ namespace {
 
 class DockerExecStream final : public ExecStream {
 public:
-    DockerExecStream(std::unique_ptr<HttpStream> stream, bool tty, HostName host)
-        : reader_(std::move(stream), tty, std::move(host)) {}
+    DockerExecStream(std::unique_ptr<HttpStream> stream, HostName host)
+        : reader_(std::move(stream), false, std::move(host)) {}
 
     Task<Result<Chunk>> read() override { return reader_.read(); }
 
@@ -82,8 +82,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<ExecStream> make_exec_stream(std::unique_ptr<HttpStream> stream, bool tty, HostName host) {
-    return std::make_unique<DockerExecStream>(std::move(stream), tty, std::move(host));
+std::unique_ptr<ExecStream> make_exec_stream(std::unique_ptr<HttpStream> stream, HostName host) {
+    return std::make_unique<DockerExecStream>(std::move(stream), std::move(host));
 }
 
 std::unique_ptr<LogStream> make_log_stream(std::unique_ptr<HttpStream> stream, HostName host) {

@@ -24,7 +24,7 @@ private:
     HostName host_;
 };
 
-std::unique_ptr<ExecStream> make_exec_stream(std::unique_ptr<HttpStream> stream, bool tty, HostName host);
+std::unique_ptr<ExecStream> make_exec_stream(std::unique_ptr<HttpStream> stream, HostName host);
 std::unique_ptr<LogStream> make_log_stream(std::unique_ptr<HttpStream> stream, HostName host);
 
 } // namespace dockdist

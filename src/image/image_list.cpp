@@ -2,8 +2,8 @@
 
 #include "async/run_all.hpp"
 #include "core/units.hpp"
-#include "image/sha256.hpp"
 #include "plan/plan.hpp"
+#include "relay/sha256.hpp"
 #include "report/table.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "async/cleanup.hpp"
 #include "async/run_all.hpp"
 #include "core/random.hpp"
-#include "image/tar_reader.hpp"
 #include "plan/plan.hpp"
+#include "relay/relay_peers.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
@@ -29,9 +29,7 @@ public:
           is_read_(executor) {}
 
     Task<Errors> run() {
-        const auto program = tar_of_one(
-            {setting_.toolkit_tar.data(), setting_.toolkit_tar.size()}, "libexec/dockdist-init",
-            "dockdist-init", {.name = std::string(relay_folder).substr(1), .owner = relay_account});
+        const auto program = relay_program(setting_.toolkit_tar);
         if (!program) {
             co_return Errors{program.error()};
         }
@@ -64,21 +62,17 @@ private:
     }
 
     void make_relays(const std::string& program) {
+        const RelayRun run{.attempt = setting_.attempt,
+                           .origin = setting_.origin,
+                           .toolkit_version = setting_.toolkit_version,
+                           .tar = program};
         for (const auto host : setting_.hosts) {
-            // Numbered, since two hosts of the file may be one engine.
-            const auto name = "relay." + setting_.attempt + "." + std::to_string(host);
-            RelaySetting relay{.container = container_name(spec_.name, NodeName(name)),
-                               .labels = {{labels::cluster, spec_.name.str()},
-                                          {labels::role, "relay"},
-                                          {labels::attempt, setting_.attempt},
-                                          {labels::origin, setting_.origin}},
-                               .image = ImageRef("dockdist-relay:" + setting_.toolkit_version),
-                               .tar = program,
-                               .token = random_hex(64),
-                               .address = spec_.hosts[host].address,
-                               .most_ahead = most_ahead(setting_.source.image)};
-            relays_.push_back(
-                std::make_unique<RelayHost>(*engines_[host], spec_.hosts[host].name.str(), std::move(relay)));
+            auto relay = relay_setting(spec_.name, std::to_string(host), run);
+            relay.address = spec_.hosts[host].address;
+            relay.place = {.type = Mount::Type::volume, .target = relay_folder};
+            relays_.push_back(std::make_unique<ImageRelay>(*engines_[host], spec_.hosts[host].name.str(),
+                                                           std::move(relay), random_hex(64),
+                                                           most_ahead(setting_.source.image)));
         }
         failures_.resize(relays_.size());
     }
@@ -130,10 +124,7 @@ private:
         note(co_await run_all(std::move(starts)));
         std::vector<std::string> addresses;
         for (std::size_t i = 0; i < relays_.size(); ++i) {
-            const auto& listening = relays_[i]->listening();
-            addresses.push_back(failures_[i] || listening.peer_port == 0
-                                    ? ""
-                                    : fmt::format("{} {}", listening.address, listening.peer_port));
+            addresses.push_back(failures_[i] ? "" : relays_[i]->peer_address());
         }
         auto peers = make_peers(addresses);
         std::vector<Task<Status>> tellings;
@@ -196,7 +187,7 @@ private:
             : co_await relays_[i]->pull(setting_.ref, setting_.source.image.layers, reporter_);
     }
 
-    static Task<Status> end(RelayHost& relay) {
+    static Task<Status> end(ImageRelay& relay) {
         co_await relay.end();
         co_return ok;
     }
@@ -217,7 +208,7 @@ private:
     AsyncEvent is_read_;     // notified when growing_ has more
     bool has_other_ = false; // some host has an image of that name
     std::unique_ptr<ImageSpool> spool_{};
-    std::vector<std::unique_ptr<RelayHost>> relays_{};
+    std::vector<std::unique_ptr<ImageRelay>> relays_{};
     std::vector<std::optional<Error>> failures_{};
 };
 
@@ -234,24 +225,6 @@ Task<Errors> send_image(const ClusterSpec& spec, const Engines& engines, SendSet
                  .elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(
                      std::chrono::steady_clock::now() - begin)});
     co_return errors;
-}
-
-std::vector<wire::RelayPeers> make_peers(const std::vector<std::string>& addresses) {
-    constexpr std::size_t most = 3;
-    std::vector<wire::RelayPeers> peers(addresses.size());
-    std::vector<std::size_t> before; // nearest first
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
-        for (std::size_t j = 0; j < std::min(most, before.size()); ++j) {
-            wire::RelayPair pair{.asking = static_cast<int>(i), .key = random_hex(64)};
-            peers[before[j]].downstreams.push_back(pair);
-            pair.address = addresses[before[j]];
-            peers[i].upstreams.push_back(std::move(pair));
-        }
-        if (!addresses[i].empty()) {
-            before.insert(before.begin(), i);
-        }
-    }
-    return peers;
 }
 
 Task<Result<ImageSource>> find_image_source(ContainerEngine& engine, std::string name, ImageRef ref) {

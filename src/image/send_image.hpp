@@ -4,7 +4,7 @@
 // whose digest is wrong.
 #pragma once
 
-#include "image/relay_host.hpp"
+#include "image/image_relay.hpp"
 #include "observe/observe.hpp"
 
 #include <functional>
@@ -23,7 +23,7 @@ struct SendSetting {
     ImageRef ref{};
     ImageSource source{};
     std::vector<std::size_t> hosts{};    // to these, in this order
-    std::span<const char> toolkit_tar{}; // dockdist-init is taken out of it
+    std::span<const char> toolkit_tar{}; // see relay_program
     std::string toolkit_version{};
     std::string attempt{}; // unique to this run
     std::string origin{};  // USER@MACHINE:FILE
@@ -32,11 +32,6 @@ struct SendSetting {
 // Errors name their hosts; the others have the image then. Nothing is left on a host but the image.
 Task<Errors> send_image(const ClusterSpec& spec, const Engines& engines, SendSetting setting,
                         Reporter& reporter);
-
-// Whom each relay asks, nearest first: at most three before it that others can reach, with a new key for each
-// two. The client is asked when none of them answers. `addresses[i]` is "ADDRESS PORT" of the i-th relay,
-// empty when it has none.
-std::vector<wire::RelayPeers> make_peers(const std::vector<std::string>& addresses);
 
 // Looks at the image where it is to come from. Errors: not_found, with what to do.
 Task<Result<ImageSource>> find_image_source(ContainerEngine& engine, std::string name, ImageRef ref);

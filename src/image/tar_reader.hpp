@@ -17,13 +17,4 @@ namespace dockdist {
 Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::filesystem::path& folder,
                                                         GrowingFiles& growing);
 
-struct TarFolder {
-    std::string name{};
-    int owner = 0; // user and group; nobody else may enter
-};
-// A tar of one executable file, taken out of another tar (in memory) and given another name, and of an empty
-// folder.
-Result<std::string> tar_of_one(std::string_view tar, const std::string& name, const std::string& new_name,
-                               const TarFolder& folder);
-
 } // namespace dockdist

@@ -90,6 +90,10 @@ JobReport report_of(const KnownJob& job) {
         if (report.owner.empty()) {
             report.owner = summary.owner;
         }
+        report.serves = report.serves || !summary.policy.ready.empty();
+        if (summary.running && !summary.ready.empty()) {
+            report.ready_at = summary.ready;
+        }
         if (summary.running && !summary.units.empty() && !is_slot(summary.units.front())) {
             report.units.emplace_back(part.node.name, summary.units);
         }
@@ -133,35 +137,52 @@ std::string units_cell(const JobReport& job) {
                : fmt::format("{}", fmt::join(nodes, "/"));
 }
 
+std::string address_cell(const JobReport& job) {
+    return !job.ready_at.empty()                          ? safe_cell(job.ready_at)
+           : job.serves && job.state == JobState::running ? "not ready"
+                                                          : "-";
+}
+
 } // namespace
 
 std::string jobs_text(const std::vector<JobReport>& jobs, bool unicode) {
-    Table table({{"JOB"},
-                 {"STATE"},
-                 {"NODES"},
-                 {"GPUS"},
-                 {"OWNER"},
-                 {"SINCE"},
-                 {"FOR", Align::right},
-                 {"EXIT", Align::right},
-                 {"FIRST FAILURE"},
-                 {"COMMAND"}});
+    // What none of the jobs has is no column.
+    const bool some_serve = std::ranges::any_of(jobs, &JobReport::serves);
+    std::vector<Column> columns{{"JOB"},
+                                {"STATE"},
+                                {"NODES"},
+                                {"GPUS"},
+                                {"OWNER"},
+                                {"SINCE"},
+                                {"FOR", Align::right},
+                                {"EXIT", Align::right}};
+    if (some_serve) {
+        columns.push_back({"ADDRESS"});
+    }
+    columns.insert(columns.end(), {{"FIRST FAILURE"}, {"COMMAND"}});
+    Table table(std::move(columns));
     for (const auto& job : jobs) {
         std::string nodes;
         for (const auto& node : job.nodes) {
             nodes += (nodes.empty() ? "" : ",") + node.str();
         }
         const auto& first = job.first_failure;
-        table.add_row(
-            {job.job.str(),
-             std::string(to_string(job.state)) +
-                 (job.reason.empty() || job.reason == "stop" ? "" : ": " + job.reason),
-             nodes, clipped(units_cell(job), gpus_columns, unicode),
-             job.owner.empty() ? "-" : clipped(safe_cell(job.owner), owner_columns, unicode),
-             local_time(job.started_ms),
-             job.duration_ms == 0 ? "-" : format_duration(std::chrono::milliseconds(job.duration_ms)),
-             job.exit_code ? std::to_string(*job.exit_code) : "-", first ? located_text(*first) : "-",
-             clipped(safe_cell(shell_join(job.command)), command_columns, unicode)});
+        std::vector<std::string> cells{
+            job.job.str(),
+            std::string(to_string(job.state)) +
+                (job.reason.empty() || job.reason == "stop" ? "" : ": " + job.reason),
+            nodes,
+            clipped(units_cell(job), gpus_columns, unicode),
+            job.owner.empty() ? "-" : clipped(safe_cell(job.owner), owner_columns, unicode),
+            local_time(job.started_ms),
+            job.duration_ms == 0 ? "-" : format_duration(std::chrono::milliseconds(job.duration_ms)),
+            job.exit_code ? std::to_string(*job.exit_code) : "-"};
+        if (some_serve) {
+            cells.push_back(address_cell(job));
+        }
+        cells.push_back(first ? located_text(*first) : "-");
+        cells.push_back(clipped(safe_cell(shell_join(job.command)), command_columns, unicode));
+        table.add_row(std::move(cells));
     }
     return table.to_text();
 }

@@ -26,7 +26,9 @@ struct JobReport {
     std::string reason{}; // why it was stopped: "stop", "lease", "timeout"; else empty
     std::optional<wire::JobFailure> first_failure{};
     std::vector<std::string> command{};
-    std::string owner{};                                                  // USER@MACHINE
+    std::string owner{};    // USER@MACHINE
+    std::string ready_at{}; // where its service has answered; empty: not yet, or none was asked for
+    bool serves = false;    // one was asked for
     std::vector<std::pair<NodeName, std::vector<wire::GpuUnit>>> units{}; // that it has to itself there
 };
 JobReport report_of(const KnownJob& job);

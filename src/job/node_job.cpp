@@ -328,6 +328,7 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
     case wire::JobEvent::Type::silent:
     case wire::JobEvent::Type::speaks:
     case wire::JobEvent::Type::reported:
+    case wire::JobEvent::Type::ready:
     case wire::JobEvent::Type::ended:
         begun_ = true;
         if (handlers_.event) {

@@ -5,7 +5,8 @@
 namespace dockdist {
 
 Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
-                         const JobOptions& options, std::vector<wire::Question> questions, int ports) {
+                         const JobOptions& options, std::vector<wire::Question> questions,
+                         PortsWanted ports) {
     wire::JobOpening opening{.job = options.job.str(),
                              .env = options.env,
                              .secrets = options.secrets,
@@ -16,7 +17,7 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
                              .timeout_ms = options.timeout.count(),
                              .log_limit = static_cast<std::int64_t>(options.log_limit.count),
                              .questions = std::move(questions),
-                             .ports = ports,
+                             .ports = ports.count,
                              .token = random_hex(16),
                              .owner = options.owner,
                              .gpus = options.gpus};
@@ -26,7 +27,7 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
         opening.gpus.taken = node.host < options.old_holds.size() ? options.old_holds[node.host]
                                                                   : std::vector<wire::GpuHold>();
         opened.parts.push_back(std::make_unique<NodeJob>(*engines[node.host], node, opening));
-        opening.ports = options.min_nodes > 0 ? ports : 0; // any of them may become the first
+        opening.ports = ports.everywhere ? ports.count : 0;
         tasks.push_back(opened.parts.back()->open());
     }
     auto answers = co_await run_all(std::move(tasks));

@@ -167,7 +167,9 @@ private:
             });
             const bool with_address =
                 notice.kind == JobStateMachine::Notice::Kind::lost && part != parts_.end();
-            reporter_.on({.kind = Event::Kind::warning,
+            const bool ready = notice.kind == JobStateMachine::Notice::Kind::ready;
+            reporter_.on({.kind = ready ? Event::Kind::note : Event::Kind::warning,
+                          .phase = ready ? "ready" : "",
                           .subject = with_address ? fmt::format("{} ({})", notice.node,
                                                                 part->job->node().record.address)
                                                   : notice.node,
@@ -176,8 +178,9 @@ private:
     }
 
     bool wants_to_detach() const {
+        const bool served = settings_.policy.ready.empty() || !state_.ready_at().empty();
         return !detach_sent_ && state_.all_started() && interrupts_seen_ == 0 &&
-               (settings_.detach || (interrupts_ != nullptr && interrupts_->wants_to_let_go()));
+               ((settings_.detach && served) || (interrupts_ != nullptr && interrupts_->wants_to_let_go()));
     }
 
     JobOutcome conclude() {
@@ -218,7 +221,8 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
                                             .backoff_ms = options.backoff.count(),
                                             .grace_ms = options.grace.count(),
                                             .stall_ms = options.stall.count(),
-                                            .stop_stalled = options.stop_stalled},
+                                            .stop_stalled = options.stop_stalled,
+                                            .ready = options.ready},
                                  .lease = options.lease,
                                  .detach = options.detach};
     for (const auto& part : opened.parts) {

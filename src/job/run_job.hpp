@@ -51,7 +51,8 @@ struct JobOptions {
     std::chrono::milliseconds backoff = wire::default_backoff; // before the first restart
     std::chrono::milliseconds stall{0}; // silence after which the job has stalled; 0: not watched
     bool stop_stalled = false;
-    bool detach = false;                  // as soon as every part has started
+    std::string ready{};                  // JobPolicy::ready
+    bool detach = false;                  // as soon as every part has started, and what `ready` says is so
     std::chrono::milliseconds timeout{0}; // the nodes end the job after it; 0: never
     std::string owner{};                  // who runs it: USER@MACHINE
     std::string cluster{};                // whose name need not be said of its own jobs
@@ -65,13 +66,19 @@ struct JobOptions {
 // stays on any node.
 struct OpenedJob {
     std::vector<std::unique_ptr<NodeJob>> parts{}; // in the order of the nodes
-    std::vector<wire::LaunchFacts> facts{};        // of each part; the first has the ports
+    std::vector<wire::LaunchFacts> facts{};        // of each part; with the ports
     Errors errors{};                               // where there are any, the job must not run
 };
 
-// Asks every node the questions, side by side, and for free ports those that may be the first one.
+// Free ports, of the first node or of each.
+struct PortsWanted {
+    int count = 0;
+    bool everywhere = false;
+};
+
+// Asks every node the questions, side by side, and for ports.
 Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
-                         const JobOptions& options, std::vector<wire::Question> questions, int ports);
+                         const JobOptions& options, std::vector<wire::Question> questions, PortsWanted ports);
 
 // Starts `launches` (one a part; parts behind them are spare), passes their output to `sink`, and carries the
 // job (job_state/job_state_machine.hpp): ends it everywhere at its first failure, or begins it anew; ends it

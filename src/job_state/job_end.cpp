@@ -105,8 +105,10 @@ Error failure_error(const wire::JobFailure& failure, const JobId& job) {
             tail += (tail.empty() ? "" : "\n") + printable(line);
         }
     }
+    const auto lines = tail.empty() ? "" : "its last lines:\n" + tail;
+    const auto advice = printable(failure.advice);
     return {ErrorKind::job, failure.node, job.str() + ": " + failure_text(failure),
-            tail.empty() ? "" : "its last lines:\n" + tail};
+            advice + (advice.empty() || lines.empty() ? "" : "\n") + lines};
 }
 
 Error stop_error(const std::string& reason, const JobId& job) {
@@ -155,6 +157,7 @@ JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors, const JobSt
     auto outcome = outcome_of(std::move(nodes), std::move(errors));
     outcome.detached = detached;
     outcome.interrupted = decided.was_interrupted();
+    outcome.ready_at = decided.ready_at();
     if (outcome.interrupted) { // what the nodes say is its doing
         outcome.first_failure = decided.first_failure();
         outcome.stop_reason.clear();
@@ -173,9 +176,8 @@ std::optional<wire::JobFailure> final_failure(const JobStateMachine& decided) {
     const auto& policy = decided.settings();
     const auto missing = decided.missing_ranks();
     if (missing == 0) {
-        return std::nullopt;
+        return decided.doubled_rank();
     }
-    // Launchers that reach other nodes by ssh are known to end with 0 where they could not start a thing.
     return wire::JobFailure{.node = policy.parts[wire::coordinator_part(policy)].node,
                             .code = exit_codes::own_failure,
                             .finding = missing_ranks_text(missing, decided.wanted_ranks())};

@@ -28,6 +28,7 @@ struct JobOutcome {
     bool collected = true;    // what was to be fetched after the job is here
     int attempts = 1;
     int code = 0; // the job's own: of the first failure; where there is none, of how its parts were ended
+    std::string ready_at{};    // where its service has answered; as who carries the job knows it
     std::string stop_reason{}; // told to end by others, and nothing failed: "stop", "lease", "timeout"
     std::optional<wire::JobFailure> first_failure{};
     std::vector<NodeOutcome> nodes{};

@@ -35,6 +35,7 @@ bool JobStateMachine::speaks_of_now(int attempt) {
 void JobStateMachine::enter_attempt(int attempt) {
     attempt_ = attempt;
     failure_.reset();
+    ready_at_.clear();
     something_spoke_ = false;
     spoke_at_ms_ = 0;
     first_silent_.reset();
@@ -58,6 +59,8 @@ void JobStateMachine::hear(std::size_t part, const wire::JobEvent& event) {
         return speaks(part, event.attempt);
     case Type::reported:
         return reported(part, event.attempt);
+    case Type::ready:
+        return is_ready(part, event.attempt, event.address);
     case Type::ended:
         return ended(part, event.attempt, event.result);
     case Type::prepared:
@@ -199,6 +202,7 @@ void JobStateMachine::interrupted() {
 
 void JobStateMachine::take_result(std::size_t part, const wire::JobResult& result) {
     parts_[part].ranks = result.ranks;
+    parts_[part].rank_numbers = result.rank_numbers;
     if (!result.failures.empty()) {
         fail(part, result.failures.front());
     } else if (result.code != 0 && !result.stopped && !settings_.parts[part].hosts_remote_ranks) {
@@ -368,26 +372,6 @@ void JobStateMachine::note_failure(const std::string& text) {
 
 std::vector<JobStateMachine::Notice> JobStateMachine::take_notices() {
     return std::exchange(notices_, {});
-}
-
-int JobStateMachine::wanted_ranks() const {
-    int wanted = 0;
-    for (const auto& part : settings_.parts) {
-        wanted += part.ranks;
-    }
-    return wanted;
-}
-
-int JobStateMachine::missing_ranks() const {
-    const auto part = wire::coordinator_part(settings_);
-    if (failure_ || interrupts_ > 0 || part_missing_ || !alone(part) || !parts_[part].ended) {
-        return 0;
-    }
-    int begun = 0;
-    for (const auto& other : parts_) {
-        begun += other.ranks;
-    }
-    return std::max(wanted_ranks() - begun, 0);
 }
 
 } // namespace dockdist

@@ -37,7 +37,7 @@ public:
     // What people are told while the job runs: by the client on its terminal, by the coordinator of a
     // detached job in the job's log.
     struct Notice {
-        enum class Kind { stalled, failed, lost };
+        enum class Kind { stalled, failed, lost, ready };
         Kind kind = Kind::failed;
         std::string node{}; // that it is about; empty: no single one
         std::string text{};
@@ -59,6 +59,7 @@ public:
     void silent(std::size_t part, int attempt);
     void speaks(std::size_t part, int attempt);
     void reported(std::size_t part, int attempt);
+    void is_ready(std::size_t part, int attempt, const std::string& address);
     // Gone without a word; `why` in words. False where the job goes on, or it had only its farewell left to
     // say. `failure`: what the parts are told of it, where nobody else tells.
     bool lost(std::size_t part, const std::string& why,
@@ -72,6 +73,8 @@ public:
     int attempt() const { return attempt_; }
     bool all_started() const;
     bool all_gone() const;
+    // Where this attempt's service has answered. Empty: it has not, or nobody asked for it.
+    const std::string& ready_at() const { return ready_at_; }
     // No part but this one is there any more.
     bool alone(std::size_t part) const;
     bool was_interrupted() const { return interrupts_ > 0; }
@@ -86,6 +89,9 @@ public:
     // and that one has ended; 0 before, and when the job failed otherwise.
     int missing_ranks() const;
     int wanted_ranks() const;
+    // Likewise: the first rank that has run in more than one part. A launcher that was told of one node only
+    // ends well on each.
+    std::optional<wire::JobFailure> doubled_rank() const;
 
 private:
     enum class Phase { running, halting, pausing, over, stopping };
@@ -96,6 +102,7 @@ private:
         bool silent = false;
         bool reported = false;
         int ranks = 0;
+        std::vector<int> rank_numbers{};
     };
     bool speaks_of_now(int attempt);
     void enter_attempt(int attempt);
@@ -110,6 +117,7 @@ private:
     std::vector<Order> stop_all();
     std::vector<Order> halt_all();
     std::vector<Order> begin_all();
+    bool has_ended_well() const; // every part but the coordinator's is gone, and that one has ended
     bool may_restart() const;
     bool goes_on_without(std::size_t part, const std::string& why);
     void note(Notice::Kind kind, std::string node, std::string text);
@@ -127,6 +135,7 @@ private:
     bool part_missing_ = false;
     std::int64_t begin_at_ms_ = 0;
     std::optional<wire::JobFailure> failure_{};
+    std::string ready_at_{};
     std::vector<Notice> notices_{};
     bool stop_is_told_ = false;                      // why the job is stopped
     bool something_spoke_ = false;                   // since the last decision

@@ -50,15 +50,48 @@ std::string failure_text(const wire::JobFailure& failure) {
     if (!failure.finding.empty()) {
         return failure.finding;
     }
+    const auto cause = failure.cause.empty() ? "" : ": " + failure.cause;
     const auto who = failure.rank < 0 ? std::string("the command") : "rank " + std::to_string(failure.rank);
     if (failure.oom) {
-        return who + " was killed: out of memory (its limit was reached)";
+        return who + " was killed: out of memory (its limit was reached)" + cause;
     }
     if (failure.signal != 0) {
         return who + " was ended by signal " + std::to_string(failure.signal) + " (" +
-               ::strsignal(failure.signal) + ")";
+               ::strsignal(failure.signal) + ")" + cause;
     }
-    return who + " exited with " + std::to_string(failure.code);
+    return who + " exited with " + std::to_string(failure.code) + cause;
+}
+
+Cause missing_script(const std::string& path) {
+    const auto folder = path.substr(0, path.rfind('/'));
+    const auto place = folder.empty() ? std::string("/workspace") : folder;
+    return {.cause = "there is no " + path + " on this node",
+            .advice = "`sync: [\".:" + place + "\"]` in the file brings it there" +
+                      (folder.empty() ? ", with `container.workdir: " + place + "`" : "") +
+                      "; --workdir names another folder"};
+}
+
+Cause taken_port(const TakenPort& taken, const std::string& job) {
+    const auto number = taken.port == 0 ? std::string() : " " + std::to_string(taken.port);
+    Cause found{.cause = "the port" + number + " that it wants is taken"};
+    if (taken.by.empty()) {
+        found.advice = taken.port == 0 ? "its last lines may say which one; each rank needs one of its own"
+                                       : "on the host, `ss -ltnp sport = :" + std::to_string(taken.port) +
+                                             "` tells who holds it";
+        return found;
+    }
+    found.cause += " by " + taken.by;
+    if (taken.job == job) {
+        found.cause += taken.rank.empty() ? " of this job" : ", rank " + taken.rank + " of this job";
+        found.advice = "two processes of a node cannot listen on one port: add LOCAL_RANK to it, or let one "
+                       "alone listen";
+    } else if (!taken.job.empty()) {
+        found.cause += " of job " + taken.job;
+        found.advice = "`dockdist stop " + taken.job + "` ends that; or take another port";
+    } else {
+        found.advice = "end that, or take another port; what `dockdist run` gives (MASTER_PORT) is free";
+    }
+    return found;
 }
 
 std::string located_text(const wire::JobFailure& failure) {
@@ -94,9 +127,25 @@ std::string stall_text(const wire::JobPolicy& policy, const std::string& first_s
            (policy.stop_stalled ? ", then the job is stopped" : "");
 }
 
+std::string ready_text(const std::string& address) {
+    return "ready: " + address + " answers";
+}
+
 std::string missing_ranks_text(int missing, int wanted) {
     return "the launcher ended with 0, and has started " + std::to_string(wanted - missing) + " of " +
            std::to_string(wanted) + " ranks: its own lines say why";
+}
+
+std::string second_rank_text(int rank, const std::vector<std::string>& nodes) {
+    std::string where;
+    for (const auto& node : nodes) {
+        where += (where.empty() ? "" : " and on ") + node;
+    }
+    return "rank " + std::to_string(rank) + " was started " + (nodes.size() > 1 ? "" : "twice ") + "on " +
+           where + ": " +
+           (nodes.size() > 1 ? "these have each run a job of their own"
+                             : "more than one node's launcher starts the whole job") +
+           "; look at what the launcher's own configuration says of nodes and hosts";
 }
 
 } // namespace dockdist

@@ -9,10 +9,25 @@
 
 namespace dockdist {
 
-// "rank 3 exited with 7", "the command was ended by signal 11 (Segmentation fault)"; a finding is its own
-// text.
+// "rank 3 exited with 7", "the command was ended by signal 11 (Segmentation fault)", with its cause behind a
+// colon where one is known; a finding is its own text.
 std::string failure_text(const wire::JobFailure& failure);
-// The same with the node: "node-1: rank 3 exited with 7". A finding names the nodes that it is about.
+// What a node finds out about a failure of its own, for JobFailure.
+struct Cause {
+    std::string cause{}, advice{};
+};
+// `path`: absolute.
+Cause missing_script(const std::string& path);
+// Who listens on a port that a rank wants; `by` as "process 12 (python3)", empty: nobody that can be seen.
+struct TakenPort {
+    int port = 0; // 0: the rank did not say which
+    std::string by{};
+    std::string job{};  // whose process it is
+    std::string rank{}; // that it is of it
+};
+Cause taken_port(const TakenPort& taken, const std::string& job);
+
+// As failure_text, with the node: "node-1: rank 3 exited with 7". A finding names the nodes that it is about.
 std::string located_text(const wire::JobFailure& failure);
 
 // A failed attempt that another one follows: "rank 3 exited with 7: attempt 2 of 4 begins in 1 s".
@@ -42,7 +57,12 @@ std::string silence_text(const wire::JobPolicy& policy);
 // "no rank wrote anything for 10 min (node-1 was the first to fall silent): what each is doing follows".
 std::string stall_text(const wire::JobPolicy& policy, const std::string& first_silent);
 
+// "ready: http://10.0.0.1:8000 answers".
+std::string ready_text(const std::string& address);
+
 // Of a launcher that ended with 0 and has started fewer ranks than it was to.
 std::string missing_ranks_text(int missing, int wanted);
+// Of a rank that there is more than once: on one node at the same time, or on several.
+std::string second_rank_text(int rank, const std::vector<std::string>& nodes);
 
 } // namespace dockdist

@@ -1,4 +1,4 @@
-// JobStateMachine's watch over the silence of its parts.
+// JobStateMachine's watch over the silence of its parts, and over its service.
 #include "core/exit_codes.hpp"
 #include "job_state/job_state_machine.hpp"
 #include "job_state/job_text.hpp"
@@ -33,6 +33,13 @@ void JobStateMachine::speaks(std::size_t part, int attempt) {
             }
         }
         reports_until_ms_.reset();
+    }
+}
+
+void JobStateMachine::is_ready(std::size_t part, int attempt, const std::string& address) {
+    if (speaks_of_now(attempt) && ready_at_ != address && phase_ == Phase::running) {
+        ready_at_ = address;
+        note(Notice::Kind::ready, settings_.parts[part].node, ready_text(address));
     }
 }
 

@@ -42,14 +42,31 @@ std::vector<NodeLaunch> ranks_on_every_node(const LaunchRequest& request) {
     return launches;
 }
 
+void spawn_ranks(std::vector<NodeLaunch>& launches) {
+    const auto world = std::to_string(world_size(launches));
+    for (auto& launch : launches) {
+        launch.start.argv = {layout::init, "ranks", std::to_string(launch.ranks),
+                             std::to_string(launch.first_rank), world};
+        if (launch.start.leaves_servers) {
+            launch.start.argv.emplace_back("leads");
+        }
+    }
+}
+
+std::vector<NodeLaunch> on_every_slot(const LaunchRequest& request) {
+    auto launches = ranks_on_every_node(request);
+    spawn_ranks(launches);
+    return launches;
+}
+
 int world_size(const std::vector<NodeLaunch>& launches) {
     return std::accumulate(launches.begin(), launches.end(), 0,
                            [](int sum, const NodeLaunch& launch) { return sum + launch.ranks; });
 }
 
-void append_rank(std::vector<std::string>& argv, const LaunchRequest& request,
+void append_rank(std::vector<std::string>& argv, const std::vector<std::string>& options,
                  std::initializer_list<std::string> before) {
-    argv.insert(argv.end(), request.options.begin(), request.options.end());
+    argv.insert(argv.end(), options.begin(), options.end());
     argv.insert(argv.end(), before.begin(), before.end());
     argv.insert(argv.end(), {layout::init, "rank"});
 }
@@ -114,6 +131,14 @@ std::string interface_selector(const LaunchRequest& request) {
     for (const auto& node : request.nodes) {
         const bool is_ipv6 = node.address.find(':') != std::string::npos;
         list += (list.empty() ? "" : ",") + node.address + (is_ipv6 ? "/128" : "/32");
+    }
+    return list;
+}
+
+std::string list_of(std::span<const std::string_view> names) {
+    std::string list;
+    for (const auto name : names) {
+        list += (list.empty() ? "" : ", ") + std::string(name);
     }
     return list;
 }

@@ -65,7 +65,7 @@ Result<std::vector<NodeLaunch>> launch_deepspeed(const LaunchRequest& request) {
     }
     if (request.via == "pdsh") {
         auto argv = runner(request, launches);
-        append_rank(argv, request, {"--no_local_rank", "--no_python"});
+        append_rank(argv, request.options, {"--no_local_rank", "--no_python"});
         start_from_first_node(launches, std::move(argv));
         return launches;
     }
@@ -75,7 +75,7 @@ Result<std::vector<NodeLaunch>> launch_deepspeed(const LaunchRequest& request) {
         argv[2] = run_as_if_under_mpi;
         argv.push_back("--launcher_args=--mca btl_tcp_if_include " + interface_selector(request) +
                        " --bind-to none");
-        append_rank(argv, request, {"--no_python"});
+        append_rank(argv, request.options, {"--no_python"});
         start_from_first_node(launches, std::move(argv));
         return launches;
     }
@@ -89,7 +89,7 @@ Result<std::vector<NodeLaunch>> launch_deepspeed(const LaunchRequest& request) {
                 "--node_rank=" + std::to_string(i),
                 "--master_addr=" + request.nodes.front().address,
                 "--master_port=" + std::to_string(request.ports.front().number)};
-        append_rank(argv, request, {"--no_local_rank", "--no_python"});
+        append_rank(argv, request.options, {"--no_local_rank", "--no_python"});
     }
     return launches;
 }

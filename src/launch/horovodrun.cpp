@@ -23,7 +23,7 @@ Result<std::vector<NodeLaunch>> launch_horovodrun(const LaunchRequest& request) 
     if (interface == request.nodes.front().interface) {
         argv.insert(argv.end(), {"--network-interfaces", interface});
     }
-    append_rank(argv, request);
+    append_rank(argv, request.options);
     start_from_first_node(launches, std::move(argv));
     return launches;
 }

@@ -1,6 +1,7 @@
 #include "launch/launcher.hpp"
 
 #include "core/text.hpp"
+#include "launch/accelerate_settings.hpp"
 #include "launch/common.hpp"
 #include "spec/launcher_names.hpp"
 
@@ -35,7 +36,10 @@ constexpr std::array table{
              .summary = "accelerate on each node, configured for the cluster; --via pdsh: with DeepSpeed",
              .vias = accelerate_vias,
              .tools = accelerate_tools,
-             .launch = launch_accelerate},
+             .launch = launch_accelerate,
+             .check = check_accelerate,
+             .question = ask_settings,
+             .warnings = settings_warnings},
     Launcher{.name = "mpirun",
              .summary = "Open MPI or MPICH; --via openmpi or mpich where an image has both",
              .vias = mpirun_vias,
@@ -50,8 +54,22 @@ constexpr std::array table{
              .ports = 2,
              .tools = ray_tools,
              .launch = launch_ray,
-             .warning = ray_warning},
+             .warnings = ray_warnings},
     Launcher{.name = "slurm", .summary = "every slot with SLURM_*, as under srun", .launch = launch_slurm},
+    Launcher{.name = "jax",
+             .summary = "every slot with what `jax.distributed.initialize()` looks for",
+             .tools = jax_tools,
+             .launch = launch_jax},
+    Launcher{.name = "tensorflow",
+             .summary =
+                 "a worker on each node with TF_CONFIG; --role ps=1: with a chief and parameter servers",
+             .one_a_node = true,
+             .has_roles = true,
+             .ports_everywhere = true,
+             .tools = tensorflow_tools,
+             .launch = launch_tensorflow,
+             .check = check_tensorflow,
+             .ports_for = tensorflow_ports},
 };
 
 constexpr bool is_whole_list(std::span<const Launcher> launchers) {
@@ -81,14 +99,6 @@ Status check_ranks(const LaunchRequest& request, std::string_view what) {
     return ok;
 }
 
-std::string list_of(std::span<const std::string_view> names) {
-    std::string list;
-    for (const auto name : names) {
-        list += (list.empty() ? "" : ", ") + std::string(name);
-    }
-    return list;
-}
-
 // "train.py under torchrun" was meant when somebody writes `--launcher torchrun -- torchrun train.py`.
 bool is_launch_line(const std::string& program) {
     constexpr std::array<std::string_view, 8> programs{"torchrun", "deepspeed",  "accelerate", "mpirun",
@@ -116,6 +126,10 @@ Result<Launcher> find_launcher(std::string_view name) {
                  meant.empty() ? "launchers: " + list_of(names) : "did you mean `" + meant + "`?"};
 }
 
+int ports_of(const Launcher& launcher, const LaunchRequest& request) {
+    return launcher.ports_for == nullptr ? launcher.ports : launcher.ports_for(request);
+}
+
 Status check_request(const Launcher& launcher, const LaunchRequest& request) {
     const std::string name(launcher.name);
     const bool plain = launcher.launch == launch_plain;
@@ -136,7 +150,17 @@ Status check_request(const Launcher& launcher, const LaunchRequest& request) {
                      "launch line on the first node: `--launcher plain --nodes 1 -- " +
                          printable(request.command.front()) + " …`"};
     }
-    const bool one_a_node = plain && !request.per_rank; // --gpus says then how many that one has
+    if (launcher.check != nullptr) {
+        if (auto checked = launcher.check(request); !checked) {
+            return checked;
+        }
+    }
+    if (!launcher.has_roles && !request.roles.empty()) {
+        return Error{ErrorKind::usage, "--role", "the launcher " + name + " knows no roles",
+                     "leave --role out, or take --launcher tensorflow"};
+    }
+    // --gpus says then how many that one has
+    const bool one_a_node = launcher.one_a_node || (plain && !request.per_rank);
     return one_a_node && !request.ranks_per_node ? Status(ok)
                                                  : check_ranks(request, one_a_node ? "GPUs" : "ranks");
 }

@@ -9,6 +9,7 @@
 
 #include "core/names.hpp"
 #include "core/result.hpp"
+#include "launch/roles.hpp"
 #include "wire/job.hpp"
 
 #include <map>
@@ -28,7 +29,9 @@ struct LaunchNode {
     int slots = 1;
     int gpus = 0;
     std::map<std::string, std::string> versions{}; // of the launcher's tools, by name; what the node answered
-    std::vector<Port> ports{};                     // free there and reserved, where it was asked for any
+    std::map<std::string, std::string>
+        settings{};            // what it answered to Launcher::question; a relaunch has none
+    std::vector<Port> ports{}; // free there and reserved, where it was asked for any
 };
 
 inline constexpr std::size_t secret_digits = 64; // hexadecimal
@@ -39,6 +42,7 @@ struct LaunchRequest {
     std::vector<LaunchNode> nodes{};     // at least one
     std::optional<int> ranks_per_node{}; // --gpus; default: each node's slots. plain has one rank a node
     bool per_rank = false;               // plain: the command once a slot, not once a node
+    Roles roles{};                       // tensorflow: what its processes are
     std::string via{};                   // which of the launcher's own ways to start remote processes
     std::vector<std::string> options{};  // for the launcher itself, after its own: they win
     std::vector<Port> ports{};           // free on nodes[0] and reserved; the first is MASTER_PORT
@@ -68,18 +72,29 @@ struct Tool {
 
 struct Launcher {
     std::string_view name{};
-    std::string_view summary{};                                         // one line for --help
-    std::span<const std::string_view> vias{};                           // what --via may be
-    int ports = 1;                                                      // how many it wants
+    std::string_view summary{};               // one line for --help
+    std::span<const std::string_view> vias{}; // what --via may be
+    int ports = 1;           // how many it wants on each node, of which MASTER_PORT is the first
+    bool one_a_node = false; // one rank on each node, or as its roles say: --gpus is how many that one has
+    bool has_roles = false;
+    bool ports_everywhere = false; // its processes listen on every node, not on the first one alone
     std::vector<Tool> (*tools)(const LaunchRequest& request) = nullptr; // none when null
     Result<std::vector<NodeLaunch>> (*launch)(const LaunchRequest& request) = nullptr;
-    // What people should know of the tools that the nodes have, once these have answered; often nothing.
-    std::optional<Error> (*warning)(const LaunchRequest& request) = nullptr;
+    // What is wrong with the user's options for it, before any node is asked.
+    Status (*check)(const LaunchRequest& request) = nullptr;
+    int (*ports_for)(const LaunchRequest& request) = nullptr; // in place of `ports`
+    // What else the nodes are asked: a program that prints "NAME VALUE" lines, of files that only they have.
+    std::optional<wire::Question> (*question)(const LaunchRequest& request) = nullptr;
+    // What people should know of the nodes' tools and files, once these have answered; often nothing.
+    Errors (*warnings)(const LaunchRequest& request) = nullptr;
 };
 
 std::span<const Launcher> launchers();
 // usage error with a suggestion when there is none of that name.
 Result<Launcher> find_launcher(std::string_view name);
+
+// How many ports every node reserves for it.
+int ports_of(const Launcher& launcher, const LaunchRequest& request);
 
 // What is wrong with the command line, found before any node is asked.
 Status check_request(const Launcher& launcher, const LaunchRequest& request);

@@ -75,7 +75,7 @@ Result<std::vector<NodeLaunch>> launch_mpirun(const LaunchRequest& request) {
         launches.front().start.files[hostfile] = text;
         argv.insert(argv.end(), {"-launcher", "ssh", "-f", hostfile, "-n", count});
     }
-    append_rank(argv, request);
+    append_rank(argv, request.options);
     start_from_first_node(launches, std::move(argv));
     return launches;
 }

@@ -78,7 +78,7 @@ std::vector<Tool> ray_tools(const LaunchRequest&) {
     return {{Tool::Kind::python_module, "ray", "take an image with Ray, or add it: `pip install ray`"}};
 }
 
-std::optional<Error> ray_warning(const LaunchRequest& request) {
+Errors ray_warnings(const LaunchRequest& request) {
     const auto& versions = request.nodes.front().versions;
     const auto found = versions.find("ray");
     const auto version = found == versions.end() ? "" : found->second;
@@ -87,12 +87,12 @@ std::optional<Error> ray_warning(const LaunchRequest& request) {
     int minor = 0;
     if (numbers.size() < 2 || !read_number(numbers[0], major) || !read_number(numbers[1], minor) ||
         std::pair(major, minor) >= std::pair(2, 52)) {
-        return std::nullopt;
+        return {};
     }
-    return Error{ErrorKind::config, "",
-                 "Ray " + printable(version) +
-                     " takes no token: whoever reaches its ports on the network can run code in this job",
-                 "take an image with Ray 2.52 or newer"};
+    return {{ErrorKind::config, "",
+             "Ray " + printable(version) +
+                 " takes no token: whoever reaches its ports on the network can run code in this job",
+             "take an image with Ray 2.52 or newer"}};
 }
 
 Result<std::vector<NodeLaunch>> launch_ray(const LaunchRequest& request) {

@@ -1,6 +1,7 @@
 #include "launch/relaunch.hpp"
 
 #include "core/random.hpp"
+#include "spec/launcher_names.hpp"
 #include "wire/json_reader.hpp"
 
 #include <nlohmann/json.hpp>
@@ -58,6 +59,20 @@ LaunchNode read_node(const json& object, wire::ObjectReader& problems) {
     return node;
 }
 
+void take_roles(const json& object, wire::ObjectReader& reader, Roles& roles) {
+    const auto found = object.find("roles");
+    if (found == object.end()) {
+        return;
+    }
+    for (const auto& [role, count] : found->items()) {
+        if (!count.is_number_integer() || count < 0 || count > most_of_a_role) {
+            reader.fail("\"roles\" must be numbers of processes");
+            return;
+        }
+        roles[role] = count.get<int>();
+    }
+}
+
 struct Relaunch {
     std::string launcher{};
     LaunchRequest request{};
@@ -81,6 +96,7 @@ Result<Relaunch> parse(const std::string& text) {
         reader.read("ranks_per_node", request.ranks_per_node.emplace());
     }
     reader.read("per_rank", request.per_rank);
+    take_roles(*object, reader, request.roles);
     reader.read("via", request.via);
     reader.read_bytes("options", request.options);
     if (const auto* nodes = reader.array("nodes")) {
@@ -105,6 +121,7 @@ std::string relaunch_text(const Launcher& launcher, const LaunchRequest& request
                 {"job", request.job.str()},
                 {"command", words_to_json(request.command)},
                 {"per_rank", request.per_rank},
+                {"roles", request.roles},
                 {"via", request.via},
                 {"options", words_to_json(request.options)},
                 {"nodes", json::array()}};
@@ -164,7 +181,7 @@ Result<std::vector<wire::JobStart>> relaunch_with(const wire::JobPolicy& policy,
         return Error{.kind = ErrorKind::protocol, .message = "the job has no node left"};
     }
     request.ports = request.nodes.front().ports;
-    if (request.ports.size() < static_cast<std::size_t>(launcher->ports)) {
+    if (request.ports.size() < static_cast<std::size_t>(ports_of(*launcher, request))) {
         return Error{.kind = ErrorKind::protocol,
                      .where = request.nodes.front().name.str(),
                      .message = "no port is reserved there for the launcher"};

@@ -11,6 +11,7 @@ namespace dockdist {
 namespace {
 
 constexpr const char* python_name = "python";
+constexpr const char* settings_name = "settings"; // Launcher::question
 
 // Prints "NAME VERSION" lines without importing what may take seconds to import.
 constexpr const char* python_versions = R"(import sys
@@ -42,6 +43,18 @@ std::string version_line(const std::string& output) {
     return output.substr(0, output.find('\n'));
 }
 
+// Of "NAME VALUE" lines.
+std::map<std::string, std::string> named_values(const wire::Answer& answer) {
+    std::map<std::string, std::string> values;
+    for (const auto& line : split(answer.output, '\n')) {
+        const auto space = line.find(' ');
+        if (answer.code == 0 && space != std::string::npos) {
+            values[line.substr(0, space)] = line.substr(space + 1);
+        }
+    }
+    return values;
+}
+
 Error missing(const LaunchNode& node, const Tool& tool, const std::string& launcher) {
     const bool no_python = tool.kind == Tool::Kind::python_module && !node.versions.contains("python");
     const std::string what = no_python ? "Python" : std::string(tool.name);
@@ -68,15 +81,10 @@ wire::Question python_question(std::vector<std::string> modules, std::string_vie
 std::map<std::string, std::string> versions_of(const wire::LaunchFacts& facts) {
     std::map<std::string, std::string> versions;
     for (const auto& answer : facts.answers) {
-        if (answer.name != python_name) {
+        if (answer.name == python_name) {
+            versions.merge(named_values(answer));
+        } else if (answer.name != settings_name) {
             versions[answer.name] = answer.code == exit_codes::not_found ? "" : version_line(answer.output);
-            continue;
-        }
-        for (const auto& line : split(answer.output, '\n')) {
-            const auto space = line.find(' ');
-            if (answer.code == 0 && space != std::string::npos) {
-                versions[line.substr(0, space)] = line.substr(space + 1);
-            }
         }
     }
     return versions;
@@ -96,6 +104,10 @@ std::vector<wire::Question> questions(const Launcher& launcher, const LaunchRequ
     if (!modules.empty()) {
         questions.push_back(python_question(std::move(modules)));
     }
+    if (auto more = launcher.question == nullptr ? std::nullopt : launcher.question(request)) {
+        more->name = settings_name;
+        questions.push_back(std::move(*more));
+    }
     return questions;
 }
 
@@ -106,6 +118,10 @@ Errors take_answers(const Launcher& launcher, LaunchRequest& request,
     for (std::size_t i = 0; i < request.nodes.size(); ++i) {
         auto& node = request.nodes[i];
         node.versions = versions_of(facts[i]);
+        const auto told = std::ranges::find(facts[i].answers, settings_name, &wire::Answer::name);
+        if (told != facts[i].answers.end()) {
+            node.settings = named_values(*told);
+        }
         for (const auto port : facts[i].ports) {
             node.ports.push_back(Port{static_cast<std::uint16_t>(port)});
         }

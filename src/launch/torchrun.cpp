@@ -62,7 +62,7 @@ Result<std::vector<NodeLaunch>> launch_torchrun(const LaunchRequest& request) {
                 "--node_rank=" + std::to_string(i),
                 "--master_addr=" + request.nodes.front().address,
                 "--master_port=" + std::to_string(request.ports.front().number)};
-        append_rank(argv, request, {"--no_python"});
+        append_rank(argv, request.options, {"--no_python"});
     }
     return launches;
 }

@@ -9,8 +9,11 @@
 #include "node/job/job_command.hpp"
 #include "node/job/rank/rank_shim.hpp"
 #include "node/job/rank/rank_spawner.hpp"
-#include "node/relay/image_relay.hpp"
+#include "node/job/srun/srun.hpp"
+#include "node/job/srun/step_part.hpp"
+#include "node/relay/relay_command.hpp"
 #include "node/session/session.hpp"
+#include "node/session/setup_command.hpp"
 #include "node/session/with_environment.hpp"
 #include "node/sync/sync_command.hpp"
 #include "node/system/os.hpp"
@@ -32,20 +35,27 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
   dockdist-init job start|follow|stop|list runs jobs
   dockdist-init rank                       one rank of the job, started by a launcher
   dockdist-init ranks COUNT FIRST WORLD    COUNT ranks of the job, where there is no launcher
+  dockdist-init step                       one node's tasks of srun
   dockdist-init sync JSON                  files in and out of the node
   dockdist-init gpus [--watch] [--in-use MIB]
                                            tells of the GPUs that it sees, and of who has them
-  dockdist-init with-environment [--user U] [--workdir W] [--env K=V] [--gpus N] [--owner WHO] [--] [CMD...]
-  dockdist-init image-relay [hold]         hands an image on from host to host; hold: its container's first process
+  dockdist-init with-environment [--user U] [--workdir W] [--env K=V] [--gpus N] [--owner WHO]
+                [--session JSON] [--line TEXT] [--] [CMD...]
+  dockdist-init relay [hold|owner]         hands an image or files on from host to host; hold: its container's
+                                           first process; owner: of the folder that it has
+  dockdist-init setup state|run LINE...    lines of `setup:`, and which of them were done here
   dockdist-init session                    sshd's ForceCommand
   dockdist-init -c COMMAND                 a shell for images that have none
-and, by their own names: ssh, scp, sftp, ssh-keygen, pdsh, rsync, scontrol
+and, by their own names: ssh, scp, sftp, ssh-keygen, ssh-copy-id, pdsh, rsync, scontrol, srun, pkill, hostname
 )";
 
 int dispatch(const std::string& program, const std::vector<std::string>& arguments) {
     const auto name = program.substr(program.rfind('/') + 1);
     if (is_wrapper(name)) {
         return run_wrapper(name, arguments);
+    }
+    if (name == "srun") {
+        return run_srun(arguments);
     }
     if (arguments.empty()) {
         return run_init();
@@ -76,11 +86,17 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     if (command == "ranks") {
         return run_ranks(rest);
     }
-    if (command == "image-relay") {
-        return rest.empty() ? run_image_relay() : hold_image_relay();
+    if (command == "step" && rest.empty()) {
+        return run_step_part();
+    }
+    if (command == "relay") {
+        return run_relay(rest);
     }
     if (command == "session") {
         return run_session();
+    }
+    if (command == "setup") {
+        return run_setup(rest);
     }
     if (command == "sync" && rest.size() == 1) {
         return run_sync(rest.front());

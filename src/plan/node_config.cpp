@@ -251,8 +251,9 @@ std::string fingerprint(const ContainerConfig& config) {
         {"log", {log_driver, log_options}},
     };
     for (const auto& mount : config_mounts) {
-        const auto& [type, source, target, read_only, volume_labels, tmpfs_options] = mount;
+        const auto& [type, source, target, read_only, volume_labels, tmpfs_options, make_source] = mount;
         (void)volume_labels; // of the volume, which is made once
+        (void)make_source;   // of a relay's container alone
         text["mounts"].push_back({static_cast<int>(type), source, target, read_only, tmpfs_options});
     }
     for (const auto& [name, soft, hard] : ulimits) {

@@ -271,6 +271,19 @@ void check_image_source(Reader& reader, const ClusterDraft& draft) {
     }
 }
 
+void check_data(Reader& reader, const ClusterDraft& draft) {
+    for (std::size_t i = 0; i < draft.data.size(); ++i) {
+        const auto& host = draft.spec.data[i].host;
+        if (!host.empty() && std::ranges::none_of(draft.hosts, [&](const HostDraft& each) {
+                return each.spec.name.str() == host;
+            })) {
+            reader.error(
+                draft.data[i], fmt::format("`from` names no host: {}", in_quotes(host)),
+                "write HOST:/path with the name of one of `hosts`, or `./path` for one of this machine");
+        }
+    }
+}
+
 // Whether an unknown key was probably meant for `key`: then that one mistake is told already.
 bool is_misspelt(const Value& root, std::string_view key) {
     std::vector<std::string_view> known;
@@ -303,6 +316,7 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
     check_addresses(reader, draft);
     check_spares(reader, draft);
     check_image_source(reader, draft);
+    check_data(reader, draft);
 }
 
 } // namespace dockdist

@@ -111,6 +111,25 @@ struct SyncSpec {
     bool operator==(const SyncSpec&) const = default;
 };
 
+// A command that makes a node ready, once.
+inline constexpr std::size_t most_setup_lines = 50; // what a node says of all of them is one short answer
+struct SetupSpec {
+    std::string run{};                 // for `sh -c`
+    std::optional<std::string> user{}; // whom it runs as, "" for root; none: container.user
+    std::string target{};              // a folder that nodes may share: those that do run it once
+    bool operator==(const SetupSpec&) const = default;
+};
+
+// Models and data sets that the hosts themselves keep.
+struct DataSpec {
+    std::string host{};                 // where it is: a host's name; empty: this machine
+    std::string source{};               // a path there
+    std::string target{};               // on every host: an absolute path, or a volume's name
+    bool remove = false;                // what is in the target alone goes
+    std::vector<std::string> exclude{}; // patterns as in .gitignore
+    bool operator==(const DataSpec&) const = default;
+};
+
 struct ClusterSpec {
     ClusterName name{}; // default: the folder's name
     ImageSpec image{};
@@ -118,8 +137,11 @@ struct ClusterSpec {
     ContainerSpec container{};
     SshSpec ssh{};
     std::vector<SyncSpec> sync{};
+    std::vector<SetupSpec> setup{}; // in this order on each node
+    std::vector<DataSpec> data{};
     std::vector<std::string> collect{};  // paths in the containers, fetched after a job
     std::string launcher{};              // default of `run`; empty: plain
+    std::map<std::string, int> roles{};  // of `run`'s processes, for launchers that know such
     int spares = 0;                      // nodes that `run` holds in reserve
     Bytes gpu_in_use_above{1ULL << 30U}; // memory in use of a GPU that no job has: then somebody else has it
     std::filesystem::path file{};

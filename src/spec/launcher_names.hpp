@@ -7,8 +7,13 @@
 
 namespace dockdist {
 
-inline constexpr std::array<std::string_view, 9> launcher_names{
-    "accelerate", "deepspeed", "horovodrun", "mpirun", "plain", "ray", "slurm", "torch.distributed.launch",
+inline constexpr std::array<std::string_view, 11> launcher_names{
+    "accelerate", "deepspeed", "horovodrun", "jax",        "mpirun",
+    "plain",      "ray",       "slurm",      "tensorflow", "torch.distributed.launch",
     "torchrun"}; // sorted: messages list them so
+
+// What a process of a job may be under the launchers that know such, and how many there may be of each.
+inline constexpr std::array<std::string_view, 3> role_names{"chief", "ps", "worker"};
+inline constexpr int most_of_a_role = 1000;
 
 } // namespace dockdist

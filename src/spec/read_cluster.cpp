@@ -95,6 +95,19 @@ void read_launcher(Reader& reader, const Value& value, ClusterDraft& draft) {
     }
 }
 
+void read_roles(Reader& reader, const Value& value, ClusterDraft& draft) {
+    if (!reader.is_map(value, "a map", "write `roles: {ps: 1}`")) {
+        return;
+    }
+    for (const auto& entry : value.node->entries) {
+        if (std::ranges::find(role_names, entry.key) == role_names.end()) {
+            reader.unknown(value, entry.place, entry.key, role_names);
+        } else if (const auto count = reader.integer(value.member(entry), 0, most_of_a_role)) {
+            draft.spec.roles[entry.key] = static_cast<int>(*count);
+        }
+    }
+}
+
 void read_spares(Reader& reader, const Value& value, ClusterDraft& draft) {
     draft.spares = value;
     draft.spec.spares = static_cast<int>(reader.integer(value, 0, 65535).value_or(0));
@@ -125,8 +138,11 @@ constexpr std::array cluster_table{
                           }
                       }},
     Key<ClusterDraft>{"sync", read_sync},
+    Key<ClusterDraft>{"setup", read_setup},
+    Key<ClusterDraft>{"data", read_data},
     Key<ClusterDraft>{"collect", read_collect},
     Key<ClusterDraft>{"launcher", read_launcher, launcher_names},
+    Key<ClusterDraft>{"roles", read_roles},
     Key<ClusterDraft>{"spares", read_spares},
     Key<ClusterDraft>{"gpu_in_use_above",
                       [](Reader& reader, const Value& value, ClusterDraft& draft) {
@@ -140,6 +156,10 @@ constexpr std::array cluster_table{
 
 std::span<const Key<ClusterDraft>> cluster_keys() {
     return cluster_table;
+}
+
+Words role_keys() {
+    return role_names;
 }
 
 std::span<const Key<ImageSpec>> image_keys() {

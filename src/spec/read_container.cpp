@@ -95,10 +95,12 @@ void read_devices(Reader& reader, const Value& value, ContainerSpec& container) 
     }
 }
 
-void read_user(Reader& reader, const Value& value, ContainerSpec& container) {
-    const auto user = reader.line(value, "a user");
+} // namespace
+
+std::optional<std::string> read_account(Reader& reader, const Value& value) {
+    auto user = reader.line(value, "a user");
     if (!user) {
-        return;
+        return std::nullopt;
     }
     const auto parts = split(*user, ':');
     const auto is_part = [](const std::string& part) {
@@ -106,9 +108,17 @@ void read_user(Reader& reader, const Value& value, ContainerSpec& container) {
     };
     if (parts.size() > 2 || !std::ranges::all_of(parts, is_part)) {
         reader.error(value, in_quotes(*user) + " is not a user", "write NAME, UID, NAME:GROUP or UID:GID");
-        return;
+        return std::nullopt;
     }
-    container.user = *user == "root" ? "" : *user;
+    return *user == "root" ? "" : std::move(*user);
+}
+
+namespace {
+
+void read_user(Reader& reader, const Value& value, ContainerSpec& container) {
+    if (auto user = read_account(reader, value)) {
+        container.user = std::move(*user);
+    }
 }
 
 void read_workdir(Reader& reader, const Value& value, ContainerSpec& container) {

@@ -17,27 +17,6 @@ constexpr std::array<std::string_view, 4> own_places{"/opt/dockdist", "/run/dock
                                                      "/var/lib/dockdist"};
 constexpr std::string_view mount_forms = "SOURCE:TARGET, SOURCE:TARGET:ro or {source, target, read_only}";
 
-// What the source of a mount may not be.
-bool check_source(Reader& reader, const Value& value, const std::string& source) {
-    if (source.starts_with('/')) {
-        return true;
-    }
-    if (source.starts_with('~')) {
-        reader.error(value,
-                     fmt::format("{} is a path on the hosts, where `~` means nobody", in_quotes(source)),
-                     "write the whole path");
-    } else if (source.find('/') != std::string::npos || source == "." || source == "..") {
-        reader.error(value,
-                     fmt::format("{} is a path on the hosts, which has to be absolute", in_quotes(source)),
-                     "write the whole path; files of this machine go there with `sync`");
-    } else if (!is_volume_name(source)) {
-        reader.error(value, in_quotes(source) + " is neither an absolute path nor a volume's name");
-    } else {
-        return true;
-    }
-    return false;
-}
-
 bool check_target(Reader& reader, const Value& value, const std::string& target) {
     if (auto reason = refuse_target(target)) {
         reader.error(value, *reason);
@@ -68,7 +47,7 @@ constexpr std::array mount_table{
     Key<MountSpec>{"source",
                    [](Reader& reader, const Value& value, MountSpec& mount) {
                        const auto source = reader.line(value, "a path on the hosts or a volume's name");
-                       if (source && check_source(reader, value, *source)) {
+                       if (source && check_host_source(reader, value, *source)) {
                            mount.source = *source;
                        }
                    }},
@@ -103,7 +82,7 @@ std::optional<MountSpec> read_short(Reader& reader, const Value& value) {
         reader.error(value, fmt::format("{} is not a mount's option", in_quotes(parts[2])), "`ro` or `rw`");
         return std::nullopt;
     }
-    const bool source = check_source(reader, value, parts[0]);
+    const bool source = check_host_source(reader, value, parts[0]);
     const bool target = check_target(reader, value, parts[1]);
     return source && target ? std::optional(MountSpec{parts[0], parts[1], options && parts[2] == "ro"})
                             : std::nullopt;
@@ -121,6 +100,26 @@ std::optional<MountSpec> read_long(Reader& reader, const Value& value) {
 }
 
 } // namespace
+
+bool check_host_source(Reader& reader, const Value& value, const std::string& source) {
+    if (source.starts_with('/')) {
+        return true;
+    }
+    if (source.starts_with('~')) {
+        reader.error(value,
+                     fmt::format("{} is a path on the hosts, where `~` means nobody", in_quotes(source)),
+                     "write the whole path");
+    } else if (source.find('/') != std::string::npos || source == "." || source == "..") {
+        reader.error(value,
+                     fmt::format("{} is a path on the hosts, which has to be absolute", in_quotes(source)),
+                     "write the whole path; files of this machine go there with `sync`");
+    } else if (!is_volume_name(source)) {
+        reader.error(value, in_quotes(source) + " is neither an absolute path nor a volume's name");
+    } else {
+        return true;
+    }
+    return false;
+}
 
 std::span<const Key<MountSpec>> mount_keys() {
     return mount_table;
@@ -141,6 +140,15 @@ std::optional<std::string> refuse_target(const std::string& target) {
         }
     }
     return std::nullopt;
+}
+
+std::optional<std::string> read_target(Reader& reader, const Value& value) {
+    auto target = reader.line(value, "an absolute path in the containers");
+    if (const auto reason = target ? refuse_target(*target) : std::nullopt) {
+        reader.error(value, *reason);
+        return std::nullopt;
+    }
+    return target;
 }
 
 void read_mounts(Reader& reader, const Value& value, ContainerSpec& container) {

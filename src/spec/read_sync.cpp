@@ -17,31 +17,14 @@ void read_from(Reader& reader, const Value& value, SyncSpec& sync) {
     }
 }
 
-void read_to(Reader& reader, const Value& value, SyncSpec& sync) {
-    const auto target = reader.line(value, "an absolute path");
-    if (!target) {
-        return;
-    }
-    if (const auto reason = refuse_target(*target)) {
-        reader.error(value, *reason);
-        return;
-    }
-    sync.target = *target;
-}
-
 constexpr std::array sync_table{
     Key<SyncSpec>{"from", read_from},
-    Key<SyncSpec>{"to", read_to},
+    Key<SyncSpec>{"to", [](Reader& reader, const Value& value,
+                           SyncSpec& sync) { sync.target = read_target(reader, value).value_or(""); }},
     Key<SyncSpec>{"delete", [](Reader& reader, const Value& value,
                                SyncSpec& sync) { sync.remove = reader.boolean(value).value_or(false); }},
-    Key<SyncSpec>{"exclude",
-                  [](Reader& reader, const Value& value, SyncSpec& sync) {
-                      for (const auto& item : reader.list(value, "a list", "write `exclude: [\"*.log\"]`")) {
-                          if (auto pattern = reader.line(item, "a pattern as in .gitignore")) {
-                              sync.exclude.push_back(std::move(*pattern));
-                          }
-                      }
-                  }},
+    Key<SyncSpec>{"exclude", [](Reader& reader, const Value& value,
+                                SyncSpec& sync) { read_excluded(reader, value, sync.exclude); }},
 };
 
 void read_short(Reader& reader, const Value& value, SyncSpec& sync) {
@@ -67,6 +50,14 @@ void read_short(Reader& reader, const Value& value, SyncSpec& sync) {
 }
 
 } // namespace
+
+void read_excluded(Reader& reader, const Value& value, std::vector<std::string>& patterns) {
+    for (const auto& item : reader.list(value, "a list", "write `exclude: [\"*.log\"]`")) {
+        if (auto pattern = reader.line(item, "a pattern as in .gitignore")) {
+            patterns.push_back(std::move(*pattern));
+        }
+    }
+}
 
 std::span<const Key<SyncSpec>> sync_keys() {
     return sync_table;
@@ -103,14 +94,8 @@ void read_sync(Reader& reader, const Value& value, ClusterDraft& draft) {
 
 void read_collect(Reader& reader, const Value& value, ClusterDraft& draft) {
     for (const auto& item : reader.list(value, "a list", "write `collect: [/workspace/out]`")) {
-        const auto path = reader.line(item, "an absolute path in the containers");
-        if (!path) {
-            continue;
-        }
-        if (const auto reason = refuse_target(*path)) {
-            reader.error(item, *reason);
-        } else {
-            draft.spec.collect.push_back(*path);
+        if (auto path = read_target(reader, item)) {
+            draft.spec.collect.push_back(std::move(*path));
         }
     }
 }

@@ -25,6 +25,7 @@ struct ClusterDraft {
     ClusterSpec spec{};
     std::vector<HostDraft> hosts{};
     std::optional<Value> image{}, hosts_at{}, ssh_port{}, spares{};
+    std::vector<Value> data{}; // one for each of spec.data
 };
 
 std::span<const Key<ClusterDraft>> cluster_keys();
@@ -37,8 +38,11 @@ std::span<const Key<UlimitSpec>> ulimit_keys(); // of the long form
 Words ulimit_names();
 std::span<const Key<MountSpec>> mount_keys(); // of the long form
 std::span<const Key<ClusterDraft>> ssh_keys();
-std::span<const Key<SyncSpec>> sync_keys(); // of the long form
+std::span<const Key<SyncSpec>> sync_keys();   // of the long form
+std::span<const Key<SetupSpec>> setup_keys(); // of the long form
+std::span<const Key<DataSpec>> data_keys();
 Words secret_keys();
+Words role_keys();
 
 void read_image(Reader& reader, const Value& value, ImageSpec& image);
 void read_build(Reader& reader, const Value& value, ImageSpec& image);
@@ -50,10 +54,20 @@ void read_ulimits(Reader& reader, const Value& value, ContainerSpec& container);
 void read_env(Reader& reader, const Value& value, std::map<std::string, std::string>& env);
 void read_secrets(Reader& reader, const Value& value, ContainerSpec& container);
 void read_sync(Reader& reader, const Value& value, ClusterDraft& draft);
+void read_setup(Reader& reader, const Value& value, ClusterDraft& draft);
+void read_data(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_collect(Reader& reader, const Value& value, ClusterDraft& draft);
+
+// NAME, UID, NAME:GROUP or UID:GID; root is "".
+std::optional<std::string> read_account(Reader& reader, const Value& value);
+// Whether that can be mounted from a host: an absolute path there, or a volume's name; says why not.
+bool check_host_source(Reader& reader, const Value& value, const std::string& source);
+void read_excluded(Reader& reader, const Value& value, std::vector<std::string>& patterns);
 
 // What an absolute path in a container may not be: a reason, or nothing.
 std::optional<std::string> refuse_target(const std::string& target);
+// A path in the containers that refuse_target() lets pass; nothing, and the error is told, where it does not.
+std::optional<std::string> read_target(Reader& reader, const Value& value);
 
 // `name` as the name of a host, node or cluster; says why not.
 bool check_name(Reader& reader, const Value& value, const std::string& name, std::string_view what);

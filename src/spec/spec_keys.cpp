@@ -37,7 +37,10 @@ std::vector<SpecSection> spec_sections() {
         section("container.mounts[]", mount_keys()),
         section("container.secrets.*", secret_keys()),
         section("ssh", ssh_keys()),
+        section("roles", role_keys()),
         section("sync[]", sync_keys()),
+        section("setup[]", setup_keys()),
+        section("data[]", data_keys()),
     };
 }
 

@@ -3,7 +3,6 @@
 #include "async/run_all.hpp"
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
-#include "wire/layout.hpp"
 
 namespace dockdist {
 namespace {
@@ -15,10 +14,10 @@ using Kind = wire::SyncMessage::Kind;
 } // namespace
 
 Task<Result<std::unique_ptr<NodeStream>>> NodeStream::open(ContainerEngine& engine, ContainerId id,
-                                                           NodeName node, wire::SyncOpening opening) {
+                                                           NodeName node, SyncDoor door) {
     ExecConfig config;
-    config.command = {layout::init, "sync", wire::sync_opening(opening)};
-    config.user = "0:0";
+    config.command = {door.program, "sync", wire::sync_opening(door.opening)};
+    config.user = door.user;
     auto exec = co_await start_command(engine, id, std::move(config));
     if (!exec) {
         auto error = exec.error();

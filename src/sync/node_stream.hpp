@@ -2,6 +2,7 @@
 #pragma once
 
 #include "container/container_engine.hpp"
+#include "wire/layout.hpp"
 #include "wire/tree.hpp"
 
 #include <cstdint>
@@ -11,11 +12,18 @@
 
 namespace dockdist {
 
+// What is run in a container, and as whom.
+struct SyncDoor {
+    wire::SyncOpening opening{};
+    std::string program = layout::init;
+    std::string user = "0:0";
+};
+
 class NodeStream {
 public:
     // Two round trips. Errors of it and of all below have where = the node.
     static Task<Result<std::unique_ptr<NodeStream>>> open(ContainerEngine& engine, ContainerId id,
-                                                          NodeName node, wire::SyncOpening opening);
+                                                          NodeName node, SyncDoor door);
 
     const NodeName& node() const { return node_; }
 

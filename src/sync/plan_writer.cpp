@@ -27,10 +27,7 @@ Kind kind_of(SyncAction::Kind kind) {
 } // namespace
 
 Task<Status> PlanWriter::run() {
-    auto folder = Folder::open(tree.path);
-    if (!folder) {
-        co_return folder.error();
-    }
+    Folder folder;
     std::string out;
     for (const auto& action : plan.actions) {
         if (stopped()) {
@@ -38,7 +35,12 @@ Task<Status> PlanWriter::run() {
             break;
         }
         if (action.kind == SyncAction::Kind::send) {
-            if (auto added = co_await add_file(*folder, tree.entries[action.entry], out); !added) {
+            if (auto opened = folder.open() ? Result<Folder>(Folder()) : Folder::open(tree.path); !opened) {
+                co_return opened.error();
+            } else if (opened->open()) {
+                folder = std::move(*opened);
+            }
+            if (auto added = co_await add_file(folder, tree.entries[action.entry], out); !added) {
                 co_return added.error();
             }
         } else if (action.kind == SyncAction::Kind::remove) {

@@ -37,6 +37,8 @@ Synchroniser::Synchroniser(const Engines& engines, std::vector<ReadyNode> nodes,
     lanes_.resize(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         lanes_[i].node = std::move(nodes[i]);
+        lanes_[i].door =
+            options_.doors.empty() ? SyncDoor{.opening = options_.opening} : std::move(options_.doors[i]);
     }
 }
 
@@ -64,8 +66,8 @@ Task<void> Synchroniser::on_all(Work work) {
 
 Task<Status> Synchroniser::ready(Lane& lane) {
     if (!lane.stream) {
-        auto stream = co_await NodeStream::open(*engines_[lane.node.host], lane.node.id, lane.node.name,
-                                                options_.opening);
+        auto stream =
+            co_await NodeStream::open(*engines_[lane.node.host], lane.node.id, lane.node.name, lane.door);
         if (!stream) {
             co_return stream.error();
         }
@@ -177,7 +179,7 @@ Task<Status> Synchroniser::settle_doubts(Lane& lane, const LocalTree& tree, Comp
     if (doubts.empty()) {
         co_return ok;
     }
-    auto folder = Folder::open(tree.path);
+    auto folder = options_.origin != nullptr ? Result<Folder>(Folder()) : Folder::open(tree.path);
     if (!folder) {
         co_return folder.error();
     }
@@ -192,32 +194,24 @@ Task<Status> Synchroniser::settle_doubts(Lane& lane, const LocalTree& tree, Comp
                 return;
             }
             auto& own = digests_[at->second];
-            if (!own) { // once for all nodes
+            if (!own && folder->open()) { // once for all nodes
                 const auto digest = digest_file(*folder, tree.local_name(tree.entries[at->second]));
                 own = digest ? *digest : "";
             }
-            if (*own == message.text) {
+            if (own == message.text) {
                 comparison.same_content(at->second);
             }
         }));
 }
 
-Task<Status> Synchroniser::send(Lane& lane, const LocalTree& tree, std::vector<std::string>& unsettled) {
-    Step step(reporter_, "sync", lane.node.name.str(), "sending");
-    auto last = std::chrono::milliseconds{0};
-    const auto total = lane.result.plan.bytes;
+Task<Status> Synchroniser::write_plan(Lane& lane, const LocalTree& tree, SyncPlan plan,
+                                      std::vector<std::string>& unsettled,
+                                      std::function<void(std::uint64_t)> sent) {
     PlanWriter writer{.tree = tree,
-                      .plan = lane.result.plan,
+                      .plan = plan,
                       .write = [&lane](const std::string& messages) { return lane.stream->write(messages); },
                       .stopped = [&lane] { return lane.stopped; },
-                      .sent =
-                          [&](std::uint64_t bytes) {
-                              lane.sent += bytes;
-                              if (step.elapsed() - last >= progress_interval) {
-                                  last = step.elapsed();
-                                  step.progress("sending", lane.sent, total);
-                              }
-                          },
+                      .sent = std::move(sent),
                       .unsettled = unsettled};
     const auto handler = collecting(lane);
     std::vector<Task<Status>> both;
@@ -225,16 +219,32 @@ Task<Status> Synchroniser::send(Lane& lane, const LocalTree& tree, std::vector<s
     both.push_back(writer.run());
     for (const auto& status : co_await run_all(std::move(both))) {
         if (!status) {
-            step.failed("broke off");
             co_return status.error();
         }
     }
-    if (lane.result.errors.empty()) {
+    co_return ok;
+}
+
+Task<Status> Synchroniser::send(Lane& lane, const LocalTree& tree, std::vector<std::string>& unsettled) {
+    Step step(reporter_, "sync", lane.node.name.str(), "sending");
+    auto last = std::chrono::milliseconds{0};
+    const auto total = lane.result.plan.bytes;
+    const auto written =
+        co_await write_plan(lane, tree, lane.result.plan, unsettled, [&](std::uint64_t bytes) {
+            lane.sent += bytes;
+            if (step.elapsed() - last >= progress_interval) {
+                last = step.elapsed();
+                step.progress("sending", lane.sent, total);
+            }
+        });
+    if (!written) {
+        step.failed("broke off");
+    } else if (lane.result.errors.empty()) {
         step.finished("sent");
     } else {
         step.failed("could not take all");
     }
-    co_return ok;
+    co_return written;
 }
 
 Task<Status> Synchroniser::compare_and_send(Lane& lane, const LocalTree& tree, CompareOptions compare,
@@ -256,6 +266,7 @@ Task<Status> Synchroniser::compare_and_send(Lane& lane, const LocalTree& tree, C
 void Synchroniser::reset_lanes() {
     for (auto& lane : lanes_) {
         lane.result = {.node = lane.node.name};
+        lane.comparison.reset();
         lane.sent = 0;
         lane.stopped = lane.there = lane.maybe_shared = false;
     }
@@ -268,7 +279,11 @@ Task<SyncedTree> Synchroniser::sync(const LocalTree& tree, std::string target, C
     co_await on_all([&](Lane& lane) { return open(lane, folder, !options_.dry_run); });
     co_await find_shared();
     SyncedTree synced;
-    co_await on_all([&](Lane& lane) { return compare_and_send(lane, tree, compare, synced.unsettled); });
+    if (options_.carry) {
+        co_await compare_and_carry(tree, compare, synced.unsettled);
+    } else {
+        co_await on_all([&](Lane& lane) { return compare_and_send(lane, tree, compare, synced.unsettled); });
+    }
     std::ranges::sort(synced.unsettled);
     const auto twice = std::ranges::unique(synced.unsettled);
     synced.unsettled.erase(twice.begin(), twice.end());

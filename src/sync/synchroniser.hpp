@@ -27,10 +27,16 @@ struct SyncedTree {
 
 class Synchroniser {
 public:
+    // Brings the files of each plan to its node, which has all folders for them, and leaves its errors there;
+    // nullptr for a node that is out of it.
+    using Carry = std::function<Task<void>(std::vector<SyncedNode*> nodes)>;
     struct Options {
         wire::SyncOpening opening{};
-        bool dry_run = false; // nothing is written, not even to find out what is shared
-        bool share = true;    // look whether nodes share the folder
+        bool dry_run = false;          // nothing is written, not even to find out what is shared
+        bool share = true;             // look whether nodes share the folder
+        std::vector<SyncDoor> doors{}; // one a node; empty: `opening` for all
+        Carry carry{};                 // nothing: contents go from here over the nodes' streams
+        NodeStream* origin = nullptr;  // the tree is not here, but in the folder that this one has open
     };
 
     // All outlive it.
@@ -53,7 +59,9 @@ private:
     struct Lane {
         ReadyNode node{};
         std::unique_ptr<NodeStream> stream{}; // none: not open yet, or broken
+        SyncDoor door{};
         bool there = false, maybe_shared = false;
+        std::optional<Comparison> comparison{}; // where `carry` is set
         SyncedNode result{};
         std::uint64_t sent = 0;
         bool stopped = false; // the node can take no more
@@ -67,9 +75,15 @@ private:
     Task<void> find_shared();
     Task<Status> compare_and_send(Lane& lane, const LocalTree& tree, CompareOptions compare,
                                   std::vector<std::string>& unsettled);
+    Task<void> compare_and_carry(const LocalTree& tree, CompareOptions compare,
+                                 std::vector<std::string>& unsettled);
+    Task<Status> ask_origin(const LocalTree& tree);
+    Task<Status> settle_and_plan(Lane& lane, const LocalTree& tree);
     Task<Status> list(Lane& lane, Comparison& comparison);
     Task<Status> settle_doubts(Lane& lane, const LocalTree& tree, Comparison& comparison);
     Task<Status> send(Lane& lane, const LocalTree& tree, std::vector<std::string>& unsettled);
+    Task<Status> write_plan(Lane& lane, const LocalTree& tree, SyncPlan plan,
+                            std::vector<std::string>& unsettled, std::function<void(std::uint64_t)> sent);
     NodeStream::Handler collecting(Lane& lane, NodeStream::Handler handler = {}) const;
 
     const Engines& engines_;

@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 
 namespace dockdist {
-namespace {
-
 timespec to_timespec(std::int64_t time_ns) {
     constexpr std::int64_t second = 1'000'000'000;
     auto seconds = time_ns / second;
@@ -20,8 +18,6 @@ timespec to_timespec(std::int64_t time_ns) {
     }
     return {.tv_sec = seconds, .tv_nsec = rest};
 }
-
-} // namespace
 
 Error TreeWriter::failed(const std::string& name, int number) {
     full_ = full_ || number == ENOSPC || number == EDQUOT || number == EROFS || number == EIO;

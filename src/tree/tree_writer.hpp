@@ -5,10 +5,13 @@
 #include "tree/folder.hpp"
 #include "wire/tree.hpp"
 
+#include <ctime>
 #include <string>
 #include <string_view>
 
 namespace dockdist {
+
+timespec to_timespec(std::int64_t time_ns); // since 1970
 
 class TreeWriter {
 public:

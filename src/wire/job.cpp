@@ -32,13 +32,14 @@ struct EventName {
     std::string_view name;
     bool of_attempt = false;
 };
-constexpr std::array<EventName, 11> event_names{{{JobEvent::Type::prepared, "prepared"},
+constexpr std::array<EventName, 12> event_names{{{JobEvent::Type::prepared, "prepared"},
                                                  {JobEvent::Type::turn, "turn"},
                                                  {JobEvent::Type::started, "started", true},
                                                  {JobEvent::Type::rank_failed, "rank_failed", true},
                                                  {JobEvent::Type::silent, "silent", true},
                                                  {JobEvent::Type::speaks, "speaks", true},
                                                  {JobEvent::Type::reported, "reported", true},
+                                                 {JobEvent::Type::ready, "ready", true},
                                                  {JobEvent::Type::ended, "ended", true},
                                                  {JobEvent::Type::detached, "detached"},
                                                  {JobEvent::Type::exited, "exited"},
@@ -192,6 +193,8 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
         reader.read("pid", event.pid);
     } else if (event.type == Type::rank_failed) {
         read_failure(reader, event.failure);
+    } else if (event.type == Type::ready) {
+        reader.read_bytes("address", event.address);
     } else if (event.type == Type::ended || event.type == Type::exited) {
         read_result(reader, event.result);
     } else if (event.type == Type::error) {
@@ -218,6 +221,9 @@ std::string job_event(const JobEvent& event) {
         break;
     case Type::rank_failed:
         object = event.failure;
+        break;
+    case Type::ready:
+        object = json{{"address", bytes_to_json(event.address)}};
         break;
     case Type::ended:
     case Type::exited:

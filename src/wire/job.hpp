@@ -44,11 +44,13 @@
 //                of this node fails
 //   silent       nothing was written here for JobPolicy::stall_ms; `speaks` takes it back
 //   reported     what the ranks here are doing stands in the log, as `report` has asked
+//   ready        {"address":A}: what JobPolicy::ready asks for is answered; of the part of node rank 0
 //   ended        JobResult: the command has ended, or was halted; the part waits for `over` or `begin`
 //   detached     the job needs no client any more
 //   exited       JobResult: the part is gone, no process with the job's mark is left
 //   error        {"kind","message","hint"}: it could not be started
-// rank_failed, silent, speaks, reported, ended and started bear the "attempt" that they speak of, from 0.
+// rank_failed, silent, speaks, reported, ready, ended and started bear the "attempt" that they speak of, from
+// 0.
 // Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds (answered by a 'P' frame),
 // and orders, which may come twice:
 //   {"type":"stop","grace_ms":N}              ends every process and the part (a second one of the same
@@ -170,6 +172,7 @@ struct JobPolicy {
     std::int64_t grace_ms = default_grace.count(); // between TERM and KILL
     std::int64_t stall_ms = 0; // all parts silent for so long: the job has stalled; 0: not watched
     bool stop_stalled = false; // that is a failure then; else it is only reported
+    std::string ready{}; // what has to answer on the first of its nodes, wire/ready_probe.hpp; empty: nothing
     // Of a job that goes on without a lost node. launch/relaunch.hpp reads `relaunch`; empty: it does not.
     std::vector<int>
         members{};     // the parts that run it, by node rank; the others are lost or spare. Empty: all
@@ -177,6 +180,7 @@ struct JobPolicy {
     std::string relaunch{};
 };
 std::size_t coordinator_part(const JobPolicy& policy);
+std::size_t first_part(const JobPolicy& policy); // that of node rank 0
 std::vector<std::string> lost_nodes(const JobPolicy& policy);
 
 struct JobStart {
@@ -191,10 +195,15 @@ struct JobStart {
     std::map<std::string, std::string> files{}; // path → content, written before the start, mode 0600, owner
                                                 // the user; each below job_scratch(), or the start fails
     std::vector<std::string> rank_command{};    // what `dockdist-init rank` runs here, in the job's workdir
+    // By local rank, over the rest of what a rank sees but JobOpening::env; ranks beyond its end have none.
+    std::vector<std::map<std::string, std::string>> rank_env{};
     int local_rank_at = -1; // ≥ 0: `--local_rank=N` is put before this word of rank_command
     // The command gets no secrets, the ranks do: a launcher that starts from one node writes what is in its
     // environment into command lines and files.
     bool rank_secrets = false;
+    // Once the command has ended with 0, what it leaves are servers, which know no end: that they are ended
+    // then is no failure of theirs.
+    bool leaves_servers = false;
 };
 
 // A failure and where it was. code is what a shell would report: the exit status, or 128 + signal.
@@ -206,14 +215,17 @@ struct JobFailure {
     int signal = 0;
     bool oom = false;
     std::string tail{}; // its last lines of stderr and stdout
+    // What its node has found out about it, and what is to be done, in words (job_state/job_text.hpp).
+    std::string cause{}, advice{};
     // What whoever carries the job has found, where no process has failed: "node-1 was lost". Said in place
     // of rank and code.
     std::string finding{};
 };
 
 struct JobResult {
-    int code = 0;  // of the command
-    int ranks = 0; // that have begun on this node through `dockdist-init rank`
+    int code = 0;                    // of the command
+    int ranks = 0;                   // that have begun on this node through `dockdist-init rank`
+    std::vector<int> rank_numbers{}; // theirs, each once, in order; not of those that have none
     int signal = 0;
     bool stopped = false;                // ended because it was told to
     std::string reason{};                // "stop", "lease", "timeout", "lost", "shutdown" (of its container);
@@ -237,6 +249,7 @@ struct JobSummary {
     std::string token{};          // JobOpening::token
     std::string owner{};          // JobOpening::owner
     std::vector<GpuUnit> units{}; // that are its own there
+    std::string ready{};          // the address at which this attempt's service has answered; empty: not yet
 };
 
 // What may stand in paths and in the environment as a job's name: [A-Za-z0-9_.-], 1 to 64, not a '.' first.
@@ -264,6 +277,7 @@ struct JobEvent {
         silent,
         speaks,
         reported,
+        ready,
         ended,
         detached,
         exited,
@@ -276,6 +290,7 @@ struct JobEvent {
     int pid = 0;
     JobFailure failure{};
     JobResult result{};
+    std::string address{}; // ready
     Error error{};
 };
 Result<JobEvent> parse_job_event(std::string_view payload);

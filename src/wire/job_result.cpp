@@ -26,6 +26,8 @@ void read_failure(ObjectReader& reader, JobFailure& failure) {
     reader.read("signal", failure.signal, 0, max_signal);
     reader.read("oom", failure.oom);
     reader.read_bytes("tail", failure.tail);
+    reader.read_bytes("cause", failure.cause);
+    reader.read_bytes("advice", failure.advice);
     reader.read("finding", failure.finding);
 }
 
@@ -40,6 +42,14 @@ void read_result(ObjectReader& reader, JobResult& result) {
     reader.read("attempt", result.attempt, 0, std::numeric_limits<int>::max());
     read_first(reader, result.first);
     reader.read_bytes("left_out", result.left_out);
+    if (const auto* numbers = reader.array("rank_numbers")) {
+        for (const auto& number : *numbers) {
+            if (!number.is_number_integer() || number < 0 || number > max_rank) {
+                return reader.fail("\"rank_numbers\" must be an array of ranks");
+            }
+            result.rank_numbers.push_back(number.get<int>());
+        }
+    }
 }
 
 void read_first(ObjectReader& reader, std::optional<JobFailure>& first) {
@@ -73,6 +83,7 @@ void read_policy(ObjectReader& reader, JobPolicy& policy) {
         object.read("grace_ms", policy.grace_ms, 0, longest_ms);
         object.read("stall_ms", policy.stall_ms, 0, longest_ms);
         object.read("stop_stalled", policy.stop_stalled);
+        object.read_bytes("ready", policy.ready);
         if (const auto* members = object.array("members")) {
             for (const auto& part : *members) {
                 if (!part.is_number_integer() || part < 0 || part >= policy.parts.size()) {
@@ -100,6 +111,9 @@ void to_json(json& out, const JobPolicy& policy) {
             out["parts"].back()["lost"] = true;
         }
     }
+    if (!policy.ready.empty()) {
+        out["ready"] = bytes_to_json(policy.ready);
+    }
     if (!policy.relaunch.empty()) {
         out["members"] = policy.members;
         out["min_nodes"] = policy.min_nodes;
@@ -110,6 +124,10 @@ void to_json(json& out, const JobPolicy& policy) {
 std::size_t coordinator_part(const JobPolicy& policy) {
     const auto found = std::ranges::find(policy.parts, false, &PartPolicy::lost);
     return found == policy.parts.end() ? 0 : static_cast<std::size_t>(found - policy.parts.begin());
+}
+
+std::size_t first_part(const JobPolicy& policy) {
+    return policy.members.empty() ? 0 : static_cast<std::size_t>(policy.members.front());
 }
 
 std::vector<std::string> lost_nodes(const JobPolicy& policy) {
@@ -129,6 +147,10 @@ void to_json(json& out, const JobFailure& failure) {
     if (!failure.node.empty()) {
         out["node"] = failure.node;
     }
+    if (!failure.cause.empty()) {
+        out["cause"] = bytes_to_json(failure.cause);
+        out["advice"] = bytes_to_json(failure.advice);
+    }
     if (!failure.finding.empty()) {
         out["finding"] = failure.finding;
     }
@@ -143,6 +165,9 @@ void to_json(json& out, const JobResult& result) {
     }
     if (!result.left_out.empty()) {
         out["left_out"] = bytes_array(result.left_out);
+    }
+    if (!result.rank_numbers.empty()) {
+        out["rank_numbers"] = result.rank_numbers;
     }
 }
 
@@ -159,6 +184,9 @@ void to_json(json& out, const JobSummary& summary) {
                {"token", summary.token},
                {"owner", summary.owner},
                {"units", summary.units}};
+    if (!summary.ready.empty()) {
+        out["ready"] = bytes_to_json(summary.ready);
+    }
 }
 
 Result<JobSummary> parse_job_summary(std::string_view line) {
@@ -183,6 +211,7 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
     reader.read("lease_ms", summary.lease_ms, 0, longest_ms);
     reader.read("token", summary.token);
     reader.read("owner", summary.owner);
+    reader.read_bytes("ready", summary.ready);
     read_objects(reader, "units",
                  [&](ObjectReader& unit) { read_fields(unit, summary.units.emplace_back()); });
     if (reader.failed()) {

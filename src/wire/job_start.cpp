@@ -24,6 +24,9 @@ void check_start(const JobStart& start, ObjectReader& reader) {
     if (!are_variables(start.env)) {
         reader.fail("\"env\": a name is empty or has '=', or a NUL byte stands in it");
     }
+    if (!std::ranges::all_of(start.rank_env, are_variables)) {
+        reader.fail("\"rank_env\": a name is empty or has '=', or a NUL byte stands in it");
+    }
     for (const auto& [path, content] : start.files) {
         if (path.empty() || path.front() != '/' || has_nul(path)) {
             reader.fail("\"files\": a path is not absolute");
@@ -68,7 +71,12 @@ void to_json(json& out, const JobStart& start) {
                {"files", bytes_object(start.files)},
                {"rank_command", bytes_array(start.rank_command)},
                {"local_rank_at", start.local_rank_at},
-               {"rank_secrets", start.rank_secrets}};
+               {"rank_secrets", start.rank_secrets},
+               {"leaves_servers", start.leaves_servers},
+               {"rank_env", json::array()}};
+    for (const auto& env : start.rank_env) {
+        out["rank_env"].push_back({{"env", bytes_object(env)}});
+    }
 }
 
 void read_start(ObjectReader& reader, JobStart& start) {
@@ -82,6 +90,9 @@ void read_start(ObjectReader& reader, JobStart& start) {
     reader.read_bytes("rank_command", start.rank_command);
     reader.read("local_rank_at", start.local_rank_at);
     reader.read("rank_secrets", start.rank_secrets);
+    reader.read("leaves_servers", start.leaves_servers);
+    read_objects(reader, "rank_env",
+                 [&](ObjectReader& rank) { rank.read_bytes("env", start.rank_env.emplace_back()); });
     if (!reader.failed()) {
         check_start(start, reader);
     }

@@ -18,6 +18,8 @@ inline constexpr const char* members = "/run/dockdist/members.json"; // wire::Me
 inline constexpr const char* hostfile =
     "/run/dockdist/hostfile"; // DeepSpeed's and Open MPI's dialect: NAME slots=N
 inline constexpr const char* jobs = "/var/lib/dockdist/jobs"; // one folder a job
+inline constexpr const char* setup =
+    "/var/lib/dockdist/setup"; // a file for each line of `setup:` that was done
 inline constexpr const char* gpus =
     "/var/lib/dockdist/gpus"; // a volume that all nodes of a host share: who holds which GPU, gpu/board.hpp
 

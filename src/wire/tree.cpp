@@ -72,7 +72,8 @@ bool stays_in_tree(std::string_view link, std::string_view target) {
 }
 
 bool is_temporary(std::string_view name) {
-    return name.substr(name.rfind('/') + 1).starts_with(temporary_prefix);
+    const auto last = name.substr(name.rfind('/') + 1);
+    return last.starts_with(temporary_prefix) || last.starts_with(begun_prefix);
 }
 
 void append(std::string& out, const SyncMessage& message) {

@@ -46,15 +46,17 @@ bool is_tree_name(std::string_view name);
 // holds: a relative target that goes up first, by no more than there is, and then only down.
 bool stays_in_tree(std::string_view link, std::string_view target);
 
-// What names of files that are being written begin with; such names are no part of a tree.
+// What names of files that are being written begin with; such names are no part of a tree. Those of the
+// second kind are gone on with later.
 inline constexpr std::string_view temporary_prefix = ".dockdist-sync-";
+inline constexpr std::string_view begun_prefix = ".dockdist-data-";
 bool is_temporary(std::string_view name);
 
 struct SyncMessage {
     enum class Kind : std::uint8_t {
         // client → node
         open = 'O',    // text: the folder that names are relative to; size: 1 to make it where it is missing
-        list = 'L',    // the entries of one folder
+        list = 'L',    // the entries of one folder; size: see ListFlags
         digest = 'H',  // of a file's content
         remove = 'R',  // a file, a link or an empty folder
         mode = 'M',    //
@@ -90,6 +92,9 @@ struct SyncMessage {
     bool operator==(const SyncMessage&) const = default;
 };
 
+struct ListFlags {
+    static constexpr std::uint64_t remove_begun = 1; // files that are begun go, however new they are
+};
 struct OpenedFlags {
     static constexpr std::uint64_t there = 1;        // the folder is there
     static constexpr std::uint64_t maybe_shared = 2; // it is not on the container's own file system

@@ -143,9 +143,8 @@ public:
     Task<Result<std::string>> container_log_tail(ContainerId id, int lines) override;
     Task<Status> put_archive(ContainerId id, std::string path, std::span<const char> tar) override;
     Task<Result<ExecId>> create_exec(ContainerId id, ExecConfig config) override;
-    Task<Result<std::unique_ptr<ExecStream>>> start_exec(ExecId id, bool tty) override;
+    Task<Result<std::unique_ptr<ExecStream>>> start_exec(ExecId id) override;
     Task<Result<ExecState>> inspect_exec(ExecId id) override;
-    Task<Status> resize_exec(ExecId id, int rows, int columns) override;
     Task<Result<ImageDetails>> inspect_image(ImageRef ref) override;
     Task<Status> pull_image(ImageRef ref, std::string platform, std::string registry_auth,
                             std::function<void(const PullProgress&)> on_progress) override;

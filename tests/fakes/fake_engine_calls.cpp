@@ -267,7 +267,7 @@ Task<Result<ExecId>> FakeEngine::create_exec(ContainerId id, ExecConfig config) 
     co_return exec;
 }
 
-Task<Result<std::unique_ptr<ExecStream>>> FakeEngine::start_exec(ExecId id, bool tty) {
+Task<Result<std::unique_ptr<ExecStream>>> FakeEngine::start_exec(ExecId id) {
     const auto found = execs_.find(id.str());
     const auto shared = found == execs_.end() ? nullptr : found->second;
     const auto command = shared ? shell_join(shared->config.command) : std::string();
@@ -279,9 +279,6 @@ Task<Result<std::unique_ptr<ExecStream>>> FakeEngine::start_exec(ExecId id, bool
     }
     if (!shared) {
         co_return error(ErrorKind::not_found, "No such exec instance: " + id.str());
-    }
-    if (tty != shared->config.tty) {
-        co_return error(ErrorKind::internal, "start_exec was given another tty than create_exec");
     }
     for (const auto& [part, script] : scripts_) {
         if (command.find(part) != std::string::npos) {
@@ -305,10 +302,6 @@ Task<Result<ExecState>> FakeEngine::inspect_exec(ExecId id) {
         co_return error(ErrorKind::not_found, "No such exec instance: " + id.str());
     }
     co_return found->second->state;
-}
-
-Task<Status> FakeEngine::resize_exec(ExecId id, int rows, int columns) {
-    co_return co_await begin(fmt::format("resize_exec {} {}x{}", id.str(), columns, rows));
 }
 
 Task<Result<ImageDetails>> FakeEngine::inspect_image(ImageRef ref) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 
 namespace dockdist {
 
@@ -229,6 +230,15 @@ std::string ping_answer(const std::string& api) {
     return fmt::format("HTTP/1.1 200 OK\r\nApi-Version: {}\r\nOstype: linux\r\nContent-Length: "
                        "2\r\nContent-Type: text/plain\r\n\r\nOK",
                        api);
+}
+
+std::string stdio_frame(char stream, std::string_view bytes) {
+    const auto size = static_cast<std::uint32_t>(bytes.size());
+    std::string frame{stream, 0, 0, 0};
+    for (const unsigned shift : {24U, 16U, 8U, 0U}) {
+        frame += static_cast<char>(size >> shift);
+    }
+    return frame.append(bytes);
 }
 
 } // namespace dockdist

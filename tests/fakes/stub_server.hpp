@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dockdist {
@@ -76,5 +77,8 @@ std::string http_answer(int status, const std::string& body,
                         const std::string& content_type = "application/json");
 std::string http_chunked(int status, const std::vector<std::string>& chunks);
 std::string ping_answer(const std::string& api = "1.45");
+
+// A frame of an exec's or a log's output; `stream`: 1 for stdout, 2 for stderr.
+std::string stdio_frame(char stream, std::string_view bytes);
 
 } // namespace dockdist

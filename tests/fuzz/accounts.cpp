@@ -4,8 +4,8 @@
 #include "core/text.hpp"
 #include "fuzz/fuzz.hpp"
 #include "node/boot/node_files.hpp"
-#include "node/check/names.hpp"
 #include "node/system/network.hpp"
+#include "node/system/resolver.hpp"
 
 #include <array>
 

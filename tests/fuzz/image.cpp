@@ -7,6 +7,7 @@
 #include "image/registry_name.hpp"
 #include "image/saved_image.hpp"
 #include "image/tar_reader.hpp"
+#include "relay/relay_program.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -4,17 +4,20 @@
 
 #include "core/encode.hpp"
 #include "core/engine_address.hpp"
+#include "core/host_list.hpp"
 #include "core/loopback.hpp"
 #include "core/units.hpp"
 #include "core/utf8.hpp"
 #include "engine/http/message.hpp"
 #include "fuzz/fuzz.hpp"
-#include "node/session/scontrol.hpp"
+#include "node/job/srun/step_messages.hpp"
 #include "node/session/session.hpp"
+#include "node/session/ssh_target.hpp"
 #include "node/system/environment.hpp"
 #include "report/display_text.hpp"
 #include "report/error_text.hpp"
 #include "report/line_splitter.hpp"
+#include "wire/frame.hpp"
 
 #include <array>
 #include <map>
@@ -186,10 +189,21 @@ void read(std::string_view text) {
     (void)is_loopback(text);
     constexpr std::array<std::string_view, 4> candidates{"hosts", "image", "container", ""};
     (void)nearest(text.substr(0, 64), candidates);
-    if (const auto names = node::expand_hostlist(text)) {
+    if (const auto names = expand_host_list(text)) {
         fuzz::require(names->size() <= 65536, "a host list is bounded");
+        fuzz::require(expand_host_list(host_list(*names)) == names,
+                      "names are listed as they can be read again");
     }
     (void)node::shell_argv("/bin/sh", std::string(text));
+    for (const auto& both : {node::read_host_and_port(text), node::read_ssh_goal(text)}) {
+        fuzz::require(!both || !both->host.empty(), "a host has a name");
+    }
+    if (const auto message = node::parse_step_message(text); !message) {
+        fuzz::require(fuzz::has_no_controls(message.error().message), "an error has no controls");
+    } else if (const auto frame = node::step_frame(*message); frame.size() > wire::frame_header_size) {
+        fuzz::require(node::parse_step_message(frame.substr(wire::frame_header_size)).has_value(),
+                      "a message of srun's is read as it is written");
+    }
 }
 
 constexpr std::array<fuzz::Read, 7> kinds{shown, told, lines, quoted, variables, encoded, read};
@@ -213,9 +227,12 @@ std::vector<std::string> fuzz::seeds() {
         of_kind(4, "A=1 B=x%20y -C"),
         of_kind(5, "YWJjZA=="),
         of_kind(5, of_parts({"/v1.41/info?a=b", "X-Registry-Auth", "abc", "application/json"}))};
-    for (const auto* text : {"64g", "1.5GiB", "1h30m", "250ms", "unix:///run/docker.sock",
-                             "tcp://10.0.0.1:2375", "ssh://user@[fe80::1]:22/run/docker.sock", "127.0.0.1",
-                             "::ffff:127.0.0.1", "a.localhost.", "node-[0-2,7,08-10],x[1-2]y[3-4]"}) {
+    for (const auto* text :
+         {"64g", "1.5GiB", "1h30m", "250ms", "unix:///run/docker.sock", "tcp://10.0.0.1:2375",
+          "ssh://user@[fe80::1]:22/run/docker.sock", "127.0.0.1", "::ffff:127.0.0.1", "a.localhost.",
+          "node-[0-2,7,08-10],x[1-2]y[3-4]", "hostname h:22\nport 2222\n",
+          R"({"type":"opening","step":"s","tasks":2,"ports":1})",
+          R"({"type":"start","argv":["a"],"env":{"A":"1"},"first_rank":0,"world":2})"}) {
         all.push_back(of_kind(6, text));
     }
     return all;

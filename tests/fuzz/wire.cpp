@@ -6,13 +6,15 @@
 #include "wire/check_facts.hpp"
 #include "wire/check_links.hpp"
 #include "wire/check_mounts.hpp"
+#include "wire/exec_session.hpp"
 #include "wire/frame.hpp"
 #include "wire/gpus.hpp"
-#include "wire/image_relay.hpp"
 #include "wire/job.hpp"
 #include "wire/job_query.hpp"
 #include "wire/join.hpp"
 #include "wire/probe.hpp"
+#include "wire/ready_probe.hpp"
+#include "wire/relay.hpp"
 #include "wire/tree.hpp"
 
 #include <array>
@@ -126,6 +128,19 @@ void sync_messages(std::string_view bytes) {
     });
 }
 
+// What a client says in a session, and what a job's service answers.
+void sessions(std::string_view bytes) {
+    stream<wire::SessionFrameDecoder>(bytes, [](const wire::SessionFrame& frame) {
+        fuzz::require(frame.input.size() <= wire::max_session_payload,
+                      "a session's frame keeps to its limit");
+        return wire::encode(frame);
+    });
+    again(bytes, wire::parse_session_ask, wire::session_ask);
+    again(bytes, wire::parse_ready_probe, [](const wire::ReadyProbe& probe) { return probe.text(); });
+    const int status = wire::http_status(bytes);
+    fuzz::require(status >= -1 && status <= 999, "an answer's status is one");
+}
+
 void names(std::string_view text) {
     const auto both = fuzz::parts(text, 2);
     if (wire::is_tree_name(both[0])) {
@@ -139,7 +154,7 @@ void names(std::string_view text) {
     (void)wire::is_mount_token(text);
 }
 
-constexpr std::array<fuzz::Read, 21> kinds{
+constexpr std::array<fuzz::Read, 22> kinds{
     [](std::string_view line) { again(line, wire::parse_join_request, dumped<wire::JoinRequest>); },
     [](std::string_view line) { again(line, wire::parse_join_message, join_line); },
     [](std::string_view line) { again(line, wire::parse_members, wire::members_line); },
@@ -159,6 +174,8 @@ constexpr std::array<fuzz::Read, 21> kinds{
         again(line, wire::parse_relay_piece, write);
         again(line, wire::parse_relay_peers, write);
         again(line, wire::parse_relay_request, write);
+        again(line, wire::parse_relay_files, write);
+        again(line, wire::parse_relay_digest, write);
     },
     [](std::string_view line) { again(line, wire::parse_sync_opening, wire::sync_opening); },
     question<wire::Hello>,
@@ -172,7 +189,8 @@ constexpr std::array<fuzz::Read, 21> kinds{
     question<wire::ForgetTokens>,
     frames,
     sync_messages,
-    names};
+    names,
+    sessions};
 
 std::vector<std::pair<std::size_t, std::string>> lines() {
     const wire::NodeRecord record{.node = "node-0",
@@ -228,6 +246,7 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                                .env = {{"E", "v"}},
                                .files = {{"/run/f", "x"}},
                                .rank_command = {"x"},
+                               .rank_env = {{{"T", "v"}}, {}},
                                .local_rank_at = 1,
                                .rank_secrets = true};
     const wire::JobFailure failure{.node = "node-1",
@@ -237,9 +256,12 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                                    .signal = 11,
                                    .oom = true,
                                    .tail = "\xfe",
+                                   .cause = "c",
+                                   .advice = "a",
                                    .finding = "f"};
     const wire::JobResult result{.code = 1,
                                  .ranks = 2,
+                                 .rank_numbers = {0, 1},
                                  .stopped = true,
                                  .reason = "stop",
                                  .failures = {failure},
@@ -279,8 +301,8 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                  .manifest = "{}", .media_type = "application/x", .blobs = {{digest, 7, 2}}})},
         {11,
          wire::to_line(wire::RelayMessage{.engine_port = 4000, .address = "10.0.0.1", .peer_port = 4001})},
-        {11, wire::to_line(
-                 wire::RelayMessage{.type = wire::RelayMessage::Type::want, .digest = digest, .offset = 3})},
+        {11, wire::to_line(wire::RelayMessage{.type = wire::RelayMessage::Type::want,
+                                              .want = {.digest = digest, .offset = 3}})},
         {11, wire::to_line(wire::RelayPiece{digest, 5})},
         {11, wire::to_line(wire::RelayPiece{.length = 5, .file = 3})},
         {11, wire::to_line(wire::RelayPeers{.upstreams = {{2, std::string(64, 'a'), "10.0.0.1 4001"}},
@@ -289,13 +311,19 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
         {12, wire::sync_opening({.user = "1000", .workdir = "/workspace"})},
         {13, wire::question_line(wire::Hello{})},
         {13, wire::answer_line<wire::Hello>(wire::Hello::Answer{.pid = 7})},
+        {21, wire::encode(wire::SessionFrame{.kind = wire::SessionFrame::Kind::input, .input = "ls\n"}) +
+                 wire::encode(wire::SessionFrame{.kind = wire::SessionFrame::Kind::window,
+                                                 .window = {.rows = 24, .columns = 80}})},
+        {21, wire::session_ask({.lease_ms = 5, .terminal = wire::WindowSize{.rows = 24, .columns = 80}})},
+        {21, "http://:8000/health"},
+        {21, "HTTP/1.1 200 OK\r\n"},
         {17, wire::question_line(wire::ForgetTokens{})},
         {17, wire::answer_line("forget", Error{ErrorKind::node, "", "m", "h"})}};
 
     using Type = wire::JobEvent::Type;
     for (const auto type :
          {Type::prepared, Type::turn, Type::started, Type::rank_failed, Type::silent, Type::speaks,
-          Type::reported, Type::ended, Type::detached, Type::exited, Type::error}) {
+          Type::reported, Type::ready, Type::ended, Type::detached, Type::exited, Type::error}) {
         lines.emplace_back(
             7, wire::job_event({.type = type,
                                 .attempt = 1,
@@ -304,6 +332,7 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                                 .pid = 9,
                                 .failure = failure,
                                 .result = result,
+                                .address = "http://10.0.0.1:8000",
                                 .error = {ErrorKind::node, "", "m", "h"}}));
     }
 

@@ -18,7 +18,7 @@ import pytest
 TOOLKIT = os.environ.get("DOCKDIST_TOOLKIT_TAR", "toolkit.tar")
 ADDRESS = "10.77.0.1"
 DEADLINE = 30
-APPLETS = "sh ls cat env id sleep true false head kill mkdir rm echo hostname sha256sum ps test wc tr stat".split()
+APPLETS = "sh ls cat env id sleep true false head kill mkdir rm echo hostname sha256sum ps test wc tr stat printf sort touch".split()
 
 
 def find_busybox():
@@ -215,6 +215,8 @@ NEEDED = pytest.mark.skipif(os.geteuid() != 0 or BUSYBOX is None, reason="needs 
 class TwoNodes:
     """Tests that share two nodes which have joined."""
 
+    REQUEST = {}  # of their joins
+
     @pytest.fixture(scope="class", autouse=True)
     def two_nodes(self, request):
         with contextlib.ExitStack() as ending:
@@ -226,5 +228,5 @@ class TwoNodes:
                 ending.callback(nodes[-1].end)
             request.cls.nodes = nodes
             request.cls.a, request.cls.b = nodes
-            request.cls.records = join(nodes)
+            request.cls.records = join(nodes, **request.cls.REQUEST)
             yield

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import socket
 import threading
 
@@ -194,4 +195,13 @@ def test_a_hung_engine_is_a_deadline_not_a_wait_for_ever(lab):
             assert_in("node-1 (tcp://", done.stderr)
         finally:
             lab.script("exec", "host-2", "pkill", "-CONT", "-x", "dockerd")
+        c.assert_clean()
+
+
+def test_a_container_that_dies_at_once_tells_why(lab):
+    with cluster(lab, "t-dies") as c:
+        c.write(container="env: {BIG: '" + "x" * 140_000 + "'}")  # more than the kernel takes as one variable
+        said = c.run("up", code=1).stderr
+        for node in ("node-0", "node-1"):
+            assert re.search(rf"error: {node} .*: its container ended with code \d+: .*argument list too long", said), said
         c.assert_clean()

@@ -186,7 +186,7 @@ def freed_within(seconds, job, nodes=2):
 def kill_supervisor(c, node):
     """And the follower of its client."""
     c.run("exec", node, "--", "sh", "-c", "for p in /proc/[0-9]*; do case $(readlink $p/exe) in */dockdist-init) "
-          "[ $p = /proc/1 ] || kill -9 ${p#/proc/};; esac; done")
+          "[ $p = /proc/1 ] || [ $p = /proc/$PPID ] || kill -9 ${p#/proc/};; esac; done")
 
 
 def kill_container(c, node):

@@ -98,7 +98,7 @@ def test_what_the_user_has_chosen_by_hand_is_reserved_or_waited_for(lab):
         job, _ = holding(c, "job-b", "--env", "CUDA_VISIBLE_DEVICES=1", nodes=1)
         assert devices(c, "--gpus", "1") == {"node-0": [first]}
         # A shell has what it asks for, and waits for it as a job does.
-        shell = Running(c, "ssh", "node-0", "--gpus", "2", "--", "sh", "-c", "echo has $CUDA_VISIBLE_DEVICES; exec sleep 4703")
+        shell = Running(c, "ssh", "node-0", "--gpus", "2", "--", "echo has $CUDA_VISIBLE_DEVICES; exec sleep 4703")
         shell.until_err(r"waiting for 2 GPUs of this node: GPU 1 job-b \(root@\S+, \d+ s\); place 1 in line")
         stop(c, job, "job-b")
         shell.until(f"^has {first},{second}$")

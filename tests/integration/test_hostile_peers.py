@@ -21,6 +21,9 @@ SEED = int(os.environ.get("DOCKDIST_HOSTILE_SEED", "1"))
 ONLY = [name for name in os.environ.get("DOCKDIST_HOSTILE_COMMANDS", "").split(",") if name]
 
 
+DATA = "/srv/t-hostile"
+
+
 class Field:
     """A cluster behind hostile peers, a user before it, and one old job."""
 
@@ -35,7 +38,7 @@ class Field:
         (work / "code/pkg/a.py").write_text("a\n")
         hosts = "".join(f"  - {{docker: '{peer.url}', address: {address}, gpus: none}}\n" for peer, address in zip(peers, lab.addresses))
         c.file.write_text(f"name: {c.name}\nimage: dockdist-lab/busybox\nhosts:\n{hosts}container:\n  ulimits: {{memlock: {lab.memlock}}}\n"
-                          "sync: [\"code:/workspace\"]\ncollect: [/out]\n")
+                          f"sync: [\"code:/workspace\"]\ncollect: [/out]\ndata: [{{from: 'node-0:{DATA}/from', to: {DATA}/to}}]\n")
         self.old_job = self.up()
 
     def say(self, lie):
@@ -75,11 +78,17 @@ class Field:
             engines[0].call("DELETE", f"/v1.40/containers/{identity}?force=1")
         engines[1].call("DELETE", f"/v1.40/images/{self.image}?force=1")
 
+    def forget_data(self):
+        self.lab.script("exec", "1", "sh", "-c", f"mkdir -p {DATA}/from/sub; echo one >{DATA}/from/one; echo two >{DATA}/from/sub/two; rm -rf {DATA}/to")
+        self.lab.script("exec", "2", "rm", "-rf", DATA)
+
     def gone(self):
         self.say(Truth())
         remove_all(self.lab, self.c.name)
 
     def close(self):
+        for number in ("1", "2"):
+            self.lab.script("exec", number, "rm", "-rf", DATA)
         for engine in self.lab.engines:
             engine.call("DELETE", f"/v1.40/images/{self.image}?force=1")
             # What a push could not take back, since it was lied to.
@@ -115,6 +124,7 @@ COMMANDS = {
     "check": Command(lambda f: ["check"], 6),
     "check report": Command(lambda f: ["check", "--report", "out/report.html"], 1, written=["out"]),
     "image push": Command(lambda f: ["image", "push", f.image, "--from", "node-0"], 6, before=Field.forget_image),
+    "data push": Command(lambda f: ["data", "push"], 6, before=Field.forget_data),
     "up": Command(lambda f: ["up"], 6, before=Field.gone),
     "down": Command(lambda f: ["down"], 2, before=Field.again, waits=False),
 }

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 
 from harness import assert_in, cluster, eventually, read_until
+from harness.many_hosts import every_host, nothing_is_left, shape
 from harness.registry import PASSWORD, USER, Maker, new_image, registry
 
 
@@ -175,23 +176,6 @@ def test_podman_pulls_with_the_users_login(lab):
 # --- without a registry ----------------------------------------------------------------------------------------------
 
 
-def every_host(lab, c, image, more=""):
-    """A cluster over all the lab's hosts, Podman's too; returns their engines in its order."""
-    addresses = [*lab.addresses, *lab.podman_addresses]
-    lines = [f"name: {c.name}", f"image: {image}", "hosts:"]
-    lines += [f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for address in addresses]
-    lines += ["container:", f"  ulimits: {{memlock: {lab.memlock}, nofile: {lab.env['LAB_NOFILE']}, nproc: {lab.env['LAB_NPROC']}}}"]
-    c.file.write_text("\n".join([*lines, *more.splitlines()]) + "\n")
-    return [*lab.engines, *lab.podman_engines]
-
-
-def nothing_is_left(lab, c):
-    c.assert_clean()
-    for engine in lab.all_engines:
-        names = [name for image in engine.get("/v1.40/images/json") for name in [*(image["RepoTags"] or []), *(image["RepoDigests"] or [])]]
-        assert not [name for name in names if "dockdist-relay" in name or "127.0.0.1" in name], names
-
-
 def forget_everywhere(lab, *images):
     for engine in lab.all_engines:
         for image in images:
@@ -300,10 +284,6 @@ def relay_is_confined(lab, number, engine):
     host = told["HostConfig"]
     assert told["Config"]["User"] == "65534:65534" and host["ReadonlyRootfs"] and host["PidsLimit"] == 512, told
     assert "no-new-privileges" in host["SecurityOpt"] and not host["Privileged"], host
-
-
-def shape(link, rate):
-    subprocess.run(["tc", "qdisc", "replace", "dev", link, "root", *f"tbf rate {rate} burst 64kb latency 100ms".split()], check=True)
 
 
 def volumes(engine):

@@ -150,7 +150,7 @@ def test_stop_ends_what_a_killed_supervisor_left(lab):
         client.communicate()
         # The supervisor, and the follower of the client that is gone, which would notice.
         c.run("exec", "node-1", "--", "sh", "-c", "for p in /proc/[0-9]*; do case $(readlink $p/exe) in */dockdist-init) "
-              "[ $p = /proc/1 ] || kill -9 ${p#/proc/};; esac; done")
+              "[ $p = /proc/1 ] || [ $p = /proc/$PPID ] || kill -9 ${p#/proc/};; esac; done")
         assert len(c.processes("sleep 4541")) == 2
         assert listed(c)["job"]["state"] == "running"  # on node-0
         c.run("stop", "job", "--grace", "1s")

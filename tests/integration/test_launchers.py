@@ -1,7 +1,6 @@
 """Every launcher with its real programs: 2 hosts × 2 ranks that compute something across all of them; the ways a rank can
 fail; two jobs at once. What a rank runs is ranks.py, in a folder that the nodes share."""
 
-import contextlib
 import json
 import os
 import re
@@ -11,11 +10,10 @@ import time
 
 import pytest
 
-from harness import ROOT, assert_in, cluster, read_until
+from harness import assert_in, cluster, read_until
 from harness.gpus import uuids
+from harness.launching import DEBIAN12, TORCH, answers, leftovers, nodes
 
-TORCH = "dockdist-lab/torch"
-DEBIAN12 = "dockdist-lab/debian12"
 ODD = "it's \"odd\" $HOME 100% %h\n\nsecond line grün"
 
 # How each is asked for; all of them start ranks.
@@ -40,36 +38,6 @@ def image_of(launcher):
     return DEBIAN12 if launcher == "open_mpi_4" else TORCH
 
 
-@contextlib.contextmanager
-def nodes(lab, name, image=TORCH, container="", gpus="2", host_more=""):
-    with cluster(lab, name) as c:
-        folder = lab.shared / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        for file in (ROOT / "tests/integration").glob("ranks*.py"):
-            shutil.copy(file, folder)
-        c.folder_in_nodes = folder
-        (c.folder / "token").write_text("s3cret")
-        try:
-            c.write(image=image, gpus=gpus, host_more=host_more,
-                    container=f"mounts: ['/shared/{name}:/workspace']\nworkdir: /workspace\n{container}").up()
-            yield c
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def answers(stdout):
-    """What ranks.py printed as JSON, by rank, and from which node and rank the line came."""
-    found = {}
-    for line in stdout.splitlines():
-        match = re.match(r"\[(node-\d):(\d+) *\] (\{.*\})$", line)
-        if match:
-            answer = json.loads(match[3])
-            found[int(answer["RANK"])] = answer
-            assert (match[1], match[2]) == (f"node-{answer['NODE_RANK']}", answer["RANK"]), line
-    return found
-
-
 def check_answers(c, stdout, words, local_rank):
     found = answers(stdout)
     assert sorted(found) == [0, 1, 2, 3], stdout
@@ -84,16 +52,6 @@ def check_answers(c, stdout, words, local_rank):
         assert 20000 <= int(answer["MASTER_PORT"]) < 30000
         assert answer["argv"] == ([f"--local_rank={rank % 2}"] if local_rank else []) + words, answer
     assert len({answer["MASTER_PORT"] for answer in found.values()}) == 1
-
-
-def leftovers(c):
-    """What launchers are known to leave behind, in the nodes and in the folder that they share."""
-    found = [str(path) for path in c.folder_in_nodes.rglob("*") if path.name.startswith(".")]
-    for node in (0, 1):
-        found += c.run("exec", f"node-{node}", "--", "sh", "-c",
-                       "ls -d /root/.deepspeed_env /run/dockdist/jobs/* /tmp/ray-* 2>/dev/null; "
-                       "grep -rl s3cret /var/lib/dockdist /tmp 2>/dev/null; true").stdout.split()
-    return found
 
 
 launchers = pytest.mark.parametrize("launcher", LAUNCHERS)
@@ -161,12 +119,6 @@ def test_deepspeed_trains_with_its_engine(lab):
         assert all(len(x) == 10 and x[-1] < x[0] / 2 for x in losses.values()), done.stdout
 
 
-def test_accelerate_reduces_over_all_ranks(lab):
-    with nodes(lab, "t-acc-engine", gpus="none", host_more=", slots: 2") as c:
-        done = c.run("run", "--launcher", "accelerate", "--", "ranks_accelerate.py")
-        assert sorted(re.findall(r"^\[node-\d:\d *\] process (\d) of 4: sum 10.0$", done.stdout, re.M)) == list("0123"), done.stdout
-
-
 def test_ray_has_all_nodes_and_leaves_nothing(lab):
     with nodes(lab, "t-l-ray") as c:
         done = c.run("run", "--launcher", "ray", "--env", f"ODD={ODD}", "--", "ranks_ray.py")
@@ -190,6 +142,56 @@ def test_slurm_scripts_see_what_srun_gives(lab):
         done = c.run("run", "--launcher", "slurm", "--", "sh", "-c", script)
         assert sorted(line.split("] ")[1] for line in done.stdout.splitlines()) == [
             f"{rank} {rank % 2} 4 {rank // 2} 2 2 node-0 2" for rank in range(4)]
+
+
+# As typed by hand on a Slurm cluster: BIGBALLON/distribuuuu's line, and pytorch/examples' script for sbatch with `srun torchrun`.
+DISTRIBUUUU = ["srun", "--partition=openai", "-n4", "--gres=gpu:2", "--ntasks-per-node=2", "--job-name=slrum_test",
+               "python", "-u", "ranks.py", "sum"]
+SBATCH_RUN = """#!/bin/bash
+#SBATCH --job-name=multinode-example
+#SBATCH --nodes=2
+#SBATCH --ntasks=2
+
+nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIST ) )
+nodes_array=($nodes)
+head_node=${nodes_array[0]}
+head_node_ip=$(srun --nodes=1 --ntasks=1 -w "$head_node" hostname --ip-address)
+
+echo Node IP: $head_node_ip
+export LOGLEVEL=INFO
+
+srun torchrun \\
+--nnodes 2 \\
+--nproc_per_node 2 \\
+--rdzv_id $RANDOM \\
+--rdzv_backend c10d \\
+--rdzv_endpoint $head_node_ip:29500 \\
+ranks.py sum
+"""
+
+
+def test_lines_for_srun_run_as_typed(lab):
+    with nodes(lab, "t-l-srun") as c:
+        (c.folder_in_nodes / "sbatch_run.sh").write_text(SBATCH_RUN)
+        on_one = ["run", "--launcher", "plain", "--nodes", "1", "--"]
+        for command in ([*on_one, *DISTRIBUUUU], ["exec", "node-0", "--", *DISTRIBUUUU], [*on_one, "bash", "sbatch_run.sh"]):
+            done = c.run(*command)
+            found = {int(answer["RANK"]): answer for answer in map(json.loads, re.findall(r"\{[^{}]*\}", done.stdout))}  # of -u, two may share a line
+            assert sorted(found) == [0, 1, 2, 3], done.stdout + done.stderr
+            for rank, answer in found.items():
+                assert (answer["sum"], answer["WORLD_SIZE"], answer["LOCAL_RANK"], answer["DOCKDIST_NODE"], answer["folder"]) == (
+                    10, "4", str(rank % 2), f"node-{rank // 2}", "/workspace"), answer
+            if "srun" in command:
+                assert all(len(answer["CUDA_VISIBLE_DEVICES"].split(",")) == 2 for answer in found.values()), found
+        # What a job holds is what there is for its srun; and its end is the end of all tasks, on nodes that are not its own too.
+        failed = c.run(*on_one[:-1], "--gpus", "1", "--", "srun", "-n4", "true", code=1)
+        assert_in("More processors requested than permitted: 4 tasks, and node-[0-1] have 2 slots", failed.stderr + failed.stdout)
+        job = c.start(*on_one, "srun", "-n4", "python", "-u", "ranks.py", "wait")
+        read_until(job, "started", times=4, timeout=60)
+        assert ranks_alive(c) == 4
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=60)
+        assert ranks_alive(c) == 0
 
 
 def test_torchrun_of_debian_12_gets_a_clear_answer(lab):

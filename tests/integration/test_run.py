@@ -29,6 +29,8 @@ def test_the_jobs_exit_code_is_ours(lab):
         assert_in("last words", failed.stderr)
         missing = c.run("run", "--", "no-such-program", code=127)
         assert_in("no-such-program", missing.stderr)
+        missing = c.run("run", "--workdir", "/tmp", "--", "sh", "train.sh", code=127)
+        assert_in("the command exited with 127: there is no /tmp/train.sh on this node\n  → `sync: [\".:/tmp\"]` in the file brings it there", missing.stderr)
         c.run("run", "--nodes", "1", "--", "sh", "-c", "kill -SEGV $$", code=139)
 
 

@@ -1,13 +1,10 @@
 """Jobs that hang: what each rank is doing is told, and the job is ended or begun anew where that was asked for."""
 
 import json
-import os
-import pty
 import re
-import select
-import time
 
 from harness import assert_in, cluster, job_left
+from harness.terminal import Terminal
 
 # Rank 1 is lost in its data, the others wait for it; and one computes.
 HANG = """
@@ -86,36 +83,6 @@ def test_a_detached_job_that_hangs_is_begun_anew_and_ended_without_a_client(lab)
         assert logs.stderr.count("(sleep 1000) sleeps in ") == 4, logs.stderr
         assert_in("no rank wrote anything for 1 s: attempt 2 of 2 begins in 0.1 s", logs.stderr)
         assert c.processes("sleep 1000") == []
-
-
-class Terminal:
-    """A command on a terminal of its own."""
-
-    def __init__(self, argv, env):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.execvpe(argv[0], argv, env)
-        self.seen = ""
-
-    def read_until(self, text, timeout=30):
-        deadline = time.monotonic() + timeout
-        while text not in self.seen:
-            readable, _, _ = select.select([self.fd], [], [], max(deadline - time.monotonic(), 0))
-            assert readable, f"{text!r} does not come: {self.seen}"
-            self.seen += os.read(self.fd, 65536).decode()
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def end(self):
-        """Its exit code."""
-        try:
-            while piece := os.read(self.fd, 65536):
-                self.seen += piece.decode()
-        except OSError:  # the terminal is gone with its last process
-            pass
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 def test_a_key_leaves_a_job_to_the_cluster(lab):

@@ -26,7 +26,10 @@ DEFINITIONS = {
     "container.ulimits.*": ["definitions", "ulimit_pair"],
     "container.mounts[]": ["definitions", "mount"],
     "container.secrets.*": ["definitions", "secret"],
+    "roles": ["definitions", "roles"],
     "ssh": ["definitions", "ssh"],
+    "data[]": ["definitions", "data"],
+    "setup[]": ["definitions", "setup"],
     "sync[]": ["definitions", "sync"],
 }
 

@@ -26,10 +26,9 @@ public:
         co_return ExecId(*exec);
     }
 
-    Task<Result<std::unique_ptr<ExecStream>>> start_exec(ExecId id, bool tty) override {
+    Task<Result<std::unique_ptr<ExecStream>>> start_exec(ExecId id) override {
         const auto session = session_;
-        auto request = post(item("exec", id.str(), "/start"),
-                            tty ? R"({"Detach":false,"Tty":true})" : R"({"Detach":false,"Tty":false})");
+        auto request = post(item("exec", id.str(), "/start"), R"({"Detach":false,"Tty":false})");
         request.headers = {{"Connection", "Upgrade"}, {"Upgrade", "tcp"}};
         // open() has read the answer's header when it returns: bytes written to stdin before that would be
         // dropped.
@@ -37,7 +36,7 @@ public:
         if (!stream) {
             co_return stream.error();
         }
-        co_return make_exec_stream(std::move(*stream), tty, session->endpoint.host);
+        co_return make_exec_stream(std::move(*stream), session->endpoint.host);
     }
 
     Task<Result<ExecState>> inspect_exec(ExecId id) override {
@@ -47,17 +46,6 @@ public:
             co_return answer.error();
         }
         co_return decoded(*session, decode_exec(answer->body));
-    }
-
-    Task<Status> resize_exec(ExecId id, int rows, int columns) override {
-        const auto session = session_;
-        const auto size = query_string({{"h", std::to_string(rows)}, {"w", std::to_string(columns)}});
-        const auto answer = co_await session->call(post(item("exec", id.str(), "/resize") + size),
-                                                   "resize a command's terminal");
-        if (!answer) {
-            co_return answer.error();
-        }
-        co_return ok;
     }
 };
 

@@ -73,10 +73,6 @@ bool is_ipv6(const std::string& address) {
     return address.find(':') != std::string::npos;
 }
 
-std::string bracketed(const std::string& address, int port) {
-    return (is_ipv6(address) ? "[" + address + "]" : address) + ":" + std::to_string(port);
-}
-
 } // namespace
 
 Status check_members(const wire::Members& members) {
@@ -103,8 +99,9 @@ Status check_members(const wire::Members& members) {
         if (node.ssh_port < 1 || node.ssh_port > 65535 || node.slots < 1) {
             return bad_member(node, "a wrong ssh port or number of slots");
         }
-        if (!ends.insert(bracketed(node.address, node.ssh_port)).second) {
-            return bad_member(node, "the address " + bracketed(node.address, node.ssh_port) + " twice");
+        if (!ends.insert(address_and_port(node.address, node.ssh_port)).second) {
+            return bad_member(node,
+                              "the address " + address_and_port(node.address, node.ssh_port) + " twice");
         }
         if (!is_ed25519_key(node.user_key) || !is_ed25519_key(node.host_key)) {
             return bad_member(node, "a key that is not an ssh-ed25519 public key");
@@ -179,7 +176,7 @@ std::string ssh_config(const wire::NodeRecord& self, const wire::Members& member
 std::string sshd_config(const wire::NodeRecord& self, const wire::Members& members) {
     const auto& place = paths();
     std::string text = "# Made by dockdist at join: for this cluster's nodes and nobody else.\n";
-    text += "ListenAddress " + bracketed(self.address, self.ssh_port) + "\nHostKey " + place.host_key +
+    text += "ListenAddress " + address_and_port(self.address, self.ssh_port) + "\nHostKey " + place.host_key +
             "\nAuthorizedKeysFile " + place.authorized_keys + "\nAllowUsers " + self.user +
             "\nForceCommand " + place.own + " session\nSubsystem sftp " + place.sftp_server + "\nAcceptEnv " +
             wire::job_mark + " " + job_environment_variable + R"(
@@ -212,7 +209,8 @@ LoginGraceTime 30
 MaxAuthTries 3
 MaxSessions 1024
 TCPKeepAlive yes
-ClientAliveInterval 15
+# OpenSSH 9.2 asks after every second interval only: a peer that was cut off is gone after 60 s, and what it had started here ends.
+ClientAliveInterval 6
 ClientAliveCountMax 4
 )";
     return text + connection_limits(members);
@@ -240,18 +238,6 @@ std::string wcoll(const wire::Members& members) {
         text += node.node + "\n";
     }
     return text;
-}
-
-bool is_cluster_host(std::string_view config, std::string_view host) {
-    for (const auto& line : split(config, '\n')) {
-        if (line.starts_with("Host ")) {
-            const auto words = split(line, ' ');
-            if (std::find(words.begin() + 1, words.end(), host) != words.end()) {
-                return true;
-            }
-        }
-    }
-    return false;
 }
 
 std::optional<std::string> common_subnet(const wire::Members& members) {

@@ -30,9 +30,6 @@ std::string wcoll(const wire::Members& members);          // NAME: pdsh
 // join is replaced.
 std::string mend_hosts(std::string_view hosts, const wire::NodeRecord& self, const wire::Members& members);
 
-// Names and addresses to which `ssh_config` has a Host entry.
-bool is_cluster_host(std::string_view ssh_config, std::string_view host);
-
 // The narrowest IPv4 network, in CIDR form, that holds every member's address; nothing when it would be wider
 // than /16.
 std::optional<std::string> common_subnet(const wire::Members& members);

@@ -87,6 +87,10 @@ Status prepare_places(const UserMounts& mounts) {
                      .message = paths().jobs + ", where jobs keep their output, is in a mount of the file's",
                      .hint = std::string("leave out the mount that holds it") + never_written};
     }
+    // Everybody's: whoever runs a line says there that it was done.
+    if (auto made = make_folders(paths().setup, 01777); !made) {
+        return made;
+    }
     return make_sshd_folder(mounts);
 }
 

@@ -2,10 +2,11 @@
 
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
-#include "node/boot/node_files.hpp"
 #include "node/session/host_name.hpp"
+#include "node/session/pdsh_targets.hpp"
 #include "node/session/pkill.hpp"
 #include "node/session/scontrol.hpp"
+#include "node/session/ssh_target.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
@@ -20,21 +21,6 @@
 
 namespace dockdist::node {
 namespace {
-
-// Options of OpenSSH's ssh that take a value.
-constexpr std::string_view valued_options = "BbcDEeFIiJLlmOoPpQRSWw";
-
-std::string host_part(std::string_view destination) {
-    if (destination.starts_with("ssh://")) {
-        destination.remove_prefix(6);
-        destination = destination.substr(0, destination.find('/'));
-        const auto at = destination.rfind('@');
-        destination = at == std::string_view::npos ? destination : destination.substr(at + 1);
-        return std::string(destination.substr(0, destination.rfind(':')));
-    }
-    const auto at = destination.rfind('@');
-    return std::string(at == std::string_view::npos ? destination : destination.substr(at + 1));
-}
 
 std::vector<std::string> with_name(const std::string& name, const std::vector<std::string>& arguments) {
     std::vector<std::string> argv{name};
@@ -54,17 +40,15 @@ int run_openssh(const std::string& name, const std::vector<std::string>& argumen
     const auto& place = paths();
     std::vector<std::string> argv{name};
     std::string program = place.ssh_keygen;
+    auto words = arguments;
     if (name == "ssh") {
         program = place.ssh;
-        const auto host = ssh_destination(arguments);
-        if (!host.empty() && is_cluster_host(read_file_or_empty(place.ssh_config), host)) {
-            argv.insert(argv.end(), {"-F", place.ssh_config});
-        }
+        words = ssh_arguments(arguments);
     } else if (name == "scp" || name == "sftp") {
         program = name == "scp" ? place.scp : place.sftp;
         argv.insert(argv.end(), {"-S", place.ssh_wrapper});
     }
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    argv.insert(argv.end(), words.begin(), words.end());
     auto environment = Environment::own();
     remove_loader_variables(environment);
     return exec_path(program, argv, environment);
@@ -75,6 +59,14 @@ int run_openssh(const std::string& name, const std::vector<std::string>& argumen
 int run_pdsh(const std::vector<std::string>& arguments) {
     const auto& place = paths();
     auto environment = environment_with_ssh();
+    const auto node_at = [](const std::string& host, int port) {
+        return node_of_ssh({"-p", std::to_string(port), "--", host});
+    };
+    if (const auto complaint =
+            complaint_about_ports(arguments, environment.get("WCOLL").value_or(""), node_at)) {
+        (void)write_all(STDERR_FILENO, "pdsh: " + *complaint + "\n");
+        return exit_codes::failed;
+    }
     environment.set_default("PDSH_RCMD_TYPE", "ssh");
     if (::access(place.wcoll.c_str(), R_OK) == 0) {
         environment.set_default("WCOLL", place.wcoll);
@@ -101,6 +93,20 @@ int run_images_own(const std::string& name, const std::vector<std::string>& argu
     }
     (void)write_all(STDERR_FILENO, complaint + "\n");
     return code;
+}
+
+// Between nodes there is nothing to copy.
+int run_ssh_copy_id(const std::vector<std::string>& arguments) {
+    if (const auto node = node_of_ssh(ssh_line_of_copy_id(arguments)); !node.empty()) {
+        return write_all(STDERR_FILENO,
+                         "ssh-copy-id: not needed: " + node +
+                             " lets in every node of this cluster, by keys that dockdist made\n")
+                   ? 0
+                   : exit_codes::failed;
+    }
+    return run_images_own("ssh-copy-id", arguments, exit_codes::not_found,
+                          "ssh-copy-id: not found in this image; between the nodes of this cluster it is not "
+                          "needed");
 }
 
 // Within a job only what the job has started; everything else is the image's pkill's.
@@ -137,31 +143,9 @@ int run_hostname_or_images_own(const std::vector<std::string>& arguments) {
 } // namespace
 
 bool is_wrapper(const std::string& name) {
-    static constexpr std::array<std::string_view, 9> names{"ssh",   "scp",      "sftp",  "ssh-keygen", "pdsh",
-                                                           "rsync", "scontrol", "pkill", "hostname"};
+    static constexpr std::array<std::string_view, 10> names{
+        "ssh", "scp", "sftp", "ssh-keygen", "ssh-copy-id", "pdsh", "rsync", "scontrol", "pkill", "hostname"};
     return std::ranges::find(names, name) != names.end();
-}
-
-std::string ssh_destination(const std::vector<std::string>& arguments) {
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const auto& word = arguments[i];
-        if (word == "--") {
-            return i + 1 < arguments.size() ? host_part(arguments[i + 1]) : "";
-        }
-        if (!word.starts_with('-') || word.size() < 2) {
-            return host_part(word);
-        }
-        for (std::size_t k = 1; k < word.size(); ++k) {
-            if (word[k] == 'F') {
-                return {};
-            }
-            if (valued_options.find(word[k]) != std::string_view::npos) {
-                i += k + 1 == word.size() ? 1 : 0;
-                break;
-            }
-        }
-    }
-    return {};
 }
 
 std::string image_program(const std::string& name, const Environment& environment) {
@@ -185,6 +169,9 @@ int run_wrapper(const std::string& name, const std::vector<std::string>& argumen
     }
     if (name == "pkill") {
         return run_pkill(arguments);
+    }
+    if (name == "ssh-copy-id") {
+        return run_ssh_copy_id(arguments);
     }
     if (name == "hostname") {
         return run_hostname_or_images_own(arguments);

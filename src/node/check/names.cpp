@@ -6,6 +6,7 @@
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
+#include "node/system/resolver.hpp"
 
 #include <algorithm>
 #include <map>
@@ -14,7 +15,7 @@
 namespace dockdist::node {
 namespace {
 
-constexpr int name_limit_ms = 5000; // for a name: a resolver may ask a DNS server that is not there
+constexpr int python_limit_ms = 10000; // for all names: a resolver may ask a DNS server that is not there
 
 // Lines as `getent ahosts` prints them, for every name, each after its own "= NAME".
 constexpr const char* python_resolver = R"(import socket, sys
@@ -32,8 +33,7 @@ using NameAddresses = std::map<std::string, std::vector<std::string>>;
 NameAddresses by_getent(const std::string& getent, const std::vector<std::string>& names) {
     NameAddresses addresses;
     for (const auto& name : names) {
-        const auto done = run_helper(getent, {"getent", "ahosts", name}, Environment::own(), name_limit_ms);
-        addresses[name] = done.code == 0 ? parse_ahosts(done.output) : std::vector<std::string>{};
+        addresses[name] = resolve_by_getent(getent, name);
     }
     return addresses;
 }
@@ -41,7 +41,7 @@ NameAddresses by_getent(const std::string& getent, const std::vector<std::string
 NameAddresses by_python(const Program& python, const std::vector<std::string>& names) {
     std::vector<std::string> argv{python.name, "-c", python_resolver};
     argv.insert(argv.end(), names.begin(), names.end());
-    const auto done = run_helper(python.path, argv, Environment::own(), 2 * name_limit_ms);
+    const auto done = run_helper(python.path, argv, Environment::own(), python_limit_ms);
     NameAddresses addresses;
     for (const auto& name : names) {
         addresses[name] = {};
@@ -70,17 +70,6 @@ NameAddresses by_hosts_file(const std::vector<std::string>& names) {
 }
 
 } // namespace
-
-std::vector<std::string> parse_ahosts(std::string_view output) {
-    std::vector<std::string> addresses;
-    for (const auto& line : split(output, '\n')) {
-        const auto address = line.substr(0, line.find_first_of(" \t"));
-        if (!address.empty() && std::ranges::find(addresses, address) == addresses.end()) {
-            addresses.push_back(address);
-        }
-    }
-    return addresses;
-}
 
 wire::NameFacts resolve_names(const std::vector<std::string>& peers) {
     char hostname[256] = "";

@@ -5,7 +5,6 @@
 #include "wire/check_facts.hpp"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace dockdist::node {
@@ -13,8 +12,5 @@ namespace dockdist::node {
 // This node's name, those of `peers`, and what gethostname says. By /etc/hosts alone where the image has
 // neither getent nor Python.
 wire::NameFacts resolve_names(const std::vector<std::string>& peers);
-
-// Pure: the addresses in the output of `getent ahosts NAME`, each once, in their order.
-std::vector<std::string> parse_ahosts(std::string_view output);
 
 } // namespace dockdist::node

@@ -58,14 +58,14 @@ void say(const std::string& line) {
 // One host: what it proposes is final.
 class SessionLine {
 public:
-    explicit SessionLine(GpuRequest request, Result<KnownGpus> known)
-        : reservation_(loop_, std::move(request), std::move(known),
-                       {.on_turn = [this](const wire::GpuTurn& turn) { hear(turn); },
-                        .on_error =
-                            [this](const Error& error) {
-                                failure_ = error;
-                                loop_.stop();
-                            }}) {}
+    SessionLine(Loop& loop, GpuRequest request, Result<KnownGpus> known)
+        : loop_(loop), reservation_(loop_, std::move(request), std::move(known),
+                                    {.on_turn = [this](const wire::GpuTurn& turn) { hear(turn); },
+                                     .on_error =
+                                         [this](const Error& error) {
+                                             failure_ = error;
+                                             loop_.stop();
+                                         }}) {}
 
     Result<HeldUnits> run() {
         reservation_.begin();
@@ -97,7 +97,7 @@ private:
         }
     }
 
-    Loop loop_{};
+    Loop& loop_;
     Reservation reservation_;
     std::optional<Error> failure_{};
     std::string said_{};
@@ -115,7 +115,7 @@ wire::GpuParty session_party(const Result<KnownGpus>& known, const std::string& 
 
 } // namespace
 
-Result<SessionUnits> reserve_for_session(const std::string& text, const std::string& owner,
+Result<SessionUnits> reserve_for_session(Loop& loop, const std::string& text, const std::string& owner,
                                          const std::optional<std::string>& visible) {
     const auto ask = read_ask(text);
     if (!ask) {
@@ -123,7 +123,7 @@ Result<SessionUnits> reserve_for_session(const std::string& text, const std::str
     }
     auto known = load_known_gpus();
     GpuRequest request{.who = session_party(known, owner), .ask = *ask, .visible = visible};
-    auto held = SessionLine(std::move(request), std::move(known)).run();
+    auto held = SessionLine(loop, std::move(request), std::move(known)).run();
     if (!held) {
         return held.error();
     }

@@ -1,6 +1,8 @@
 #include "node/job/command_start.hpp"
 
 #include "core/exit_codes.hpp"
+#include "node/job/failure_cause.hpp"
+#include "node/job/ready_watch.hpp"
 #include "node/session/session.hpp"
 
 #include <cerrno>
@@ -53,6 +55,22 @@ namespace {
 
 StartedCommand start_command_of(PreparedJob& job) {
     StartedCommand started;
+    if (const auto service = asked_service(job.start)) {
+        // Else somebody else's service would answer for the job's.
+        if (auto taken = holder_of(service->port); !taken.by.empty()) {
+            started.cause = taken_port(taken, job.summary.job);
+            started.error = {.code = exit_codes::cannot_start,
+                             .message =
+                                 started.cause.cause + ": " + service->text() + " is to answer for this job"};
+            return started;
+        }
+    }
+    const auto& words = job.start.rank_command.empty() ? job.start.argv : job.start.rank_command;
+    if (auto hopeless = find_hopeless(words, job.part.workdir, job.environment)) {
+        started.error = {.code = hopeless->code, .message = hopeless->cause.cause};
+        started.cause = std::move(hopeless->cause);
+        return started;
+    }
     auto out = make_pipe();
     auto err = make_pipe();
     auto problems = make_pipe();
@@ -106,6 +124,10 @@ void PreparedJob::take_start(wire::JobStart from_now_on) {
     part.rank_secrets = start.rank_secrets;
     part.rank_command = start.rank_command;
     part.local_rank_at = start.local_rank_at;
+    part.rank_env = start.rank_env;
+    for (auto& env : part.rank_env) {
+        std::erase_if(env, [&](const auto& entry) { return opening_env.contains(entry.first); });
+    }
     summary.policy = start.policy;
     const auto& words = start.rank_command.empty() ? start.argv : start.rank_command;
     if (summary.argv.empty() || !words.empty()) {
@@ -114,6 +136,7 @@ void PreparedJob::take_start(wire::JobStart from_now_on) {
 }
 
 Status PreparedJob::enter_attempt(int attempt) {
+    summary.ready.clear();
     summary.result = {.attempt = attempt, .left_out = wire::lost_nodes(start.policy)};
     part.env["DOCKDIST_RESTART_COUNT"] = std::to_string(attempt);
     part.env["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);

@@ -1,6 +1,7 @@
 // The step from a prepared job to a running command.
 #pragma once
 
+#include "job_state/job_text.hpp"
 #include "node/job/supervisor.hpp"
 
 namespace dockdist::node {
@@ -9,6 +10,7 @@ struct StartedCommand {
     pid_t pid = 0; // 0: it could not be started, see error
     Fd out{}, err{};
     ProgramError error{};
+    Cause cause{}; // of the error, where more is known
 };
 
 // The job's command in a session of its own, as its user, in its folder, with its environment; stdin is

@@ -135,6 +135,7 @@ PreparedJob JobPreparation::finish(wire::JobStart start) {
     if (reservation_ && reservation_->turn().state == wire::GpuTurn::State::taken) {
         job.held = reservation_->hand_over();
         job.summary.units = job.held.units();
+        part_.units = static_cast<int>(job.held.units().size());
         const auto visible = visible_devices(job.held.units());
         part_.gpus = users_gpus_ && !visible.empty() ? *users_gpus_ : visible;
     }

@@ -3,20 +3,12 @@
 #include "core/exit_codes.hpp"
 #include "node/gpus/unit_guard.hpp"
 #include "node/job/command_start.hpp"
-#include "node/job/detached/detached_part.hpp"
-#include "node/job/follower_list.hpp"
+#include "node/job/failure_cause.hpp"
 #include "node/job/job_store.hpp"
-#include "node/job/log/output_pipes.hpp"
-#include "node/job/rank/rank_list.hpp"
-#include "node/job/silence_watch.hpp"
-#include "node/session/job_part.hpp"
-#include "node/system/loop.hpp"
-#include "node/system/oom.hpp"
-#include "node/system/process_killer.hpp"
+#include "node/job/part_supervisor.hpp"
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -28,67 +20,7 @@ namespace {
 constexpr std::int64_t leftover_grace_ms = 2000; // for what the command leaves behind when it ends by itself
 constexpr std::int64_t engine_stop_grace_ms = 3000;
 
-class Supervisor final : public SupervisedPart {
-public:
-    Supervisor(Loop& loop, PreparedJob job)
-        : loop_(loop), job_(std::move(job)),
-          followers_(loop_, std::move(job_.control), job_.summary.lease_ms) {}
-
-    void begin() override;
-    bool is_gone() const override { return finished_; }
-
-private:
-    void obey(const wire::JobCommand& order, bool again);
-    void tell(wire::JobEvent event);
-    void note(const std::string& line) { job_.log.append(2, -1, "dockdist: " + line + "\n"); }
-    void start_command();
-    void cannot_start(const ProgramError& error);
-    void on_signal();
-    void reap();
-    void command_ended(ExitStatus status);
-    void failed(wire::JobFailure failure);
-    void is_stopped_for(const std::string& reason);
-    void stop(const std::string& reason, std::int64_t grace_ms);
-    void halt(std::int64_t grace_ms);
-    void over();
-    void begin(const wire::JobCommand& order);
-    void detach();
-    void lease_is_over();
-    void time_is_over();
-    // What is to follow when the processes are gone.
-    enum class Then { wait, exit };
-    void sweep(Sweep::What what, std::int64_t grace_ms, Then then);
-    void swept(const std::vector<pid_t>& left);
-    void drain_command() {
-        outputs_.drain(out_, 1, -1);
-        outputs_.drain(err_, 2, -1);
-    }
-    void collect(const std::vector<pid_t>& left);
-    void wait_for_orders();
-    void exit();
-
-    Loop& loop_;
-    PreparedJob job_;
-    FollowerList followers_;
-    Sweep sweep_{loop_, job_.summary.job, [this](const std::vector<pid_t>& left) { swept(left); }};
-    Then then_ = Then::wait;
-    std::unique_ptr<DetachedPart> cluster_{}; // of a detached job
-    std::vector<wire::JobEvent> told_{};      // of this attempt, for a coordinator that begins later
-    Fd signals_{};
-    OutputPipes outputs_{loop_, job_.log};
-    SilenceWatch silence_{loop_, job_.log, job_.start.policy.stall_ms};
-    Fd out_{}, err_{}; // of the command
-    RankList ranks_{loop_, outputs_, job_.ranks.get(), job_.account.uid};
-    std::int64_t oom_kills_before_ = oom_kills();
-    pid_t command_ = 0;
-    bool command_done_ = false;
-    bool stopping_ = false; // what ends now is ended by us
-    bool stop_told_ = false;
-    bool waiting_ = false;                     // for orders: nothing of the attempt is left
-    std::optional<wire::JobCommand> wanted_{}; // begin, ordered while the attempt before was still ending
-    bool finished_ = false;
-    bool cannot_end_ = false; // processes of it sleep in the kernel
-};
+} // namespace
 
 void Supervisor::begin() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -98,12 +30,12 @@ void Supervisor::begin() {
         signals_ = std::move(*taken);
     }
     loop_.watch(signals_.get(), POLLIN, [this](short) { on_signal(); });
-    ranks_.on_failed = [this](const RankMessage& end) {
-        failed({.rank = end.rank, .local_rank = end.local_rank, .code = end.code, .signal = end.signal});
-    };
+    ranks_.on_failed = [this](wire::JobFailure failure) { failed(std::move(failure)); };
     outputs_.on_output = [this](std::uint8_t stream, std::int32_t rank, std::string_view bytes) {
         silence_.heard(stream, rank, bytes);
     };
+    ready_.on_ready = [this](const std::string& address) { is_ready(address); };
+    ready_.on_note = [this](const std::string& line) { note(line); };
     silence_.on_event = [this](wire::JobEvent::Type type) { tell({.type = type}); };
     followers_.on_order = [this](const wire::JobCommand& order, bool again) { obey(order, again); };
     followers_.on_lease_over = [this] { lease_is_over(); };
@@ -165,7 +97,7 @@ void Supervisor::start_command() {
     if (!job_.start.argv.empty()) {
         auto started = start_command_of(job_);
         if (started.pid == 0) {
-            return cannot_start(started.error);
+            return cannot_start(started.error, started.cause);
         }
         command_ = started.pid;
         out_ = std::move(started.out);
@@ -175,13 +107,22 @@ void Supervisor::start_command() {
     }
     silence_.begin();
     tell({.type = wire::JobEvent::Type::started, .pid = command_});
+    if (const auto service = asked_service(job_.start)) {
+        ready_.begin(*service, own_address());
+    }
 }
 
-void Supervisor::cannot_start(const ProgramError& error) {
+void Supervisor::is_ready(const std::string& address) {
+    job_.summary.ready = address;
+    (void)save_summary(job_.summary);
+    tell({.type = wire::JobEvent::Type::ready, .address = address});
+}
+
+void Supervisor::cannot_start(const ProgramError& error, const Cause& cause) {
     note(error.message);
     command_done_ = true;
     job_.summary.result.code = error.code;
-    failed({.code = error.code});
+    failed({.code = error.code, .cause = cause.cause, .advice = cause.advice});
     swept({});
 }
 
@@ -191,6 +132,7 @@ void Supervisor::failed(wire::JobFailure failure) {
     }
     failure.oom = failure.signal == SIGKILL && oom_kills() > oom_kills_before_;
     failure.tail = job_.log.tail(failure.rank);
+    explain(failure, job_);
     auto& failures = job_.summary.result.failures;
     failures.push_back(failure);
     if (failures.size() == 1) {
@@ -220,6 +162,7 @@ void Supervisor::reap() {
 
 void Supervisor::command_ended(ExitStatus status) {
     command_done_ = true;
+    stopping_ = stopping_ || (status.code == 0 && job_.start.leaves_servers);
     ranks_.hear_all(); // what the ranks said before their launcher ended comes first
     drain_command();
     auto& result = job_.summary.result;
@@ -317,80 +260,12 @@ void Supervisor::detach() {
     followers_.answer(wire::job_event({.type = wire::JobEvent::Type::detached}));
 }
 
-void Supervisor::sweep(Sweep::What what, std::int64_t grace_ms, Then then) {
-    then_ = std::max(then_, then);
-    if (then == Then::wait) {
-        waiting_ = false; // it says so again when all is gone
-    }
-    sweep_.begin(what, grace_ms);
-}
-
 // The time of --timeout is over. A part that is being ended already keeps its reason and its grace.
 void Supervisor::time_is_over() {
     if (!stopping_ && !command_done_) {
         stop("timeout", job_.grace_ms);
     }
 }
-
-// Called when no process of this attempt is left but those that cannot be ended (`left`).
-void Supervisor::swept(const std::vector<pid_t>& left) {
-    if (finished_) {
-        return;
-    }
-    collect(left);
-    if (then_ == Then::exit || !job_.start.stays) {
-        return exit();
-    }
-    wait_for_orders();
-}
-
-void Supervisor::collect(const std::vector<pid_t>& left) {
-    if (!command_done_) {
-        reap();
-    }
-    ranks_.hear_all();
-    ranks_.drain();
-    drain_command();
-    silence_.end();
-    job_.summary.result.ranks = ranks_.begun();
-    if (!command_done_) {
-        command_done_ = true;
-        conclude_without_command(job_.summary.result, command_ != 0);
-    }
-    cannot_end_ = !left.empty();
-    for (const auto pid : left) {
-        note("process " + std::to_string(pid) +
-             " does not end: it waits in the kernel for a device or a file server");
-    }
-}
-
-void Supervisor::wait_for_orders() {
-    waiting_ = true;
-    (void)save_summary(job_.summary);
-    tell({.type = wire::JobEvent::Type::ended, .result = job_.summary.result});
-    if (const auto wanted = wanted_) {
-        begin(*wanted);
-    }
-}
-
-void Supervisor::exit() {
-    finished_ = true;
-    job_.summary.running = false;
-    job_.summary.duration_ms = std::max<std::int64_t>(unix_ms() - job_.summary.started_ms, 1);
-    job_.ports.clear();
-    job_.summary.policy.relaunch.clear();
-    remove_scratch(job_.summary.job);
-    (void)save_summary(job_.summary);
-    if (!cannot_end_) {
-        job_.held.give_back(); // else PID 1 does, when they have ended
-    }
-    const wire::JobEvent event{.type = wire::JobEvent::Type::exited, .result = job_.summary.result};
-    remove_doors(job_.summary.job);
-    followers_.say_goodbye(wire::job_event(event));
-    loop_.stop();
-}
-
-} // namespace
 
 std::unique_ptr<SupervisedPart> supervise(Loop& loop, PreparedJob job) {
     return std::make_unique<Supervisor>(loop, std::move(job));

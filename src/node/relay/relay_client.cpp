@@ -1,5 +1,6 @@
 #include "node/relay/relay_client.hpp"
 
+#include "node/relay/tree_files.hpp"
 #include "node/system/os.hpp"
 
 #include <algorithm>
@@ -10,7 +11,22 @@ namespace {
 
 constexpr std::size_t taken_at_once = 256 * 1024;
 
+Error nobody_gives_it() {
+    return {ErrorKind::unreachable, "", "nobody gives it any more", "run it again: it goes on where it was"};
 }
+
+std::vector<std::string> ids_of(const wire::RelayRequest& want) {
+    if (want.count == 0) {
+        return {want.digest};
+    }
+    std::vector<std::string> ids;
+    for (int i = 0; i < want.count; ++i) {
+        ids.push_back(wire::relay_blob_id(want.first + i));
+    }
+    return ids;
+}
+
+} // namespace
 
 bool take_ahead(RelayStore& store, RelayInput& from, const wire::RelayPiece& piece) {
     for (auto left = piece.length; left > 0;) {
@@ -24,8 +40,8 @@ bool take_ahead(RelayStore& store, RelayInput& from, const wire::RelayPiece& pie
     return true;
 }
 
-Status DiskComplaint::keep(RelayStore& store, const std::string& digest, std::string_view bytes) {
-    auto kept = store.append(digest, bytes);
+Status DiskComplaint::keep(RelayStore& store, const std::string& id, std::string_view bytes) {
+    auto kept = store.append(id, bytes);
     if (!kept && kept.error().kind != ErrorKind::protocol && !complained_.exchange(true)) {
         (void)write_all(STDERR_FILENO, kept.error().message + "\n");
     }
@@ -40,7 +56,7 @@ void RelayClient::tell(const wire::RelayMessage& message) {
 void RelayClient::listen(RelayInput& input) {
     while (const auto line = input.line()) {
         const auto piece = wire::parse_relay_piece(*line);
-        if (piece ? !take(input, *piece) : !take_image(*line)) {
+        if (piece ? !take(input, *piece) : tree_ ? !take_digest(*line) : !take_image(*line)) {
             return;
         }
     }
@@ -58,15 +74,33 @@ bool RelayClient::take_image(const std::string& line) {
     return true;
 }
 
+bool RelayClient::take_digest(const std::string& line) {
+    auto told = wire::parse_relay_digest(line);
+    if (!told) {
+        return false;
+    }
+    const std::lock_guard lock(mutex_);
+    digests_.insert_or_assign(told->file, std::move(told->digest));
+    changed_.notify_all();
+    return true;
+}
+
+std::string RelayClient::digest_of(int file) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return digests_.contains(file); });
+    return digests_.at(file);
+}
+
 bool RelayClient::take(RelayInput& input, const wire::RelayPiece& piece) {
-    if (piece.digest.empty()) {
+    if (piece.digest.empty() && !tree_) {
         return take_ahead(store_, input, piece);
     }
-    if (!store_.knows(piece.digest)) {
+    const auto id = piece.digest.empty() ? wire::relay_blob_id(piece.file) : piece.digest;
+    if (!store_.knows(id)) {
         return false;
     }
     if (piece.length == 0) {
-        failed(piece.digest);
+        failed(id, nobody_gives_it());
     }
     for (auto left = piece.length; left > 0;) {
         const auto bytes = input.some(std::min(taken_at_once, static_cast<std::size_t>(left)));
@@ -74,8 +108,11 @@ bool RelayClient::take(RelayInput& input, const wire::RelayPiece& piece) {
             return false;
         }
         left -= static_cast<std::int64_t>(bytes.size());
-        if (is_asked(piece.digest) && !disk_.keep(store_, piece.digest, bytes)) {
-            failed(piece.digest);
+        if (!is_asked(id)) {
+            continue;
+        }
+        if (const auto kept = disk_.keep(store_, id, bytes); !kept) {
+            failed(id, kept.error());
         }
     }
     const std::lock_guard lock(mutex_);
@@ -83,27 +120,42 @@ bool RelayClient::take(RelayInput& input, const wire::RelayPiece& piece) {
     return true;
 }
 
-void RelayClient::failed(const std::string& digest) {
+void RelayClient::failed(const std::string& id, Error error) {
     const std::lock_guard lock(mutex_);
-    failed_.insert(digest);
+    failed_.try_emplace(id, std::move(error));
     changed_.notify_all();
 }
 
-bool RelayClient::is_asked(const std::string& digest) {
+Error RelayClient::failure(int file) {
     const std::lock_guard lock(mutex_);
-    return asked_.contains(digest) && !failed_.contains(digest);
+    const auto digest = digests_.find(file);
+    if (digest != digests_.end() && digest->second.empty()) {
+        return file_given_up();
+    }
+    const auto found = failed_.find(wire::relay_blob_id(file));
+    return found == failed_.end() ? nobody_gives_it() : found->second;
 }
 
-void RelayClient::fetch(const std::string& digest) {
+bool RelayClient::is_asked(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    return asked_.contains(id) && !failed_.contains(id);
+}
+
+void RelayClient::fetch(const wire::RelayRequest& want) {
+    const auto ids = ids_of(want);
     {
         const std::lock_guard lock(mutex_);
-        if (!asked_.insert(digest).second) {
+        if (asked_.contains(ids.front())) {
             return;
         }
+        asked_.insert(ids.begin(), ids.end());
     }
-    tell({.type = wire::RelayMessage::Type::want, .digest = digest, .offset = store_.have(digest)});
+    tell({.type = wire::RelayMessage::Type::want, .want = want});
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return store_.whole(digest) || failed_.contains(digest); });
+    changed_.wait(lock, [&] {
+        return std::ranges::all_of(
+            ids, [&](const std::string& id) { return store_.whole(id) || failed_.contains(id); });
+    });
 }
 
 const wire::RelayImage* RelayClient::wait_for_image(std::chrono::milliseconds limit) {

@@ -52,7 +52,7 @@ void RelayFetcher::fetch(const std::string& digest) {
         fetch_from(upstream, digest);
     }
     if (!store_.whole(digest)) {
-        client_.fetch(digest);
+        client_.fetch({.digest = digest, .offset = store_.have(digest)});
     }
     store_.give_up(digest);
 }

@@ -101,7 +101,7 @@ bool RelayGuests::give_blob(int fd, const RelayHttpRequest& request, const std::
     if (!request.wants_body) {
         return true;
     }
-    fetcher_.have_fetched(digest);
+    have_fetched_(digest);
     const int round = store_.round(digest);
     while (offset < size) {
         const auto bytes = store_.read(digest, offset, given_at_once, round);
@@ -130,8 +130,11 @@ void RelayGuests::let_relay_in(Fd connection, RelayStranger& stranger) {
 
 // Errors: who asked is gone, or what was asked for does not come. It asks elsewhere.
 Status RelayGuests::answer(RelayAnswer& to, const wire::RelayRequest& request) {
-    if (auto begun = to.beat(); !begun || request.digest.empty()) {
-        return begun ? give_ahead(to) : begun;
+    if (auto begun = to.beat(); !begun) {
+        return begun;
+    }
+    if (request.digest.empty()) {
+        return request.count == 0 ? give_ahead(to) : give_files(to, request);
     }
     while (client_.wait_for_image(beat) == nullptr) {
         if (auto told = to.beat(); !told) {
@@ -141,7 +144,21 @@ Status RelayGuests::answer(RelayAnswer& to, const wire::RelayRequest& request) {
     if (!store_.knows(request.digest) || request.offset > store_.size(request.digest)) {
         return ok; // an end without a byte
     }
-    return give_blob(to, request);
+    return give_blob(to, request.digest, request.offset);
+}
+
+Status RelayGuests::give_files(RelayAnswer& to, const wire::RelayRequest& request) {
+    auto offset = request.offset;
+    for (int i = 0; i < request.count; ++i, offset = 0) {
+        const auto id = wire::relay_blob_id(request.first + i);
+        if (!store_.knows(id) || offset > store_.size(id)) {
+            return ok; // an early end
+        }
+        if (auto given = give_blob(to, id, offset); !given) {
+            return given;
+        }
+    }
+    return ok;
 }
 
 Status RelayGuests::give_ahead(RelayAnswer& to) {
@@ -163,19 +180,19 @@ Status RelayGuests::give_ahead(RelayAnswer& to) {
     }
 }
 
-Status RelayGuests::give_blob(RelayAnswer& to, const wire::RelayRequest& request) {
-    fetcher_.have_fetched(request.digest);
-    const auto size = store_.size(request.digest);
-    const int round = store_.round(request.digest);
-    for (auto offset = request.offset; offset < size;) {
-        while (!store_.wait(request.digest, offset, round, beat)) {
+Status RelayGuests::give_blob(RelayAnswer& to, const std::string& id, std::int64_t offset) {
+    have_fetched_(id);
+    const auto size = store_.size(id);
+    const int round = store_.round(id);
+    while (offset < size) {
+        while (!store_.wait(id, offset, round, beat)) {
             if (auto told = to.beat(); !told) {
                 return told;
             }
         }
-        const auto bytes = store_.read(request.digest, offset, given_at_once, round);
+        const auto bytes = store_.read(id, offset, given_at_once, round);
         if (bytes.empty()) {
-            return Error{ErrorKind::unreachable, "", "no more comes of " + request.digest, ""};
+            return Error{ErrorKind::unreachable, "", "no more comes of " + id, ""};
         }
         if (auto said = to.say(bytes); !said) {
             return said;

@@ -3,7 +3,7 @@
 #include "core/encode.hpp"
 #include "core/number.hpp"
 #include "node/system/secret.hpp"
-#include "wire/image_relay.hpp"
+#include "wire/relay.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>

@@ -11,28 +11,35 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace dockdist::node {
 
 struct RelayStore::Blob {
+    Blob() { ::SHA256_Init(&hash); }
     std::int64_t size = 0;
     std::int64_t have = 0;
+    std::int64_t read_to = 0; // by whoever is furthest
     int round = 0;
     bool fetched = false; // somebody is at it
     bool whole = false;
-    Fd file{};
+    std::shared_ptr<Fd> file{}; // readers have it as long as they read
     SHA256_CTX hash{};
+
+    // What readers may have: its last byte only when all of it has proved right, so that nobody takes for
+    // whole what is damaged.
+    std::int64_t readable() const {
+        return whole ? size : std::min(have, std::max<std::int64_t>(size - 1, 0));
+    }
+    void keep(BlobFiles::Opened opened) { file = std::make_shared<Fd>(std::move(opened.file)); }
     Status write(std::string_view bytes); // behind what is there; `have` is the caller's
-    std::string read(std::int64_t offset, std::size_t count) const;
-    // With its last byte: whole, or begun anew.
-    void finish(const std::string& digest);
 };
 
 namespace {
 
 constexpr std::size_t most_files_ahead = 2000; // as many as the client takes out of a tar
+constexpr std::size_t hashed_at_once = 1 << 20;
+constexpr std::int64_t most_hashed_ahead = 64 << 20; // while the system still has what was read
 
 std::string digest_of(SHA256_CTX& hash) {
     std::array<unsigned char, SHA256_DIGEST_LENGTH> bytes{};
@@ -47,7 +54,7 @@ Status write_at(int fd, std::string_view bytes, std::int64_t offset) {
             continue;
         }
         if (count < 0) {
-            return system_error("keep a layer", errno);
+            return system_error("keep what came", errno);
         }
         bytes.remove_prefix(static_cast<std::size_t>(count));
         offset += count;
@@ -55,42 +62,24 @@ Status write_at(int fd, std::string_view bytes, std::int64_t offset) {
     return ok;
 }
 
-} // namespace
-
-Status RelayStore::Blob::write(std::string_view bytes) {
-    auto written = write_at(file.get(), bytes, have);
-    if (written) {
-        ::SHA256_Update(&hash, bytes.data(), bytes.size());
-    }
-    return written;
-}
-
-std::string RelayStore::Blob::read(std::int64_t offset, std::size_t count) const {
+std::string read_at(const Fd& file, std::int64_t offset, std::size_t count) {
     std::string bytes(count, '\0');
     const auto got = ::pread(file.get(), bytes.data(), bytes.size(), offset);
     bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     return bytes;
 }
 
-void RelayStore::Blob::finish(const std::string& digest) {
-    whole = digest_of(hash) == digest;
-    if (!whole) {
-        ::SHA256_Init(&hash);
-        have = 0;
-        ++round;
+} // namespace
+
+Status RelayStore::Blob::write(std::string_view bytes) {
+    auto written = write_at(file->get(), bytes, have);
+    if (written) {
+        ::SHA256_Update(&hash, bytes.data(), bytes.size());
     }
+    return written;
 }
 
-RelayStore::RelayStore(std::string folder, std::int64_t most_ahead)
-    : folder_(std::move(folder)), left_ahead_(most_ahead) {}
-
-std::unique_ptr<RelayStore::Blob> RelayStore::make_blob(const std::string& name) const {
-    auto made = std::make_unique<Blob>();
-    const auto path = folder_ + "/" + name;
-    made->file = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    ::SHA256_Init(&made->hash);
-    return made;
-}
+RelayStore::RelayStore(BlobFiles& files, std::int64_t most_ahead) : files_(files), left_ahead_(most_ahead) {}
 
 bool RelayStore::append_ahead(int file, std::string_view bytes) {
     const std::lock_guard lock(mutex_); // one writer, few readers
@@ -105,9 +94,12 @@ bool RelayStore::append_ahead(int file, std::string_view bytes) {
     left_ahead_ -= size;
     auto& each = ahead_[file];
     if (!each) {
-        each = make_blob("ahead-" + std::to_string(file));
+        each = std::make_unique<Blob>();
+        if (auto opened = files_.open("ahead-" + std::to_string(file), true)) {
+            each->keep(std::move(*opened));
+        }
     }
-    if (!each->write(bytes)) {
+    if (!each->file || !each->write(bytes)) {
         return false;
     }
     each->have += static_cast<std::int64_t>(bytes.size());
@@ -139,30 +131,40 @@ std::string RelayStore::read_ahead(AheadPlace& at, std::size_t limit) {
         at = {found->first, 0};
     }
     const auto left = static_cast<std::size_t>(found->second->have - at.offset);
-    auto bytes = found->second->read(at.offset, std::min(limit, left));
+    auto bytes = read_at(*found->second->file, at.offset, std::min(limit, left));
     at.offset += static_cast<std::int64_t>(bytes.size());
     return bytes;
 }
 
 void RelayStore::set_image(const std::vector<wire::RelayBlob>& blobs) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     for (const auto& each : blobs) {
         const auto came = ahead_.find(each.file);
-        auto made = came != ahead_.end() && came->second->have <= each.size
-                        ? std::move(came->second)
-                        : make_blob(each.digest.substr(7));
+        const bool fits = came != ahead_.end() && came->second->file && came->second->have <= each.size;
+        auto made = fits ? std::move(came->second) : std::make_unique<Blob>();
         if (came != ahead_.end()) {
             ahead_.erase(came);
         }
         made->size = each.size;
-        if (made->have > 0 && made->have == made->size) {
-            made->finish(each.digest);
-        }
         blobs_[each.digest] = std::move(made);
     }
     ahead_.clear();
     has_image_ = true;
+    lock.unlock();
+    for (const auto& each : blobs) {
+        auto& there = blob(each.digest);
+        if (there.have > 0 && there.have == there.size && !there.whole) {
+            (void)settle(each.digest, there); // else it is fetched
+        }
+    }
     changed_.notify_all();
+}
+
+void RelayStore::add(const std::string& id, std::int64_t size, bool fetched) {
+    auto made = std::make_unique<Blob>();
+    made->size = size;
+    made->fetched = fetched;
+    blobs_[id] = std::move(made);
 }
 
 bool RelayStore::knows(const std::string& digest) const {
@@ -211,40 +213,120 @@ int RelayStore::round(const std::string& digest) const {
     return blob(digest).round;
 }
 
+Status RelayStore::begin(const std::string& digest, bool anew) {
+    auto& each = blob(digest); // of its fetcher alone, but for have, whole, round and file
+    if (each.file || each.whole) {
+        return ok;
+    }
+    auto begun = open(digest, each, anew);
+    if (!begun && begun.error().kind != ErrorKind::protocol) {
+        files_.lost(digest);
+    }
+    return begun;
+}
+
+Status RelayStore::open(const std::string& digest, Blob& blob, bool anew) {
+    auto opened = files_.open(digest, anew);
+    if (!opened) {
+        return opened.error();
+    }
+    const auto begun = opened->begun;
+    {
+        const std::lock_guard lock(mutex_);
+        blob.keep(std::move(*opened));
+    }
+    if (auto hashed = hash_begun(blob, begun); !hashed) {
+        return hashed;
+    }
+    return blob.have == blob.size ? settle(digest, blob) : Status(ok);
+}
+
+Status RelayStore::hash_begun(Blob& blob, std::int64_t begun) {
+    while (blob.have < begun) {
+        const auto bytes = read_at(*blob.file, blob.have,
+                                   std::min(hashed_at_once, static_cast<std::size_t>(begun - blob.have)));
+        if (bytes.empty()) {
+            return Error{ErrorKind::node, "", "a file became shorter while it was read", ""};
+        }
+        ::SHA256_Update(&blob.hash, bytes.data(), bytes.size());
+        bytes_ += static_cast<std::int64_t>(bytes.size());
+        std::unique_lock lock(mutex_);
+        blob.have += static_cast<std::int64_t>(bytes.size());
+        changed_.notify_all();
+        if (begun == blob.size) { // who reads it is slower, and may have gone
+            changed_.wait_for(lock, std::chrono::seconds(1),
+                              [&] { return blob.read_to + most_hashed_ahead >= blob.have; });
+        }
+    }
+    return ok;
+}
+
 Status RelayStore::append(const std::string& digest, std::string_view bytes) {
-    auto& each = blob(digest); // of its fetcher alone, but for have, whole and round
+    auto& each = blob(digest); // of its fetcher alone, but for have, whole, round and file
     if (static_cast<std::int64_t>(bytes.size()) > each.size - each.have) {
         return Error{ErrorKind::protocol, "", "more came of " + digest + " than there is", ""};
     }
-    if (const auto written = each.write(bytes); !written) {
+    if (auto begun = begin(digest); !begun) {
+        return begun;
+    }
+    if (auto written = each.write(bytes); !written) {
         return written;
     }
+    bytes_ += static_cast<std::int64_t>(bytes.size());
+    {
+        const std::lock_guard lock(mutex_);
+        each.have += static_cast<std::int64_t>(bytes.size());
+        changed_.notify_all();
+    }
+    return each.have == each.size ? settle(digest, each) : Status(ok);
+}
+
+// With its last byte: whole, or begun anew.
+Status RelayStore::settle(const std::string& digest, Blob& blob) {
+    const auto right = files_.finish(digest, *blob.file, digest_of(blob.hash));
     const std::lock_guard lock(mutex_);
-    each.have += static_cast<std::int64_t>(bytes.size());
     changed_.notify_all();
-    if (each.have < each.size) {
+    if (!right) {
+        return right.error();
+    }
+    if (*right) {
+        blob.whole = true;
+        if (!files_.keeps_open()) {
+            blob.file.reset();
+        }
         return ok;
     }
-    each.finish(digest);
-    if (each.whole) {
-        return ok;
-    }
-    return Error{ErrorKind::protocol, "", "what came of " + digest + " is not what its digest says", ""};
+    bytes_ -= blob.have;
+    ::SHA256_Init(&blob.hash);
+    blob.have = 0;
+    ++blob.round;
+    return Error{ErrorKind::protocol, "", "what came of " + digest + " is not what its digest says",
+                 "run it again: it comes anew"};
 }
 
 bool RelayStore::is_ready(const Blob& blob, std::int64_t offset, int round) {
-    return blob.round != round || blob.have > offset || blob.whole || !blob.fetched;
+    return blob.round != round || blob.readable() > offset || blob.whole || !blob.fetched;
+}
+
+// One that goes on where it was cut off asks for bytes far behind the begin, and waits for their hashing.
+void RelayStore::note_reader(Blob& blob, std::int64_t offset) {
+    if (blob.read_to < offset) {
+        blob.read_to = offset;
+        changed_.notify_all();
+    }
 }
 
 bool RelayStore::wait(const std::string& digest, std::int64_t offset, int round,
                       std::chrono::milliseconds limit) {
-    const auto& each = blob(digest);
+    auto& each = blob(digest);
     std::unique_lock lock(mutex_);
+    note_reader(each, offset);
     return changed_.wait_for(lock, limit, [&] { return is_ready(each, offset, round); });
 }
 
 std::string RelayStore::read(const std::string& digest, std::int64_t offset, std::size_t limit, int round) {
     std::int64_t until = 0;
+    std::shared_ptr<Fd> file;
     auto& each = blob(digest);
     {
         std::unique_lock lock(mutex_);
@@ -252,12 +334,19 @@ std::string RelayStore::read(const std::string& digest, std::int64_t offset, std
         if (each.round != round) {
             return "";
         }
-        until = each.have;
+        until = each.readable();
+        file = each.file;
     }
     if (until <= offset) {
         return "";
     }
-    return each.read(offset, std::min(limit, static_cast<std::size_t>(until - offset)));
+    if (!file) {
+        file = std::make_shared<Fd>(files_.reopen(digest));
+    }
+    auto bytes = read_at(*file, offset, std::min(limit, static_cast<std::size_t>(until - offset)));
+    const std::lock_guard lock(mutex_);
+    note_reader(each, offset + static_cast<std::int64_t>(bytes.size()));
+    return bytes;
 }
 
 } // namespace dockdist::node

@@ -1,11 +1,14 @@
-// The blobs of an image relay: each grows from its begin to its end in a file, is read while it grows, and is
-// whole only when its digest is right. Before the image is known its files may come ahead, in the order of
-// its tar; those that prove to be blobs of it are kept, whole or begun. Safe to use from many threads.
+// The blobs of a relay: each grows from its begin to its end in a file, is read while it grows, and is whole
+// only when its digest is right. One that is here from an earlier time grows as well: as its bytes are
+// hashed. Before an image is known its files may come ahead, in the order of its tar; those that prove to
+// be blobs of it are kept, whole or begun. Safe to use from many threads.
 #pragma once
 
 #include "core/result.hpp"
-#include "wire/image_relay.hpp"
+#include "node/relay/blob_files.hpp"
+#include "wire/relay.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -20,8 +23,8 @@ namespace dockdist::node {
 
 class RelayStore {
 public:
-    // Files in `folder`, which is there. `most_ahead`: bytes that are taken before the image is known.
-    RelayStore(std::string folder, std::int64_t most_ahead);
+    // `files` outlives it. `most_ahead`: bytes that are taken before the image is known.
+    RelayStore(BlobFiles& files, std::int64_t most_ahead);
     ~RelayStore();
     RelayStore(const RelayStore&) = delete;
     RelayStore& operator=(const RelayStore&) = delete;
@@ -43,7 +46,12 @@ public:
     // Once.
     void set_image(const std::vector<wire::RelayBlob>& blobs);
 
-    // --- its blobs; of those that knows() knows ---
+    // --- before all others: of a tree ---
+
+    // `fetched`: it is claimed from the first on.
+    void add(const std::string& id, std::int64_t size, bool fetched);
+
+    // --- the blobs; of those that knows() knows ---
 
     bool knows(const std::string& digest) const;
     std::int64_t size(const std::string& digest) const;
@@ -53,10 +61,14 @@ public:
     // Ends a claim. Readers of a blob that is not whole are told that no more comes.
     void give_up(const std::string& digest);
 
+    // Opens it for append(), unless that was done; what is there of it is hashed first, no further ahead of
+    // who reads it than a little. `anew`: nothing is kept of an earlier time. Errors: of its file; those of
+    // append() where all of it is there.
+    Status begin(const std::string& digest, bool anew = false);
     // Where the next bytes belong.
     std::int64_t have(const std::string& digest) const;
     // Errors: protocol (more than its size, or the last byte is there and the digest is wrong: the blob
-    // begins anew), internal (the disk).
+    // begins anew), else for good (the disk).
     Status append(const std::string& digest, std::string_view bytes);
     bool whole(const std::string& digest) const;
 
@@ -67,17 +79,24 @@ public:
     // False: for so long read() would have waited.
     bool wait(const std::string& digest, std::int64_t offset, int round, std::chrono::milliseconds limit);
 
+    // Bytes that are here of all blobs.
+    std::int64_t bytes() const { return bytes_; }
+
 private:
     struct Blob;
     Blob& blob(const std::string& digest) const;
-    std::unique_ptr<Blob> make_blob(const std::string& name) const;
+    Status open(const std::string& digest, Blob& blob, bool anew);
+    Status hash_begun(Blob& blob, std::int64_t begun);
+    Status settle(const std::string& digest, Blob& blob);
     // Of a reader that holds the lock.
     using Ahead = std::map<int, std::unique_ptr<Blob>>;
     Ahead::const_iterator find_ahead(const AheadPlace& at) const;
+    void note_reader(Blob& blob, std::int64_t offset);
     static bool is_ready(const Blob& blob, std::int64_t offset, int round);
 
-    std::string folder_;
+    BlobFiles& files_;
     std::int64_t left_ahead_; // bytes
+    std::atomic<std::int64_t> bytes_ = 0;
     mutable std::mutex mutex_{};
     std::condition_variable changed_{};
     Ahead ahead_{};

@@ -19,7 +19,9 @@ std::string all_addresses(const std::string& own, const std::vector<InterfaceAdd
 }
 
 std::optional<int> run_hostname(const std::vector<std::string>& arguments) {
-    if (arguments.size() != 1 || (arguments.front() != "-I" && arguments.front() != "--all-ip-addresses")) {
+    const std::string what = arguments.size() == 1 ? arguments.front() : "";
+    const bool all = what == "-I" || what == "--all-ip-addresses";
+    if (!all && what != "-i" && what != "--ip-address") {
         return std::nullopt;
     }
     const auto record = wire::parse_object(read_file_or_empty(paths().node_record), "the node's record");
@@ -30,7 +32,8 @@ std::optional<int> run_hostname(const std::vector<std::string>& arguments) {
     if (address.empty()) {
         return std::nullopt;
     }
-    return write_all(STDOUT_FILENO, all_addresses(address, interface_addresses()) + "\n") ? 0 : 1;
+    const auto text = all ? all_addresses(address, interface_addresses()) : address;
+    return write_all(STDOUT_FILENO, text + "\n") ? 0 : 1;
 }
 
 } // namespace dockdist::node

@@ -11,7 +11,8 @@ namespace dockdist::node {
 
 // `hostname -I` (--all-ip-addresses): prints every address of the node, the one that its peers use first, and
 // returns 0. Launchers take the first for the rendezvous (DeepSpeed does), and the kernel may list the
-// engine's bridge before it. Nothing: another call, or this node has not joined.
+// engine's bridge before it. `hostname -i` (--ip-address), which scripts do the same with: that address
+// alone. Nothing: another call, or this node has not joined.
 std::optional<int> run_hostname(const std::vector<std::string>& arguments);
 
 // Pure: `own`, then the rest without loopback and link-local ones, each followed by a space, as hostname

@@ -25,9 +25,17 @@ std::string part_text(const JobPart& part) {
                           {"rank_secrets", part.rank_secrets},
                           {"unset", nlohmann::json::array()},
                           {"workdir", wire::bytes_to_json(part.workdir)},
+                          {"units", part.units},
                           {"gpus", wire::bytes_to_json(part.gpus)},
                           {"rank_command", nlohmann::json::array()},
-                          {"local_rank_at", part.local_rank_at}};
+                          {"local_rank_at", part.local_rank_at},
+                          {"rank_env", nlohmann::json::array()}};
+    for (const auto& env : part.rank_env) {
+        auto& variables = object["rank_env"].emplace_back()["env"] = nlohmann::json::object();
+        for (const auto& [name, value] : env) {
+            variables[name] = wire::bytes_to_json(value);
+        }
+    }
     for (const auto& [name, value] : part.env) {
         object["env"][name] = wire::bytes_to_json(value);
     }
@@ -111,9 +119,13 @@ Result<JobPart> load_part(const std::string& job) {
     reader.read("rank_secrets", part.rank_secrets);
     reader.read_bytes("unset", part.unset);
     reader.read_bytes("workdir", part.workdir);
+    reader.read("units", part.units);
     reader.read_bytes("gpus", part.gpus);
     reader.read_bytes("rank_command", part.rank_command);
     reader.read("local_rank_at", part.local_rank_at);
+    wire::read_objects(reader, "rank_env", [&](wire::ObjectReader& rank) {
+        rank.read_bytes("env", part.rank_env.emplace_back());
+    });
     if (reader.failed()) {
         return reader.error();
     }

@@ -19,9 +19,11 @@ struct JobPart {
     bool rank_secrets = false;                    // they are for ranks alone, wire::JobStart
     std::vector<std::string> unset{};             // wins over both
     std::string workdir{};
+    int units = 0;      // GPUs, MIG instances or slots of this node that are the job's own; 0: none
     std::string gpus{}; // CUDA_VISIBLE_DEVICES, over whatever else sets it; empty: it is not ours to set
     std::vector<std::string> rank_command{};
-    int local_rank_at = -1; // wire::JobStart
+    std::vector<std::map<std::string, std::string>> rank_env{}; // by local rank, over env and gpus
+    int local_rank_at = -1;                                     // wire::JobStart
 };
 
 std::string scratch_folder(const std::string& job); // wire::job_scratch()

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace dockdist::node {
@@ -11,8 +10,7 @@ namespace dockdist::node {
 // `scontrol show hostnames [LIST]`, `show hostname`, `show hostlist LIST`. Nothing for other arguments.
 std::optional<int> run_scontrol(const std::vector<std::string>& arguments);
 
-// Pure: "node-[0-2,7],x" as names, with the zeros of "[08-10]" kept; nothing when it is no host list, or one
-// of more than 65536 names.
-std::optional<std::vector<std::string>> expand_hostlist(std::string_view list);
+// The nodes that a script has without asking for any: SLURM_JOB_NODELIST's, as text, else the cluster's own.
+std::string own_host_list();
 
 } // namespace dockdist::node

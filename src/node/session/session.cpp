@@ -19,8 +19,6 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::int64_t hangup_grace_ms = 5000;
-
 int run_words(const std::string& command, Environment& environment) {
     const auto words = split_words(command);
     if (!words) {
@@ -30,8 +28,9 @@ int run_words(const std::string& command, Environment& environment) {
     return words->empty() ? 0 : exec_program(*words, environment);
 }
 
-// ssh does not end the remote command when the connection goes. Within a job that would leave ranks behind,
-// so this process stays beside the command: when sshd's side closes, everything below here ends.
+// ssh does not end the remote command when the connection goes. That would leave ranks behind of a job, or of
+// a launch by hand, so this process stays beside the command: when sshd's side closes, everything below here
+// ends; but not what people have set free of it, where it is no job's.
 int run_watched(const Account& account, const std::string& command, Environment& environment) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     constexpr std::array signals{SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP};
@@ -67,7 +66,11 @@ int run_watched(const Account& account, const std::string& command, Environment&
             }
         }
     }
-    (void)end_processes({.mark = {}, .root = ::getpid()}, hangup_grace_ms);
+    ProcessScope scope{.mark = {}, .root = ::getpid()};
+    if (!environment.get(wire::job_mark)) {
+        scope.spared = find_set_free(scope.root, child);
+    }
+    (void)end_processes(scope, hangup_grace_ms);
     return 255;
 }
 
@@ -111,8 +114,7 @@ int run_session() {
     auto environment = session_environment(recorded_environment(), from_sshd, account, part);
     enter_workdir(account);
     const auto command = from_sshd.get("SSH_ORIGINAL_COMMAND").value_or("");
-    return environment.get(wire::job_mark) ? run_watched(account, command, environment)
-                                           : exec_command(account, command, environment);
+    return run_watched(account, command, environment);
 }
 
 int run_as_shell(const std::vector<std::string>& arguments) {

@@ -5,11 +5,15 @@
 #include "node/system/accounts.hpp"
 #include "node/system/environment.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace dockdist::node {
+
+// Between TERM and KILL for the processes of a session that has lost its client.
+inline constexpr std::int64_t hangup_grace_ms = 5000;
 
 // sshd's ForceCommand. The session's environment is the container's, not sshd's; its folder is the
 // container's.

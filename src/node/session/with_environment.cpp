@@ -4,18 +4,15 @@
 #include "core/text.hpp"
 #include "gpu/units.hpp"
 #include "node/gpus/session_units.hpp"
+#include "node/session/exec_session.hpp"
 #include "node/session/session.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
 
-#include <array>
-#include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <optional>
-#include <poll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -27,6 +24,8 @@ struct Entry {
     std::string workdir{};
     std::optional<std::string> gpus{};
     std::string owner{};
+    std::optional<wire::SessionAsk> session{};
+    std::string line{};                 // for the shell; empty: the shell asks for lines itself
     std::vector<std::string> command{}; // empty: the shell
 };
 
@@ -44,6 +43,14 @@ int read_option(Entry& entry, const std::string& option, const std::string& valu
         entry.gpus = value;
     } else if (option == "--owner") {
         entry.owner = value;
+    } else if (option == "--session") {
+        auto ask = wire::parse_session_ask(value);
+        if (!ask) {
+            return end_with(to_text(ask.error()), 2);
+        }
+        entry.session = *ask;
+    } else if (option == "--line") {
+        entry.line = value;
     } else if (option == "--env" && value.find('=') != std::string::npos) {
         const auto equals = value.find('=');
         entry.environment.set(value.substr(0, equals), value.substr(equals + 1));
@@ -72,14 +79,22 @@ int read_options(Entry& entry, const std::vector<std::string>& arguments) {
     return 0;
 }
 
+// The account's shell, where the environment names no other that is there.
+int enter_shell(Entry& entry) {
+    const auto named = entry.environment.get("SHELL").value_or("");
+    if (named.starts_with('/') && is_executable(named)) {
+        entry.account.shell = named;
+    }
+    return exec_command(entry.account, entry.line, entry.environment);
+}
+
 int enter(Entry& entry) {
     if (entry.workdir.empty()) {
         enter_workdir(entry.account);
     } else if (const auto entered = enter_folder(entry.workdir); !entered) {
         return end_with(entered.error().message, exit_codes::cannot_start);
     }
-    return entry.command.empty() ? exec_command(entry.account, "", entry.environment)
-                                 : exec_program(entry.command, entry.environment);
+    return entry.command.empty() ? enter_shell(entry) : exec_program(entry.command, entry.environment);
 }
 
 int become_and_enter(Entry& entry) {
@@ -90,58 +105,37 @@ int become_and_enter(Entry& entry) {
     return enter(entry);
 }
 
-int wait_beside(pid_t child, const Fd& signals) {
-    while (true) {
-        pollfd ready{.fd = signals.get(), .events = POLLIN, .revents = 0};
-        (void)::poll(&ready, 1, -1);
-        signalfd_siginfo info{};
-        while (::read(signals.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-            // A terminal tells the command itself.
-            if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP) {
-                ::kill(child, static_cast<int>(info.ssi_signo));
-            }
+// This process stays beside the command, as root: it holds the units, which the command could give back, and
+// ends the command with its client.
+int run_beside(Entry& entry) {
+    Loop loop;
+    ExecSession session(loop, entry.session);
+    SessionUnits reserved;
+    if (entry.gpus) {
+        auto turn =
+            reserve_for_session(loop, *entry.gpus, entry.owner, entry.environment.get(cuda_devices_variable));
+        if (session.given_up()) {
+            return exit_codes::interrupted;
         }
-        int status = 0;
-        if (::waitpid(child, &status, WNOHANG) == child) {
-            return exit_status(status).code;
+        if (!turn) {
+            return end_with(to_text(turn.error()), exit_codes::cannot_start);
+        }
+        reserved = std::move(*turn);
+        if (!reserved.visible.empty()) {
+            entry.environment.set(cuda_devices_variable, reserved.visible);
         }
     }
-}
-
-// The units are held by this process, which stays root's: the command could give them back, or lock others.
-int run_with_units(Entry& entry) {
-    auto reserved =
-        reserve_for_session(*entry.gpus, entry.owner, entry.environment.get(cuda_devices_variable));
-    if (!reserved) {
-        return end_with(to_text(reserved.error()), exit_codes::cannot_start);
-    }
-    if (!reserved->visible.empty()) {
-        entry.environment.set(cuda_devices_variable, reserved->visible);
-    }
-    constexpr std::array watched{SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP};
-    const auto signals = take_signals(watched);
     const pid_t own = ::getpid();
-    const pid_t child = signals ? ::fork() : -1;
-    if (child < 0) {
-        return end_with(system_error("cannot start a process", errno).message, exit_codes::cannot_start);
-    }
-    if (child == 0) {
-        reset_signals();
+    const int code = session.run({entry.account.uid, entry.account.gid}, [&entry, own] {
         raise_memlock_limit();
         if (const auto became = become(entry.account); !became) {
-            ::_exit(end_with(became.error().message, exit_codes::cannot_start));
+            return end_with(became.error().message, exit_codes::cannot_start);
         }
         ::prctl(PR_SET_PDEATHSIG, SIGHUP); // its units go with this process's parent
-        ::_exit(::getppid() == own ? enter(entry) : exit_codes::cannot_start);
-    }
-    const int code = wait_beside(child, *signals);
-    reserved->held.give_back();
+        return ::getppid() == own ? enter(entry) : exit_codes::cannot_start;
+    });
+    reserved.held.give_back();
     return code;
-}
-
-bool starts_a_shell(const std::vector<std::string>& command) {
-    return command.empty() ||
-           command.back().find("${SHELL") != std::string::npos; // what `dockdist ssh` sends
 }
 
 } // namespace
@@ -151,20 +145,19 @@ int run_with_environment(const std::vector<std::string>& arguments) {
     if (const int code = read_options(entry, arguments); code != 0) {
         return code;
     }
-    const bool at_a_terminal = ::isatty(STDIN_FILENO) == 1;
+    const bool at_a_terminal =
+        entry.session ? entry.session->terminal.has_value() : ::isatty(STDIN_FILENO) == 1;
     if (const auto terminal = Environment::own().get("TERM"); terminal && at_a_terminal) {
         entry.environment.set("TERM", *terminal);
     }
     apply_account(entry.environment, entry.account);
-    if (entry.gpus) {
-        return run_with_units(entry);
-    }
-    if (at_a_terminal && starts_a_shell(entry.command)) {
+    const bool shell = entry.command.empty() && entry.line.empty();
+    if (!entry.gpus && at_a_terminal && shell) {
         if (const auto others = who_has_units(); !others.empty()) {
             (void)end_with(others, 0);
         }
     }
-    return become_and_enter(entry);
+    return entry.gpus || entry.session ? run_beside(entry) : become_and_enter(entry);
 }
 
 } // namespace dockdist::node

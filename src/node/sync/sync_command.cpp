@@ -24,14 +24,19 @@ using wire::TreeEntry;
 using Kind = SyncMessage::Kind;
 
 constexpr std::size_t read_size = 256U << 10U;
-constexpr time_t abandoned_after_s = 24 * 3600;
+constexpr time_t day_s = 24 * 3600;
 
 bool is_sync_token(const std::string& text) {
     return wire::is_temporary(text) && wire::is_tree_name(text) && text.find('/') == std::string::npos;
 }
 
-// Files that a client left half written a day ago, or longer.
-void remove_abandoned(Folder& tree, const std::string& name) {
+time_t days_kept(const std::string& name, bool remove_begun) {
+    return !name.starts_with(wire::begun_prefix) ? 1 : remove_begun ? 0 : 7;
+}
+
+// Files that a client left half written a day ago, or longer; a week, where a later one could go on, unless
+// nobody will.
+void remove_abandoned(Folder& tree, const std::string& name, bool remove_begun) {
     const int folder = tree.below(name);
     if (folder < 0) {
         return;
@@ -40,7 +45,7 @@ void remove_abandoned(Folder& tree, const std::string& name) {
         struct stat status{};
         if (wire::is_temporary(found) &&
             ::fstatat(folder, found.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            status.st_ctim.tv_sec + abandoned_after_s < std::time(nullptr)) {
+            status.st_ctim.tv_sec + days_kept(found, remove_begun) * day_s <= std::time(nullptr)) {
             ::unlinkat(folder, found.c_str(), 0);
         }
     }
@@ -124,7 +129,7 @@ private:
         const auto& name = message.name;
         switch (message.kind) {
         case Kind::list:
-            return list(name);
+            return list(name, (message.size & wire::ListFlags::remove_begun) != 0);
         case Kind::digest: {
             const auto digest = digest_file(writer_.tree(), name);
             out_.send({.kind = Kind::hashed, .name = name, .text = digest ? *digest : ""});
@@ -158,8 +163,8 @@ private:
         }
     }
 
-    Status list(const std::string& name) {
-        remove_abandoned(writer_.tree(), name);
+    Status list(const std::string& name, bool remove_begun) {
+        remove_abandoned(writer_.tree(), name, remove_begun);
         auto entries = list_folder(writer_.tree(), name);
         if (!entries) {
             return entries.error();

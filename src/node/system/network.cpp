@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "node/system/os.hpp"
+#include "node/system/port_holder.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -9,7 +10,6 @@
 #include <cstring>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <set>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -174,50 +174,17 @@ Status check_port_free(const std::string& address, int port) {
         if (number != EADDRINUSE) {
             return system_error("cannot listen on port " + std::to_string(port) + " of " + address, number);
         }
-        const auto holder = port_holder(port);
+        const auto holder = find_port_holder(port);
         return Error{.kind = ErrorKind::conflict,
                      .message = "port " + std::to_string(port) + " of " + address + " is in use" +
-                                (holder.empty() ? std::string(", by a process outside of this container")
-                                                : " by " + holder),
+                                (holder && holder->pid != 0
+                                     ? " by process " + std::to_string(holder->pid) + " (" +
+                                           printable(holder->program) + ")"
+                                     : std::string(", by a process outside of this container")),
                      .hint = "set ssh.port to another one or to auto; on the host, `ss -ltnp sport = :" +
                              std::to_string(port) + "` tells who holds it"};
     }
     return ok;
-}
-
-std::string port_holder(int port) {
-    char wanted[8];
-    std::snprintf(wanted, sizeof wanted, ":%04X", static_cast<unsigned>(port));
-    std::set<std::string> sockets;
-    for (const auto* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-        for (const auto& line : split(read_file_or_empty(table), '\n')) {
-            std::vector<std::string> fields;
-            for (auto& word : split(line, ' ')) {
-                if (!word.empty()) {
-                    fields.push_back(std::move(word));
-                }
-            }
-            if (fields.size() > 9 && fields[1].ends_with(wanted) && fields[3] == "0A") {
-                sockets.insert("socket:[" + fields[9] + "]");
-            }
-        }
-    }
-    if (sockets.empty()) {
-        return {};
-    }
-    for (const auto& pid : list_folder("/proc")) {
-        if (pid.find_first_not_of("0123456789") != std::string::npos) {
-            continue;
-        }
-        const auto folder = "/proc/" + pid + "/fd";
-        for (const auto& fd : list_folder(folder)) {
-            if (sockets.contains(read_link(folder + "/" + fd))) {
-                auto name = read_file_or_empty("/proc/" + pid + "/comm");
-                return "process " + pid + " (" + printable(name.substr(0, name.find('\n'))) + ")";
-            }
-        }
-    }
-    return {};
 }
 
 Result<int> choose_port(int wanted, const std::function<Status(int port)>& take) {

@@ -36,8 +36,6 @@ std::string resolve_in_hosts(std::string_view hosts, std::string_view name);
 
 // Whether sshd could listen there now.
 Status check_port_free(const std::string& address, int port);
-// "process 12 (sshd)" where the holder can be seen from here, else "".
-std::string port_holder(int port);
 
 inline constexpr int first_ssh_port = 2222;
 inline constexpr int last_ssh_port = 4222;

@@ -19,8 +19,10 @@ struct Paths {
     std::string members = under_root(layout::members);
     std::string hostfile = under_root(layout::hostfile);
     std::string jobs = under_root(layout::jobs);
+    std::string setup = under_root(layout::setup);
     std::string gpus = shared_gpus();         // the host's, node/gpus/board_file.hpp
-    std::string blobs = under_root("/blobs"); // of an image relay, in a container of its own
+    std::string blobs = under_root("/blobs"); // of an image's relay, in a container of its own
+    std::string data = under_root("/data");   // of a tree's
 
     std::string private_folder = run + "/private";                             // 0700 root
     std::string container_environment = private_folder + "/container-environ"; // before the node's variables

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -102,6 +103,11 @@ ProgramError exec_failure(const std::string& name, const std::string& path, int 
         error.message = printable(name) + ": its arguments and environment are larger than the kernel takes";
     }
     return error;
+}
+
+int own_cpus() {
+    cpu_set_t set;
+    return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 void reset_signals() {

@@ -37,6 +37,7 @@ std::vector<char*> argv_pointers(std::vector<std::string>& words);
 // Whether PID 1 is the only process that can be seen here, so that it reaps and ends every other one.
 bool alone_in_container();
 
+int own_cpus();                        // that this process may run on
 void reset_signals();                  // all default, none blocked
 void raise_memlock_limit();            // soft to hard: RDMA pins memory, and sshd's sessions start low
 Status become(const Account& account); // groups, gid, uid; for good

@@ -1,18 +1,19 @@
 #include "node/system/process_killer.hpp"
 
 #include "node/system/os.hpp"
+#include "node/system/process_environ.hpp"
 #include "node/system/process_stat.hpp"
 #include "wire/job.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <fcntl.h>
 #include <map>
 #include <poll.h>
 #include <set>
-#include <sys/fsuid.h>
-#include <sys/stat.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -22,24 +23,8 @@ constexpr std::int64_t first_pause_ms = 5;
 constexpr std::int64_t longest_pause_ms = 200;
 constexpr std::int64_t give_up_ms = 10000;
 
-// Root in a container has no CAP_SYS_PTRACE, so it may read another user's environ only with that user's file
-// system ids.
-std::string read_environ(pid_t pid) {
-    const auto folder = "/proc/" + std::to_string(pid);
-    auto environ_text = read_file(folder + "/environ", 4U << 20U);
-    if (environ_text || ::geteuid() != 0) {
-        return environ_text ? std::move(*environ_text) : std::string();
-    }
-    struct stat status{};
-    if (::stat(folder.c_str(), &status) != 0 || status.st_uid == 0) {
-        return {};
-    }
-    ::setfsgid(status.st_gid);
-    ::setfsuid(status.st_uid);
-    environ_text = read_file(folder + "/environ", 4U << 20U);
-    ::setfsuid(0);
-    ::setfsgid(::getegid());
-    return environ_text ? std::move(*environ_text) : std::string();
+std::string find_mark(const std::string& environ_text) {
+    return variable_in(environ_text, wire::job_mark);
 }
 
 // A process that is just becoming another program has neither environment nor arguments for a moment, and
@@ -49,7 +34,7 @@ std::string settled_environ(pid_t pid) {
     const auto folder = "/proc/" + std::to_string(pid);
     std::string text;
     for (int i = 0; i < looks; ++i) {
-        text = read_environ(pid);
+        text = read_process_environ(pid);
         // The kernel's own threads never have either, nor a program.
         if (!text.empty() || !read_file_or_empty(folder + "/cmdline").empty() ||
             read_link(folder + "/exe").empty()) {
@@ -61,16 +46,23 @@ std::string settled_environ(pid_t pid) {
     return text;
 }
 
-std::string find_mark(const std::string& environ_text) {
-    const auto name = std::string(wire::job_mark) + "=";
-    for (std::size_t at = 0; at < environ_text.size();) {
-        const auto end = std::min(environ_text.find('\0', at), environ_text.size());
-        if (environ_text.compare(at, name.size(), name) == 0) {
-            return environ_text.substr(at + name.size(), end - at - name.size());
-        }
-        at = end + 1;
+ProcessEntry entry_of(const ProcessStat& process) {
+    return {.pid = process.pid,
+            .parent = process.parent,
+            .session = process.session,
+            .zombie = process.has_ended()};
+}
+
+// proc(5), /proc/PID/status: "SigIgn:\t0000000000000001", one bit a signal from the lowest on.
+bool ignores_hangups(pid_t pid) {
+    constexpr std::string_view field = "SigIgn:\t";
+    const auto status = read_file_or_empty("/proc/" + std::to_string(pid) + "/status");
+    const auto at = status.find(field);
+    std::uint64_t ignored = 0;
+    if (at != std::string::npos) {
+        (void)std::from_chars(status.data() + at + field.size(), status.data() + status.size(), ignored, 16);
     }
-    return {};
+    return (ignored >> (SIGHUP - 1) & 1U) != 0;
 }
 
 } // namespace
@@ -78,10 +70,7 @@ std::string find_mark(const std::string& environ_text) {
 std::vector<pid_t> find_processes(const ProcessScope& scope) {
     std::vector<ProcessEntry> all;
     for (const auto& process : all_processes()) {
-        auto& entry = all.emplace_back(ProcessEntry{.pid = process.pid,
-                                                    .parent = process.parent,
-                                                    .session = process.session,
-                                                    .zombie = process.has_ended()});
+        auto& entry = all.emplace_back(entry_of(process));
         if (!entry.zombie) {
             entry.mark = find_mark(settled_environ(entry.pid));
         }
@@ -97,6 +86,7 @@ std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const 
     }
     const auto may_belong = [&](const ProcessEntry& entry) {
         return entry.pid != self && entry.pid > 1 && entry.mark != helper_mark &&
+               !scope.spared.contains(entry.pid) &&
                (entry.mark.empty() || entry.mark == scope.mark || scope.mark.empty());
     };
     std::set<pid_t> members;
@@ -127,6 +117,36 @@ std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const 
         }
     }
     return result;
+}
+
+std::set<pid_t> find_set_free(pid_t root, pid_t command) {
+    std::vector<ProcessEntry> all;
+    for (const auto& process : all_processes()) {
+        auto& entry = all.emplace_back(entry_of(process));
+        entry.deaf = ignores_hangups(entry.pid);
+    }
+    return select_set_free(all, root, command);
+}
+
+std::set<pid_t> select_set_free(const std::vector<ProcessEntry>& all, pid_t root, pid_t command) {
+    const auto leader = std::ranges::find(all, command, &ProcessEntry::pid);
+    const pid_t session = leader == all.end() ? command : leader->session;
+    std::set<pid_t> descendants{root};
+    std::set<pid_t> set_free;
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (const auto& entry : all) {
+            if (!descendants.contains(entry.parent) || entry.pid == root) {
+                continue;
+            }
+            const bool adopted = entry.parent == root && entry.pid != command;
+            const bool free =
+                entry.deaf || set_free.contains(entry.parent) || (adopted && entry.session != session);
+            grown |= descendants.insert(entry.pid).second;
+            grown |= free && set_free.insert(entry.pid).second;
+        }
+    }
+    return set_free;
 }
 
 ProcessKiller::ProcessKiller(Loop& loop, ProcessScope scope,

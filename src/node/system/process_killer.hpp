@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -20,18 +21,27 @@ inline constexpr const char* helper_mark = ":helper";
 // nor does a helper or the caller.
 struct ProcessScope {
     std::string mark{};
-    pid_t root = 0; // its descendants belong, itself does not; 0: none
+    pid_t root = 0;           // its descendants belong, itself does not; 0: none
+    std::set<pid_t> spared{}; // these never belong
 };
 std::vector<pid_t> find_processes(const ProcessScope& scope);
+
+// What people have set free of the session that `command` leads, so that it outlives it, as it would outlive
+// a login: what does not hear hangups (nohup), what runs in a session of its own and has lost its parent
+// (setsid, tmux, screen, a daemon), and all that descends from these. `root`: the parent of `command`, which
+// orphans come to.
+std::set<pid_t> find_set_free(pid_t root, pid_t command);
 
 // Pure part of it.
 struct ProcessEntry {
     pid_t pid = 0, parent = 0, session = 0;
     bool zombie = false;
     std::string mark{}; // of its environment; empty: none
+    bool deaf = false;  // it ignores hangups; known where that was looked for
 };
 std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const ProcessScope& scope,
                                     pid_t self, pid_t own_session);
+std::set<pid_t> select_set_free(const std::vector<ProcessEntry>& all, pid_t root, pid_t command);
 
 // The value that a TERM bears which every process of the job gets: what forwards signals need not forward
 // this one.

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 from harness.cleanup import WithCleanup
-from harness.namespaces import BUSYBOX, NEEDED, Host, Node, TwoNodes, join
+from harness.namespaces import ADDRESS, BUSYBOX, NEEDED, Host, Node, TwoNodes, join
 from harness.node_process import Stream
 
 pytestmark = NEEDED
@@ -56,7 +56,62 @@ class TestBareCommands(TwoNodes):
         assert sums[0] == sums[2]
 
     def test_scontrol_expands_host_lists(self):
-        assert self.bare("scontrol", "show", "hostnames", "node-[0-1]").stdout == b"node-0\nnode-1\n"
+        for words in (["node-[0-1]"], []):  # without a list: the nodes that there are
+            assert self.bare("scontrol", "show", "hostnames", *words).stdout == b"node-0\nnode-1\n"
+        assert self.bare("scontrol", "show", "hostlist", "node-0,node-1").stdout == b"node-[0-1]\n"
+
+    def test_the_address_that_hostname_tells_is_the_cluster_s(self):
+        assert self.bare("hostname", "--ip-address").stdout == ADDRESS.encode() + b"\n"
+
+    def port(self, node):
+        return next(record["ssh_port"] for record in self.records if record["node"] == node)
+
+    def write_ssh_config(self):
+        text = "Host worker2\n  HostName %s\n  Port %d\n  User nobody\n  StrictHostKeyChecking ask\n" % (ADDRESS, self.port("node-1"))
+        assert self.a.run("sh", "-c", "mkdir -p /root/.ssh /tmp && cat > /root/.ssh/config", input=text.encode()).returncode == 0
+
+    def test_whatever_the_user_s_configuration_leads_to_a_node_is_that_node(self):
+        self.write_ssh_config()
+        port = str(self.port("node-1"))
+        for words in (["worker2"], ["root@worker2"], ["-F", "/root/.ssh/config", "worker2"], ["-p", port, ADDRESS],
+                      ["-o", "Port=" + port, ADDRESS], ["%s:%s" % (ADDRESS, port)], ["ssh://%s:%s" % (ADDRESS, port)]):
+            done = self.bare("ssh", *words, "hostname; id -u")
+            assert (done.stdout, done.stderr) == (b"node-1\n0\n", b""), words
+        assert self.a.run("ls", "/root/.ssh").stdout == b"config\n"  # no known_hosts of the user's
+
+    def test_such_a_name_works_under_every_program_that_goes_by_ssh(self):
+        self.write_ssh_config()
+        self.a.run("sh", "-c", "echo carried > /tmp/carried; echo 'put /tmp/carried /tmp/by-sftp' > /tmp/batch")
+        for words in (["scp", "/tmp/carried", "worker2:/tmp/by-scp"], ["sftp", "-b", "/tmp/batch", "worker2"],
+                      ["rsync", "/tmp/carried", "worker2:/tmp/by-rsync"],
+                      ["rsync", "-e", "ssh -p %d" % self.port("node-1"), "/tmp/carried", ADDRESS + ":/tmp/by-port"]):
+            done = self.bare(*words)
+            assert (done.returncode, done.stderr) == (0, b""), words
+        done = self.bare("pdsh", "-w", "worker2", "cat /tmp/by-scp /tmp/by-sftp /tmp/by-rsync /tmp/by-port")
+        assert (done.stdout, done.stderr) == (b"worker2: carried\n" * 4, b"")
+
+    def test_what_the_user_s_configuration_leads_elsewhere_is_not_touched(self):
+        self.write_ssh_config()
+        for words in (["-p", "1", ADDRESS], ["-p", "1", "worker2"], ["-o", "ProxyCommand=false", "worker2"]):
+            done = self.bare("ssh", "-o", "BatchMode=yes", *words, "hostname")
+            assert (done.returncode, done.stdout) == (255, b""), words
+
+    def test_ssh_copy_id_says_that_it_is_not_needed(self):
+        self.write_ssh_config()
+        for words in (["node-1"], ["-i", "/root/.ssh/id_rsa.pub", "worker2"], ["-p", str(self.port("node-1")), "root@" + ADDRESS]):
+            done = self.bare("ssh-copy-id", *words)
+            assert (done.returncode, done.stderr) == (
+                0, b"ssh-copy-id: not needed: node-1 lets in every node of this cluster, by keys that dockdist made\n"), words
+        elsewhere = self.bare("ssh-copy-id", "elsewhere.example")
+        assert (elsewhere.returncode, elsewhere.stderr) == (
+            127, b"ssh-copy-id: not found in this image; between the nodes of this cluster it is not needed\n")
+
+    def test_pdsh_s_targets_with_ports_are_told_with_what_to_type(self):
+        self.write_ssh_config()
+        done = self.bare("pdsh", "-w", "node-0,worker2:%d" % self.port("node-1"), "hostname")
+        assert (done.returncode, done.stdout, done.stderr.decode()) == (
+            1, b"", "pdsh: worker2:%d: pdsh takes no ports; type `-w node-0,node-1`, and such names in a hostfile: dockdist's ssh "
+            "knows the nodes' ports\n" % self.port("node-1"))
 
 
 class TestOtherImages(WithCleanup):
@@ -73,8 +128,10 @@ class TestOtherImages(WithCleanup):
         node = self.nodes(files={"/bin/rsync": program("#!/bin/sh\necho image: \"$@\"\n")})[0]
         assert node.run(INIT, "with-environment", "--", "rsync", "a b", "c").stdout == b"image: a b c\n"
 
-    def test_pdsh_of_an_unprivileged_user(self):
+    def test_pdsh_and_srun_of_an_unprivileged_user(self):
         node = self.nodes(user="4242:77")[0]
+        done = node.run(INIT, "with-environment", "--", "srun", "-l", "id", "-u")
+        assert (sorted(done.stdout.splitlines()), done.stderr) == ([b"0: 4242", b"1: 4242"], b"")
         done = node.run(INIT, "with-environment", "--", "pdsh", "id -u")
         assert (sorted(done.stdout.splitlines()), done.stderr) == ([b"node-0: 4242", b"node-1: 4242"], b"")
 

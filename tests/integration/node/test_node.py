@@ -112,6 +112,16 @@ class TestSessions(TwoNodes):
         client.stdout.close()
         wait_for("the remote processes to end", lambda: "4321" not in self.b.processes())
 
+    def test_what_belongs_to_no_job_ends_with_its_connection_too_but_for_what_was_set_free(self):
+        client = subprocess.Popen(self.a.exec_command(
+            "/opt/dockdist/bin/ssh", "node-1", "sleep 4323 & (trap '' HUP; echo up; exec sleep 4324 >/dev/null 2>&1) & wait"), stdout=subprocess.PIPE)
+        assert client.stdout.readline() == b"up\n"
+        os.kill(only_child(client.pid), signal.SIGKILL)
+        client.wait(DEADLINE)
+        client.stdout.close()
+        wait_for("the remote processes to end", lambda: "4323" not in self.b.processes())
+        assert "4324" in self.b.processes()
+
     def test_a_job_s_stop_finds_its_remote_processes(self):
         client = subprocess.Popen(self.a.exec_command(
             "/opt/dockdist/bin/ssh", "node-1", "echo up; exec sleep 5432", environment={"DOCKDIST_JOB": "l"}),

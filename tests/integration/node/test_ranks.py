@@ -71,6 +71,11 @@ class TestStartedByTheCommand(OnANode):
         result = stream.result()
         assert [f["rank"] for f in result["failures"]] == [1, 0]
 
+    def test_a_rank_that_a_launcher_starts_anew_is_none(self):
+        again = "RANK=2 LOCAL_RANK=0 %s rank; " % PROGRAM
+        _, result = self.node.run(["sh", "-c", again * 3 + "exit 0"], rank_command=["true"])
+        assert (result["code"], result["ranks"], result.get("failures", [])) == (0, 3, [])
+
     def test_a_killed_shim_takes_its_rank_along_and_is_a_failure(self):
         stream = self.ranks(["echo up; sleep 1000"])
         stream.until_output(b"up\n")
@@ -135,6 +140,17 @@ class TestStartedFromOutside(OnANode):
         event = stream.until("rank_failed")
         assert (event["rank"], event["local_rank"], event["code"], event["tail"]) == (5, 1, 7, "it broke\n")
         assert self.end(stream)["code"] == 7
+
+    def test_a_rank_that_begins_while_another_of_its_number_runs_is_a_failure(self):
+        self.node.record(DOCKDIST_NODE="node-1")
+        stream = self.part(["sh", "-c", "echo up; exec sleep 1000"])
+        ranks = [self.node.rank("job-0", RANK="2") for _ in range(2)]
+        event = stream.until("rank_failed")
+        assert (event["rank"], event["code"]) == (2, 125)
+        assert "rank 2 was started twice on node-1: " in event["finding"]
+        self.end(stream)
+        for rank in ranks:
+            rank.communicate(timeout=DEADLINE)
 
     def test_a_stop_ends_its_ranks(self):
         stream = self.part(["sh", "-c", "echo up; exec sleep 1000"])
@@ -204,8 +220,9 @@ class TestStartedFromOutside(OnANode):
 
 
 class TestSpawned(OnANode):
-    def spawn(self, count, first, world, scripts, **words):
-        return self.node.start([PROGRAM, "ranks", str(count), str(first), str(world)], rank_command=by_local_rank(scripts), **words)
+    def spawn(self, count, first, world, scripts, more=(), **words):
+        return self.node.start([PROGRAM, "ranks", str(count), str(first), str(world), *more], rank_command=by_local_rank(scripts),
+                               **words)
 
     def test_each_rank_knows_its_place(self):
         line = "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $SLURM_PROCID-$SLURM_LOCALID"
@@ -243,10 +260,30 @@ class TestSpawned(OnANode):
         assert stream.result()["signal"] == signal.SIGKILL
         assert marked("job-0") == []
 
+    def test_servers_end_with_the_rank_that_leads_and_that_is_no_failure(self):
+        os.mkfifo(self.node.root + "/go")
+        up = "echo up > %s/go; exec sleep 1000" % self.node.root
+        stream = self.spawn(2, 0, 2, ["read x < %s/go" % self.node.root, up], more=["leads"], leaves_servers=True)
+        result = stream.result()
+        assert (result["code"], result["failures"], result["ranks"], marked("job-0")) == (0, [], 2, [])
+
+    def test_a_server_s_failure_and_the_leader_s_end_all_as_any_rank_s(self):
+        for scripts, rank in ((["exec sleep 1000", "exit 7"], 1), (["exit 7", "exec sleep 1000"], 0)):
+            result = self.spawn(2, 0, 2, scripts, more=["leads"], leaves_servers=True).result()
+            assert (result["code"], result["failures"][0]["rank"], result["failures"][0]["code"]) == (7, rank, 7)
+            assert marked(self.node.jobs[-1]) == []
+
+    def test_a_rank_has_variables_of_its_own_under_those_of_the_user(self):
+        line = 'echo "$A $B"'
+        stream = self.spawn(2, 0, 2, [line, line], env={"A": "all"}, secrets={"B": "the user's"},
+                            rank_env=[{"env": {"A": "first", "B": "ours"}}])
+        stream.result()
+        assert (stream.output(rank=0), stream.output(rank=1)) == (b"first the user's\n", b"all the user's\n")
+
     def test_numbers_that_cannot_be_are_refused(self):
-        for words in ([], ["1"], ["0", "0", "1"], ["2", "0", "1"], ["1", "-1", "1"], ["1", "x", "1"]):
+        for words in ([], ["1"], ["2", "0", "2", "lead"], ["0", "0", "1"], ["2", "0", "1"], ["1", "-1", "1"], ["1", "x", "1"]):
             done = subprocess.run([PROGRAM, "ranks", *words], stderr=subprocess.PIPE, check=False)
-            assert (done.returncode, done.stderr) == (2, b"usage: dockdist-init ranks COUNT FIRST WORLD\n")
+            assert (done.returncode, done.stderr) == (2, b"usage: dockdist-init ranks COUNT FIRST WORLD [leads]\n")
 
 
 class TestSecrets(OnANode):

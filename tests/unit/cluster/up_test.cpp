@@ -311,6 +311,24 @@ TEST_CASE("a node that ends the key exchange is named with what it said") {
     CHECK(cluster.containers().empty());
 }
 
+TEST_CASE("a container that has died tells why, and not what became of the exchange") {
+    FakeCluster cluster(2);
+    auto& engine = *cluster.fakes[1];
+    engine.on_exec("join", [&engine](FakeExec exec) -> Task<int> {
+        engine.append_log(exec.container_name(),
+                          "exec /opt/dockdist/bin/dockdist-init: argument list too long\n");
+        engine.end_container(exec.container_name(), 1);
+        exec.out("OCI runtime exec failed: exec failed: cannot exec in a stopped container\n");
+        co_return 126;
+    });
+    const auto result = cluster.up();
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].where == "node-1 on node-1 (tcp://10.0.0.2)");
+    CHECK(result.errors[0].message ==
+          "its container ended with code 1: exec /opt/dockdist/bin/dockdist-init: argument list too long");
+    CHECK(cluster.containers().empty());
+}
+
 TEST_CASE("a node's own error keeps its message and hint") {
     FakeCluster cluster(1);
     cluster.fakes[0]->on_exec(

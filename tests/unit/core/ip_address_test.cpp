@@ -32,4 +32,9 @@ TEST_CASE("each kind is read in the network's order of bytes") {
     CHECK_FALSE(read_ipv6("10.0.0.1").has_value());
 }
 
+TEST_CASE("a port behind an address of colons needs brackets around that") {
+    CHECK(address_and_port("10.0.0.1", 29000) == "10.0.0.1:29000");
+    CHECK(address_and_port("fd00::1", 29000) == "[fd00::1]:29000");
+}
+
 } // namespace ip_address_test

@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(WithFake, "a scripted exec converses and ends with its code") 
         co_return 7;
     });
     const auto exec = run(engine.create_exec(id, ExecConfig{{"greet"}})).value();
-    const auto stream = run(engine.start_exec(exec, false)).value();
+    const auto stream = run(engine.start_exec(exec)).value();
     CHECK(run(stream->write(std::string_view("Ada\n"))));
     CHECK(run(stream->read()).value().bytes == "hello Ada");
     CHECK(run(stream->read()).value().stream == StdStream::err);
@@ -102,7 +102,7 @@ TEST_CASE_FIXTURE(WithFake, "a scripted exec converses and ends with its code") 
 
 TEST_CASE_FIXTURE(WithFake, "an exec without a script fails loudly") {
     const auto exec = run(engine.create_exec(running("v-a"), ExecConfig{{"what", "is this"}})).value();
-    const auto result = run(engine.start_exec(exec, false));
+    const auto result = run(engine.start_exec(exec));
     REQUIRE_FALSE(result);
     CHECK(result.error().message == "the test has no script for the exec: what 'is this'");
 }

@@ -268,8 +268,10 @@ TEST_CASE("the engines' refusals, and what to do about them") {
               std::string::npos);
         CHECK(refusal(500, engine + "/rlimit.json").hint.find("container.ulimits.memlock") !=
               std::string::npos);
-        CHECK(refusal(400, engine + "/no_bind_source.json").hint ==
-              "make that folder on the host, or correct `container.mounts`");
+        CHECK(
+            refusal(400, engine + "/no_bind_source.json").hint ==
+            "make that folder on the host (`dockdist data push` makes and fills those of `data`), or correct "
+            "`container.mounts`");
         CHECK(refusal(400, engine + "/too_new.txt").hint.find("API 1.40 to 1.51") != std::string::npos);
         CHECK(refusal(400, engine + "/too_old.txt").message.find("Minimum supported API version") !=
               std::string::npos);

@@ -32,10 +32,15 @@ TEST_CASE("all that a container can ask for") {
     config.command = {"run"};
     config.env = {"A=b c", "E="};
     config.labels = {{"dockdist.cluster", "vision"}};
-    config.mounts = {{Mount::Type::bind, "/data", "/data", true, {}, ""},
-                     {Mount::Type::volume, "toolkit", "/opt/dockdist", true, {{"l", "m"}}, ""},
-                     {Mount::Type::volume, "", "/own", false, {}, ""},
-                     {Mount::Type::tmpfs, "", "/run/dockdist", false, {}, "mode=0755"}};
+    config.mounts = {{.type = Mount::Type::bind, .source = "/data", .target = "/data", .read_only = true},
+                     {.type = Mount::Type::bind, .source = "/new", .target = "/n", .make_source = true},
+                     {.type = Mount::Type::volume,
+                      .source = "toolkit",
+                      .target = "/opt/dockdist",
+                      .read_only = true,
+                      .volume_labels = {{"l", "m"}}},
+                     {.type = Mount::Type::volume, .target = "/own"},
+                     {.type = Mount::Type::tmpfs, .target = "/run/dockdist", .tmpfs_options = "mode=0755"}};
     config.network_mode = "host";
     config.ipc_mode = "host";
     config.pid_mode = "host";
@@ -65,6 +70,7 @@ TEST_CASE("all that a container can ask for") {
                 {"Type": "volume", "Source": "toolkit", "Target": "/opt/dockdist", "ReadOnly": true,
                  "VolumeOptions": {"Labels": {"l": "m"}}},
                 {"Type": "volume", "Target": "/own", "ReadOnly": false}],
+            "Binds": ["/new:/n"],
             "Tmpfs": {"/run/dockdist": "mode=0755"},
             "NetworkMode": "host", "IpcMode": "host", "PidMode": "host", "Runtime": "nvidia", "ShmSize": 1024,
             "Ulimits": [{"Name": "memlock", "Soft": -1, "Hard": -1}],
@@ -85,11 +91,10 @@ TEST_CASE("text that is not UTF-8 does not end the program") {
 }
 
 TEST_CASE("an exec") {
-    CHECK(
-        json::parse(encode_exec(ExecConfig{{"sh", "-c", "true"}, {"A=b"}, "root", "/", true, true, false})) ==
-        json::parse(
-            R"({"Cmd":["sh","-c","true"],"Env":["A=b"],"User":"root","WorkingDir":"/","AttachStdin":true,
-                          "AttachStdout":true,"AttachStderr":true,"Tty":true,"Privileged":false})"));
+    CHECK(json::parse(encode_exec(ExecConfig{{"sh", "-c", "true"}, {"A=b"}, "root", "/", true, false})) ==
+          json::parse(
+              R"({"Cmd":["sh","-c","true"],"Env":["A=b"],"User":"root","WorkingDir":"/","AttachStdin":true,
+                          "AttachStdout":true,"AttachStderr":true,"Tty":false,"Privileged":false})"));
 }
 
 TEST_CASE("filters leave out what is empty") {

@@ -82,7 +82,7 @@ TEST_CASE_FIXTURE(BehindSsh, "what is built from arrives whole over ssh") {
 
 TEST_CASE_FIXTURE(BehindSsh, "a stream that nobody reads holds up no other") {
     const auto client = engine();
-    const auto endless = run_task(io, client->start_exec(ExecId("endless"), true));
+    const auto endless = run_task(io, client->start_exec(ExecId("endless")));
     REQUIRE(endless);
     for (int i = 0; i < 20; ++i) {
         CHECK(run_task(io, converse(*client, std::string(200'000, 'z'))));
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(BehindSsh, "a stream that nobody reads holds up no other") {
 
 TEST_CASE_FIXTURE(BehindSsh, "a stream outlives its engine, and the connection ends with the last of them") {
     auto client = engine();
-    auto stream = run_task(io, client->start_exec(ExecId("e"), true));
+    auto stream = run_task(io, client->start_exec(ExecId("e")));
     client.reset();
     CHECK(run_task(io, (*stream)->write(std::string_view("late"))));
     CHECK(run_task(io, (*stream)->close_stdin()));
@@ -112,7 +112,7 @@ TEST_CASE_FIXTURE(BehindSsh, "a connection that was lost between two calls is ma
 
 TEST_CASE_FIXTURE(BehindSsh, "a stream whose connection is lost ends with an error that names the host") {
     const auto client = engine();
-    auto stream = run_task(io, client->start_exec(ExecId("e"), true));
+    auto stream = run_task(io, client->start_exec(ExecId("e")));
     Cancellable reading(io, (*stream)->read());
     front.hang_up();
     reading.wait();

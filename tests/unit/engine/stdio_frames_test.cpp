@@ -1,5 +1,6 @@
 #include "engine/stdio_frames.hpp"
 #include "fakes/show.hpp"
+#include "fakes/stub_server.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,19 +9,6 @@ namespace stdio_frames_test {
 using namespace dockdist;
 
 namespace {
-
-std::string frame(char stream, std::string_view bytes) {
-    const auto size = static_cast<std::uint32_t>(bytes.size());
-    std::string text{stream,
-                     0,
-                     0,
-                     0,
-                     static_cast<char>(size >> 24U),
-                     static_cast<char>(size >> 16U),
-                     static_cast<char>(size >> 8U),
-                     static_cast<char>(size)};
-    return text.append(bytes);
-}
 
 // "1:text" for stdout, "2:text" for stderr; neighbouring pieces of one stream joined.
 std::string drain(StdioFrames& frames, std::string& out, std::string& err) {
@@ -39,7 +27,8 @@ std::string drain(StdioFrames& frames, std::string& out, std::string& err) {
 } // namespace
 
 TEST_CASE("frames fed byte by byte give every byte of each stream") {
-    const std::string bytes = frame(1, "hello ") + frame(2, "oh no") + frame(1, "") + frame(1, "world");
+    const std::string bytes =
+        stdio_frame(1, "hello ") + stdio_frame(2, "oh no") + stdio_frame(1, "") + stdio_frame(1, "world");
     StdioFrames frames;
     std::string out;
     std::string err;
@@ -54,7 +43,7 @@ TEST_CASE("frames fed byte by byte give every byte of each stream") {
 
 TEST_CASE("many frames fed at once all come out") {
     StdioFrames frames;
-    frames.feed(frame(1, "a") + frame(1, "b") + frame(2, "c"));
+    frames.feed(stdio_frame(1, "a") + stdio_frame(1, "b") + stdio_frame(2, "c"));
     std::string out;
     std::string err;
     CHECK(drain(frames, out, err).empty());
@@ -64,7 +53,7 @@ TEST_CASE("many frames fed at once all come out") {
 
 TEST_CASE("a part of a frame comes out before the rest is there") {
     StdioFrames frames;
-    frames.feed(frame(1, "hello").substr(0, 8 + 2));
+    frames.feed(stdio_frame(1, "hello").substr(0, 8 + 2));
     std::string out;
     std::string err;
     drain(frames, out, err);
@@ -74,7 +63,7 @@ TEST_CASE("a part of a frame comes out before the rest is there") {
 
 TEST_CASE("a chunk is never larger than 64 KiB") {
     StdioFrames frames;
-    frames.feed(frame(1, std::string(100'000, 'x')));
+    frames.feed(stdio_frame(1, std::string(100'000, 'x')));
     const auto chunk = frames.next();
     REQUIRE(chunk);
     CHECK((*chunk)->bytes.size() == 65536);
@@ -84,7 +73,7 @@ TEST_CASE("bytes that are no frame are an error, and stay one") {
     StdioFrames frames;
     frames.feed("plain text, no frame");
     CHECK(frames.next().error().kind == ErrorKind::protocol);
-    frames.feed(frame(1, "a"));
+    frames.feed(stdio_frame(1, "a"));
     CHECK(frames.next().error().kind == ErrorKind::protocol);
 }
 

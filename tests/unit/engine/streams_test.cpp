@@ -14,10 +14,6 @@ namespace {
 const std::string upgraded = "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\n"
                              "Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n";
 
-std::string frame(char stream, const std::string& bytes) {
-    return std::string{stream, 0, 0, 0, 0, 0, 0, static_cast<char>(bytes.size())} + bytes;
-}
-
 // Answers pings, and plays `then` after the first other request.
 StubServer::Script after_request(std::function<Task<void>(StubConnection)> then) {
     return [then](StubConnection connection) -> Task<void> {
@@ -36,9 +32,10 @@ StubServer::Script after_request(std::function<Task<void>(StubConnection)> then)
 
 TEST_CASE("an exec's output that comes in one packet with the 101 is not lost") {
     OverStub stub(after_request([](StubConnection connection) -> Task<void> {
-        co_await connection.send(upgraded + frame(1, "early ") + frame(2, "err") + frame(1, "end"));
+        co_await connection.send(upgraded + stdio_frame(1, "early ") + stdio_frame(2, "err") +
+                                 stdio_frame(1, "end"));
     }));
-    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"), false)).value();
+    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"))).value();
     const auto output = stub.run(read_to_end(*stream));
     CHECK(output.out == "early end");
     CHECK(output.err == "err");
@@ -53,21 +50,13 @@ TEST_CASE("an exec's output that comes in one packet with the 101 is not lost") 
 TEST_CASE("an exec whose stream comes as 200 without length is the same stream") {
     OverStub stub(after_request([](StubConnection connection) -> Task<void> {
         co_await connection.send_sliced(
-            "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\n\r\n" + frame(1, "hello") +
-            frame(2, "oh"));
+            "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\n\r\n" +
+            stdio_frame(1, "hello") + stdio_frame(2, "oh"));
     }));
-    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"), false)).value();
+    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"))).value();
     const auto output = stub.run(read_to_end(*stream));
     CHECK(output.out == "hello");
     CHECK(output.err == "oh");
-}
-
-TEST_CASE("with a terminal there are no frames") {
-    OverStub stub(after_request(
-        [](StubConnection connection) -> Task<void> { co_await connection.send(upgraded + "$ \1\2"); }));
-    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"), true)).value();
-    CHECK(stub.run(read_to_end(*stream)).out == "$ \1\2");
-    CHECK(stub.server.requests().front().body == R"({"Detach":false,"Tty":true})");
 }
 
 TEST_CASE("stdin arrives, its end too, and the output goes on after it") {
@@ -81,9 +70,9 @@ TEST_CASE("stdin arrives, its end too, and the output goes on after it") {
             }
             input += bytes;
         }
-        co_await connection.send(frame(1, "got " + input));
+        co_await connection.send(stdio_frame(1, "got " + input));
     }));
-    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"), false)).value();
+    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"))).value();
     CHECK(stub.run(stream->write(std::string_view("some input"))));
     CHECK(stub.run(stream->close_stdin()));
     CHECK(stub.run(read_to_end(*stream)).out == "got some input");
@@ -91,9 +80,10 @@ TEST_CASE("stdin arrives, its end too, and the output goes on after it") {
 
 TEST_CASE("a stream that ends inside a frame is an error, not an end") {
     OverStub stub(after_request([](StubConnection connection) -> Task<void> {
-        co_await connection.send(upgraded + frame(1, "whole") + frame(1, "not whole").substr(0, 10));
+        co_await connection.send(upgraded + stdio_frame(1, "whole") +
+                                 stdio_frame(1, "not whole").substr(0, 10));
     }));
-    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"), false)).value();
+    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"))).value();
     const auto output = stub.run(read_to_end(*stream));
     CHECK(output.out == "wholeno");
     REQUIRE(output.error);
@@ -102,7 +92,7 @@ TEST_CASE("a stream that ends inside a frame is an error, not an end") {
 
 TEST_CASE("an exec that cannot be started tells why") {
     OverStub stub(always(http_answer(409, R"({"message":"Container x is not running"})")));
-    const auto result = stub.run(stub.engine->start_exec(ExecId("e"), false));
+    const auto result = stub.run(stub.engine->start_exec(ExecId("e")));
     REQUIRE_FALSE(result);
     CHECK(result.error().kind == ErrorKind::conflict);
     CHECK(result.error().message == "start a command: Container x is not running");
@@ -113,13 +103,14 @@ TEST_CASE("an exec start that is never answered is a timeout") {
                       co_await connection.wait_until_client_closes();
                   }),
                   {.call = 50ms});
-    CHECK(stub.run(stub.engine->start_exec(ExecId("e"), false)).error().kind == ErrorKind::timeout);
+    CHECK(stub.run(stub.engine->start_exec(ExecId("e"))).error().kind == ErrorKind::timeout);
 }
 
 TEST_CASE("a stream outlives its engine") {
-    OverStub stub(after_request(
-        [](StubConnection connection) -> Task<void> { co_await connection.send(upgraded + frame(1, "x")); }));
-    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"), false)).value();
+    OverStub stub(after_request([](StubConnection connection) -> Task<void> {
+        co_await connection.send(upgraded + stdio_frame(1, "x"));
+    }));
+    const auto stream = stub.run(stub.engine->start_exec(ExecId("e"))).value();
     stub.engine.reset();
     CHECK(stub.run(read_to_end(*stream)).out == "x");
 }
@@ -129,7 +120,7 @@ TEST_CASE("a read that is cancelled, and the stream destroyed at once") {
         co_await connection.send(upgraded);
         co_await connection.wait_until_client_closes();
     }));
-    auto stream = stub.run(stub.engine->start_exec(ExecId("e"), false)).value();
+    auto stream = stub.run(stub.engine->start_exec(ExecId("e"))).value();
     Cancellable reading(stub.io, read_to_end(*stream));
     stub.io.poll();
     reading.cancel();
@@ -140,8 +131,9 @@ TEST_CASE("a read that is cancelled, and the stream destroyed at once") {
 
 TEST_CASE("a followed log is asked for from its beginning and read to its end") {
     OverStub stub(after_request([](StubConnection connection) -> Task<void> {
-        co_await connection.send_sliced(http_chunked(
-            200, {frame(1, "one\n"), frame(2, "two\n").substr(0, 3), frame(2, "two\n").substr(3)}));
+        co_await connection.send_sliced(
+            http_chunked(200, {stdio_frame(1, "one\n"), stdio_frame(2, "two\n").substr(0, 3),
+                               stdio_frame(2, "two\n").substr(3)}));
     }));
     const auto log = stub.run(stub.engine->container_logs(container_id, {true, -1, true})).value();
     const auto output = stub.run(read_to_end(*log));
@@ -150,6 +142,13 @@ TEST_CASE("a followed log is asked for from its beginning and read to its end") 
     CHECK(stub.server.requests().front().line() ==
           "GET /v1.45/containers/" + container_id.str() +
               "/logs?stdout=1&stderr=1&follow=1&timestamps=1&tail=all");
+}
+
+TEST_CASE("the log of a container with a terminal has no frames") {
+    OverStub stub(always("HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\n"
+                         "Api-Version: 1.45\r\nContent-Length: 4\r\n\r\n$ \1\2"));
+    const auto log = stub.run(stub.engine->container_logs(container_id, {})).value();
+    CHECK(stub.run(read_to_end(*log)).out == "$ \1\2");
 }
 
 TEST_CASE("a pull tells its progress and ends") {

@@ -1,8 +1,8 @@
 // An engine behind TLS: both sides prove who they are.
+#include "echo_engine.hpp"
 #include "engine/docker_engine.hpp"
 #include "fakes/run_task.hpp"
 #include "fakes/show.hpp"
-#include "fakes/stub_server.hpp"
 #include "fakes/tls_front.hpp"
 
 #include <doctest/doctest.h>
@@ -14,31 +14,6 @@ namespace tls_test {
 using namespace dockdist;
 
 namespace {
-
-const std::string upgraded = "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n";
-
-// Answers what is asked; an exec echoes its stdin once that has ended.
-Task<void> echo_engine(StubConnection connection) {
-    while (const auto request = co_await connection.read_request()) {
-        if (request->target == "/_ping") {
-            co_await connection.send(ping_answer());
-        } else if (request->target.find("/build?") != std::string::npos) {
-            co_await connection.send(
-                http_answer(200, "{\"aux\":{\"ID\":\"" + std::to_string(request->body.size()) + "\"}}\n"));
-        } else if (request->target.find("/exec/") == std::string::npos) {
-            co_await connection.send(http_answer(200, R"({"Name":"v"})"));
-        } else {
-            co_await connection.send(upgraded);
-            std::string input;
-            for (auto bytes = co_await connection.read_some(); !bytes.empty();
-                 bytes = co_await connection.read_some()) {
-                input += bytes;
-            }
-            co_await connection.send("got " + input);
-            co_return;
-        }
-    }
-}
 
 struct BehindTls {
     TemporaryFolder folder{};
@@ -60,26 +35,6 @@ struct BehindTls {
     }
 };
 
-Task<std::string> converse(ContainerEngine& engine) {
-    auto stream = co_await engine.start_exec(ExecId("e"), true);
-    if (!stream) {
-        co_return to_text(stream.error());
-    }
-    (void)co_await (*stream)->write(std::string_view("hello"));
-    (void)co_await (*stream)->close_stdin();
-    std::string output;
-    while (true) {
-        auto chunk = co_await (*stream)->read();
-        if (!chunk) {
-            co_return to_text(chunk.error());
-        }
-        if (chunk->end) {
-            co_return output;
-        }
-        output += chunk->bytes;
-    }
-}
-
 } // namespace
 
 TEST_CASE_FIXTURE(BehindTls, "calls travel over TLS on one connection") {
@@ -93,7 +48,7 @@ TEST_CASE_FIXTURE(BehindTls, "calls travel over TLS on one connection") {
 TEST_CASE_FIXTURE(BehindTls, "stdin can be ended over TLS, and the output goes on after it") {
     const TlsFront front(io, authority.issue("server", "IP:127.0.0.1"), server.address());
     const auto client = engine(front.address(), authority.issue("client", ""));
-    CHECK(run_task(io, converse(*client)) == "got hello");
+    CHECK(run_task(io, converse(*client, "hello")).value() == "got hello");
 }
 
 TEST_CASE_FIXTURE(BehindTls, "what is built from arrives whole over TLS") {

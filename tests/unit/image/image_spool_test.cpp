@@ -2,8 +2,9 @@
 #include "fakes/fake_engine.hpp"
 #include "image/image_spool.hpp"
 #include "image/send_image.hpp"
-#include "image/sha256.hpp"
 #include "image/tar_reader.hpp"
+#include "relay/relay_program.hpp"
+#include "relay/sha256.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -13,7 +14,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -222,31 +222,6 @@ TEST_CASE("a tar of more files than any image has is no image") {
     Spooled spooled;
     CHECK(spooled.fill(tar.done()).error().message ==
           "what the engine gave as an image is none: it has more than 2000 files");
-}
-
-TEST_CASE("each relay asks the nearest three before it that can be reached, each with a key of the two") {
-    CHECK(make_peers({}).empty());
-    const auto peers = make_peers({"a 1", "b 1", "", "d 1", "e 1"});
-    std::vector<std::vector<std::string>> asked;
-    std::vector<std::vector<int>> asking;
-    std::set<std::string> keys;
-    for (const auto& each : peers) {
-        asked.emplace_back();
-        for (const auto& pair : each.upstreams) {
-            asked.back().push_back(pair.address);
-            CHECK(keys.insert(pair.key).second);
-        }
-        asking.emplace_back();
-        for (const auto& pair : each.downstreams) {
-            asking.back().push_back(pair.asking);
-        }
-    }
-    CHECK(asked == std::vector<std::vector<std::string>>{
-                       {}, {"a 1"}, {"b 1", "a 1"}, {"b 1", "a 1"}, {"d 1", "b 1", "a 1"}});
-    CHECK(asking == std::vector<std::vector<int>>{{1, 2, 3, 4}, {2, 3, 4}, {}, {4}, {}});
-    CHECK(peers[3].downstreams[0].key == peers[4].upstreams[0].key);
-    CHECK(peers[3].downstreams[0].address.empty());
-    CHECK(make_peers({"a 1", "b 1", "c 1", "d 1", "e 1"})[0].downstreams.size() == 3);
 }
 
 } // namespace image_spool_test

@@ -70,7 +70,9 @@ struct FakeJob {
         }
     }
 
-    OpenedJob open() { return run_task(io, open_job(engines, nodes, options, {}, 1)); }
+    OpenedJob open() {
+        return run_task(io, open_job(engines, nodes, options, {}, {1, options.min_nodes > 0}));
+    }
 
     JobOutcome run() { return run_task(io, run_job(open(), launches, options, interrupts, sink, events)); }
 

@@ -86,6 +86,19 @@ TEST_CASE("the table of jobs") {
     check_golden("job/jobs.txt", jobs_text(reports, true));
 }
 
+TEST_CASE("where a service answers is a column, where a job has one") {
+    auto answers = job("answers", {{}}, true);
+    answers.parts[0].summary.policy.ready = "http://:8000/health";
+    answers.parts[0].summary.ready = "http://10.0.0.1:8000";
+    auto waits = job("waits", {{}}, true);
+    waits.parts[0].summary.policy.ready = "http://:8000/health";
+    CHECK(jobs_text({report_of(job("plain", {{}}))}, true).find("ADDRESS") == std::string::npos);
+    const auto text = jobs_text({report_of(answers), report_of(waits), report_of(job("plain", {{}}))}, true);
+    CHECK(text.find("  ADDRESS               FIRST FAILURE") != std::string::npos);
+    CHECK(text.find("  http://10.0.0.1:8000  -") != std::string::npos);
+    CHECK(text.find("  not ready             -") != std::string::npos);
+}
+
 TEST_CASE("the table of a job's results has a row for each result, failures first") {
     auto over = told("over");
     over.code = 0;

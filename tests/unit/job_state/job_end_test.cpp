@@ -344,6 +344,10 @@ TEST_CASE("a failure is told with its last lines, and a stop with what to do") {
     const auto bad = end_errors(outcome_of({node("node-1", failed(3, 7))}, {}), job);
     REQUIRE(bad.size() == 1);
     CHECK(to_text(bad[0]) == "node-1: job-1: rank 3 exited with 7\n  its last lines:\nTraceback\nbad \\x1b");
+    auto known = failed(3, 2);
+    known.failures.front() = {.rank = 3, .code = 2, .tail = "t", .cause = "no t.py", .advice = "bring it"};
+    CHECK(to_text(end_errors(outcome_of({node("node-1", known)}, {}), job)[0]) ==
+          "node-1: job-1: rank 3 exited with 2: no t.py\n  bring it\nits last lines:\nt");
     const auto unheld = end_errors(outcome_of({node("node-1", told("lease"))}, {}), job);
     CHECK(unheld[0].message == "job-1: it was ended because no client held it any more");
     CHECK_FALSE(unheld[0].hint.empty());

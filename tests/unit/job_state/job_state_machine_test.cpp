@@ -209,4 +209,26 @@ TEST_CASE("ranks that a launcher has not begun are missed at the end") {
     CHECK(job.wanted_ranks() == 4);
 }
 
+TEST_CASE("a rank that has run on two nodes is found at the end, when all have ended well") {
+    auto ranks = settings(2);
+    ranks.parts[0].ranks = ranks.parts[1].ranks = 2;
+    const auto end = [&](std::vector<int> second, int code = 0) {
+        JobStateMachine job(ranks);
+        job.ended(0, 0, {.ranks = 2, .rank_numbers = {0, 1}});
+        job.decide(0);
+        CHECK_FALSE(job.doubled_rank().has_value()); // node-1 has not told
+        job.exited(1, {.code = code, .ranks = 2, .rank_numbers = std::move(second)});
+        job.exited(0, {.ranks = 2, .rank_numbers = {0, 1}});
+        return job.doubled_rank();
+    };
+    const auto doubled = end({1, 2});
+    REQUIRE(doubled.has_value());
+    CHECK(doubled->node == "node-1");
+    CHECK(doubled->code == 125);
+    CHECK(doubled->finding.starts_with("rank 1 was started on node-0 and on node-1: "));
+    CHECK_FALSE(end({2, 3}).has_value());
+    CHECK_FALSE(end({}).has_value());
+    CHECK_FALSE(end({0, 1}, 7).has_value()); // it has failed otherwise
+}
+
 } // namespace job_state_machine_test

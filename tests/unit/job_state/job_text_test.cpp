@@ -15,6 +15,15 @@ TEST_CASE("a failure has one wording, with its node or without") {
     CHECK(failure_text({.rank = 3, .code = 137, .signal = 9, .oom = true}) ==
           "rank 3 was killed: out of memory (its limit was reached)");
     const wire::JobFailure found{.node = "node-1", .code = 125, .finding = "nothing was heard of node-1"};
+    CHECK(failure_text({.rank = 3, .code = 2, .cause = "why"}) == "rank 3 exited with 2: why");
+    CHECK(taken_port({.port = 29500, .by = "process 7 (python3)", .job = "j", .rank = "0"}, "j").cause ==
+          "the port 29500 that it wants is taken by process 7 (python3), rank 0 of this job");
+    CHECK(taken_port({.port = 29500, .by = "process 7 (python3)", .job = "k"}, "j").advice ==
+          "`dockdist stop k` ends that; or take another port");
+    CHECK(taken_port({}, "j").cause == "the port that it wants is taken");
+    CHECK(missing_script("/train.py").advice == "`sync: [\".:/workspace\"]` in the file brings it there, "
+                                                "with `container.workdir: /workspace`; --workdir "
+                                                "names another folder");
     CHECK(failure_text(found) == "nothing was heard of node-1");
     CHECK(located_text(found) == "nothing was heard of node-1");
 }
@@ -29,6 +38,13 @@ TEST_CASE("what follows a failure") {
 TEST_CASE("ranks that were not started") {
     CHECK(missing_ranks_text(2, 4) ==
           "the launcher ended with 0, and has started 2 of 4 ranks: its own lines say why");
+    CHECK(second_rank_text(0, {"node-1"}) == "rank 0 was started twice on node-1: more than one node's "
+                                             "launcher starts the whole job; look at what the "
+                                             "launcher's own configuration says of nodes and hosts");
+    CHECK(second_rank_text(0, {"node-0", "node-1"}) ==
+          "rank 0 was started on node-0 and on node-1: these have each run a job of their own; look at what "
+          "the "
+          "launcher's own configuration says of nodes and hosts");
 }
 
 } // namespace job_text_test

@@ -134,4 +134,29 @@ TEST_CASE("what people read of a stall") {
                                                   "then the job is stopped");
 }
 
+TEST_CASE("a service that has answered is told once an attempt") {
+    JobStateMachine job(settings(false, 1));
+    const auto ready = [&](int attempt) {
+        job.hear(
+            1, {.type = wire::JobEvent::Type::ready, .attempt = attempt, .address = "http://10.0.0.2:8000"});
+    };
+    CHECK(job.ready_at().empty());
+    ready(0);
+    ready(0);
+    CHECK(job.ready_at() == "http://10.0.0.2:8000");
+    CHECK(told(job) == "node-1: ready: http://10.0.0.2:8000 answers");
+    job.rank_failed(0, 0, {.rank = 0, .code = 7});
+    CHECK(all_are(job.decide(0), Type::halt));
+    job.ended(0, 0, {.code = 7});
+    job.ended(1, 0, {.code = 143, .stopped = true});
+    CHECK(job.decide(1).empty());
+    CHECK(all_are(job.decide(2000), Type::begin));
+    CHECK(job.ready_at().empty());
+    ready(0); // late
+    CHECK(job.ready_at().empty());
+    told(job);
+    ready(1);
+    CHECK(told(job) == "node-1: ready: http://10.0.0.2:8000 answers");
+}
+
 } // namespace stall_test

@@ -40,6 +40,7 @@ TEST_CASE("every launcher's environment, files and commands are as in its golden
             CAPTURE(launcher.name);
             CAPTURE(via);
             auto request = request_of({"train.py", "--name", "it's $HOME", "100%", ""});
+            request.nodes[0].ports = request.nodes[1].ports = request.ports;
             request.via = via;
             if (launcher.name == "accelerate") {
                 request.ranks_per_node = 2;
@@ -114,12 +115,20 @@ TEST_CASE("what is wrong with the command line is said before any node is asked"
           "node-1: no slot to start a rank in\n  set `slots` for the host, or --gpus");
 }
 
+TEST_CASE("only TensorFlow's processes have roles") {
+    auto request = request_of({"train.py"});
+    request.roles = {{"ps", 1}};
+    CHECK(to_text(check_request(launcher_of("torchrun"), request).error()) ==
+          "--role: the launcher torchrun knows no roles\n  leave --role out, or take --launcher tensorflow");
+    CHECK(check_request(launcher_of("tensorflow"), request).has_value());
+}
+
 TEST_CASE("the nodes are asked for what the launcher needs, and for nothing else") {
     auto request = request_of({"train.py"});
     CHECK(questions(launcher_of("plain"), request).empty());
     CHECK(questions(launcher_of("slurm"), request).empty());
     const auto asked = questions(launcher_of("accelerate"), request);
-    REQUIRE(asked.size() == 1); // one Python for all modules
+    REQUIRE(asked.size() == 2); // one Python for all modules, one for its settings
     CHECK(std::vector<std::string>(asked[0].argv.end() - 2, asked[0].argv.end()) ==
           std::vector<std::string>{"accelerate", "torch"});
     request.via = "openmpi";
@@ -222,7 +231,7 @@ TEST_CASE("an unknown launcher is answered with the one that was meant") {
     CHECK(find_launcher("torchrunn").error().hint == "did you mean `torchrun`?");
     CHECK(find_launcher("x").error().hint ==
           "launchers: plain, torchrun, torch.distributed.launch, deepspeed, accelerate, mpirun, horovodrun, "
-          "ray, slurm");
+          "ray, slurm, jax, tensorflow");
 }
 
 TEST_CASE("ray's processes know each other by a token, which is in a file of the job alone") {
@@ -246,8 +255,8 @@ TEST_CASE("of a Ray that takes no token people are told") {
     const auto told = [](const std::string& version) {
         auto request = request_of({"train.py"});
         request.nodes.front().versions["ray"] = version;
-        const auto warning = launcher_of("ray").warning(request);
-        return warning ? to_text(*warning) : "";
+        const auto warnings = launcher_of("ray").warnings(request);
+        return warnings.empty() ? "" : to_text(warnings.front());
     };
     CHECK(told("2.51.2") ==
           "Ray 2.51.2 takes no token: whoever reaches its ports on the network can run code in this "

@@ -34,6 +34,7 @@ LaunchRequest request_of(int nodes) {
     }
     request.ports = request.nodes.front().ports;
     request.options = {"--verbose"};
+    request.roles = {{"worker", 2}};
     return request;
 }
 
@@ -66,7 +67,9 @@ TEST_CASE("a launch over other nodes is what the launcher itself makes over thes
             CHECK(start.env == launch.start.env);
             CHECK(start.files == launch.start.files);
             CHECK(start.rank_command == launch.start.rank_command);
+            CHECK(start.rank_env == launch.start.rank_env);
             CHECK(start.rank_secrets == launch.start.rank_secrets);
+            CHECK(start.leaves_servers == launch.start.leaves_servers);
             CHECK(start.part == part);
             CHECK(start.stays);
             CHECK(start.policy.parts[static_cast<std::size_t>(part)].ranks == launch.ranks);

@@ -188,6 +188,34 @@ TEST_CASE("sync has a long form, and collect takes paths of the containers") {
     CHECK(spec.collect == std::vector<std::string>{"/w/out", "/logs"});
 }
 
+TEST_CASE("setup takes commands, in short and at length") {
+    const auto spec =
+        load_good("image: a\nhosts: [ssh://h]\ncontainer: {user: ada}\nsetup:\n  - pip install -e /w\n"
+                  "  - {run: apt-get install -y git, user: root, target: /shared/lib}\n  - |\n    one "
+                  "$$HOME\n    two\n");
+    CHECK(spec.setup == std::vector<SetupSpec>{
+                            {.run = "pip install -e /w"},
+                            {.run = "apt-get install -y git", .user = "", .target = "/shared/lib"},
+                            {.run = "one $HOME\ntwo\n"},
+                        });
+}
+
+TEST_CASE("data comes from a host or from here, and goes to a folder or volume of the hosts") {
+    const auto spec =
+        load_good("image: a\nhosts: [{name: a, docker: ssh://h}]\ndata:\n  - {from: 'a:/data/llama', to: "
+                  "/data/llama, delete: true}\n"
+                  "  - {from: ./models, to: models, exclude: ['*.tmp']}\n  - {from: '~/x:y', to: /x}\n",
+                  {{"HOME", "/home/ops"}});
+    REQUIRE(spec.data.size() == 3);
+    CHECK(spec.data[0] ==
+          DataSpec{.host = "a", .source = "/data/llama", .target = "/data/llama", .remove = true});
+    CHECK(spec.data[1].host.empty());
+    CHECK(std::filesystem::path(spec.data[1].source).lexically_normal() == "/home/ada/vision/models");
+    CHECK(spec.data[1].target == "models");
+    CHECK(spec.data[1].exclude == std::vector<std::string>{"*.tmp"});
+    CHECK(spec.data[2].source == "/home/ops/x:y");
+}
+
 TEST_CASE("sync takes folders from beside the file, from home, and absolute ones") {
     const auto spec = load_good(
         "image: a\nhosts: [ssh://h]\nsync: [\".:/w\", \"~/lib:/lib2\", \"/abs/x:/y\", \"../up:/up\"]\n",

@@ -42,6 +42,7 @@ TEST_CASE("reference.yaml states the defaults") {
     CHECK(spec.hosts[0].nodes == minimal.hosts[0].nodes);
     CHECK(spec.hosts[0].env == minimal.hosts[0].env);
     CHECK(spec.launcher == "plain"); // what an empty one means
+    CHECK(spec.roles == minimal.roles);
     CHECK(spec.spares == 0);
     CHECK(spec.gpu_in_use_above == minimal.gpu_in_use_above);
 }

@@ -6,12 +6,12 @@
 #include "wire/check_links.hpp"
 #include "wire/check_mounts.hpp"
 #include "wire/frame.hpp"
-#include "wire/image_relay.hpp"
 #include "wire/job.hpp"
 #include "wire/job_query.hpp"
 #include "wire/join.hpp"
 #include "wire/json_reader.hpp"
 #include "wire/probe.hpp"
+#include "wire/relay.hpp"
 #include "wire/tree.hpp"
 
 #include <doctest/doctest.h>
@@ -103,8 +103,10 @@ TEST_CASE("damaged lines of a probe, a relay and a sync never break a parser") {
             .upstreams = {{.asking = 2, .key = std::string(64, 'a'), .address = "10.0.0.1 4001"}},
             .downstreams = {{.asking = 3, .key = std::string(64, 'b')}}}),
         wire::to_line(wire::RelayRequest{.digest = digest, .offset = 7}),
+        wire::to_line(wire::RelayFiles{.files = {{.number = 3, .name = "a/b", .size = 7, .mode = 0640}}}),
+        wire::to_line(wire::RelayDigest{3, digest}),
         wire::sync_opening({.user = "1000", .workdir = "/workspace"})};
-    const auto parsed = parse_damaged<9>(
+    const auto parsed = parse_damaged<11>(
         lines, {{[](const std::string& line) { return wire::parse_question(line).has_value(); },
                  [](const std::string& line) { return wire::parse_probe_message(line).has_value(); },
                  [](const std::string& line) { return wire::parse_relay_opening(line).has_value(); },
@@ -113,6 +115,8 @@ TEST_CASE("damaged lines of a probe, a relay and a sync never break a parser") {
                  [](const std::string& line) { return wire::parse_relay_piece(line).has_value(); },
                  [](const std::string& line) { return wire::parse_relay_peers(line).has_value(); },
                  [](const std::string& line) { return wire::parse_relay_request(line).has_value(); },
+                 [](const std::string& line) { return wire::parse_relay_files(line).has_value(); },
+                 [](const std::string& line) { return wire::parse_relay_digest(line).has_value(); },
                  [](const std::string& line) { return wire::parse_sync_opening(line).has_value(); }}});
     CHECK(parsed > 0);
 }

@@ -40,8 +40,10 @@ JobStart start() {
         .env = {{"NODE_RANK", "1"}},
         .files = {{"/job/hostfile", "node-0 slots=8\n"}},
         .rank_command = {"python", "train.py", "\xff\xfe", "$(touch /pwn)"},
+        .rank_env = {{{"TF_CONFIG", "{}"}}, {}, {{"A", "\xff"}}},
         .local_rank_at = 2,
-        .rank_secrets = true};
+        .rank_secrets = true,
+        .leaves_servers = true};
 }
 
 std::string opening_with(const char* pointer, const json& value) {
@@ -138,6 +140,8 @@ TEST_CASE("what no process can be given is refused") {
     CHECK_FALSE(parse_job_opening(opening_with("/secrets", {{"A=B", "x"}})).has_value());
     CHECK_FALSE(parse_job_start(start_with("/env", {{"", "x"}})).has_value());
     CHECK_FALSE(parse_job_start(start_with("/files", {{"relative", "x"}})).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/rank_env/1/env", {{"A=B", "x"}})).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/rank_env/1", "x")).has_value());
     CHECK_FALSE(parse_job_start(start_with("/local_rank_at", 5)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/lease_ms", -1)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/lease_ms", 0)).has_value());
@@ -250,9 +254,13 @@ TEST_CASE(
     CHECK(parse_job_command(R"({"type":"begin","start":{"argv":[""]}})").has_error());
     CHECK_FALSE(parse_job_start(start_with("/policy/members", {2})).has_value());
     CHECK_FALSE(parse_job_start(start_with("/policy/members", {"a"})).has_value());
-    const JobResult result{.left_out = {"node-0"}};
+    const JobResult result{.rank_numbers = {0, 3}, .left_out = {"node-0"}};
     CHECK(parse_job_result(json(result).dump())->left_out == result.left_out);
+    CHECK(parse_job_result(json(result).dump())->rank_numbers == result.rank_numbers);
     CHECK_FALSE(json(JobResult{}).contains("left_out"));
+    CHECK_FALSE(json(JobResult{}).contains("rank_numbers"));
+    CHECK(parse_job_result(R"({"code":0,"rank_numbers":[-1]})").has_error());
+    CHECK(parse_job_result(R"({"code":0,"rank_numbers":["a"]})").has_error());
 }
 
 TEST_CASE("a summary survives the way") {

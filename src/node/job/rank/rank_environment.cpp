@@ -6,6 +6,20 @@
 
 namespace dockdist::node {
 
+void number_rank(Environment& environment, const RankNumbers& numbers) {
+    const auto rank = std::to_string(numbers.rank);
+    const auto local_rank = std::to_string(numbers.local_rank);
+    environment.set("RANK", rank);
+    environment.set("LOCAL_RANK", local_rank);
+    environment.set("WORLD_SIZE", std::to_string(numbers.world));
+    environment.set("LOCAL_WORLD_SIZE", std::to_string(numbers.local_world));
+    if (environment.get("SLURM_JOB_ID")) {
+        environment.set("SLURM_PROCID", rank);
+        environment.set("SLURM_LOCALID", local_rank);
+        environment.set("SLURM_CPUS_ON_NODE", std::to_string(numbers.cpus));
+    }
+}
+
 void name_ranks(Environment& environment) {
     struct Names {
         const char* name;
@@ -40,6 +54,12 @@ Environment rank_environment(Environment own, const Environment& recorded, const
     }
     apply_part(own, part, true);
     name_ranks(own);
+    const int local_rank = number_in(own, "LOCAL_RANK");
+    if (local_rank >= 0 && static_cast<std::size_t>(local_rank) < part.rank_env.size()) {
+        for (const auto& [name, value] : part.rank_env[static_cast<std::size_t>(local_rank)]) {
+            own.set(name, value);
+        }
+    }
     return own;
 }
 

@@ -13,6 +13,14 @@ namespace dockdist::node {
 // others, so what differs from node to node comes from this node's own record; the part goes over all.
 Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part);
 
+// A rank that dockdist itself has counted: RANK and its kin and, where SLURM_JOB_ID is set, what Slurm calls
+// them.
+struct RankNumbers {
+    int rank = 0, local_rank = 0, world = 0, local_world = 0;
+    int cpus = 0; // of the node, that it may run on
+};
+void number_rank(Environment& environment, const RankNumbers& numbers);
+
 // RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE from what Open MPI, PMI (MPICH), Slurm, Horovod or
 // DeepSpeed call them, where they are not set.
 void name_ranks(Environment& environment);

@@ -1,9 +1,13 @@
 #include "node/job/rank/rank_list.hpp"
 
 #include "core/exit_codes.hpp"
+#include "job_state/job_text.hpp"
+#include "node/session/session.hpp"
+#include "wire/frame.hpp"
 
 #include <algorithm>
 #include <csignal>
+#include <set>
 #include <sys/socket.h>
 #include <utility>
 
@@ -39,6 +43,7 @@ void RankList::hear(Rank& rank) {
         }
         if (received && (*received)->message.kind == RankMessage::Kind::begun && !rank.out.open()) {
             ++begun_;
+            others_begun_ = true;
             rank.begun = (*received)->message;
             rank.out = std::move((*received)->out);
             rank.err = std::move((*received)->err);
@@ -76,6 +81,42 @@ void RankList::tell_failures() {
     if (!failed_.empty()) {
         hear_all();
     }
+    if (std::exchange(others_begun_, false) && second() != nullptr) {
+        hear_all(); // the one before may have ended by now
+        tell_second();
+    }
+}
+
+void RankList::tell_second() {
+    if (const auto* found = second()) {
+        const auto& begun = found->begun;
+        const auto node = recorded_environment().get("DOCKDIST_NODE").value_or("");
+        on_failed({.rank = begun.rank,
+                   .local_rank = begun.local_rank,
+                   .code = exit_codes::own_failure,
+                   .finding = second_rank_text(begun.rank, {node})});
+    }
+}
+
+const RankList::Rank* RankList::second() const {
+    std::set<std::int32_t> numbers;
+    for (const auto& rank : ranks_) {
+        const auto number = rank->begun.rank;
+        if (rank->socket.open() && number >= 0 && !numbers.insert(number).second) {
+            return rank.get();
+        }
+    }
+    return nullptr;
+}
+
+std::vector<int> RankList::numbers() const {
+    std::set<int> numbers;
+    for (const auto& rank : ranks_) {
+        if (rank->begun.rank >= 0 && rank->begun.rank <= wire::max_rank) {
+            numbers.insert(rank->begun.rank);
+        }
+    }
+    return {numbers.begin(), numbers.end()};
 }
 
 void RankList::hear_all() {
@@ -85,7 +126,7 @@ void RankList::hear_all() {
     }
     std::ranges::sort(failed_, {}, &RankMessage::at_us);
     for (const auto& end : std::exchange(failed_, {})) {
-        on_failed(end);
+        on_failed({.rank = end.rank, .local_rank = end.local_rank, .code = end.code, .signal = end.signal});
     }
 }
 
@@ -107,6 +148,7 @@ void RankList::clear() {
     ranks_.clear();
     failed_.clear();
     begun_ = 0;
+    others_begun_ = false;
 }
 
 } // namespace dockdist::node

@@ -5,6 +5,7 @@
 #include "node/job/rank/rank_channel.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
+#include "wire/job.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -20,10 +21,12 @@ public:
     // Shims of root and of `user` are heard, no others. `listener` does not block.
     RankList(Loop& loop, OutputPipes& outputs, int listener, uid_t user);
 
-    // What the shim said at the end, in the order in which the ranks ended.
-    std::function<void(const RankMessage& end)> on_failed{};
+    // In the order in which the ranks ended; also that one has begun while another one of its number runs, as
+    // where every node's launcher starts the whole job.
+    std::function<void(wire::JobFailure failure)> on_failed{};
 
     int begun() const { return begun_; }
+    std::vector<int> numbers() const; // of those that have begun, each once, in order
     // Those that run: their numbers, and their shims, from which their processes descend.
     std::vector<std::pair<std::int32_t, pid_t>> running() const;
     void tell_failures(); // where there are any
@@ -43,6 +46,8 @@ private:
     // All that have connected: a rank may have come, written and gone before the loop gets to it.
     void accept_waiting();
     void hear(Rank& rank);
+    void tell_second();
+    const Rank* second() const;
 
     Loop& loop_;
     OutputPipes& outputs_;
@@ -51,6 +56,7 @@ private:
     std::vector<std::unique_ptr<Rank>> ranks_{};
     std::vector<RankMessage> failed_{}; // not yet told
     int begun_ = 0;
+    bool others_begun_ = false; // since that was looked at
 };
 
 } // namespace dockdist::node

@@ -2,6 +2,7 @@
 
 #include "core/exit_codes.hpp"
 #include "core/number.hpp"
+#include "node/job/rank/rank_environment.hpp"
 #include "node/job/rank/rank_shim.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
@@ -23,12 +24,14 @@ namespace {
 
 struct Numbers {
     int count = 0, first = 0, world = 0;
+    bool leads = false; // the first one: its good end is the command's, and the others are servers
 };
 
 std::optional<Numbers> read_numbers(const std::vector<std::string>& arguments) {
     Numbers numbers;
     const std::array into{&numbers.count, &numbers.first, &numbers.world};
-    if (arguments.size() != into.size()) {
+    numbers.leads = arguments.size() == into.size() + 1 && arguments.back() == "leads";
+    if (arguments.size() != into.size() + (numbers.leads ? 1 : 0)) {
         return std::nullopt;
     }
     for (std::size_t i = 0; i < into.size(); ++i) {
@@ -45,15 +48,11 @@ std::optional<Numbers> read_numbers(const std::vector<std::string>& arguments) {
 
 Environment environment_of(const Numbers& numbers, int local_rank) {
     auto environment = Environment::own();
-    const auto rank = std::to_string(numbers.first + local_rank);
-    environment.set("RANK", rank);
-    environment.set("LOCAL_RANK", std::to_string(local_rank));
-    environment.set("WORLD_SIZE", std::to_string(numbers.world));
-    environment.set("LOCAL_WORLD_SIZE", std::to_string(numbers.count));
-    if (environment.get("SLURM_JOB_ID")) {
-        environment.set("SLURM_PROCID", rank);
-        environment.set("SLURM_LOCALID", std::to_string(local_rank));
-    }
+    number_rank(environment, {.rank = numbers.first + local_rank,
+                              .local_rank = local_rank,
+                              .world = numbers.world,
+                              .local_world = numbers.count,
+                              .cpus = own_cpus()});
     return environment;
 }
 
@@ -70,6 +69,8 @@ private:
 
     Fd signals_{};
     std::set<pid_t> shims_{};
+    pid_t leader_ = -1; // none
+    bool leader_done_ = false;
     int code_ = 0;
     bool all_told_ = false;
 };
@@ -87,7 +88,7 @@ int Spawner::run(const Numbers& numbers) {
             failed(exit_codes::cannot_start);
         }
     }
-    while (!shims_.empty()) {
+    while (!shims_.empty() && !leader_done_) {
         pollfd ready{.fd = signals_.get(), .events = POLLIN, .revents = 0};
         ::poll(&ready, 1, -1);
         hear_signals();
@@ -105,12 +106,17 @@ bool Spawner::begin(const Numbers& numbers, int local_rank) {
         return false;
     }
     if (child == 0) {
-        ::setpgid(0, 0); // a signal to the launcher's group is handed on, and must not come twice
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::setpgid(0, 0);      // a signal to the launcher's group is handed on, and must not come twice
+        if (!numbers.leads) { // else the servers are the supervisor's to end
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        }
         signals_.reset();
         ::_exit(::getppid() == own ? run_rank(environment_of(numbers, local_rank)) : 137);
     }
     shims_.insert(child);
+    if (numbers.leads && local_rank == 0) {
+        leader_ = child;
+    }
     return true;
 }
 
@@ -138,6 +144,8 @@ void Spawner::reap() {
         shims_.erase(pid);
         if (const auto code = exit_status(status).code; code != 0) {
             failed(code);
+        } else if (pid == leader_ && code_ == 0) {
+            leader_done_ = true;
         }
     }
 }
@@ -156,7 +164,7 @@ void Spawner::failed(int code) {
 int run_ranks(const std::vector<std::string>& arguments) {
     const auto numbers = read_numbers(arguments);
     if (!numbers) {
-        (void)write_all(STDERR_FILENO, "usage: dockdist-init ranks COUNT FIRST WORLD\n");
+        (void)write_all(STDERR_FILENO, "usage: dockdist-init ranks COUNT FIRST WORLD [leads]\n");
         return 2;
     }
     return Spawner().run(*numbers);

@@ -90,16 +90,6 @@ TEST_CASE("members that would inject a line or an option are refused") {
     CHECK(check_members(members).has_error());
 }
 
-TEST_CASE("ssh takes the cluster's configuration for its nodes and addresses only") {
-    const auto members = some_members();
-    const auto config = ssh_config(members.nodes[0], members);
-    CHECK(is_cluster_host(config, "a-1"));
-    CHECK(is_cluster_host(config, "10.0.0.2"));
-    CHECK_FALSE(is_cluster_host(config, "github.com"));
-    CHECK_FALSE(is_cluster_host(config, "Host"));
-    CHECK_FALSE(is_cluster_host(config, ""));
-}
-
 TEST_CASE("the common subnet holds all addresses and little else") {
     const auto subnet = [](std::initializer_list<const char*> addresses) {
         wire::Members members;

@@ -13,14 +13,6 @@ namespace facts_test {
 using namespace dockdist::node;
 using nlohmann::json;
 
-TEST_CASE("addresses of getent, each once, in the resolver's order") {
-    CHECK(parse_ahosts("127.0.1.1       STREAM node-0\n127.0.1.1       DGRAM\n127.0.1.1       RAW\n"
-                       "10.0.0.1        STREAM\n10.0.0.1        DGRAM\n") ==
-          std::vector<std::string>{"127.0.1.1", "10.0.0.1"});
-    CHECK(parse_ahosts("fd00::1\tSTREAM x\n") == std::vector<std::string>{"fd00::1"});
-    CHECK(parse_ahosts("").empty());
-}
-
 TEST_CASE("Xid errors are found among other lines of the kernel's log, each GPU's once") {
     CHECK(
         parse_xids(

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
+#include <unistd.h>
 
 namespace relay_store_test {
 
@@ -43,7 +44,8 @@ std::string read_all(RelayStore& store, int round = 0) {
 
 TEST_CASE("a blob is read while it grows, and one caller fetches it") {
     const Folder folder;
-    RelayStore store(folder.path, 100);
+    ImageFiles files(folder.path);
+    RelayStore store(files, 100);
     store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK_FALSE(store.claim(hello));
@@ -60,7 +62,8 @@ TEST_CASE("a blob is read while it grows, and one caller fetches it") {
 
 TEST_CASE("what is not as its digest says begins anew, and its readers are not fooled") {
     const Folder folder;
-    RelayStore store(folder.path, 100);
+    ImageFiles files(folder.path);
+    RelayStore store(files, 100);
     store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK(store.append(hello, "hel").has_value());
@@ -74,9 +77,62 @@ TEST_CASE("what is not as its digest says begins anew, and its readers are not f
     CHECK(store.append(hello, "more").has_error());
 }
 
+TEST_CASE("the last byte is given only when all of it has proved right") {
+    struct Judged : ImageFiles {
+        using ImageFiles::ImageFiles;
+        Result<bool> finish(const std::string& id, Fd& file, const std::string& digest) override {
+            read_meanwhile = store->read(id, 0, 100, store->round(id));
+            last_is_there = store->wait(id, 4, store->round(id), std::chrono::milliseconds(0));
+            return ImageFiles::finish(id, file, digest);
+        }
+        RelayStore* store = nullptr;
+        std::string read_meanwhile{};
+        bool last_is_there = false;
+    };
+    const Folder folder;
+    Judged files(folder.path);
+    RelayStore store(files, 100);
+    files.store = &store;
+    store.set_image({{hello, 5}});
+    CHECK(store.claim(hello));
+    for (const auto* came : {"hellO", "hello"}) {
+        CHECK(store.append(hello, came).has_value() == (std::string(came) == "hello"));
+        CHECK(files.read_meanwhile == "hell");
+        CHECK_FALSE(files.last_is_there);
+    }
+    CHECK(read_all(store, store.round(hello)) == "hello");
+}
+
+TEST_CASE("a reader that goes on near the end of a blob does not slow down the hashing of what is before") {
+    constexpr std::int64_t size = 84 << 20; // at the pace of who reads from the begin: 20 s
+    struct There : ImageFiles {
+        using ImageFiles::ImageFiles;
+        Result<Opened> open(const std::string& id, bool anew) override {
+            auto opened = ImageFiles::open(id, anew);
+            if (opened && ::ftruncate(opened->file.get(), size) == 0) {
+                opened->begun = size;
+            }
+            return opened;
+        }
+        Result<bool> finish(const std::string& /*id*/, Fd& /*file*/, const std::string& /*digest*/) override {
+            return true;
+        }
+    };
+    const Folder folder;
+    There files(folder.path);
+    RelayStore store(files, 0);
+    store.add("file:0", size, true);
+    CHECK_FALSE(store.wait("file:0", size - 1, 0, std::chrono::milliseconds(0)));
+    const auto begun = std::chrono::steady_clock::now();
+    CHECK(store.begin("file:0").has_value());
+    CHECK(store.whole("file:0"));
+    CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));
+}
+
 TEST_CASE("a blob that nobody fetches any more ends for its readers, and can be fetched on") {
     const Folder folder;
-    RelayStore store(folder.path, 100);
+    ImageFiles files(folder.path);
+    RelayStore store(files, 100);
     store.set_image({{hello, 5}});
     CHECK(store.claim(hello));
     CHECK(store.append(hello, "he").has_value());
@@ -91,7 +147,8 @@ TEST_CASE("what came ahead is kept when it proves to be a blob, whole or begun")
     // printf world | sha256sum
     const std::string world = "sha256:486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7";
     const std::string other = "sha256:" + std::string(64, 'a');
-    RelayStore store(folder.path, 100);
+    ImageFiles files(folder.path);
+    RelayStore store(files, 100);
     CHECK_FALSE(store.knows(hello));
     CHECK(store.append_ahead(1, "hel"));
     CHECK(store.append_ahead(1, "lo"));
@@ -117,13 +174,15 @@ TEST_CASE("what came ahead is kept when it proves to be a blob, whole or begun")
 
 TEST_CASE("no more is taken ahead than there may be") {
     const Folder folder;
-    RelayStore store(folder.path, 7);
+    ImageFiles files(folder.path);
+    RelayStore store(files, 7);
     CHECK(store.append_ahead(0, "hello"));
     CHECK_FALSE(store.append_ahead(1, "much"));
     CHECK_FALSE(store.append_ahead(1, "m")); // nothing behind a gap
     store.set_image({{hello, 5, 0}});
     CHECK(store.whole(hello));
-    RelayStore many(folder.path, 10'000);
+    ImageFiles others(folder.path);
+    RelayStore many(others, 10'000);
     for (int i = 0; i < 2000; ++i) {
         REQUIRE(many.append_ahead(i, ""));
     }
@@ -132,7 +191,8 @@ TEST_CASE("no more is taken ahead than there may be") {
 
 TEST_CASE("what came ahead and is another thing than it should be is fetched anew") {
     const Folder folder;
-    RelayStore store(folder.path, 100);
+    ImageFiles files(folder.path);
+    RelayStore store(files, 100);
     CHECK(store.append_ahead(0, "jello"));
     CHECK(store.append_ahead(1, "longer than it should be"));
     const std::string other = "sha256:" + std::string(64, 'a');
@@ -146,7 +206,8 @@ TEST_CASE("what came ahead and is another thing than it should be is fetched ane
 
 TEST_CASE("who waits for what comes ahead is told when the image is known") {
     const Folder folder;
-    RelayStore store(folder.path, 100);
+    ImageFiles files(folder.path);
+    RelayStore store(files, 100);
     std::string read = "?";
     std::thread reader([&] {
         RelayStore::AheadPlace at;
@@ -159,7 +220,8 @@ TEST_CASE("who waits for what comes ahead is told when the image is known") {
 
 TEST_CASE("a reader that has other things to do meanwhile waits for a while only") {
     const Folder folder;
-    RelayStore store(folder.path, 100);
+    ImageFiles files(folder.path);
+    RelayStore store(files, 100);
     constexpr std::chrono::milliseconds moment{1};
     RelayStore::AheadPlace at;
     CHECK_FALSE(store.wait_ahead(at, moment));

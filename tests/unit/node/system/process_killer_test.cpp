@@ -65,4 +65,34 @@ TEST_CASE("no mark at all selects by descent only") {
                  {.mark = "", .root = self}) == Pids{21});
 }
 
+TEST_CASE("who is spared never belongs, and its children hang on nobody") {
+    CHECK(select({{.pid = 20, .parent = self, .session = 20},
+                  {.pid = 21, .parent = self, .session = 21},
+                  {.pid = 22, .parent = 21, .session = 21}},
+                 {.mark = "", .root = self, .spared = {21, 22}}) == Pids{20});
+}
+
+TEST_CASE("set free is what people have set free, and what that starts") {
+    constexpr pid_t command = 20;
+    const std::vector<ProcessEntry> all{
+        {.pid = self, .parent = 1, .session = own_session},
+        {.pid = command, .parent = self, .session = command},
+        {.pid = 21, .parent = command, .session = command}, // an ordinary child
+        {.pid = 22, .parent = command, .session = 22},      // a worker with a session of its own
+        {.pid = 23, .parent = self, .session = command},    // its launcher has died
+        {.pid = 30, .parent = command, .session = command, .deaf = true}, // nohup
+        {.pid = 31, .parent = 30, .session = command},                    // what nohup runs
+        {.pid = 40, .parent = self, .session = 40},                       // tmux
+        {.pid = 41, .parent = 40, .session = 41},                         // a shell in it
+        {.pid = 50, .parent = 1, .session = 50, .deaf = true},            // somebody else's
+    };
+    CHECK(select_set_free(all, self, command) == std::set<pid_t>{30, 31, 40, 41});
+}
+
+TEST_CASE("a command that hears no hangups is free with all that it starts") {
+    CHECK(select_set_free({{.pid = 21, .parent = 20, .session = 20},
+                           {.pid = 20, .parent = self, .session = 20, .deaf = true}},
+                          self, 20) == std::set<pid_t>{20, 21});
+}
+
 } // namespace process_killer_test

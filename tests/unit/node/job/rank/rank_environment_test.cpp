@@ -45,6 +45,22 @@ TEST_CASE("what the launcher brought from its own node gives way to this node's 
     CHECK(chosen.get("A") == "job");
 }
 
+TEST_CASE("what is one rank's alone goes over the part and its GPUs") {
+    const JobPart part{.job = "j",
+                       .env = {{"A", "part"}},
+                       .gpus = "GPU-1",
+                       .rank_env = {{{"A", "first"}, {"CUDA_VISIBLE_DEVICES", "-1"}}, {{"B", "second"}}}};
+    const auto seen = [&](const std::string& block) {
+        const auto rank = rank_environment(Environment::from_block(block), {}, part);
+        return rank.get("A").value_or("-") + " " + rank.get("B").value_or("-") + " " +
+               rank.get("CUDA_VISIBLE_DEVICES").value_or("-");
+    };
+    CHECK(seen("LOCAL_RANK=0\0"s) == "first - -1");
+    CHECK(seen("LOCAL_RANK=1\0"s) == "part second GPU-1");
+    CHECK(seen("LOCAL_RANK=2\0"s) == "part - GPU-1");
+    CHECK(seen("A=launcher\0"s) == "part - GPU-1");
+}
+
 TEST_CASE("the local rank is put before the word that wants it, when it is known") {
     const auto environment = Environment::from_block("LOCAL_RANK=3\0"s);
     const JobPart part{.rank_command = {"python", "t.py", "--x"}, .local_rank_at = 2};

@@ -1,0 +1,88 @@
+// The supervisor's own state: how a part begins and obeys stands in supervisor.cpp, how an attempt and the
+// part end in supervisor_end.cpp.
+#pragma once
+
+#include "node/job/detached/detached_part.hpp"
+#include "node/job/follower_list.hpp"
+#include "node/job/log/output_pipes.hpp"
+#include "node/job/rank/rank_list.hpp"
+#include "node/job/ready_watch.hpp"
+#include "node/job/silence_watch.hpp"
+#include "node/job/supervisor.hpp"
+#include "node/system/oom.hpp"
+#include "node/system/process_killer.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace dockdist::node {
+
+class Supervisor final : public SupervisedPart {
+public:
+    Supervisor(Loop& loop, PreparedJob job)
+        : loop_(loop), job_(std::move(job)),
+          followers_(loop_, std::move(job_.control), job_.summary.lease_ms) {}
+
+    void begin() override;
+    bool is_gone() const override { return finished_; }
+
+private:
+    void obey(const wire::JobCommand& order, bool again);
+    void tell(wire::JobEvent event);
+    void note(const std::string& line) { job_.log.append(2, -1, "dockdist: " + line + "\n"); }
+    void start_command();
+    void is_ready(const std::string& address);
+    void cannot_start(const ProgramError& error, const Cause& cause = {});
+    void on_signal();
+    void reap();
+    void command_ended(ExitStatus status);
+    void failed(wire::JobFailure failure);
+    void is_stopped_for(const std::string& reason);
+    void stop(const std::string& reason, std::int64_t grace_ms);
+    void halt(std::int64_t grace_ms);
+    void over();
+    void begin(const wire::JobCommand& order);
+    void detach();
+    void lease_is_over();
+    void time_is_over();
+    // What is to follow when the processes are gone.
+    enum class Then { wait, exit };
+    void sweep(Sweep::What what, std::int64_t grace_ms, Then then);
+    void swept(const std::vector<pid_t>& left);
+    void drain_command() {
+        outputs_.drain(out_, 1, -1);
+        outputs_.drain(err_, 2, -1);
+    }
+    void collect(const std::vector<pid_t>& left);
+    void wait_for_orders();
+    void exit();
+
+    Loop& loop_;
+    PreparedJob job_;
+    FollowerList followers_;
+    Sweep sweep_{loop_, job_.summary.job, [this](const std::vector<pid_t>& left) { swept(left); }};
+    Then then_ = Then::wait;
+    std::unique_ptr<DetachedPart> cluster_{}; // of a detached job
+    std::vector<wire::JobEvent> told_{};      // of this attempt, for a coordinator that begins later
+    Fd signals_{};
+    OutputPipes outputs_{loop_, job_.log};
+    ReadyWatch ready_{loop_};
+    SilenceWatch silence_{loop_, job_.log, job_.start.policy.stall_ms};
+    Fd out_{}, err_{}; // of the command
+    RankList ranks_{loop_, outputs_, job_.ranks.get(), job_.account.uid};
+    std::int64_t oom_kills_before_ = oom_kills();
+    pid_t command_ = 0;
+    bool command_done_ = false;
+    bool stopping_ = false; // what ends now is ended by us
+    bool stop_told_ = false;
+    bool waiting_ = false;                     // for orders: nothing of the attempt is left
+    std::optional<wire::JobCommand> wanted_{}; // begin, ordered while the attempt before was still ending
+    bool finished_ = false;
+    bool cannot_end_ = false; // processes of it sleep in the kernel
+};
+
+} // namespace dockdist::node

@@ -1,0 +1,79 @@
+// How an attempt ends, and how the part does.
+#include "node/job/command_start.hpp"
+#include "node/job/job_store.hpp"
+#include "node/job/part_supervisor.hpp"
+
+#include <algorithm>
+
+namespace dockdist::node {
+
+void Supervisor::sweep(Sweep::What what, std::int64_t grace_ms, Then then) {
+    then_ = std::max(then_, then);
+    if (then == Then::wait) {
+        waiting_ = false; // it says so again when all is gone
+    }
+    sweep_.begin(what, grace_ms);
+}
+
+// Called when no process of this attempt is left but those that cannot be ended (`left`).
+void Supervisor::swept(const std::vector<pid_t>& left) {
+    if (finished_) {
+        return;
+    }
+    collect(left);
+    if (then_ == Then::exit || !job_.start.stays) {
+        return exit();
+    }
+    wait_for_orders();
+}
+
+void Supervisor::collect(const std::vector<pid_t>& left) {
+    if (!command_done_) {
+        reap();
+    }
+    ranks_.hear_all();
+    ranks_.drain();
+    drain_command();
+    silence_.end();
+    ready_.end();
+    job_.summary.result.ranks = ranks_.begun();
+    job_.summary.result.rank_numbers = ranks_.numbers();
+    if (!command_done_) {
+        command_done_ = true;
+        conclude_without_command(job_.summary.result, command_ != 0);
+    }
+    cannot_end_ = !left.empty();
+    for (const auto pid : left) {
+        note("process " + std::to_string(pid) +
+             " does not end: it waits in the kernel for a device or a file server");
+    }
+}
+
+void Supervisor::wait_for_orders() {
+    waiting_ = true;
+    (void)save_summary(job_.summary);
+    tell({.type = wire::JobEvent::Type::ended, .result = job_.summary.result});
+    if (const auto wanted = wanted_) {
+        begin(*wanted);
+    }
+}
+
+void Supervisor::exit() {
+    finished_ = true;
+    job_.summary.running = false;
+    job_.summary.ready.clear();
+    job_.summary.duration_ms = std::max<std::int64_t>(unix_ms() - job_.summary.started_ms, 1);
+    job_.ports.clear();
+    job_.summary.policy.relaunch.clear();
+    remove_scratch(job_.summary.job);
+    (void)save_summary(job_.summary);
+    if (!cannot_end_) {
+        job_.held.give_back(); // else PID 1 does, when they have ended
+    }
+    const wire::JobEvent event{.type = wire::JobEvent::Type::exited, .result = job_.summary.result};
+    remove_doors(job_.summary.job);
+    followers_.say_goodbye(wire::job_event(event));
+    loop_.stop();
+}
+
+} // namespace dockdist::node

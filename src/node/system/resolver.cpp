@@ -1,0 +1,31 @@
+#include "node/system/resolver.hpp"
+
+#include "core/text.hpp"
+#include "node/system/process.hpp"
+
+#include <algorithm>
+
+namespace dockdist::node {
+namespace {
+
+constexpr int getent_limit_ms = 5000; // the DNS server may not be there
+
+} // namespace
+
+std::vector<std::string> resolve_by_getent(const std::string& getent, const std::string& name) {
+    const auto done = run_helper(getent, {"getent", "ahosts", name}, Environment::own(), getent_limit_ms);
+    return done.code == 0 ? parse_ahosts(done.output) : std::vector<std::string>{};
+}
+
+std::vector<std::string> parse_ahosts(std::string_view output) {
+    std::vector<std::string> addresses;
+    for (const auto& line : split(output, '\n')) {
+        const auto address = line.substr(0, line.find_first_of(" \t"));
+        if (!address.empty() && std::ranges::find(addresses, address) == addresses.end()) {
+            addresses.push_back(address);
+        }
+    }
+    return addresses;
+}
+
+} // namespace dockdist::node

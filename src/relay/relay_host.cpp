@@ -1,0 +1,126 @@
+#include "relay/relay_host.hpp"
+
+#include "async/pause.hpp"
+#include "container/confine.hpp"
+#include "core/text.hpp"
+#include "plan/plan.hpp"
+
+#include <fmt/format.h>
+
+namespace dockdist {
+
+RelaySetting relay_setting(const ClusterName& cluster, const std::string& number, const RelayRun& run) {
+    return {.container = container_name(cluster, NodeName("relay." + run.attempt + "." + number)),
+            .labels = {{labels::cluster, cluster.str()},
+                       {labels::role, "relay"},
+                       {labels::attempt, run.attempt},
+                       {labels::origin, run.origin}},
+            .image = ImageRef("dockdist-relay:" + run.toolkit_version),
+            .tar = run.tar};
+}
+
+RepositoryAndTag split_ref(const std::string& ref) {
+    const auto slash = ref.rfind('/');
+    const auto colon = ref.rfind(':');
+    if (colon != std::string::npos && (slash == std::string::npos || colon > slash)) {
+        return {ref.substr(0, colon), ref.substr(colon + 1)};
+    }
+    return {ref, "latest"};
+}
+
+Task<Status> RelayHost::make_container() {
+    const auto there = co_await engine_.inspect_image(setting_.image);
+    if (!there && there.error().kind != ErrorKind::not_found) {
+        co_return there.error();
+    }
+    if (!there) {
+        const auto name = split_ref(setting_.image.str());
+        if (const auto made = co_await engine_.import_image(name.repository, name.tag, setting_.tar); !made) {
+            co_return made;
+        }
+    }
+    ContainerConfig config;
+    config.image = setting_.image;
+    config.entrypoint = {relay_init};
+    config.command = {"relay", "hold"};
+    config.network_mode = "host";
+    config.labels = setting_.labels;
+    config.disable_healthcheck = true;
+    config.user = fmt::format("{0}:{0}", relay_account);
+    config.mounts = {setting_.place};
+    confine(config);
+    may_be_there_ = true;
+    const auto id = co_await engine_.create_container(setting_.container, std::move(config));
+    if (!id) {
+        may_be_there_ = id.error().kind == ErrorKind::unreachable || id.error().kind == ErrorKind::timeout;
+        co_return id.error();
+    }
+    container_ = *id;
+    co_return co_await engine_.start_container(container_);
+}
+
+Task<Status> RelayHost::begin(wire::RelayOpening opening, std::string user) {
+    auto exec = co_await start_command(engine_, container_, {.command = {relay_init, "relay"}, .user = user});
+    if (!exec) {
+        co_return exec.error();
+    }
+    lines_ = std::make_unique<ExecLines>(std::move(*exec));
+    opening.address = setting_.address;
+    if (const auto written = co_await lines_->write(wire::to_line(opening)); !written) {
+        co_return written;
+    }
+    const auto line = co_await lines_->next_line();
+    if (!line) {
+        co_return line.error();
+    }
+    const auto message = *line ? wire::parse_relay_message(**line) : Result<wire::RelayMessage>(Error{});
+    if (!message || message->type != wire::RelayMessage::Type::listening ||
+        (message->engine_port == 0) != opening.tree) {
+        co_return Error{ErrorKind::node, "", "the relay did not start: " + printable(lines_->err()), ""};
+    }
+    listening_ = *message;
+    co_return ok;
+}
+
+std::string RelayHost::peer_address() const {
+    return listening_.peer_port == 0 ? "" : fmt::format("{} {}", listening_.address, listening_.peer_port);
+}
+
+Task<Status> RelayHost::set_peers(wire::RelayPeers peers) {
+    co_return co_await lines_->write(wire::to_line(peers));
+}
+
+// The engine shows a container only when it is done with making it, maybe after we gave up.
+Task<Status> RelayHost::find_container() {
+    constexpr int most_tries = 20;
+    for (int tries = 0; tries < most_tries; ++tries) {
+        const auto there = co_await engine_.inspect_container(ContainerId(setting_.container)); // by its name
+        if (there) {
+            container_ = there->id;
+            co_return ok;
+        }
+        if (there.error().kind != ErrorKind::not_found) {
+            co_return there.error();
+        }
+        co_await pause_for(std::chrono::milliseconds(100));
+    }
+    co_return ok;
+}
+
+Task<Status> RelayHost::remove() {
+    lines_.reset();
+    if (container_.empty() && may_be_there_) {
+        if (const auto found = co_await find_container(); !found) {
+            co_return found;
+        }
+    }
+    if (!container_.empty()) {
+        if (const auto removed = co_await engine_.remove_container(container_); !removed) {
+            co_return removed;
+        }
+    }
+    const auto removed = co_await engine_.remove_image(setting_.image);
+    co_return !removed && removed.error().kind != ErrorKind::conflict ? removed : Status(ok); // another run's
+}
+
+} // namespace dockdist

@@ -1,0 +1,77 @@
+// The relay of one host, as the client sees it: its container, and the talk with it.
+#pragma once
+
+#include "container/exec_command.hpp"
+#include "plan/labels.hpp"
+#include "relay/relay_program.hpp"
+#include "wire/relay.hpp"
+
+#include <memory>
+#include <string>
+
+namespace dockdist {
+
+inline constexpr const char* relay_init = "/dockdist-init"; // in its container
+
+struct RelaySetting {
+    std::string container{};     // name
+    Labels labels{};             // of the container
+    ImageRef image{};            // of the relay itself: "dockdist-relay:VERSION"
+    std::span<const char> tar{}; // what that image is made of where the host lacks it
+    std::string address{};       // of the host, as its peers know it
+    Mount place{};               // where what it carries lies; of an image: a volume of the container's own
+};
+
+// What all relays of one run have in common.
+struct RelayRun {
+    std::string attempt{}; // unique
+    std::string origin{};  // USER@MACHINE:FILE
+    std::string toolkit_version{};
+    std::span<const char> tar{}; // RelaySetting::tar
+};
+// All but address and place. `number`: its own within the run, since two hosts of the file may be one engine.
+RelaySetting relay_setting(const ClusterName& cluster, const std::string& number, const RelayRun& run);
+
+struct RepositoryAndTag {
+    std::string repository{}, tag{};
+};
+RepositoryAndTag split_ref(const std::string& ref);
+
+class RelayHost {
+public:
+    RelayHost(ContainerEngine& engine, std::string host, RelaySetting setting)
+        : engine_(engine), host_(std::move(host)), setting_(std::move(setting)) {}
+
+    // Started. It runs as nobody, and has nothing but its place.
+    Task<Status> make_container();
+    const ContainerId& container() const { return container_; }
+
+    // The relay in its container, as `user` (empty: the container's); then `listening` is known. The address
+    // in the opening is filled in here.
+    Task<Status> begin(wire::RelayOpening opening, std::string user);
+    const wire::RelayMessage& listening() const { return listening_; }
+    // "ADDRESS PORT" where other relays reach it; empty: nowhere.
+    std::string peer_address() const;
+    Task<Status> set_peers(wire::RelayPeers peers);
+
+    // The container and the relay's image; safe whatever came of the rest.
+    Task<Status> remove();
+
+    ContainerEngine& engine() const { return engine_; }
+    const std::string& host() const { return host_; }
+    bool has_lines() const { return lines_ != nullptr; }
+    ExecLines& lines() { return *lines_; } // after begin()
+
+private:
+    Task<Status> find_container();
+
+    ContainerEngine& engine_;
+    std::string host_;
+    RelaySetting setting_;
+    ContainerId container_{};
+    bool may_be_there_ = false; // a create whose answer did not come
+    std::unique_ptr<ExecLines> lines_{};
+    wire::RelayMessage listening_{};
+};
+
+} // namespace dockdist

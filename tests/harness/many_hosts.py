@@ -1,0 +1,24 @@
+"""All of the lab's hosts, Docker's and Podman's: a cluster on them, what is left there, and a slow way to them."""
+
+import subprocess
+
+
+def every_host(lab, c, image, more=""):
+    """A cluster over all the lab's hosts, Podman's too; returns their engines in its order."""
+    addresses = [*lab.addresses, *lab.podman_addresses]
+    lines = [f"name: {c.name}", f"image: {image}", "hosts:"]
+    lines += [f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for address in addresses]
+    lines += ["container:", f"  ulimits: {{memlock: {lab.memlock}, nofile: {lab.env['LAB_NOFILE']}, nproc: {lab.env['LAB_NPROC']}}}"]
+    c.file.write_text("\n".join([*lines, *more.splitlines()]) + "\n")
+    return [*lab.engines, *lab.podman_engines]
+
+
+def nothing_is_left(lab, c):
+    c.assert_clean()
+    for engine in lab.all_engines:
+        names = [name for image in engine.get("/v1.40/images/json") for name in [*(image["RepoTags"] or []), *(image["RepoDigests"] or [])]]
+        assert not [name for name in names if "dockdist-relay" in name or "127.0.0.1" in name], names
+
+
+def shape(link, rate):
+    subprocess.run(["tc", "qdisc", "replace", "dev", link, "root", *f"tbf rate {rate} burst 64kb latency 100ms".split()], check=True)
