@@ -56,6 +56,7 @@ class Transfer(WithCleanup):
             relay.peers(i, relays)
             relay.say({"files": files[:1], "last": False})
             relay.say({"files": files[1:], "last": True})
+        for relay in relays:  # only now: digests come behind each one's list
             threading.Thread(target=self.serve, args=(relay,), daemon=True).start()
 
     def serve(self, relay):
