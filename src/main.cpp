@@ -1,6 +1,7 @@
 // Builds the objects, runs the one io_context, returns the exit code.
 #include "async/recurring.hpp"
 #include "cli/context.hpp"
+#include "core/descriptors.hpp"
 #include "core/exit_codes.hpp"
 #include "engine/docker_engine.hpp"
 #include "report/held_sink.hpp"
@@ -108,6 +109,7 @@ int run(const Program& program, Reporter& reporter, HeldSink& sink) {
 
 int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes is an error of the write
+    take_all_descriptors();        // a connection to each of a thousand hosts
     CLI::App app{"Multi-node training on plain Docker hosts", "dockdist"};
     Program program;
     app.add_option("-f,--file", program.options.file,

@@ -2,6 +2,7 @@
 
 #include "async/throw_if_cancelled.hpp"
 #include "async/with_timeout.hpp"
+#include "core/descriptors.hpp"
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 
@@ -23,8 +24,6 @@ namespace {
 
 using boost::asio::local::stream_protocol;
 
-constexpr std::size_t longest_output = 1 << 20;
-
 [[noreturn]] void become(const std::vector<char*>& arguments, int connection, int errors, int failure) {
     ::dup2(connection, STDIN_FILENO);
     ::dup2(connection, STDOUT_FILENO);
@@ -33,6 +32,7 @@ constexpr std::size_t longest_output = 1 << 20;
         std::signal(signal, SIG_IGN);
     }
     std::signal(SIGPIPE, SIG_DFL);
+    give_back_descriptors();
     ::execvp(arguments.front(), arguments.data());
     const int why = errno;
     (void)!::write(failure, &why, sizeof why);
@@ -130,7 +130,8 @@ std::string ChildProcess::complaint() const {
 
 namespace {
 
-Task<Result<ProgramAnswer>> read_to_the_end(std::unique_ptr<ChildProcess> child, std::string input) {
+Task<Result<ProgramAnswer>> read_to_the_end(std::unique_ptr<ChildProcess> child, std::string input,
+                                            std::size_t most_output) {
     ProgramAnswer answer;
     std::array<char, 16384> buffer{};
     // A program that does not read what it is given says so by its answer.
@@ -139,7 +140,7 @@ Task<Result<ProgramAnswer>> read_to_the_end(std::unique_ptr<ChildProcess> child,
     boost::system::error_code ignored;
     ignored = child->socket().shutdown(stream_protocol::socket::shutdown_send, ignored);
     int signal = SIGKILL;
-    while (answer.output.size() < longest_output) {
+    while (answer.output.size() < most_output) {
         const auto [error, count] = co_await child->socket().async_read_some(
             boost::asio::buffer(buffer), boost::asio::as_tuple(boost::asio::use_awaitable));
         if (error) {
@@ -158,13 +159,14 @@ Task<Result<ProgramAnswer>> read_to_the_end(std::unique_ptr<ChildProcess> child,
 
 Task<Result<ProgramAnswer>> run_and_read(boost::asio::any_io_executor executor,
                                          std::vector<std::string> command, std::chrono::milliseconds limit,
-                                         std::string input) {
+                                         std::string input, std::size_t most_output) {
     auto child = ChildProcess::start(executor, command);
     if (!child) {
         co_return child.error();
     }
     const Error timeout{ErrorKind::timeout, "", fmt::format("`{}` does not end", shell_join(command)), ""};
-    co_return co_await with_timeout(read_to_the_end(std::move(*child), std::move(input)), limit, timeout);
+    co_return co_await with_timeout(read_to_the_end(std::move(*child), std::move(input), most_output), limit,
+                                    timeout);
 }
 
 } // namespace dockdist

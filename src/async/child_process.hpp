@@ -45,10 +45,11 @@ struct ProgramAnswer {
     std::string complaint{}; // the last line of stderr
     int exit_code = 0;
 };
-// What it writes to stdout until it closes that, given `input` as its whole stdin. Errors: as start(), and
+// What it writes to stdout until it closes that, given `input` as its whole stdin. One that writes more than
+// `most_output` is killed; what it has written until then is there. Errors: as start(), and
 // timeout.
 Task<Result<ProgramAnswer>> run_and_read(boost::asio::any_io_executor executor,
                                          std::vector<std::string> command, std::chrono::milliseconds limit,
-                                         std::string input = {});
+                                         std::string input = {}, std::size_t most_output = 1 << 20);
 
 } // namespace dockdist

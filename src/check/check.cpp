@@ -72,9 +72,12 @@ public:
         tasks.push_back(ask_facts_of_all());
         tasks.push_back(ask_holders());
         co_await run_all(std::move(tasks));
+        if (options.deep) {
+            co_await ask_further_logins(asked_, reporter);
+        }
         auto found = report();
         Links links(sessions());
-        co_await links.meet(found);
+        co_await links.meet(found, options.deep);
         if (options.deep) {
             co_await links.measure(reporter, found);
             co_await check_collective(ready_, engines_, options.stage_timeout, reporter, found);

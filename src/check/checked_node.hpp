@@ -13,6 +13,7 @@ namespace dockdist {
 struct CheckedNode {
     NodeName name{};
     HostName host{};
+    std::vector<std::string> peers{}; // the nodes that it was told to log in to
     wire::NodeFacts facts{};
     std::map<std::string, std::vector<std::string>> seen_tokens{}; // by folder: whose
 };

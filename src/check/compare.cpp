@@ -8,8 +8,6 @@
 namespace dockdist {
 namespace {
 
-constexpr std::size_t most_names = 4;
-
 auto what(const CheckRow& row) {
     return std::tie(row.layer, row.check, row.state, row.text, row.hint);
 }
@@ -23,13 +21,6 @@ std::string subject_of(const std::vector<std::string>& subjects, const std::vect
 }
 
 } // namespace
-
-std::string list_names(const std::vector<std::string>& names) {
-    const auto shown = names.size() > most_names + 1 ? most_names : names.size();
-    auto text =
-        fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-    return shown < names.size() ? fmt::format("{} and {} more", text, names.size() - shown) : text;
-}
 
 OddOnes find_odd(const std::vector<std::pair<std::string, std::string>>& values) {
     std::vector<std::pair<std::string, std::vector<std::string>>> groups;

@@ -3,15 +3,13 @@
 #pragma once
 
 #include "check/report/report.hpp"
+#include "core/host_list.hpp"
 
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace dockdist {
-
-// "node-0", "node-0, node-1", "node-0, node-1, node-2, node-3 and 12 more".
-std::string list_names(const std::vector<std::string>& names);
 
 struct OddOnes {
     std::string common{};                   // what most have; on a tie, the first

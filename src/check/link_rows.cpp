@@ -1,5 +1,6 @@
 #include "check/link_rows.hpp"
 
+#include "check/partners.hpp"
 #include "core/text.hpp"
 #include "metrics/slow_link.hpp"
 
@@ -68,11 +69,16 @@ std::string words(const PathAnswer& answer) {
 // Those that share an outcome, by who is at one end of all.
 struct Failures {
     const std::vector<NodeName>& nodes;
+    std::map<std::size_t, std::size_t> tried_to{}, tried_from{}; // by node: ways, whatever came of them
     std::vector<const PathAnswer*> paths{};
     std::vector<CheckRow> rows{};
 
+    // "all others"; of many nodes not all were tried.
+    std::string others(std::size_t count) const {
+        return count == nodes.size() - 1 ? "all others" : std::to_string(count) + " others";
+    }
+
     void add_rows(const std::string& check, const std::string& hint) {
-        const auto others = nodes.size() - 1;
         std::map<std::size_t, std::size_t> to;
         std::map<std::size_t, std::size_t> from;
         for (const auto* failed : paths) {
@@ -82,15 +88,17 @@ struct Failures {
         std::set<std::size_t> told_to;
         std::set<std::size_t> told_from;
         for (const auto* failed : paths) {
-            if (others > 1 && to[failed->to] == others) {
+            const auto to_it = to[failed->to];
+            const auto from_it = from[failed->from];
+            if (to_it > 1 && to_it == tried_to[failed->to]) {
                 if (told_to.insert(failed->to).second) {
-                    rows.push_back(link_row(State::fail, "all others → " + nodes[failed->to].str(), check,
-                                            words(*failed), hint));
+                    rows.push_back(link_row(State::fail, others(to_it) + " → " + nodes[failed->to].str(),
+                                            check, words(*failed), hint));
                 }
-            } else if (others > 1 && from[failed->from] == others) {
+            } else if (from_it > 1 && from_it == tried_from[failed->from]) {
                 if (told_from.insert(failed->from).second) {
-                    rows.push_back(link_row(State::fail, nodes[failed->from].str() + " → all others", check,
-                                            words(*failed), hint));
+                    rows.push_back(link_row(State::fail, nodes[failed->from].str() + " → " + others(from_it),
+                                            check, words(*failed), hint));
                 }
             } else {
                 rows.push_back(link_row(State::fail, path(nodes, failed->from, failed->to), check,
@@ -234,10 +242,16 @@ std::vector<PathAnswer> paths_from(std::size_t from, const std::vector<wire::Lin
 
 std::vector<CheckRow> judge_paths(const std::vector<NodeName>& nodes, const std::vector<PathAnswer>& paths) {
     std::map<std::string_view, Failures> failures; // by word, so that rows stand in the order of words
+    Failures none{.nodes = nodes};
+    std::set<std::size_t> met;
+    for (const auto& one : paths) {
+        met.insert({one.from, one.to});
+        ++none.tried_to[one.to];
+        ++none.tried_from[one.from];
+    }
     for (const auto& one : paths) {
         if (one.outcome != wire::LinkOutcome::open) {
-            failures.try_emplace(to_string(one.outcome), Failures{.nodes = nodes})
-                .first->second.paths.push_back(&one);
+            failures.try_emplace(to_string(one.outcome), none).first->second.paths.push_back(&one);
         }
     }
     std::vector<CheckRow> rows;
@@ -251,8 +265,9 @@ std::vector<CheckRow> judge_paths(const std::vector<NodeName>& nodes, const std:
     if (all_open) {
         rows.insert(rows.begin(),
                     link_row(State::pass, "all nodes", "ports",
-                             failures.empty() ? "rendezvous ports open both ways, large packets pass"
-                                              : "rendezvous ports open both ways"));
+                             (failures.empty() ? "rendezvous ports open both ways, large packets pass"
+                                               : "rendezvous ports open both ways") +
+                                 part_of_pairs(paths.size(), met.size())));
     }
     add_latency_rows(nodes, paths, rows);
     return rows;

@@ -1,7 +1,6 @@
 #include "check/links.hpp"
 
 #include "async/run_all.hpp"
-#include "check/link_rows.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "metrics/pair_rounds.hpp"
@@ -18,6 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr int streams = 4; // one alone does not fill a fast link
 constexpr auto measured_for = 2000ms;
+constexpr std::size_t met_a_round = 16;
 
 CheckRow not_tried(const NodeSession& session, const Error& error) {
     return {.state = CheckRow::State::fail,
@@ -57,24 +57,12 @@ Task<bool> Links::listen(std::size_t node, CheckReport& report) {
     co_return ports_[node].has_value();
 }
 
-Task<void> Links::meet(CheckReport& report) {
-    std::vector<Task<bool>> listening;
-    for (std::size_t i = 0; i < sessions_.size(); ++i) {
-        if (sessions_[i] != nullptr) {
-            listening.push_back(listen(i, report));
-        }
-    }
-    if (listening.size() < 2) {
-        co_return;
-    }
-    co_await run_all(std::move(listening));
+Task<void> Links::meet_round(const PeerRound& round, std::vector<PathAnswer>& paths, CheckReport& report) {
     std::vector<Task<Result<wire::LinksMeet::Answer>>> meetings;
     std::vector<std::size_t> askers;
     for (std::size_t i = 0; i < sessions_.size(); ++i) {
         wire::LinksMeet question{.token = token_};
-        // Each begins with its next neighbour: not all meet the first one at once.
-        for (std::size_t step = 1; step < sessions_.size(); ++step) {
-            const auto peer = (i + step) % sessions_.size();
+        for (const auto peer : round[i]) {
             if (ports_[i] && ports_[peer]) {
                 const auto& node = sessions_[peer]->node();
                 question.peers.push_back(
@@ -86,14 +74,41 @@ Task<void> Links::meet(CheckReport& report) {
             meetings.push_back(sessions_[i]->ask(std::move(question), 60s));
         }
     }
+    if (meetings.empty()) {
+        co_return;
+    }
     const auto answers = co_await run_all(std::move(meetings));
-    std::vector<PathAnswer> paths;
     for (std::size_t i = 0; i < answers.size(); ++i) {
         if (answers[i]) {
             std::ranges::copy(paths_from(askers[i], answers[i]->links, report.nodes),
                               std::back_inserter(paths));
         } else {
             report.rows.push_back(not_tried(*sessions_[askers[i]], answers[i].error()));
+            ports_[askers[i]].reset(); // no more of it
+        }
+    }
+}
+
+Task<void> Links::meet(CheckReport& report, bool every_other) {
+    std::vector<Task<bool>> listening;
+    for (std::size_t i = 0; i < sessions_.size(); ++i) {
+        if (sessions_[i] != nullptr) {
+            listening.push_back(listen(i, report));
+        }
+    }
+    if (listening.size() < 2) {
+        co_return;
+    }
+    co_await run_all(std::move(listening));
+    PeerRound quick;
+    for (std::size_t i = 0; i < sessions_.size(); ++i) {
+        quick.push_back(quick_peers(i, sessions_.size()));
+    }
+    std::vector<PathAnswer> paths;
+    co_await meet_round(quick, paths, report);
+    if (every_other) {
+        for (const auto& round : further_rounds(sessions_.size(), met_a_round)) {
+            co_await meet_round(round, paths, report);
         }
     }
     std::ranges::sort(paths, {}, [](const PathAnswer& path) { return std::pair(path.from, path.to); });

@@ -2,7 +2,9 @@
 // deep check the bandwidth of every pair is measured.
 #pragma once
 
+#include "check/link_rows.hpp"
 #include "check/node_session.hpp"
+#include "check/partners.hpp"
 #include "check/report/report.hpp"
 #include "report/event.hpp"
 
@@ -17,12 +19,14 @@ public:
     // `sessions` stand in the order of CheckReport::nodes; null where a node has none. They outlive this.
     explicit Links(std::vector<NodeSession*> sessions);
 
-    // Two questions a node, all side by side. Adds rows and CheckReport::links.
-    Task<void> meet(CheckReport& report);
+    // Two questions a node, all side by side; each meets quick_peers, or, in rounds, every other. Adds rows
+    // and CheckReport::links.
+    Task<void> meet(CheckReport& report, bool every_other);
     // After meet(): rounds of disjoint pairs, two seconds each. Fills in the links' bandwidths, adds rows.
     Task<void> measure(Reporter& reporter, CheckReport& report);
 
 private:
+    Task<void> meet_round(const PeerRound& round, std::vector<PathAnswer>& paths, CheckReport& report);
     Task<bool> listen(std::size_t node, CheckReport& report);
 
     std::vector<NodeSession*> sessions_;

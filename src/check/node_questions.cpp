@@ -2,8 +2,12 @@
 
 #include "async/run_all.hpp"
 #include "check/gpu_rows.hpp"
+#include "check/partners.hpp"
 #include "check/software.hpp"
 #include "core/random.hpp"
+#include "report/step.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -11,15 +15,30 @@
 namespace dockdist {
 namespace {
 
-wire::FactsQuestion facts_question(const AskedNode& asked, const std::vector<AskedNode>& nodes,
+constexpr std::size_t logins_a_round = 4; // of a node, and at a node
+constexpr std::chrono::seconds round_limit{20};
+
+std::vector<std::string> names_of(const std::vector<AskedNode>& nodes,
+                                  const std::vector<std::size_t>& which) {
+    std::vector<std::string> names;
+    for (const auto i : which) {
+        names.push_back(nodes[i].node->name.str());
+    }
+    return names;
+}
+
+wire::FactsQuestion facts_question(std::size_t asked, const std::vector<AskedNode>& nodes,
                                    const std::vector<std::string>& mounts, const std::string& token) {
-    wire::FactsQuestion question{.programs = version_questions(), .mounts = mounts, .token = token};
-    for (const auto& other : nodes) {
-        if (&other != &asked) {
-            question.peers.push_back(other.node->name.str());
+    wire::FactsQuestion question{.peers = names_of(nodes, quick_peers(asked, nodes.size())),
+                                 .programs = version_questions(),
+                                 .mounts = mounts,
+                                 .token = token};
+    for (std::size_t other = 0; other < nodes.size(); ++other) {
+        if (other != asked) {
+            question.names.push_back(nodes[other].node->name.str());
         }
     }
-    if (asks_for_gpus(asked.spec->gpus)) {
+    if (asks_for_gpus(nodes[asked].spec->gpus)) {
         std::ranges::move(gpu_questions(), std::back_inserter(question.programs));
     }
     return question;
@@ -33,10 +52,13 @@ Task<Status> ask_facts(ContainerEngine& engine, AskedNode& asked, HostName host,
         co_return ok;
     }
     asked.session = std::move(*session);
+    auto peers = question.peers;
     auto facts = co_await asked.session->ask(std::move(question));
     if (facts) {
-        asked.told =
-            CheckedNode{.name = asked.node->name, .host = std::move(host), .facts = std::move(*facts)};
+        asked.told = CheckedNode{.name = asked.node->name,
+                                 .host = std::move(host),
+                                 .peers = std::move(peers),
+                                 .facts = std::move(*facts)};
     } else {
         asked.told = facts.error();
     }
@@ -56,6 +78,18 @@ Task<Status> look_for_tokens(AskedNode& asked, wire::LookForTokens question) {
                 asked.told->seen_tokens.insert_or_assign(folder, *nodes);
             }
         }
+    }
+    co_return ok;
+}
+
+Task<Status> ask_logins(AskedNode& asked, std::vector<std::string> peers) {
+    auto& told = *asked.told;
+    auto answer = co_await asked.session->ask(wire::LogInsQuestion{.peers = peers}, round_limit);
+    std::ranges::move(peers, std::back_inserter(told.peers));
+    if (!answer) {
+        told.facts.logins = answer.error();
+    } else if (told.facts.logins) {
+        std::ranges::move(answer->logins, std::back_inserter(*told.facts.logins));
     }
     co_return ok;
 }
@@ -83,10 +117,11 @@ Task<void> ask_nodes(const ClusterSpec& spec, const Engines& engines, std::vecto
                      std::vector<std::string> mounts) {
     const auto token = random_hex(16);
     std::vector<Task<Status>> tasks;
-    for (auto& asked : nodes) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        auto& asked = nodes[i];
         auto& engine = *engines[asked.node->host];
         tasks.push_back(ask_facts(engine, asked, spec.hosts[asked.node->host].name,
-                                  facts_question(asked, nodes, mounts, token)));
+                                  facts_question(i, nodes, mounts, token)));
         tasks.push_back(ask_image(engine, asked));
     }
     co_await run_all(std::move(tasks));
@@ -99,6 +134,22 @@ Task<void> ask_nodes(const ClusterSpec& spec, const Engines& engines, std::vecto
     }
     co_await ask_each(nodes, [&](AskedNode& asked) { return look_for_tokens(asked, look); });
     co_await ask_each(nodes, [](AskedNode& asked) { return forget_tokens(asked); });
+}
+
+Task<void> ask_further_logins(std::vector<AskedNode>& nodes, Reporter& reporter) {
+    const auto rounds = further_rounds(nodes.size(), logins_a_round);
+    if (rounds.empty()) {
+        co_return;
+    }
+    Step step(reporter, "logins", "all nodes", "log in to every other");
+    for (std::size_t round = 0; round < rounds.size(); ++round) {
+        step.progress(fmt::format("log in to every other, round {} of {}", round + 1, rounds.size()), {}, {});
+        co_await ask_each(nodes, [&](AskedNode& asked) {
+            const auto node = static_cast<std::size_t>(&asked - nodes.data());
+            return ask_logins(asked, names_of(nodes, rounds[round][node]));
+        });
+    }
+    step.finished("logged in to every other");
 }
 
 } // namespace dockdist

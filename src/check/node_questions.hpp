@@ -5,6 +5,7 @@
 #include "check/checked_node.hpp"
 #include "check/node_session.hpp"
 #include "container/types.hpp"
+#include "report/event.hpp"
 #include "spec/cluster_spec.hpp"
 
 #include <memory>
@@ -27,5 +28,8 @@ struct AskedNode {
 // Fills in the sessions, what the nodes told and the images. `mounts`: the folders to compare.
 Task<void> ask_nodes(const ClusterSpec& spec, const Engines& engines, std::vector<AskedNode>& nodes,
                      std::vector<std::string> mounts);
+
+// For a deep check: the logins that were left out, in rounds.
+Task<void> ask_further_logins(std::vector<AskedNode>& nodes, Reporter& reporter);
 
 } // namespace dockdist

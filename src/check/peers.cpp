@@ -1,6 +1,7 @@
 #include "check/peers.hpp"
 
 #include "check/compare.hpp"
+#include "check/partners.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -39,7 +40,9 @@ struct Logins {
     wire::PeerLogin slowest{};       // of those
     std::string slowest_from{};
 
-    void take(const CheckedNode& node, const std::vector<CheckedNode>& nodes) {
+    std::size_t pairs = 0; // that were tried
+
+    void take(const CheckedNode& node) {
         const auto& tried = *node.facts.logins;
         bool all = true;
         for (const auto& peer : tried) {
@@ -49,11 +52,10 @@ struct Logins {
             }
         }
         // What a node was told to try, and did not come back from, is no login either.
-        for (const auto& other : nodes) {
-            if (other.name != node.name &&
-                std::ranges::find(tried, other.name.str(), &wire::PeerLogin::peer) == tried.end()) {
+        for (const auto& peer : node.peers) {
+            if (std::ranges::find(tried, peer, &wire::PeerLogin::peer) == tried.end()) {
                 all = false;
-                add_failure(node, other.name.str(), "no answer in time");
+                add_failure(node, peer, "no answer in time");
             }
         }
         if (!all) {
@@ -72,13 +74,18 @@ struct Logins {
             return peer_row(CheckRow::State::pass, well.front(), "no other node", "");
         }
         return peer_row(CheckRow::State::pass, well.size() == nodes ? "all nodes" : list_names(well),
-                        fmt::format("{} in to every other, slowest {} ms ({} to {})",
-                                    well.size() == 1 ? "logs" : "each logs", slowest.ms, slowest_from,
-                                    printable(slowest.peer)),
+                        fmt::format("{} in to {}, slowest {} ms ({} to {})",
+                                    well.size() == 1 ? "logs" : "each logs", to_whom(nodes), slowest.ms,
+                                    slowest_from, printable(slowest.peer)),
                         "");
     }
 
 private:
+    std::string to_whom(std::size_t nodes) const {
+        const auto part = part_of_pairs(pairs, nodes);
+        return part.empty() ? "every other" : "some others" + part;
+    }
+
     void add_failure(const CheckedNode& node, const std::string& peer, const std::string& why) {
         auto& failed = by_target[printable(peer)];
         failed.from.push_back(node.name.str());
@@ -112,8 +119,9 @@ std::vector<CheckRow> judge_logins(const std::vector<CheckedNode>& nodes) {
     std::vector<CheckRow> rows;
     Logins logins;
     for (const auto& node : nodes) {
+        logins.pairs += node.peers.size();
         if (node.facts.logins) {
-            logins.take(node, nodes);
+            logins.take(node);
         } else {
             rows.push_back(peer_row(CheckRow::State::fail, node.name.str(),
                                     "could not be tried: " + printable(node.facts.logins.error().message),

@@ -1,4 +1,4 @@
-// Whether every node logs in to every other.
+// Whether every node logs in to those that it was to try.
 #pragma once
 
 #include "check/checked_node.hpp"

@@ -16,8 +16,8 @@ struct CheckSelection {
 
 CheckSelection all_for_check(const ClusterSpec& spec);
 
-// `names` of hosts (with all their nodes) or of nodes; none: everything. usage error with a suggestion for a
-// name that the file does not have.
+// `names`: what spec/node_words.hpp takes, a host's name for all its nodes; none: everything. Errors as
+// there.
 Result<CheckSelection> select_for_check(const ClusterSpec& spec, const std::vector<std::string>& names);
 
 } // namespace dockdist

@@ -11,7 +11,7 @@
 namespace dockdist {
 namespace {
 
-struct AttachOptions {
+struct AttachCommand {
     std::string job{};
     std::optional<std::int64_t> tail{};
     JobViewOptions view{};
@@ -40,7 +40,7 @@ private:
     std::function<void()> previous_{};
 };
 
-Task<int> run_attach(Context& context, AttachOptions options) {
+Task<int> run_attach(Context& context, AttachCommand options) {
     auto found = co_await find_job(context, options.job);
     if (!found.found) {
         co_return fail_before(context, found.errors);
@@ -63,6 +63,7 @@ Task<int> run_attach(Context& context, AttachOptions options) {
     // Of a job that had ended before, the nodes may hold another one's results by now.
     outcome.collected =
         !was_running || co_await collect_after(context, found.cluster, outcome, job, options.carry);
+    forget_lost(found.errors, left_out_of(outcome.nodes), found);
     std::ranges::move(found.errors, std::back_inserter(outcome.errors));
     co_return tell_end(context, outcome, job);
 }
@@ -70,7 +71,7 @@ Task<int> run_attach(Context& context, AttachOptions options) {
 } // namespace
 
 void add_attach(CLI::App& app, Program& program) {
-    auto options = std::make_shared<AttachOptions>();
+    auto options = std::make_shared<AttachCommand>();
     auto* command = app.add_subcommand(
         "attach", "Follow a job as the client that started it would: output, exit code, lease");
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");

@@ -27,6 +27,7 @@ struct CheckArguments {
     std::vector<std::string> hosts{}; // --host
     std::string stage_timeout{};      // --stage-timeout
     std::string page{};               // --report
+    bool all = false;
 };
 
 Error page_error(const std::string& path) {
@@ -117,7 +118,7 @@ Task<int> run_check(Context& context, CheckArguments options) {
     if (context.json()) {
         context.print_json(report_json(report, cluster.spec.name.str()));
     } else {
-        context.print(report_text(report));
+        context.print(report_text(report, context.table_rows(options.all)));
     }
     if (!options.page.empty()) {
         if (const auto written = write_page(report, options, cluster.spec); !written) {
@@ -135,8 +136,9 @@ void add_check(CLI::App& app, Program& program) {
         "check", "Say whether a job can run: engines, hosts, nodes, GPUs, and the network between them");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command
-        ->add_option("--host", options->hosts,
-                     "Only this host or node, and the links between those that are named; repeatable")
+        ->add_option(
+            "--host", options->hosts,
+            "Only this host or node, or these (node-[0-3], @rack2), and the links between them; repeatable")
         ->type_name("NAME")
         ->take_all();
     auto* deep = command->add_flag("--deep", options->check.deep,
@@ -147,6 +149,7 @@ void add_check(CLI::App& app, Program& program) {
             "--stage-timeout", options->stage_timeout,
             "With --deep: how long NCCL may take for each stage (3m a node alone, 1m a pair, 4m all)")
         ->needs(deep);
+    command->add_flag("--all", options->all, "A row for every GPU, also of many that are alike");
     command->add_option("--report", options->page, "Also write the findings as one HTML page")
         ->type_name("FILE.html");
     command->callback([options, &program] {

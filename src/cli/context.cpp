@@ -1,10 +1,12 @@
 #include "cli/context.hpp"
 
+#include "cli/host_lists.hpp"
 #include "cli/reach_hosts.hpp"
 #include "cluster/lock.hpp"
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "engine/docker_engine.hpp"
+#include "job/select_nodes.hpp"
 #include "report/output.hpp"
 #include "spec/load_spec.hpp"
 
@@ -14,7 +16,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <unistd.h>
+#include <utility>
 
 namespace dockdist {
 namespace {
@@ -47,11 +51,10 @@ void Context::print_json(const nlohmann::json& value) const {
 }
 
 int Context::fail(const Errors& errors) const {
-    bool wrong_input = false;
-    for (const auto& error : errors) {
-        reporter->error(error);
-        wrong_input = wrong_input || error.kind == ErrorKind::usage || error.kind == ErrorKind::config;
-    }
+    tell_errors(*reporter, errors, *size);
+    const bool wrong_input = std::ranges::any_of(errors, [](const Error& error) {
+        return error.kind == ErrorKind::usage || error.kind == ErrorKind::config;
+    });
     return wrong_input ? exit_codes::wrong_input : exit_codes::failed;
 }
 
@@ -59,7 +62,21 @@ int Context::fail(const Error& error) const {
     return fail(Errors{error});
 }
 
-Loaded load(const Context& context, Secrets secrets) {
+void Context::warn(const Errors& warnings) const {
+    tell_warnings(*reporter, warnings, *size);
+}
+
+std::size_t Context::table_rows(bool all) const {
+    constexpr std::size_t of_no_terminal = 20;
+    constexpr std::size_t beside = 4; // the titles, the line of the command, the next prompt
+    if (all) {
+        return std::numeric_limits<std::size_t>::max();
+    }
+    return probe_output(STDOUT_FILENO).tty ? std::max(terminal_size(STDOUT_FILENO).rows, 2 * beside) - beside
+                                           : of_no_terminal;
+}
+
+Task<Loaded> load(const Context& context, Secrets secrets) {
     std::filesystem::path file = context.options.file;
     if (file.empty()) {
         if (const auto named = client_environment("DOCKDIST_FILE"); named && !named->empty()) {
@@ -67,16 +84,21 @@ Loaded load(const Context& context, Secrets secrets) {
         } else {
             auto found = find_spec_file(std::filesystem::current_path());
             if (!found) {
-                return {.errors = {found.error()}};
+                co_return Loaded{.errors = {found.error()}};
             }
             file = std::move(*found);
         }
     }
-    auto loaded = load_spec_file(file, client_environment, {.resolve_secrets = secrets == Secrets::resolve});
-    for (const auto& warning : loaded.warnings) {
-        context.reporter->on(warning_event(warning));
+    LoadOptions options{.resolve_secrets = secrets == Secrets::resolve};
+    auto loaded = load_spec_file(file, client_environment, options);
+    if (loaded.errors.empty() &&
+        !loaded.sources.empty()) { // what else is wrong is told before anything is run
+        options.host_lists = co_await read_host_lists(context.executor, loaded.sources, file);
+        loaded = load_spec_file(file, client_environment, options);
     }
-    return {.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
+    *context.size = {.hosts = loaded.spec.hosts.size(), .nodes = expand_nodes(loaded.spec).size()};
+    context.warn(loaded.warnings);
+    co_return Loaded{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
 }
 
 std::string user_and_machine() {
@@ -91,7 +113,7 @@ std::string origin_of(const ClusterSpec& spec) {
 }
 
 Task<Connected> connect(const Context& context, Secrets secrets) {
-    auto loaded = load(context, secrets);
+    auto loaded = co_await load(context, secrets);
     Connected connected{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
     if (connected.errors.empty()) {
         connected.errors = not_done_yet(connected.spec);
@@ -110,11 +132,19 @@ Task<Connected> connect(const Context& context, Secrets secrets) {
     co_return connected;
 }
 
-Task<Attached> attach_to_cluster(Context& context, Secrets secrets) {
-    auto connected = co_await connect(context, secrets);
+Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
+    auto connected = co_await connect(context, options.secrets);
     Attached attached{.spec = std::move(connected.spec),
                       .engines = std::move(connected.engines),
                       .errors = std::move(connected.errors)};
+    for (const auto& words : options.named) {
+        if (!attached.errors.empty()) {
+            break;
+        }
+        if (const auto named = find_named(attached.spec, words); !named) {
+            attached.errors.push_back(named.error());
+        }
+    }
     if (!attached.errors.empty()) {
         co_return attached;
     }
@@ -125,6 +155,9 @@ Task<Attached> attach_to_cluster(Context& context, Secrets secrets) {
     attached.nodes = std::move(ready.nodes);
     std::ranges::move(ready.errors, std::back_inserter(attached.errors));
     attached.observed = std::move(observation.cluster);
+    if (enough_nodes(attached.spec, attached.nodes.size(), options.keep_going)) {
+        context.warn(std::exchange(attached.errors, {}));
+    }
     co_return attached;
 }
 
@@ -138,18 +171,19 @@ Task<Result<std::string>> all_registry_auth(const Context& context) {
     return find_all_registry_auth(context.executor, {.environment = client_environment});
 }
 
-Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::string& name) {
-    std::vector<std::string_view> names;
-    for (const auto& node : nodes) {
-        if (node.name.str() == name || std::to_string(node.record.rank) == name) {
-            return node;
-        }
-        names.push_back(node.name.str());
+Result<ReadyNode> one_node(const Attached& cluster, const NodeWords& words) {
+    auto nodes = named_nodes(cluster.spec, cluster.nodes, words);
+    if (!nodes) {
+        return nodes.error();
     }
-    const auto meant = nearest(name, names);
-    return Error{ErrorKind::usage, "", "there is no node `" + printable(name) + "`",
-                 meant.empty() ? fmt::format("nodes: {}", fmt::join(names, ", "))
-                               : "did you mean `" + meant + "`?"};
+    if (nodes->size() > 1) {
+        return Error{
+            ErrorKind::usage, words.option,
+            fmt::format("`{}` is {} nodes, and one is wanted here", printable(words.text), nodes->size()),
+            "`dockdist run --launcher plain --nodes " + shell_quote(words.text) +
+                " -- COMMAND` runs a command on all of them"};
+    }
+    return std::move(nodes->front());
 }
 
 } // namespace dockdist

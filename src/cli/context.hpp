@@ -7,8 +7,10 @@
 #include "image/registry_auth.hpp"
 #include "image/send_image.hpp"
 #include "observe/observe.hpp"
+#include "report/fold_errors.hpp"
 #include "report/reporter.hpp"
 #include "spec/cluster_spec.hpp"
+#include "spec/node_words.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -43,6 +45,7 @@ public:
         }
     }
     void error(const Error& error) override { reporter_.error(error); }
+    bool folds() const override { return reporter_.folds(); }
     void finish() override { reporter_.finish(); }
 
 private:
@@ -54,14 +57,19 @@ struct Context {
     GlobalOptions options{};
     Reporter* reporter = nullptr;
     Interrupts* interrupts = nullptr;
+    std::shared_ptr<ClusterSize> size = std::make_shared<ClusterSize>(); // once the file is loaded
 
     // Data for people or programs: stdout.
     void print(std::string_view text) const;
     void print_json(const nlohmann::json& json) const;
+    // How many rows a table may have before alike ones become one; `all`: no limit.
+    std::size_t table_rows(bool all) const;
     bool json() const { return options.output == OutputFormat::json; }
-    // Tells every error; the exit code that they mean: 2 for a wrong file or command line, else 1.
+    // Tells every error, people those that are alike in one; the exit code that they mean: 2 for a wrong file
+    // or command line, else 1.
     int fail(const Errors& errors) const;
     int fail(const Error& error) const;
+    void warn(const Errors& warnings) const;
 };
 
 // A variable of this process's environment.
@@ -76,7 +84,8 @@ struct Program {
     Work work{};
 };
 
-// Loads the file that the options name. Prints its warnings; the errors are all of it.
+// Loads the file that the options name, with the lists of hosts that it names. Prints its warnings; the
+// errors are all of it.
 struct Loaded {
     ClusterSpec spec{};
     Errors errors{};
@@ -84,7 +93,7 @@ struct Loaded {
 // Secrets are read only for commands that need them: a token that this machine lacks is no reason to refuse
 // `down`.
 enum class Secrets { leave, resolve };
-Loaded load(const Context& context, Secrets secrets);
+Task<Loaded> load(const Context& context, Secrets secrets);
 std::string user_and_machine();                 // USER@MACHINE: who runs dockdist, and where
 std::string origin_of(const ClusterSpec& spec); // USER@MACHINE:FILE
 
@@ -104,9 +113,15 @@ struct Attached {
     Errors errors{};
     ObservedCluster observed{};
 };
-Task<Attached> attach_to_cluster(Context& context, Secrets secrets = Secrets::leave);
-// The one of `nodes` that `name` means: a node's name or its rank.
-Result<ReadyNode> find_node(const std::vector<ReadyNode>& nodes, const std::string& name);
+struct AttachOptions {
+    Secrets secrets = Secrets::leave;
+    std::vector<NodeWords> named{}; // on the command line: judged before any host is asked
+    bool keep_going = false;        // whatever is there will do, be it less than `min_nodes`
+};
+// With so many ready nodes that `min_nodes` is met, what is wrong with the others is a warning.
+Task<Attached> attach_to_cluster(Context& context, AttachOptions options = {});
+// The one of the ready nodes that `words` mean, for commands that take one.
+Result<ReadyNode> one_node(const Attached& cluster, const NodeWords& words);
 
 // The user's login for the registry of an image; looked up when the function is called.
 std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& context, const ImageRef& image);

@@ -145,11 +145,13 @@ Task<int> run_cp(Context& context, std::string from_text, std::string to_text) {
                                 from.node.empty() ? "neither side names a node" : "both sides name a node",
                                 "write NODE:PATH on one side and a path of this machine on the other"});
     }
-    auto cluster = co_await attach_to_cluster(context);
-    const auto& name = from.node.empty() ? to.node : from.node;
-    const auto node = find_node(cluster.nodes, name);
+    const NodeWords words{.text = from.node.empty() ? to.node : from.node};
+    auto cluster = co_await attach_to_cluster(context, {.named = {words}});
+    const auto node = one_node(cluster, words);
     if (!node) {
-        co_return context.fail(cluster.errors.empty() ? Errors{node.error()} : cluster.errors);
+        co_return context.fail(cluster.errors.empty() || node.error().kind == ErrorKind::usage
+                                   ? Errors{node.error()}
+                                   : cluster.errors);
     }
     LateReporter reporter(*context.reporter);
     Synchroniser synchroniser(cluster.engines, {*node},

@@ -72,11 +72,14 @@ Task<int> run_exec(Context& context, ExecOptions options) {
     if (!ask) {
         co_return context.fail(ask.error());
     }
-    auto cluster = co_await attach_to_cluster(context);
+    const NodeWords words{.text = options.node};
+    auto cluster = co_await attach_to_cluster(context, {.named = {words}});
     // One node that is not ready does not keep us from another.
-    const auto node = find_node(cluster.nodes, options.node);
+    const auto node = one_node(cluster, words);
     if (!node) {
-        const int code = context.fail(cluster.errors.empty() ? Errors{node.error()} : cluster.errors);
+        const int code = context.fail(cluster.errors.empty() || node.error().kind == ErrorKind::usage
+                                          ? Errors{node.error()}
+                                          : cluster.errors);
         co_return code == exit_codes::wrong_input ? code : exit_codes::own_failure;
     }
     HeldCommand command{.ask = *ask, .where = node->name.str()};
@@ -95,7 +98,7 @@ Task<int> run_exec(Context& context, ExecOptions options) {
 }
 
 void add_options(CLI::App& command, const std::shared_ptr<ExecOptions>& options) {
-    command.add_option("NODE", options->node, "A node's name or rank")->required();
+    command.add_option("NODE", options->node, "A node's name or rank, or a group of one: @head")->required();
     command.add_option("--user", options->user, "Run as this user (default: container.user of the file)");
     command.add_option("--workdir", options->workdir,
                        "Run in this folder (default: container.workdir of the file)");

@@ -4,6 +4,7 @@
 #include "cli/context.hpp"
 #include "job/job_list.hpp"
 
+#include <set>
 #include <string>
 
 namespace dockdist {
@@ -15,7 +16,12 @@ struct FoundJob {
     bool found = false; // else the errors say why
 };
 
-// `name` empty: the latest job. `node` not empty: its part on this node alone, whatever the others say.
+// A lost node that the job goes on without is no trouble of the job's, nor is a host that has no other of its
+// nodes.
+void forget_lost(Errors& errors, const std::set<std::string>& lost, const FoundJob& found);
+
+// `name` empty: the latest job. `node` not empty: its part on these nodes alone (spec/node_words.hpp),
+// whatever the others say.
 Task<FoundJob> find_job(Context& context, std::string name, std::string node = "");
 
 } // namespace dockdist

@@ -70,20 +70,21 @@ std::vector<std::string> host_names(const ClusterSpec& spec) {
     return names;
 }
 
-void show(const Context& context, const std::vector<HostGpus>& hosts, const std::vector<std::string>& names) {
+void show(const Context& context, const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
+          bool all) {
     if (context.json()) {
         context.print_json(hosts_json(hosts, names));
     } else {
-        context.print(gpus_text(hosts, names, probe_output(STDOUT_FILENO).unicode));
+        context.print(gpus_text(hosts, names, probe_output(STDOUT_FILENO).unicode, context.table_rows(all)));
     }
 }
 
 // The table as it is now, until Ctrl-C: drawn over itself on a terminal, else one below the other.
 class GpuWatch {
 public:
-    GpuWatch(Context& context, Attached& cluster)
-        : context_(context), cluster_(cluster), names_(host_names(cluster.spec)), changed_(context.executor),
-          reports_(cluster.nodes.size(), Result<wire::GpuReport>(Error{})) {}
+    GpuWatch(Context& context, Attached& cluster, bool all)
+        : context_(context), cluster_(cluster), all_(all), names_(host_names(cluster.spec)),
+          changed_(context.executor), reports_(cluster.nodes.size(), Result<wire::GpuReport>(Error{})) {}
 
     Task<void> run() {
         std::vector<Task<Status>> tasks;
@@ -127,11 +128,11 @@ private:
 
     void draw(const std::vector<HostGpus>& hosts) {
         if (!draws_over()) {
-            return show(context_, hosts, names_);
+            return show(context_, hosts, names_, all_);
         }
         const auto traits = probe_output(STDOUT_FILENO);
         const auto size = terminal_size(STDOUT_FILENO);
-        auto lines = split(gpus_text(hosts, names_, traits.unicode), '\n');
+        auto lines = split(gpus_text(hosts, names_, traits.unicode, context_.table_rows(all_)), '\n');
         lines.pop_back(); // behind the last line's end
         for (const auto& report : reports_) {
             if (!report && !report.error().message.empty()) {
@@ -148,21 +149,27 @@ private:
 
     Context& context_;
     Attached& cluster_;
+    bool all_;
     std::vector<std::string> names_;
     AsyncEvent changed_;
     Reports reports_; // of each node; an error, at first an empty one: it has none
     LiveRegion region_{};
 };
 
-Task<int> run_gpus(Context& context, bool watch) {
+struct GpusOptions {
+    bool watch = false;
+    bool all = false;
+};
+
+Task<int> run_gpus(Context& context, GpusOptions options) {
     auto cluster = co_await attach_to_cluster(context);
     auto errors = std::move(cluster.errors);
     if (cluster.nodes.empty()) {
         co_return context.fail(errors);
     }
-    if (watch) {
+    if (options.watch) {
         context.fail(errors); // told once, of the nodes that are not there
-        GpuWatch gpus(context, cluster);
+        GpuWatch gpus(context, cluster, options.all);
         try {
             co_await gpus.run();
         } catch (const boost::system::system_error&) {
@@ -178,20 +185,21 @@ Task<int> run_gpus(Context& context, bool watch) {
             errors.push_back(report.error());
         }
     }
-    show(context, gpus_by_host(cluster.nodes, reports), host_names(cluster.spec));
+    show(context, gpus_by_host(cluster.nodes, reports), host_names(cluster.spec), options.all);
     co_return errors.empty() ? 0 : context.fail(errors);
 }
 
 } // namespace
 
 void add_gpus(CLI::App& app, Program& program) {
-    auto watch = std::make_shared<bool>(false);
+    auto options = std::make_shared<GpusOptions>();
     auto* command =
         app.add_subcommand("gpus", "Show every host's GPUs: how busy, who has which since when, and who "
                                    "waits for one");
-    command->add_flag("--watch", *watch, "Show it again whenever something changes, until Ctrl-C");
-    command->callback([watch, &program] {
-        program.work = [watch](Context& context) { return run_gpus(context, *watch); };
+    command->add_flag("--watch", options->watch, "Show it again whenever something changes, until Ctrl-C");
+    command->add_flag("--all", options->all, "A row for every GPU, also of many that are alike");
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_gpus(context, *options); };
     });
 }
 

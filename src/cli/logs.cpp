@@ -57,6 +57,7 @@ Task<int> run_logs(Context& context, LogsOptions options) {
     auto outcome = co_await follow_job(found.cluster.engines, found.job, std::move(query), **view);
     (*view)->finish();
     auto errors = std::move(found.errors);
+    forget_lost(errors, left_out_of(outcome.nodes), found);
     std::ranges::move(outcome.errors, std::back_inserter(errors));
     co_return errors.empty() ? 0 : context.fail(errors);
 }
@@ -67,7 +68,8 @@ void add_logs(CLI::App& app, Program& program) {
     auto options = std::make_shared<LogsOptions>();
     auto* command = app.add_subcommand("logs", "Show a job's output: dockdist logs [JOB]");
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");
-    command->add_option("--node", options->node, "Only this node's part: its name or rank");
+    command->add_option("--node", options->node,
+                        "Only this node's part: its name or rank; or of some: node-[0-3], @rack2");
     command->add_option("--rank", options->rank, "Only this rank of the job")->check(CLI::NonNegativeNumber);
     command->add_option("--since", options->since,
                         "Only what was written since then: a duration back from now (10m) or a point in time "

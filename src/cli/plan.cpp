@@ -48,8 +48,12 @@ nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
     for (const auto& removal : plan.removals) {
         add("remove_container", removal.host, {{"container", removal.name}, {"cause", removal.cause}});
     }
+    for (const auto& rename : plan.renames) {
+        add("rename_container", rename.host,
+            {{"container", rename.from}, {"to", rename.to}, {"cause", rename.cause}});
+    }
     for (const auto& create : plan.creates) {
-        add("create_container", create.host,
+        add(create.replaces ? "replace_container" : "create_container", create.host,
             {{"container", create.container_name},
              {"node", create.node.name.str()},
              {"gpus", create.gpus},

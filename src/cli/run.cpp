@@ -4,6 +4,7 @@
 #include "cli/key_watch.hpp"
 #include "cli/own_variables.hpp"
 #include "cli/run_options.hpp"
+#include "core/host_list.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "job/old_nodes.hpp"
@@ -37,8 +38,8 @@ Result<Prepared> prepare(const RunOptions& options, const Attached& cluster) {
         return launcher.error();
     }
     const int spares = options.restarts.spares.value_or(cluster.spec.spares);
-    auto nodes =
-        select_nodes(cluster.nodes, options.nodes, options.exclude, static_cast<std::size_t>(spares));
+    auto nodes = select_nodes(cluster.spec, cluster.nodes, options.nodes, options.exclude,
+                              static_cast<std::size_t>(spares));
     if (!nodes) {
         return nodes.error();
     }
@@ -130,13 +131,14 @@ std::string describe(const Decided& decided, const Prepared& prepared) {
     for (const auto& launch : launches) {
         ranks += launch.hosts_remote_ranks ? launch.ranks : std::max(launch.ranks, 1);
     }
-    std::string spares;
+    std::vector<std::string> spares;
     for (std::size_t i = launches.size(); i < prepared.nodes.size(); ++i) {
-        spares += (spares.empty() ? "; spare: " : ", ") + prepared.nodes[i].name.str();
+        spares.push_back(prepared.nodes[i].name.str());
     }
     const auto gpus = taken_text(turns_of(decided.opened));
     return fmt::format("{}: {} rank{} on {} node{}{}{}", prepared.job.job.str(), ranks, ranks == 1 ? "" : "s",
-                       launches.size(), launches.size() == 1 ? "" : "s", spares,
+                       launches.size(), launches.size() == 1 ? "" : "s",
+                       spares.empty() ? "" : "; spare: " + list_names(spares),
                        gpus.empty() ? "" : "; " + gpus);
 }
 
@@ -218,7 +220,8 @@ void print_launches(const Context& context, const Prepared& prepared,
 }
 
 Task<int> run(Context& context, RunOptions options) {
-    auto cluster = co_await attach_to_cluster(context, Secrets::resolve);
+    auto cluster = co_await attach_to_cluster(
+        context, {.secrets = Secrets::resolve, .named = named_by(options), .keep_going = options.keep_going});
     if (!cluster.errors.empty()) {
         co_return fail_before(context, cluster.errors);
     }

@@ -1,6 +1,7 @@
 #include "cli/run_options.hpp"
 
 #include "cli/context.hpp"
+#include "core/number.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "launch/launcher.hpp"
@@ -30,8 +31,11 @@ std::string launcher_list() {
 
 void add_run_options(CLI::App& command, RunOptions& options) {
     command.add_option("--nodes", options.nodes,
-                       "How many nodes, or which: 2, or node-0,node-3 (default: all)");
-    command.add_option("--exclude", options.exclude, "Leave these nodes out: node-1,node-4");
+                       "How many nodes, or which: 2, or node-0,node-[3-7], @rack2, 4@rack2 (default: all)");
+    command.add_option("--exclude", options.exclude, "Leave these nodes out: node-1,node-[4-5], @rack1");
+    command.add_flag(
+        "--keep-going", options.keep_going,
+        "Run on the nodes that are ready, also where there are fewer than `min_nodes` of the file");
     command
         .add_option("--gpus", options.gpus,
                     "How many GPUs of each node the job gets, and has to itself; so many ranks a node "
@@ -117,6 +121,17 @@ void add_run_options(CLI::App& command, RunOptions& options) {
     add_view_options(command, options.view);
     add_sync_and_collect_options(command, options.carry);
     command.add_option("COMMAND", options.command, "The command and its arguments, after --")->required();
+}
+
+std::vector<NodeWords> named_by(const RunOptions& options) {
+    std::vector<NodeWords> named;
+    if (!options.nodes.empty() && !whole_number<std::size_t>(options.nodes)) {
+        named.push_back({.option = "--nodes", .text = options.nodes, .ranks = Ranks::refused});
+    }
+    if (!options.exclude.empty()) {
+        named.push_back({.option = "--exclude", .text = options.exclude, .ranks = Ranks::refused});
+    }
+    return named;
 }
 
 Result<std::chrono::milliseconds> duration_above_zero(const char* option, const std::string& text) {

@@ -7,6 +7,7 @@
 #include "core/units.hpp"
 #include "job/run_job.hpp"
 #include "spec/cluster_spec.hpp"
+#include "spec/node_words.hpp"
 
 #include <chrono>
 #include <optional>
@@ -18,6 +19,7 @@ namespace dockdist {
 struct RunOptions {
     std::string nodes{};
     std::string exclude{};
+    bool keep_going = false;
     std::optional<int> gpus{};
     bool share = false;
     bool no_wait = false;
@@ -48,6 +50,9 @@ struct RunOptions {
     std::vector<std::string> command{};
 };
 void add_run_options(CLI::App& command, RunOptions& options);
+
+// What of --nodes and --exclude names nodes.
+std::vector<NodeWords> named_by(const RunOptions& options);
 
 // Errors (usage): by the option's name.
 Result<std::chrono::milliseconds> duration_above_zero(const char* option, const std::string& text);

@@ -43,7 +43,7 @@ void print_setup(const Context& context, const ClusterSpec& spec, const SetupRes
 }
 
 Task<int> run_setup(Context& context, SetupCommand options) {
-    auto cluster = co_await attach_to_cluster(context, Secrets::resolve);
+    auto cluster = co_await attach_to_cluster(context, {.secrets = Secrets::resolve});
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <memory>
+#include <set>
 
 namespace dockdist {
 namespace {
@@ -87,16 +89,16 @@ void print_json(const Context& context, const ClusterSpec& spec, const std::vect
     context.print_json({{"cluster", spec.name.str()}, {"nodes", std::move(nodes)}});
 }
 
-std::string to_table(const std::vector<Row>& rows) {
-    Table table({{"NODE"},
+std::string to_table(const std::vector<Row>& rows, std::size_t most_rows) {
+    Table table({{"NODE", Align::left, Fold::names},
                  {"STATE"},
-                 {"ADDRESS"},
+                 {"ADDRESS", Align::left, Fold::any},
                  {"INTERFACE"},
-                 {"SSH", Align::right},
+                 {"SSH", Align::right, Fold::any},
                  {"SLOTS", Align::right},
                  {"GPUS", Align::right},
-                 {"HOST"},
-                 {"CONTAINER"}});
+                 {"HOST", Align::left, Fold::any},
+                 {"CONTAINER", Align::left, Fold::any}});
     for (const auto& row : rows) {
         const auto* record = row.record ? &*row.record : nullptr;
         const auto number = [&](int wire::NodeRecord::* field) {
@@ -107,22 +109,50 @@ std::string to_table(const std::vector<Row>& rows) {
                        number(&wire::NodeRecord::slots), number(&wire::NodeRecord::gpus), row.host,
                        row.container.substr(0, 12)});
     }
-    return table.to_text();
+    return table.to_text(most_rows);
 }
 
-Task<int> run_status(Context& context) {
+struct StatusOptions {
+    std::vector<std::string> nodes{};
+    bool all = false;
+};
+
+// Those that were asked for, in the file's order; what is left over is nobody's.
+Result<std::vector<Row>> asked_for(std::vector<Row> rows, const ClusterSpec& spec,
+                                   const StatusOptions& options) {
+    std::set<std::string> names;
+    for (const auto& text : options.nodes) {
+        const auto named = find_named(spec, {.option = "--node", .text = text});
+        if (!named) {
+            return named.error();
+        }
+        for (const auto& node : *named) {
+            names.insert(node.name.str());
+        }
+    }
+    if (!names.empty()) {
+        std::erase_if(rows,
+                      [&](const Row& row) { return !names.contains(row.node) || row.state == "left over"; });
+    }
+    return rows;
+}
+
+Task<int> run_status(Context& context, StatusOptions options) {
     auto cluster = co_await connect(context);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
+    if (const auto good = asked_for({}, cluster.spec, options); !good) { // before any host is asked
+        co_return context.fail(good.error());
+    }
     QuietReporter quiet(*context.reporter);
     const auto observation = co_await observe(cluster.spec, cluster.engines, "", quiet);
 
-    const auto rows = rows_of(cluster.spec, observation);
+    const auto rows = *asked_for(rows_of(cluster.spec, observation), cluster.spec, options);
     if (context.json()) {
         print_json(context, cluster.spec, rows);
     } else {
-        context.print(to_table(rows));
+        context.print(to_table(rows, context.table_rows(options.all)));
     }
     if (!observation.errors.empty()) {
         co_return context.fail(observation.errors);
@@ -133,10 +163,18 @@ Task<int> run_status(Context& context) {
 } // namespace
 
 void add_status(CLI::App& app, Program& program) {
+    auto options = std::make_shared<StatusOptions>();
     auto* command = app.add_subcommand(
         "status", "Show every node: state, address, ssh port, slots; exit code 1 unless all are ready");
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    command->callback([&program] { program.work = run_status; });
+    command
+        ->add_option("--node", options->nodes,
+                     "Only this node, by name or rank, or these: node-[0-3], @rack2; repeatable")
+        ->allow_extra_args(false);
+    command->add_flag("--all", options->all, "A row for every node, also of many that are alike");
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_status(context, *options); };
+    });
 }
 
 } // namespace dockdist

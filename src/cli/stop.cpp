@@ -1,4 +1,5 @@
 #include "cli/find_job.hpp"
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "job/follow_job.hpp"
@@ -18,7 +19,7 @@ struct StopOptions {
 
 std::string words(const JobReport& before, const std::vector<std::string>& nodes) {
     if (before.state == JobState::running) {
-        return fmt::format("{}: stopped on {}\n", before.job.str(), fmt::join(nodes, ", "));
+        return fmt::format("{}: stopped on {}\n", before.job.str(), list_names(nodes));
     }
     return fmt::format("{}: had ended already ({}{})\n", before.job.str(), to_string(before.state),
                        before.exit_code ? fmt::format(", exit code {}", *before.exit_code) : "");

@@ -2,6 +2,7 @@
 #include "cli/late_reporter.hpp"
 #include "cli/sync_and_collect.hpp"
 #include "job/running_jobs.hpp"
+#include "job/select_nodes.hpp"
 #include "sync/sync_text.hpp"
 #include "sync/tree_watch.hpp"
 
@@ -23,18 +24,28 @@ struct SyncOptions {
     std::vector<std::string> nodes{};
 };
 
+std::vector<NodeWords> words_of(const SyncOptions& options) {
+    std::vector<NodeWords> words;
+    for (const auto& text : options.nodes) {
+        words.push_back({.option = "--node", .text = text});
+    }
+    return words;
+}
+
 Result<std::vector<ReadyNode>> chosen(const SyncOptions& options, const Attached& cluster) {
     if (options.nodes.empty()) {
         return cluster.nodes;
     }
     std::vector<ReadyNode> nodes;
-    for (const auto& name : options.nodes) {
-        auto node = find_node(cluster.nodes, name);
-        if (!node) {
-            return node.error();
+    for (const auto& words : words_of(options)) {
+        auto some = named_nodes(cluster.spec, cluster.nodes, words);
+        if (!some) {
+            return some.error();
         }
-        if (std::ranges::find(nodes, node->name, &ReadyNode::name) == nodes.end()) {
-            nodes.push_back(std::move(*node));
+        for (auto& node : *some) {
+            if (std::ranges::find(nodes, node.name, &ReadyNode::name) == nodes.end()) {
+                nodes.push_back(std::move(node));
+            }
         }
     }
     return nodes;
@@ -140,7 +151,7 @@ Task<Errors> make_way_for_removals(Context& context, const SyncOptions& options,
 }
 
 Task<int> run_sync(Context& context, SyncOptions options) {
-    auto cluster = co_await attach_to_cluster(context);
+    auto cluster = co_await attach_to_cluster(context, {.named = words_of(options)});
     if (cluster.spec.sync.empty() && cluster.errors.empty()) {
         co_return context.fail({ErrorKind::usage, cluster.spec.file.string(), "it has no `sync`",
                                 "write `sync: [\".:/workspace\"]`: what, and where to in the nodes"});
@@ -197,7 +208,9 @@ void add_sync(CLI::App& app, Program& program) {
     command
         ->add_flag("--watch", options->watch, "Keep running and send changes as they are made, until Ctrl-C")
         ->excludes(dry_run);
-    command->add_option("--node", options->nodes, "Only this node, by name or rank; repeatable")
+    command
+        ->add_option("--node", options->nodes,
+                     "Only this node, by name or rank, or these: node-[0-3], @rack2; repeatable")
         ->allow_extra_args(false);
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_sync(context, *options); };

@@ -6,6 +6,7 @@
 #include "cli/node_json.hpp"
 #include "cli/set_up_nodes.hpp"
 #include "cli/sync_and_collect.hpp"
+#include "core/host_list.hpp"
 #include "core/random.hpp"
 #include "core/units.hpp"
 #include "toolkit/toolkit.hpp"
@@ -18,6 +19,7 @@
 #include <chrono>
 #include <iterator>
 #include <optional>
+#include <set>
 
 namespace dockdist {
 namespace {
@@ -77,6 +79,10 @@ void print_result(const Context& context, const UpResult& result, const Connecte
         for (const auto& node : result.nodes) {
             json["nodes"].push_back(node_json(node, cluster.spec));
         }
+        for (const auto& error : result.missing) {
+            json["missing"].push_back(
+                {{"where", error.where}, {"message", error.message}, {"hint", error.hint}});
+        }
         if (check) {
             json["check"] = check_json(*check);
         }
@@ -90,12 +96,45 @@ void print_result(const Context& context, const UpResult& result, const Connecte
     for (const auto& node : result.nodes) {
         slots += node.record.slots;
     }
-    context.print(fmt::format("{} {}: {} node{}, {} slot{}\n", cluster.spec.name.str(),
-                              result.changed ? "is up" : "is up already", result.nodes.size(),
-                              result.nodes.size() == 1 ? "" : "s", slots, slots == 1 ? "" : "s"));
+    const auto of_all = result.missing.empty() ? "" : fmt::format(" of {}", context.size->nodes);
+    context.print(fmt::format("{} {}: {}{} node{}, {} slot{}\n", cluster.spec.name.str(),
+                              result.changed ? "is up" : "is up already", result.nodes.size(), of_all,
+                              result.nodes.size() == 1 && of_all.empty() ? "" : "s", slots,
+                              slots == 1 ? "" : "s"));
     if (context.options.timings) {
         context.print(timings_text(result, cluster, trips));
     }
+}
+
+void tell_missing(const Context& context, const ClusterSpec& spec, const UpResult& result) {
+    if (result.missing.empty()) {
+        return;
+    }
+    context.warn(result.missing);
+    std::set<NodeName> there;
+    std::ranges::transform(result.nodes, std::inserter(there, there.end()), &ReadyNode::name);
+    std::vector<std::string> missing;
+    for (const auto& node : expand_nodes(spec)) {
+        if (!there.contains(node.name)) {
+            missing.push_back(node.name.str());
+        }
+    }
+    context.reporter->on(
+        {.kind = Event::Kind::note,
+         .text = fmt::format("{} of {} nodes left out: {}; `dockdist up` adds them when they "
+                             "can be had",
+                             missing.size(), context.size->nodes, list_names(missing))});
+}
+
+CheckSelection there(const ClusterSpec& spec, const UpResult& result) {
+    if (result.missing.empty()) {
+        return all_for_check(spec);
+    }
+    std::string names;
+    for (const auto& node : result.nodes) {
+        names += (names.empty() ? "" : ",") + node.name.str();
+    }
+    return *select_for_check(spec, {names});
 }
 
 // What `up` made is up, whatever is found here: a warning is no reason to take it back.
@@ -104,7 +143,7 @@ Task<CheckReport> check_after_up(const Connected& cluster, const UpResult& resul
     const auto begin = std::chrono::steady_clock::now();
     QuietReporter quiet(reporter);
     auto report =
-        co_await check_cluster(cluster.spec, cluster.engines, all_for_check(cluster.spec), {}, quiet);
+        co_await check_cluster(cluster.spec, cluster.engines, there(cluster.spec, result), {}, quiet);
     reporter.on({.kind = Event::Kind::phase_finished,
                  .phase = "check",
                  .elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -141,6 +180,7 @@ Task<int> run_up(Context& context, UpArguments options) {
         context.reporter->finish();
         co_return context.fail(result.errors);
     }
+    tell_missing(context, cluster.spec, result);
     const auto trips = round_trips(cluster);
     auto not_ready = co_await sync_first(context, cluster.spec, cluster.engines, result.nodes,
                                          {.no_sync = options.no_sync});
@@ -168,6 +208,9 @@ void add_up(CLI::App& app, Program& program) {
     command->add_flag("--build", options->build, "Build the image again, as `image.build` says");
     command->add_flag("--keep", options->up.keep,
                       "When something fails, leave what was created, to look at it");
+    command->add_flag("--keep-going", options->up.keep_going,
+                      "Go on without the hosts that fail, as long as one is left, and say which are missing; "
+                      "`min_nodes` in the file does so down to that number");
     command->add_flag("--take-over", options->up.take_over,
                       "Change a cluster of this name that was made from another file");
     command->add_flag(

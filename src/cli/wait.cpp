@@ -48,7 +48,9 @@ Task<int> run_wait(Context& context, WaitOptions options) {
     if (!outcome) {
         co_return exit_codes::timed_out;
     }
-    std::ranges::copy(found.errors, std::back_inserter(outcome->errors));
+    auto errors = found.errors;
+    forget_lost(errors, left_out_of(outcome->nodes), found); // also what was lost since
+    std::ranges::move(errors, std::back_inserter(outcome->errors));
     context.fail(outcome->errors);
     co_return outcome->exit_code();
 }

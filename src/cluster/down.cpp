@@ -2,6 +2,7 @@
 
 #include "async/run_all.hpp"
 #include "cluster/lock.hpp"
+#include "cluster/toolkit_bringer.hpp"
 #include "job/running_jobs.hpp"
 #include "plan/labels.hpp"
 #include "plan/plan.hpp"
@@ -66,9 +67,11 @@ Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
                 removed = gone.error();
             }
         }
-        // Of an `image push` whose client was killed; conflict: another one is at work.
+        // Of an `image push` or an `up` whose client was killed; conflict: another one is at work.
         const auto version = volume.substr(std::string_view(labels::toolkit_volume_prefix).size());
-        (void)co_await engine.remove_image(ImageRef("dockdist-relay:" + version));
+        for (const auto& image : {"dockdist-relay:" + version, toolkit_image(version)}) {
+            (void)co_await engine.remove_image(ImageRef(image));
+        }
     }
     if (!removed) {
         auto error = removed.error();
@@ -80,24 +83,46 @@ Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
     co_return removed;
 }
 
-Task<std::vector<Containers>> look(const Engines& engines, std::vector<std::string> wanted) {
+// `only`: the hosts to look at, nothing is seen of the others; empty: all.
+Task<std::vector<Containers>> look(const Engines& engines, std::vector<std::string> wanted,
+                                   std::vector<bool> only = {}) {
     std::vector<Task<Containers>> looks;
-    for (const auto& engine : engines) {
-        looks.push_back(engine->list_containers({.labels = wanted}));
+    for (std::size_t i = 0; i < engines.size(); ++i) {
+        if (only.empty() || only[i]) {
+            looks.push_back(engines[i]->list_containers({.labels = wanted}));
+        }
     }
-    co_return co_await run_all(std::move(looks));
+    auto found = co_await run_all(std::move(looks));
+    for (std::size_t i = 0; i < only.size(); ++i) {
+        if (!only[i]) {
+            found.insert(found.begin() + static_cast<std::ptrdiff_t>(i), Containers());
+        }
+    }
+    co_return found;
 }
 
-Task<std::optional<Error>> locked(const ClusterSpec& spec, ContainerEngine& engine, const Containers& seen) {
-    const auto is_lock = [](const ContainerSummary& one) {
-        return label_of(one.labels, labels::role) == "lock";
-    };
-    if (!seen || std::ranges::none_of(*seen, is_lock)) {
+Task<std::optional<Error>> locked(const HostSpec& host, ContainerEngine& engine,
+                                  const std::vector<ContainerSummary>& seen,
+                                  const std::optional<VolumeDetails>& lock) {
+    const auto older = std::ranges::find_if(
+        seen, [](const ContainerSummary& one) { return label_of(one.labels, labels::role) == "lock"; });
+    if (!lock && older == seen.end()) {
         co_return std::nullopt;
     }
-    const auto& lock = *std::ranges::find_if(*seen, is_lock);
     const auto info = co_await engine.info();
-    co_return locked_by(lock, host_label(spec.hosts.front()), age_of(lock, info ? info->system_time : ""));
+    const auto now = info ? info->system_time : "";
+    const auto where = host_label(host);
+    auto error = lock ? locked_by(lock->labels, where, age_of(lock->created_s, now)) : std::nullopt;
+    if (!error && older != seen.end()) {
+        error = locked_by(older->labels, where, age_of(older->created_s, now));
+    }
+    co_return error;
+}
+
+Task<std::optional<VolumeDetails>> look_at_lock(const ClusterSpec& spec, ContainerEngine& engine) {
+    auto lock = co_await engine.inspect_volume(lock_name(spec.name));
+    const bool is_ours = lock && label_of(lock->labels, labels::cluster) == spec.name.str();
+    co_return is_ours ? std::optional(std::move(*lock)) : std::nullopt;
 }
 
 // Only what runs can have work on it. One that is paused has, maybe, and cannot say so.
@@ -138,10 +163,18 @@ Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const Dow
     DownResult result;
     const std::vector<std::string> wanted{label(labels::cluster, spec.name.str())};
     auto seen = co_await look(engines, wanted);
-    if (!options.break_lock) {
-        if (auto lock = co_await locked(spec, *engines.front(), seen.front())) {
-            result.errors.push_back(std::move(*lock));
-            co_return result;
+    // As `up` has it: on the first host that is there.
+    const auto there = std::ranges::find_if(seen, [](const Containers& one) { return one.has_value(); });
+    const auto lock_host = static_cast<std::size_t>(there - seen.begin());
+    std::optional<VolumeDetails> lock;
+    if (there != seen.end()) {
+        auto& engine = *engines[lock_host];
+        lock = co_await look_at_lock(spec, engine);
+        if (!options.break_lock) {
+            if (auto held = co_await locked(spec.hosts[lock_host], engine, **there, lock)) {
+                result.errors.push_back(std::move(*held));
+                co_return result;
+            }
         }
     }
     result.errors = co_await make_way(engines, co_await ask_for_jobs(engines, seen), options.stop_jobs,
@@ -164,16 +197,22 @@ Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const Dow
             result.errors.push_back(removed.error());
         }
     }
+    if (lock) { // it is stale, or to be broken
+        (void)co_await engines[lock_host]->remove_volume(lock->name);
+    }
     co_return result;
 }
 
 Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const std::string& attempt,
-                       Reporter& reporter) {
+                       Reporter& reporter, std::vector<bool> only) {
     const std::vector<std::string> wanted{label(labels::attempt, attempt)};
-    auto seen = co_await look(engines, wanted);
+    auto seen = co_await look(engines, wanted, only);
     std::vector<Task<Result<int>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
-        tasks.push_back(remove_on_host(spec.hosts[i], *engines[i], wanted, std::move(seen[i]), "", reporter));
+        if (only.empty() || only[i]) {
+            tasks.push_back(
+                remove_on_host(spec.hosts[i], *engines[i], wanted, std::move(seen[i]), "", reporter));
+        }
     }
     Errors errors;
     for (const auto& removed : co_await run_all(std::move(tasks))) {

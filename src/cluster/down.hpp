@@ -24,8 +24,9 @@ struct DownResult {
 Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options,
                       Reporter& reporter);
 
-// Removes the containers of one `up` on every host that answers: what a failed one takes back.
+// Removes the containers of one `up` on every host that answers: what a failed one takes back. `only`: on
+// these hosts; empty: on all.
 Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const std::string& attempt,
-                       Reporter& reporter);
+                       Reporter& reporter, std::vector<bool> only = {});
 
 } // namespace dockdist

@@ -161,7 +161,7 @@ Task<std::optional<Error>> GpuLook::in_the_way(std::size_t host) {
                         "name the engine once, with `nodes: 2`"};
     }
     const auto info = co_await engine.info();
-    const auto age = age_of(*there, info ? info->system_time : "");
+    const auto age = age_of(there->created_s, info ? info->system_time : "");
     const auto holder = parse_holder(label_of(there->labels, labels::holder));
     if (age > look_lifetime || (holder && !may_be_alive(*holder, this_process()))) {
         const auto removed = co_await engine.remove_container(there->id);

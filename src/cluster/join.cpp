@@ -5,19 +5,37 @@
 #include "async/with_timeout.hpp"
 #include "cluster/container_end.hpp"
 #include "cluster/joined_record.hpp"
+#include "cluster/unreached.hpp"
 #include "container/exec_command.hpp"
+#include "core/encode.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "report/step.hpp"
+#include "wire/handed_on.hpp"
 #include "wire/layout.hpp"
 
 #include <nlohmann/json.hpp>
+#include <openssl/sha.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace dockdist {
 namespace {
+
+// The node's own deadline names its unreached peers: let it speak first.
+constexpr std::chrono::seconds ready_margin{10};
+
+std::string hex_sha256(const std::string& text) {
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+    SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+    return to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
 
 class Conversation {
 public:
@@ -37,9 +55,11 @@ public:
         co_return result;
     }
 
-    Task<Status> ready(const std::string& members, std::chrono::milliseconds timeout) {
+    // `list`: the line, for a node that is to get it from here or asks for it.
+    Task<Status> ready(wire::MembersNotice notice, const std::string& list,
+                       std::chrono::milliseconds timeout) {
         auto result = co_await with_timeout(
-            send_and_wait(members), timeout,
+            send_and_wait(std::move(notice), list), timeout,
             Error{ErrorKind::timeout, target_.where,
                   "the node was not ready within " + format_duration(timeout),
                   "see `docker logs` of its container, and whether the nodes reach each other"});
@@ -50,6 +70,10 @@ public:
             step_.failed(result.error().message);
         }
         co_return result;
+    }
+
+    JoinFailure failure(Error error) {
+        return {target_.request.node, std::move(error), std::move(unreached_)};
     }
 
 private:
@@ -77,15 +101,13 @@ private:
     }
 
     Task<Result<wire::NodeRecord>> open_and_read_hello() {
-        ExecConfig config;
-        config.command = {layout::init, "join", nlohmann::json(target_.request).dump()};
-        config.user = "0:0";
-        auto exec = co_await start_command(*target_.engine, target_.id, std::move(config));
-        if (!exec) {
-            co_return located(exec.error());
+        if (auto opened = co_await open(); !opened) {
+            co_return opened.error();
         }
-        lines_ = std::make_unique<ExecLines>(std::move(*exec));
         auto message = co_await next();
+        while (message && message->type == wire::JoinMessage::Type::other) { // of the container's log
+            message = co_await next();
+        }
         if (!message) {
             co_return message.error();
         }
@@ -99,8 +121,29 @@ private:
         co_return std::move(message->record);
     }
 
-    Task<Status> send_and_wait(const std::string& members) {
-        if (const auto written = co_await lines_->write(members); !written) {
+    Task<Status> open() {
+        if (target_.attached) {
+            lines_ = std::make_unique<ExecLines>(std::move(target_.attached));
+            co_return ok;
+        }
+        ExecConfig config;
+        config.command = {layout::init, "join", nlohmann::json(target_.request).dump()};
+        config.user = "0:0";
+        auto exec = co_await start_command(*target_.engine, target_.id, std::move(config));
+        if (!exec) {
+            co_return located(exec.error());
+        }
+        lines_ = std::make_unique<ExecLines>(std::move(*exec));
+        co_return ok;
+    }
+
+    Task<Status> send_and_wait(wire::MembersNotice notice, const std::string& list) {
+        bool sent = !notice.giver;
+        auto written = co_await lines_->write(wire::members_notice_line(notice));
+        if (written && sent) {
+            written = co_await lines_->write_borrowed(list);
+        }
+        if (!written) {
             co_return located(written.error());
         }
         while (true) {
@@ -110,6 +153,13 @@ private:
             }
             if (message->type == wire::JoinMessage::Type::ready) {
                 co_return ok;
+            }
+            if (message->type == wire::JoinMessage::Type::want && !std::exchange(sent, true)) {
+                step_.progress(printable(notice.giver->node) + " does not hand on the list of members", {},
+                               {});
+                if (written = co_await lines_->write_borrowed(list); !written) {
+                    co_return located(written.error());
+                }
             }
         }
     }
@@ -133,6 +183,7 @@ private:
         }
         if (message->type == wire::JoinMessage::Type::error) {
             node_has_said_ = true;
+            unreached_ = std::move(message->unreached);
             co_return located(message->error);
         }
         co_return message;
@@ -141,10 +192,43 @@ private:
     JoinTarget target_;
     Step step_;
     std::unique_ptr<ExecLines> lines_{};
+    std::vector<wire::Unreached> unreached_{};
     bool node_has_said_ = false; // what is wrong
 };
 
+// What each node is told of the list, by its place in it.
+std::vector<wire::MembersNotice> make_notices(const std::vector<wire::NodeRecord>& records,
+                                              const std::string& list,
+                                              std::chrono::milliseconds ready_timeout) {
+    // A hand takes about 0.1 s, on a host of many nodes that all begin at once a second or two.
+    constexpr std::chrono::milliseconds patience_a_hand{5000};
+    std::vector<std::string> hosts;
+    std::ranges::transform(records, std::back_inserter(hosts), &wire::NodeRecord::address);
+    auto first = wire::told_by_client(list.size(), records.size());
+    if (first < records.size()) {
+        first = wire::told_by_client(list.size(), std::set(hosts.begin(), hosts.end()).size());
+    }
+    const wire::Hands hands(std::move(hosts), first);
+    const auto sha256 = hex_sha256(list);
+    std::vector<wire::MembersNotice> notices;
+    for (std::size_t place = 0; place < records.size(); ++place) {
+        auto& notice = notices.emplace_back();
+        notice.sha256 = sha256;
+        notice.first = static_cast<int>(first);
+        if (const auto giver = hands.giver_of(place)) {
+            notice.giver = records[*giver];
+        }
+        const auto patience = patience_a_hand * hands.hands_before(place);
+        notice.patience_ms = static_cast<int>(std::min(patience, ready_timeout / 3).count());
+    }
+    return notices;
+}
+
 } // namespace
+
+std::string join_line(const wire::JoinRequest& request) {
+    return nlohmann::json(request).dump() + "\n";
+}
 
 Task<JoinResult> join_nodes(std::vector<JoinTarget> targets, std::string cluster,
                             std::chrono::milliseconds hello_timeout, std::chrono::milliseconds ready_timeout,
@@ -152,7 +236,9 @@ Task<JoinResult> join_nodes(std::vector<JoinTarget> targets, std::string cluster
     JoinResult result;
     std::vector<std::unique_ptr<Conversation>> conversations;
     std::vector<Task<Result<wire::NodeRecord>>> hellos;
+    std::vector<std::string> where;
     for (auto& target : targets) {
+        where.push_back(target.where);
         conversations.push_back(std::make_unique<Conversation>(std::move(target), reporter));
         hellos.push_back(conversations.back()->hello(hello_timeout));
     }
@@ -169,16 +255,21 @@ Task<JoinResult> join_nodes(std::vector<JoinTarget> targets, std::string cluster
     if (!result.errors.empty()) {
         co_return result;
     }
-    const auto members = wire::members_line({.cluster = std::move(cluster), .nodes = result.records});
+    const auto list = wire::members_list({.cluster = std::move(cluster), .nodes = result.records});
+    auto notices = make_notices(result.records, list, ready_timeout);
+    const auto line = list + "\n";
     std::vector<Task<Status>> rest;
-    for (auto& conversation : conversations) {
-        rest.push_back(conversation->ready(members, ready_timeout));
+    for (std::size_t i = 0; i < conversations.size(); ++i) {
+        rest.push_back(conversations[i]->ready(std::move(notices[i]), line, ready_timeout + ready_margin));
     }
-    for (auto& ready : co_await run_all(std::move(rest))) {
-        if (!ready) {
-            result.errors.push_back(ready.error());
+    std::vector<JoinFailure> failures;
+    const auto readies = co_await run_all(std::move(rest));
+    for (std::size_t i = 0; i < readies.size(); ++i) {
+        if (!readies[i]) {
+            failures.push_back(conversations[i]->failure(readies[i].error()));
         }
     }
+    result.errors = fold_unreached(std::move(failures), result.records, where);
     co_return result;
 }
 

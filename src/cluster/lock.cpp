@@ -39,6 +39,93 @@ std::string process_start_of(int pid) {
     return fields.size() > 20 ? fields[20] : "";
 }
 
+constexpr int most_lock_tries = 20;
+constexpr std::chrono::milliseconds lock_pause{100};
+
+Labels lock_labels(const LockRequest& request) {
+    return {{labels::cluster, request.cluster.str()},
+            {labels::role, "lock"},
+            {labels::attempt, request.attempt},
+            {labels::origin, request.origin},
+            {labels::holder, to_label(this_process())}};
+}
+
+// Podman looks for a volume of the name first and makes one then; two who do so at once are told so.
+bool made_by_another_meanwhile(const Error& error) {
+    return error.kind == ErrorKind::conflict || error.message.find("already exists") != std::string::npos;
+}
+
+Error in_the_way(const LockRequest& request) {
+    return {ErrorKind::conflict, request.where,
+            "a container or volume named " + lock_name(request.cluster) +
+                " is in the way of the cluster's lock",
+            "it does not bear dockdist's labels: remove or rename it, or give the cluster another `name:`"};
+}
+
+// kind locked, or what the engine says when it is asked for the time; nothing: the lock is stale, or is to be
+// broken.
+Task<std::optional<Error>> holder_alive(ContainerEngine& engine, const LockRequest& request, Labels lock,
+                                        std::int64_t created_s) {
+    if (request.break_lock) {
+        co_return std::nullopt;
+    }
+    const auto info = co_await engine.info();
+    if (!info) {
+        co_return info.error();
+    }
+    co_return locked_by(lock, request.where, age_of(created_s, info->system_time));
+}
+
+// The container under which a stale lock is removed.
+Task<Result<ContainerId>> take_container(ContainerEngine& engine, const LockRequest& request) {
+    ContainerConfig config;
+    config.image = request.image;
+    config.entrypoint = {layout::init};
+    config.network_mode = "none";
+    config.labels = lock_labels(request);
+    confine(config); // it is never started, and should not be worth starting
+    for (int attempt = 0; attempt < most_lock_tries; ++attempt) {
+        auto id = co_await engine.create_container(lock_name(request.cluster), config);
+        if (id || id.error().kind != ErrorKind::conflict) {
+            co_return id;
+        }
+        const auto containers = co_await engine.list_containers(
+            {.labels = {std::string(labels::cluster) + "=" + request.cluster.str(),
+                        std::string(labels::role) + "=lock"}});
+        if (!containers) {
+            co_return containers.error();
+        }
+        if (containers->empty()) {
+            // Released in between, or being created: an engine reserves the name before the container can be
+            // listed.
+            co_await pause_for(lock_pause);
+            continue;
+        }
+        const auto& there = containers->front();
+        if (auto alive = co_await holder_alive(engine, request, there.labels, there.created_s)) {
+            co_return *alive;
+        }
+        if (const auto removed = co_await engine.remove_container(there.id); !removed) {
+            co_return removed.error();
+        }
+    }
+    co_return in_the_way(request);
+}
+
+Task<Status> break_stale(ContainerEngine& engine, const LockRequest& request, Labels stale) {
+    const auto mutex = co_await take_container(engine, request);
+    if (!mutex) {
+        co_return mutex.error();
+    }
+    const auto there = co_await engine.inspect_volume(lock_name(request.cluster));
+    Status removed = ok;
+    if (there && there->labels == stale) {
+        removed = co_await engine.remove_volume(there->name);
+    }
+    const auto released = co_await engine.remove_container(*mutex);
+    co_return removed ? released : removed;
+}
+
 } // namespace
 
 LockHolder this_process() {
@@ -85,19 +172,18 @@ bool may_be_alive(const LockHolder& holder, const LockHolder& us) {
     return holder.boot == us.boot && process_start_of(holder.pid) == holder.process_start;
 }
 
-std::chrono::seconds age_of(const ContainerSummary& container, const std::string& system_time) {
+std::chrono::seconds age_of(std::int64_t created_s, const std::string& system_time) {
     const auto now = parse_timestamp(system_time);
-    if (container.created_s == 0 || !now) {
+    if (created_s == 0 || !now) {
         return std::chrono::seconds(0);
     }
-    const auto created = std::chrono::system_clock::from_time_t(container.created_s);
+    const auto created = std::chrono::system_clock::from_time_t(created_s);
     return std::max(std::chrono::seconds(0),
                     std::chrono::duration_cast<std::chrono::seconds>(*now - created));
 }
 
-std::optional<Error> locked_by(const ContainerSummary& lock, const std::string& host,
-                               std::chrono::seconds age) {
-    const auto holder = parse_holder(label_of(lock.labels, labels::holder));
+std::optional<Error> locked_by(const Labels& lock, const std::string& host, std::chrono::seconds age) {
+    const auto holder = parse_holder(label_of(lock, labels::holder));
     if (!holder || age > lock_lifetime || !may_be_alive(*holder, this_process())) {
         return std::nullopt;
     }
@@ -107,53 +193,37 @@ std::optional<Error> locked_by(const ContainerSummary& lock, const std::string& 
                  "wait until that is done; if that process is gone, add --break-lock"};
 }
 
-Task<Result<ContainerId>> take_lock(ContainerEngine& engine, LockRequest request) {
-    ContainerConfig config;
-    config.image = request.image;
-    config.entrypoint = {layout::init};
-    config.network_mode = "none";
-    config.labels = {{labels::cluster, request.cluster.str()},
-                     {labels::role, "lock"},
-                     {labels::attempt, request.attempt},
-                     {labels::origin, request.origin},
-                     {labels::holder, to_label(this_process())}};
-    confine(config); // it is never started, and should not be worth starting
-    const auto name = container_name(request.cluster, NodeName("lock"));
-    for (int attempt = 0; attempt < 20; ++attempt) {
-        auto id = co_await engine.create_container(name, config);
-        if (id || id.error().kind != ErrorKind::conflict) {
-            co_return id;
-        }
-        const auto containers = co_await engine.list_containers(
-            {.labels = {std::string(labels::cluster) + "=" + request.cluster.str(),
-                        std::string(labels::role) + "=lock"}});
-        if (!containers) {
-            co_return containers.error();
-        }
-        if (containers->empty()) {
-            // Released in between, or being created: an engine reserves the name before the container can be
-            // listed.
-            co_await pause_for(std::chrono::milliseconds(100));
+Task<Status> take_lock(ContainerEngine& engine, LockRequest request) {
+    for (int attempt = 0; attempt < most_lock_tries; ++attempt) {
+        const auto lock = co_await engine.create_volume(lock_name(request.cluster), lock_labels(request));
+        if (!lock) {
+            if (!made_by_another_meanwhile(lock.error())) {
+                co_return lock.error();
+            }
+            co_await pause_for(lock_pause);
             continue;
         }
-        const auto info = co_await engine.info();
-        if (!info) {
-            co_return info.error();
+        if (label_of(lock->labels, labels::attempt) == request.attempt) {
+            co_return ok;
         }
-        const auto& lock = containers->front();
-        if (!request.break_lock) {
-            if (auto error = locked_by(lock, request.where, age_of(lock, info->system_time))) {
-                co_return *error;
-            }
+        if (label_of(lock->labels, labels::cluster) != request.cluster.str()) {
+            co_return in_the_way(request);
         }
-        if (const auto removed = co_await engine.remove_container(lock.id); !removed) {
-            co_return removed.error();
+        if (auto alive = co_await holder_alive(engine, request, lock->labels, lock->created_s)) {
+            co_return *alive;
+        }
+        if (const auto broken = co_await break_stale(engine, request, lock->labels); !broken) {
+            co_return broken;
         }
     }
-    co_return Error{
-        ErrorKind::conflict, request.where,
-        "a container named " + name + " is in the way of the cluster's lock",
-        "it does not bear dockdist's labels: remove or rename it, or give the cluster another `name:`"};
+    co_return in_the_way(request);
+}
+
+Task<void> release_lock(ContainerEngine& engine, ClusterName cluster, std::string attempt) {
+    const auto lock = co_await engine.inspect_volume(lock_name(cluster));
+    if (lock && label_of(lock->labels, labels::attempt) == attempt) {
+        (void)co_await engine.remove_volume(lock->name); // one that stays is stale when this process is gone
+    }
 }
 
 } // namespace dockdist

@@ -1,6 +1,8 @@
-// One client at a time changes a cluster. The lock is a container of a fixed name on the cluster's first
-// host: creating it is atomic on an engine, and everybody who can reach the host can see it. It is never
-// started.
+// One client at a time changes a cluster. The lock is a volume of a fixed name on the cluster's first host:
+// an engine makes it for the first who asks, and shows everybody else that one's labels. A volume can be
+// removed by its name alone, so whoever takes a stale one's place does it under a container of the same name,
+// which is made atomically too, removed by its id, and never started. Such a container was the lock itself in
+// a dockdist of before.
 #pragma once
 
 #include "container/container_engine.hpp"
@@ -33,13 +35,12 @@ bool may_be_alive(const LockHolder& holder, const LockHolder& us);
 // A lock this old is stale, whoever holds it: nothing that holds it takes that long.
 inline constexpr std::chrono::minutes lock_lifetime{15};
 
-// kind locked, naming the holder and since when, unless the lock is stale (then nothing). `age`: by the
-// host's own clock.
-std::optional<Error> locked_by(const ContainerSummary& lock, const std::string& host,
-                               std::chrono::seconds age);
+// kind locked, naming the holder and since when, unless the lock is stale (then nothing). `lock`: its labels;
+// `age`: by the host's own clock.
+std::optional<Error> locked_by(const Labels& lock, const std::string& host, std::chrono::seconds age);
 
-// How old a container is, by its host's clock; zero when the engine told no time.
-std::chrono::seconds age_of(const ContainerSummary& container, const std::string& system_time);
+// How old something is, by its host's clock; zero when the engine told no time.
+std::chrono::seconds age_of(std::int64_t created_s, const std::string& system_time);
 
 struct LockRequest {
     ClusterName cluster{};
@@ -50,7 +51,9 @@ struct LockRequest {
     bool break_lock = false;
 };
 
-// Takes the lock, past a stale one. Two round trips at most when it is free.
-Task<Result<ContainerId>> take_lock(ContainerEngine& engine, LockRequest request);
+// Takes the lock, past a stale one. One round trip when it is free.
+Task<Status> take_lock(ContainerEngine& engine, LockRequest request);
+// Gives it back, where it is that attempt's still.
+Task<void> release_lock(ContainerEngine& engine, ClusterName cluster, std::string attempt);
 
 } // namespace dockdist

@@ -4,6 +4,8 @@
 #include "cluster/gpu_look.hpp"
 #include "job/running_jobs.hpp"
 
+#include <set>
+
 namespace dockdist {
 
 Task<PlanResult> plan_changes(const ClusterSpec& spec, const Engines& engines, ObservedCluster& observed,
@@ -13,9 +15,10 @@ Task<PlanResult> plan_changes(const ClusterSpec& spec, const Engines& engines, O
         co_return result;
     }
     std::vector<ReadyNode> nodes;
+    std::set<ContainerId> known; // two hosts of the file may be one engine
     for (std::size_t host = 0; host < observed.hosts.size(); ++host) {
         for (const auto& node : observed.hosts[host].nodes) {
-            if (node.state == ContainerState::running) {
+            if (node.state == ContainerState::running && known.insert(node.id).second) {
                 nodes.push_back(door_of(host, node));
             }
         }

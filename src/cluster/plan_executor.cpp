@@ -1,8 +1,11 @@
 #include "cluster/plan_executor.hpp"
 
-#include "async/pause.hpp"
+#include "async/cleanup.hpp"
 #include "async/run_all.hpp"
+#include "cluster/create_node.hpp"
+#include "cluster/phase.hpp"
 #include "cluster/slowest_step.hpp"
+#include "cluster/start_node.hpp"
 #include "image/pull_image.hpp"
 #include "job/running_jobs.hpp"
 #include "plan/labels.hpp"
@@ -15,23 +18,11 @@
 namespace dockdist {
 namespace {
 
-std::chrono::milliseconds since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
-}
-
 template <class Operation>
 void add_hosts(const std::vector<Operation>& operations, std::set<std::size_t>& hosts) {
     for (const auto& operation : operations) {
         hosts.insert(operation.host);
     }
-}
-
-std::vector<std::size_t> as_vector(const std::set<std::size_t>& hosts) {
-    return {hosts.begin(), hosts.end()};
-}
-
-bool lacks_infiniband(const Error& error) {
-    return error.kind != ErrorKind::conflict && error.message.find("/dev/infiniband") != std::string::npos;
 }
 
 // The toolkit's volume is there but its last entry is not: an upload was cut off.
@@ -40,56 +31,17 @@ bool lacks_toolkit(const Error& error) {
            error.message.find("no such file") != std::string::npos;
 }
 
-// Made by an earlier `up` from the same file, which came no further. While this one holds the lock, that one
-// is not alive. What has been started is another matter: an `up` that was done between our look and our lock.
-bool is_of_an_up_cut_off(const ContainerDetails& there, const Labels& ours) {
-    const auto same = [&](const char* name) {
-        const auto a = there.labels.find(name);
-        const auto b = ours.find(name);
-        return a != there.labels.end() && b != ours.end() && a->second == b->second;
-    };
-    return there.state == ContainerState::created && same(labels::cluster) && same(labels::node) &&
-           same(labels::origin) && !same(labels::attempt);
-}
-
-// A client that was killed may have left a create under way. The engine reserves the name at once, and shows
-// the container only when it is done, maybe after we looked.
-Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string name,
-                                            ContainerConfig config) {
-    constexpr int most_tries = 50;
-    for (int tries = 0;; ++tries) {
-        auto id = co_await engine.create_container(name, config);
-        if (id || id.error().kind != ErrorKind::conflict || tries == most_tries) {
-            co_return id;
-        }
-        const auto there = co_await engine.inspect_container(ContainerId(name)); // engines take names, too
-        if (!there && there.error().kind == ErrorKind::not_found) {
-            co_await pause_for(std::chrono::milliseconds(100));
-        } else if (!there || !is_of_an_up_cut_off(*there, config.labels)) {
-            co_return id;
-        } else if (const auto removed = co_await engine.remove_container(there->id); !removed) {
-            co_return removed.error();
-        }
-    }
-}
-
 } // namespace
 
 PlanExecutor::PlanExecutor(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit,
                            Reporter& reporter)
-    : spec_(spec), engines_(engines), toolkit_(toolkit), reporter_(reporter) {}
+    : spec_(spec), engines_(engines), toolkit_(toolkit), reporter_(reporter),
+      bringer_(spec, engines, toolkit, reporter), replaced_(spec, engines, reporter) {}
 
 template <class Work>
-Task<Errors> PlanExecutor::on_hosts(std::string phase, std::vector<std::size_t> hosts, Work work) {
-    const auto begin = std::chrono::steady_clock::now();
-    PhaseTiming timing{.phase = phase};
-    reporter_.on({.kind = Event::Kind::phase_started, .phase = phase});
+Task<Errors> PlanExecutor::run_on(std::set<std::size_t> hosts, Work work) {
     const auto on_host = [&](std::size_t host) -> Task<Status> {
         auto status = co_await work(host);
-        if (const auto elapsed = since(begin); elapsed >= timing.slowest_elapsed) {
-            timing.slowest = spec_.hosts[host].name.str();
-            timing.slowest_elapsed = elapsed;
-        }
         if (!status) {
             auto error = status.error();
             error.where = host_label(spec_.hosts[host]);
@@ -107,16 +59,30 @@ Task<Errors> PlanExecutor::on_hosts(std::string phase, std::vector<std::size_t> 
             errors.push_back(result.error());
         }
     }
-    timing.elapsed = since(begin);
-    finish_phase(std::move(timing));
     co_return errors;
 }
 
-Task<Observation> PlanExecutor::observe() {
+template <class Work>
+Task<Errors> PlanExecutor::on_hosts(std::string phase, std::set<std::size_t> hosts, Work work) {
+    Phase running(reporter_, timings_, std::move(phase), hosts.size());
+    const auto timed = [&](std::size_t host) -> Task<Status> {
+        auto status = co_await work(host);
+        running.ended_on(spec_.hosts[host].name.str());
+        co_return status;
+    };
+    co_return co_await run_on(std::move(hosts), timed);
+}
+
+Task<Errors> PlanExecutor::bring_toolkit(std::size_t lacking, Task<Errors> work) {
+    bringer_.expect(lacking);
+    return with_cleanup<Errors>(std::move(work), [this] { return bringer_.end(); });
+}
+
+Task<Observation> PlanExecutor::observe(std::vector<bool> only) {
     const auto begin = std::chrono::steady_clock::now();
     reporter_.on({.kind = Event::Kind::phase_started, .phase = "observe"});
     SlowestStep steps(reporter_);
-    auto observation = co_await dockdist::observe(spec_, engines_, toolkit_.version, steps);
+    auto observation = co_await dockdist::observe(spec_, engines_, toolkit_.version, steps, std::move(only));
     finish_phase({.phase = "observe",
                   .elapsed = since(begin),
                   .slowest = steps.subject(),
@@ -132,7 +98,7 @@ void PlanExecutor::finish_phase(PhaseTiming timing) {
 Task<Errors> PlanExecutor::pull(const Plan& plan, const RegistryAuth& auth) {
     std::set<std::size_t> hosts;
     add_hosts(plan.pulls, hosts);
-    return on_hosts("image", as_vector(hosts),
+    return on_hosts("image", hosts,
                     [this, &plan, &auth](std::size_t host) { return pull_on(host, plan, auth); });
 }
 
@@ -187,8 +153,9 @@ Task<Errors> PlanExecutor::look(GpuLook& look, ObservedCluster& observed, const 
     add_hosts(plan.uploads, lacking);
     std::erase_if(lacking, [&](std::size_t host) { return std::ranges::find(hosts, host) == hosts.end(); });
     if (!lacking.empty()) {
-        auto errors = co_await on_hosts("toolkit", as_vector(lacking),
-                                        [this, &plan](std::size_t host) { return upload_on(host, plan); });
+        auto bring =
+            on_hosts("toolkit", lacking, [this, &plan](std::size_t host) { return upload_on(host, plan); });
+        auto errors = co_await bring_toolkit(lacking.size(), std::move(bring));
         if (!errors.empty()) {
             co_return errors;
         }
@@ -207,19 +174,47 @@ Task<Errors> PlanExecutor::look(GpuLook& look, ObservedCluster& observed, const 
     co_return errors;
 }
 
-Task<Errors> PlanExecutor::create(const Plan& plan) {
-    std::set<std::size_t> hosts;
-    add_hosts(plan.uploads, hosts);
-    add_hosts(plan.removals, hosts);
-    add_hosts(plan.creates, hosts);
-    return on_hosts("create", as_vector(hosts),
-                    [this, &plan](std::size_t host) { return create_on(host, plan); });
+Task<Errors> PlanExecutor::create_and_start(const Plan& plan, std::chrono::milliseconds ready_timeout) {
+    std::set<std::size_t> creating;
+    add_hosts(plan.uploads, creating);
+    add_hosts(plan.removals, creating);
+    add_hosts(plan.renames, creating);
+    add_hosts(plan.creates, creating);
+    std::set<std::size_t> starting;
+    add_hosts(plan.starts, starting);
+    auto hosts = creating;
+    hosts.insert(starting.begin(), starting.end());
+    Phase create(reporter_, timings_, "create", creating.size());
+    std::optional<Phase> start;
+    if (starting.empty()) {
+        start.emplace(reporter_, timings_, "start", 0);
+    }
+    const auto work = [&](std::size_t host) -> Task<Status> {
+        const auto name = spec_.hosts[host].name.str();
+        Status status = ok;
+        if (creating.contains(host)) {
+            status = co_await create_on(host, plan);
+            create.ended_on(name);
+        }
+        if (!starting.contains(host)) {
+            co_return status;
+        }
+        if (!start) {
+            start.emplace(reporter_, timings_, "start", starting.size());
+        }
+        if (status) {
+            status = co_await start_on(host, plan, ready_timeout);
+        }
+        start->ended_on(name);
+        co_return status;
+    };
+    co_return co_await bring_toolkit(plan.uploads.size(), run_on(hosts, work));
 }
 
 Task<Status> PlanExecutor::upload_on(std::size_t host, const Plan& plan) {
     for (const auto& operation : plan.uploads) {
         if (operation.host == host) {
-            if (auto status = co_await upload(host, operation.container_name, operation.config); !status) {
+            if (auto status = co_await bringer_.bring(operation); !status) {
                 co_return status;
             }
         }
@@ -241,8 +236,21 @@ Task<Status> PlanExecutor::create_on(std::size_t host, const Plan& plan) {
             step.finished("removed " + operation.name);
         }
     }
+    for (const auto& operation : plan.renames) {
+        if (operation.host == host) {
+            if (auto status = co_await engines_[host]->rename_container(operation.id, operation.to);
+                !status) {
+                co_return status;
+            }
+        }
+    }
     for (const auto& operation : plan.creates) {
         if (operation.host == host) {
+            if (operation.replaces) {
+                if (auto status = co_await replaced_.set_aside(operation); !status) {
+                    co_return status;
+                }
+            }
             if (auto status = co_await create_node(operation); !status) {
                 co_return status;
             }
@@ -251,51 +259,12 @@ Task<Status> PlanExecutor::create_on(std::size_t host, const Plan& plan) {
     co_return ok;
 }
 
-Task<Status> PlanExecutor::upload(std::size_t host, std::string container_name, ContainerConfig config) {
-    auto& engine = *engines_[host];
-    Step step(reporter_, "create", spec_.hosts[host].name.str(), "upload toolkit");
-    const auto id = co_await engine.create_container(std::move(container_name), std::move(config));
-    if (!id && id.error().kind == ErrorKind::conflict) { // the name is this attempt's own
-        step.finished("another host of the file is the same engine, and uploads it");
-        co_return ok;
-    }
+Task<Status> PlanExecutor::create_node(const CreateNode& create) {
+    Step step(reporter_, "create", create.node.name.str(), "create container");
+    const auto id = co_await create_node_container(*engines_[create.host], create);
     if (!id) {
         step.failed(id.error().message);
         co_return id.error();
-    }
-    step.progress("upload toolkit", std::nullopt, toolkit_.tar.size());
-    auto status = co_await engine.put_archive(*id, layout::toolkit, toolkit_.tar);
-    const auto removed = co_await engine.remove_container(*id);
-    if (status && !removed) {
-        status = removed.error();
-    }
-    if (!status) {
-        step.failed(status.error().message);
-        co_return status;
-    }
-    step.finished("toolkit uploaded");
-    co_return ok;
-}
-
-Task<Status> PlanExecutor::create_node(const CreateNode& create) {
-    auto& engine = *engines_[create.host];
-    Step step(reporter_, "create", create.node.name.str(), "create container");
-    auto id = co_await create_or_replace(engine, create.container_name, create.config);
-    if (!id && create.without_rdma && lacks_infiniband(id.error())) {
-        id = co_await create_or_replace(engine, create.container_name, *create.without_rdma);
-    }
-    if (!id) {
-        auto error = id.error();
-        if (error.kind == ErrorKind::conflict) {
-            error.message = "a container named " + create.container_name +
-                            " exists that is not of this cluster, or was made "
-                            "just now by somebody else";
-            error.hint = "run the command again; if it stays, remove or rename that container, or give the "
-                         "cluster another "
-                         "`name:`";
-        }
-        step.failed(error.message);
-        co_return error;
     }
     created_[create.node.name] = *id;
     step.finished("created");
@@ -310,41 +279,55 @@ ContainerId PlanExecutor::container_of(const NodeName& node, const ContainerId& 
     return found == created_.end() ? ContainerId() : found->second;
 }
 
-Task<Errors> PlanExecutor::start(const Plan& plan) {
-    std::set<std::size_t> hosts;
-    add_hosts(plan.starts, hosts);
-    return on_hosts("start", as_vector(hosts),
-                    [this, &plan](std::size_t host) { return start_on(host, plan); });
-}
-
-Task<Status> PlanExecutor::start_on(std::size_t host, const Plan& plan) {
+Task<Status> PlanExecutor::start_on(std::size_t host, const Plan& plan,
+                                    std::chrono::milliseconds ready_timeout) {
     for (const auto& operation : plan.starts) {
-        if (operation.host == host) {
-            if (auto status = co_await start_node(operation); !status) {
-                co_return status;
+        if (operation.host != host) {
+            continue;
+        }
+        std::optional<wire::JoinRequest> request;
+        for (const auto& join : plan.joins) {
+            if (join.node.name == operation.node) {
+                request = request_of(join, ready_timeout);
             }
+        }
+        if (auto status = co_await start_node(operation, std::move(request)); !status) {
+            co_return status;
         }
     }
     co_return ok;
 }
 
-Task<Status> PlanExecutor::start_node(const StartNode& start) {
+Task<Status> PlanExecutor::start_node(const StartNode& start, std::optional<wire::JoinRequest> join) {
     auto& engine = *engines_[start.host];
     Step step(reporter_, "start", start.node.str(), "start container");
     const auto id = container_of(start.node, start.id);
-    auto status = co_await engine.start_container(id);
-    if (!status && lacks_toolkit(status.error())) {
-        status = co_await upload(start.host, start.upload.container_name, start.upload.config);
-        if (status) {
-            status = co_await engine.start_container(id);
+    // One that replaces another joins when that one has ended: both may be to have the same port.
+    const bool joins_first = start.id.empty() && !replaced_.replaces(start.node);
+    auto started = co_await start_node_container(engine, id, joins_first, join);
+    if (!started && lacks_toolkit(started.error())) {
+        if (auto uploaded = co_await bringer_.upload(start.upload); !uploaded) {
+            step.failed(uploaded.error().message);
+            co_return uploaded;
         }
+        started = co_await start_node_container(engine, id, joins_first, join);
     }
-    if (!status) {
-        step.failed(status.error().message);
-        co_return status;
+    if (!started) {
+        step.failed(started.error().message);
+        co_return started.error();
     }
+    attached_[start.node] = std::move(*started);
     step.finished("started");
     co_return ok;
+}
+
+Task<Errors> PlanExecutor::stop_replaced() {
+    auto hosts = replaced_.hosts();
+    if (hosts.empty()) {
+        co_return Errors{};
+    }
+    co_return co_await on_hosts("replace", std::move(hosts),
+                                [this](std::size_t host) { return replaced_.stop_on(host); });
 }
 
 Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds ready_timeout) {
@@ -353,19 +336,16 @@ Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds 
     SlowestStep steps(reporter_);
     std::vector<JoinTarget> targets;
     for (const auto& join : plan.joins) {
-        auto request = join.request;
-        request.ready_timeout_ms = static_cast<int>(ready_timeout.count());
         targets.push_back({.engine = engines_[join.host].get(),
                            .id = container_of(join.node.name, join.id),
-                           .request = std::move(request),
+                           .request = request_of(join, ready_timeout),
+                           .attached = std::move(attached_[join.node.name]),
                            .machine = join.machine,
                            .where = join.node.name.str() + " on " + host_label(spec_.hosts[join.host])});
     }
     constexpr std::chrono::seconds hello_timeout{30};
-    constexpr std::chrono::seconds margin{
-        10}; // the node's own deadline names its unreached peers: let it speak first
-    auto result = co_await join_nodes(std::move(targets), spec_.name.str(), hello_timeout,
-                                      ready_timeout + margin, steps);
+    auto result =
+        co_await join_nodes(std::move(targets), spec_.name.str(), hello_timeout, ready_timeout, steps);
     finish_phase({.phase = "join",
                   .elapsed = since(begin),
                   .slowest = steps.subject(),

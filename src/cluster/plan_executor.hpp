@@ -4,10 +4,15 @@
 
 #include "cluster/gpu_look.hpp"
 #include "cluster/join.hpp"
+#include "cluster/replaced_nodes.hpp"
+#include "cluster/toolkit_bringer.hpp"
 #include "cluster/up.hpp"
 #include "plan/plan.hpp"
 
 #include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,15 +22,18 @@ class PlanExecutor {
 public:
     PlanExecutor(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, Reporter& reporter);
 
-    Task<Observation> observe();
+    Task<Observation> observe(std::vector<bool> only = {}); // the hosts to look at; empty: all
     Task<Errors> pull(const Plan& plan, const RegistryAuth& auth);
     Task<Errors> send(const Plan& plan, const ImageSource& source, std::string attempt, std::string origin);
     Task<void> stop_jobs(const Plan& plan);
     // Looks at the GPUs of `hosts`, with the toolkit, which is brought there where `plan` says so.
     Task<Errors> look(GpuLook& look, ObservedCluster& observed, const Plan& plan,
                       std::vector<std::size_t> hosts);
-    Task<Errors> create(const Plan& plan); // uploads, removals and creates
-    Task<Errors> start(const Plan& plan);
+    // Uploads, removals and creates, then the starts: a host does not wait for others in between. A container
+    // that is new is asked to join before it is started, so that its first process begins with that.
+    Task<Errors> create_and_start(const Plan& plan, std::chrono::milliseconds ready_timeout);
+    Task<Errors> stop_replaced(); // when all new ones have started
+    ReplacedNodes& replaced() { return replaced_; }
     Task<JoinResult> join(const Plan& plan, std::chrono::milliseconds ready_timeout);
 
     // `id`, or the container that create() made for the node.
@@ -36,22 +44,29 @@ public:
 private:
     // Runs `work(host)` for every host, with the events and the timing of a phase.
     template <class Work>
-    Task<Errors> on_hosts(std::string phase, std::vector<std::size_t> hosts, Work work);
+    Task<Errors> on_hosts(std::string phase, std::set<std::size_t> hosts, Work work);
+    template <class Work>
+    Task<Errors> run_on(std::set<std::size_t> hosts, Work work);
+
+    // `work` brings `lacking` hosts the toolkit, among other things.
+    Task<Errors> bring_toolkit(std::size_t lacking, Task<Errors> work);
 
     void finish_phase(PhaseTiming timing);
     Task<Status> pull_on(std::size_t host, const Plan& plan, const RegistryAuth& auth);
     Task<Status> upload_on(std::size_t host, const Plan& plan);
     Task<Status> create_on(std::size_t host, const Plan& plan);
-    Task<Status> start_on(std::size_t host, const Plan& plan);
+    Task<Status> start_on(std::size_t host, const Plan& plan, std::chrono::milliseconds ready_timeout);
     Task<Status> create_node(const CreateNode& create);
-    Task<Status> start_node(const StartNode& start);
-    Task<Status> upload(std::size_t host, std::string container_name, ContainerConfig config);
+    Task<Status> start_node(const StartNode& start, std::optional<wire::JoinRequest> join);
 
     const ClusterSpec& spec_;
     const Engines& engines_;
     const Toolkit& toolkit_;
     Reporter& reporter_;
+    ToolkitBringer bringer_;
+    ReplacedNodes replaced_;
     std::map<NodeName, ContainerId> created_{};
+    std::map<NodeName, std::unique_ptr<ExecStream>> attached_{}; // asked to join
     std::vector<PhaseTiming> timings_{};
 };
 

@@ -20,13 +20,14 @@ struct Toolkit {
 };
 
 struct UpOptions {
-    bool keep = false;                              // leave what was made when something fails
-    bool take_over = false;                         // change a cluster of this name that somebody else made
-    bool break_lock = false;                        // take the lock from whoever holds it
-    bool stop_jobs = false;                         // end the jobs on nodes that are made anew or go
-    std::string origin{};                           // USER@MACHINE:FILE
-    std::string attempt{};                          // unique to this call
-    std::chrono::milliseconds ready_timeout{60000}; // how long nodes try to meet each other
+    bool keep = false;       // leave what was made when something fails
+    bool keep_going = false; // without the hosts that fail, as long as one is left; else as `min_nodes` says
+    bool take_over = false;  // change a cluster of this name that somebody else made
+    bool break_lock = false; // take the lock from whoever holds it
+    bool stop_jobs = false;  // end the jobs on nodes that are made anew or go
+    std::string origin{};    // USER@MACHINE:FILE
+    std::string attempt{};   // unique to this call
+    std::chrono::milliseconds ready_timeout{60000};              // how long nodes try to meet each other
     std::function<Task<Result<RegistryAuth>>()> registry_auth{}; // asked once, when an image is to be pulled
     std::function<Task<Result<ImageSource>>()> image_source{}; // where the image comes from when no registry
 };
@@ -41,13 +42,15 @@ struct PhaseTiming {
 struct UpResult {
     bool changed = false;
     std::vector<ReadyNode> nodes{};
-    Errors errors{};   // empty: every node is ready
+    Errors errors{};   // empty: every node is ready, or enough of them are
+    Errors missing{};  // what is wrong with the hosts that are left out
     Errors warnings{}; // as they were reported
     std::vector<PhaseTiming> timings{};
 };
 
-// Phases with barriers: all hosts run side by side in a phase, all finish it, and every failure is told. On
-// failure or cancellation what this call created is taken back (unless keep), and the error or the
+// Phases with barriers: all hosts run side by side in a phase, all finish it, and every failure is told. A
+// host that fails is left out where enough others remain; what was made on it is taken back. On failure or
+// cancellation what this call created is taken back (unless keep), and the error or the
 // cancellation goes on.
 Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit,
                   const UpOptions& options, Reporter& reporter);

@@ -24,8 +24,8 @@ namespace dockdist {
 
 enum class StdStream { in = 0, out = 1, err = 2 };
 
-// An upgraded exec stream. Destroying it closes the connection; the process inside runs on (there is no exec
-// kill).
+// The upgraded stream of an exec, or of a container's first process. Destroying it closes the connection; the
+// process inside runs on (there is no exec kill).
 class ExecStream {
 public:
     struct Chunk {
@@ -100,7 +100,11 @@ public:
     // conflict (409): the name is taken; not_found (404): the image is not there.
     virtual Task<Result<ContainerId>> create_container(std::string name, ContainerConfig config) = 0;
     virtual Task<Status> start_container(ContainerId id) = 0; // 304 (runs already) is success
+    // To the stdin and stdout of a container that was made with `stdin_once`, from before its start on.
+    virtual Task<Result<std::unique_ptr<ExecStream>>> attach_container(ContainerId id) = 0;
     virtual Task<Status> stop_container(ContainerId id, std::chrono::seconds grace) = 0;
+    // conflict (409): another container has the name. It may run.
+    virtual Task<Status> rename_container(ContainerId id, std::string name) = 0;
     // Forced, with its anonymous volumes. Done when the container is gone: 404 is success, "already in
     // progress" is waited for.
     virtual Task<Status> remove_container(ContainerId id) = 0;
@@ -116,7 +120,7 @@ public:
 
     virtual Task<Result<ImageDetails>> inspect_image(ImageRef ref) = 0; // not_found when the host lacks it
     // Pulls; `on_progress` is called for each message. No deadline while messages come; 60 s of silence is a
-    // timeout.
+    // timeout. An image_at (image_address.hpp) is imported from there instead, with neither of the two.
     virtual Task<Status> pull_image(ImageRef ref, std::string platform, std::string registry_auth,
                                     std::function<void(const PullProgress&)> on_progress) = 0;
 
@@ -136,6 +140,8 @@ public:
                                                   std::function<void(const BuildOutput&)> on_output) = 0;
 
     virtual Task<Result<VolumeDetails>> inspect_volume(std::string name) = 0;
+    // One that is there already stays as it is, and is what is answered: its labels tell whose it is.
+    virtual Task<Result<VolumeDetails>> create_volume(std::string name, Labels labels) = 0;
     virtual Task<Status> remove_volume(std::string name) = 0; // 404 is success; conflict when in use
 
     virtual Task<Result<std::unique_ptr<EventStream>>> events(EventFilter filter) = 0;

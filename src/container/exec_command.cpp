@@ -80,6 +80,10 @@ Task<Result<std::optional<std::string>>> ExecLines::next_line() {
     }
 }
 
+Task<Status> ExecLines::write_borrowed(std::string_view bytes) {
+    return stream_->write(bytes);
+}
+
 Task<Status> ExecLines::write(std::string bytes) {
     co_return co_await stream_->write(bytes);
 }

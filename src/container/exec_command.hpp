@@ -30,6 +30,7 @@ public:
     // The next line without its '\n'; empty at the end of the stream. A line above 4 MiB is a protocol error.
     Task<Result<std::optional<std::string>>> next_line();
     Task<Status> write(std::string bytes);
+    Task<Status> write_borrowed(std::string_view bytes); // which the caller keeps until then
     Task<Status> close_input();
     // What stderr said so far, at most 8 KiB.
     const std::string& err() const { return err_; }

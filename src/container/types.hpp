@@ -102,6 +102,7 @@ struct ContainerConfig {
     bool privileged = false;
     std::string restart_policy{}; // "" (no), "unless-stopped", …
     std::optional<std::chrono::seconds> stop_timeout{};
+    bool stdin_once = false; // stdin is open to the first client that attaches, until that one is gone
     bool disable_healthcheck = false; // an image's own HEALTHCHECK does not describe a node
     std::string log_driver{};         // "json-file"; "" leaves the daemon's default
     std::map<std::string, std::string> log_options{};
@@ -198,6 +199,7 @@ struct BuildOutput {
 struct VolumeDetails {
     std::string name{};
     Labels labels{};
+    std::int64_t created_s = 0; // Unix seconds by the host's clock; 0 where the engine does not tell
 };
 
 struct EngineEvent {

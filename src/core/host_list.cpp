@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <utility>
 
 namespace dockdist {
 namespace {
 
-constexpr std::size_t most_host_names = 65536;
 constexpr std::size_t most_digits = 9; // a number of more is text to host_list()
 
 using Names = std::vector<std::string>;
@@ -20,30 +21,50 @@ std::string with_zeros(std::size_t number, std::size_t width) {
     return digits;
 }
 
-// "08-10,12" as "08", "09", "10", "12".
-std::optional<Names> expand_ranges(std::string_view ranges) {
+Error no_list(std::string_view what) {
+    return {ErrorKind::config, "", std::string(what), "write it like gpu[001-128] or 10.0.[0-3].[1-254]"};
+}
+
+Error too_many() {
+    return {ErrorKind::config, "", "it stands for more than " + std::to_string(most_host_names) + " hosts",
+            "is a number too long?"};
+}
+
+// "08-10,12" as "08", "09", "10", "12"; "0-8/4" as "0", "4", "8".
+Result<Names> expand_ranges(std::string_view ranges) {
     Names numbers;
     for (const auto& range : split(ranges, ',')) {
-        const auto dash = std::min(range.find('-'), range.size());
+        const auto slash = std::min(range.find('/'), range.size());
+        const auto dash = std::min(range.find('-'), slash);
         const auto low = range.substr(0, dash);
         const auto least = whole_number<std::size_t>(low);
-        const auto most = dash == range.size()
-                              ? least
-                              : whole_number<std::size_t>(std::string_view(range).substr(dash + 1));
-        if (!least || !most || *most < *least || *most - *least >= most_host_names - numbers.size()) {
-            return std::nullopt;
+        const auto most =
+            dash == slash
+                ? least
+                : whole_number<std::size_t>(std::string_view(range).substr(dash + 1, slash - dash - 1));
+        const auto step = slash == range.size()
+                              ? std::optional<std::size_t>(1)
+                              : whole_number<std::size_t>(std::string_view(range).substr(slash + 1));
+        if (!least || !most || !step || *step == 0) {
+            return no_list("`[" + printable(ranges) + "]` is no range of numbers");
         }
-        for (auto number = *least; number <= *most; ++number) {
-            numbers.push_back(with_zeros(number, low.size()));
+        if (*most < *least) {
+            return no_list("`" + range + "` counts down");
+        }
+        if ((*most - *least) / *step >= most_host_names - numbers.size()) {
+            return too_many();
+        }
+        for (std::size_t i = 0; i <= (*most - *least) / *step; ++i) {
+            numbers.push_back(with_zeros(*least + i * *step, low.size()));
         }
     }
     return numbers;
 }
 
 // Every beginning with every number behind it.
-std::optional<Names> append_each(const Names& beginnings, const Names& numbers) {
+Result<Names> append_each(const Names& beginnings, const Names& numbers) {
     if (beginnings.size() * numbers.size() > most_host_names) {
-        return std::nullopt;
+        return too_many();
     }
     Names names;
     for (const auto& beginning : beginnings) {
@@ -54,23 +75,37 @@ std::optional<Names> append_each(const Names& beginnings, const Names& numbers) 
     return names;
 }
 
-// One item of the list: text with any number of [..] in it.
-std::optional<Names> expand_item(std::string_view item) {
-    std::optional<Names> names = Names{""};
-    while (names && !item.empty()) {
-        const auto open = std::min(item.find('['), item.size());
-        for (auto& name : *names) {
-            name += item.substr(0, open);
+// One item of the list: text with any number of [..] in it. An IPv6 address in brackets is no range.
+Result<Names> expand_item(std::string_view item) {
+    Names names{""};
+    const auto append = [&](std::string_view text) {
+        for (auto& name : names) {
+            name += text;
         }
+    };
+    while (!item.empty()) {
+        const auto open = std::min(item.find('['), item.size());
+        append(item.substr(0, open));
         item.remove_prefix(open);
         if (item.empty()) {
             break;
         }
         const auto close = item.find(']');
-        const auto numbers =
-            close == std::string_view::npos ? std::nullopt : expand_ranges(item.substr(1, close - 1));
-        names = numbers ? append_each(*names, *numbers) : std::nullopt;
-        item.remove_prefix(std::min(close + 1, item.size()));
+        if (close == std::string_view::npos) {
+            return no_list("the bracket in `" + printable(item) + "` is not closed");
+        }
+        const auto inside = item.substr(1, close - 1);
+        if (inside.find(':') != std::string_view::npos) {
+            append(item.substr(0, close + 1));
+        } else {
+            const auto numbers = expand_ranges(inside);
+            auto longer = numbers ? append_each(names, *numbers) : Result<Names>(numbers.error());
+            if (!longer) {
+                return longer;
+            }
+            names = std::move(*longer);
+        }
+        item.remove_prefix(close + 1);
     }
     return names;
 }
@@ -123,16 +158,38 @@ std::vector<std::string> split_host_list(std::string_view list) {
     return items;
 }
 
-std::optional<std::vector<std::string>> expand_host_list(std::string_view list) {
+Result<std::vector<std::string>> read_host_list(std::string_view list) {
     Names names;
     for (const auto& item : split_host_list(list)) {
-        auto some = expand_item(item);
-        if (item.empty() || !some || some->size() > most_host_names - names.size()) {
-            return std::nullopt;
+        if (item.empty()) {
+            return no_list(list.empty() ? "it names no host" : "a name is missing between two commas");
         }
-        names.insert(names.end(), some->begin(), some->end());
+        auto some = expand_item(item);
+        if (!some) {
+            return some;
+        }
+        if (some->size() > most_host_names - names.size()) {
+            return too_many();
+        }
+        names.insert(names.end(), std::make_move_iterator(some->begin()),
+                     std::make_move_iterator(some->end()));
     }
     return names;
+}
+
+std::optional<std::vector<std::string>> expand_host_list(std::string_view list) {
+    auto names = read_host_list(list);
+    return names ? std::optional(std::move(*names)) : std::nullopt;
+}
+
+bool has_range(std::string_view text) {
+    for (auto open = text.find('['); open != std::string_view::npos; open = text.find('[', open + 1)) {
+        const auto inside = text.substr(open + 1, text.find(']', open) - open - 1);
+        if (inside.find(':') == std::string_view::npos) {
+            return true;
+        }
+    }
+    return false;
 }
 
 std::string host_list(std::span<const std::string> names) {
@@ -160,6 +217,40 @@ std::string host_list(std::span<const std::string> names) {
                 (one ? ranges : "[" + ranges + "]");
     }
     return list;
+}
+
+std::string short_host_list(std::span<const std::string> names, std::size_t columns) {
+    auto text = host_list(names);
+    if (text.size() <= columns || names.size() < 2) {
+        return text;
+    }
+    const auto cut_behind = [&](std::size_t count) {
+        return host_list(names.first(count)) + ", … " + std::to_string(names.size() - count) + " more";
+    };
+    std::size_t low = 1; // so many are shown, however long that is
+    std::size_t high = names.size() - 1;
+    while (low < high) {
+        const auto middle = low + (high - low + 1) / 2;
+        if (cut_behind(middle).size() <= columns) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return cut_behind(low);
+}
+
+std::string list_names(std::span<const std::string> names) {
+    constexpr std::size_t most_names = 4; // one by one
+    constexpr std::size_t widest_names = 60;
+    if (names.size() > most_names) {
+        return short_host_list(names, widest_names);
+    }
+    std::string text;
+    for (const auto& name : names) {
+        text += (text.empty() ? "" : ", ") + name;
+    }
+    return text;
 }
 
 } // namespace dockdist

@@ -3,6 +3,7 @@
 #include "core/number.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 
 namespace dockdist {
@@ -22,6 +23,9 @@ bool take_number(std::string_view& text, std::size_t digits, char end, int& numb
 }
 
 } // namespace
+
+// A clock of 64 bits of nanoseconds has 292 years either way.
+constexpr std::chrono::hours longest_from_1970{24 * 366 * 290};
 
 std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string_view text) {
     std::tm parts{};
@@ -56,7 +60,11 @@ std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string
         }
         offset = sign * std::chrono::minutes(hours * 60 + minutes);
     }
-    return std::chrono::system_clock::from_time_t(::timegm(&parts)) + fraction - offset;
+    const std::chrono::seconds since_1970(::timegm(&parts));
+    if (std::chrono::abs(since_1970) > longest_from_1970) {
+        return std::nullopt;
+    }
+    return std::chrono::system_clock::time_point(since_1970) + fraction - offset;
 }
 
 } // namespace dockdist

@@ -22,12 +22,8 @@ bool is_volume(const DataSpec& data) {
 }
 
 std::vector<DataPlace> make_places(const ClusterSpec& spec, const Engines& engines, const DataSpec& data,
-                                   const DataSetting& setting, std::span<const char> program,
+                                   const DataSetting& setting, const RelayRun& run,
                                    std::vector<DataHost>& hosts) {
-    const RelayRun run{.attempt = setting.attempt,
-                       .origin = setting.origin,
-                       .toolkit_version = setting.toolkit_version,
-                       .tar = program};
     // The origin may be one of the others as well.
     const auto make_relay = [&](std::size_t host, const std::string& number, Mount mount) {
         auto relay = relay_setting(spec.name, number, run);

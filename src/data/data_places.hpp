@@ -6,7 +6,6 @@
 #include "sync/node_stream.hpp"
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,7 @@ struct DataPlace {
 // The origin first, where it is a host, then the targets, but one that is the origin. Fills `hosts`, which
 // stays where it is as long as the places.
 std::vector<DataPlace> make_places(const ClusterSpec& spec, const Engines& engines, const DataSpec& data,
-                                   const DataSetting& setting, std::span<const char> program,
+                                   const DataSetting& setting, const RelayRun& run,
                                    std::vector<DataHost>& hosts);
 
 } // namespace dockdist

@@ -1,5 +1,6 @@
 #include "data/data_text.hpp"
 
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "report/table.hpp"
@@ -114,7 +115,7 @@ std::string removed_text(const DataSpec& data, const DataState& state, const Clu
     return hosts.empty()
                ? fmt::format("no host has anything in {}\n", printable(data.target))
                : fmt::format("removed what {} has from {} on {}\n", printable(shown_data_source(data)),
-                             printable(data.target), fmt::join(hosts, ", "));
+                             printable(data.target), list_names(hosts));
 }
 
 nlohmann::json to_json(const DataSpec& data, const DataState& state, const ClusterSpec& spec, DataWork work) {

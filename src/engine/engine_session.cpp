@@ -130,8 +130,16 @@ Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest reques
         co_return known.error();
     }
     ++own_round_trips_;
-    auto stream =
-        co_await HttpStream::open(transport_, std::move(request), host_header_, endpoint.limits.call);
+    auto connection = http.take_idle();
+    if (!connection) {
+        auto made = co_await transport_->connect();
+        if (!made) {
+            co_return located(made.error());
+        }
+        connection = std::move(*made);
+    }
+    auto stream = co_await HttpStream::open(std::move(connection), std::move(request), host_header_,
+                                            endpoint.limits.call);
     co_return co_await accepted(std::move(stream), std::move(what));
 }
 

@@ -39,7 +39,8 @@ public:
     // On a connection of its own, for requests that take long by nature.
     Task<Result<HttpResponse>> call_aside(HttpRequest request, std::string what, std::vector<int> also,
                                           CallLimits limits);
-    // A streamed answer, on a connection of its own. 101 is a success too.
+    // A streamed answer, on the kept connection where that lies idle: a host has no more of them than it
+    // needs, and nobody waits for one more to open. 101 is a success too.
     Task<Result<std::unique_ptr<HttpStream>>> open(HttpRequest request, std::string what);
 
     // The same for a request with a body that takes as long as it takes: `on_sent` is told its bytes. No

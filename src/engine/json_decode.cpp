@@ -1,11 +1,13 @@
 #include "engine/json_decode.hpp"
 
 #include "core/text.hpp"
+#include "core/timestamp.hpp"
 #include "engine/json_fields.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
 #include <limits>
 
 namespace dockdist {
@@ -255,6 +257,9 @@ Result<VolumeDetails> decode_volume(std::string_view text) {
     VolumeDetails volume;
     volume.name = fields.text("Name");
     volume.labels = fields.map("Labels");
+    if (const auto created = parse_timestamp(fields.text("CreatedAt"))) {
+        volume.created_s = std::chrono::system_clock::to_time_t(*created);
+    }
     return checked(std::move(volume), fields);
 }
 

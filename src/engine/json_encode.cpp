@@ -112,6 +112,10 @@ std::string encode_container(const ContainerConfig& config) {
     if (config.stop_timeout) {
         object["StopTimeout"] = config.stop_timeout->count();
     }
+    if (config.stdin_once) {
+        object["OpenStdin"] = true;
+        object["StdinOnce"] = true;
+    }
     if (config.disable_healthcheck) {
         object["Healthcheck"] = {{"Test", json::array({"NONE"})}};
     }
@@ -127,6 +131,10 @@ std::string encode_exec(const ExecConfig& config) {
     set(object, "User", config.user);
     set(object, "WorkingDir", config.working_dir);
     return dump(object);
+}
+
+std::string encode_volume(const std::string& name, const Labels& labels) {
+    return dump(json{{"Name", name}, {"Labels", labels}});
 }
 
 std::string encode_map(const std::map<std::string, std::string>& map) {

@@ -12,6 +12,7 @@ namespace dockdist {
 
 std::string encode_container(const ContainerConfig& config);
 std::string encode_exec(const ExecConfig& config);
+std::string encode_volume(const std::string& name, const Labels& labels);
 std::string encode_map(const std::map<std::string, std::string>& map); // "" when it is empty
 // The `filters` parameter: {"label":["a=b"],…}; lists that are empty are left out.
 std::string encode_filters(const std::vector<std::pair<std::string, std::vector<std::string>>>& filters);

@@ -29,11 +29,12 @@ public:
           is_read_(executor) {}
 
     Task<Errors> run() {
-        const auto program = relay_program(setting_.toolkit_tar);
+        auto program = make_relay_program(setting_.toolkit_tar);
         if (!program) {
             co_return Errors{program.error()};
         }
-        make_relays(*program);
+        program_ = std::move(*program);
+        make_relays();
         co_return co_await with_cleanup<Errors>(carry(), [this] { return clean_up(); });
     }
 
@@ -61,11 +62,14 @@ private:
         co_return ok;
     }
 
-    void make_relays(const std::string& program) {
+    void make_relays() {
+        hand_on_ = relay_hand_on(program_, setting_.toolkit_version, setting_.hosts.size(),
+                                 [this](const Error& error) { reporter_.on(warning_event(error)); });
         const RelayRun run{.attempt = setting_.attempt,
                            .origin = setting_.origin,
                            .toolkit_version = setting_.toolkit_version,
-                           .tar = program};
+                           .tar = program_.tar,
+                           .hand_on = hand_on_.get()};
         for (const auto host : setting_.hosts) {
             auto relay = relay_setting(spec_.name, std::to_string(host), run);
             relay.address = spec_.hosts[host].address;
@@ -207,6 +211,8 @@ private:
     GrowingFiles growing_{};
     AsyncEvent is_read_;     // notified when growing_ has more
     bool has_other_ = false; // some host has an image of that name
+    RelayProgram program_{};
+    std::unique_ptr<HandOn> hand_on_{};
     std::unique_ptr<ImageSpool> spool_{};
     std::vector<std::unique_ptr<ImageRelay>> relays_{};
     std::vector<std::optional<Error>> failures_{};

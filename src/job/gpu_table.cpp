@@ -68,26 +68,26 @@ void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts
 
 } // namespace
 
-std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
-                      bool unicode) {
+std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names, bool unicode,
+                      std::size_t most_rows) {
     // Who has it comes first: that much a narrow terminal shows.
-    Table units({{"HOST"},
-                 {"GPU", Align::right},
+    Table units({{"HOST", Align::left, Fold::names},
+                 {"GPU", Align::right, Fold::any},
                  {"JOB"},
                  {"USER"},
-                 {"FOR", Align::right},
+                 {"FOR", Align::right, Fold::any},
                  {"CLUSTER"},
-                 {"UTIL", Align::right},
-                 {"MEMORY", Align::right},
+                 {"UTIL", Align::right, Fold::any},
+                 {"MEMORY", Align::right, Fold::any},
                  {"MODEL"},
                  {""}});
-    Table line({{"HOST"},
-                {"PLACE", Align::right},
+    Table line({{"HOST", Align::left, Fold::names},
+                {"PLACE", Align::right, Fold::any},
                 {"WANTS", Align::right},
                 {"CLUSTER"},
                 {"JOB"},
                 {"USER"},
-                {"FOR", Align::right},
+                {"FOR", Align::right, Fold::any},
                 {"PRIORITY", Align::right}});
     std::string problems;
     for (const auto& host : hosts) {
@@ -108,9 +108,9 @@ std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std:
             problems += safe_cell(name + ": " + problem) + "\n";
         }
     }
-    std::string text = units.empty() ? "no GPUs, and nobody has a slot\n" : units.to_text();
+    std::string text = units.empty() ? "no GPUs, and nobody has a slot\n" : units.to_text(most_rows);
     text += problems.empty() ? "" : "\n" + problems;
-    return line.empty() ? text : text + "\nwaiting:\n" + line.to_text();
+    return line.empty() ? text : text + "\nwaiting:\n" + line.to_text(most_rows);
 }
 
 } // namespace dockdist

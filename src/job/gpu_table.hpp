@@ -3,14 +3,17 @@
 
 #include "observe/ask_gpus.hpp"
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace dockdist {
 
 // A row a GPU, with a MIG instance for one, then the line of those who wait. `names`: of all hosts, by index.
-// A node without GPUs has its slots told where somebody has one.
-std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
-                      bool unicode);
+// A node without GPUs has its slots told where somebody has one. Of more than `most_rows` those that are
+// alike become one.
+std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names, bool unicode,
+                      std::size_t most_rows = std::numeric_limits<std::size_t>::max());
 
 } // namespace dockdist

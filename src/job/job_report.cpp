@@ -1,5 +1,6 @@
 #include "job/job_report.hpp"
 
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "gpu/units.hpp"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <ctime>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -22,6 +24,13 @@ namespace {
 constexpr std::size_t command_columns = 48;
 constexpr std::size_t gpus_columns = 16;
 constexpr std::size_t owner_columns = 24;
+constexpr std::size_t node_columns = 40;
+constexpr std::size_t most_node_names = 4; // one by one
+
+std::string nodes_cell(const std::vector<std::string>& nodes) {
+    return nodes.size() > most_node_names ? short_host_list(nodes, node_columns)
+                                          : fmt::format("{}", fmt::join(nodes, ","));
+}
 
 std::string local_time(std::int64_t unix_ms) {
     const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
@@ -57,18 +66,14 @@ std::pair<int, std::string> result_words(const NodeOutcome& node) {
 } // namespace
 
 std::string results_text(const std::vector<NodeOutcome>& nodes, bool unicode) {
-    constexpr std::size_t nodes_columns = 40;
-    std::map<std::pair<int, std::string>, std::pair<int, std::string>>
-        rows; // words → how many nodes, and which
+    std::map<std::pair<int, std::string>, std::vector<std::string>> rows; // words → nodes
     for (const auto& node : nodes) {
-        auto& [count, names] = rows[result_words(node)];
-        ++count;
-        names += (names.empty() ? "" : ",") + node.node.str();
+        rows[result_words(node)].push_back(node.node.str());
     }
     Table table({{"NODES"}, {"WHICH"}, {"RESULT"}});
     for (const auto& [words, which] : rows) {
         table.add_row(
-            {std::to_string(which.first), clipped(which.second, nodes_columns, unicode), words.second});
+            {std::to_string(which.size()), clipped(nodes_cell(which), node_columns, unicode), words.second});
     }
     return table.to_text();
 }
@@ -162,16 +167,14 @@ std::string jobs_text(const std::vector<JobReport>& jobs, bool unicode) {
     columns.insert(columns.end(), {{"FIRST FAILURE"}, {"COMMAND"}});
     Table table(std::move(columns));
     for (const auto& job : jobs) {
-        std::string nodes;
-        for (const auto& node : job.nodes) {
-            nodes += (nodes.empty() ? "" : ",") + node.str();
-        }
+        std::vector<std::string> nodes;
+        std::ranges::transform(job.nodes, std::back_inserter(nodes), &NodeName::str);
         const auto& first = job.first_failure;
         std::vector<std::string> cells{
             job.job.str(),
             std::string(to_string(job.state)) +
                 (job.reason.empty() || job.reason == "stop" ? "" : ": " + job.reason),
-            nodes,
+            nodes_cell(nodes),
             clipped(units_cell(job), gpus_columns, unicode),
             job.owner.empty() ? "-" : clipped(safe_cell(job.owner), owner_columns, unicode),
             local_time(job.started_ms),

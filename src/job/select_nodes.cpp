@@ -1,58 +1,66 @@
 #include "job/select_nodes.hpp"
 
 #include "core/number.hpp"
-#include "core/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace dockdist {
-
 namespace {
 
-// The nodes of these names, in their order.
-Result<std::vector<ReadyNode>> find_nodes(const std::vector<ReadyNode>& nodes, const std::string& list,
-                                          const char* option) {
-    std::vector<ReadyNode> chosen;
-    std::vector<std::string_view> names;
-    for (const auto& node : nodes) {
-        names.push_back(node.name.str());
-    }
-    for (const auto& name : split(list, ',')) {
-        const auto found = std::ranges::find(nodes, NodeName(name), &ReadyNode::name);
-        if (found == nodes.end()) {
-            const auto meant = nearest(name, names);
-            return Error{ErrorKind::usage, option, "there is no node `" + printable(name) + "`",
-                         meant.empty() ? fmt::format("nodes: {}", fmt::join(names, ", "))
-                                       : "did you mean `" + meant + "`?"};
-        }
-        if (std::ranges::find(chosen, found->name, &ReadyNode::name) != chosen.end()) {
-            return Error{ErrorKind::usage, option, "`" + name + "` is named twice", ""};
-        }
-        chosen.push_back(*found);
-    }
-    return chosen;
+NodeWords of_option(const char* option, const std::string& text) {
+    return {.option = option, .text = text, .ranks = Ranks::refused}; // a number alone is a count
 }
 
 } // namespace
 
-Result<std::vector<ReadyNode>> select_nodes(std::vector<ReadyNode> nodes, const std::string& selection,
-                                            const std::string& excluded, std::size_t spares) {
+Result<std::vector<ReadyNode>> named_nodes(const ClusterSpec& spec, const std::vector<ReadyNode>& nodes,
+                                           const NodeWords& words) {
+    const auto named = find_named(spec, words);
+    if (!named) {
+        return named.error();
+    }
+    std::map<NodeName, const ReadyNode*> ready;
+    for (const auto& node : nodes) {
+        ready[node.name] = &node;
+    }
+    std::vector<ReadyNode> found;
+    for (const auto& node : *named) {
+        if (const auto there = ready.find(node.name); there != ready.end()) {
+            found.push_back(*there->second);
+        } else if (node.by_name || named->size() == 1) {
+            return Error{ErrorKind::node, words.option, "the node `" + node.name.str() + "` is not ready",
+                         "run `dockdist up` to bring it back, or leave it out"};
+        }
+    }
+    if (found.empty()) {
+        return Error{ErrorKind::node, words.option, "no node of `" + words.text + "` is ready",
+                     "run `dockdist up`"};
+    }
+    return found;
+}
+
+Result<std::vector<ReadyNode>> select_nodes(const ClusterSpec& spec, const std::vector<ReadyNode>& nodes,
+                                            const std::string& selection, const std::string& excluded,
+                                            std::size_t spares) {
     const auto count = whole_number<std::size_t>(selection);
     auto chosen = selection.empty() || count ? Result<std::vector<ReadyNode>>(nodes)
-                                             : find_nodes(nodes, selection, "--nodes");
+                                             : named_nodes(spec, nodes, of_option("--nodes", selection));
     if (!chosen) {
         return chosen;
     }
     if (!excluded.empty()) {
-        const auto out = find_nodes(nodes, excluded, "--exclude");
+        const auto out = find_named(spec, of_option("--exclude", excluded));
         if (!out) {
             return out.error();
         }
         for (const auto& node : *out) {
-            if (std::erase_if(*chosen, [&](const ReadyNode& other) { return other.name == node.name; }) ==
-                0) {
+            const auto erased =
+                std::erase_if(*chosen, [&](const ReadyNode& other) { return other.name == node.name; });
+            const bool ready = std::ranges::find(nodes, node.name, &ReadyNode::name) != nodes.end();
+            if (erased == 0 && node.by_name && ready) {
                 return Error{ErrorKind::usage, "--exclude",
                              "`" + node.name.str() + "` is not among the nodes of --nodes", ""};
             }

@@ -2,16 +2,24 @@
 #pragma once
 
 #include "observe/observe.hpp"
+#include "spec/node_words.hpp"
 
 #include <string>
 #include <vector>
 
 namespace dockdist {
 
-// `selection`: "" all, "N" the first N, "a,b" those of these names, in the order given. `excluded`: "a,b",
-// taken out first. The last `spares` of what is chosen are spare; "N" chooses them beside the N. Errors
-// (usage): more nodes than there are, an unknown or repeated name, a node both named and excluded, none left.
-Result<std::vector<ReadyNode>> select_nodes(std::vector<ReadyNode> nodes, const std::string& selection,
-                                            const std::string& excluded, std::size_t spares = 0);
+// `nodes`: those that are ready. `selection`: "" all, "N" the first N, else names, ranges and groups
+// (spec/node_words.hpp), in the order given. `excluded`: such words, taken out first. The last `spares` of
+// what is chosen are spare; "N" chooses them beside the N. Errors (usage): more nodes than there are, an
+// unknown or repeated name, a node both named and excluded, none left; (node) a node that is named and not
+// ready: of a group those that are ready will do.
+Result<std::vector<ReadyNode>> select_nodes(const ClusterSpec& spec, const std::vector<ReadyNode>& nodes,
+                                            const std::string& selection, const std::string& excluded,
+                                            std::size_t spares = 0);
+
+// Those of `nodes` that `words` mean; an error as above.
+Result<std::vector<ReadyNode>> named_nodes(const ClusterSpec& spec, const std::vector<ReadyNode>& nodes,
+                                           const NodeWords& words);
 
 } // namespace dockdist

@@ -18,7 +18,7 @@ int JobStateMachine::wanted_ranks() const {
 }
 
 bool JobStateMachine::has_ended_well() const {
-    const auto part = wire::coordinator_part(settings_);
+    const auto part = coordinator();
     return !failure_ && interrupts_ == 0 && !part_missing_ && alone(part) && parts_[part].ended;
 }
 

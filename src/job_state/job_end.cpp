@@ -80,15 +80,7 @@ int code_of(const JobOutcome& outcome) {
 }
 
 void forget_left_out(std::vector<NodeOutcome>& nodes, Errors& errors) {
-    std::set<std::string> names;
-    for (const auto& node : nodes) {
-        if (node.left_out) {
-            names.insert(node.node.str());
-        }
-        if (node.result) {
-            names.insert(node.result->left_out.begin(), node.result->left_out.end());
-        }
-    }
+    const auto names = left_out_of(nodes);
     for (auto& node : nodes) {
         if (names.contains(node.node.str())) {
             node.left_out = true;
@@ -181,6 +173,19 @@ std::optional<wire::JobFailure> final_failure(const JobStateMachine& decided) {
     return wire::JobFailure{.node = policy.parts[wire::coordinator_part(policy)].node,
                             .code = exit_codes::own_failure,
                             .finding = missing_ranks_text(missing, decided.wanted_ranks())};
+}
+
+std::set<std::string> left_out_of(const std::vector<NodeOutcome>& nodes) {
+    std::set<std::string> names;
+    for (const auto& node : nodes) {
+        if (node.left_out) {
+            names.insert(node.node.str());
+        }
+        if (node.result) {
+            names.insert(node.result->left_out.begin(), node.result->left_out.end());
+        }
+    }
+    return names;
 }
 
 std::string_view to_string(JobState state) {

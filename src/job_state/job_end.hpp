@@ -9,6 +9,7 @@
 #include "wire/job.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,9 @@ JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors, const JobSt
 // The job's first failure as whoever has decided for it tells the parts, which keep it: also that of a
 // launcher that ended well and has not started all ranks. For when no part runs any more.
 std::optional<wire::JobFailure> final_failure(const JobStateMachine& decided);
+
+// The nodes that the job has lost, and gone on without.
+std::set<std::string> left_out_of(const std::vector<NodeOutcome>& nodes);
 
 enum class JobState { running, done, failed, stopped, lost };
 std::string_view to_string(JobState state);

@@ -26,7 +26,7 @@ JobStateMachine::JobStateMachine(wire::JobPolicy settings, Relaunch relaunch)
 }
 
 bool JobStateMachine::speaks_of_now(int attempt) {
-    if (attempt > attempt_) {
+    if (attempt > attempt_ && !own_) { // after a take-over it is one that the other parts never began
         enter_attempt(attempt);
     }
     return attempt == attempt_;
@@ -130,6 +130,22 @@ bool JobStateMachine::lost(std::size_t part, const std::string& why,
         failure_->node = settings_.parts[part].node;
     }
     return matters;
+}
+
+void JobStateMachine::take_over(std::size_t own, std::size_t former, int attempt, const std::string& why) {
+    enter_attempt(attempt);
+    own_ = own;
+    parts_may_differ_ = true;
+    const wire::JobFailure failure{
+        .node = settings_.parts[former].node, .code = exit_codes::own_failure, .finding = why};
+    if (!settings_.parts[former].lost && lost(former, why, failure)) {
+        return;
+    }
+    if (attempt_ < settings_.max_restarts) {
+        members_changed_ = true; // also where it was spare
+    } else if (!members_changed_) {
+        failure_ = failure;
+    }
 }
 
 bool JobStateMachine::is_spare(std::size_t part) const {
@@ -288,8 +304,10 @@ std::vector<JobStateMachine::Order> JobStateMachine::halt_all() {
     for (auto& part : parts_) {
         part.ended = false; // also those that have ended sweep up, and say so again
     }
-    return tell_all(
-        {.type = wire::JobCommand::Type::halt, .grace_ms = settings_.grace_ms, .attempt = attempt_});
+    return tell_all({.type = wire::JobCommand::Type::halt,
+                     .grace_ms = settings_.grace_ms,
+                     .attempt = attempt_,
+                     .takes_over = std::exchange(parts_may_differ_, false)});
 }
 
 std::vector<JobStateMachine::Order> JobStateMachine::begin_all() {

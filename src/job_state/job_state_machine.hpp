@@ -1,6 +1,6 @@
 // What becomes of a running job. Its parts report, one coordinator listens and tells them what to do: the
-// client, or the coordinator on the job's first node (wire/job.hpp). Both decide by this class, so a job goes
-// the same way whoever carries it. Pure: time comes in, orders come out.
+// client, or the coordinator on one of the job's nodes (wire/job.hpp). Both decide by this class, so a job
+// goes the same way whoever carries it. Pure: time comes in, orders come out.
 //
 //   running ──all leaders ended──▶ over          every part ends what is left, and goes
 //      │ a failure
@@ -46,6 +46,10 @@ public:
     using Relaunch = std::function<Result<std::vector<wire::JobStart>>(const wire::JobPolicy&)>;
 
     explicit JobStateMachine(wire::JobPolicy settings, Relaunch relaunch = {});
+
+    // In place of a coordinator that is lost: the attempt that it carried is broken. `own`: the part with the
+    // new one; `attempt`: the latest that any part is in.
+    void take_over(std::size_t own, std::size_t former, int attempt, const std::string& why);
 
     // What happened. `part` counts as settings.parts. What a former attempt's events say is passed over; a
     // later attempt is one that another coordinator has begun.
@@ -118,6 +122,7 @@ private:
     std::vector<Order> halt_all();
     std::vector<Order> begin_all();
     bool has_ended_well() const; // every part but the coordinator's is gone, and that one has ended
+    std::size_t coordinator() const { return own_.value_or(wire::coordinator_part(settings_)); }
     bool may_restart() const;
     bool goes_on_without(std::size_t part, const std::string& why);
     void note(Notice::Kind kind, std::string node, std::string text);
@@ -143,6 +148,8 @@ private:
     std::optional<std::size_t> first_silent_{};      // the part
     std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
     bool members_changed_ = false;                   // since the running attempt was begun
+    std::optional<std::size_t> own_{};               // the part that has taken over
+    bool parts_may_differ_ = false;                  // in their attempts: no order of this one has come yet
 };
 
 } // namespace dockdist

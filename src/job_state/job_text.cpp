@@ -117,6 +117,26 @@ std::string leave_text(const std::string& reason) {
                                   : "its supervisor was killed";
 }
 
+std::string silent_node_text(const std::string& node, std::int64_t ms) {
+    return "nothing was heard of " + node + " for " + std::to_string(ms / 1000) + " s";
+}
+
+std::string silent_coordinator_text(const std::string& node, std::int64_t ms) {
+    return silent_node_text("the job's coordinator, " + node + ",", ms);
+}
+
+std::string lone_coordinator_text(std::int64_t ms) {
+    return silent_node_text("half of the job's nodes", ms) + ": it is for them to go on";
+}
+
+std::string resigned_text(const std::string& node) {
+    return node + " has left the job";
+}
+
+std::string takes_over_text(const std::string& node, const std::string& former) {
+    return node + " carries the job from now on, in place of " + former;
+}
+
 std::string silence_text(const wire::JobPolicy& policy) {
     return "no rank wrote anything for " + format_exact_duration(std::chrono::milliseconds(policy.stall_ms));
 }

@@ -52,6 +52,15 @@ std::string loss_text(const Loss& loss, const wire::JobPolicy& policy);
 // Why a part has gone, from the reason in its result: "its container was stopped".
 std::string leave_text(const std::string& reason);
 
+// "nothing was heard of node-1 for 30 s"; of whoever carries the job; of all others.
+std::string silent_node_text(const std::string& node, std::int64_t ms);
+std::string silent_coordinator_text(const std::string& node, std::int64_t ms);
+std::string lone_coordinator_text(std::int64_t ms);
+// "node-0 has left the job", of one that said so.
+std::string resigned_text(const std::string& node);
+// "node-1 carries the job from now on, in place of node-0".
+std::string takes_over_text(const std::string& node, const std::string& former);
+
 // "no rank wrote anything for 10 min".
 std::string silence_text(const wire::JobPolicy& policy);
 // "no rank wrote anything for 10 min (node-1 was the first to fall silent): what each is doing follows".

@@ -41,8 +41,11 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
                                            tells of the GPUs that it sees, and of who has them
   dockdist-init with-environment [--user U] [--workdir W] [--env K=V] [--gpus N] [--owner WHO]
                 [--session JSON] [--line TEXT] [--] [CMD...]
-  dockdist-init relay [hold|owner]         hands an image or files on from host to host; hold: its container's
-                                           first process; owner: of the folder that it has
+  dockdist-init relay [hold|owner|give|give-self|unpack]
+                                           hands an image or files on from host to host; hold: its container's
+                                           first process; owner: of the folder that it has; give, unpack: the
+                                           toolkit to another host's engine, and out of its image; give-self:
+                                           the image of the relay itself
   dockdist-init setup state|run LINE...    lines of `setup:`, and which of them were done here
   dockdist-init session                    sshd's ForceCommand
   dockdist-init -c COMMAND                 a shell for images that have none
@@ -63,7 +66,10 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
     const auto& command = arguments.front();
     if (command == "join" && rest.size() == 1) {
-        return run_join(rest.front());
+        return run_join(rest.front(), STDIN_FILENO, STDOUT_FILENO, false);
+    }
+    if (command == "join" && rest.size() == 2 && rest.front() == first_join) {
+        return run_join(rest.back(), STDIN_FILENO, STDOUT_FILENO, true);
     }
     if (command == "check" && rest.empty()) {
         return run_check_session();

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
+#include <utility>
 
 namespace dockdist {
 namespace {
@@ -42,8 +44,9 @@ Neighbour to_neighbour(const ContainerSummary& container) {
 
 class HostObserver {
 public:
-    HostObserver(const ClusterSpec& spec, ContainerEngine& engine, const std::string& toolkit_version)
-        : spec_(spec), engine_(engine), toolkit_version_(toolkit_version) {}
+    HostObserver(const ClusterSpec& spec, ContainerEngine& engine, const std::string& toolkit_version,
+                 bool first)
+        : spec_(spec), engine_(engine), toolkit_version_(toolkit_version), first_(first) {}
 
     // Ends at the first error that leaves the host unknown.
     Task<Result<ObservedHost>> run() {
@@ -57,14 +60,19 @@ public:
             reads.push_back(read_info());
             reads.push_back(read_image());
             reads.push_back(read_volume());
+            if (first_) {
+                reads.push_back(read_lock());
+            }
         }
         if (auto error = first_error(co_await run_all(std::move(reads)))) {
             co_return *error;
         }
         std::vector<Task<Status>> records;
-        for (auto& node : host_.nodes) {
-            if (node.state == ContainerState::running) {
-                records.push_back(read_record(node));
+        for (auto* nodes : {&host_.nodes, &host_.aside}) {
+            for (auto& node : *nodes) {
+                if (node.state == ContainerState::running) {
+                    records.push_back(read_record(node));
+                }
             }
         }
         if (auto error = first_error(co_await run_all(std::move(records)))) {
@@ -111,6 +119,17 @@ private:
         co_return ok;
     }
 
+    Task<Status> read_lock() {
+        auto lock = co_await engine_.inspect_volume(lock_name(spec_.name));
+        if (!lock && lock.error().kind != ErrorKind::not_found) {
+            co_return lock.error();
+        }
+        if (lock && label_of(lock->labels, labels::cluster) == spec_.name.str()) {
+            host_.lock = std::move(*lock);
+        }
+        co_return ok;
+    }
+
     Task<Status> read_containers() {
         auto containers = co_await engine_.list_containers({.labels = {labels::cluster}});
         if (!containers) {
@@ -125,13 +144,31 @@ private:
             if (role == "node") {
                 host_.nodes.push_back(to_node(container));
             } else if (role == "lock") {
-                host_.lock = std::move(container);
+                host_.older_lock = std::move(container);
             } else {
                 host_.others.push_back(std::move(container));
             }
         }
         std::ranges::sort(host_.nodes, {}, &ObservedNode::rank);
+        part_set_aside();
         co_return ok;
+    }
+
+    // One that an `up` has set aside is the node for as long as there is no other.
+    void part_set_aside() {
+        const auto has_other_name = [&](const ObservedNode& node) {
+            return node.container_name == set_aside_name(spec_.name, node.node);
+        };
+        std::set<NodeName> there;
+        for (const auto& node : host_.nodes) {
+            if (!has_other_name(node)) {
+                there.insert(node.node);
+            }
+        }
+        for (auto& node : std::exchange(host_.nodes, {})) {
+            const bool aside = has_other_name(node) && there.contains(node.node);
+            (aside ? host_.aside : host_.nodes).push_back(std::move(node));
+        }
     }
 
     // The node's record is the last line of its log, as long as it is ready.
@@ -158,6 +195,7 @@ private:
     const ClusterSpec& spec_;
     ContainerEngine& engine_;
     const std::string& toolkit_version_;
+    bool first_;
     ObservedHost host_{};
 };
 
@@ -165,7 +203,7 @@ Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine
                                         const std::string& toolkit_version, const HostSpec& host,
                                         Reporter& reporter) {
     Step step(reporter, "observe", host.name.str(), "connect");
-    HostObserver observer(spec, engine, toolkit_version);
+    HostObserver observer(spec, engine, toolkit_version, &host == &spec.hosts.front());
     auto result = co_await observer.run();
     if (!result) {
         step.failed(result.error().message);

@@ -17,7 +17,13 @@ struct Ending {
 // The nodes that go and may have work on them.
 std::map<ContainerId, Ending> ending_nodes(const ObservedCluster& observed, const Plan& plan) {
     std::map<ContainerId, Ending> ending;
-    for (const auto& removal : plan.removals) {
+    auto goes = plan.removals;
+    for (const auto& create : plan.creates) {
+        if (create.replaces) {
+            goes.push_back({create.host, create.replaces->id, create.replaces->name, create.cause});
+        }
+    }
+    for (const auto& removal : goes) {
         const auto& nodes = observed.hosts[removal.host].nodes;
         const auto node = std::ranges::find(nodes, removal.id, &ObservedNode::id);
         if (node == nodes.end() ||

@@ -1,5 +1,6 @@
 #include "plan/image_groups.hpp"
 
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -42,7 +43,7 @@ std::string to_text(const ImageGroup& group, const std::vector<std::string>& hos
         names.push_back(printable(host_names.at(host)));
     }
     const auto& created = group.image.created; // RFC 3339
-    return fmt::format("{} {} {} ({}{})", fmt::join(names, ", "), names.size() == 1 ? "has" : "have",
+    return fmt::format("{} {} {} ({}{})", list_names(names), names.size() == 1 ? "has" : "have",
                        short_image_id(group.image.id),
                        created.size() < 16 ? ""
                                            : fmt::format("made {} {}, ", printable(created.substr(0, 10)),

@@ -26,7 +26,8 @@ inline constexpr const char* version = "dockdist.version"; // of the toolkit
 inline constexpr const char* origin = "dockdist.origin";   // who made it: USER@MACHINE:FILE
 inline constexpr const char* attempt =
     "dockdist.attempt"; // the `up` that made it: what that one takes back on failure
-inline constexpr const char* holder = "dockdist.holder"; // lock only: MACHINE/PID/START, see cluster/lock.hpp
+inline constexpr const char* holder =
+    "dockdist.holder"; // lock and look only: MACHINE/PID/START, see cluster/lock.hpp
 
 // node: its GPUs, with commas: the UUIDs that `up` chose for it, or the file's own list, or "all", or "none".
 // What has no such label was made by a dockdist that knew no board (layout::gpus).

@@ -164,6 +164,7 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
     set_rights(config, input.spec);
     config.pids_limit = container.pids_limit;
     config.disable_healthcheck = true;
+    config.stdin_once = true; // the first join is said there, wire/join.hpp
     config.stop_timeout = node_stop_timeout;
     // Read back by `observe`: the node's record stands in the log whatever the daemon's default driver is.
     config.log_driver = "json-file";
@@ -228,8 +229,10 @@ std::string fingerprint(const ContainerConfig& config) {
     const auto& [image, hostname, user, working_dir, entrypoint, command, env, container_labels,
                  config_mounts, network_mode, ipc_mode, pid_mode, runtime, shm_size, ulimits, devices,
                  requests, cap_add, cap_drop, no_new_privileges, read_only_root, pids_limit, privileged,
-                 restart_policy, stop_timeout, disable_healthcheck, log_driver, log_options] = config;
+                 restart_policy, stop_timeout, stdin_once, disable_healthcheck, log_driver, log_options] =
+        config;
     (void)container_labels; // they hold the fingerprint
+    (void)stdin_once;       // of the way to join, not of the node
     json text{
         {"image", image.str()},
         {"hostname", hostname},

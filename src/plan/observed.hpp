@@ -38,9 +38,11 @@ struct ObservedHost {
     std::optional<ImageDetails> image{};   // the cluster's image, when the host has it
     bool toolkit_there = false;            // the volume of this toolkit version exists
     std::vector<ObservedNode> nodes{};     // containers with this cluster's label and role node
+    std::vector<ObservedNode> aside{};     // of these, such as an `up` has set aside for the one in `nodes`
     std::vector<Neighbour> neighbours{};   // the old ones' GPUs are known where `gpus` is
     std::optional<wire::GpuReport> gpus{}; // all of the host's; asked where PlanResult::wanted says so
-    std::optional<ContainerSummary> lock{};
+    std::optional<VolumeDetails> lock{};   // of the cluster; looked for on its first host
+    std::optional<ContainerSummary> older_lock{}; // a container, which was the lock in a dockdist of before
     std::vector<ContainerSummary>
         others{}; // with this cluster's label and neither role: an upload that was cut off
 };

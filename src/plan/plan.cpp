@@ -6,11 +6,13 @@
 #include "plan/image_groups.hpp"
 #include "plan/labels.hpp"
 #include "plan/node_config.hpp"
+#include "plan/replacement.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 
 namespace dockdist {
@@ -23,10 +25,13 @@ public:
 
     PlanResult make() {
         for (std::size_t host = 0; host < spec_.hosts.size(); ++host) {
-            check_host(host);
+            if (!is_left_out(host)) {
+                check_host(host);
+            }
         }
         check_image();
-        const auto nodes = expand_nodes(spec_);
+        auto nodes = expand_nodes(spec_);
+        std::erase_if(nodes, [this](const NodeSpec& node) { return is_left_out(node.host); });
         for (const auto& node : nodes) {
             plan_node(node);
         }
@@ -45,6 +50,7 @@ public:
 
 private:
     const ObservedHost& seen(std::size_t host) const { return observed_.hosts[host]; }
+    bool is_left_out(std::size_t host) const { return !context_.left_out.empty() && context_.left_out[host]; }
 
     void fail(std::size_t host, ErrorKind kind, std::string message, std::string hint) {
         result_.errors.push_back({kind, host_label(spec_.hosts[host]), std::move(message), std::move(hint)});
@@ -103,7 +109,7 @@ private:
     void plan_build() {
         result_.plan.build = {spec_.image.ref, "it is not there yet"};
         for (std::size_t host = 0; host < spec_.hosts.size(); ++host) {
-            if (spec_.hosts[host].name.str() != spec_.image.from) {
+            if (spec_.hosts[host].name.str() != spec_.image.from && !is_left_out(host)) {
                 result_.plan.sends.push_back({host, spec_.image.ref, "it is built first"});
             }
         }
@@ -111,6 +117,9 @@ private:
 
     void plan_sends(const ImageDetails& source) {
         for (std::size_t host = 0; host < spec_.hosts.size(); ++host) {
+            if (is_left_out(host)) {
+                continue;
+            }
             if (!same_architecture(source, seen(host).engine)) {
                 fail(host, ErrorKind::config,
                      "the image is for " + source.architecture + ", the host is " +
@@ -167,9 +176,12 @@ private:
             if (!may_change(node.host, *there)) {
                 return;
             }
-            result_.plan.removals.push_back({node.host, there->id, there->container_name, cause});
-            create(node, config, print, cause);
-        } else if (there->state == ContainerState::running) {
+            auto replaced = plan_replacement(seen(node.host), node, *there, cause, result_.plan);
+            create(node, config, print, cause, std::move(replaced));
+            return;
+        }
+        finish_replacement(spec_, seen(node.host), node, *there, result_.plan);
+        if (there->state == ContainerState::running) {
             if (!there->record) {
                 rejoin_ = true;
             }
@@ -186,6 +198,9 @@ private:
     std::string reason_to_replace(const ObservedNode& there, const NodeSpec& node,
                                   const std::string& print) const {
         const auto& image = seen(node.host).image;
+        if (is_half_replaced(seen(node.host), there)) {
+            return "an `up` that was cut off has not finished it";
+        }
         if (label_of(there.labels, labels::version) != context_.toolkit_version) {
             return "another version of dockdist made it";
         }
@@ -219,9 +234,10 @@ private:
     }
 
     void create(const NodeSpec& node, const ContainerConfig& config, const std::string& print,
-                std::string cause) {
+                std::string cause, std::optional<ReplacedNode> replaces = std::nullopt) {
         CreateNode operation{.host = node.host,
                              .node = node,
+                             .replaces = std::move(replaces),
                              .container_name = container_name(spec_.name, node.name),
                              .config = labelled(config, node, print),
                              .cause = std::move(cause)};
@@ -251,22 +267,35 @@ private:
     // Nodes that bear the cluster's labels and that the file no longer names; containers of uploads that
     // nobody ended. (Whose `up` is alive holds the lock, so that this plan is not carried out.)
     void remove_leftovers(std::size_t host, const std::vector<NodeSpec>& nodes) {
-        for (const auto& node : seen(host).nodes) {
-            const bool wanted = std::ranges::any_of(
-                nodes, [&](const NodeSpec& n) { return n.host == host && n.name == node.node; });
-            if (!wanted && may_change(host, node)) {
-                result_.plan.removals.push_back(
-                    {host, node.id, node.container_name, "the file does not name it"});
-                rejoin_ = true;
+        for (const auto* there : {&seen(host).nodes, &seen(host).aside}) {
+            for (const auto& node : *there) {
+                if (is_left_over(node, host, nodes) && may_change(host, node)) {
+                    const bool aside = there == &seen(host).aside;
+                    result_.plan.removals.push_back({host, node.id, node.container_name,
+                                                     aside ? left_behind : "the file does not name it"});
+                    rejoin_ = true;
+                }
             }
         }
         for (const auto& container : seen(host).others) {
             const auto role = label_of(container.labels, labels::role);
             if (role == "upload" || role == "relay" || role == "look") {
-                result_.plan.removals.push_back(
-                    {host, container.id, container.name, "an `up` that was cut off left it"});
+                result_.plan.removals.push_back({host, container.id, container.name, left_behind});
             }
         }
+    }
+
+    // Two hosts of the file may be one engine, which tells of both hosts' nodes.
+    bool is_left_over(const ObservedNode& there, std::size_t host, const std::vector<NodeSpec>& nodes) const {
+        const auto has = [&](const std::vector<ObservedNode>& some) {
+            return std::ranges::find(some, there.id, &ObservedNode::id) != some.end();
+        };
+        const bool wanted = std::ranges::any_of(nodes, [&](const NodeSpec& node) {
+            return node.name == there.node &&
+                   (node.host == host || has(seen(node.host).nodes) || has(seen(node.host).aside));
+        });
+        const auto& removals = result_.plan.removals;
+        return !wanted && std::ranges::find(removals, there.id, &RemoveContainer::id) == removals.end();
     }
 
     void plan_hosts() {
@@ -290,7 +319,7 @@ private:
             }
         }
         for (std::size_t host = 0; renew_image_ && host < spec_.hosts.size(); ++host) {
-            if (!creating.contains(host)) {
+            if (!creating.contains(host) && !is_left_out(host)) {
                 plan_pull(host);
             }
         }
@@ -308,6 +337,11 @@ private:
         if (!rejoin_ && !members_differ(nodes)) {
             return;
         }
+        std::map<std::size_t, int> nodes_of;
+        int nodes_beside = 1;
+        for (const auto& node : nodes) {
+            nodes_beside = std::max(nodes_beside, ++nodes_of[node.host]);
+        }
         for (const auto& node : nodes) {
             const auto& host = spec_.hosts[node.host];
             wire::JoinRequest request;
@@ -319,6 +353,8 @@ private:
             request.ssh_port = spec_.ssh.port ? spec_.ssh.port->number : 0;
             request.slots = node.slots.value_or(0);
             request.user = spec_.container.user;
+            request.nodes = static_cast<int>(nodes.size());
+            request.nodes_beside = nodes_beside;
             std::ranges::transform(spec_.container.mounts, std::back_inserter(request.mounts),
                                    &MountSpec::target);
             result_.plan.joins.push_back(
@@ -339,7 +375,9 @@ private:
             members.nodes.push_back(*there.record);
             hashes.insert(there.members_hash);
         }
-        return hashes.size() != 1 || *hashes.begin() != wire::members_hash(members);
+        // Of a host that does not answer nobody can say here whether its node is among those that they know.
+        return hashes.size() != 1 ||
+               (context_.left_out.empty() && *hashes.begin() != wire::members_hash(members));
     }
 
     const ClusterSpec& spec_;
@@ -356,15 +394,6 @@ private:
 
 PlanResult make_plan(const ClusterSpec& spec, const ObservedCluster& observed, const PlanContext& context) {
     return Planner(spec, observed, context).make();
-}
-
-std::string container_name(const ClusterName& cluster, const NodeName& node) {
-    return "dockdist-" + cluster.str() + "-" + node.str();
-}
-
-std::string host_label(const HostSpec& host) {
-    return host.docker.url.empty() ? host.name.str()
-                                   : fmt::format("{} ({})", host.name.str(), host.docker.url);
 }
 
 } // namespace dockdist

@@ -29,9 +29,27 @@ struct RemoveContainer {
     std::string cause{};
 };
 
+// A node as it was until now. It goes when the new one is ready: until then it keeps all but its name, and
+// what must not be there twice, its sshd, ends when the new one has started. When anything fails it comes
+// back.
+struct ReplacedNode {
+    ContainerId id{};
+    std::string name{}; // the container's; set_aside_name() where it has been set aside before
+    bool runs = false;
+};
+
+// A node's container gets its own name back, which an `up` has taken from it that was cut off.
+struct RenameContainer {
+    std::size_t host = 0;
+    ContainerId id{};
+    std::string from{}, to{};
+    std::string cause{};
+};
+
 struct CreateNode {
     std::size_t host = 0;
     NodeSpec node{};
+    std::optional<ReplacedNode> replaces{};
     std::string container_name{};
     ContainerConfig config{};
     // What `config` becomes on a host that has no /dev/infiniband: no read of the API tells, but the engine
@@ -84,13 +102,14 @@ struct Plan {
     std::vector<UploadToolkit> uploads{};
     std::vector<StopJob> stops{}; // only with PlanContext::stop_jobs
     std::vector<RemoveContainer> removals{};
+    std::vector<RenameContainer> renames{};
     std::vector<CreateNode> creates{};
     std::vector<StartNode> starts{};
     std::vector<JoinNode> joins{}; // all nodes or none: each needs the others' keys
 
     bool empty() const {
-        return !build && pulls.empty() && sends.empty() && removals.empty() && creates.empty() &&
-               uploads.empty() && starts.empty() && joins.empty();
+        return !build && pulls.empty() && sends.empty() && removals.empty() && renames.empty() &&
+               creates.empty() && uploads.empty() && starts.empty() && joins.empty();
     }
 };
 
@@ -103,6 +122,7 @@ struct PlanContext {
     bool pulled = false;                  // what the first plan said about the image has been done
     std::optional<ImageDetails> source{}; // the image where `image.from` says
     bool build = false;                   // `image.build`: it is not there yet
+    std::vector<bool> left_out{}; // hosts that it goes on without, which were not observed; empty: none
 };
 
 // Errors: conflict when a cluster of that name was made from elsewhere and differs, or when jobs run on what
@@ -121,10 +141,15 @@ struct PlanResult {
 };
 PlanResult make_plan(const ClusterSpec& spec, const ObservedCluster& observed, const PlanContext& context);
 
+// Drops what the plan says of these hosts.
+void leave_out(Plan& plan, const std::vector<bool>& hosts);
+
 // What `dockdist plan` prints: one line an operation with its cause, "nothing to do" when empty.
 std::string to_text(const Plan& plan, const ClusterSpec& spec);
 
 std::string container_name(const ClusterName& cluster, const NodeName& node);
-std::string host_label(const HostSpec& host); // "node-0 (tcp://10.0.0.1:2375)"
+std::string set_aside_name(const ClusterName& cluster, const NodeName& node);
+std::string lock_name(const ClusterName& cluster); // of the volume and the container, cluster/lock.hpp
+std::string host_label(const HostSpec& host);      // "node-0 (tcp://10.0.0.1:2375)"
 
 } // namespace dockdist

@@ -59,9 +59,13 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
     for (const auto& removal : plan.removals) {
         line(removal.host, "remove container " + removal.name, removal.cause);
     }
+    for (const auto& rename : plan.renames) {
+        line(rename.host, fmt::format("rename container {} to {}", rename.from, rename.to), rename.cause);
+    }
     for (const auto& create : plan.creates) {
         line(create.host,
-             fmt::format("create container {} ({}, {})", create.container_name, create.config.image.str(),
+             fmt::format("{} container {} ({}, {})", create.replaces ? "replace" : "create",
+                         create.container_name, create.config.image.str(),
                          create.gpus.empty() ? gpus_text(create.config) : create.gpus),
              create.cause);
     }

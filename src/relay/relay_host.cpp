@@ -16,7 +16,8 @@ RelaySetting relay_setting(const ClusterName& cluster, const std::string& number
                        {labels::attempt, run.attempt},
                        {labels::origin, run.origin}},
             .image = ImageRef("dockdist-relay:" + run.toolkit_version),
-            .tar = run.tar};
+            .tar = run.tar,
+            .hand_on = run.hand_on};
 }
 
 RepositoryAndTag split_ref(const std::string& ref) {
@@ -28,17 +29,51 @@ RepositoryAndTag split_ref(const std::string& ref) {
     return {ref, "latest"};
 }
 
-Task<Status> RelayHost::make_container() {
-    const auto there = co_await engine_.inspect_image(setting_.image);
-    if (!there && there.error().kind != ErrorKind::not_found) {
-        co_return there.error();
+std::unique_ptr<HandOn> relay_hand_on(const RelayProgram& program, const std::string& toolkit_version,
+                                      std::size_t hosts, std::function<void(const Error&)> warn) {
+    if (!HandOn::is_worth_it(hosts, program.tar.size())) {
+        return nullptr;
     }
-    if (!there) {
-        const auto name = split_ref(setting_.image.str());
-        if (const auto made = co_await engine_.import_image(name.repository, name.tag, setting_.tar); !made) {
-            co_return made;
+    return std::make_unique<HandOn>(
+        HandedOn{.repository = "dockdist-relay", .tag = toolkit_version, .digest = program.digest},
+        std::move(warn));
+}
+
+Task<Status> RelayHost::make_container() {
+    bool from_here = false;
+    auto made = co_await make_image(from_here);
+    if (made) {
+        made = co_await make_and_start();
+    }
+    if (made && setting_.hand_on != nullptr) {
+        setting_.hand_on->add_giver({.engine = &engine_,
+                                     .host = host_,
+                                     .address = setting_.address,
+                                     .container = container_,
+                                     .command = {relay_init, "relay", "give-self"}});
+    }
+    if (from_here) {
+        setting_.hand_on->ended(made.has_value());
+    }
+    co_return made;
+}
+
+Task<Status> RelayHost::make_image(bool& from_here) {
+    const auto there = co_await engine_.inspect_image(setting_.image);
+    if (there || there.error().kind != ErrorKind::not_found) {
+        co_return there ? Status(ok) : there.error();
+    }
+    if (setting_.hand_on != nullptr) {
+        from_here = !co_await setting_.hand_on->fetch(engine_, host_, {});
+        if (!from_here) {
+            co_return ok;
         }
     }
+    const auto name = split_ref(setting_.image.str());
+    co_return co_await engine_.import_image(name.repository, name.tag, setting_.tar);
+}
+
+Task<Status> RelayHost::make_and_start() {
     ContainerConfig config;
     config.image = setting_.image;
     config.entrypoint = {relay_init};

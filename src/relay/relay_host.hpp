@@ -3,6 +3,7 @@
 
 #include "container/exec_command.hpp"
 #include "plan/labels.hpp"
+#include "relay/hand_on.hpp"
 #include "relay/relay_program.hpp"
 #include "wire/relay.hpp"
 
@@ -11,13 +12,14 @@
 
 namespace dockdist {
 
-inline constexpr const char* relay_init = "/dockdist-init"; // in its container
+inline constexpr const char* relay_init = wire::relay_program; // in its container
 
 struct RelaySetting {
     std::string container{};     // name
     Labels labels{};             // of the container
     ImageRef image{};            // of the relay itself: "dockdist-relay:VERSION"
-    std::span<const char> tar{}; // what that image is made of where the host lacks it
+    std::span<const char> tar{}; // what that image is made of where the host lacks it: RelayProgram::tar
+    HandOn* hand_on = nullptr;   // where many hosts lack it
     std::string address{};       // of the host, as its peers know it
     Mount place{};               // where what it carries lies; of an image: a volume of the container's own
 };
@@ -27,8 +29,12 @@ struct RelayRun {
     std::string attempt{}; // unique
     std::string origin{};  // USER@MACHINE:FILE
     std::string toolkit_version{};
-    std::span<const char> tar{}; // RelaySetting::tar
+    std::span<const char> tar{};
+    HandOn* hand_on = nullptr;
 };
+// What hands a relay's image on to `hosts` of a run; nullptr: all get it from here. `warn`: see HandOn.
+std::unique_ptr<HandOn> relay_hand_on(const RelayProgram& program, const std::string& toolkit_version,
+                                      std::size_t hosts, std::function<void(const Error&)> warn);
 // All but address and place. `number`: its own within the run, since two hosts of the file may be one engine.
 RelaySetting relay_setting(const ClusterName& cluster, const std::string& number, const RelayRun& run);
 
@@ -64,6 +70,8 @@ public:
 
 private:
     Task<Status> find_container();
+    Task<Status> make_image(bool& from_here);
+    Task<Status> make_and_start();
 
     ContainerEngine& engine_;
     std::string host_;

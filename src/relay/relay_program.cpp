@@ -1,10 +1,12 @@
 #include "relay/relay_program.hpp"
 
+#include "core/ustar.hpp"
+#include "relay/sha256.hpp"
+
 #include <archive.h>
 #include <archive_entry.h>
 
 #include <memory>
-#include <vector>
 
 namespace dockdist {
 namespace {
@@ -13,23 +15,47 @@ struct FreeArchive {
     void operator()(archive* a) const { ::archive_free(a); }
 };
 using Archive = std::unique_ptr<archive, FreeArchive>;
+using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
 
-bool write_folder(archive* to, const TarFolder& folder) {
-    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(::archive_entry_new(),
-                                                                         ::archive_entry_free);
-    ::archive_entry_set_pathname(entry.get(), folder.name.c_str());
-    ::archive_entry_set_filetype(entry.get(), AE_IFDIR);
-    ::archive_entry_set_perm(entry.get(), 0700);
-    ::archive_entry_set_uid(entry.get(), folder.owner);
-    ::archive_entry_set_gid(entry.get(), folder.owner);
-    return ::archive_write_header(to, entry.get()) == ARCHIVE_OK;
+// The client waits for this, and nothing else: little effort brings most of it.
+Result<std::string> gzip(const std::string& bytes) {
+    std::string packed(bytes.size() + (64U << 10U), '\0');
+    std::size_t used = 0;
+    const Archive writer(::archive_write_new());
+    const Entry entry(::archive_entry_new(), ::archive_entry_free);
+    ::archive_entry_set_pathname(entry.get(), "tar");
+    ::archive_entry_set_filetype(entry.get(), AE_IFREG);
+    const bool done =
+        ::archive_write_set_format_raw(writer.get()) == ARCHIVE_OK &&
+        ::archive_write_add_filter_gzip(writer.get()) == ARCHIVE_OK &&
+        ::archive_write_set_options(writer.get(), "gzip:compression-level=1,gzip:!timestamp") == ARCHIVE_OK &&
+        ::archive_write_set_bytes_in_last_block(writer.get(), 1) == ARCHIVE_OK &&
+        ::archive_write_open_memory(writer.get(), packed.data(), packed.size(), &used) == ARCHIVE_OK &&
+        ::archive_write_header(writer.get(), entry.get()) == ARCHIVE_OK &&
+        ::archive_write_data(writer.get(), bytes.data(), bytes.size()) ==
+            static_cast<la_ssize_t>(bytes.size()) &&
+        ::archive_write_close(writer.get()) == ARCHIVE_OK;
+    if (!done) {
+        return Error{ErrorKind::internal, "", "the relay's program could not be packed", ""};
+    }
+    packed.resize(used);
+    return packed;
 }
 
 } // namespace
 
-Result<std::string> relay_program(std::span<const char> toolkit_tar) {
-    return tar_of_one({toolkit_tar.data(), toolkit_tar.size()}, "libexec/dockdist-init", "dockdist-init",
-                      {.name = std::string(relay_folder).substr(1), .owner = relay_account});
+Result<RelayProgram> make_relay_program(std::span<const char> toolkit_tar) {
+    const std::string name = wire::relay_program + 1;
+    const auto tar = tar_of_one({toolkit_tar.data(), toolkit_tar.size()}, "libexec/" + name, name,
+                                {.name = relay_folder + 1, .owner = relay_account});
+    if (!tar) {
+        return tar.error();
+    }
+    auto packed = gzip(*tar);
+    if (!packed) {
+        return packed.error();
+    }
+    return RelayProgram{.tar = std::move(*packed), .digest = sha256_of(*tar)};
 }
 
 Result<std::string> tar_of_one(std::string_view tar, const std::string& name, const std::string& new_name,
@@ -45,26 +71,19 @@ Result<std::string> tar_of_one(std::string_view tar, const std::string& name, co
         if (::archive_entry_pathname(entry) != name) {
             continue;
         }
-        std::vector<char> content(static_cast<std::size_t>(::archive_entry_size(entry)));
+        const UstarEntry program{
+            .name = new_name, .mode = wire::relay_program_mode, .size = ::archive_entry_size(entry)};
+        std::string content(static_cast<std::size_t>(program.size), '\0');
         if (::archive_read_data(reader.get(), content.data(), content.size()) !=
             static_cast<la_ssize_t>(content.size())) {
             return missing;
         }
-        std::string bytes(content.size() + (64U << 10U), '\0');
-        std::size_t used = 0;
-        const Archive writer(::archive_write_new());
-        ::archive_write_set_format_ustar(writer.get());
-        if (::archive_write_open_memory(writer.get(), bytes.data(), bytes.size(), &used) != ARCHIVE_OK) {
-            return missing;
-        }
-        ::archive_entry_set_pathname(entry, new_name.c_str());
-        if (::archive_write_header(writer.get(), entry) != ARCHIVE_OK ||
-            ::archive_write_data(writer.get(), content.data(), content.size()) < 0 ||
-            !write_folder(writer.get(), folder) || ::archive_write_close(writer.get()) != ARCHIVE_OK) {
-            return missing;
-        }
-        bytes.resize(used);
-        return bytes;
+        return ustar_header(program) + content + ustar_padding(program) +
+               ustar_header({.type = UstarEntry::Type::folder,
+                             .name = folder.name,
+                             .mode = wire::relay_folder_mode,
+                             .owner = static_cast<std::uint32_t>(folder.owner)}) +
+               ustar_end();
     }
     return missing;
 }

@@ -1,8 +1,9 @@
-// What a relay's image is made of: dockdist-init, out of the toolkit, and the folder that an image's relay
+// What a relay's image is made of: dockdist-relay, out of the toolkit, and the folder that an image's relay
 // fills.
 #pragma once
 
 #include "core/result.hpp"
+#include "wire/relay_image.hpp"
 
 #include <span>
 #include <string>
@@ -10,11 +11,15 @@
 
 namespace dockdist {
 
-inline constexpr int relay_account = 65534;           // nobody: user and group
-inline constexpr const char* relay_folder = "/blobs"; // theirs, in the relay's image: so the volume there is
+using wire::relay_account;
+using wire::relay_folder;
 
-// An uncompressed tar. `toolkit_tar` is the toolkit's.
-Result<std::string> relay_program(std::span<const char> toolkit_tar);
+struct RelayProgram {
+    std::string tar{};    // compressed by gzip, since many hosts get it from here: all engines take that
+    std::string digest{}; // of the tar itself
+};
+// `toolkit_tar` is the toolkit's.
+Result<RelayProgram> make_relay_program(std::span<const char> toolkit_tar);
 
 struct TarFolder {
     std::string name{};

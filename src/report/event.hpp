@@ -49,6 +49,8 @@ public:
 
     virtual void on(const Event& event) = 0;
     virtual void error(const Error& error) = 0;
+    // Whether it is for people, who get what is alike in one (fold_errors.hpp).
+    virtual bool folds() const { return true; }
     // Whether something moves by itself (spinners, elapsed times): tick() about ten times a second moves it.
     virtual bool moves() const { return false; }
     virtual void tick() {}

@@ -20,6 +20,7 @@ public:
     JsonReporter(ReporterSetting setting, OutputSink& sink);
     void on(const Event& event) override;
     void error(const Error& error) override;
+    bool folds() const override { return false; }
     void finish() override {}
 
 private:

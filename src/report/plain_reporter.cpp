@@ -11,6 +11,7 @@ namespace dockdist {
 namespace {
 
 constexpr auto progress_interval = std::chrono::seconds(10);
+constexpr std::size_t most_phase_lines = 20; // of a phase
 
 // "node-0: create: created"
 std::string step_text(const Event& event, std::string_view text) {
@@ -42,6 +43,23 @@ void PlainReporter::write_progress(const Event& event) {
     write(step_text(event, step->text + ' ' + transfer_text(*step)) + '\n');
 }
 
+void PlainReporter::write_ended(const Event& event, const std::string& text) {
+    auto& told = told_[event.phase];
+    auto& lines = event.kind == Event::Kind::step_failed ? told.failed : told.finished;
+    const auto* phase = progress_.find(event.phase);
+    const bool many = phase != nullptr && phase->steps.size() > most_phase_lines;
+    if (setting_.verbose || !many || lines < most_phase_lines) {
+        ++lines;
+        write(timed(step_text(event, text), event.elapsed));
+        return;
+    }
+    const auto now = setting_.now();
+    if (now - told.counted >= progress_interval) {
+        told.counted = now;
+        write(safe_cell(event.phase) + ": " + count_text(*phase) + '\n');
+    }
+}
+
 void PlainReporter::on(const Event& event) {
     const auto now = setting_.now();
     progress_.apply(event, now);
@@ -51,10 +69,9 @@ void PlainReporter::on(const Event& event) {
     case Event::Kind::phase_finished: {
         const auto* phase = progress_.find(event.phase);
         std::string line = safe_cell(event.phase) + ": ";
-        line += phase == nullptr || phase->steps.empty()
-                    ? "done"
-                    : std::to_string(phase->finished) + " of " + std::to_string(phase->steps.size());
+        line += phase == nullptr || phase->steps.empty() ? "done" : count_text(*phase);
         write(timed(line, event.elapsed));
+        told_.erase(event.phase);
         progress_.end(event.phase);
         break;
     }
@@ -67,10 +84,10 @@ void PlainReporter::on(const Event& event) {
         write_progress(event);
         break;
     case Event::Kind::step_finished:
-        write(timed(step_text(event, event.text), event.elapsed));
+        write_ended(event, event.text);
         break;
     case Event::Kind::step_failed:
-        write(timed(step_text(event, "failed: " + event.text), event.elapsed));
+        write_ended(event, "failed: " + event.text);
         break;
     case Event::Kind::note:
         write(note_text(event.subject, event.text));

@@ -36,6 +36,11 @@ bool is_of_phase(Event::Kind kind) {
 
 } // namespace
 
+std::string count_text(const ProgressPhase& phase) {
+    auto text = std::to_string(phase.finished) + " of " + std::to_string(phase.steps.size());
+    return phase.failed > 0 ? text + ", " + std::to_string(phase.failed) + " failed" : text;
+}
+
 ProgressPhase& Progress::phase_of(const Event& event, ProgressTime now) {
     const auto found = std::ranges::find(phases_, event.phase, &ProgressPhase::name);
     if (found != phases_.end()) {

@@ -41,6 +41,9 @@ struct ProgressPhase {
     std::size_t running() const { return steps.size() - finished - failed; }
 };
 
+// "2 of 4", "2 of 4, 1 failed".
+std::string count_text(const ProgressPhase& phase);
+
 class Progress {
 public:
     // phase_finished changes nothing: ask find() for what the phase came to, then end() it.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 namespace dockdist {
@@ -38,6 +39,52 @@ std::string joined(const std::vector<std::string>& lines) {
         text += line + '\n';
     }
     return text;
+}
+
+// Those that failed, then those at work, the slowest first; but of many that failed not all: the slow one is
+// what everybody waits for.
+void put_urgent_first(std::vector<const ProgressStep*>& steps, std::size_t room) {
+    const auto urgency = [](const ProgressStep* step) { // then the order of appearance
+        const bool running = step->state == State::running;
+        return std::tuple(step->state == State::failed ? 0
+                          : running                    ? 1
+                                                       : 2,
+                          running ? step->started : ProgressTime{}, step);
+    };
+    std::ranges::sort(steps, {}, urgency);
+    const auto is_failed = [](const ProgressStep* step) { return step->state == State::failed; };
+    const auto failed = static_cast<std::size_t>(std::ranges::count_if(steps, is_failed));
+    const auto most = room - room / 3;
+    if (failed > most) {
+        const auto begin = steps.begin();
+        const auto running = static_cast<std::size_t>(
+            std::ranges::count(steps, State::running, [](const ProgressStep* step) { return step->state; }));
+        const auto moved = std::min(room - most, running);
+        if (failed <= room - moved) {
+            return;
+        }
+        std::rotate(begin + static_cast<std::ptrdiff_t>(room - moved),
+                    begin + static_cast<std::ptrdiff_t>(failed),
+                    begin + static_cast<std::ptrdiff_t>(failed + moved));
+    }
+}
+
+// "180 more: 2 failed, 8 at work, 170 done"; "180 more" where all are the same is enough.
+std::string counted_states(const std::vector<const ProgressStep*>& steps) {
+    std::string states;
+    int kinds = 0;
+    for (const auto& [state, word] :
+         {std::pair(State::failed, " failed"), std::pair(State::running, " at work"),
+          std::pair(State::finished, " done")}) {
+        const auto count =
+            std::ranges::count(steps, state, [](const ProgressStep* step) { return step->state; });
+        if (count > 0) {
+            states += (states.empty() ? "" : ", ") + std::to_string(count) + word;
+            ++kinds;
+        }
+    }
+    const auto all = std::to_string(steps.size()) + " more";
+    return kinds > 1 ? all + ": " + states : all;
 }
 
 } // namespace
@@ -82,7 +129,7 @@ std::string TtyReporter::header(const ProgressPhase& phase, std::string_view sig
     std::string line =
         std::string(sign) + ' ' + styled(safe_cell(phase.name), style::bold, setting_.traits.colour) + "  ";
     if (!phase.steps.empty()) {
-        line += std::to_string(phase.finished) + " of " + std::to_string(phase.steps.size()) + "  ";
+        line += count_text(phase) + "  ";
     }
     return line + styled(format_duration(elapsed), style::dim, setting_.traits.colour);
 }
@@ -93,15 +140,13 @@ std::vector<std::string> TtyReporter::rows_of(const ProgressPhase& phase, std::s
     for (const auto& step : phase.steps) {
         shown.push_back(&step);
     }
-    std::size_t hidden = 0;
+    std::string hidden;
     if (shown.size() > room) {
-        // Failed first, then running; the order of appearance, which is that of the addresses, within each.
-        const auto urgency = [](const ProgressStep* step) {
-            return std::pair(step->state == State::failed ? 0 : step->state == State::running ? 1 : 2, step);
-        };
-        std::ranges::sort(shown, {}, urgency);
-        hidden = shown.size() - (room > 0 ? room - 1 : 0);
-        shown.resize(shown.size() - hidden);
+        const auto kept = room > 0 ? room - 1 : 0;
+        put_urgent_first(shown, kept);
+        hidden = std::string("  ") + (setting_.traits.unicode ? "…" : "...") + " and " +
+                 counted_states({shown.begin() + static_cast<std::ptrdiff_t>(kept), shown.end()});
+        shown.resize(kept);
     }
     std::size_t subject_width = 0;
     std::size_t text_width = 0;
@@ -114,9 +159,8 @@ std::vector<std::string> TtyReporter::rows_of(const ProgressPhase& phase, std::s
     for (const auto* step : shown) {
         lines.push_back(row(*step, subject_width, text_width, now));
     }
-    if (hidden > 0 && room > 0) {
-        lines.push_back(std::string("  ") + (setting_.traits.unicode ? "…" : "...") + " and " +
-                        std::to_string(hidden) + " more");
+    if (!hidden.empty() && room > 0) {
+        lines.push_back(std::move(hidden));
     }
     return lines;
 }

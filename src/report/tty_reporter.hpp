@@ -4,7 +4,8 @@
 //     ⠹ node-1  create container  0.31 s
 // A phase that has ended becomes one line (and a line for each subject that did not finish; verbose: for
 // every subject). Notes, warnings and errors stand above what is live. With more subjects than the terminal
-// has lines: those that failed, then those at work, then "… and 180 more".
+// has lines: those that failed, then those at work, the slowest first, then "… and 180 more: 8 at work, 172
+// done".
 #pragma once
 
 #include "report/live_region.hpp"

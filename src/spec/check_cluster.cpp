@@ -1,3 +1,4 @@
+#include "core/host_list.hpp"
 #include "core/loopback.hpp"
 #include "core/text.hpp"
 #include "spec/names.hpp"
@@ -234,12 +235,23 @@ void check_addresses(Reader& reader, const ClusterDraft& draft) {
     }
 }
 
-void check_spares(Reader& reader, const ClusterDraft& draft) {
+// What more nodes than there are cannot be.
+void check_counts(Reader& reader, const ClusterDraft& draft) {
     int nodes = 0;
-    bool known = !draft.hosts.empty();
+    bool known = !draft.hosts.empty() && draft.hosts_are_known;
     for (const auto& host : draft.hosts) {
         nodes += host.spec.nodes;
         known = known && host.nodes_are_read;
+    }
+    if (nodes > static_cast<int>(most_host_names)) {
+        reader.error(*draft.hosts_at, fmt::format("{} nodes are more than the {} that a cluster may have",
+                                                  nodes, most_host_names));
+    }
+    if (known && draft.min_nodes && draft.spec.min_nodes > nodes) {
+        reader.error(
+            *draft.min_nodes,
+            fmt::format("there {} {} node{} in all", nodes == 1 ? "is" : "are", nodes, nodes == 1 ? "" : "s"),
+            "write how many of them have to be there");
     }
     if (known && draft.spares && draft.spec.spares >= nodes) {
         reader.error(*draft.spares,
@@ -257,7 +269,7 @@ void check_image_source(Reader& reader, const ClusterDraft& draft) {
     const std::string source = image.from.empty() ? "build" : "from";
     const bool is_host = std::ranges::any_of(
         draft.hosts, [&](const HostDraft& host) { return host.spec.name.str() == image.from; });
-    if (!image.from.empty() && image.from != "local" && !is_host) {
+    if (!image.from.empty() && image.from != "local" && !is_host && draft.hosts_are_known) {
         reader.error(*draft.image, fmt::format("`from` names no host: {}", in_quotes(image.from)),
                      "write `local` for this machine's engine, or the name of one of `hosts`");
     }
@@ -274,9 +286,9 @@ void check_image_source(Reader& reader, const ClusterDraft& draft) {
 void check_data(Reader& reader, const ClusterDraft& draft) {
     for (std::size_t i = 0; i < draft.data.size(); ++i) {
         const auto& host = draft.spec.data[i].host;
-        if (!host.empty() && std::ranges::none_of(draft.hosts, [&](const HostDraft& each) {
-                return each.spec.name.str() == host;
-            })) {
+        if (!host.empty() && draft.hosts_are_known &&
+            std::ranges::none_of(draft.hosts,
+                                 [&](const HostDraft& each) { return each.spec.name.str() == host; })) {
             reader.error(
                 draft.data[i], fmt::format("`from` names no host: {}", in_quotes(host)),
                 "write HOST:/path with the name of one of `hosts`, or `./path` for one of this machine");
@@ -306,7 +318,8 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
         host.spec.use_current_context = true;
         draft.hosts.push_back(std::move(host));
     } else if (draft.hosts_at && draft.hosts_at->node->kind != YamlNode::Kind::scalar &&
-               draft.hosts_at->node->kind != YamlNode::Kind::map && draft.hosts.empty()) {
+               draft.hosts_at->node->kind != YamlNode::Kind::map && draft.hosts.empty() &&
+               draft.hosts_are_known) {
         reader.error(*draft.hosts_at, "the list is empty", "add `- ssh://USER@HOST` for each machine");
     }
     choose_ipc(root, draft);
@@ -314,7 +327,8 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
     check_ports(reader, draft);
     check_gpus(reader, draft);
     check_addresses(reader, draft);
-    check_spares(reader, draft);
+    check_counts(reader, draft);
+    settle_groups(reader, draft);
     check_image_source(reader, draft);
     check_data(reader, draft);
 }

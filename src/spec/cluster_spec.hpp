@@ -43,9 +43,9 @@ struct GpuSpec {
 };
 
 struct HostSpec {
-    HostName name{};                  // default: node-<position>, from 0
-    EngineAddress docker{};           // default port filled in
-    std::string context{};            // set instead of docker when the file says `context:`
+    HostName name{};        // default: node-<position>, from 0; of a range or a list: the machine's own
+    EngineAddress docker{}; // default port filled in
+    std::string context{};  // set instead of docker when the file says `context:`
     bool use_current_context = false; // set instead of both when the file names no hosts
     std::optional<TlsFiles> tls{};
     bool insecure = false; // plain tcp:// beyond loopback was asked for by name
@@ -56,8 +56,9 @@ struct HostSpec {
     std::optional<int> slots{}; // process places a node; default: its GPUs, or 1 without any
     int nodes = 1;
     std::map<std::string, std::string> env{};
-    std::string interface{}; // network interface; empty: the one that holds the address
-    int line = 0;            // in cluster.yaml, for messages
+    std::string interface{};           // network interface; empty: the one that holds the address
+    std::vector<std::string> groups{}; // that it is in; sorted
+    int line = 0;                      // in cluster.yaml, for messages
 };
 
 struct UlimitSpec {
@@ -143,6 +144,7 @@ struct ClusterSpec {
     std::string launcher{};              // default of `run`; empty: plain
     std::map<std::string, int> roles{};  // of `run`'s processes, for launchers that know such
     int spares = 0;                      // nodes that `run` holds in reserve
+    int min_nodes = 0;                   // with so many the cluster is up, and jobs run; 0: with all alone
     Bytes gpu_in_use_above{1ULL << 30U}; // memory in use of a GPU that no job has: then somebody else has it
     std::filesystem::path file{};
 };
@@ -150,6 +152,12 @@ struct ClusterSpec {
 // ClusterSpec::gpu_in_use_above in MiB, as nvidia-smi counts.
 inline std::int64_t gpu_in_use_mib(const ClusterSpec& spec) {
     return static_cast<std::int64_t>(spec.gpu_in_use_above.count >> 20U);
+}
+
+// Whether a cluster with so many nodes will do, though others are missing.
+inline bool enough_nodes(const ClusterSpec& spec, std::size_t nodes, bool keep_going) {
+    return nodes > 0 &&
+           (keep_going || (spec.min_nodes > 0 && nodes >= static_cast<std::size_t>(spec.min_nodes)));
 }
 
 // One container that the cluster wants, in rank order (hosts in the file's order, then the nodes of each).

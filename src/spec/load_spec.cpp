@@ -60,7 +60,7 @@ LoadedSpec load_spec(const std::string& text, const fs::path& file, const Enviro
         folder = file.parent_path();
     }
     const auto document = parse_yaml(text);
-    Reader reader(environment, folder, options.resolve_secrets);
+    Reader reader(environment, folder, options);
     for (const auto& mistake : document.mistakes) {
         reader.add(mistake);
     }
@@ -84,8 +84,8 @@ LoadedSpec load_spec(const std::string& text, const fs::path& file, const Enviro
         draft.spec.name = ClusterName(to_cluster_name(folder.filename().string()));
     }
     draft.spec.file = file;
-    return {std::move(draft.spec), located(reader.take_errors(), file),
-            located(reader.take_warnings(), file)};
+    return {std::move(draft.spec), located(reader.take_errors(), file), located(reader.take_warnings(), file),
+            std::move(draft.sources)};
 }
 
 Result<fs::path> find_spec_file(const fs::path& start) {

@@ -3,8 +3,10 @@
 
 #include "core/result.hpp"
 #include "spec/cluster_spec.hpp"
+#include "spec/inventory.hpp"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -16,6 +18,8 @@ struct LoadOptions {
     // false for commands that start nothing (down, status, logs, …): a secret that this machine does not hold
     // is no reason to refuse them. The secrets' values then stay empty.
     bool resolve_secrets = true;
+    // What has been read of the lists that `hosts` names with `from`; see LoadedSpec::sources.
+    std::map<HostSource, Result<std::string>> host_lists{};
 };
 
 struct LoadedSpec {
@@ -23,6 +27,8 @@ struct LoadedSpec {
     Errors errors{};   // kind config, where = "FILE:LINE:COLUMN", in the file's order; with any, the spec is
                        // meaningless
     Errors warnings{}; // docker.sock or / mounted, …
+    std::vector<HostSource> sources{}; // lists of hosts that are not in LoadOptions::host_lists: without them
+                                       // hosts are missing. Read them, and load again
 };
 
 // `text` is the file's content, `file` its path for messages and for defaults (the cluster's name, relative

@@ -113,6 +113,11 @@ void read_spares(Reader& reader, const Value& value, ClusterDraft& draft) {
     draft.spec.spares = static_cast<int>(reader.integer(value, 0, 65535).value_or(0));
 }
 
+void read_min_nodes(Reader& reader, const Value& value, ClusterDraft& draft) {
+    draft.min_nodes = value;
+    draft.spec.min_nodes = static_cast<int>(reader.integer(value, 1, 100'000).value_or(0));
+}
+
 constexpr std::array image_table{
     Key<ImageSpec>{"ref", read_ref},           Key<ImageSpec>{"pull", read_pull, pull_words},
     Key<ImageSpec>{"platform", read_platform}, Key<ImageSpec>{"from", read_from},
@@ -127,6 +132,9 @@ constexpr std::array cluster_table{
                           read_image(reader, value, draft.spec.image);
                       }},
     Key<ClusterDraft>{"hosts", read_hosts},
+    Key<ClusterDraft>{
+        "groups", [](Reader& /*reader*/, const Value& value, ClusterDraft& draft) { draft.groups = value; }},
+    Key<ClusterDraft>{"min_nodes", read_min_nodes},
     Key<ClusterDraft>{"container",
                       [](Reader& reader, const Value& value, ClusterDraft& draft) {
                           read_container(reader, value, draft.spec.container);

@@ -14,21 +14,11 @@ namespace {
 using Scheme = EngineAddress::Scheme;
 
 constexpr std::string_view host_forms =
-    "write `- ssh://USER@HOST`, or a map with `docker: URL` or `context: NAME`";
+    "write `- ssh://USER@HOST`, or a map with `docker: URL`, `context: NAME` or `from: FILE`";
 
 void read_docker(Reader& reader, const Value& value, HostDraft& draft) {
     draft.docker = value;
-    const auto url = reader.line(value, "an engine address");
-    if (!url) {
-        return;
-    }
-    auto address = parse_engine_address(*url);
-    if (address) {
-        draft.spec.docker = std::move(*address);
-        draft.docker_is_read = true;
-        return;
-    }
-    reader.error(value, address.error().message, address.error().hint);
+    draft.docker_text = reader.line(value, "an engine address").value_or("");
 }
 
 void read_context(Reader& reader, const Value& value, HostDraft& draft) {
@@ -78,17 +68,7 @@ void read_tls(Reader& reader, const Value& value, HostDraft& draft) {
 
 void read_address(Reader& reader, const Value& value, HostDraft& draft) {
     draft.address = value;
-    const auto address = reader.line(value, "an address");
-    if (!address) {
-        return;
-    }
-    if (is_peer_address(*address)) {
-        draft.spec.address = *address;
-        return;
-    }
-    const bool port = std::ranges::count(*address, ':') == 1 || address->find("]:") != std::string::npos;
-    reader.error(value, in_quotes(*address) + " is not an address that peers can use",
-                 port ? "without a port: sshd's is `ssh.port`" : "write an IP address or a host name");
+    draft.address_text = reader.line(value, "an address").value_or("");
 }
 
 void read_interface(Reader& reader, const Value& value, HostDraft& draft) {
@@ -111,14 +91,12 @@ void read_interface(Reader& reader, const Value& value, HostDraft& draft) {
 constexpr std::array host_table{
     Key<HostDraft>{"name",
                    [](Reader& reader, const Value& value, HostDraft& draft) {
-                       const auto name = reader.line(value, "a name");
-                       if (name && check_name(reader, value, *name, "a host's name")) {
-                           draft.name = value;
-                           draft.spec.name = HostName(*name);
-                       }
+                       draft.name = value;
+                       draft.name_text = reader.line(value, "a name").value_or("");
                    }},
     Key<HostDraft>{"docker", read_docker},
     Key<HostDraft>{"context", read_context},
+    Key<HostDraft>{"from", read_source},
     Key<HostDraft>{"tls", read_tls},
     Key<HostDraft>{"insecure",
                    [](Reader& reader, const Value& value, HostDraft& draft) {
@@ -153,6 +131,7 @@ constexpr std::array host_table{
     Key<HostDraft>{"env", [](Reader& reader, const Value& value,
                              HostDraft& draft) { read_env(reader, value, draft.spec.env); }},
     Key<HostDraft>{"interface", read_interface},
+    Key<HostDraft>{"groups", read_host_groups},
 };
 
 bool names_a_port(const EngineAddress& address) {
@@ -175,7 +154,7 @@ void settle_tls(Reader& reader, HostDraft& draft) {
             host.docker.port = Port{2376};
         }
     } else if (tcp && !is_loopback(host.docker.host) && !host.insecure) {
-        reader.error(*draft.docker,
+        reader.error(draft.docker ? *draft.docker : draft.at,
                      fmt::format("{} without TLS: whoever reaches that port is root on the host",
                                  in_quotes(host.docker.url)),
                      "use ssh://, or add `tls: {ca, cert, key}`; on a network that you trust wholly, "
@@ -186,34 +165,50 @@ void settle_tls(Reader& reader, HostDraft& draft) {
     }
 }
 
-void settle_host(Reader& reader, HostDraft& draft, std::size_t index) {
-    auto& host = draft.spec;
-    host.line = draft.at.place.line;
-    if (draft.docker && draft.context) {
-        reader.error(*draft.context, "the host has both `docker` and `context`", "keep one of them");
-    } else if (!draft.docker && !draft.context) {
+// What the keys of an item say of each other, whatever hosts it stands for.
+void settle_item(Reader& reader, HostDraft& draft) {
+    draft.spec.line = draft.at.place.line;
+    if (draft.context && (draft.docker || draft.from)) {
+        reader.error(*draft.context,
+                     fmt::format("the host has both `{}` and `context`", draft.docker ? "docker" : "from"),
+                     "keep one of them");
+    } else if (!draft.docker && !draft.context && !draft.from) {
         reader.error(draft.at, "neither `docker` nor `context` says how to reach the host's engine",
                      std::string(host_forms));
     }
     if (draft.tls && draft.context && !draft.docker) {
         reader.error(*draft.tls, "a context brings its own TLS files", "remove `tls`");
     }
-    if (draft.docker_is_read) {
-        settle_tls(reader, draft);
-        if (host.address.empty() && !draft.address && !is_loopback(host.docker.host)) {
-            host.address = host.docker.host;
-        }
-    }
-    if (draft.gpus_are_read && !host.cdi) {
-        const auto cdi_name = std::ranges::find_if(
-            host.gpus.devices, [](const auto& d) { return d.find('=') != std::string::npos; });
-        if (cdi_name != host.gpus.devices.end()) {
+    if (draft.gpus_are_read && !draft.spec.cdi) {
+        const auto& devices = draft.spec.gpus.devices;
+        const auto cdi_name =
+            std::ranges::find_if(devices, [](const auto& d) { return d.find('=') != std::string::npos; });
+        if (cdi_name != devices.end()) {
             reader.error(*draft.gpus, fmt::format("{} is a CDI name", in_quotes(*cdi_name)),
                          "add `cdi: true`, or name GPUs by index or UUID");
         }
     }
-    if (host.name.empty()) {
-        host.name = HostName(fmt::format("node-{}", index));
+}
+
+void settle_host(Reader& reader, HostDraft& draft) {
+    if (draft.docker_is_read) {
+        settle_tls(reader, draft);
+        auto& host = draft.spec;
+        if (host.address.empty() && !draft.address && !is_loopback(host.docker.host)) {
+            host.address = host.docker.host;
+        }
+    }
+}
+
+// A mistake of one is told once, however many hosts the item stands for.
+void add_hosts(Reader& reader, const HostDraft& item, ClusterDraft& draft) {
+    for (auto& host : expand_hosts(reader, item, draft)) {
+        const auto before = reader.errors();
+        settle_host(reader, host);
+        draft.hosts.push_back(std::move(host));
+        if (reader.errors() != before) {
+            return;
+        }
     }
 }
 
@@ -243,8 +238,8 @@ void read_hosts(Reader& reader, const Value& value, ClusterDraft& draft) {
             reader.expected(item, "a host", std::string(host_forms));
             host.context = item; // said once
         }
-        settle_host(reader, host, draft.hosts.size());
-        draft.hosts.push_back(std::move(host));
+        settle_item(reader, host);
+        add_hosts(reader, host, draft);
     }
 }
 

@@ -31,8 +31,8 @@ struct Value {
 
 class Reader {
 public:
-    Reader(const Environment& environment, std::filesystem::path folder, bool resolve_secrets)
-        : environment_(environment), folder_(std::move(folder)), resolve_secrets_(resolve_secrets) {}
+    Reader(const Environment& environment, std::filesystem::path folder, const LoadOptions& options)
+        : environment_(environment), folder_(std::move(folder)), options_(options) {}
 
     // `message` is what follows the path: "`PATH`: message".
     void error(const Value& at, const std::string& message, std::string hint = {});
@@ -55,7 +55,9 @@ public:
 
     std::optional<std::string> variable(const std::string& name) const { return environment_(name); }
     const std::filesystem::path& folder() const { return folder_; }
-    bool resolve_secrets() const { return resolve_secrets_; }
+    bool resolve_secrets() const { return options_.resolve_secrets; }
+    const LoadOptions& options() const { return options_; }
+    std::size_t errors() const { return errors_.size(); } // so far
 
     // Made of what `value` says: `~/` is the person's home, a relative path is below the file's folder.
     std::optional<std::string> client_path(const Value& value, const std::string& path);
@@ -66,7 +68,7 @@ public:
 private:
     const Environment& environment_;
     std::filesystem::path folder_;
-    bool resolve_secrets_;
+    const LoadOptions& options_;
     std::vector<YamlMistake> errors_{}, warnings_{};
 };
 

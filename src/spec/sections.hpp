@@ -2,6 +2,7 @@
 // what is accepted, for suggestions, and for the test that holds templates/cluster.schema.json against them.
 #pragma once
 
+#include "spec/inventory.hpp"
 #include "spec/reader.hpp"
 
 #include <map>
@@ -11,12 +12,15 @@
 
 namespace dockdist {
 
-// A host with the places that later checks speak of.
+// A host with the places that later checks speak of; at first an item of the list, which may stand for many.
 struct HostDraft {
     HostSpec spec{};
     Value at{};
-    std::optional<Value> name{}, docker{}, context{}, tls{}, insecure{}, cdi{}, address{}, gpus{}, nodes{};
-    bool docker_is_read = false; // spec.docker holds an address
+    std::optional<Value> name{}, docker{}, context{}, from{}, tls{}, insecure{}, cdi{}, address{}, gpus{},
+        nodes{};
+    std::string name_text{}, docker_text{}, address_text{}; // as the item has them: ranges, %h
+    std::optional<HostSource> source{};                     // of `from`, where it is right
+    bool docker_is_read = false;                            // spec.docker holds an address
     bool gpus_are_read = true;
     bool nodes_are_read = true;
 };
@@ -24,8 +28,10 @@ struct HostDraft {
 struct ClusterDraft {
     ClusterSpec spec{};
     std::vector<HostDraft> hosts{};
-    std::optional<Value> image{}, hosts_at{}, ssh_port{}, spares{};
-    std::vector<Value> data{}; // one for each of spec.data
+    std::optional<Value> image{}, hosts_at{}, groups{}, ssh_port{}, spares{}, min_nodes{};
+    std::vector<Value> data{};         // one for each of spec.data
+    std::vector<HostSource> sources{}; // that nobody has read yet
+    bool hosts_are_known = true;       // false: an item's hosts could not be told, so no name can be judged
 };
 
 std::span<const Key<ClusterDraft>> cluster_keys();
@@ -33,6 +39,7 @@ std::span<const Key<ImageSpec>> image_keys();
 std::span<const Key<BuildSpec>> build_keys(); // of the long form
 std::span<const Key<HostDraft>> host_keys();
 std::span<const Key<TlsFiles>> tls_keys();
+std::span<const Key<HostSource>> source_keys(); // of the long form
 std::span<const Key<ContainerSpec>> container_keys();
 std::span<const Key<UlimitSpec>> ulimit_keys(); // of the long form
 Words ulimit_names();
@@ -47,6 +54,8 @@ Words role_keys();
 void read_image(Reader& reader, const Value& value, ImageSpec& image);
 void read_build(Reader& reader, const Value& value, ImageSpec& image);
 void read_hosts(Reader& reader, const Value& value, ClusterDraft& draft);
+void read_source(Reader& reader, const Value& value, HostDraft& draft);
+void read_host_groups(Reader& reader, const Value& value, HostDraft& draft);
 void read_gpus(Reader& reader, const Value& value, GpuSpec& gpus, bool& is_read);
 void read_container(Reader& reader, const Value& value, ContainerSpec& container);
 void read_mounts(Reader& reader, const Value& value, ContainerSpec& container);
@@ -71,6 +80,14 @@ std::optional<std::string> read_target(Reader& reader, const Value& value);
 
 // `name` as the name of a host, node or cluster; says why not.
 bool check_name(Reader& reader, const Value& value, const std::string& name, std::string_view what);
+
+// The hosts that one item of the list stands for, each with its address, name and place for peers. None: the
+// mistake is told, or the list it names has not been read.
+std::vector<HostDraft> expand_hosts(Reader& reader, const HostDraft& item, ClusterDraft& draft);
+
+bool is_group_name(std::string_view text);
+// `groups` of the file: into the hosts.
+void settle_groups(Reader& reader, ClusterDraft& draft);
 
 // What no single section can tell: names, ports and GPUs given twice, what has to be there.
 void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft);

@@ -30,6 +30,7 @@ std::vector<SpecSection> spec_sections() {
         section("image", image_keys()),
         section("image.build", build_keys()),
         section("hosts[]", host_keys()),
+        section("hosts[].from", source_keys()),
         section("hosts[].tls", tls_keys()),
         section("container", container_keys()),
         section("container.ulimits", ulimit_names()),

@@ -1,5 +1,6 @@
 #include "sync/sync_text.hpp"
 
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -107,7 +108,7 @@ std::string dry_run_text(const LocalTree& tree, const SyncedTree& synced) {
         return lines.empty() ? std::string("  nothing to do\n") : lines;
     });
     for (const auto& [lines, nodes] : groups) {
-        text += fmt::format("{}:\n{}", fmt::join(nodes, ", "), lines);
+        text += fmt::format("{}:\n{}", list_names(nodes), lines);
     }
     return text;
 }

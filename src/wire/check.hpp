@@ -8,7 +8,7 @@
 //
 // A question is a struct that has its word as `ask` and the type of its answer as `Answer`; beside each of
 // them stand its to_json and its read_fields. They are
-//   facts                                   wire/check_facts.hpp
+//   facts, logins                           wire/check_facts.hpp
 //   look, forget                            wire/check_mounts.hpp
 //   links-listen, links-meet, links-send    wire/check_links.hpp
 //   hello                                   below

@@ -207,13 +207,15 @@ void read_fields(ObjectReader& reader, NodeFacts& facts) {
 }
 
 void to_json(json& out, const FactsQuestion& question) {
-    out = {{"peers", question.peers},
+    out = {{"names", question.names},
+           {"peers", question.peers},
            {"programs", question.programs},
            {"mounts", question.mounts},
            {"token", question.token}};
 }
 
 void read_fields(ObjectReader& reader, FactsQuestion& question) {
+    reader.read_bytes("names", question.names);
     reader.read_bytes("peers", question.peers);
     reader.read_bytes("mounts", question.mounts);
     reader.read("token", question.token);
@@ -232,6 +234,24 @@ void read_fields(ObjectReader& reader, FactsQuestion& question) {
             reader.fail("not a folder: " + printable(folder));
         }
     }
+}
+
+void to_json(json& out, const LogInsQuestion& question) {
+    out = {{"peers", question.peers}};
+}
+
+void read_fields(ObjectReader& reader, LogInsQuestion& question) {
+    reader.read_bytes("peers", question.peers);
+}
+
+void to_json(json& out, const LogInsQuestion::Answer& answer) {
+    out = {{"logins", answer.logins}};
+}
+
+void read_fields(ObjectReader& reader, LogInsQuestion::Answer& answer) {
+    reader.require("logins");
+    read_objects(reader, "logins",
+                 [&](ObjectReader& login) { read_fields(login, answer.logins.emplace_back()); });
 }
 
 } // namespace dockdist::wire

@@ -124,12 +124,26 @@ void read_fields(ObjectReader& reader, NodeFacts& facts);
 struct FactsQuestion {
     static constexpr const char* ask = "facts";
     using Answer = NodeFacts;
-    std::vector<std::string> peers{};  // the nodes to log in to and to look up, without this one
+    std::vector<std::string> names{};  // the nodes to look up, without this one
+    std::vector<std::string> peers{};  // those to log in to
     std::vector<Question> programs{};  // run as a job's process, for at most 12 s
     std::vector<std::string> mounts{}; // folders to leave a token in
     std::string token{};               // where there are mounts
 };
 void to_json(nlohmann::json& json, const FactsQuestion& question);
 void read_fields(ObjectReader& reader, FactsQuestion& question);
+
+// Further logins, of which an answer takes 15 s at most.
+struct LogInsQuestion {
+    static constexpr const char* ask = "logins";
+    struct Answer {
+        std::vector<PeerLogin> logins{}; // a peer that hung is missing
+    };
+    std::vector<std::string> peers{};
+};
+void to_json(nlohmann::json& json, const LogInsQuestion& question);
+void read_fields(ObjectReader& reader, LogInsQuestion& question);
+void to_json(nlohmann::json& json, const LogInsQuestion::Answer& answer);
+void read_fields(ObjectReader& reader, LogInsQuestion::Answer& answer);
 
 } // namespace dockdist::wire

@@ -258,6 +258,7 @@ Result<JobCommand> parse_job_command(std::string_view line) {
     reader.read("type", type);
     reader.read("grace_ms", command.grace_ms);
     reader.read("attempt", command.attempt);
+    reader.read("takes_over", command.takes_over);
     reader.read("number", command.number, 0, std::numeric_limits<std::int64_t>::max());
     reader.read("order", command.order, 0, std::numeric_limits<std::int64_t>::max());
     read_first(reader, command.first);
@@ -282,6 +283,9 @@ std::string job_command_line(const JobCommand& command) {
     }
     if (command.type == Type::halt || command.type == Type::begin || command.type == Type::report) {
         object["attempt"] = command.attempt;
+    }
+    if (command.takes_over) {
+        object["takes_over"] = true;
     }
     if (command.type == Type::line) {
         object["number"] = command.number;

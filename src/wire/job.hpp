@@ -55,7 +55,9 @@
 // and orders, which may come twice:
 //   {"type":"stop","grace_ms":N}              ends every process and the part (a second one of the same
 //                                             client, or one without grace: now)
-//   {"type":"halt","attempt":A,"grace_ms":N}  ends every process of that attempt; the part stays
+//   {"type":"halt","attempt":A,"grace_ms":N}  ends every process of that attempt; the part stays. With
+//                                             "takes_over", of a new coordinator, who begins from A: of
+//                                             whatever attempt the part is in
 //   {"type":"begin","attempt":A}              runs the command anew, as attempt A; with "start", a JobStart,
 //                                             that one from now on: the job's nodes are others than before
 //   {"type":"report","attempt":A}             writes into the log what each rank is doing, with the stacks of
@@ -67,12 +69,13 @@
 // Who carries a job. Its parts report, and one decides for all of them by job_state/job_state_machine.hpp:
 // the client that runs it or is attached to it; of a detached job, the coordinator, which lives in the
 // supervisor of the first part. A member's supervisor dials the coordinator by ssh (`dockdist-init job link
-// JOB PART` there) and then takes that stream for its client: the same events, the same orders, the same
-// pings.
+// JOB PART TERM` there) and then takes that stream for its client: the same events, the same orders. Pings
+// and their answers say more there, and another part takes over when that one is lost (wire/succession.hpp).
 //
 // The lease. A coordinator whose stdin ends, or that sends no ping for lease_ms, starts the lease: unless
-// another one comes within lease_ms, the part is stopped. The coordinator's own part has none once it is
-// detached, and a coordinator that has not heard of a member for lease_ms takes it for lost.
+// another one comes within lease_ms, the part is stopped; of a detached job with nodes to spare, what runs is
+// ended, and the part waits a while for another coordinator. A coordinator that has not heard of a member for
+// lease_ms takes it for lost.
 //
 // A lost part is not waited for: where the policy has `relaunch`, its coordinator halts the others, makes
 // their starts anew without it (a spare takes its place, or ranks are numbered anew), and begins with these.
@@ -302,6 +305,7 @@ struct JobCommand {
     Type type = Type::ping;
     std::int64_t grace_ms = 0;         // stop, halt
     int attempt = 0;                   // halt, begin, report
+    bool takes_over = false;           // halt: whatever attempt the part is in, it is that one from now on
     std::optional<JobFailure> first{}; // stop, over: JobResult::first
     std::optional<JobStart> start{};   // begin: what runs from now on
     std::int64_t number = 0;           // line: the ticket's final one; 0: the node proposes it

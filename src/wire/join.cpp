@@ -7,6 +7,9 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int most_nodes = 1 << 20;
+constexpr int longest_patience_ms = 24 * 3600 * 1000;
+
 void read_record(ObjectReader& reader, NodeRecord& record) {
     reader.require("node");
     reader.read("node", record.node);
@@ -68,6 +71,8 @@ void to_json(json& out, const JoinRequest& request) {
                {"slots", request.slots},
                {"user", request.user},
                {"mounts", json::array()},
+               {"nodes", request.nodes},
+               {"nodes_beside", request.nodes_beside},
                {"ready_timeout_ms", request.ready_timeout_ms}};
     for (const auto& target : request.mounts) {
         out["mounts"].push_back(bytes_to_json(target));
@@ -104,6 +109,8 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
     reader.read("slots", request.slots);
     reader.read("user", request.user);
     reader.read_bytes("mounts", request.mounts);
+    reader.read("nodes", request.nodes, 1, most_nodes);
+    reader.read("nodes_beside", request.nodes_beside, 1, most_nodes);
     reader.read("ready_timeout_ms", request.ready_timeout_ms);
     if (request.ssh_port < 0 || request.ssh_port > 65535) {
         reader.fail("\"ssh_port\" must be between 0 and 65535");
@@ -114,8 +121,26 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
     return request;
 }
 
-Result<Members> parse_members(std::string_view line) {
-    const auto object = parse_object(line, "the list of members");
+Result<MembersNotice> parse_members_notice(std::string_view line) {
+    const auto object = parse_object(line, "the notice of members");
+    if (!object) {
+        return object.error();
+    }
+    MembersNotice notice;
+    ObjectReader reader(*object, "the notice of members");
+    reader.require("sha256");
+    reader.read("sha256", notice.sha256);
+    reader.read("first", notice.first, 1, most_nodes);
+    reader.read("patience_ms", notice.patience_ms, 0, longest_patience_ms);
+    read_object(reader, "giver", [&](ObjectReader& giver) { read_record(giver, notice.giver.emplace()); });
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return notice;
+}
+
+Result<Members> parse_members(std::string_view list) {
+    const auto object = parse_object(list, "the list of members");
     if (!object) {
         return object.error();
     }
@@ -163,9 +188,16 @@ Result<JoinMessage> parse_join_message(std::string_view line) {
         if (object->contains("node")) {
             read_record(reader, message.record);
         }
+    } else if (type == "want") {
+        message.type = JoinMessage::Type::want;
     } else if (type == "error") {
         message.type = JoinMessage::Type::error;
         message.error = read_error(reader);
+        read_objects(reader, "unreached", [&](ObjectReader& peer) {
+            auto& unreached = message.unreached.emplace_back();
+            peer.read("node", unreached.node);
+            peer.read("cause", unreached.cause);
+        });
     }
     if (reader.failed()) {
         return reader.error();
@@ -179,16 +211,32 @@ std::string hello_line(const NodeRecord& record) {
     return typed_line("hello", std::move(object));
 }
 
-std::string members_line(const Members& members) {
-    return typed_line("members", members);
+std::string members_notice_line(const MembersNotice& notice) {
+    json object{{"sha256", notice.sha256}, {"first", notice.first}, {"patience_ms", notice.patience_ms}};
+    if (notice.giver) {
+        object["giver"] = *notice.giver;
+    }
+    return typed_line("members", std::move(object));
+}
+
+std::string members_list(const Members& members) {
+    return dump(members);
+}
+
+std::string want_line() {
+    return typed_line("want", json::object());
 }
 
 std::string ready_line() {
     return typed_line("ready", json::object());
 }
 
-std::string error_line(const Error& error) {
-    return typed_line("error", error_to_json(error));
+std::string error_line(const Error& error, const std::vector<Unreached>& unreached) {
+    auto object = error_to_json(error);
+    for (const auto& peer : unreached) {
+        object["unreached"].push_back({{"node", peer.node}, {"cause", peer.cause}});
+    }
+    return typed_line("error", std::move(object));
 }
 
 std::string ready_record_line(const NodeRecord& record, const std::string& members_hash) {

@@ -1,10 +1,19 @@
-// The key exchange. `dockdist-init join JSON` runs as root in each node through an exec; JSON is a
-// JoinRequest.
+// The key exchange. `dockdist-init join JSON` runs as root in each node, JSON being a JoinRequest: through an
+// exec in a node that runs; for a new one PID 1 starts it when the request comes, as a line, to the
+// container's own stdin, and what it says is the container's log, too. There the line that PID 1 prints,
+// below, stands for the bare `ready`.
 //
-//   node → client   {"type":"hello", …}    NodeRecord: what this node is, its public keys
-//   client → node   {"type":"members", …}  every node's record, in rank order
-//   node → client   {"type":"ready"}       sshd runs, every peer's sshd answered
-//   or at any time  {"type":"error","kind":…,"message":…,"hint":…}, and the exec ends with 1
+//   node → client   {"type":"hello", …}    NodeRecord: what this node is, its public keys; its sshd runs
+//   client → node   {"type":"members", …}  MembersNotice: the list's digest, and who hands the list to this
+//                                          node; where nobody does, the list is the next line
+//   node → client   {"type":"want"}        the list did not come: the client sends it, as a line
+//   node → client   {"type":"ready"}       the sshd of every partner (partners.hpp) answered
+//   or at any time  {"type":"error","kind":…,"message":…,"hint":…,"unreached":[…]}, and the exec ends with 1
+//
+// The list is every node's record, in rank order (Members). The client sends it to the first hosts alone, and
+// each hands it on to others by ssh (handed_on.hpp): sshd lets the giver in, whose key the notice brings, and
+// the session hands what it is sent to the node's join, which takes what has the digest. Nodes of one host
+// need no ssh for that: they share a network namespace, so also the names of abstract sockets.
 //
 // One JSON object a line, '\n' at the end, at most 4 MiB. Private keys never appear. PID 1 prints the node's
 // own record as one line `{"type":"ready",…NodeRecord…,"members_hash":…}` to the container's log once it is
@@ -17,6 +26,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +34,7 @@
 namespace dockdist::wire {
 
 inline constexpr int version =
-    1; // of this protocol; both sides must agree exactly (the toolkit travels with the client)
+    2; // of this protocol; both sides must agree exactly (the toolkit travels with the client)
 
 struct JoinRequest {
     std::string cluster{};
@@ -36,7 +46,9 @@ struct JoinRequest {
     int slots = 0;           // 0: count the GPUs inside, else 1
     std::string user{};      // container.user: "", "name", "uid", "uid:gid"; empty: root
     std::vector<std::string> mounts{}; // targets of container.mounts: what is there is the host's
-    int ready_timeout_ms = 60000;      // how long to try to meet the peers
+    int nodes = 1;                     // of the cluster
+    int nodes_beside = 1;              // the most of them that share a host
+    int ready_timeout_ms = 60000;      // how long to try to meet the peers, from the notice on
 };
 
 // What a node tells about itself. Everything here is public.
@@ -61,6 +73,20 @@ struct Members {
     std::vector<NodeRecord> nodes{}; // in rank order
 };
 
+struct MembersNotice {
+    std::string sha256{};              // of the list, without its '\n'; hex
+    int first = 1;                     // so many hosts get the list from the client, wire::Hands
+    std::optional<NodeRecord> giver{}; // who hands it to this node; nothing: the client, with the next line
+    int patience_ms = 5000;            // after so long the node asks the client for it
+};
+
+// A peer whose sshd did not answer.
+struct Unreached {
+    std::string node{};
+    std::string cause{}; // of the last attempt
+    bool operator==(const Unreached&) const = default;
+};
+
 // A hash of everything in `members` that a node's files depend on (not clock_ms). Hex, 64 bits of SHA-256 or
 // FNV: it guards against staleness, not against an attacker.
 std::string members_hash(const Members& members);
@@ -70,22 +96,26 @@ void to_json(nlohmann::json& json, const NodeRecord& record);
 void to_json(nlohmann::json& json, const Members& members);
 
 Result<JoinRequest> parse_join_request(std::string_view text);
-Result<Members> parse_members(std::string_view line);
+Result<MembersNotice> parse_members_notice(std::string_view line);
+Result<Members> parse_members(std::string_view list);
 
 // One line of the node's side.
 struct JoinMessage {
-    enum class Type { hello, ready, error, other };
+    enum class Type { hello, want, ready, error, other };
     Type type = Type::other;
-    NodeRecord record{};        // hello, and the ready line of the container's log
-    std::string members_hash{}; // the ready line of the container's log
-    Error error{};              // error
+    NodeRecord record{};                // hello, and the ready line of the container's log
+    std::string members_hash{};         // the ready line of the container's log
+    Error error{};                      // error
+    std::vector<Unreached> unreached{}; // error
 };
 Result<JoinMessage> parse_join_message(std::string_view line);
 
 std::string hello_line(const NodeRecord& record);
-std::string members_line(const Members& members);
+std::string members_notice_line(const MembersNotice& notice);
+std::string members_list(const Members& members); // without '\n'
+std::string want_line();
 std::string ready_line();
-std::string error_line(const Error& error);
+std::string error_line(const Error& error, const std::vector<Unreached>& unreached = {});
 std::string ready_record_line(const NodeRecord& record, const std::string& members_hash);
 
 } // namespace dockdist::wire

@@ -67,6 +67,25 @@ ErrorKind error_kind_from(std::string_view name) {
     return node;
 }
 
+// Before it is parsed: a callback of the parser's would make it look at all elements of an array for each.
+bool is_deep(std::string_view text) {
+    int depth = 0;
+    bool in_text = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_text && c == '\\') {
+            ++i;
+        } else if (c == '"') {
+            in_text = !in_text;
+        } else if (!in_text && (c == '{' || c == '[') && ++depth > max_depth) {
+            return true;
+        } else if (!in_text && (c == '}' || c == ']')) {
+            --depth;
+        }
+    }
+    return false;
+}
+
 } // namespace
 
 json bytes_to_json(const std::string& bytes) {
@@ -92,15 +111,10 @@ Result<json> parse_object(std::string_view line, std::string_view what) {
     if (line.size() > max_line) {
         return protocol_error(std::string(what) + " is longer than 4 MiB");
     }
-    bool deep = false;
-    const auto shallow = [&deep](int depth, json::parse_event_t, const json&) {
-        deep = deep || depth > max_depth;
-        return !deep;
-    };
-    auto parsed = json::parse(line.begin(), line.end(), shallow, false);
-    if (deep) {
+    if (is_deep(line)) {
         return protocol_error(std::string(what) + " holds objects in each other beyond all measure");
     }
+    auto parsed = json::parse(line.begin(), line.end(), nullptr, false);
     if (parsed.is_discarded()) {
         return protocol_error(std::string(what) + " is not JSON: " + printable(line.substr(0, 80)));
     }

@@ -60,7 +60,7 @@ void FakeEngine::add_image(const std::string& reference, std::string id) {
 FakeEngine::Container& FakeEngine::add_container(const std::string& name, ContainerConfig config,
                                                  ContainerState state) {
     Container& made = containers[name];
-    made.id = ContainerId(fmt::format("{:0>64x}", ++created_));
+    made.id = ContainerId(fmt::format("{:016x}{:048x}", std::hash<std::string>{}(host_.str()), ++created_));
     made.name = name;
     made.config = std::move(config);
     made.state = state;
@@ -233,6 +233,30 @@ bool FakeEngine::take_lost(const std::string& call) {
 
 Error FakeEngine::lost() const {
     return error(ErrorKind::unreachable, "the connection closed before the engine answered");
+}
+
+Task<Status> FakeEngine::rename_container(ContainerId id, std::string name) {
+    const std::string call = "rename_container " + name_of(id) + " " + name;
+    const auto begun = co_await begin(call);
+    if (!begun) {
+        co_return begun.error();
+    }
+    const auto* found = find(id);
+    if (found == nullptr) {
+        co_return error(ErrorKind::not_found, "No such container: " + id.str());
+    }
+    if (containers.contains(name)) {
+        co_return error(ErrorKind::conflict,
+                        "Conflict. The container name \"/" + name + "\" is already in use");
+    }
+    auto entry = containers.extract(found->name);
+    entry.key() = name;
+    entry.mapped().name = name;
+    containers.insert(std::move(entry));
+    if (take_lost(call)) {
+        co_return lost();
+    }
+    co_return ok;
 }
 
 } // namespace dockdist

@@ -137,7 +137,9 @@ public:
     Task<Result<ContainerDetails>> inspect_container(ContainerId id) override;
     Task<Result<ContainerId>> create_container(std::string name, ContainerConfig config) override;
     Task<Status> start_container(ContainerId id) override;
+    Task<Result<std::unique_ptr<ExecStream>>> attach_container(ContainerId id) override;
     Task<Status> stop_container(ContainerId id, std::chrono::seconds grace) override;
+    Task<Status> rename_container(ContainerId id, std::string name) override;
     Task<Status> remove_container(ContainerId id) override;
     Task<Result<std::unique_ptr<LogStream>>> container_logs(ContainerId id, LogQuery query) override;
     Task<Result<std::string>> container_log_tail(ContainerId id, int lines) override;
@@ -155,6 +157,7 @@ public:
     Task<Result<std::string>> build_image(BuildConfig config, std::span<const char> tar,
                                           std::function<void(const BuildOutput&)> on_output) override;
     Task<Result<VolumeDetails>> inspect_volume(std::string name) override;
+    Task<Result<VolumeDetails>> create_volume(std::string name, Labels labels) override;
     Task<Status> remove_volume(std::string name) override;
     Task<Result<std::unique_ptr<EventStream>>> events(EventFilter filter) override;
 
@@ -181,6 +184,7 @@ private:
     std::vector<Failure> failures_{};
     std::vector<std::string> lost_{};
     std::map<std::string, std::shared_ptr<AsyncEvent>> held_{};
+    std::map<std::string, std::shared_ptr<FakeExec::Shared>> attached_{}; // by the container's name
     std::vector<std::pair<std::string, ExecScript>> scripts_{};
     std::map<std::string, std::shared_ptr<FakeExec::Shared>> execs_{}; // by exec id
     std::map<std::string, std::vector<PullProgress>> pulls_{};

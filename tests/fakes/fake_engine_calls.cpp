@@ -152,6 +152,10 @@ Task<Status> FakeEngine::start_container(ContainerId id) {
         co_return error(ErrorKind::not_found, "No such container: " + id.str());
     }
     found->state = ContainerState::running;
+    if (const auto attached = attached_.find(found->name); attached != attached_.end()) {
+        attached->second->started = true;
+        attached->second->input_changed.notify();
+    }
     if (take_lost(call)) {
         co_return lost();
     }

@@ -94,4 +94,17 @@ Task<Result<std::string>> FakeEngine::build_image(BuildConfig config, std::span<
     co_return images[name].id;
 }
 
+Task<Result<VolumeDetails>> FakeEngine::create_volume(std::string name, Labels labels) {
+    const std::string call = "create_volume " + name;
+    const auto begun = co_await begin(call);
+    if (!begun) {
+        co_return begun.error();
+    }
+    const auto& there = volumes.try_emplace(name, VolumeDetails{name, std::move(labels)}).first->second;
+    if (take_lost(call)) {
+        co_return lost();
+    }
+    co_return there;
+}
+
 } // namespace dockdist

@@ -24,6 +24,7 @@ struct FakeExec::Shared {
     std::string input{};
     bool input_ended = false;
     bool client_gone = false;
+    bool started = false; // the container, of one that is attached to
     AsyncEvent input_changed;
 };
 

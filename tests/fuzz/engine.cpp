@@ -159,7 +159,10 @@ constexpr std::array<Call, 18> calls{
     },
     [](ContainerEngine& engine) -> Task<void> { judge(co_await engine.inspect_exec(ExecId("e"))); },
     [](ContainerEngine& engine) -> Task<void> { judge(co_await engine.inspect_image(ImageRef("a:b"))); },
-    [](ContainerEngine& engine) -> Task<void> { judge(co_await engine.inspect_volume("v")); },
+    [](ContainerEngine& engine) -> Task<void> {
+        judge(co_await engine.inspect_volume("v"));
+        judge(co_await engine.create_volume("v", {{"a", "b"}}));
+    },
     [](ContainerEngine& engine) -> Task<void> {
         judge(co_await engine.pull_image(ImageRef("a:b"), "linux/amd64", "", [](const PullProgress&) {}));
     },

@@ -36,8 +36,10 @@ std::string messages(fuzz::Choices choices, const std::string& inside) {
             Kind::link, Kind::file,   Kind::data,   Kind::end_file, Kind::entry,   Kind::open};
         SyncMessage message{.kind = kinds.at(choices.below(kinds.size()))};
         switch (message.kind) {
-        case Kind::open: // below what the client has named, with links of the user's on the way
-            message.text = inside + "/new/" + name_from(choices);
+        case Kind::open: // links on the way to it are the account's, and followed with its rights: here none
+                         // is
+            message.text = inside + "/opened." + std::to_string(choices.below(4)) +
+                           (choices.below(2) == 0 ? "" : "/in/it");
             message.size = 1;
             break;
         case Kind::stat:

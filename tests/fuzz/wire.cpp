@@ -15,6 +15,7 @@
 #include "wire/probe.hpp"
 #include "wire/ready_probe.hpp"
 #include "wire/relay.hpp"
+#include "wire/succession.hpp"
 #include "wire/tree.hpp"
 
 #include <array>
@@ -60,10 +61,12 @@ std::string join_line(const wire::JoinMessage& message) {
     switch (message.type) {
     case Type::hello:
         return wire::hello_line(message.record);
+    case Type::want:
+        return wire::want_line();
     case Type::ready:
         return wire::ready_record_line(message.record, message.members_hash);
     case Type::error:
-        return wire::error_line(message.error);
+        return wire::error_line(message.error, message.unreached);
     default:
         return R"({"type":"something"})";
     }
@@ -96,11 +99,7 @@ void stream(std::string_view bytes, Show show) {
                 }
             }
         };
-        if (way == 0) {
-            take(bytes);
-        } else {
-            fuzz::in_pieces(bytes, take);
-        }
+        way == 0 ? take(bytes) : fuzz::in_pieces(bytes, take);
     }
     fuzz::require_equal(seen[0], seen[1], "a stream says the same however it is sliced");
 }
@@ -154,10 +153,24 @@ void names(std::string_view text) {
     (void)wire::is_mount_token(text);
 }
 
-constexpr std::array<fuzz::Read, 22> kinds{
+// The parts of a detached job to each other.
+void successions(std::string_view line) {
+    constexpr std::size_t parts = 2;
+    const auto of_two = [](auto parse) {
+        return [parse](std::string_view text) { return parse(text, parts); };
+    };
+    again(line, of_two(wire::parse_link_greeting), wire::link_greeting);
+    again(line, of_two(wire::parse_link_ping), wire::link_ping);
+    again(line, of_two(wire::parse_link_pong), wire::link_pong);
+}
+
+constexpr std::array<fuzz::Read, 23> kinds{
     [](std::string_view line) { again(line, wire::parse_join_request, dumped<wire::JoinRequest>); },
     [](std::string_view line) { again(line, wire::parse_join_message, join_line); },
-    [](std::string_view line) { again(line, wire::parse_members, wire::members_line); },
+    [](std::string_view line) {
+        again(line, wire::parse_members, wire::members_list);
+        again(line, wire::parse_members_notice, wire::members_notice_line);
+    },
     [](std::string_view line) { again(line, wire::parse_job_opening, dumped<wire::JobOpening>); },
     [](std::string_view line) { again(line, wire::parse_job_start, dumped<wire::JobStart>); },
     [](std::string_view line) { again(line, wire::parse_job_summary, dumped<wire::JobSummary>); },
@@ -190,7 +203,8 @@ constexpr std::array<fuzz::Read, 22> kinds{
     frames,
     sync_messages,
     names,
-    sessions};
+    sessions,
+    successions};
 
 std::vector<std::pair<std::size_t, std::string>> lines() {
     const wire::NodeRecord record{.node = "node-0",
@@ -278,12 +292,15 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
                                    .token = "t",
                                    .owner = "u@m",
                                    .units = {hold.unit}};
+    wire::JobRecord record_of_job{.version = {3, 5}, .attempt = 1, .leaving = {1}};
+    record_of_job.policy.parts = {{.node = "n"}, {.node = "m", .lost = true}};
     std::vector<std::pair<std::size_t, std::string>> lines{
         {0, json(wire::JoinRequest{.cluster = "c", .node = "n", .user = "u"}).dump()},
         {1, wire::hello_line(record)},
         {1, wire::ready_record_line(record, "0123456789abcdef")},
-        {1, wire::error_line({ErrorKind::node, "", "m", "h"})},
-        {2, wire::members_line({.cluster = "c", .nodes = {record, record}})},
+        {1, wire::error_line({ErrorKind::node, "", "m", "h"}, {{"n", "c"}})},
+        {2, wire::members_list({.cluster = "c", .nodes = {record, record}})},
+        {2, wire::members_notice_line({.sha256 = "ab", .giver = record})},
         {3, json(opening).dump()},
         {4, json(start).dump()},
         {5, json(summary).dump()},
@@ -292,6 +309,10 @@ std::vector<std::pair<std::size_t, std::string>> lines() {
         {8, wire::job_command_line({.type = wire::JobCommand::Type::begin, .attempt = 1, .start = start})},
         {8, wire::job_command_line({.type = wire::JobCommand::Type::line, .number = 5, .order = 6})},
         {8, wire::job_command_line({.type = wire::JobCommand::Type::take, .order = 7})},
+        {22, wire::link_greeting({.part = 1, .term = 3})},
+        {22, wire::link_ping({.term = 3, .number = 4, .leads = true, .record = record_of_job})},
+        {22,
+         wire::link_pong({.term = 3, .number = 4, .attempt = 1, .version = {3, 5}, .record = record_of_job})},
         {9, wire::job_query({.job = "j", .rank = 1, .tail = 2, .since_ms = 3})},
         {10, wire::probe_line(3, {{"rank", 11}})},
         {10, wire::probe_end_line(1, {.code = 137, .signal = 9, .message = "m", .hint = "h"})},

@@ -19,11 +19,13 @@ class Cluster:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"dockdist-{name}-"))
         self.file = self.folder / "cluster.yaml"
 
-    def write(self, hosts=2, image="dockdist-lab/busybox", gpus="none", container="", more="", host_more=""):
+    def write(self, hosts=2, image="dockdist-lab/busybox", gpus="none", container="", more="", host_more="", machines=None):
+        """`machines`: which of the lab's each host is, from 0; with fewer machines than hosts the first ones have two nodes."""
         lines = [f"name: {self.name}", f"image: {image}", "hosts:"]
-        for i in range(hosts):  # with fewer machines than that, the first ones have two nodes
-            address = self.lab.addresses[i % self.lab.count]
-            lines.append(f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: {gpus}{host_more}}}")
+        for machine in machines or [i % self.lab.count for i in range(hosts)]:
+            address = self.lab.addresses[machine]
+            peers = getattr(self.lab, "node_addresses", {}).get(address)  # where the nodes of a host have another one than its engine
+            lines.append(f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: {gpus}{f', address: {peers}' if peers else ''}{host_more}}}")
         lines += ["container:", f"  ulimits: {{memlock: {self.lab.memlock}}}"]
         lines += ["  " + line for line in container.splitlines()]
         lines += more.splitlines()
@@ -65,7 +67,7 @@ class Cluster:
     def processes(self, text):
         """Those on any node whose command line holds `text`."""
         return [line for engine in self.lab.engines for found in engine.containers(cluster=self.name)
-                for line in engine.processes(found["Id"]) if text in line]
+                if found["State"] == "running" for line in engine.processes(found["Id"]) if text in line]
 
     def detach(self, *words, script):
         """The name of a job that was left to the cluster."""

@@ -1,9 +1,8 @@
 """Nodes without an engine: PID, mount and UTS namespaces around a folder that holds busybox and the toolkit, two of them
 in one network namespace, as two containers with host networking are."""
 
-import atexit
 import contextlib
-import glob
+import hashlib
 import json
 import os
 import select
@@ -15,23 +14,12 @@ import time
 
 import pytest
 
+from harness.busybox import BUSYBOX
+
 TOOLKIT = os.environ.get("DOCKDIST_TOOLKIT_TAR", "toolkit.tar")
 ADDRESS = "10.77.0.1"
 DEADLINE = 30
 APPLETS = "sh ls cat env id sleep true false head kill mkdir rm echo hostname sha256sum ps test wc tr stat printf sort touch".split()
-
-
-def find_busybox():
-    for path in (os.environ.get("DOCKDIST_TEST_BUSYBOX"), shutil.which("busybox")):
-        if path and os.path.exists(path) and b"INTERP" not in subprocess.run(
-                ["readelf", "-lW", path], stdout=subprocess.PIPE, check=False).stdout:
-            return path
-    for package in sorted(glob.glob("/var/cache/apt/archives/busybox-static_*.deb")):
-        folder = tempfile.mkdtemp(prefix="dockdist-busybox-")
-        atexit.register(shutil.rmtree, folder)
-        subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
-        return folder + "/bin/busybox"
-    return None
 
 
 def wait_for(what, condition):
@@ -49,12 +37,15 @@ def only_child(pid):
 
 
 class Host:
-    """A network namespace with one address."""
+    """A network namespace with one address, and more for nodes that are to look as if they were on other hosts."""
+
+    OTHERS = ["10.77.0.%d" % number for number in range(2, 12)]
 
     def __init__(self):
         self.process = subprocess.Popen(
             ["unshare", "--net", "sh", "-c",
-             "ip link set lo up && ip address add %s/24 dev lo && echo up && exec sleep infinity" % ADDRESS],
+             "ip link set lo up && ip address add %s/24 dev lo && for a in %s; do ip address add $a/32 dev lo; done && echo up && "
+             "exec sleep infinity" % (ADDRESS, " ".join(self.OTHERS))],
             stdout=subprocess.PIPE)
         assert self.process.stdout.readline() == b"up\n", "no network namespace"
 
@@ -68,8 +59,8 @@ class Host:
 
 
 class Node:
-    def __init__(self, host, name, environment=None, files=None, applets=tuple(APPLETS), busybox=None, mounts=None):
-        """`mounts`: the folders that stand at these paths, as binds."""
+    def __init__(self, host, name, environment=None, files=None, applets=tuple(APPLETS), busybox=None, mounts=None, stdin=subprocess.DEVNULL):
+        """`mounts`: the folders that stand at these paths, as binds. `stdin`: of its first process."""
         self.name = name
         self.root = tempfile.mkdtemp(prefix="dockdist-%s-" % name)
         for folder in ("bin", "etc", "proc", "dev/pts", "run/dockdist", "opt/dockdist", "work"):
@@ -116,7 +107,7 @@ class Node:
             self.process = subprocess.Popen(
                 host.command("unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-c", script, self.root,
                              name, *("%s=%s" % pair for pair in self.environment.items())),
-                stdout=log, stderr=subprocess.DEVNULL)
+                stdin=stdin, stdout=log, stderr=subprocess.DEVNULL)
         wait_for("the first process of " + name, lambda: b"\n" in self.log())
 
     def log(self):
@@ -159,15 +150,26 @@ class Node:
             if pid:
                 os.kill(pid, 15)
             self.process.wait(DEADLINE)
+        if self.process.stdin:
+            self.process.stdin.close()
         shutil.rmtree(self.root, ignore_errors=True)
         os.unlink(self.log_path)
+
+
+def members_list(nodes):
+    return json.dumps({"cluster": "test", "nodes": nodes})
+
+
+def notice_of(text, **words):
+    """The line that announces the list `text`."""
+    return json.dumps({"type": "members", "sha256": hashlib.sha256(text.encode()).hexdigest(), **words})
 
 
 class Join:
     """The client's side of one join."""
 
     def __init__(self, node, rank, **request):
-        request = {"version": 1, "cluster": "test", "node": node.name, "rank": rank, "address": ADDRESS,
+        request = {"version": 2, "cluster": "test", "node": node.name, "rank": rank, "address": ADDRESS,
                    "ready_timeout_ms": 10000, **request}
         self.process = node.popen("/opt/dockdist/bin/dockdist-init", "join", json.dumps(request), stdin=subprocess.PIPE)
 
@@ -177,7 +179,16 @@ class Join:
         return json.loads(self.process.stdout.readline())
 
     def send(self, nodes):
-        self.process.stdin.write((json.dumps({"cluster": "test", "nodes": nodes}) + "\n").encode())
+        """The notice, and the list behind it."""
+        text = members_list(nodes)
+        self.notice(text, first=len(nodes))
+        self.tell(text)
+
+    def notice(self, text, **words):
+        self.tell(notice_of(text, **words))
+
+    def tell(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
     def end(self):
@@ -200,7 +211,6 @@ def join(nodes, **request):
     return records
 
 
-BUSYBOX = find_busybox()
 ODD_VALUE = "a  \"b\" 'c' $d `e` \\ \u00e9\nsecond line\n"
 # What an image's variables and nsswitch.conf can do to dynamic programs that are not its own.
 HOSTILE = {"LD_LIBRARY_PATH": "/evil", "LD_PRELOAD": "/evil/libc.so.6", "ODD": ODD_VALUE}

@@ -371,7 +371,7 @@ def test_check_of_one_host_asks_no_other(lab):
         both = check(c, "--host", "node-1", "--host", "node-0")
         only(both, "ssh", "pass", "all nodes", "each logs in to every other")
         said = c.run("check", "--host", "nod-1", code=2).stderr
-        assert_in("the file has no host or node `nod-1`", said)
+        assert_in("there is no node `nod-1`", said)
         assert_in("did you mean `node-1`?", said)
         lab.script("cut", "1")
         try:

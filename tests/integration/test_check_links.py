@@ -55,6 +55,37 @@ def test_every_node_meets_every_other_on_a_rendezvous_port(lab):
                        "the session has ended")
 
 
+def connections_made(lab):
+    """By whatever runs on the hosts' network, since they are up."""
+    made = 0
+    for number in range(1, lab.count + 1):
+        names, values = (line.split() for line in lab.script("exec", str(number), "cat", "/proc/net/snmp").splitlines()
+                         if line.startswith("Tcp:"))
+        made += int(values[names.index("ActiveOpens")])
+    return made
+
+
+def test_the_connections_of_a_quick_check_grow_with_the_nodes_and_not_with_their_pairs(lab):
+    nodes = 6
+    with cluster(lab, "t-some-ways") as c:
+        c.write(hosts=nodes).up()
+        before = connections_made(lab)
+        report = report_of(c)
+        # Two logins and two meetings a node, and a login of each node to itself, for the limits of a session.
+        assert 0 < connections_made(lab) - before <= 5 * nodes
+        for row, text in (("ssh", "each logs in to some others (12 of 30 pairs; `check --deep` tries all), slowest "),
+                          ("ports", "rendezvous ports open both ways, large packets pass (12 of 30 pairs; `check --deep` tries all)")):
+            ((state, subject, told),) = [(each["state"], each["subject"], each["text"]) for each in rows_of(report, row)]
+            assert (state, subject) == ("pass", "all nodes"), report["rows"]
+            assert_in(text, told)
+        before = connections_made(lab)
+        report = report_of(c, "--deep", code=None)  # the bandwidths are what this machine has left
+        assert connections_made(lab) - before >= 2 * nodes * (nodes - 1)
+        assert len(report["links"]) == nodes * (nodes - 1)
+        assert_in("each logs in to every other, slowest ", rows_of(report, "ssh")[0]["text"])
+        assert rows_of(report, "ports")[0]["text"] == "rendezvous ports open both ways, large packets pass"
+
+
 def test_a_cut_rendezvous_port_is_named_from_and_to(lab):
     ports = "INPUT -p tcp --syn --dport 20000:29999 -s " + lab.addresses[0]
     for target, words in (("DROP", "silently dropped"), ("REJECT", "refused")):

@@ -80,7 +80,7 @@ def relay_has_nothing_but_its_folder(lab, number, engine):
     assert host["ReadonlyRootfs"] and host["PidsLimit"] == 512 and not host["Privileged"], host
     assert "no-new-privileges" in host["SecurityOpt"], host
     assert [(mount["Source"], mount["Destination"]) for mount in told["Mounts"]] == [(TARGET, "/data")], told["Mounts"]
-    find = 'for i in /proc/[0-9]*; do [ "$(readlink $i/exe)" != /dockdist-init ] || { cat $i/status; echo; }; done'
+    find = 'for i in /proc/[0-9]*; do [ "$(readlink $i/exe)" != /dockdist-relay ] || { cat $i/status; echo; }; done'
     for process in on(lab, number, find).split("\n\n")[:-1]:
         status = dict(line.split(":\t") for line in process.splitlines() if ":\t" in line)
         assert status["NoNewPrivs"] == "1" and {int(status[kind], 16) for kind in ("CapPrm", "CapEff", "CapBnd")} == {0}, status

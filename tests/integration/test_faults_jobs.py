@@ -102,7 +102,7 @@ def test_a_stream_that_is_reset_again_and_again_goes_on_where_it_was(lab):
         done = c.run("run", "--", "sh", "-c", "seq 0 299999")
         for proxy, node in zip(both, ("node-0", "node-1")):
             assert numbers(done.stdout, node) == list(range(300000))
-            assert proxy.connections >= 4, proxy.connections
+            assert proxy.connections >= 3, proxy.connections  # two megabytes: cut twice
         for proxy in both:
             proxy.on_bytes = lambda count: True
 

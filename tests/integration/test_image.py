@@ -265,7 +265,7 @@ def test_up_brings_the_image_of_this_machines_engine(lab):
 
 def relay_is_confined(lab, number, engine):
     """As the engine tells it, and as the kernel does."""
-    find = 'for i in /proc/[0-9]*; do [ "$(readlink $i/exe)" != /dockdist-init ] || { cat $i/status; echo; }; done'
+    find = 'for i in /proc/[0-9]*; do [ "$(readlink $i/exe)" != /dockdist-relay ] || { cat $i/status; echo; }; done'
     processes = []
 
     def are_there():  # the container's first process, and the one that the client speaks to

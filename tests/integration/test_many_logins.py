@@ -20,6 +20,21 @@ def test_64_hosts_behind_one_sshd_log_in_without_meeting_its_limit(lab):
         assert "MaxStartups" not in log and "drop connection" not in log, log
 
 
+def test_256_hosts_behind_one_jump_host_log_in_without_meeting_its_limit(lab):
+    with cluster(lab, "t-jump") as c, sshd(lab, 1, 2224, *USUAL) as jump:
+        ssh = Ssh(lab, c)
+        ssh.know(1, 2224)
+        way = ["HostName " + lab.addresses[1], f"ProxyJump ops@{lab.addresses[0]}:2224"]
+        ssh.write(*[(f"far-{i:03}", *way) for i in range(1, 257)])
+        c.file.write_text(f"name: {c.name}\nimage: dockdist-lab/busybox\nhosts:\n"
+                          "  - {docker: 'ssh://ops@far-[001-256]', gpus: none}\n")
+        assert_in("nothing to remove", c.run("down", **ssh.environment).stdout)
+        log = jump.log()
+        assert log.count("Accepted publickey") == 256
+        assert jump.connections() == 256, jump.connections()
+        assert "MaxStartups" not in log and "drop connection" not in log, log
+
+
 def test_several_commands_at_once_get_past_an_sshd_that_turns_some_away(lab):
     with cluster(lab, "t-crowd") as c, sshd(lab, 1, 2222, "MaxStartups=4:50:8") as server:
         ssh = Ssh(lab, c)

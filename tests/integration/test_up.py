@@ -26,7 +26,7 @@ def test_up_prints_events_as_json(lab):
         assert [node["node"] for node in result["nodes"]] == ["node-0", "node-1"]
         assert [node["address"] for node in result["nodes"]] == lab.addresses[:2]
         assert any(line.get("phase") == "join" for line in lines[:-1])
-        # ping, look, [lock], create without RDMA devices twice, start, exec create, exec start, [unlock]
+        # ping, look, [lock], create without RDMA devices twice, attach, start, [is it ours, unlock]
         assert all(count <= 10 for count in result["timings"]["round_trips"].values()), result["timings"]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 BUILD = pathlib.Path(os.environ["DOCKDIST_BUILD"])
 PROGRAMS = {"dockdist": BUILD / "dockdist", "dockdist-init": BUILD / "src/node/dockdist-init",
+            "dockdist-relay": BUILD / "src/node/dockdist-relay",
             "dockdist-probe": BUILD / "src/probe/dockdist-probe"}
 
 

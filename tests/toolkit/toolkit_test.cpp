@@ -46,9 +46,10 @@ bool has(const std::vector<Entry>& all, const std::string& name) {
 
 TEST_CASE("the toolkit holds the programs and their loader") {
     const auto all = entries();
-    for (const auto* name : {"libexec/dockdist-init", "libexec/sshd", "libexec/ssh", "libexec/scp",
-                             "libexec/sftp", "libexec/sftp-server", "libexec/ssh-keygen", "lib/libc.so.6",
-                             "lib/libcrypto.so.3", "bin/ssh", "bin/scp", "bin/sftp", "bin/ssh-keygen"}) {
+    for (const auto* name :
+         {"libexec/dockdist-init", "libexec/dockdist-relay", "libexec/sshd", "libexec/ssh", "libexec/scp",
+          "libexec/sftp", "libexec/sftp-server", "libexec/ssh-keygen", "lib/libc.so.6", "lib/libcrypto.so.3",
+          "bin/ssh", "bin/scp", "bin/sftp", "bin/ssh-keygen"}) {
         CAPTURE(name);
         CHECK(has(all, name));
     }

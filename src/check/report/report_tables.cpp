@@ -140,13 +140,13 @@ Scope scope_of(const CollectiveMeasurement& measurement, std::size_t nodes) {
 }
 
 CellTable gpu_table(const CheckReport& report) {
-    CellTable table{.columns = {{"NODE"},
-                                {"GPU", Align::right},
+    CellTable table{.columns = {{"NODE", Align::left, Fold::names},
+                                {"GPU", Align::right, Fold::any},
                                 {"NAME"},
-                                {"MEMORY MiB", Align::right},
-                                {"UTIL %", Align::right},
-                                {"TEMP °C", Align::right},
-                                {"POWER W", Align::right},
+                                {"MEMORY MiB", Align::right, Fold::any},
+                                {"UTIL %", Align::right, Fold::any},
+                                {"TEMP °C", Align::right, Fold::any},
+                                {"POWER W", Align::right, Fold::any},
                                 {"DRIVER"},
                                 {"CUDA"}}};
     for (const auto& node : report.gpus) {

@@ -1,22 +1,28 @@
 #include "check/report/report_text.hpp"
 
 #include "check/report/report_tables.hpp"
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <tuple>
+
 namespace dockdist {
 namespace {
 
 constexpr std::size_t widest_matrix = 12; // nodes
+constexpr std::size_t most_findings = 60; // two screens, before those of one check become one
+constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
 
-std::string table_text(const CellTable& cells) {
+std::string table_text(const CellTable& cells, std::size_t most_rows) {
     Table table(cells.columns);
     for (const auto& row : cells.rows) {
         table.add_row(row);
     }
-    return table.to_text();
+    return table.to_text(most_rows);
 }
 
 std::string matrix_text(const Matrix& matrix) {
@@ -44,6 +50,36 @@ std::string matrix_text(const Matrix& matrix) {
     }
     return fmt::format("\n{}, {}{}\n{}", matrix.title, matrix.unit,
                        slow ? " (!: slow beside the others)" : "", table.to_text());
+}
+
+// A line for each advice; of more than `most_lines` one for each check, with the first advice.
+std::string what_to_do(const CheckReport& report, std::size_t most_lines) {
+    using Line = std::tuple<std::string, std::string, std::vector<std::string>>; // check, advice, of whom
+    const auto lines_of = [&](bool each_advice) {
+        std::vector<Line> lines;
+        for (const auto& row : report.rows) {
+            if (row.hint.empty()) {
+                continue;
+            }
+            const auto at = std::ranges::find_if(lines, [&](const Line& line) {
+                return std::get<0>(line) == row.check && (!each_advice || std::get<1>(line) == row.hint);
+            });
+            auto& line =
+                at != lines.end() ? *at : lines.emplace_back(row.check, row.hint, std::vector<std::string>{});
+            std::get<2>(line).push_back(row.subject);
+        }
+        return lines;
+    };
+    auto lines = lines_of(true);
+    if (lines.size() > most_lines) {
+        lines = lines_of(false);
+    }
+    std::string text;
+    for (const auto& [check, advice, subjects] : lines) {
+        text +=
+            fmt::format("{} {}: {}\n", printable(list_names(subjects)), printable(check), printable(advice));
+    }
+    return text;
 }
 
 std::string_view shown(CheckRow::State state) {
@@ -76,14 +112,14 @@ nlohmann::json gpus_json(const CheckReport& report) {
 
 } // namespace
 
-std::string report_text(const CheckReport& report) {
-    Table rows({{""}, {"WHERE"}, {"CHECK"}, {"FOUND"}});
+std::string report_text(const CheckReport& report, std::size_t most_rows) {
+    Table rows({{""}, {"WHERE", Align::left, Fold::names}, {"CHECK"}, {"FOUND", Align::left, Fold::any}});
     for (const auto& row : report.rows) {
         rows.add_row({std::string(shown(row.state)), row.subject, row.check, row.text});
     }
-    auto text = rows.to_text();
+    auto text = rows.to_text(std::max(most_rows, most_findings));
     if (const auto gpus = gpu_table(report); !gpus.empty()) {
-        text += "\n" + table_text(gpus);
+        text += "\n" + table_text(gpus, most_rows);
     }
     if (const auto bandwidth = bandwidth_matrix(report); !bandwidth.empty()) {
         // The round trips stand in a row; the matrix is for those who look for a slow way.
@@ -91,15 +127,9 @@ std::string report_text(const CheckReport& report) {
     }
     text += matrix_text(pair_matrix(report));
     if (const auto collectives = collective_table(report); !collectives.empty()) {
-        text += "\nNCCL bus bandwidth at the largest size, GB/s\n" + table_text(collectives);
+        text += "\nNCCL bus bandwidth at the largest size, GB/s\n" + table_text(collectives, everything);
     }
-    std::string todo;
-    for (const auto& row : report.rows) {
-        if (!row.hint.empty()) {
-            todo +=
-                fmt::format("{} {}: {}\n", printable(row.subject), printable(row.check), printable(row.hint));
-        }
-    }
+    const auto todo = what_to_do(report, std::max(most_rows, most_findings));
     return todo.empty() ? text : text + "\nWhat to do:\n" + todo;
 }
 

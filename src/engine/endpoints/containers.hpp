@@ -6,6 +6,7 @@
 #include "engine/engine_calls.hpp"
 #include "engine/json_decode.hpp"
 #include "engine/json_encode.hpp"
+#include "engine/stdio_stream.hpp"
 
 #include <fmt/format.h>
 
@@ -71,6 +72,19 @@ public:
         co_return ok;
     }
 
+    Task<Result<std::unique_ptr<ExecStream>>> attach_container(ContainerId id) override {
+        const auto session = session_;
+        auto request =
+            post(item("containers", id.str(), "/attach") +
+                 query_string({{"stream", "1"}, {"stdin", "1"}, {"stdout", "1"}, {"stderr", "1"}}));
+        request.headers = {{"Connection", "Upgrade"}, {"Upgrade", "tcp"}};
+        auto stream = co_await session->open(std::move(request), "attach to container " + short_id(id.str()));
+        if (!stream) {
+            co_return stream.error();
+        }
+        co_return make_exec_stream(std::move(*stream), session->endpoint.host);
+    }
+
     Task<Status> stop_container(ContainerId id, std::chrono::seconds grace) override {
         const auto session = session_;
         const auto limit = session->endpoint.limits.call + grace;
@@ -79,6 +93,17 @@ public:
         // Aside: the answer takes as long as the container does.
         const auto answer = co_await session->call_aside(post(target), "stop container " + short_id(id.str()),
                                                          {304}, CallLimits{limit});
+        if (!answer) {
+            co_return answer.error();
+        }
+        co_return ok;
+    }
+
+    Task<Status> rename_container(ContainerId id, std::string name) override {
+        const auto session = session_;
+        const auto answer = co_await session->call(
+            post(item("containers", id.str(), "/rename") + query_string({{"name", std::move(name)}})),
+            "rename container " + short_id(id.str()));
         if (!answer) {
             co_return answer.error();
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "async/with_timeout.hpp"
+#include "container/image_address.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/endpoints/requests.hpp"
@@ -85,6 +86,42 @@ Task<Status> tag_image_of(Session session, ImageRef ref, std::string repository,
     co_return ok;
 }
 
+// Podman forgets the name (4.3) or its tag (5.4): it gets it afterwards.
+Task<Result<HttpRequest>> import_request(Session session, std::string source, std::string repository,
+                                         std::string tag) {
+    if (const auto known = co_await session->negotiate(); !known) { // tells what engine it is
+        co_return known.error();
+    }
+    co_return post("/images/create" +
+                   (session->podman()
+                        ? query_string({{"fromSrc", source}})
+                        : query_string({{"fromSrc", source}, {"repo", repository}, {"tag", tag}})));
+}
+
+// `id`: of the image, once a message tells it.
+Status take_import_message(const EngineSession& session, const std::string& line, const std::string& what,
+                           std::string& id) {
+    if (line.find('{') == std::string::npos) {
+        return ok;
+    }
+    const auto message = decode_pull_message(line);
+    if (!message) {
+        auto error = message.error();
+        error.hint = engine_hint(error.message);
+        error.message = fmt::format("{}: {}", what, error.message);
+        return session.located(error);
+    }
+    id = message->layer.empty() ? id : message->layer;
+    return ok;
+}
+
+Task<Status> name_imported(Session session, std::string id, std::string repository, std::string tag) {
+    if (session->podman()) {
+        co_return co_await tag_image_of(session, ImageRef(id), repository, tag);
+    }
+    co_return ok;
+}
+
 } // namespace
 
 class ImageEndpoints : public virtual EngineCalls {
@@ -96,6 +133,9 @@ public:
     Task<Status> pull_image(ImageRef ref, std::string platform, std::string registry_auth,
                             std::function<void(const PullProgress&)> on_progress) override {
         const auto session = session_;
+        if (auto from = address_in(ref)) {
+            co_return co_await import_from(session, std::move(*from));
+        }
         const auto what = "pull image " + ref.str();
         if (const auto known = co_await session->negotiate(); !known) { // tells what engine it is
             co_return known.error();
@@ -151,38 +191,23 @@ public:
     Task<Status> import_image(std::string repository, std::string tag, std::span<const char> tar) override {
         const auto session = session_;
         const auto what = "import image " + repository;
-        if (const auto known = co_await session->negotiate(); !known) { // tells what engine it is
-            co_return known.error();
+        auto request = co_await import_request(session, "-", repository, tag);
+        if (!request) {
+            co_return request.error();
         }
-        // Podman forgets the name (4.3) or its tag (5.4): it gets it afterwards.
-        auto request =
-            post("/images/create" +
-                 (session->podman() ? query_string({{"fromSrc", "-"}})
-                                    : query_string({{"fromSrc", "-"}, {"repo", repository}, {"tag", tag}})));
-        request.content_type = "application/x-tar";
-        request.borrowed_body = tar;
-        const auto answer = co_await session->call(std::move(request), what);
+        request->content_type = "application/x-tar";
+        request->borrowed_body = tar;
+        const auto answer = co_await session->call(std::move(*request), what);
         if (!answer) {
             co_return answer.error();
         }
         std::string id;
         for (const auto& line : split(answer->body, '\n')) {
-            if (line.find('{') == std::string::npos) {
-                continue;
+            if (auto taken = take_import_message(*session, line, what, id); !taken) {
+                co_return taken;
             }
-            const auto message = decode_pull_message(line);
-            if (!message) {
-                auto error = message.error();
-                error.hint = engine_hint(error.message);
-                error.message = fmt::format("{}: {}", what, error.message);
-                co_return session->located(error);
-            }
-            id = message->layer.empty() ? id : message->layer;
         }
-        if (session->podman()) {
-            co_return co_await tag_image_of(session, ImageRef(id), repository, tag);
-        }
-        co_return ok;
+        co_return co_await name_imported(session, id, repository, tag);
     }
 
     Task<Status> tag_image(ImageRef ref, std::string repository, std::string tag) override {
@@ -199,6 +224,34 @@ public:
             co_return answer.error();
         }
         co_return ok;
+    }
+
+private:
+    static Task<Status> import_from(Session session, ImageAddress from) {
+        const auto what = "import image " + from.repository;
+        auto request = co_await import_request(session, from.url, from.repository, from.tag);
+        if (!request) {
+            co_return request.error();
+        }
+        // Podman answers when it has it all: there is no deadline for a first word.
+        auto stream = co_await session->open_upload(std::move(*request), what, {});
+        if (!stream) {
+            co_return stream.error();
+        }
+        LineStream messages(std::move(*stream));
+        std::string id;
+        while (true) {
+            const auto line = co_await messages.next();
+            if (!line) {
+                co_return session->located(line.error());
+            }
+            if (!*line) {
+                co_return co_await name_imported(session, id, from.repository, from.tag);
+            }
+            if (auto taken = take_import_message(*session, **line, what, id); !taken) {
+                co_return taken;
+            }
+        }
     }
 };
 

@@ -69,6 +69,16 @@ public:
         co_return decoded(*session, decode_volume(answer->body));
     }
 
+    Task<Result<VolumeDetails>> create_volume(std::string name, Labels labels) override {
+        const auto session = session_;
+        const auto answer = co_await session->call(post("/volumes/create", encode_volume(name, labels)),
+                                                   "create volume " + name);
+        if (!answer) {
+            co_return answer.error();
+        }
+        co_return decoded(*session, decode_volume(answer->body));
+    }
+
     Task<Status> remove_volume(std::string name) override {
         const auto session = session_;
         HttpRequest request;

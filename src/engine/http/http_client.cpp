@@ -57,6 +57,11 @@ public:
         give_up_connecting();
     }
 
+    std::shared_ptr<ByteStream> take_idle() {
+        const bool busy = writing_ || reading_ || !queue_.empty() || !in_flight_.empty();
+        return !stream_ || busy || stream_->stale() ? nullptr : std::exchange(stream_, nullptr);
+    }
+
     int round_trips() const { return round_trips_; }
 
 private:
@@ -362,6 +367,10 @@ void HttpClient::close() {
 
 Task<Result<HttpResponse>> HttpClient::call(HttpRequest request, CallLimits limits) {
     return Connection::call(connection_, std::move(request), limits);
+}
+
+std::shared_ptr<ByteStream> HttpClient::take_idle() {
+    return connection_->take_idle();
 }
 
 int HttpClient::round_trips() const {

@@ -41,6 +41,10 @@ public:
     // that was is thrown away. Errors: unreachable, timeout, protocol; without `where`.
     Task<Result<HttpResponse>> call(HttpRequest request, CallLimits limits);
 
+    // The kept connection, where it lies idle and is good: whoever takes it has it alone, and the next call
+    // opens another one. Else nothing.
+    std::shared_ptr<ByteStream> take_idle();
+
     // How many times a request was sent while none was under way.
     int round_trips() const;
 

@@ -13,27 +13,26 @@
 namespace dockdist {
 namespace {
 
+// A stream that says little waits with a small buffer, for there may be thousands; one that flows has large
+// ones.
+constexpr std::size_t smallest_read = 4 * 1024;
 constexpr std::size_t largest_read = 64 * 1024;
 
 } // namespace
 
-Task<Result<std::unique_ptr<HttpStream>>> HttpStream::open(std::shared_ptr<Transport> transport,
+Task<Result<std::unique_ptr<HttpStream>>> HttpStream::open(std::shared_ptr<ByteStream> stream,
                                                            HttpRequest request, std::string host_header,
                                                            std::chrono::milliseconds deadline) {
-    auto stream = co_await transport->connect();
-    if (!stream) {
-        co_return stream.error();
-    }
     const Error timeout{
         ErrorKind::timeout, "",
         fmt::format("the engine accepted {} {} and did not answer within {}", request.method,
                     request.target.substr(0, request.target.find('?')), format_duration(deadline)),
         "is the Docker daemon on that host stuck? (systemctl status docker; journalctl -u docker)"};
-    co_return co_await with_timeout(exchange(std::move(*stream), std::move(request), std::move(host_header)),
+    co_return co_await with_timeout(exchange(std::move(stream), std::move(request), std::move(host_header)),
                                     deadline, timeout);
 }
 
-Task<Result<std::unique_ptr<HttpStream>>> HttpStream::exchange(std::unique_ptr<ByteStream> stream,
+Task<Result<std::unique_ptr<HttpStream>>> HttpStream::exchange(std::shared_ptr<ByteStream> stream,
                                                                HttpRequest request, std::string host_header) {
     std::unique_ptr<HttpStream> self(new HttpStream(std::move(stream)));
     auto head = request_head(request, host_header);
@@ -125,7 +124,7 @@ Task<Status> HttpStream::read_answer() {
 }
 
 Task<Status> HttpStream::read_header() {
-    std::vector<char> buffer(largest_read);
+    std::vector<char> buffer(smallest_read);
     while (!parser_.header_done()) {
         const auto count = co_await stream_->read_some(buffer);
         if (!count) {
@@ -153,11 +152,12 @@ Task<Status> HttpStream::read_header() {
 Task<Result<std::string>> HttpStream::read() {
     std::string bytes = std::exchange(ready_, {});
     while (bytes.empty() && !ended_) {
-        bytes.resize(largest_read);
+        bytes.resize(full_ ? largest_read : smallest_read);
         const auto count = co_await stream_->read_some(bytes);
         if (!count) {
             co_return count.error();
         }
+        full_ = *count >= smallest_read;
         bytes.resize(*count);
         if (raw_) {
             ended_ = *count == 0;

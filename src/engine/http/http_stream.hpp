@@ -1,4 +1,4 @@
-// One request whose answer is a stream: a connection of its own, which lives as long as the answer.
+// One request whose answer is a stream: it has its connection alone, which lives as long as the answer.
 #pragma once
 
 #include "async/task.hpp"
@@ -15,8 +15,8 @@ namespace dockdist {
 
 class HttpStream {
 public:
-    // Sends `request` and waits for the answer's header, at most `deadline` (connecting not included).
-    static Task<Result<std::unique_ptr<HttpStream>>> open(std::shared_ptr<Transport> transport,
+    // Sends `request` and waits for the answer's header, at most `deadline`.
+    static Task<Result<std::unique_ptr<HttpStream>>> open(std::shared_ptr<ByteStream> stream,
                                                           HttpRequest request, std::string host_header,
                                                           std::chrono::milliseconds deadline);
 
@@ -41,19 +41,20 @@ private:
     // What is kept of an answer that refuses an upload.
     static constexpr std::size_t refusal_limit = 64U << 10U;
 
-    explicit HttpStream(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
-    static Task<Result<std::unique_ptr<HttpStream>>> exchange(std::unique_ptr<ByteStream> stream,
+    explicit HttpStream(std::shared_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
+    static Task<Result<std::unique_ptr<HttpStream>>> exchange(std::shared_ptr<ByteStream> stream,
                                                               HttpRequest request, std::string host_header);
     Task<Status> read_header();
     Task<Status> read_answer();
     Task<Status> send(std::string head, std::span<const char> body,
                       std::function<void(std::uint64_t)> on_sent);
 
-    std::unique_ptr<ByteStream> stream_;
+    std::shared_ptr<ByteStream> stream_;
     ResponseParser parser_{std::nullopt};
     std::string ready_{}; // bytes that came together with the header
     bool raw_ = false;    // after 101
     bool ended_ = false;
+    bool full_ = false; // the last read brought as much as a small buffer takes
 };
 
 } // namespace dockdist

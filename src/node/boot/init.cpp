@@ -3,6 +3,7 @@
 #include "node/boot/init.hpp"
 
 #include "core/text.hpp"
+#include "node/boot/first_join.hpp"
 #include "node/boot/init_channel.hpp"
 #include "node/boot/node_prepare.hpp"
 #include "node/boot/sshd_service.hpp"
@@ -15,6 +16,7 @@
 
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -27,7 +29,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t stop_grace_ms = 5000; // engines KILL 10 s after their TERM
+constexpr std::int64_t supervisors_grace_ms = 5000; // for 3 s that jobs have, and a word to other nodes
+constexpr std::int64_t stop_grace_ms = 4000;        // engines KILL 10 s after their TERM
 
 void log_line(const std::string& line) {
     (void)write_all(STDOUT_FILENO, line);
@@ -42,11 +45,14 @@ private:
     json reserve(int port);
     void serve(int fd);
     void reap();
+    template <class Condition>
+    void reap_until(Condition condition, std::int64_t limit_ms);
     void end();
 
     Loop loop_{};
     SshdService sshd_{loop_, log_line};
     UnitGuards guards_{loop_};
+    std::optional<FirstJoin> first_join_{};
     Fd claim_{};
     int claimed_port_ = 0;
     std::string ready_line_{};
@@ -71,7 +77,10 @@ json Init::reserve(int port) {
 
 json Init::answer(const json& question, pid_t peer, Fd descriptor) {
     const auto what = question.value("do", "");
-    if (what == "status") {
+    if (what == "status") { // what a join asks first
+        if (first_join_) {
+            first_join_->make_way(peer);
+        }
         return {
             {"ok", true}, {"ssh_port", claimed_port_}, {"sshd", sshd_.pid()}, {"log", sshd_.last_words()}};
     }
@@ -95,6 +104,10 @@ json Init::answer(const json& question, pid_t peer, Fd descriptor) {
     }
     if (what == "guard" && descriptor.open()) {
         guards_.add(question.value("job", ""), peer, std::move(descriptor));
+        return {{"ok", true}};
+    }
+    if (what == "detached") {
+        guards_.is_detached(question.value("job", ""));
         return {{"ok", true}};
     }
     return refusal(Error{.kind = ErrorKind::protocol, .message = "unknown question"});
@@ -132,20 +145,31 @@ void Init::reap() {
     for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
         sshd_.on_exit(pid, exit_status(status));
         guards_.on_exit(pid);
+        if (first_join_) {
+            first_join_->on_exit(pid);
+        }
     }
 }
 
-// kill(-1) reaches every process of the container, those that came through exec included, and not the caller.
-void Init::end() {
-    sshd_.give_up();
-    ::kill(-1, SIGTERM);
-    ::kill(-1, SIGCONT);
-    const auto deadline = monotonic_ms() + stop_grace_ms;
-    while (!alone_in_container() && monotonic_ms() < deadline) {
+template <class Condition>
+void Init::reap_until(Condition condition, std::int64_t limit_ms) {
+    const auto deadline = monotonic_ms() + limit_ms;
+    while (!condition() && monotonic_ms() < deadline) {
         pollfd nothing{.fd = -1, .events = 0, .revents = 0};
         ::poll(&nothing, 1, 20);
         reap();
     }
+}
+
+// kill(-1) reaches every process of the container, those that came through exec included, and not the caller.
+// Detached jobs end first: their other nodes hear of it through processes of this one.
+void Init::end() {
+    sshd_.give_up();
+    guards_.stop_detached();
+    reap_until([this] { return !guards_.has_detached(); }, supervisors_grace_ms);
+    ::kill(-1, SIGTERM);
+    ::kill(-1, SIGCONT);
+    reap_until([] { return alone_in_container(); }, stop_grace_ms);
     ::kill(-1, SIGKILL);
     reap();
 }
@@ -179,6 +203,7 @@ int Init::run() {
         reap();
     });
     log_line("{\"type\":\"starting\"}\n");
+    first_join_.emplace(loop_);
     loop_.run();
     log_line("{\"type\":\"stopping\"}\n");
     end();

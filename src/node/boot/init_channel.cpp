@@ -29,10 +29,23 @@ Result<Fd> reach_init() {
     return channel;
 }
 
+// PID 1 waits for the question of who has come for a second at most (Init::serve). On a host where everything
+// starts at once, this process may not have had its turn by then: nothing was heard, and it comes again.
+Result<Fd> tell_init(const std::string& question) {
+    constexpr int most_tries = 10;
+    for (int tries = 1;; ++tries) {
+        auto channel = reach_init();
+        if (!channel || ::send(channel->get(), question.data(), question.size(), MSG_NOSIGNAL) >= 0 ||
+            errno != EPIPE || tries == most_tries) {
+            return channel;
+        }
+    }
+}
+
 } // namespace
 
 Result<nlohmann::json> ask_init(const nlohmann::json& question) {
-    const auto channel = reach_init();
+    const auto channel = tell_init(wire::dump(question));
     if (!channel) {
         return Error{.kind = ErrorKind::node,
                      .message = "dockdist-init is not running as this container's first process (" +
@@ -42,12 +55,8 @@ Result<nlohmann::json> ask_init(const nlohmann::json& question) {
     }
     const timeval limit{.tv_sec = 20, .tv_usec = 0};
     ::setsockopt(channel->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    const auto text = wire::dump(question);
     std::string answer(128U << 10U, '\0');
-    ssize_t length = -1;
-    if (::send(channel->get(), text.data(), text.size(), MSG_NOSIGNAL) >= 0) {
-        length = ::recv(channel->get(), answer.data(), answer.size(), 0);
-    }
+    const auto length = ::recv(channel->get(), answer.data(), answer.size(), 0);
     if (length <= 0) {
         return system_error("the container's first process does not answer",
                             length == 0 ? ECONNRESET : errno);

@@ -1,7 +1,11 @@
 #include "node/boot/join.hpp"
 
 #include "core/text.hpp"
+#include "node/boot/hand_on.hpp"
 #include "node/boot/init_channel.hpp"
+#include "node/boot/join_stream.hpp"
+#include "node/boot/members_arrival.hpp"
+#include "node/boot/node_files.hpp"
 #include "node/boot/node_prepare.hpp"
 #include "node/boot/node_state.hpp"
 #include "node/boot/wait_for_peers.hpp"
@@ -11,36 +15,24 @@
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
+#include "wire/handed_on.hpp"
 #include "wire/join.hpp"
-#include "wire/json_reader.hpp"
+#include "wire/partners.hpp"
 
 #include <algorithm>
-#include <poll.h>
+#include <cerrno>
+#include <csignal>
+#include <iterator>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace dockdist::node {
 namespace {
 
-Result<std::string> read_line() {
-    std::string line;
-    char buffer[65536];
-    while (line.size() <= wire::max_line) {
-        const auto count = ::read(STDIN_FILENO, buffer, sizeof buffer);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count <= 0) {
-            return Error{.kind = ErrorKind::interrupted,
-                         .message = "the client went before it sent the list of members"};
-        }
-        line.append(buffer, static_cast<std::size_t>(count));
-        if (line.ends_with('\n')) {
-            return line;
-        }
-    }
-    return Error{.kind = ErrorKind::protocol, .message = "the list of members is longer than 4 MiB"};
-}
+constexpr std::int64_t own_sshd_usual_ms = 2000;
+constexpr std::int64_t own_sshd_limit_ms = 18000;
 
 Result<Endpoint> find_endpoint(const wire::JoinRequest& request) {
     auto address = request.address;
@@ -80,7 +72,8 @@ Result<int> find_port(const wire::JoinRequest& request, const std::string& addre
     });
 }
 
-Result<wire::NodeRecord> make_record(const wire::JoinRequest& request, const Account& account) {
+// What sshd needs to run: the rest of the record may take longer.
+Result<wire::NodeRecord> begin_record(const wire::JoinRequest& request, const Account& account) {
     wire::NodeRecord record{.node = request.node, .rank = request.rank, .user = account.name};
     const auto endpoint = find_endpoint(request);
     if (!endpoint) {
@@ -93,9 +86,23 @@ Result<wire::NodeRecord> make_record(const wire::JoinRequest& request, const Acc
         return port.error();
     }
     record.ssh_port = *port;
+    const auto key = make_host_key();
+    if (!key) {
+        return key.error();
+    }
+    record.host_key = *key;
+    return record;
+}
+
+Status end_record(const wire::JoinRequest& request, const Account& account, wire::NodeRecord& record) {
     char hostname[256] = "";
     (void)::gethostname(hostname, sizeof hostname - 1);
     record.hostname = hostname;
+    const auto key = make_user_key(account);
+    if (!key) {
+        return key.error();
+    }
+    record.user_key = *key;
     KnownGpus known{.cluster = request.cluster, .node = request.node};
     if (const auto seen = look_at_gpus()) {
         known.units = units_of(*seen);
@@ -104,17 +111,8 @@ Result<wire::NodeRecord> make_record(const wire::JoinRequest& request, const Acc
     record.gpus = known.units.empty() ? count_gpus() : static_cast<int>(known.units.size());
     record.slots = request.slots > 0 ? request.slots : std::max(record.gpus, 1);
     known.slots = record.slots;
-    if (auto saved = save_known_gpus(known); !saved) {
-        return saved.error();
-    }
-    const auto keys = make_keys(account);
-    if (!keys) {
-        return keys.error();
-    }
-    record.user_key = keys->user;
-    record.host_key = keys->host;
     record.clock_ms = unix_ms();
-    return record;
+    return save_known_gpus(known);
 }
 
 Status check_own_place(const wire::NodeRecord& self, const wire::Members& members) {
@@ -128,7 +126,22 @@ Status check_own_place(const wire::NodeRecord& self, const wire::Members& member
     return ok;
 }
 
-Status start_sshd() {
+Status start_sshd(const wire::JoinRequest& request, const wire::NodeRecord& self) {
+    const auto config = sshd_config(self, request.nodes, request.nodes_beside);
+    if (auto written = replace_file(paths().sshd_config, config, 0644); !written) {
+        return written;
+    }
+    if (const auto started = ask_init({{"do", "sshd"}}); !started) {
+        return started.error();
+    }
+    return ok;
+}
+
+// An error says why in sshd's words.
+Status wait_for_own_sshd(const wire::NodeRecord& self) {
+    if (!wait_for_peers({self}, self, own_sshd_usual_ms)) {
+        return ok;
+    }
     const auto checked =
         run_helper(paths().sshd, {paths().sshd, "-t", "-f", paths().sshd_config}, clean_environment(), 10000);
     if (checked.code != 0) {
@@ -138,84 +151,180 @@ Status start_sshd() {
             .hint =
                 "this is a fault of dockdist or of the image's accounts; please report it with this message"};
     }
-    if (const auto started = ask_init({{"do", "sshd"}}); !started) {
-        return started.error();
-    }
-    return ok;
-}
-
-// An error when the node's own sshd does not come up says why in sshd's words.
-Status wait_for_all_peers(const wire::NodeRecord& self, const wire::Members& members,
-                          std::int64_t timeout_ms) {
-    const auto deadline = monotonic_ms() + timeout_ms;
-    if (auto own = wait_for_peers({self}, self, std::min<std::int64_t>(timeout_ms, 20000)); !own) {
+    if (const auto unmet = wait_for_peers({self}, self, own_sshd_limit_ms)) {
         const auto status = ask_init({{"do", "status"}});
         return Error{.kind = ErrorKind::node,
                      .message = "sshd of " + self.node + " does not come up on " + self.address + ":" +
                                 std::to_string(self.ssh_port) + ": " +
                                 printable(status ? status->value("log", "") : status.error().message),
-                     .hint = own.error().hint};
+                     .hint = unmet->error.hint};
     }
-    return wait_for_peers(members.nodes, self, std::max<std::int64_t>(deadline - monotonic_ms(), 1000));
+    return ok;
 }
 
-Status join(const std::string& text) {
-    const auto request = wire::parse_join_request(text);
-    if (!request) {
-        return request.error();
-    }
-    if (!is_plain_name(request->node)) {
-        return Error{.kind = ErrorKind::protocol,
-                     .message = "the node's name is none: " + printable(request->node)};
-    }
-    const UserMounts mounts(request->mounts);
-    if (auto prepared = prepare_places(mounts); !prepared) {
-        return prepared;
-    }
-    auto account = prepare_account(request->user, mounts);
-    if (!account) {
-        return account.error();
-    }
-    const auto self = make_record(*request, *account);
-    if (!self) {
-        return self.error();
-    }
-    if (auto sent = write_all(STDOUT_FILENO, wire::hello_line(*self)); !sent) {
-        return sent;
-    }
-    const auto line = read_line();
-    if (!line) {
-        return line.error();
-    }
-    const auto members = wire::parse_members(*line);
-    if (!members) {
-        return members.error();
-    }
-    for (const auto& step :
-         {check_own_place(*self, *members), write_state(*self, *members, *account, mounts)}) {
-        if (!step) {
-            return step;
+// The process that hands the list on while this one goes on; it ends with this one.
+class HandingOn {
+public:
+    HandingOn(const std::vector<wire::NodeRecord>& receivers, const wire::NodeRecord& self,
+              std::int64_t timeout_ms) {
+        const pid_t parent = ::getpid();
+        child_ = receivers.empty() ? 0 : ::fork();
+        if (child_ == 0 && ::getpid() != parent) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (::getppid() == parent) {
+                hand_on(receivers, self, timeout_ms);
+            }
+            ::_exit(0);
         }
     }
-    if (auto started = start_sshd(); !started) {
-        return started;
+    void wait() const {
+        while (child_ > 0 && ::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+        }
     }
-    if (auto met = wait_for_all_peers(*self, *members, request->ready_timeout_ms); !met) {
-        return met;
+
+private:
+    pid_t child_ = 0; // below 0: it did not start, and the receivers ask the client
+};
+
+class NodeJoin {
+public:
+    NodeJoin(JoinStream& client, bool in_log) : client_(client), in_log_(in_log) {}
+
+    Status run(const std::string& text) {
+        const auto request = wire::parse_join_request(text);
+        if (!request) {
+            return request.error();
+        }
+        if (!is_plain_name(request->node)) {
+            return Error{.kind = ErrorKind::protocol,
+                         .message = "the node's name is none: " + printable(request->node)};
+        }
+        const UserMounts mounts(request->mounts);
+        if (auto prepared = prepare_places(mounts); !prepared) {
+            return prepared;
+        }
+        const auto account = prepare_account(request->user, mounts);
+        if (!account) {
+            return account.error();
+        }
+        auto self = begin_record(*request, *account);
+        if (!self) {
+            return self.error();
+        }
+        auto door = MembersDoor::open({account->uid, account->gid}, self->ssh_port);
+        if (!door) {
+            return door.error();
+        }
+        if (auto started = start_sshd(*request, *self); !started) {
+            return started;
+        }
+        if (auto whole = end_record(*request, *account, *self); !whole) {
+            return whole;
+        }
+        if (auto sent = client_.write(wire::hello_line(*self)); !sent) {
+            return sent;
+        }
+        if (auto up = wait_for_own_sshd(*self); !up) {
+            return up;
+        }
+        return meet(*request, *self, *account, mounts, std::move(*door));
     }
-    const auto ready = wire::ready_record_line(*self, wire::members_hash(*members));
-    if (const auto told = ask_init({{"do", "ready"}, {"line", ready}}); !told) {
-        return told.error();
+
+    const std::vector<wire::Unreached>& unreached() const { return unreached_; }
+
+private:
+    Status meet(const wire::JoinRequest& request, const wire::NodeRecord& self, const Account& account,
+                const UserMounts& mounts, MembersDoor door) {
+        const auto line = client_.next_line();
+        if (!line) {
+            return line.error();
+        }
+        const auto deadline = monotonic_ms() + request.ready_timeout_ms;
+        const auto notice = wire::parse_members_notice(*line);
+        if (!notice) {
+            return notice.error();
+        }
+        if (notice->giver) {
+            if (auto let = let_giver_in(request.cluster, *notice->giver); !let) {
+                return let;
+            }
+        }
+        const auto list = await_members(client_, *notice, std::move(door));
+        if (!list) {
+            return list.error();
+        }
+        const auto members = wire::parse_members(*list);
+        if (!members) {
+            return members.error();
+        }
+        if (auto there = check_own_place(self, *members); !there) {
+            return there;
+        }
+        if (auto written = write_state(self, *members, *list, account, mounts); !written) {
+            return written;
+        }
+        const auto left_ms = [&] { return std::max<std::int64_t>(deadline - monotonic_ms(), 1000); };
+        const HandingOn hands(receivers(self, *members, *notice), self, left_ms());
+        if (auto unmet = wait_for_peers(partners(self, *members), self, left_ms())) {
+            unreached_ = std::move(unmet->peers);
+            return unmet->error;
+        }
+        const auto ready = wire::ready_record_line(self, wire::members_hash(*members));
+        if (const auto told = ask_init({{"do", "ready"}, {"line", ready}}); !told) {
+            return told.error();
+        }
+        auto said = in_log_ ? Status(ok) : client_.write(wire::ready_line());
+        hands.wait();
+        return said;
     }
-    return write_all(STDOUT_FILENO, wire::ready_line());
-}
+
+    static std::size_t place_of(const wire::NodeRecord& self, const wire::Members& members) {
+        const auto found = std::ranges::find(members.nodes, self.node, &wire::NodeRecord::node);
+        return static_cast<std::size_t>(found - members.nodes.begin());
+    }
+
+    static std::vector<std::string> hosts_of(const wire::Members& members) {
+        std::vector<std::string> hosts;
+        std::ranges::transform(members.nodes, std::back_inserter(hosts), &wire::NodeRecord::address);
+        return hosts;
+    }
+
+    static std::vector<wire::NodeRecord> records_at(const std::vector<std::size_t>& places,
+                                                    const wire::Members& members) {
+        std::vector<wire::NodeRecord> records;
+        std::ranges::transform(places, std::back_inserter(records),
+                               [&](std::size_t place) { return members.nodes[place]; });
+        return records;
+    }
+
+    static std::vector<wire::NodeRecord> receivers(const wire::NodeRecord& self, const wire::Members& members,
+                                                   const wire::MembersNotice& notice) {
+        const wire::Hands hands(hosts_of(members), static_cast<std::size_t>(notice.first));
+        return records_at(hands.receivers_of(place_of(self, members)), members);
+    }
+
+    static std::vector<wire::NodeRecord> partners(const wire::NodeRecord& self,
+                                                  const wire::Members& members) {
+        return records_at(wire::partners_of(place_of(self, members), hosts_of(members)), members);
+    }
+
+    JoinStream& client_;
+    bool in_log_;
+    std::vector<wire::Unreached> unreached_{};
+};
 
 } // namespace
 
-int run_join(const std::string& request) {
+int run_join(const std::string& request, int in, int out, bool in_log) {
     ::umask(077);
-    if (const auto joined = join(request); !joined) {
-        (void)write_all(STDOUT_FILENO, wire::error_line(joined.error()));
+    JoinStream client(in, out);
+    NodeJoin join(client, in_log);
+    if (const auto joined = join.run(request); !joined) {
+        // The log's last line is what the node is: that a client went must not stand behind what the next one
+        // did.
+        if (!in_log || joined.error().kind != ErrorKind::interrupted) {
+            (void)client.write(wire::error_line(joined.error(), join.unreached()));
+        }
         return 1;
     }
     return 0;

@@ -53,18 +53,14 @@ std::string host_with_port(const std::string& host, int port) {
     return port == 22 ? host : "[" + host + "]:" + std::to_string(port);
 }
 
-// Connections that have not logged in, at one sshd. Its peers come all at once when they join and when a
-// launcher starts, two from each node, and a script's own besides: as many from one address as nodes share
-// it. A stranger must not be able to take all of them from a few addresses.
-std::string connection_limits(const wire::Members& members) {
-    constexpr std::size_t of_a_script = 64;
-    std::map<std::string, std::size_t> nodes_of;
-    std::size_t most = 0;
-    for (const auto& node : members.nodes) {
-        most = std::max(most, ++nodes_of[node.address]);
-    }
-    const auto from_one = of_a_script + 2 * most;
-    const auto from_all = 4 * of_a_script + 2 * members.nodes.size();
+// Connections that have not logged in, at one sshd. Its peers come all at once when a launcher starts, two
+// from each node, and a script's own besides: as many from one address as nodes share it. A stranger must not
+// be able to take all of them from a few addresses. Counted in powers of two, so that a cluster that grows by
+// a few nodes keeps its sshds.
+std::string connection_limits(int nodes, int nodes_beside) {
+    constexpr unsigned of_a_script = 64;
+    const auto from_one = of_a_script + 2 * std::bit_ceil(static_cast<unsigned>(nodes_beside));
+    const auto from_all = 4 * of_a_script + 2 * std::bit_ceil(static_cast<unsigned>(nodes));
     return "PerSourceMaxStartups " + std::to_string(from_one) + "\nMaxStartups " + std::to_string(from_all) +
            ":30:" + std::to_string(2 * from_all) + "\n";
 }
@@ -173,7 +169,7 @@ std::string ssh_config(const wire::NodeRecord& self, const wire::Members& member
     return text;
 }
 
-std::string sshd_config(const wire::NodeRecord& self, const wire::Members& members) {
+std::string sshd_config(const wire::NodeRecord& self, int nodes, int nodes_beside) {
     const auto& place = paths();
     std::string text = "# Made by dockdist at join: for this cluster's nodes and nobody else.\n";
     text += "ListenAddress " + address_and_port(self.address, self.ssh_port) + "\nHostKey " + place.host_key +
@@ -213,7 +209,7 @@ TCPKeepAlive yes
 ClientAliveInterval 6
 ClientAliveCountMax 4
 )";
-    return text + connection_limits(members);
+    return text + connection_limits(nodes, nodes_beside);
 }
 
 std::string hostfile(const wire::Members& members) {

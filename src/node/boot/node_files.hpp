@@ -1,4 +1,4 @@
-// The texts that a joined node keeps under /run/dockdist. Pure: what the members are decides every byte.
+// The texts that a joined node keeps under /run/dockdist. Pure.
 #pragma once
 
 #include "core/result.hpp"
@@ -20,7 +20,9 @@ Status check_members(const wire::Members& members);
 std::string authorized_keys(const wire::Members& members);
 std::string known_hosts(const wire::Members& members);
 std::string ssh_config(const wire::NodeRecord& self, const wire::Members& members);
-std::string sshd_config(const wire::NodeRecord& self, const wire::Members& members);
+// sshd runs before the members are known: `nodes` is how many there will be, `nodes_beside` the most of them
+// that share a host.
+std::string sshd_config(const wire::NodeRecord& self, int nodes, int nodes_beside);
 std::string hostfile(const wire::Members& members);       // NAME slots=N: DeepSpeed, Open MPI
 std::string hydra_hostfile(const wire::Members& members); // NAME:N: MPICH
 std::string wcoll(const wire::Members& members);          // NAME: pdsh

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "node/boot/node_files.hpp"
+#include "node/boot/ssh_key.hpp"
 #include "node/system/account_folders.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
@@ -16,8 +17,6 @@
 
 namespace dockdist::node {
 namespace {
-
-constexpr int keygen_limit_ms = 20000;
 
 // Podman mounts a file of its own over what the image has where that names no root.
 Status replace_account_file(const std::string& path, const std::string& content, mode_t mode, Owner owner) {
@@ -66,18 +65,16 @@ Status update_shadow(const Account& account, const UserMounts& mounts) {
 
 Result<std::string> public_key(const std::string& path, const std::string& public_path, const Owner& owner) {
     if (::access(path.c_str(), F_OK) != 0) {
-        const auto temporary = paths().private_folder + "/new-key";
-        ::unlink(temporary.c_str());
-        ::unlink((temporary + ".pub").c_str());
-        const auto made = run_helper(
-            paths().ssh_keygen, {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", temporary},
-            clean_environment(), keygen_limit_ms);
-        if (made.code != 0) {
-            return Error{.kind = ErrorKind::node, .message = "ssh-keygen failed: " + printable(made.output)};
+        const auto made = make_ssh_key();
+        if (auto written = replace_file(public_path, made.public_line + "\n", 0644); !written) {
+            return written.error();
         }
-        if (::rename((temporary + ".pub").c_str(), public_path.c_str()) != 0 ||
-            ::lchown(temporary.c_str(), owner.uid, owner.gid) != 0 || ::chmod(temporary.c_str(), 0600) != 0 ||
-            ::rename(temporary.c_str(), path.c_str()) != 0) {
+        // Not in the key's own folder, which may be container.user's.
+        const auto temporary = paths().private_folder + "/new-key";
+        if (auto written = replace_file(temporary, made.private_file, 0600, owner); !written) {
+            return written.error();
+        }
+        if (::rename(temporary.c_str(), path.c_str()) != 0) {
             return system_error("cannot place the key " + path, errno);
         }
     }
@@ -157,28 +154,35 @@ Result<Account> prepare_account(const std::string& user, const UserMounts& mount
     return account;
 }
 
-Result<PublicKeys> make_keys(const Account& account) {
-    const auto& place = paths();
-    const Owner user{account.uid, account.gid};
-    for (const auto& made :
-         {make_folder(place.private_folder, 0700), make_folder(place.user_folder, 0700, user)}) {
-        if (!made) {
-            return made.error();
-        }
+Result<std::string> make_host_key() {
+    if (auto made = make_folder(paths().private_folder, 0700); !made) {
+        return made.error();
     }
-    const auto host = public_key(place.host_key, place.host_public_key, {});
-    if (!host) {
-        return host.error();
-    }
-    const auto own = public_key(place.user_key, place.user_public_key, user);
-    if (!own) {
-        return own.error();
-    }
-    return PublicKeys{.user = *own, .host = *host};
+    return public_key(paths().host_key, paths().host_public_key, {});
 }
 
-Status write_state(const wire::NodeRecord& self, const wire::Members& members, const Account& account,
-                   const UserMounts& mounts) {
+Result<std::string> make_user_key(const Account& account) {
+    const Owner user{account.uid, account.gid};
+    if (auto made = make_folder(paths().user_folder, 0700, user); !made) {
+        return made.error();
+    }
+    return public_key(paths().user_key, paths().user_public_key, user);
+}
+
+Status let_giver_in(const std::string& cluster, const wire::NodeRecord& giver) {
+    const wire::Members one{.cluster = cluster, .nodes = {giver}};
+    if (auto checked = check_members(one); !checked) {
+        return checked;
+    }
+    const auto before = read_file_or_empty(paths().authorized_keys);
+    const auto line = authorized_keys(one);
+    return before.find(line) != std::string::npos
+               ? Status(ok)
+               : replace_file(paths().authorized_keys, before + line, 0644);
+}
+
+Status write_state(const wire::NodeRecord& self, const wire::Members& members, const std::string& list,
+                   const Account& account, const UserMounts& mounts) {
     if (auto checked = check_members(members); !checked) {
         return checked;
     }
@@ -187,12 +191,11 @@ Status write_state(const wire::NodeRecord& self, const wire::Members& members, c
         {place.authorized_keys, authorized_keys(members)},
         {place.known_hosts, known_hosts(members)},
         {place.ssh_config, ssh_config(self, members)},
-        {place.sshd_config, sshd_config(self, members)},
         {place.hostfile, hostfile(members)},
         {place.hydra_hostfile, hydra_hostfile(members)},
         {place.wcoll, wcoll(members)},
         {place.user_name, account.name},
-        {place.members, wire::dump(nlohmann::json(members))},
+        {place.members, list},
         {place.node_record, wire::dump(nlohmann::json(self))},
     };
     for (const auto& [path, text] : files) {

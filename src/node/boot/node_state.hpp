@@ -14,15 +14,16 @@ namespace dockdist::node {
 // the host's, and lacks what is needed, is an error; a home that would be made on the host is not made.
 Result<Account> prepare_account(const std::string& user, const UserMounts& mounts);
 
-struct PublicKeys {
-    std::string user{}, host{}; // "ssh-ed25519 AAAA…"
-};
-// Made once in a container's life, by ssh-keygen inside; the private halves stay there.
-Result<PublicKeys> make_keys(const Account& account);
+// The public halves, "ssh-ed25519 AAAA…". Made once in a container's life; the private halves stay there.
+Result<std::string> make_host_key();
+Result<std::string> make_user_key(const Account& account);
+
+// Lets `giver` in, beside whom sshd lets in already. Refuses what check_members refuses.
+Status let_giver_in(const std::string& cluster, const wire::NodeRecord& giver);
 
 // Every file that depends on who the members are, but those that would be the host's. Refuses members that
-// check_members refuses.
-Status write_state(const wire::NodeRecord& self, const wire::Members& members, const Account& account,
-                   const UserMounts& mounts);
+// check_members refuses. `list`: the text that they were read from.
+Status write_state(const wire::NodeRecord& self, const wire::Members& members, const std::string& list,
+                   const Account& account, const UserMounts& mounts);
 
 } // namespace dockdist::node

@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::int64_t first_attempt_pause_ms = 20;
 constexpr std::int64_t longest_attempt_pause_ms = 1000;
-constexpr std::int64_t attempt_ms = 5000; // a lost SYN is sent again after 1 and 3 s
+constexpr std::int64_t connect_ms = 5000; // a lost SYN is sent again after 1 and 3 s
+// An sshd that was reached answers when it comes to it; to come again would be one more to wait for it.
+constexpr std::int64_t banner_ms = 20'000;
 
 struct Peer {
     const wire::NodeRecord* record = nullptr;
@@ -40,24 +42,24 @@ public:
         }
     }
 
-    Status run(std::int64_t timeout_ms) {
+    std::optional<Unmet> run(std::int64_t timeout_ms) {
         missing_ = peers_.size();
         if (missing_ == 0) {
-            return ok;
+            return std::nullopt;
         }
         loop_.after(timeout_ms, [this] { loop_.stop(); });
         for (const auto& peer : peers_) {
             attempt(*peer);
         }
         loop_.run();
-        return missing_ == 0 ? Status(ok) : Status(failure());
+        return missing_ == 0 ? std::nullopt : std::optional(unmet());
     }
 
 private:
     void attempt(Peer& peer);
     void on_ready(Peer& peer, bool connected);
     void fail(Peer& peer, int cause, bool silent = false);
-    Error failure() const;
+    Unmet unmet() const;
 
     const wire::NodeRecord& self_;
     std::vector<std::unique_ptr<Peer>> peers_{};
@@ -88,7 +90,7 @@ void PeerWait::attempt(Peer& peer) {
         errno != EINPROGRESS) {
         return fail(peer, errno);
     }
-    peer.timer = loop_.after(attempt_ms, [this, &peer] { fail(peer, ETIMEDOUT, peer.silent); });
+    peer.timer = loop_.after(connect_ms, [this, &peer] { fail(peer, ETIMEDOUT); });
     loop_.watch(peer.socket.get(), POLLOUT, [this, &peer](short) { on_ready(peer, false); });
 }
 
@@ -101,6 +103,8 @@ void PeerWait::on_ready(Peer& peer, bool connected) {
             return fail(peer, cause);
         }
         peer.silent = true;
+        loop_.cancel(peer.timer);
+        peer.timer = loop_.after(banner_ms, [this, &peer] { fail(peer, ETIMEDOUT, true); });
         loop_.watch(peer.socket.get(), POLLIN, [this, &peer](short) { on_ready(peer, true); });
         return;
     }
@@ -142,7 +146,8 @@ std::string cause_of(const Peer& peer) {
     return std::strerror(peer.cause);
 }
 
-Error PeerWait::failure() const {
+Unmet PeerWait::unmet() const {
+    Unmet unmet;
     std::string list;
     std::set<std::string> hints;
     for (const auto& peer : peers_) {
@@ -150,8 +155,10 @@ Error PeerWait::failure() const {
             continue;
         }
         const auto& record = *peer->record;
+        const auto cause = cause_of(*peer);
+        unmet.peers.push_back({.node = record.node, .cause = cause});
         list += (list.empty() ? "" : ", ") + record.node + " (" + record.address + ":" +
-                std::to_string(record.ssh_port) + ": " + cause_of(*peer) + ")";
+                std::to_string(record.ssh_port) + ": " + cause + ")";
         if (peer->cause == ECONNREFUSED) {
             hints.insert(
                 "refused: sshd does not run there, or a firewall rejects the port; look at that node's log");
@@ -164,17 +171,17 @@ Error PeerWait::failure() const {
                 "reach; set the host's `address`, open the ssh port between the hosts");
         }
     }
-    Error error{.kind = ErrorKind::unreachable, .message = self_.node + " cannot reach " + list};
+    unmet.error = {.kind = ErrorKind::unreachable, .message = self_.node + " cannot reach " + list};
     for (const auto& hint : hints) {
-        error.hint += (error.hint.empty() ? "" : "; ") + hint;
+        unmet.error.hint += (unmet.error.hint.empty() ? "" : "; ") + hint;
     }
-    return error;
+    return unmet;
 }
 
 } // namespace
 
-Status wait_for_peers(const std::vector<wire::NodeRecord>& peers, const wire::NodeRecord& self,
-                      std::int64_t timeout_ms) {
+std::optional<Unmet> wait_for_peers(const std::vector<wire::NodeRecord>& peers, const wire::NodeRecord& self,
+                                    std::int64_t timeout_ms) {
     return PeerWait(peers, self).run(timeout_ms);
 }
 

@@ -4,6 +4,7 @@
 #include "node/check/facts.hpp"
 #include "node/check/links.hpp"
 #include "node/check/mounts.hpp"
+#include "node/check/peers.hpp"
 #include "node/system/os.hpp"
 #include "wire/check.hpp"
 #include "wire/check_facts.hpp"
@@ -35,13 +36,10 @@ Result<wire::Hello::Answer> answer_hello(const wire::Hello&) {
 
 // One a question. An answer must come within the client's limit (check/node_session.hpp).
 constexpr Handler handlers[] = {
-    handler<wire::Hello, answer_hello>,
-    handler<wire::FactsQuestion, answer_facts>,
-    handler<wire::LookForTokens, answer_look>,
-    handler<wire::ForgetTokens, answer_forget>,
-    handler<wire::LinksListen, answer_links_listen>,
-    handler<wire::LinksMeet, answer_links_meet>,
-    handler<wire::LinksSend, answer_links_send>,
+    handler<wire::Hello, answer_hello>,           handler<wire::FactsQuestion, answer_facts>,
+    handler<wire::LogInsQuestion, answer_logins>, handler<wire::LookForTokens, answer_look>,
+    handler<wire::ForgetTokens, answer_forget>,   handler<wire::LinksListen, answer_links_listen>,
+    handler<wire::LinksMeet, answer_links_meet>,  handler<wire::LinksSend, answer_links_send>,
 };
 
 class Lines {

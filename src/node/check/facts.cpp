@@ -80,7 +80,7 @@ Result<wire::NodeFacts> answer_facts(const wire::FactsQuestion& question) {
     parts.add(facts.limits, session_limits);
     parts.add(facts.system, system_facts);
     parts.add(facts.network, network_facts);
-    parts.add(facts.names, [&] { return resolve_names(question.peers); });
+    parts.add(facts.names, [&] { return resolve_names(question.names); });
     parts.add(facts.nccl, nccl_library);
     parts.add(facts.logins, [&] { return log_in_to_all(question.peers); });
     for (const auto& program : question.programs) {

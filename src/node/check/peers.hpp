@@ -18,4 +18,6 @@ std::string why(const Finished& login); // of one that failed, in one line
 // A login to each, 16 at once. One that hung is missing.
 Result<std::vector<wire::PeerLogin>> log_in_to_all(const std::vector<std::string>& peers);
 
+Result<wire::LogInsQuestion::Answer> answer_logins(const wire::LogInsQuestion& question);
+
 } // namespace dockdist::node

@@ -66,6 +66,13 @@ Status guard_units(const std::string& job, int descriptor) {
     return ok;
 }
 
+void tell_detached(const std::string& job) {
+    if (const auto channel = connect_unix(paths().init_socket, SOCK_SEQPACKET)) {
+        const auto text = wire::dump({{"do", "detached"}, {"job", job}});
+        (void)::send(channel->get(), text.data(), text.size(), MSG_NOSIGNAL);
+    }
+}
+
 Received receive_with_descriptor(int socket, std::size_t limit) {
     Received received{.text = std::string(limit, '\0')};
     SocketMessage message(received.text);
@@ -95,6 +102,25 @@ void UnitGuards::on_exit(pid_t pid) {
             end_the_rest(guard);
         }
     }
+}
+
+void UnitGuards::is_detached(const std::string& job) {
+    for (auto& guard : guards_) {
+        guard.detached = guard.detached || guard.job == job;
+    }
+}
+
+void UnitGuards::stop_detached() const {
+    for (const auto& guard : guards_) {
+        if (guard.detached && guard.supervisor > 0) {
+            ::kill(guard.supervisor, SIGTERM);
+        }
+    }
+}
+
+bool UnitGuards::has_detached() const {
+    return std::ranges::any_of(guards_,
+                               [](const Guard& guard) { return guard.detached && guard.supervisor > 0; });
 }
 
 void UnitGuards::end_the_rest(Guard& guard) {

@@ -3,6 +3,7 @@
 //
 // Over PID 1's socket (node/boot/init_channel.hpp), by the supervisor itself:
 //   {"do":"guard","job":"…"} and the descriptor as SCM_RIGHTS   → {"ok":true}
+//   {"do":"detached","job":"…"}                                 → {"ok":true}, where it is guarded
 #pragma once
 
 #include "core/result.hpp"
@@ -20,6 +21,8 @@ namespace dockdist::node {
 // Asks for it, for the calling process. Nothing to do for a descriptor of -1; nor where no PID 1 of ours is
 // there, as under test.
 Status guard_units(const std::string& job, int descriptor);
+// When the container stops, the calling process ends before its ways to the job's other nodes do.
+void tell_detached(const std::string& job);
 
 // A datagram, and the descriptor that came with it, if one did.
 struct Received {
@@ -35,6 +38,9 @@ public:
     // `supervisor` is a process that this one reaps, or is gone already.
     void add(const std::string& job, pid_t supervisor, Fd lock);
     void on_exit(pid_t pid);
+    void is_detached(const std::string& job);
+    void stop_detached() const;
+    bool has_detached() const;
     std::size_t count() const { return guards_.size(); }
 
 private:
@@ -42,6 +48,7 @@ private:
         std::string job{};
         pid_t supervisor = 0;
         Fd lock{};
+        bool detached = false;
         std::unique_ptr<ProcessKiller> killer{};
     };
     void end_the_rest(Guard& guard);

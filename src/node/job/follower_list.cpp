@@ -40,17 +40,24 @@ FollowerList::Follower& FollowerList::add(Fd socket) {
     return follower;
 }
 
-void FollowerList::add_link(Fd socket, std::function<void()> on_end) {
+void FollowerList::add_link(Fd socket, Link link) {
+    drop_link();
     auto& follower = add(std::move(socket));
-    follower.is_link = true;
-    follower.client_gone = true; // it holds the lease when the coordinator has been heard, not before
-    follower.on_end = std::move(on_end);
+    follower.may_order = !link.pings_first;
+    follower.link = std::move(link);
 }
 
-void FollowerList::held_by(Holder holder) {
-    by_link_ = holder == Holder::link;
-    lease_ms_ = by_link_ ? lease_ms_ : 0;
-    unheld_since_ms_ = loop_.now_ms();
+void FollowerList::drop_link() {
+    std::erase_if(followers_, [this](const auto& entry) {
+        if (entry.second->link) {
+            loop_.forget(entry.first);
+        }
+        return entry.second->link.has_value();
+    });
+}
+
+void FollowerList::need_no_client() {
+    lease_ms_ = 0;
 }
 
 void FollowerList::hear(Follower& follower) {
@@ -72,7 +79,28 @@ void FollowerList::hear(Follower& follower) {
     }
 }
 
-// False when the job has come to its end over it.
+bool FollowerList::is_there(int number, const Follower* follower) const {
+    const auto found = followers_.find(number);
+    return found != followers_.end() && found->second.get() == follower;
+}
+
+bool FollowerList::answer_ping(Follower& follower, const std::string& line) {
+    const int number = follower.socket.get();
+    const auto on_ping = follower.link->on_ping; // which may drop the link
+    const auto answer = on_ping(line);
+    if (!is_there(number, &follower)) {
+        return false;
+    }
+    if (!answer) {
+        drop(follower);
+        return false;
+    }
+    follower.may_order = true;
+    send(follower, *answer);
+    return true;
+}
+
+// False when the follower is there no more.
 bool FollowerList::obey(Follower& follower, const std::string& line) {
     if (line == client_gone_line) {
         follower.client_gone = true;
@@ -85,9 +113,9 @@ bool FollowerList::obey(Follower& follower, const std::string& line) {
     follower.last_heard_ms = loop_.now_ms();
     follower.client_gone = false;
     if (command->type == wire::JobCommand::Type::ping) {
-        if (follower.is_link) {
-            send(follower, "\n");
-        }
+        return !follower.link || answer_ping(follower, line);
+    }
+    if (!follower.may_order) {
         return true;
     }
     const int number = follower.socket.get();
@@ -95,7 +123,7 @@ bool FollowerList::obey(Follower& follower, const std::string& line) {
     const bool stops = command->type == wire::JobCommand::Type::stop;
     on_order(*command, stops && std::exchange(follower.has_stopped, true));
     ordering_ = -1;
-    return followers_.contains(number);
+    return is_there(number, &follower);
 }
 
 void FollowerList::answer(const std::string& event) {
@@ -120,11 +148,11 @@ void FollowerList::send(Follower& follower, const std::string& bytes) {
 
 void FollowerList::drop(Follower& follower) {
     const int number = follower.socket.get();
-    const auto on_end = std::move(follower.on_end);
+    const auto link = std::move(follower.link);
     loop_.forget(number);
     followers_.erase(number);
-    if (on_end) {
-        on_end();
+    if (link) {
+        link->on_end();
     }
 }
 
@@ -141,7 +169,7 @@ void FollowerList::log_is(std::uint64_t size) {
     }
     log_size_ = size;
     for (const auto& [number, follower] : followers_) {
-        if (follower->unsent.empty() && !follower->is_link) { // what waits there wakes it anyway
+        if (follower->unsent.empty() && !follower->link) { // what waits there wakes it anyway
             send(*follower, "\n");
         }
     }
@@ -172,8 +200,7 @@ void FollowerList::check_lease() {
     }
     const auto now = loop_.now_ms();
     const bool held = std::ranges::any_of(followers_, [&](const auto& entry) {
-        return entry.second->is_link == by_link_ && !entry.second->client_gone &&
-               now - entry.second->last_heard_ms < lease_ms_;
+        return !entry.second->client_gone && now - entry.second->last_heard_ms < lease_ms_;
     });
     if (held) {
         unheld_since_ms_ = now;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,19 @@ public:
     std::function<void(const wire::JobCommand&, bool again)> on_order{};
     std::function<void()> on_lease_over{};
 
-    // The other end is the coordinator: it gets the events and pings, but is not told of the log.
-    void add_link(Fd socket, std::function<void()> on_end);
-    // From now on clients hold nothing: the link does, or nobody has to.
-    enum class Holder { link, nobody };
-    void held_by(Holder holder);
+    // The way to the coordinator of a detached job: what is at its other end gets the events, but is not told
+    // of the log. Of two the new one counts.
+    struct Link {
+        // The answer to a ping; nothing: it is none of ours, and the link is closed.
+        std::function<std::optional<std::string>(const std::string& line)> on_ping{};
+        // Orders count from the first ping that was answered.
+        bool pings_first = false;
+        std::function<void()> on_end{}; // it has broken, or was closed for its ping
+    };
+    void add_link(Fd socket, Link link);
+    void drop_link(); // without on_end
+    // From now on clients hold nothing.
+    void need_no_client();
 
     // An event for every follower, and for each that comes later.
     void tell(const std::string& event);
@@ -43,14 +52,16 @@ private:
         std::string unsent{};
         std::int64_t last_heard_ms = 0;
         bool client_gone = false;
-        bool is_link = false;
         bool has_stopped = false;
-        std::function<void()> on_end{};
+        std::optional<Link> link{};
+        bool may_order = true;
     };
     void accept();
     Follower& add(Fd socket);
     void hear(Follower& follower);
     bool obey(Follower& follower, const std::string& line);
+    bool answer_ping(Follower& follower, const std::string& line);
+    bool is_there(int number, const Follower* follower) const;
     void send(Follower& follower, const std::string& bytes);
     void drop(Follower& follower);
     void check_lease();
@@ -58,7 +69,6 @@ private:
     Loop& loop_;
     Fd listener_;
     std::int64_t lease_ms_;
-    bool by_link_ = false; // not by clients
     std::int64_t unheld_since_ms_;
     std::map<int, std::unique_ptr<Follower>> followers_{};
     int ordering_ = -1; // the follower whose order is obeyed now

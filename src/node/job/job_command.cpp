@@ -113,11 +113,11 @@ int run_job(const std::vector<std::string>& arguments) {
         }
         return what == "stop" ? stop(*parsed) : follow_job(*parsed, {});
     }
-    if (what == "link" && arguments.size() == 3) {
-        return run_coordinator_end(arguments[1], arguments[2]);
+    if (what == "link" && arguments.size() == 4) {
+        return run_coordinator_end(arguments[1], arguments[2], arguments[3]);
     }
     (void)write_all(STDERR_FILENO,
-                    "usage: dockdist-init job start | follow JSON | stop JSON | list | link JOB PART\n");
+                    "usage: dockdist-init job start | follow JSON | stop JSON | list | link JOB PART TERM\n");
     return 2;
 }
 

@@ -47,7 +47,8 @@ private:
     void over();
     void begin(const wire::JobCommand& order);
     void detach();
-    void lease_is_over();
+    void lease_is_over(const std::string& why);
+    void pause(const std::string& why);
     void time_is_over();
     // What is to follow when the processes are gone.
     enum class Then { wait, exit };

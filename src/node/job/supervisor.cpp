@@ -38,7 +38,9 @@ void Supervisor::begin() {
     ready_.on_note = [this](const std::string& line) { note(line); };
     silence_.on_event = [this](wire::JobEvent::Type type) { tell({.type = type}); };
     followers_.on_order = [this](const wire::JobCommand& order, bool again) { obey(order, again); };
-    followers_.on_lease_over = [this] { lease_is_over(); };
+    followers_.on_lease_over = [this] {
+        lease_is_over("no client was there for " + std::to_string(job_.summary.lease_ms / 1000) + " s");
+    };
     if (job_.timeout_ms > 0) {
         loop_.after(job_.timeout_ms, [this] { time_is_over(); });
     }
@@ -68,6 +70,11 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
         }
         return stop("stop", again ? 0 : order.grace_ms);
     case Type::halt:
+        if (order.takes_over && order.attempt != job_.summary.result.attempt) {
+            followers_.forget_told();
+            told_.clear();
+            job_.summary.result.attempt = order.attempt;
+        }
         if (order.attempt == job_.summary.result.attempt) {
             halt(order.grace_ms);
         }
@@ -144,6 +151,9 @@ void Supervisor::on_signal() {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
         if (info.ssi_signo == SIGTERM) {
+            if (cluster_) {
+                cluster_->resign();
+            }
             stop("shutdown", engine_stop_grace_ms); // the container is being stopped
         }
     }
@@ -206,10 +216,16 @@ void Supervisor::over() {
           Then::exit);
 }
 
-void Supervisor::lease_is_over() {
-    const auto lease = std::to_string(job_.summary.lease_ms / 1000) + " s";
-    note(cluster_ ? cluster_->silence(lease) : "no client was there for " + lease);
+void Supervisor::lease_is_over(const std::string& why) {
+    note(why);
     stop("lease", job_.grace_ms);
+}
+
+// Nobody knows of this attempt whether it goes on elsewhere. The part waits for a coordinator.
+void Supervisor::pause(const std::string& why) {
+    note(why);
+    is_stopped_for("lease");
+    sweep(Sweep::What::job, job_.grace_ms, Then::wait);
 }
 
 // Begins the next attempt. An order for an attempt that has begun is a repetition, whose answer got lost.
@@ -247,10 +263,16 @@ void Supervisor::detach() {
         job_.summary.detached = true;
         (void)save_summary(job_.summary);
         if (!job_.start.stays) {
-            followers_.held_by(FollowerList::Holder::nobody);
+            followers_.need_no_client();
         } else {
-            cluster_ = std::make_unique<DetachedPart>(loop_, job_, followers_);
-            cluster_->on_order = [this](const wire::JobCommand& order) { obey(order, false); };
+            cluster_ = std::make_unique<DetachedPart>(
+                loop_, job_, followers_,
+                DetachedPart::Listener{
+                    .on_order = [this](const wire::JobCommand& order) { obey(order, false); },
+                    .on_silence = [this](const std::string& why) { pause(why); },
+                    .on_over = [this](const std::string& why) { lease_is_over(why); }});
+            tell_detached(job_.summary.job);
+            cluster_->begin();
             for (const auto& event : std::vector(told_)) {
                 cluster_->hear_own(event);
             }

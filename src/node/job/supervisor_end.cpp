@@ -21,10 +21,17 @@ void Supervisor::swept(const std::vector<pid_t>& left) {
         return;
     }
     collect(left);
-    if (then_ == Then::exit || !job_.start.stays) {
+    if (then_ != Then::exit && job_.start.stays) {
+        return wait_for_orders();
+    }
+    if (!cluster_) {
         return exit();
     }
-    wait_for_orders();
+    cluster_->when_heard([this] {
+        if (!finished_) {
+            exit();
+        }
+    });
 }
 
 void Supervisor::collect(const std::vector<pid_t>& left) {

@@ -1,6 +1,8 @@
 #include "node/relay/relay_command.hpp"
 
+#include "core/descriptors.hpp"
 #include "node/relay/relay.hpp"
+#include "node/relay/tar_giver.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
@@ -8,7 +10,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,15 +18,6 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::size_t longest_client_line = 16 << 20;
-
-// The first limit is for programs that count in sets of 1024.
-void take_all_descriptors() {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)::setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
 
 int carry() {
     std::signal(SIGPIPE, SIG_IGN);
@@ -85,7 +77,12 @@ int run_relay(const std::vector<std::string>& arguments) {
     if (arguments.empty()) {
         return carry();
     }
-    return arguments.front() == "hold" ? hold() : tell_owner();
+    const auto& what = arguments.front();
+    return what == "hold"        ? hold()
+           : what == "give"      ? give_tar(false)
+           : what == "give-self" ? give_tar(true)
+           : what == "unpack"    ? unpack_toolkit()
+                                 : tell_owner();
 }
 
 } // namespace dockdist::node

@@ -11,6 +11,9 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::size_t given_at_once = 256 * 1024;
+// To a relay: it hands on what it has checked, a message at a time, so each of a long chain adds the time
+// that one message takes on its link.
+constexpr std::size_t given_to_relay_at_once = 64 * 1024;
 constexpr int most_guests = 256; // an engine pulls a few layers at once, and so do three relays behind
 constexpr std::int64_t engine_idle_ms = 120'000; // engines keep a connection for 90 s
 constexpr RelayPatience patience{};
@@ -169,7 +172,7 @@ Status RelayGuests::give_ahead(RelayAnswer& to) {
                 return told;
             }
         }
-        const auto bytes = store_.read_ahead(at, given_at_once);
+        const auto bytes = store_.read_ahead(at, given_to_relay_at_once);
         if (bytes.empty()) {
             return ok;
         }
@@ -190,7 +193,7 @@ Status RelayGuests::give_blob(RelayAnswer& to, const std::string& id, std::int64
                 return told;
             }
         }
-        const auto bytes = store_.read(id, offset, given_at_once, round);
+        const auto bytes = store_.read(id, offset, given_to_relay_at_once, round);
         if (bytes.empty()) {
             return Error{ErrorKind::unreachable, "", "no more comes of " + id, ""};
         }

@@ -81,6 +81,7 @@ void keep_alive(int fd) {
     set(IPPROTO_TCP, TCP_KEEPINTVL, 2);
     set(IPPROTO_TCP, TCP_KEEPCNT, 3);
     set(IPPROTO_TCP, TCP_USER_TIMEOUT, 10'000);
+    set(IPPROTO_TCP, TCP_NODELAY, 1); // messages are whole, and the next host waits for each
 }
 
 Result<Fd> connect_to(const std::string& upstream) {

@@ -2,6 +2,7 @@
 
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
+#include "node/session/take_members.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
@@ -105,6 +106,10 @@ int exec_command(const Account& account, const std::string& command, Environment
 
 int run_session() {
     const auto from_sshd = Environment::own();
+    const auto command = from_sshd.get("SSH_ORIGINAL_COMMAND").value_or("");
+    if (command == take_members_command()) {
+        return take_members();
+    }
     const auto account = account_of(::geteuid(), ::getegid(), from_sshd.get("USER").value_or(""),
                                     read_file_or_empty(paths().passwd), read_file_or_empty(paths().group));
     std::optional<JobPart> part;
@@ -113,7 +118,6 @@ int run_session() {
     }
     auto environment = session_environment(recorded_environment(), from_sshd, account, part);
     enter_workdir(account);
-    const auto command = from_sshd.get("SSH_ORIGINAL_COMMAND").value_or("");
     return run_watched(account, command, environment);
 }
 

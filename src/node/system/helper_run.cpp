@@ -14,7 +14,7 @@ constexpr std::size_t longest_output = 1U << 20U;
 constexpr std::int64_t reap_pause_ms = 1; // between the end of its output and its own
 
 [[noreturn]] void become_helper(const std::string& path, std::vector<std::string>& argv,
-                                Environment& environment, int output, pid_t parent) {
+                                Environment& environment, int input, int output, pid_t parent) {
     reset_signals();
     ::setpgid(0, 0); // it is ended together with what it started
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -22,7 +22,7 @@ constexpr std::int64_t reap_pause_ms = 1; // between the end of its output and i
         ::_exit(exit_codes::cannot_start);
     }
     const int null = ::open("/dev/null", O_RDWR);
-    ::dup2(null, STDIN_FILENO);
+    ::dup2(input < 0 ? null : input, STDIN_FILENO);
     ::dup2(output, STDOUT_FILENO);
     ::dup2(null, STDERR_FILENO);
     ::execve(path.c_str(), argv_pointers(argv).data(), environment.pointers().data());
@@ -32,13 +32,14 @@ constexpr std::int64_t reap_pause_ms = 1; // between the end of its output and i
 } // namespace
 
 HelperRun::HelperRun(Loop& loop, const std::string& path, std::vector<std::string> argv,
-                     Environment environment, std::int64_t limit_ms, std::function<void(Finished)> when_done)
+                     Environment environment, std::int64_t limit_ms, std::function<void(Finished)> when_done,
+                     const Fd& input)
     : loop_(loop), when_done_(std::move(when_done)) {
     auto pipe = make_pipe();
     const pid_t own = ::getpid();
     const pid_t child = pipe ? ::fork() : -1;
     if (child == 0) {
-        become_helper(path, argv, environment, pipe->write.get(), own);
+        become_helper(path, argv, environment, input.get(), pipe->write.get(), own);
     }
     if (child < 0) {
         next_ = loop_.after(0, [this] { tell(); });

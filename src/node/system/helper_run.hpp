@@ -15,9 +15,9 @@ namespace dockdist::node {
 // code -1. It does without SIGCHLD, so there may be several, and Questions beside them.
 class HelperRun {
 public:
-    // `when_done` is called from the loop, once; it may destroy this object.
+    // `when_done` is called from the loop, once; it may destroy this object. `input`: its stdin.
     HelperRun(Loop& loop, const std::string& path, std::vector<std::string> argv, Environment environment,
-              std::int64_t limit_ms, std::function<void(Finished)> when_done);
+              std::int64_t limit_ms, std::function<void(Finished)> when_done, const Fd& input = {});
     ~HelperRun(); // ends what still runs
     HelperRun(const HelperRun&) = delete;
     HelperRun& operator=(const HelperRun&) = delete;

@@ -23,6 +23,8 @@ struct Paths {
     std::string gpus = shared_gpus();         // the host's, node/gpus/board_file.hpp
     std::string blobs = under_root("/blobs"); // of an image's relay, in a container of its own
     std::string data = under_root("/data");   // of a tree's
+    std::string toolkit = under_root(layout::toolkit);
+    std::string image = under_root(""); // where a toolkit lies that came as an image
 
     std::string private_folder = run + "/private";                             // 0700 root
     std::string container_environment = private_folder + "/container-environ"; // before the node's variables
@@ -42,6 +44,7 @@ struct Paths {
     std::string workdir = run + "/workdir";               // the folder in which the container was started
     std::string known_gpus = run + "/gpus.json";          // as join found them
     std::string user_name = run + "/user-name";           // the account of jobs and sessions
+    std::string members_socket = run + "/members.sock";   // where a join waits for the list of members
     std::string job_sockets = run + "/jobs";              // 0711; <job>, <job>:rank and <job>:control
 
     std::string sshd = under_root("/opt/dockdist/libexec/sshd");

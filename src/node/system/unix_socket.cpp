@@ -1,6 +1,7 @@
 #include "node/system/unix_socket.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,6 +19,23 @@ Result<sockaddr_un> unix_address(const std::string& path) {
     }
     std::memcpy(address.sun_path, path.data(), path.size());
     return address;
+}
+
+// The socket, after `call` with its address.
+template <class Call>
+Result<Fd> socket_by_name(const std::string& name, Call call) {
+    const auto address = unix_address("@" + name);
+    if (!address) {
+        return address.error();
+    }
+    auto named = *address;
+    named.sun_path[0] = '\0';
+    Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    if (call(fd.get(), reinterpret_cast<const sockaddr*>(&named), length) != 0) {
+        return system_error("cannot use the name @" + name, errno);
+    }
+    return fd;
 }
 
 } // namespace
@@ -53,6 +71,18 @@ Result<Fd> connect_unix(const std::string& path, int type) {
         return system_error("cannot reach " + path, errno);
     }
     return fd;
+}
+
+Result<Fd> listen_by_name(const std::string& name) {
+    auto fd = socket_by_name(name, ::bind);
+    if (fd && ::listen(fd->get(), 16) != 0) {
+        return system_error("cannot listen on @" + name, errno);
+    }
+    return fd;
+}
+
+Result<Fd> connect_by_name(const std::string& name) {
+    return socket_by_name(name, ::connect);
 }
 
 } // namespace dockdist::node

@@ -1,4 +1,4 @@
-// Sockets with a path, between processes of one node.
+// Sockets with a path, between processes of one node, and with a name between all nodes of one host.
 #pragma once
 
 #include "core/result.hpp"
@@ -12,5 +12,10 @@ namespace dockdist::node {
 // has its owner and mode nobody but root can connect.
 Result<Fd> listen_unix(const std::string& path, int type, mode_t mode, Owner owner);
 Result<Fd> connect_unix(const std::string& path, int type);
+
+// Streams by a name of the network namespace (an "abstract" one), which needs no file and knows no owner:
+// whoever is on the host's network may take it or connect. None of them waits for anything.
+Result<Fd> listen_by_name(const std::string& name);
+Result<Fd> connect_by_name(const std::string& name);
 
 } // namespace dockdist::node

@@ -96,7 +96,7 @@ class TestFacts(WithASession):
 
     def test_names_are_resolved_by_the_machines_own_resolver(self):
         self.write("/run/dockdist/node.json", json.dumps({"node": "localhost", "interface": "lo", "address": "127.0.0.1"}))
-        names = self.facts(peers=["no-such-host.invalid"])["names"]
+        names = self.facts(names=["no-such-host.invalid"])["names"]
         assert names["by"] in ("getent", "python")
         assert set(names["addresses"]["localhost"]) & {"127.0.0.1", "::1"}, names
         assert names["addresses"]["no-such-host.invalid"] == []
@@ -104,6 +104,8 @@ class TestFacts(WithASession):
     def test_a_node_without_ssh_says_why_nobody_logs_in(self):
         facts = self.facts(peers=["node-1"])
         assert [(login["peer"], login["ok"]) for login in facts["ssh"]] == [("node-1", False)]
+        further = self.ask({"ask": "logins", "peers": ["node-2", "node-3"]})
+        assert sorted((login["peer"], login["ok"]) for login in further["logins"]) == [("node-2", False), ("node-3", False)]
         assert "does not log in to itself" in facts["limits"]["error"]["message"]
 
     def test_lines_that_are_no_question_are_answered_and_the_session_goes_on(self):

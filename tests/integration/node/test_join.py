@@ -14,7 +14,7 @@ class TestJoin(OnANode):
     def test_it_waits_for_a_first_process_that_is_still_preparing(self):
         private = self.node.root + "/run/dockdist/private"
         os.makedirs(private)
-        join = self.node.popen("join", json.dumps({"version": 1, "cluster": "c", "node": "node-0", "rank": 0, "address": "127.0.0.1", "slots": 1}))
+        join = self.node.popen("join", json.dumps({"version": 2, "cluster": "c", "node": "node-0", "rank": 0, "address": "127.0.0.1", "slots": 1}))
         with pytest.raises(subprocess.TimeoutExpired):  # where it gives up it does so at once
             join.wait(0.5)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:

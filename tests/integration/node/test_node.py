@@ -31,6 +31,11 @@ class TestAfterJoin(TwoNodes):
         keys = [record[key] for record in self.records for key in ("user_key", "host_key")]
         assert len(set(keys)) == 4
 
+    def test_keys_are_as_ssh_keygen_reads_them(self):
+        for path, key in (("/run/dockdist/private/ssh_host_ed25519_key", "host_key"), ("/run/dockdist/user/id_ed25519", "user_key")):
+            done = self.a.run("/opt/dockdist/bin/ssh-keygen", "-y", "-P", "", "-f", path)
+            assert done.stdout.decode().split() == self.records[0][key].split(), done
+
     def test_private_files_have_the_modes_that_ssh_wants(self):
         done = self.a.run("stat", "-c", "%a %u %n", "/run/dockdist/private", "/run/dockdist/private/ssh_host_ed25519_key",
                           "/run/dockdist/user", "/run/dockdist/user/id_ed25519", "/run/dockdist/environ")

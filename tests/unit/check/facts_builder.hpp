@@ -44,6 +44,7 @@ inline std::vector<CheckedNode> cluster_facts(int count) {
             const auto name = "node-" + std::to_string(j);
             nodes.back().facts.names->addresses[name] = {"10.0.0." + std::to_string(j + 1)};
             if (i != j) {
+                nodes.back().peers.push_back(name);
                 nodes.back().facts.logins->push_back({.peer = name, .ok = true, .ms = 10 * i + j});
             }
         }

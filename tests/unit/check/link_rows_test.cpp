@@ -72,6 +72,26 @@ TEST_CASE("a way that is cut is named from and to") {
     CHECK(rows[0].hint.find("firewall") != std::string::npos);
 }
 
+TEST_CASE("of many nodes some ways were tried: how many, and whom nobody that tried reaches") {
+    std::vector<PathAnswer> paths;
+    for (std::size_t from = 0; from < 6; ++from) {
+        for (const auto step : {1U, 3U}) {
+            paths.push_back(
+                {.from = from, .to = (from + step) % 6, .outcome = LinkOutcome::open, .latency_us = 80});
+        }
+    }
+    auto rows = judge_paths(some_nodes(6), paths);
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].text ==
+          "rendezvous ports open both ways, large packets pass (12 of 30 pairs; `check --deep` tries all)");
+    for (auto& path : paths) {
+        path.outcome = path.to == 4 ? LinkOutcome::refused : LinkOutcome::open;
+    }
+    rows = judge_paths(some_nodes(6), paths);
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].subject == "2 others → node-4");
+}
+
 TEST_CASE("a node that none reaches, or that reaches none, is one row") {
     auto rows = judge_paths(some_nodes(4), all_ways(4, [](auto, auto to) {
                                 return to == 3 ? LinkOutcome::refused : LinkOutcome::open;

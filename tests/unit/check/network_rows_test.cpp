@@ -131,4 +131,25 @@ TEST_CASE("logins: all, one way cut, a node that nobody gets into, one that coul
     CHECK(judge_logins(cluster_facts(1)).at(0).text == "no other node");
 }
 
+TEST_CASE("logins of many nodes: some were tried, and the row says how many of how many") {
+    auto nodes = cluster_facts(6);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        auto& node = nodes[i];
+        node.peers = {"node-" + std::to_string((i + 1) % 6), "node-" + std::to_string((i + 3) % 6)};
+        std::erase_if(*node.facts.logins, [&](const wire::PeerLogin& login) {
+            return std::ranges::find(node.peers, login.peer) == node.peers.end();
+        });
+    }
+    auto rows = judge_logins(nodes);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].text ==
+          "each logs in to some others (12 of 30 pairs; `check --deep` tries all), slowest 52 ms "
+          "(node-5 to node-2)");
+    nodes[0].facts.logins->pop_back(); // it was told to, and did not come back
+    rows = judge_logins(nodes);
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].text == "no login to node-3: no answer in time");
+    CHECK(rows[1].subject == "node-[1-5]");
+}
+
 } // namespace network_rows_test

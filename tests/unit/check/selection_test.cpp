@@ -39,9 +39,9 @@ TEST_CASE("a name that the file does not have is a usage error with what was mea
     const auto near = select_for_check(two_hosts(), {"a", "betta"});
     REQUIRE(near.has_error());
     CHECK(near.error().kind == ErrorKind::usage);
-    CHECK(near.error().message == "the file has no host or node `betta`");
+    CHECK(near.error().message == "there is no node `betta`");
     CHECK(near.error().hint == "did you mean `beta`?");
-    CHECK(select_for_check(two_hosts(), {"zzzzzz"}).error().hint == "it has a, beta, a-0, a-1");
+    CHECK(select_for_check(two_hosts(), {"zzzzzz"}).error().hint == "nodes: a-[0-1],beta");
 }
 
 } // namespace selection_test

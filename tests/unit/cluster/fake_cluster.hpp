@@ -2,10 +2,13 @@
 #pragma once
 
 #include "cluster/up.hpp"
+#include "container/image_address.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
 #include "observe/observe.hpp"
+#include "relay/sha256.hpp"
 #include "wire/join.hpp"
+#include "wire/relay.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
@@ -18,7 +21,7 @@ namespace dockdist::testing {
 
 class FakeCluster {
 public:
-    explicit FakeCluster(int hosts) {
+    explicit FakeCluster(int hosts, std::string toolkit_tar = "tar") : tar(std::move(toolkit_tar)) {
         spec.name = ClusterName("vision");
         spec.image.ref = ImageRef("train:1");
         spec.container.devices_auto = false;
@@ -34,9 +37,26 @@ public:
             engine->add_image("train:1");
             engine->common_log = &log;
             play_node(*engine);
+            play_giver(*engine, tar);
             fakes.push_back(engine.get());
             engines.push_back(std::move(engine));
         }
+    }
+
+    // `layers` of what the engine imports from an address; nullptr: it is refused.
+    using Layers = std::function<std::vector<std::string>(const std::string& giver)>;
+    static void let_import(FakeEngine& engine, Layers layers) {
+        engine.on_call = [&engine, layers = std::move(layers)](const std::string& call) {
+            constexpr std::string_view pull = "pull_image ";
+            const auto from =
+                call.starts_with(pull) ? address_in(ImageRef(call.substr(pull.size()))) : std::nullopt;
+            if (from && layers) {
+                const auto name = from->repository + ":" + from->tag;
+                engine.on_pull(call.substr(pull.size()));
+                engine.add_image(name);
+                engine.images[name].layers = layers(from->url.substr(0, from->url.rfind('/')));
+            }
+        };
     }
 
     UpResult up(std::string attempt = "a1") {
@@ -55,37 +75,68 @@ public:
         return names;
     }
 
+    // The node's side of the join that `text` asks for.
+    static Task<int> play_join(FakeEngine& engine, FakeExec exec, std::string text, bool attached) {
+        const auto request = wire::parse_join_request(text);
+        wire::NodeRecord record;
+        record.node = request->node;
+        record.rank = request->rank;
+        record.address = request->address;
+        record.ssh_port = 2222;
+        exec.out(wire::hello_line(record));
+        const auto line = co_await exec.read_line();
+        if (!line) {
+            co_return 1;
+        }
+        if (wire::parse_members_notice(*line)->giver) { // there is no way from node to node
+            exec.out(wire::want_line());
+        }
+        const auto list = co_await exec.read_line();
+        if (!list) {
+            co_return 1;
+        }
+        const auto ready = wire::ready_record_line(record, wire::members_hash(*wire::parse_members(*list)));
+        engine.append_log(exec.container_name(), ready);
+        exec.out(attached ? ready : wire::ready_line());
+        co_return 0;
+    }
+
     boost::asio::io_context io{};
     ClusterSpec spec{};
     Engines engines{};
     std::vector<FakeEngine*> fakes{};
     std::vector<std::string> log{};
     UpOptions options{};
-    const std::string tar = "tar";
+    const std::string tar;
     Toolkit toolkit{.tar = tar, .version = "t1"};
     NoReport reporter{};
 
 private:
+    // A host that hands the toolkit on, and one that takes it.
+    static void play_giver(FakeEngine& engine, const std::string& tar) {
+        engine.on_exec("relay unpack", "");
+        engine.on_exec("relay give", [](FakeExec exec) -> Task<int> {
+            const auto line = co_await exec.read_line();
+            const auto opening = wire::parse_relay_opening(line.value_or(""));
+            exec.out(wire::to_line(wire::RelayMessage{.address = opening->address, .peer_port = 4000}));
+            co_await exec.read_all();
+            co_return 0;
+        });
+        let_import(engine, [&tar](const std::string&) { return std::vector{sha256_of(tar)}; });
+    }
+
     // What dockdist-init does during join, as the client sees it. There are no jobs.
     static void play_node(FakeEngine& engine) {
         engine.on_exec("job list", "");
-        engine.on_exec("join", [&engine](FakeExec exec) -> Task<int> {
-            const auto request = wire::parse_join_request(exec.config().command.back());
-            wire::NodeRecord record;
-            record.node = request->node;
-            record.rank = request->rank;
-            record.address = request->address;
-            record.ssh_port = 2222;
-            exec.out(wire::hello_line(record));
-            const auto line = co_await exec.read_line();
-            if (!line) {
-                co_return 1;
+        engine.on_exec("attach", [&engine](FakeExec exec) -> Task<int> {
+            const auto request = co_await exec.read_line();
+            if (!request) {
+                co_return 0;
             }
-            const auto members = wire::parse_members(*line);
-            engine.append_log(exec.container_name(),
-                              wire::ready_record_line(record, wire::members_hash(*members)));
-            exec.out(wire::ready_line());
-            co_return 0;
+            co_return co_await play_join(engine, exec, *request, true);
+        });
+        engine.on_exec("join", [&engine](FakeExec exec) {
+            return play_join(engine, exec, exec.config().command.back(), false);
         });
     }
 };

@@ -1,5 +1,4 @@
 #include "cluster/down.hpp"
-#include "cluster/lock.hpp"
 #include "fake_cluster.hpp"
 #include "plan/labels.hpp"
 
@@ -8,6 +7,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <doctest/doctest.h>
+
+#include <algorithm>
+#include <iterator>
 
 namespace up_test {
 
@@ -49,10 +51,47 @@ TEST_CASE("up makes about seven round trips to a host, whatever the number of ho
         FakeCluster cluster(hosts);
         cluster.up();
         // ping, [info, list, image, volume together], [upload: create, put, remove: once a host and version],
-        // create, start, exec create, exec start; the first host also takes and releases the lock.
+        // create, attach, start; the first host is also asked for the lock, which is taken, seen to be
+        // ours still, and released.
         const auto& last = cluster.fakes.back()->calls;
-        CHECK(last.size() == (hosts == 1 ? 14 : 12));
+        CHECK(last.size() == (hosts == 1 ? 15 : 11));
     }
+}
+
+TEST_CASE("a host does not wait with its start for the creates of others") {
+    FakeCluster cluster(2);
+    cluster.fakes[1]->hold("create_container dockdist-vision-node-1");
+    cluster.fakes[0]->on_call = [&](const std::string& call) {
+        if (call.starts_with("start_container")) { // else nothing would ever happen again
+            cluster.fakes[1]->release("create_container dockdist-vision-node-1");
+        }
+    };
+    CHECK(cluster.up().errors.empty());
+    CHECK(cluster.containers() == two_nodes);
+}
+
+TEST_CASE("a new node is asked on its stdin before it starts, one that runs by an exec") {
+    FakeCluster cluster(1);
+    cluster.up();
+    const auto at = [&](const std::string& what) {
+        const auto& calls = cluster.fakes[0]->calls;
+        return std::ranges::find_if(calls, [&](const auto& call) { return call.starts_with(what); }) -
+               calls.begin();
+    };
+    CHECK(at("attach_container") < at("start_container"));
+    CHECK(at("create_exec") == std::ssize(cluster.fakes[0]->calls));
+    cluster.fakes[0]->append_log("dockdist-vision-node-0", "{\"type\":\"starting\"}\n"); // it was restarted
+    cluster.fakes[0]->calls.clear();
+    CHECK(cluster.up("a2").errors.empty());
+    CHECK(at("create_exec dockdist-vision-node-0: /opt/dockdist/bin/dockdist-init join") <
+          std::ssize(cluster.fakes[0]->calls));
+    CHECK(at("attach_container") == std::ssize(cluster.fakes[0]->calls));
+}
+
+TEST_CASE("the list goes through the client a few times, and to whom it does not come when asked for") {
+    FakeCluster cluster(48); // of which no one hands it on
+    CHECK(cluster.up().errors.empty());
+    CHECK_FALSE(cluster.up("a2").changed);
 }
 
 TEST_CASE("a second up writes nothing") {
@@ -244,24 +283,6 @@ TEST_CASE("a create of a killed client that ends after we looked is replaced, wh
     }
 }
 
-TEST_CASE("a lock whose holder was killed when all was up goes with the next up, one that is held stays") {
-    for (const bool held : {false, true}) {
-        FakeCluster cluster(2);
-        cluster.up();
-        auto holder = this_process();
-        holder.process_start = held ? holder.process_start : "1";
-        cluster.fakes[0]->add_container("dockdist-vision-lock",
-                                        {.labels = {{labels::cluster, "vision"},
-                                                    {labels::role, "lock"},
-                                                    {labels::holder, to_label(holder)}}},
-                                        ContainerState::created);
-        const auto result = cluster.up("a2");
-        CHECK(result.errors.empty());
-        CHECK_FALSE(result.changed);
-        CHECK(cluster.containers().size() == (held ? 3 : 2));
-    }
-}
-
 TEST_CASE("a host without RDMA devices gets its node without them") {
     FakeCluster cluster(1);
     cluster.spec.container.devices_auto = true;
@@ -272,38 +293,9 @@ TEST_CASE("a host without RDMA devices gets its node without them") {
     CHECK_FALSE(cluster.up("a2").changed);
 }
 
-TEST_CASE("somebody alive holds the lock: who, and for how long") {
-    FakeCluster cluster(1);
-    auto holder = this_process();
-    cluster.fakes[0]->add_container(
-        "dockdist-vision-lock",
-        {.labels = {{labels::cluster, "vision"}, {labels::role, "lock"}, {labels::holder, to_label(holder)}}},
-        ContainerState::created);
-    const auto result = cluster.up();
-    REQUIRE(result.errors.size() == 1);
-    CHECK(result.errors[0].kind == ErrorKind::locked);
-    CHECK(result.errors[0].message.find(holder.user + "@" + holder.machine) != std::string::npos);
-    CHECK(cluster.containers() == std::vector<std::string>{"0:dockdist-vision-lock"});
-
-    cluster.options.break_lock = true;
-    CHECK(cluster.up("a2").errors.empty());
-}
-
-TEST_CASE("the lock of a process that is gone is taken") {
-    FakeCluster cluster(1);
-    auto holder = this_process();
-    holder.process_start = "1"; // the pid is used by somebody else now
-    cluster.fakes[0]->add_container(
-        "dockdist-vision-lock",
-        {.labels = {{labels::cluster, "vision"}, {labels::role, "lock"}, {labels::holder, to_label(holder)}}},
-        ContainerState::created);
-    CHECK(cluster.up().errors.empty());
-    CHECK(cluster.containers() == std::vector<std::string>{"0:dockdist-vision-node-0"});
-}
-
 TEST_CASE("a node that ends the key exchange is named with what it said") {
     FakeCluster cluster(2);
-    cluster.fakes[1]->on_exec("join", "", 1, "no space left on device");
+    cluster.fakes[1]->on_exec("attach", "", 1, "no space left on device");
     const auto result = cluster.up();
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].where == "node-1 on node-1 (tcp://10.0.0.2)");
@@ -314,12 +306,11 @@ TEST_CASE("a node that ends the key exchange is named with what it said") {
 TEST_CASE("a container that has died tells why, and not what became of the exchange") {
     FakeCluster cluster(2);
     auto& engine = *cluster.fakes[1];
-    engine.on_exec("join", [&engine](FakeExec exec) -> Task<int> {
+    engine.on_exec("attach", [&engine](FakeExec exec) -> Task<int> {
         engine.append_log(exec.container_name(),
                           "exec /opt/dockdist/bin/dockdist-init: argument list too long\n");
         engine.end_container(exec.container_name(), 1);
-        exec.out("OCI runtime exec failed: exec failed: cannot exec in a stopped container\n");
-        co_return 126;
+        co_return 1;
     });
     const auto result = cluster.up();
     REQUIRE(result.errors.size() == 1);
@@ -332,7 +323,7 @@ TEST_CASE("a container that has died tells why, and not what became of the excha
 TEST_CASE("a node's own error keeps its message and hint") {
     FakeCluster cluster(1);
     cluster.fakes[0]->on_exec(
-        "join", wire::error_line({ErrorKind::node, "", "port 2222 is in use", "choose another"}), 1);
+        "attach", wire::error_line({ErrorKind::node, "", "port 2222 is in use", "choose another"}), 1);
     const auto result = cluster.up();
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].message == "port 2222 is in use");

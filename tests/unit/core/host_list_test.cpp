@@ -15,6 +15,49 @@ TEST_CASE("host lists are expanded as scontrol does") {
     CHECK(*expand_host_list("r[0-1]n[1-2].net") == Names{"r0n1.net", "r0n2.net", "r1n1.net", "r1n2.net"});
 }
 
+TEST_CASE("steps, several dimensions and an IPv6 address in brackets") {
+    CHECK(*expand_host_list("n[0-8/4]") == Names{"n0", "n4", "n8"});
+    CHECK(*expand_host_list("n[00-05/2,9]") == Names{"n00", "n02", "n04", "n9"});
+    const auto addresses = *expand_host_list("10.0.[0-3].[1-254]");
+    REQUIRE(addresses.size() == 1016);
+    CHECK(addresses.front() == "10.0.0.1");
+    CHECK(addresses.back() == "10.0.3.254");
+    CHECK(*expand_host_list("tcp://[fd00::1]:2375") == Names{"tcp://[fd00::1]:2375"});
+    CHECK_FALSE(has_range("tcp://[fd00::1]:2375"));
+    CHECK(has_range("tcp://[fd00::1]:237[5-6]"));
+    CHECK(has_range("gpu["));
+    CHECK_FALSE(has_range("gpu1"));
+}
+
+TEST_CASE("why something is no host list") {
+    const auto why = [](std::string_view list) { return read_host_list(list).error().message; };
+    CHECK(why("a[2-1]") == "`2-1` counts down");
+    CHECK(why("a[x]") == "`[x]` is no range of numbers");
+    CHECK(why("a[1-9/0]") == "`[1-9/0]` is no range of numbers");
+    CHECK(why("a[1") == "the bracket in `[1` is not closed");
+    CHECK(why("a,,b") == "a name is missing between two commas");
+    CHECK(why("n[0-100000]") == "it stands for more than 100000 hosts");
+    CHECK(why("n[0-999][0-999]") == "it stands for more than 100000 hosts");
+    CHECK(read_host_list("n[1-100000]")->size() == 100'000);
+}
+
+TEST_CASE("a list of many names fits a line") {
+    Names names;
+    for (int i = 0; i < 10'000; ++i) {
+        names.push_back("node-" + std::to_string(i));
+    }
+    CHECK(short_host_list(names, 20) == "node-[0-9999]");
+    CHECK(list_names(names) == "node-[0-9999]");
+    Names odd;
+    for (int i = 1; i < 10'000; i += 2) {
+        odd.push_back("node-" + std::to_string(i));
+    }
+    CHECK(short_host_list(odd, 40) == "node-[1,3,5,7,9,11,13,15], … 4992 more");
+    CHECK(short_host_list(Names{"a-long-name-1x", "b"}, 4) == "a-long-name-1x, … 1 more");
+    CHECK(list_names(Names{"b", "a", "c"}) == "b, a, c");
+    CHECK(list_names(Names{}).empty());
+}
+
 TEST_CASE("what is no host list, or one without an end, is refused") {
     for (const auto* list : {"", "a,,b", "a,", "a[", "a[]", "a[1", "a[1-]", "a[2-1]", "a[x]", "a[-1]",
                              "a[0-99999999]", "a[0-999]b[0-999]", "a[99999999999999999999]"}) {

@@ -42,7 +42,7 @@ struct Sending {
 
     FileRelay host(const std::string& name, bool origin, Script script) {
         auto& engine = *engines.emplace_back(std::make_unique<FakeEngine>(io.get_executor(), name));
-        engine.on_exec("/dockdist-init relay", [this, name, origin, script](FakeExec exec) -> Task<int> {
+        engine.on_exec("/dockdist-relay relay", [this, name, origin, script](FakeExec exec) -> Task<int> {
             const auto opening = wire::parse_relay_opening((co_await exec.read_line()).value_or(""));
             CHECK(opening->tree);
             CHECK(opening->origin == origin);
@@ -217,9 +217,9 @@ TEST_CASE("when the host that has it goes, everybody hears that nothing more com
 TEST_CASE("when the relay where it is does not start, everybody is told why, and nothing is tried") {
     Sending sending;
     auto origin = sending.host("o", true, {});
-    sending.engines.back()->on_exec("/dockdist-init relay", "", 1, "No such file or directory");
+    sending.engines.back()->on_exec("/dockdist-relay relay", "", 1, "No such file or directory");
     auto target = sending.host("a", false, {});
-    sending.engines.back()->on_exec("/dockdist-init relay", [](FakeExec exec) -> Task<int> {
+    sending.engines.back()->on_exec("/dockdist-relay relay", [](FakeExec exec) -> Task<int> {
         (void)co_await exec.read_line();
         exec.out(wire::to_line(wire::RelayMessage{.address = "10.0.0.1", .peer_port = 4001}));
         (void)co_await exec.read_all();

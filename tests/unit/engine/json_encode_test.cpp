@@ -57,13 +57,14 @@ TEST_CASE("all that a container can ask for") {
     config.privileged = true;
     config.restart_policy = "unless-stopped";
     config.stop_timeout = std::chrono::seconds(7);
+    config.stdin_once = true;
     config.disable_healthcheck = true;
     config.log_driver = "json-file";
     config.log_options = {{"max-size", "10m"}};
     CHECK(encoded(config) == json::parse(R"({
         "Image": "torch:2.6", "Hostname": "a", "User": "1000:1000", "WorkingDir": "/workspace",
         "Entrypoint": ["/opt/dockdist/bin/dockdist-init"], "Cmd": ["run"], "Env": ["A=b c", "E="],
-        "Labels": {"dockdist.cluster": "vision"}, "StopTimeout": 7, "Healthcheck": {"Test": ["NONE"]},
+        "Labels": {"dockdist.cluster": "vision"}, "StopTimeout": 7, "OpenStdin": true, "StdinOnce": true, "Healthcheck": {"Test": ["NONE"]},
         "HostConfig": {
             "Mounts": [
                 {"Type": "bind", "Source": "/data", "Target": "/data", "ReadOnly": true},

@@ -81,6 +81,17 @@ TEST_CASE("a container is stopped with its grace, beside the kept connection") {
     CHECK(stub.server.connections() == 2);
 }
 
+TEST_CASE("a container is renamed by its id") {
+    OverStub stub(always(http_answer(204, "")));
+    CHECK(stub.run(stub.engine->rename_container(container_id, "dockdist-v-node-0.replaced")));
+    CHECK(only(stub).line() == "POST /v1.45/containers/" + id + "/rename?name=dockdist-v-node-0.replaced");
+}
+
+TEST_CASE("a name that another container has is a conflict") {
+    OverStub stub(always(http_answer(409, R"({"message":"name is already in use"})")));
+    CHECK(stub.run(stub.engine->rename_container(container_id, "x")).error().kind == ErrorKind::conflict);
+}
+
 TEST_CASE("removing a container that is gone is a success") {
     OverStub stub(always(http_answer(404, R"({"message":"No such container"})")));
     CHECK(stub.run(stub.engine->remove_container(container_id)));
@@ -103,6 +114,17 @@ TEST_CASE("a removal that somebody else began is waited for") {
 TEST_CASE("another conflict of a removal is an error") {
     OverStub stub(always(http_answer(409, R"({"message":"container is paused"})")));
     CHECK(stub.run(stub.engine->remove_container(container_id)).error().kind == ErrorKind::conflict);
+}
+
+TEST_CASE("a volume is created with its labels, and whose it is already is what is answered") {
+    OverStub stub(always(
+        http_answer(201, R"({"Name":"v","Labels":{"a":"theirs"},"CreatedAt":"2023-11-14T22:13:20Z"})")));
+    const auto volume = stub.run(stub.engine->create_volume("v", {{"a", "ours"}}));
+    REQUIRE(volume);
+    CHECK(volume->labels == Labels{{"a", "theirs"}});
+    CHECK(volume->created_s == 1700000000);
+    CHECK(only(stub).line() == "POST /v1.45/volumes/create");
+    CHECK(json::parse(only(stub).body) == json{{"Name", "v"}, {"Labels", {{"a", "ours"}}}});
 }
 
 TEST_CASE("an archive is uploaded as it is") {

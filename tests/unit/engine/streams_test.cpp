@@ -1,4 +1,5 @@
 // What comes as a stream: execs, followed logs, pulls, events.
+#include "container/image_address.hpp"
 #include "fakes/read_to_end.hpp"
 #include "over_stub.hpp"
 
@@ -76,6 +77,20 @@ TEST_CASE("stdin arrives, its end too, and the output goes on after it") {
     CHECK(stub.run(stream->write(std::string_view("some input"))));
     CHECK(stub.run(stream->close_stdin()));
     CHECK(stub.run(read_to_end(*stream)).out == "got some input");
+}
+
+TEST_CASE("a container's first process is attached to with its stdin and both outputs") {
+    OverStub stub(after_request([](StubConnection connection) -> Task<void> {
+        co_await connection.send(std::string(upgraded));
+        co_await connection.send(stdio_frame(1, "said " + co_await connection.read_some()));
+    }));
+    const auto stream = stub.run(stub.engine->attach_container(container_id)).value();
+    CHECK(stub.run(stream->write(std::string_view("hello"))));
+    CHECK(stub.run(read_to_end(*stream)).out == "said hello");
+    const auto& request = stub.server.requests().front();
+    CHECK(request.line() ==
+          "POST /v1.45/containers/" + container_id.str() + "/attach?stream=1&stdin=1&stdout=1&stderr=1");
+    CHECK(request.headers.at("upgrade") == "tcp");
 }
 
 TEST_CASE("a stream that ends inside a frame is an error, not an end") {
@@ -174,6 +189,32 @@ TEST_CASE("a pull names the tag or the digest of its reference") {
     CHECK(stub.server.requests().at(0).target == "/v1.45/images/create?fromImage=torch&tag=2.6");
     CHECK(stub.server.requests().at(1).target == "/v1.45/images/create?fromImage=torch&tag=sha256%3A00");
     CHECK_FALSE(stub.server.requests().at(0).headers.contains("x-registry-auth"));
+}
+
+TEST_CASE("an engine is told to import a tar from an address, and what it says of that is understood") {
+    const std::string url = "http://10.0.0.1:4000/abc";
+    std::vector<std::string> said{R"({"status":"Downloading from http://10.0.0.1:4000/abc"})"
+                                  "\r\n",
+                                  R"({"status":"Importing","progressDetail":{"current":1,"total":2}})"
+                                  "\r\n",
+                                  R"({"status":"sha256:00"})"
+                                  "\r\n"};
+    {
+        OverStub stub(always(http_chunked(200, said)));
+        CHECK(stub.run(stub.engine->pull_image(image_at(url, "dockdist-toolkit", "t1"), "", "", {})));
+        REQUIRE(stub.server.requests().size() == 1);
+        CHECK(stub.server.requests()[0].line() ==
+              "POST "
+              "/v1.45/images/create?fromSrc=http%3A%2F%2F10.0.0.1%3A4000%2Fabc&repo=dockdist-toolkit&tag=t1");
+        CHECK(stub.server.requests()[0].body.empty());
+    }
+    said.back() = R"({"errorDetail":{"message":"unexpected EOF"},"error":"unexpected EOF"})"
+                  "\r\n";
+    OverStub stub(always(http_chunked(200, said)));
+    const auto error =
+        stub.run(stub.engine->pull_image(image_at(url, "dockdist-toolkit", "t1"), "", "", {})).error();
+    CHECK(error.message == "import image dockdist-toolkit: unexpected EOF");
+    CHECK(error.where == "a");
 }
 
 TEST_CASE("an error inside a pull's 200 is an error") {

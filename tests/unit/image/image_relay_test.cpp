@@ -20,7 +20,7 @@ namespace {
 
 struct Relaying {
     Relaying() {
-        engine.on_exec("/dockdist-init relay", [this](FakeExec exec) -> Task<int> {
+        engine.on_exec("/dockdist-relay relay", [this](FakeExec exec) -> Task<int> {
             heard.push_back(co_await exec.read_line());
             exec.out(wire::to_line(
                 wire::RelayMessage{.engine_port = 4000, .address = "10.0.0.1", .peer_port = 4001}));
@@ -107,7 +107,7 @@ TEST_CASE("what has been read of an image goes to the relay before it is known w
 
 TEST_CASE("a relay that does not start is told with what it said") {
     Relaying relaying;
-    relaying.engine.on_exec("/dockdist-init relay", "", 1, "cannot listen");
+    relaying.engine.on_exec("/dockdist-relay relay", "", 1, "cannot listen");
     const auto started = run_task(relaying.io, relaying.relay.start());
     REQUIRE(started.has_error());
     CHECK(started.error().message == "the relay did not start: cannot listen");

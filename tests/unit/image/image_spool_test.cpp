@@ -192,9 +192,9 @@ TEST_CASE("one program is taken out of the toolkit") {
     CHECK(one->find("dockdist-init") == 0);
     CHECK(one->find("ELF") == 512);
     CHECK(one->substr(1024).starts_with("blobs/"));
-    CHECK(one->substr(1024 + 100, 23) == std::string("000700 \0"
-                                                     "177776 \0"
-                                                     "177776 ",
+    CHECK(one->substr(1024 + 100, 23) == std::string("0000700\0"
+                                                     "0177776\0"
+                                                     "0177776",
                                                      23)); // mode, user, group
     CHECK(tar_of_one(tar, "missing", "x", folder).has_error());
 }

@@ -8,6 +8,21 @@ using namespace dockdist;
 
 namespace {
 
+// A file with nodes of these names, in one group.
+ClusterSpec file_of(const std::vector<ReadyNode>& nodes) {
+    ClusterSpec spec;
+    for (const auto& node : nodes) {
+        spec.hosts.push_back({.name = HostName(node.name.str()), .groups = {"all"}});
+    }
+    return spec;
+}
+
+// All of them are ready.
+Result<std::vector<ReadyNode>> select_nodes(const std::vector<ReadyNode>& nodes, const std::string& selection,
+                                            const std::string& excluded, std::size_t spares = 0) {
+    return dockdist::select_nodes(file_of(nodes), nodes, selection, excluded, spares);
+}
+
 std::vector<ReadyNode> nodes_of(std::initializer_list<const char*> names) {
     std::vector<ReadyNode> nodes;
     for (const auto* name : names) {
@@ -38,7 +53,7 @@ TEST_CASE("select_nodes: what there is not is an error that says what there is")
     CHECK(select_nodes(nodes, "3", "").error().message == "3 nodes were asked for, the cluster has 2");
     CHECK(select_nodes(nodes, "0", "").has_error());
     CHECK(select_nodes(nodes, "node-2", "").error().hint == "did you mean `node-0`?");
-    CHECK(select_nodes(nodes, "x", "").error().hint == "nodes: node-0, node-1");
+    CHECK(select_nodes(nodes, "x", "").error().hint == "nodes: node-[0-1]");
     CHECK(select_nodes(nodes, "node-0,node-0", "").error().message == "`node-0` is named twice");
 }
 
@@ -66,6 +81,21 @@ TEST_CASE("select_nodes: spare nodes are the last of those chosen, and come besi
     CHECK(to_text(select_nodes(nodes, "b", "", 1).error()) ==
           "--spares: of 1 node 1 would be spare: none is left to run the job\n"
           "  choose more nodes, or fewer spare ones: --spares 0");
+}
+
+TEST_CASE("select_nodes: ranges and groups, of which those that are ready will do") {
+    auto nodes = nodes_of({"n0", "n1", "n2", "n3"});
+    const auto spec = file_of(nodes);
+    CHECK(names_of(select_nodes(nodes, "n[2-3],n0", "")) == "n2 n3 n0");
+    CHECK(names_of(select_nodes(nodes, "3@all", "n1")) == "n0 n2");
+    CHECK(names_of(select_nodes(nodes, "@all", "n[0-1]")) == "n2 n3");
+    nodes.erase(nodes.begin() + 1);
+    CHECK(names_of(dockdist::select_nodes(spec, nodes, "@all", "")) == "n0 n2 n3");
+    CHECK(names_of(dockdist::select_nodes(spec, nodes, "@all", "n1")) == "n0 n2 n3");
+    const auto named = dockdist::select_nodes(spec, nodes, "n0,n1", "");
+    CHECK(named.error().message == "the node `n1` is not ready");
+    CHECK(named.error().kind == ErrorKind::node);
+    CHECK(dockdist::select_nodes(spec, {}, "@all", "").error().message == "no node of `@all` is ready");
 }
 
 } // namespace select_nodes_test

@@ -230,4 +230,78 @@ TEST_CASE("who carries the job after others knows whom it has lost") {
     CHECK(text(job.decide(0)) == "1:halt#1");
 }
 
+TEST_CASE(
+    "who takes over breaks the attempt off, whatever attempt a part is in, and goes on without the former") {
+    JobStateMachine job(settings(3, 1, 3, 3), relaunch_all);
+    job.take_over(1, 0, 1, "nothing was heard of node-0 for 4 s");
+    CHECK(told(job) == "node-0: lost: nothing was heard of node-0 for 4 s: "
+                       "attempt 3 of 4 begins with node-3 in its place in 2 s");
+    const auto halts = job.decide(0);
+    CHECK(text(halts) == "1:halt#1 2:halt#1 3:halt#1");
+    CHECK(std::ranges::all_of(halts, [](const auto& order) { return order.command.takes_over; }));
+    job.ended(1, 1, halted(1));
+    job.ended(2, 0, halted(0)); // said before the order has come to it
+    job.ended(3, 2, halted(2)); // an attempt that only this one knows of
+    CHECK(text(job.decide(0)).empty());
+    CHECK_FALSE(job.wake_at_ms().has_value());
+    job.ended(2, 1, halted(1));
+    job.ended(3, 1, halted(1));
+    job.decide(0);
+    CHECK(text(job.decide(2000)) == "1:begin#2 rank 1 2:begin#2 rank 2 3:begin#2 rank 0");
+    for (const std::size_t part : {1U, 2U, 3U}) {
+        job.ended(part, 2, {.ranks = 1, .attempt = 2});
+    }
+    CHECK(text(job.decide(3000)) == "1:over 2:over 3:over");
+    job.exited(2, {.ranks = 1, .attempt = 2});
+    job.exited(3, {.ranks = 1, .attempt = 2});
+    CHECK(job.alone(1));
+    CHECK(job.missing_ranks() == 0);
+}
+
+TEST_CASE("who takes over halts once only with that") {
+    JobStateMachine job(settings(3, 0, 1, 3), relaunch_all);
+    job.take_over(1, 0, 0, "gone");
+    CHECK(job.decide(0).front().command.takes_over);
+    job.ended(1, 0, halted());
+    job.ended(2, 0, halted());
+    job.decide(0);
+    job.decide(1000);
+    job.rank_failed(1, 1, {.rank = 0, .code = 7});
+    const auto halts = job.decide(2000);
+    CHECK(text(halts) == "1:halt#1 2:halt#1");
+    CHECK_FALSE(halts.front().command.takes_over);
+}
+
+TEST_CASE("in place of one that was spare, or was lost before, the job is begun anew too, if it may be") {
+    for (const bool was_spare : {true, false}) {
+        for (const int restarts : {1, 0}) {
+            CAPTURE(was_spare);
+            CAPTURE(restarts);
+            auto policy = settings(3, 1, 2, restarts);
+            const std::size_t former = was_spare ? 3 : 0;
+            if (!was_spare) {
+                policy.parts[0].lost = true;
+                policy.members = {1, 2};
+            }
+            JobStateMachine job(policy, relaunch_all);
+            job.take_over(1, former, 0, "gone");
+            told(job);
+            const auto orders = text(job.decide(0));
+            CHECK(orders == (restarts == 0 ? was_spare ? "0:stop 1:stop 2:stop" : "1:stop 2:stop 3:stop"
+                             : was_spare   ? "0:halt#0 1:halt#0 2:halt#0"
+                                           : "1:halt#0 2:halt#0 3:halt#0"));
+            CHECK(job.first_failure().has_value() == (restarts == 0));
+        }
+    }
+}
+
+TEST_CASE("who takes over a job with too few nodes left stops it, and says why") {
+    JobStateMachine job(settings(3, 0, 3, 3), relaunch_all);
+    job.take_over(1, 0, 0, "nothing was heard of node-0 for 4 s");
+    CHECK(told(job) == "node-0: lost: nothing was heard of node-0 for 4 s: the job is stopped everywhere: "
+                       "2 nodes are left, and it needs 3");
+    CHECK(text(job.decide(0)) == "1:stop 2:stop");
+    CHECK(job.first_failure()->finding == "nothing was heard of node-0 for 4 s");
+}
+
 } // namespace lost_nodes_test

@@ -170,7 +170,7 @@ TEST_CASE("other containers of the host, and those of clusters with names alike,
     const auto seen = hosts.look();
     const auto& host = seen.cluster.hosts[0];
     CHECK(names(host.nodes) == std::vector<std::string>{"node-0"});
-    CHECK_FALSE(host.lock.has_value());
+    CHECK_FALSE(host.older_lock.has_value());
     CHECK(host.others.empty());
 }
 
@@ -182,11 +182,24 @@ TEST_CASE("the lock and what an upload left behind are told from nodes") {
     const auto seen = hosts.look();
     const auto& host = seen.cluster.hosts[0];
     CHECK(host.nodes.empty());
-    REQUIRE(host.lock.has_value());
-    CHECK(host.lock->name == "lock");
+    REQUIRE(host.older_lock.has_value());
+    CHECK(host.older_lock->name == "lock");
     REQUIRE(host.others.size() == 2);
     CHECK(host.others[0].name == "future");
     CHECK(host.others[1].name == "upload");
+}
+
+TEST_CASE("the lock is looked for on the first host, and one of that name without its label is none") {
+    Hosts hosts(2);
+    const Labels ours{{labels::cluster, "vision"}, {labels::role, "lock"}};
+    for (const auto& labels : {ours, Labels{}}) {
+        for (auto* engine : hosts.fakes) {
+            engine->volumes["dockdist-vision-lock"] = {.name = "dockdist-vision-lock", .labels = labels};
+        }
+        const auto seen = hosts.look("t1");
+        CHECK(seen.cluster.hosts[0].lock.has_value() == !labels.empty());
+        CHECK_FALSE(seen.cluster.hosts[1].lock.has_value());
+    }
 }
 
 TEST_CASE("nodes of one host come in the order of their ranks, and a rank that is no number is 0") {

@@ -208,8 +208,8 @@ TEST_CASE("a stopped node whose GPU is gone from the host is made anew") {
     const auto spec = wants(2);
     auto observed = with_nodes(spec, looked_at(spec));
     observed.hosts[0].gpus->units.erase(observed.hosts[0].gpus->units.begin());
-    CHECK(first_line(spec, observed) ==
-          "node-0  remove container dockdist-vision-node-0  # GPU-0 is gone from the host");
+    CHECK(first_line(spec, observed) == "node-0  replace container dockdist-vision-node-0 (train:1, GPU 2, "
+                                        "3: NVLink)  # GPU-0 is gone from the host");
 }
 
 TEST_CASE("a look is asked for where it decides something, and where one is possible") {

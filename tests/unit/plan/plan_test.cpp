@@ -50,12 +50,12 @@ TEST_CASE("one host's configuration changed: that node alone is made anew, and a
     const auto observed = after_up(spec);
     auto changed = spec;
     changed.hosts[1].env["NCCL_DEBUG"] = "INFO";
-    CHECK(plan_text(changed, observed) ==
-          "node-1  remove container dockdist-vision-node-1  # its configuration changed\n"
-          "node-1  create container dockdist-vision-node-1 (train:1, all GPUs)  # its configuration changed\n"
-          "node-1  start node node-1\n"
-          "node-0  join node node-0 (rank 0 of 2)\n"
-          "node-1  join node node-1 (rank 1 of 2)\n");
+    CHECK(
+        plan_text(changed, observed) ==
+        "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # its configuration changed\n"
+        "node-1  start node node-1\n"
+        "node-0  join node node-0 (rank 0 of 2)\n"
+        "node-1  join node node-1 (rank 1 of 2)\n");
 }
 
 TEST_CASE("a stopped node is started again and joined") {
@@ -92,6 +92,19 @@ TEST_CASE("a host that left the file loses its node, when it is still among the 
     const auto text = plan_text(spec, observed);
     CHECK(text.find("remove container dockdist-vision-node-0-1  # the file does not name it") !=
           std::string::npos);
+}
+
+TEST_CASE("two hosts of the file are one engine, which tells of both hosts' nodes: each is there once") {
+    auto spec = spec_of(2);
+    auto observed = after_up(spec);
+    auto& here = observed.hosts[0].nodes;
+    here.push_back(observed.hosts[1].nodes.at(0));
+    observed.hosts[1].nodes = here;
+    CHECK(to_text(make_plan(spec, observed, context()).plan, spec) == "nothing to do\n");
+    spec.hosts[1].name = HostName("other");
+    const auto removals = make_plan(spec, observed, context()).plan.removals;
+    REQUIRE(removals.size() == 1);
+    CHECK(removals[0].id == ContainerId("id-node-1"));
 }
 
 TEST_CASE("what an up that was cut off left of an upload is removed, and the nodes stay as they are") {

@@ -1,3 +1,4 @@
+#include "core/text.hpp"
 #include "report/plain_reporter.hpp"
 #include "support.hpp"
 
@@ -46,6 +47,33 @@ TEST_CASE("a pipe gets one line for each step that ended, without control bytes"
         {.where = "node-1 (tcp://10.0.0.2:2375)", .message = "no space left\x1b[2J", .hint = "free some"});
     reporter.finish();
     check_golden("report/plain.txt", plain.text());
+}
+
+TEST_CASE("of many hosts a pipe gets the first lines of a phase, then how many there are") {
+    Plain plain;
+    const auto name = [](int i) { return "node-" + std::to_string(i); };
+    plain.reporter.on({.kind = Kind::phase_started, .phase = "create"});
+    for (int i = 0; i < 1024; ++i) {
+        plain.reporter.on(
+            {.kind = Kind::step_started, .phase = "create", .subject = name(i), .text = "create"});
+    }
+    for (int i = 0; i < 1024; ++i) {
+        plain.clock.advance(100ms);
+        plain.reporter.on({.kind = i % 16 == 0 ? Kind::step_failed : Kind::step_finished,
+                           .phase = "create",
+                           .subject = name(i),
+                           .text = i % 16 == 0 ? "no space" : "created",
+                           .elapsed = 1s});
+    }
+    plain.reporter.on({.kind = Kind::phase_finished, .phase = "create", .elapsed = 2min});
+    const auto lines = split(plain.text(), '\n');
+    CHECK(std::ranges::count_if(lines, [](const auto& line) { return line.find("created") != line.npos; }) ==
+          20);
+    CHECK(std::ranges::count_if(lines, [](const auto& line) { return line.find("no space") != line.npos; }) ==
+          20);
+    CHECK(lines.size() < 60);
+    CHECK(plain.text().find("create: 21 of 1024, 2 failed\n") != std::string::npos);
+    CHECK(plain.text().ends_with("create: 960 of 1024, 64 failed (2 min 0 s)\n"));
 }
 
 TEST_CASE("a long transfer shows life in a pipe every ten seconds and no oftener") {

@@ -25,4 +25,44 @@ TEST_CASE("a table without rows is its titles") {
     CHECK(table.to_text() == "JOB  STATE\n");
 }
 
+namespace {
+
+// As `status` has it: two hosts that are not there, one with another interface.
+Table farm(int nodes) {
+    Table table({{"NODE", Align::left, Fold::names},
+                 {"STATE"},
+                 {"ADDRESS", Align::left, Fold::any},
+                 {"IF"},
+                 {"PORT", Align::right, Fold::any},
+                 {"HOST", Align::left, Fold::any}});
+    for (int i = 0; i < nodes; ++i) {
+        const auto number = std::to_string(i);
+        const bool there = i != 3 && i != 9;
+        table.add_row({"node-" + number, there ? "ready" : "unreachable", there ? "10.0.0." + number : "-",
+                       there ? (i == 5 ? "ib0" : "eth0") : "-", there ? std::to_string(2222 + i % 2) : "-",
+                       "ssh://ops@gpu" + number + ":22"});
+    }
+    return table;
+}
+
+} // namespace
+
+TEST_CASE("of too many rows those that are alike become one") {
+    check_golden("report/table_folded.txt", farm(64).to_text(20));
+    CHECK(farm(16).to_text(20) == farm(16).to_text());
+    const auto large = farm(10'000).to_text(20);
+    CHECK(std::ranges::count(large, '\n') == 4);
+}
+
+TEST_CASE("rows that are still too many are counted") {
+    Table table({{"NODE", Align::left, Fold::names}, {"STATE"}});
+    for (int i = 0; i < 100; ++i) {
+        table.add_row({"n" + std::to_string(i), "state " + std::to_string(i / 2)});
+    }
+    const auto text = table.to_text(10);
+    CHECK(std::ranges::count(text, '\n') == 12);
+    CHECK(text.starts_with("NODE          STATE\nn[0-1] (2)    state 0\n"));
+    CHECK(text.ends_with("… 40 more rows: --all shows every one, -o json too\n"));
+}
+
 } // namespace table_test

@@ -136,6 +136,19 @@ TEST_CASE("with more hosts than lines, the failed and the working ones come firs
     check_golden("report/tty_many.txt", terminal.shown());
 }
 
+TEST_CASE("where most have failed, those that are still at work have their lines all the same") {
+    Terminal terminal(80, 10);
+    for (int i = 0; i < 64; ++i) {
+        terminal.create("node-" + std::to_string(i));
+        terminal.shown();
+    }
+    for (int i = 0; i < 60; ++i) {
+        terminal.failed("node-" + std::to_string(i));
+        terminal.shown();
+    }
+    check_golden("report/tty_failing.txt", terminal.shown());
+}
+
 TEST_CASE("a narrower window cuts lines and leaves no rests of the wider one") {
     Terminal terminal(80, 24);
     terminal.on({.kind = Kind::note, .text = "before"});
@@ -182,7 +195,7 @@ TEST_CASE("a terminal without UTF-8 gets ASCII") {
     Terminal terminal(80, 24, {.tty = true, .colour = false, .unicode = false});
     terminal.create("node-0");
     terminal.failed("node-1");
-    CHECK(terminal.shown() == "- create  0 of 2  0.10 s\n"
+    CHECK(terminal.shown() == "- create  0 of 2, 1 failed  0.10 s\n"
                               "  - node-0  create container  0.10 s\n"
                               "  x node-1  create container  0.09 s\n");
 }

@@ -66,7 +66,8 @@ TEST_CASE("damaged lines never break a parser") {
     facts.facts = {.ports = {29500}, .answers = {{.name = "q", .code = 1, .output = "\xff"}}};
     const std::vector<std::string> lines{
         wire::hello_line(record),
-        wire::members_line({.cluster = "c", .nodes = {record, record}}),
+        wire::members_list({.cluster = "c", .nodes = {record, record}}),
+        wire::members_notice_line({.sha256 = "ab", .giver = record}),
         json(wire::JoinRequest{}).dump(),
         json(opening).dump(),
         json(start).dump(),
@@ -74,10 +75,11 @@ TEST_CASE("damaged lines never break a parser") {
         wire::job_event(facts),
         wire::job_query({.job = "j", .rank = 1, .tail = 2, .since_ms = 3}),
         wire::job_command_line({.type = wire::JobCommand::Type::stop, .grace_ms = 5})};
-    const auto parsed = parse_damaged<9>(
+    const auto parsed = parse_damaged<10>(
         lines, {{[](const std::string& line) { return wire::parse_join_request(line).has_value(); },
                  [](const std::string& line) { return wire::parse_join_message(line).has_value(); },
                  [](const std::string& line) { return wire::parse_members(line).has_value(); },
+                 [](const std::string& line) { return wire::parse_members_notice(line).has_value(); },
                  [](const std::string& line) { return wire::parse_job_opening(line).has_value(); },
                  [](const std::string& line) { return wire::parse_job_start(line).has_value(); },
                  [](const std::string& line) { return wire::parse_job_summary(line).has_value(); },

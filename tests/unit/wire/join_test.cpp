@@ -38,6 +38,8 @@ TEST_CASE("a join request survives the way") {
                         .slots = 4,
                         .user = "1000:100",
                         .mounts = {"/data", "/odd \xff"},
+                        .nodes = 64,
+                        .nodes_beside = 8,
                         .ready_timeout_ms = 5000};
     const auto parsed = parse_join_request(json(request).dump());
     REQUIRE(parsed.has_value());
@@ -45,33 +47,33 @@ TEST_CASE("a join request survives the way") {
 }
 
 TEST_CASE("a request without what it must have names the key") {
-    CHECK(parse_join_request(R"({"version":1,"cluster":"c"})").error().message ==
+    CHECK(parse_join_request(R"({"version":2,"cluster":"c"})").error().message ==
           "the join request: \"node\" is missing");
 }
 
 TEST_CASE("a wrong type names the key") {
-    CHECK(parse_join_request(R"({"version":1,"cluster":"c","node":"n","rank":"1"})").error().message ==
+    CHECK(parse_join_request(R"({"version":2,"cluster":"c","node":"n","rank":"1"})").error().message ==
           "the join request: \"rank\" must be an integer");
-    CHECK(parse_join_request(R"({"version":1,"cluster":["c"],"node":"n"})").error().message ==
+    CHECK(parse_join_request(R"({"version":2,"cluster":["c"],"node":"n"})").error().message ==
           "the join request: \"cluster\" must be a string");
 }
 
 TEST_CASE("a number beyond its type is refused") {
     CHECK_FALSE(
-        parse_join_request(R"({"version":1,"cluster":"c","node":"n","rank":4294967296})").has_value());
-    CHECK_FALSE(parse_join_request(R"({"version":1,"cluster":"c","node":"n","rank":18446744073709551615})")
+        parse_join_request(R"({"version":2,"cluster":"c","node":"n","rank":4294967296})").has_value());
+    CHECK_FALSE(parse_join_request(R"({"version":2,"cluster":"c","node":"n","rank":18446744073709551615})")
                     .has_value());
-    CHECK_FALSE(parse_join_request(R"({"version":1,"cluster":"c","node":"n","ssh_port":65536})").has_value());
+    CHECK_FALSE(parse_join_request(R"({"version":2,"cluster":"c","node":"n","ssh_port":65536})").has_value());
 }
 
 TEST_CASE("another version of the protocol is refused") {
-    const auto parsed = parse_join_request(R"({"version":2,"cluster":"c","node":"n"})");
+    const auto parsed = parse_join_request(R"({"version":3,"cluster":"c","node":"n"})");
     CHECK(parsed.error().message ==
-          "the join request: it speaks version 2 of the protocol, this side version 1");
+          "the join request: it speaks version 3 of the protocol, this side version 2");
 }
 
 TEST_CASE("unknown keys are tolerated") {
-    CHECK(parse_join_request(R"({"version":1,"cluster":"c","node":"n","later":[{}]})").has_value());
+    CHECK(parse_join_request(R"({"version":2,"cluster":"c","node":"n","later":[{}]})").has_value());
 }
 
 TEST_CASE("a hello carries the record") {
@@ -81,9 +83,38 @@ TEST_CASE("a hello carries the record") {
     CHECK(message->record == record("node-0", 0));
 }
 
+TEST_CASE("a notice of members survives the way, with its giver and without") {
+    MembersNotice notice{
+        .sha256 = std::string(64, 'a'), .first = 3, .giver = record("node-0", 0), .patience_ms = 700};
+    for (const bool given : {true, false}) {
+        const auto parsed = parse_members_notice(members_notice_line(notice));
+        REQUIRE(parsed.has_value());
+        CHECK(parsed->sha256 == notice.sha256);
+        CHECK(parsed->first == 3);
+        CHECK(parsed->patience_ms == 700);
+        CHECK(parsed->giver.has_value() == given);
+        CHECK(parsed->giver == notice.giver);
+        notice.giver.reset();
+    }
+    CHECK(parse_members_notice(R"({"first":1})").error().message ==
+          "the notice of members: \"sha256\" is missing");
+    CHECK_FALSE(parse_members_notice(R"({"sha256":"a","giver":{}})").has_value());
+    CHECK_FALSE(parse_members_notice(R"({"sha256":"a","first":0})").has_value());
+}
+
+TEST_CASE("what a node cannot reach comes with its error") {
+    const std::vector<Unreached> unreached{{.node = "node-3", .cause = "Connection refused"},
+                                           {.node = "node-9", .cause = "No route to host"}};
+    const auto message = parse_join_message(error_line({ErrorKind::unreachable, "", "m", "h"}, unreached));
+    REQUIRE(message.has_value());
+    CHECK(message->error.message == "m");
+    CHECK(message->unreached == unreached);
+    CHECK(parse_join_message(want_line())->type == JoinMessage::Type::want);
+}
+
 TEST_CASE("the list of members keeps its order") {
     const Members members{.cluster = "c", .nodes = {record("node-0", 0), record("node-1", 1)}};
-    const auto parsed = parse_members(members_line(members));
+    const auto parsed = parse_members(members_list(members));
     REQUIRE(parsed.has_value());
     CHECK(parsed->cluster == "c");
     CHECK(parsed->nodes == members.nodes);

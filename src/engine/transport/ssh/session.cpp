@@ -153,14 +153,13 @@ Task<void> SshSession::send_rest(std::shared_ptr<SshSession> self) {
         if (self->broken_) {
             break;
         }
-        std::string rest = std::exchange(self->out_, {});
-        const auto sent = self->send_now(rest.data(), rest.size());
+        const auto sent = self->send_now(self->out_.data(), self->out_.size());
         if (error || (sent == 0 && errno != EAGAIN)) {
             self->end(lost(self->where_, error ? error.message() : std::strerror(errno)));
             break;
         }
-        self->out_ = rest.substr(sent);
-        if (self->out_.size() < held_outbound) {
+        self->out_.erase(0, sent);
+        if (self->out_.size() < held_outbound / 2) { // not for each packet
             self->room_.notify();
         }
     }

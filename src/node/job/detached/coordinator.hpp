@@ -1,16 +1,15 @@
-// Who carries a detached job: it lives in the supervisor of the job's first part that was not lost before,
-// hears the events of all of them, and gives the orders that JobStateMachine decides. The members dial in,
-// see coordinator_link.hpp.
+// Who decides for a detached job: hears the events of all parts, and gives the orders that JobStateMachine
+// decides. It lives in one part's supervisor; how it came there, and whether it may still decide, is
+// carrier.hpp's.
 #pragma once
 
 #include "job_state/job_state_machine.hpp"
+#include "node/job/detached/member_links.hpp"
 #include "node/system/loop.hpp"
-#include "node/system/os.hpp"
 #include "wire/job.hpp"
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,57 +18,51 @@ namespace dockdist::node {
 
 class Coordinator {
 public:
-    // `listener`: where the members' links arrive. A member that is not heard of for `lease_ms` is lost.
-    Coordinator(Loop& loop, wire::JobPolicy settings, Fd listener, std::int64_t lease_ms);
-    ~Coordinator();
+    // `own`: the part that it lives with. A member that is not heard of for `lease_ms` is lost.
+    Coordinator(Loop& loop, MemberLinks& links, wire::JobPolicy settings, std::size_t own,
+                std::int64_t lease_ms);
     Coordinator(const Coordinator&) = delete;
     Coordinator& operator=(const Coordinator&) = delete;
 
-    // Orders for the part that the coordinator lives with. Its last one, after which it exits, comes when
-    // every member is gone.
+    // Orders for the own part. Its last one, after which it exits, comes when every member is gone.
     std::function<void(const wire::JobCommand&)> on_order{};
     std::function<void(const std::string& line)> on_note{}; // for the job's log
+    std::function<bool()> may_act{};
+    std::function<void(std::size_t part)> on_gone{}; // it has ended, as it says itself
 
+    // It comes in place of another one: JobStateMachine::take_over.
+    void take_over(std::size_t former, int attempt, const std::string& why);
     void hear_own(const wire::JobEvent& event);
+    void hear(std::size_t part, const wire::JobEvent& event);
+    void heard_of(std::size_t part) { members_[part].last_heard_ms = loop_.now_ms(); }
+    void linked(std::size_t part); // it gets its last order again
+    // Gone or lost: it takes no part in the job any more.
+    bool is_gone(std::size_t part) const { return members_[part].gone; }
     // Somebody stops the job here: the members are told at once.
     void stop_members(std::int64_t grace_ms);
+    // Call it after hear(), and now and then.
+    void decide();
+    void find_lost();
+
+    const JobStateMachine& state() const { return state_; }
 
 private:
-    struct Link {
-        Fd socket{};
-        std::optional<std::size_t> part{}; // known from its first line
-        std::string heard{};               // an unfinished line
-        std::string unsent{};
-    };
     struct Member {
-        Link* link = nullptr;
         std::int64_t last_heard_ms = 0;
         bool gone = false;
         std::optional<wire::JobCommand> order{}; // the last one; given again on a new link
     };
-    void accept();
-    void hear(Link& link);
-    bool greet(Link& link, const std::string& line);
-    void take(std::size_t part, const wire::JobEvent& event);
-    void drop(Link& link);
-    void send(Member& member, const std::string& line);
-    void write(Link& link);
-    void decide();
     void order_own(const wire::JobCommand& command);
-    void tick();
-    void find_lost();
     void tell_notices();
     void settle_outcome();
 
     Loop& loop_;
+    MemberLinks& links_;
     JobStateMachine state_;
     std::size_t own_; // part
-    Fd listener_;
     std::int64_t lease_ms_;
     std::vector<Member> members_; // as the policy's parts; [own_] is unused
-    std::vector<std::unique_ptr<Link>> links_{};
     std::optional<wire::JobCommand> last_own_order_{};
-    Loop::Timer timer_ = 0;
     bool deciding_ = false;
     bool own_is_told_ = false;
 };

@@ -9,8 +9,7 @@
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/unix_socket.hpp"
-#include "wire/job.hpp"
-#include "wire/json_reader.hpp"
+#include "wire/succession.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,12 +47,22 @@ constexpr std::size_t kept_ssh_words = 1024;
 
 } // namespace
 
-CoordinatorLink::CoordinatorLink(Loop& loop, Target target, Account account,
-                                 std::function<void(Fd)> on_dialled)
-    : loop_(loop), target_(std::move(target)), account_(std::move(account)),
-      on_dialled_(std::move(on_dialled)), last_words_(loop, kept_ssh_words) {}
+CoordinatorLink::CoordinatorLink(Loop& loop, Account account, std::function<void(Fd)> on_dialled)
+    : loop_(loop), account_(std::move(account)), on_dialled_(std::move(on_dialled)),
+      last_words_(loop, kept_ssh_words) {}
 
 CoordinatorLink::~CoordinatorLink() {
+    loop_.cancel(timer_);
+}
+
+void CoordinatorLink::dial(Target target) {
+    hang_up();
+    target_ = std::move(target);
+    pause_ms_ = 0;
+    timer_ = loop_.after(0, [this] { dial(); });
+}
+
+void CoordinatorLink::hang_up() {
     loop_.cancel(timer_);
 }
 
@@ -74,7 +83,8 @@ void CoordinatorLink::dial() {
                                         "ConnectionAttempts=1",
                                         target_.node,
                                         paths().own + " job link " + target_.job + " " +
-                                            std::to_string(target_.part)};
+                                            std::to_string(target_.part) + " " +
+                                            std::to_string(target_.term)};
     const pid_t child = ::fork();
     if (child == 0) {
         run_ssh(argv, account_, other.get(), errors->write.get());
@@ -95,10 +105,11 @@ void CoordinatorLink::ended() {
     timer_ = loop_.after(pause_ms_, [this] { dial(); });
 }
 
-int run_coordinator_end(const std::string& job, const std::string& part) {
+int run_coordinator_end(const std::string& job, const std::string& part, const std::string& term) {
     const auto number = whole_number<int>(part);
-    if (!wire::is_job_id(job) || !number) {
-        (void)write_all(STDERR_FILENO, "usage: dockdist-init job link JOB PART\n");
+    const auto term_number = whole_number<std::int64_t>(term);
+    if (!wire::is_job_id(job) || !number || *number < 0 || !term_number) {
+        (void)write_all(STDERR_FILENO, "usage: dockdist-init job link JOB PART TERM\n");
         return 2;
     }
     const auto coordinator = connect_unix(member_socket(job), SOCK_STREAM);
@@ -112,8 +123,8 @@ int run_coordinator_end(const std::string& job, const std::string& part) {
         return 0;
     }
     ::signal(SIGPIPE, SIG_IGN);
-    const auto greeting = wire::dump({{"part", *number}}) + "\n";
-    if (!write_all(coordinator->get(), greeting)) {
+    const wire::LinkGreeting greeting{.part = static_cast<std::size_t>(*number), .term = *term_number};
+    if (!write_all(coordinator->get(), wire::link_greeting(greeting))) {
         return 1;
     }
     std::array<pollfd, 2> ready{pollfd{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},

@@ -19,23 +19,27 @@ class CoordinatorLink {
 public:
     struct Target {
         std::string job{};
-        std::string node{}; // the coordinator's
-        int part = 0;       // the member's
+        std::string node{};    // the coordinator's
+        int part = 0;          // the member's
+        std::int64_t term = 0; // wire/succession.hpp
     };
     // `on_dialled` gets this end of each new connection; whoever has it calls ended() when it breaks.
-    CoordinatorLink(Loop& loop, Target target, Account account, std::function<void(Fd)> on_dialled);
+    CoordinatorLink(Loop& loop, Account account, std::function<void(Fd)> on_dialled);
     ~CoordinatorLink();
     CoordinatorLink(const CoordinatorLink&) = delete;
     CoordinatorLink& operator=(const CoordinatorLink&) = delete;
 
-    void dial();
+    void dial(Target target); // from now on
+    void hang_up();           // it is not dialled again
     void ended();
     // What ssh said last, to explain a silence.
     const std::string& last_words() const { return last_words_.text(); }
 
 private:
+    void dial();
+
     Loop& loop_;
-    Target target_;
+    Target target_{};
     Account account_;
     std::function<void(Fd)> on_dialled_;
     LastWords last_words_;
@@ -44,8 +48,8 @@ private:
     Loop::Timer timer_ = 0;
 };
 
-// `dockdist-init job link JOB PART`, at the coordinator's node: carries bytes between its own streams and the
-// coordinator. Where the coordinator is gone, the job is over, and it says so.
-int run_coordinator_end(const std::string& job, const std::string& part);
+// `dockdist-init job link JOB PART TERM`, at the coordinator's node: carries bytes between its own streams
+// and the supervisor there. Where that is gone, the job is over, and it says so.
+int run_coordinator_end(const std::string& job, const std::string& part, const std::string& term);
 
 } // namespace dockdist::node

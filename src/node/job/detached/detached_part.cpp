@@ -1,44 +1,69 @@
 #include "node/job/detached/detached_part.hpp"
 
+#include "job_state/job_text.hpp"
+
 namespace dockdist::node {
+namespace {
 
-DetachedPart::DetachedPart(Loop& loop, PreparedJob& job, FollowerList& followers) : job_(job) {
-    const auto& policy = job.start.policy;
-    const auto coordinator = wire::coordinator_part(policy);
-    if (static_cast<std::size_t>(job.start.part) == coordinator) {
-        followers.held_by(FollowerList::Holder::nobody);
-        coordinator_ =
-            std::make_unique<Coordinator>(loop, policy, std::move(job.members), job.summary.lease_ms);
-        coordinator_->on_order = [this](const wire::JobCommand& order) { on_order(order); };
-        coordinator_->on_note = [&job](const std::string& line) { job.log.append(2, -1, line + "\n"); };
-        return;
-    }
-    followers.held_by(FollowerList::Holder::link);
-    link_ = std::make_unique<CoordinatorLink>(
-        loop,
-        CoordinatorLink::Target{
-            .job = job.summary.job, .node = policy.parts[coordinator].node, .part = job.start.part},
-        job.account,
-        [this, &followers](Fd socket) { followers.add_link(std::move(socket), [this] { link_->ended(); }); });
-    link_->dial();
+constexpr const char* what_follows_silence =
+    ": what runs here is ended, until another of the job's nodes takes the job over";
+constexpr const char* no_successor = "none of the job's nodes that are left has taken it over";
+
+} // namespace
+
+DetachedPart::DetachedPart(Loop& loop, PreparedJob& job, FollowerList& followers, Listener listener)
+    : job_(job), followers_(followers), listener_(std::move(listener)),
+      link_(loop, job.account, [this](Fd socket) { dialled(std::move(socket)); }),
+      carrier_(loop,
+               {.own = static_cast<std::size_t>(job.start.part),
+                .policy = job.start.policy,
+                .attempt = job.summary.result.attempt,
+                .lease_ms = job.summary.lease_ms},
+               std::move(job.members),
+               {.on_order = listener_.on_order,
+                .on_note = [this](const std::string& line) { job_.log.append(2, -1, line + "\n"); },
+                .on_coordinator = [this](const auto& coordinator) { follow(coordinator); },
+                .on_silence =
+                    [this] {
+                        searches_ = true;
+                        listener_.on_silence(silence() + what_follows_silence);
+                    },
+                .on_over = [this] { listener_.on_over(searches_ ? no_successor : silence()); }}) {}
+
+void DetachedPart::begin() {
+    followers_.need_no_client();
+    carrier_.begin();
 }
 
-void DetachedPart::hear_own(const wire::JobEvent& event) {
-    if (coordinator_) {
-        coordinator_->hear_own(event);
+void DetachedPart::follow(std::optional<Carrier::Listener::Target> coordinator) {
+    followers_.drop_link();
+    if (!coordinator) {
+        return link_.hang_up();
     }
+    link_.dial({.job = job_.summary.job,
+                .node = job_.start.policy.parts[coordinator->part].node,
+                .part = job_.start.part,
+                .term = coordinator->term});
 }
 
-void DetachedPart::stop_members(std::int64_t grace_ms) {
-    if (coordinator_) {
-        coordinator_->stop_members(grace_ms);
-    }
+void DetachedPart::dialled(Fd socket) {
+    followers_.add_link(std::move(socket),
+                        {.on_ping = [this](const std::string& line) { return carrier_.hear_ping(line); },
+                         .pings_first = carrier_.may_be_succeeded(),
+                         .on_end = [this] { link_.ended(); }});
 }
 
-std::string DetachedPart::silence(const std::string& for_how_long) const {
-    return "nothing was heard of the job's coordinator, " +
-           job_.start.policy.parts[wire::coordinator_part(job_.start.policy)].node + ", for " + for_how_long +
-           (link_ && !link_->last_words().empty() ? "; ssh said: " + link_->last_words() : "");
+std::string DetachedPart::silence() const {
+    if (carrier_.leads()) {
+        return lone_coordinator_text(job_.summary.lease_ms);
+    }
+    const auto& coordinator = job_.start.policy.parts[carrier_.former()].node;
+    if (carrier_.former_resigned()) {
+        return resigned_text(coordinator);
+    }
+    const auto said = link_.last_words().substr(0, link_.last_words().find_last_not_of("\r\n") + 1);
+    return silent_coordinator_text(coordinator, job_.summary.lease_ms) +
+           (said.empty() ? "" : "; ssh said: " + said);
 }
 
 } // namespace dockdist::node

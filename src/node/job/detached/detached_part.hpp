@@ -1,34 +1,45 @@
-// A detached job as one of its parts sees it: the first one has the coordinator, every other one the link to
-// it.
+// A detached job as one of its parts sees it: this part's share in carrying it, and its way to the part that
+// does.
 #pragma once
 
-#include "node/job/detached/coordinator.hpp"
+#include "node/job/detached/carrier.hpp"
 #include "node/job/detached/coordinator_link.hpp"
 #include "node/job/follower_list.hpp"
 #include "node/job/supervisor.hpp"
 
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 
 namespace dockdist::node {
 
 class DetachedPart {
 public:
+    struct Listener {
+        std::function<void(const wire::JobCommand&)> on_order{}; // the coordinator's, to its own part
+        // No coordinator is heard of, `why` in words. What runs is to be ended; or the part is.
+        std::function<void(const std::string& why)> on_silence{}, on_over{};
+    };
     // Takes the clients' hold on the job away. `job` and `followers` outlive it.
-    DetachedPart(Loop& loop, PreparedJob& job, FollowerList& followers);
+    DetachedPart(Loop& loop, PreparedJob& job, FollowerList& followers, Listener listener);
+    void begin();
 
-    std::function<void(const wire::JobCommand&)> on_order{}; // the coordinator's, to its own part
-
-    void hear_own(const wire::JobEvent& event);
-    void stop_members(std::int64_t grace_ms); // where the coordinator is
-    // Why the lease is over: "nothing was heard of …".
-    std::string silence(const std::string& for_how_long) const;
+    void hear_own(const wire::JobEvent& event) { carrier_.hear_own(event); }
+    void stop_members(std::int64_t grace_ms) { carrier_.stop_members(grace_ms); }
+    void resign() { carrier_.resign(); }
+    void when_heard(std::function<void()> heard) { carrier_.when_heard(std::move(heard)); }
 
 private:
-    const PreparedJob& job_;
-    std::unique_ptr<Coordinator> coordinator_{};
-    std::unique_ptr<CoordinatorLink> link_{};
+    void follow(std::optional<Carrier::Listener::Target> coordinator);
+    void dialled(Fd socket);
+    std::string silence() const;
+
+    PreparedJob& job_;
+    FollowerList& followers_;
+    Listener listener_;
+    CoordinatorLink link_;
+    bool searches_ = false;
+    Carrier carrier_;
 };
 
 } // namespace dockdist::node

@@ -65,6 +65,23 @@ TEST_CASE("for programs: every figure, with null where nothing was measured") {
     CHECK(report_json(single_report(), "one")["collectives"][0]["kind"] == "copy");
 }
 
+TEST_CASE("what is to be done is told once for all nodes, and never in more lines than a screen has twice") {
+    CheckReport report;
+    for (int i = 0; i < 64; ++i) {
+        const auto node = "node-" + std::to_string(i);
+        report.rows.push_back({.subject = node, .check = "limits", .text = "low", .hint = "set `ulimits`"});
+    }
+    const auto of_all = report_text(report, 24);
+    CHECK(of_all.ends_with("What to do:\nnode-[0-63] limits: set `ulimits`\n"));
+    for (auto& row : report.rows) {
+        row.hint = "look at " + row.subject;
+    }
+    CHECK(report_text(report, 24).ends_with("What to do:\nnode-[0-63] limits: look at node-0\n"));
+    report.rows.resize(3);
+    CHECK(
+        report_text(report, 24).ends_with("node-1 limits: look at node-1\nnode-2 limits: look at node-2\n"));
+}
+
 TEST_CASE("the page holds foreign text as text, and asks for nothing from elsewhere") {
     const auto page = page_of(deep_report());
     CHECK(page.find("<script") == std::string::npos);

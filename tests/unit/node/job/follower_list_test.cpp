@@ -122,32 +122,65 @@ TEST_CASE("an answer is for whoever has ordered") {
 
 TEST_CASE("a part that nobody has to hold outlives every lease") {
     Supervised job;
-    job.followers.held_by(FollowerList::Holder::nobody);
+    job.followers.need_no_client();
     job.time.pass(100 * lease_ms);
     CHECK_FALSE(job.ended_at_ms.has_value());
 }
 
-TEST_CASE("where the link to the coordinator holds the lease, no client does, and its end is told") {
-    Supervised job;
-    std::array<int, 2> ends{};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
-    Peer coordinator{Fd(ends[0])};
+namespace {
+
+// The coordinator's end of the link.
+struct Linked : Supervised {
+    explicit Linked(bool pings_first) {
+        std::array<int, 2> ends{};
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
+        coordinator.emplace(Fd(ends[0]));
+        followers.add_link(Fd(ends[1]), {.on_ping = [this](const std::string&) { return answer; },
+                                         .pings_first = pings_first,
+                                         .on_end = [this] { ++dropped; }});
+    }
+    std::optional<Peer> coordinator{};
+    std::optional<std::string> answer = "pong\n";
     int dropped = 0;
-    job.followers.held_by(FollowerList::Holder::link);
-    job.followers.add_link(Fd(ends[1]), [&] { ++dropped; });
-    auto client = job.join();
-    for (int i = 0; i < 5; ++i) {
-        job.tell(coordinator, Type::ping);
-        job.time.pass(lease_ms / 2);
-    }
-    CHECK_FALSE(job.ended_at_ms.has_value());
-    coordinator.close();
-    for (int i = 0; i < 5 && !job.ended_at_ms; ++i) {
-        job.tell(client, Type::ping);
-        job.time.pass(lease_ms / 2);
-    }
-    CHECK(job.ended_at_ms.has_value());
-    CHECK(dropped == 1);
+};
+
+} // namespace
+
+TEST_CASE("the coordinator's pings are answered, and its orders obeyed") {
+    Linked job(false);
+    job.tell(*job.coordinator, Type::over);
+    job.tell(*job.coordinator, Type::ping);
+    CHECK(job.coordinator->heard() == std::vector<std::string>{"pong"});
+    CHECK(job.orders == std::vector<std::pair<Type, bool>>{{Type::over, false}});
+    job.coordinator->close();
+    job.time.settle();
+    CHECK(job.dropped == 1);
+}
+
+TEST_CASE("where others may take the job over, an order counts after a ping that was answered") {
+    Linked job(true);
+    job.tell(*job.coordinator, Type::over);
+    CHECK(job.orders.empty());
+    job.tell(*job.coordinator, Type::ping);
+    job.tell(*job.coordinator, Type::halt);
+    CHECK(job.orders == std::vector<std::pair<Type, bool>>{{Type::halt, false}});
+}
+
+TEST_CASE("a ping that is not answered is the link's last") {
+    Linked job(true);
+    job.answer.reset();
+    job.tell(*job.coordinator, Type::ping);
+    CHECK(job.coordinator->is_closed());
+    CHECK(job.dropped == 1);
+}
+
+TEST_CASE("a link may be dropped from within, without a word") {
+    Linked job(true);
+    job.followers.add_link(listen_at(job.scratch / "other"), {});
+    CHECK(job.coordinator->is_closed()); // of two the new one counts
+    CHECK(job.dropped == 0);
+    job.followers.drop_link();
+    job.followers.tell("nobody hears it");
 }
 
 } // namespace follower_list_test

@@ -1,0 +1,64 @@
+#include "cluster/create_node.hpp"
+
+#include "async/pause.hpp"
+#include "plan/labels.hpp"
+
+namespace dockdist {
+namespace {
+
+bool lacks_infiniband(const Error& error) {
+    return error.kind != ErrorKind::conflict && error.message.find("/dev/infiniband") != std::string::npos;
+}
+
+// Made by an earlier `up` from the same file, which came no further. While this one holds the lock, that one
+// is not alive. What has been started is another matter: an `up` that was done between our look and our lock.
+bool is_of_an_up_cut_off(const ContainerDetails& there, const Labels& ours) {
+    const auto same = [&](const char* name) {
+        const auto a = there.labels.find(name);
+        const auto b = ours.find(name);
+        return a != there.labels.end() && b != ours.end() && a->second == b->second;
+    };
+    return there.state == ContainerState::created && same(labels::cluster) && same(labels::node) &&
+           same(labels::origin) && !same(labels::attempt);
+}
+
+// A client that was killed may have left a create under way. The engine reserves the name at once, and shows
+// the container only when it is done, maybe after we looked.
+Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string name,
+                                            ContainerConfig config) {
+    constexpr int most_tries = 50;
+    for (int tries = 0;; ++tries) {
+        auto id = co_await engine.create_container(name, config);
+        if (id || id.error().kind != ErrorKind::conflict || tries == most_tries) {
+            co_return id;
+        }
+        const auto there = co_await engine.inspect_container(ContainerId(name)); // engines take names, too
+        if (!there && there.error().kind == ErrorKind::not_found) {
+            co_await pause_for(std::chrono::milliseconds(100));
+        } else if (!there || !is_of_an_up_cut_off(*there, config.labels)) {
+            co_return id;
+        } else if (const auto removed = co_await engine.remove_container(there->id); !removed) {
+            co_return removed.error();
+        }
+    }
+}
+
+} // namespace
+
+Task<Result<ContainerId>> create_node_container(ContainerEngine& engine, const CreateNode& create) {
+    auto id = co_await create_or_replace(engine, create.container_name, create.config);
+    if (!id && create.without_rdma && lacks_infiniband(id.error())) {
+        id = co_await create_or_replace(engine, create.container_name, *create.without_rdma);
+    }
+    if (!id && id.error().kind == ErrorKind::conflict) {
+        auto error = id.error();
+        error.message = "a container named " + create.container_name +
+                        " exists that is not of this cluster, or was made just now by somebody else";
+        error.hint = "run the command again; if it stays, remove or rename that container, or give the "
+                     "cluster another `name:`";
+        co_return error;
+    }
+    co_return id;
+}
+
+} // namespace dockdist

@@ -1,0 +1,14 @@
+// The container of a node, made in an engine that may hold what an earlier `up` has left.
+#pragma once
+
+#include "container/container_engine.hpp"
+#include "plan/plan.hpp"
+
+namespace dockdist {
+
+// What is in the way from an `up` of the same file that was cut off is replaced. Without RDMA devices where
+// the host has none. Errors: conflict (a container of that name that is somebody else's), those of the
+// engine.
+Task<Result<ContainerId>> create_node_container(ContainerEngine& engine, const CreateNode& create);
+
+} // namespace dockdist

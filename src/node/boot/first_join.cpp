@@ -1,0 +1,52 @@
+#include "node/boot/first_join.hpp"
+
+#include "node/boot/join.hpp"
+#include "node/system/environment.hpp"
+#include "node/system/paths.hpp"
+
+#include <csignal>
+#include <unistd.h>
+
+namespace dockdist::node {
+
+FirstJoin::FirstJoin(Loop& loop) : loop_(loop), client_(STDIN_FILENO, STDOUT_FILENO) {
+    loop_.watch(STDIN_FILENO, POLLIN, [this](short) { hear(); });
+}
+
+void FirstJoin::hear() {
+    const auto line = client_.read_some();
+    if (line && !*line) {
+        return;
+    }
+    loop_.forget(STDIN_FILENO);
+    if (line) { // else nobody is there, or nobody who knows what to say
+        start(**line);
+    }
+}
+
+// A program of its own, as by an exec: it must have nothing open that is PID 1's.
+void FirstJoin::start(const std::string& request) {
+    std::vector<std::string> argv{"dockdist-init", "join", first_join, request};
+    auto environment = Environment::own();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+        reset_signals();
+        ::setsid();
+        ::execve(paths().own.c_str(), argv_pointers(argv).data(), environment.pointers().data());
+        ::_exit(exit_codes::cannot_start);
+    }
+}
+
+void FirstJoin::make_way(pid_t other) {
+    if (pid_ > 0 && other != pid_) {
+        ::kill(pid_, SIGKILL);
+    }
+}
+
+void FirstJoin::on_exit(pid_t pid) {
+    if (pid == pid_) {
+        pid_ = 0;
+    }
+}
+
+} // namespace dockdist::node

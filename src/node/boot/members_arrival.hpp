@@ -1,0 +1,43 @@
+// How the list of members comes to a node: with the client's next line, or from another node.
+#pragma once
+
+#include "core/result.hpp"
+#include "node/boot/join_stream.hpp"
+#include "node/system/os.hpp"
+#include "wire/join.hpp"
+
+#include <string>
+
+namespace dockdist::node {
+
+// Where sessions of a giver hand the list to (session/take_members.hpp); theirs is container.user. There
+// before any giver can know of this node, so that one that finds no door knows that the list is not wanted
+// any more. Beside it one for givers on the same host, unless somebody has taken its name: then they, too,
+// come by a session.
+class MembersDoor {
+public:
+    static Result<MembersDoor> open(Owner owner, int ssh_port);
+    MembersDoor(MembersDoor&&) = default;
+    MembersDoor& operator=(MembersDoor&&) = default;
+    MembersDoor(const MembersDoor&) = delete;
+    MembersDoor& operator=(const MembersDoor&) = delete;
+    ~MembersDoor();
+
+    int for_sessions() const { return for_sessions_.get(); }
+    int for_neighbours() const { return for_neighbours_.get(); } // -1: there is none
+
+private:
+    MembersDoor(Fd for_sessions, Fd for_neighbours)
+        : for_sessions_(std::move(for_sessions)), for_neighbours_(std::move(for_neighbours)) {}
+    Fd for_sessions_;
+    Fd for_neighbours_;
+};
+
+// The name of the second one; `ssh_port`: of the node that waits there.
+std::string neighbours_door(int ssh_port);
+
+// The text that has the notice's digest, wherever it came from. Whoever brings another is not heard, and the
+// client is asked; it is asked, too, when the notice's patience is over. What the client sends must be right.
+Result<std::string> await_members(JoinStream& client, const wire::MembersNotice& notice, MembersDoor door);
+
+} // namespace dockdist::node

@@ -1,0 +1,60 @@
+// Lists of hosts that stand outside of cluster.yaml: a file of names, what a command prints, an inventory of
+// Ansible, a group file of clush. Pure: text in, hosts out.
+#pragma once
+
+#include "core/result.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dockdist {
+
+// Where such a list is, and how it is written.
+struct HostSource {
+    enum class Format { hosts, ansible, clush };
+    std::string file{};                 // absolute
+    std::vector<std::string> command{}; // instead of a file: a program and its arguments
+    Format format = Format::hosts;
+    std::string group{}; // of the list, where not all of it is meant
+
+    // What is read, as messages call it: a path, or a command line.
+    std::string place() const;
+    auto operator<=>(const HostSource&) const = default;
+};
+
+struct ListedHost {
+    std::string name{};    // as the list has it; of an address alone, that
+    std::string address{}; // where it differs from the name
+    std::string user{};
+    std::uint16_t port = 0;
+    std::optional<int> slots{}; // `slots=8` of a hostfile
+    std::string url{};          // the whole engine address, where the list has one
+    bool operator==(const ListedHost&) const = default;
+};
+
+struct Inventory {
+    std::vector<ListedHost> hosts{}; // each once, in the list's order
+    // Names, and indices of hosts; with those of the groups below them.
+    std::vector<std::pair<std::string, std::vector<std::size_t>>> groups{};
+};
+
+// Errors: config; where = "LINE" or empty.
+//   hosts:   names, addresses, USER@NAME, engine addresses, each may be a range, between blanks or commas;
+//            `slots=8` behind the last of a line; `#` begins a comment
+//   ansible: INI or YAML; ranges [01:50], ansible_host, ansible_user, ansible_port, children
+//   clush:   "rack1: gpu[1-64]" a line, or YAML; `@rack1`, `!`, `&` in a node set
+// With `group` only its hosts, and what other groups say of them.
+Result<Inventory> parse_inventory(std::string_view text, HostSource::Format format, const std::string& group);
+
+// One parser a format; without the choice of a group.
+Result<Inventory> parse_host_lines(std::string_view text);
+Result<Inventory> parse_ansible_ini(std::string_view text);
+Result<Inventory> parse_ansible_yaml(std::string_view text);
+Result<Inventory> parse_clush_groups(std::string_view text);
+
+} // namespace dockdist

@@ -1,0 +1,144 @@
+"""The list of members goes from node to node, by their own ssh or on one host without; whom it does not come to asks the client."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from harness.cleanup import WithCleanup
+from harness.namespaces import ADDRESS, BUSYBOX, DEADLINE, NEEDED, Host, Join, Node, members_list, only_child
+
+pytestmark = NEEDED
+
+PATIENT = 60000  # longer than a test waits for anything
+# Bound and not listened at: whoever connects is refused.
+TAKE_NAMES = """
+import socket, sys
+sockets = [socket.socket(socket.AF_UNIX) for port in range(2222, 2232)]
+for port, each in enumerate(sockets, 2222):
+    each.bind("\\0dockdist/members/%d" % port)
+print("taken", flush=True)
+sys.stdin.read()
+"""
+
+
+class TestHandedOn(WithCleanup):
+    @pytest.fixture(autouse=True)
+    def one_host(self, ending):
+        self.host = Host()
+        self.cleanup.callback(self.host.end)
+
+    def begin(self, count, together=False, **request):
+        """Nodes that have said hello, and the list. `together`: they have one address, as on one host."""
+        addresses = [ADDRESS] * count if together else [ADDRESS, *Host.OTHERS][:count]
+        self.nodes = []
+        for rank in range(count):
+            self.nodes.append(Node(self.host, "node-%d" % rank, busybox=BUSYBOX))
+            self.cleanup.callback(self.nodes[-1].end)
+        self.joins = [Join(node, rank, nodes=count, nodes_beside=count, address=addresses[rank], ready_timeout_ms=DEADLINE * 1000, **request)
+                      for rank, node in enumerate(self.nodes)]
+        for join in self.joins:
+            self.cleanup.callback(join.end)
+        self.records = [join.line() for join in self.joins]
+        assert [record["type"] for record in self.records] == ["hello"] * count, self.records
+        self.text = members_list(self.records)
+
+    def tell(self, patience_of=None):
+        """What the client tells each: the list to the first alone."""
+        for place, join in enumerate(self.joins):
+            words = {"first": 1, "patience_ms": (patience_of or {}).get(place, PATIENT)}
+            if place:
+                words["giver"] = self.records[(place - 1) // 8]
+            join.notice(self.text, **words)
+        self.joins[0].tell(self.text)
+
+    def is_ready(self, place):
+        assert self.joins[place].line() == {"type": "ready"}
+
+    def test_it_reaches_all_through_two_hands(self):
+        self.begin(10)
+        self.tell()
+        for place in range(10):
+            self.is_ready(place)  # nobody has asked
+        there = {node.run("sha256sum", "/run/dockdist/members.json").stdout for node in self.nodes}
+        assert len(there) == 1
+        assert self.nodes[9].ssh("node-0", "hostname").stdout == b"node-0\n"
+
+    def test_on_one_host_it_needs_no_login(self):
+        self.begin(10, together=True)
+        for node in self.nodes:
+            os.unlink(node.root + "/opt/dockdist/bin/ssh")
+        self.joins[0].notice(self.text, first=1)
+        for join in self.joins[1:]:
+            join.notice(self.text, first=1, giver=self.records[0], patience_ms=PATIENT)
+        self.joins[0].tell(self.text)
+        for place in range(10):
+            self.is_ready(place)  # nobody has asked
+
+    def test_a_neighbour_that_cannot_be_told_so_is_told_by_ssh(self):
+        taken = subprocess.Popen(self.host.command(sys.executable, "-c", TAKE_NAMES), stdout=subprocess.PIPE, stdin=subprocess.PIPE)
+        self.cleanup.callback(taken.communicate)
+        assert taken.stdout.readline() == b"taken\n"
+        self.begin(2, together=True)
+        self.joins[0].notice(self.text, first=1)
+        self.joins[1].notice(self.text, first=1, giver=self.records[0], patience_ms=PATIENT)
+        self.joins[0].tell(self.text)
+        self.is_ready(0)
+        self.is_ready(1)
+
+    def test_users_that_are_not_root_hand_it_on_too(self):
+        self.begin(2, user="4242:77")
+        self.tell()
+        self.is_ready(0)
+        self.is_ready(1)
+
+    def test_who_waits_for_a_giver_that_hangs_asks_the_client(self):
+        self.begin(10)
+        entered = self.joins[1].process.pid  # nsenter, which stops with what it has started
+        hanging = only_child(entered)
+        os.kill(hanging, signal.SIGSTOP)
+        self.tell({9: 200})
+        assert self.joins[9].line() == {"type": "want"}
+        self.joins[9].tell(self.text)
+        for place in (0, *range(2, 10)):
+            self.is_ready(place)
+        for pid in (hanging, entered):
+            os.kill(pid, signal.SIGCONT)
+        self.is_ready(1)  # its giver has gone on trying
+
+    def test_who_waits_for_a_giver_that_is_gone_asks_the_client(self):
+        self.begin(2)
+        self.joins[0].end()
+        self.joins[1].notice(self.text, first=1, giver=self.records[0], patience_ms=200)
+        assert self.joins[1].line() == {"type": "want"}
+        self.joins[1].tell(self.text)
+        self.is_ready(1)
+
+    def test_another_list_than_the_announced_one_is_not_taken(self):
+        self.begin(2)
+        self.joins[1].notice(self.text, first=1, giver=self.records[0], patience_ms=PATIENT)
+        forged = self.text.replace(self.records[0]["host_key"], self.records[1]["host_key"])
+        with socket.socket(socket.AF_UNIX) as door:
+            door.settimeout(DEADLINE)
+            door.connect("/proc/%d/root/run/dockdist/members.sock" % self.nodes[1].pid)
+            door.sendall(forged.encode())
+            door.shutdown(socket.SHUT_WR)
+            assert door.recv(1) == b""
+        assert self.joins[1].line() == {"type": "want"}
+        self.joins[1].tell(forged)
+        answer = self.joins[1].line()
+        assert (answer["kind"], answer["message"]) == ("protocol", "the list of members is not the one that the client has announced")
+        assert b"known_hosts" not in self.nodes[1].run("ls", "/run/dockdist").stdout
+
+    def test_sshd_lets_nobody_in_before_it_knows_a_giver(self):
+        self.begin(2)
+        self.joins[0].notice(self.text, first=1)
+        self.joins[0].tell(self.text)
+        assert self.joins[0].line() == {"type": "ready"}
+        refused = self.nodes[0].ssh("node-1", "true")
+        assert (refused.returncode, b"Permission denied" in refused.stderr) == (255, True), refused
+        self.joins[1].notice(self.text, first=1, giver=self.records[0], patience_ms=PATIENT)
+        self.is_ready(1)
