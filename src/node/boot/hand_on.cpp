@@ -8,6 +8,7 @@
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
+#include "node/system/quick_ssh.hpp"
 #include "node/system/unix_socket.hpp"
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dockdist::node {
 namespace {
@@ -103,15 +105,14 @@ private:
         log_in(receiver);
     }
 
-    // What it brings is public and held against its digest, so it does without the key exchange that
-    // withstands quantum computers, which takes five times the processor.
+    // What it brings is public and held against its digest.
     void log_in(Receiver& receiver) {
         const Fd list(::open(paths().members.c_str(), O_RDONLY | O_CLOEXEC));
+        auto argv = quick_ssh();
+        argv.insert(argv.end(), {"-T", "--", receiver.node.node, take_members_command()});
         receiver.login = std::make_unique<HelperRun>(
-            loop_, paths().ssh,
-            std::vector<std::string>{"ssh", "-F", paths().ssh_config, "-o", "KexAlgorithms=curve25519-sha256",
-                                     "-T", "--", receiver.node.node, take_members_command()},
-            clean_environment(), std::max<std::int64_t>(deadline_ - loop_.now_ms(), 1),
+            loop_, paths().ssh, std::move(argv), clean_environment(),
+            std::max<std::int64_t>(deadline_ - loop_.now_ms(), 1),
             [this, &receiver](const Finished& finished) { on_end(receiver, finished.code); }, list);
     }
 

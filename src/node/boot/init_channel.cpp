@@ -31,12 +31,15 @@ Result<Fd> reach_init() {
 
 // PID 1 waits for the question of who has come for a second at most (Init::serve). On a host where everything
 // starts at once, this process may not have had its turn by then: nothing was heard, and it comes again.
-Result<Fd> tell_init(const std::string& question) {
+Result<Fd> tell_init(const std::string& question, ssize_t& sent) {
     constexpr int most_tries = 10;
     for (int tries = 1;; ++tries) {
         auto channel = reach_init();
-        if (!channel || ::send(channel->get(), question.data(), question.size(), MSG_NOSIGNAL) >= 0 ||
-            errno != EPIPE || tries == most_tries) {
+        if (!channel) {
+            return channel;
+        }
+        sent = ::send(channel->get(), question.data(), question.size(), MSG_NOSIGNAL);
+        if (sent >= 0 || errno != EPIPE || tries == most_tries) {
             return channel;
         }
     }
@@ -45,7 +48,8 @@ Result<Fd> tell_init(const std::string& question) {
 } // namespace
 
 Result<nlohmann::json> ask_init(const nlohmann::json& question) {
-    const auto channel = tell_init(wire::dump(question));
+    ssize_t length = 0;
+    const auto channel = tell_init(wire::dump(question), length);
     if (!channel) {
         return Error{.kind = ErrorKind::node,
                      .message = "dockdist-init is not running as this container's first process (" +
@@ -53,10 +57,12 @@ Result<nlohmann::json> ask_init(const nlohmann::json& question) {
                      .hint =
                          "run `dockdist down` and `dockdist up`: the container was not made by this version"};
     }
-    const timeval limit{.tv_sec = 20, .tv_usec = 0};
-    ::setsockopt(channel->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     std::string answer(128U << 10U, '\0');
-    const auto length = ::recv(channel->get(), answer.data(), answer.size(), 0);
+    if (length >= 0) {
+        const timeval limit{.tv_sec = 20, .tv_usec = 0};
+        ::setsockopt(channel->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        length = ::recv(channel->get(), answer.data(), answer.size(), 0);
+    }
     if (length <= 0) {
         return system_error("the container's first process does not answer",
                             length == 0 ? ECONNRESET : errno);

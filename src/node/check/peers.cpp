@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "node/system/quick_ssh.hpp"
 #include "node/system/side_by_side.hpp"
 #include "wire/layout.hpp"
 #include "wire/partial.hpp"
@@ -34,19 +35,9 @@ std::string own_node_name() {
     return self.is_object() && self.contains("node") && self["node"].is_string() ? self["node"] : "";
 }
 
-// There is nothing to hide, and many nodes of one host log in at once: without the key exchange that
-// withstands quantum computers a login takes a fifth of the processor.
 Finished log_in(const std::string& node, const std::vector<std::string>& command) {
-    std::vector<std::string> argv{"ssh",
-                                  "-F",
-                                  paths().ssh_config,
-                                  "-o",
-                                  "BatchMode=yes",
-                                  "-o",
-                                  "ConnectTimeout=5",
-                                  "-o",
-                                  "KexAlgorithms=curve25519-sha256",
-                                  node};
+    auto argv = quick_ssh();
+    argv.insert(argv.end(), {"-o", "BatchMode=yes", "-o", "ConnectTimeout=5", node});
     std::ranges::copy(command, std::back_inserter(argv));
     return run_helper(paths().ssh, argv, clean_environment(), login_limit_ms);
 }
