@@ -48,7 +48,7 @@ def test_a_detached_job_is_begun_anew_without_a_client(lab):
 def test_a_terminal_that_goes_leaves_the_job_to_the_cluster(lab):
     with cluster(lab, "t-hangup") as c:
         c.write().up()
-        client = c.start("run", "--detach-on-hangup", "--lease", "1s", "--", "sh", "-c", "echo started; sleep 3; echo over")
+        client = c.start("run", "--detach-on-hangup", "--lease", "2s", "--", "sh", "-c", "echo started; sleep 4; echo over")
         read_until(client, "started", times=2)
         client.send_signal(signal.SIGHUP)
         _, err = client.communicate(timeout=10)

@@ -35,11 +35,11 @@ def test_what_exec_and_ssh_have_started_ends_with_their_client_on_all_nodes(lab)
         write(c).up()
         with contextlib.ExitStack() as ending:
             # Its output waits for its reader, for longer than the lease: that client is not gone.
-            paged = subprocess.Popen(c.command("exec", "--lease", "2s", "node-1", "--", "head", "-c", "64000000", "/dev/zero"),
+            paged = subprocess.Popen(c.command("exec", "--lease", "6s", "node-1", "--", "head", "-c", "64000000", "/dev/zero"),
                                      env=c.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
             ending.callback(paged.kill)
             clients = []
-            ways = [("SIGKILL", ()), ("SIGINT", ()), ("SIGTERM", ()), ("silence", ("--lease", "2s")), ("detached", ("--detach",))]
+            ways = [("SIGKILL", ()), ("SIGINT", ()), ("SIGTERM", ()), ("silence", ("--lease", "6s")), ("detached", ("--detach",))]
             for i, (way, flags) in enumerate(ways * 2):  # each with an engine of Docker and one of Podman
                 node, seconds = i % 5 % 2 + i // 5 * 2, 4800 + i
                 peer = (node + 1) % 4

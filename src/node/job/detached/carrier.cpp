@@ -16,7 +16,8 @@ constexpr std::int64_t longest_goodbye_ms = 1000;
 Carrier::Carrier(Loop& loop, Settings settings, Fd links, Listener listener)
     : loop_(loop), settings_(std::move(settings)), listener_(std::move(listener)),
       links_(loop, std::move(links), settings_.policy.parts.size()),
-      succession_(settings_.own, settings_.policy, settings_.attempt, settings_.lease_ms, loop.now_ms()) {
+      succession_(settings_.own, settings_.policy, settings_.attempt, settings_.lease_ms,
+                  loop.now_ms() + link_login_ms) {
     links_.on_greeting = [this](const wire::LinkGreeting& greeting) { return judge(greeting); };
     links_.on_linked = [this](std::size_t part) {
         ping(part);

@@ -14,7 +14,7 @@ Coordinator::Coordinator(Loop& loop, MemberLinks& links, wire::JobPolicy setting
     : loop_(loop), links_(links), state_(std::move(settings), relaunch), own_(own), lease_ms_(lease_ms),
       members_(state_.settings().parts.size()) {
     for (std::size_t part = 0; part < members_.size(); ++part) {
-        members_[part].last_heard_ms = loop_.now_ms();
+        members_[part].last_heard_ms = loop_.now_ms() + link_login_ms;
         members_[part].gone = state_.settings().parts[part].lost;
     }
 }

@@ -14,6 +14,9 @@
 
 namespace dockdist::node {
 
+// On top of the lease, where a link is still to be made: the logins of all members come at once.
+constexpr std::int64_t link_login_ms = 5000;
+
 class MemberLinks {
 public:
     // `listener`: where `dockdist-init job link` connects; see wire/succession.hpp for what it says first.
