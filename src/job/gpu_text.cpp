@@ -109,6 +109,24 @@ std::string in_the_way(const wire::GpuTurn& turn, std::string_view cluster, Ages
     return text;
 }
 
+// The same nodes; what a job has on several of them is as old as the oldest says: asked a moment later, a
+// node says a second more of the same job.
+std::vector<NodeTurn> with_common_ages(std::vector<NodeTurn> nodes, std::string_view cluster) {
+    std::map<std::string, std::int64_t> oldest; // by holder
+    for (const auto& [node, turn] : nodes) {
+        for (const auto& hold : turn.held) {
+            auto& age_s = oldest[holder(hold, cluster, Ages::without)];
+            age_s = std::max(age_s, hold.by.age_s);
+        }
+    }
+    for (auto& [node, turn] : nodes) {
+        for (auto& hold : turn.held) {
+            hold.by.age_s = oldest[holder(hold, cluster, Ages::without)];
+        }
+    }
+    return nodes;
+}
+
 // Nodes of which the same is said, in the order of the first of each: "node-0, node-1: WHAT; node-2 WHAT".
 std::string grouped(const std::vector<std::pair<NodeName, std::string>>& said, bool name_behind) {
     constexpr std::string_view between = "; ";
@@ -200,7 +218,8 @@ std::string wanted_text(const std::vector<NodeTurn>& nodes) {
 std::string obstacles_text(const std::vector<NodeTurn>& nodes, std::string_view cluster, Ages ages) {
     std::vector<std::pair<NodeName, std::string>> said;
     const wire::GpuTurn* last = nullptr; // where the line is longest
-    for (const auto& [node, turn] : nodes) {
+    const auto aged = with_common_ages(nodes, cluster);
+    for (const auto& [node, turn] : aged) {
         if (turn.state == State::waits) {
             said.emplace_back(node, in_the_way(turn, cluster, ages));
             last = last == nullptr || turn.place > last->place ? &turn : last;

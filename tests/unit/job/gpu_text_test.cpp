@@ -115,6 +115,14 @@ TEST_CASE("ages alone do not make another text") {
     CHECK(obstacles_text(now, "llm", Ages::without) == "node-0 GPU 0 job-a (u@m); place 1 in line");
 }
 
+TEST_CASE("nodes that tell one job's age a second apart are told together") {
+    const std::vector<NodeTurn> nodes{waits("node-0", 1, held(0, 0, party("job-a", "u@m", 4))),
+                                      waits("node-1", 1, held(0, 0, party("job-a", "u@m", 5))),
+                                      waits("node-2", 1, held(0, 0, party("job-b", "u@m", 1)))};
+    CHECK(obstacles_text(nodes, "llm") ==
+          "node-0, node-1: GPU 0 job-a (u@m, 5 s); node-2 GPU 0 job-b (u@m, 1 s); place 1 in line");
+}
+
 TEST_CASE("what a neighbour has written on the board is short, and one line") {
     const auto by = party((std::string(100'000, 'x') + "\n").c_str(), "\x1b[2J", 5, "a\nb");
     const auto text = obstacles_text({waits("node-0", 1, held(0, 0, by))}, "llm");
