@@ -20,6 +20,12 @@ def runs(c, node):
     return c.run("exec", node, "--", "cat", "/tmp/runs", code=None).stdout.split()
 
 
+def linked(c, job):
+    """Both other nodes have dialled node 0: they hear it when it leaves."""
+    engine, container = c.container("node-0")
+    eventually(lambda: sum(f"job link {job}" in line for line in engine.processes(container)) == 2, "both have dialled")
+
+
 def tried(c, job, node, text):
     eventually(lambda: text in c.run("logs", job, "--node", node, code=None).stdout, f"{node} says {text}", timeout=60)
 
@@ -53,6 +59,7 @@ def test_without_its_coordinator_a_detached_job_goes_on_with_a_spare(lab, how):
         waiting = c.start("wait", job)
         following = c.start("logs", "--follow", job)
         eventually(lambda: runs(c, "node-0") and runs(c, "node-1"), "both ranks run")
+        linked(c, job)
         with lost(c, lab, how):
             tried(c, job, "node-1", "try 1: rank 1 of 2")
             tried(c, job, "node-2", "try 1: rank 0 of 2")
@@ -100,8 +107,8 @@ def test_a_coordinator_whose_container_is_stopped_is_followed_without_the_lease(
     with cluster(lab, "t-resigns") as c:
         c.write(machines=ALONE).up()
         job = c.detach("--min-nodes", "2", "--lease", "10m", "--backoff", "100ms", script=RANK.format(4512))
+        linked(c, job)
         engine, container = c.container("node-0")
-        eventually(lambda: sum(f"job link {job}" in line for line in engine.processes(container)) == 2, "both have dialled")
         begin = time.monotonic()
         engine.call("POST", f"/v1.40/containers/{container}/stop?t=10")
         tried(c, job, "node-1", "try 1: rank 0 of 2")

@@ -9,7 +9,7 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::int64_t longest_tick_ms = 1000;
-constexpr std::int64_t longest_goodbye_ms = 1000;
+constexpr std::int64_t longest_goodbye_ms = 3000; // as long as what runs has to end; PID 1 waits 5 s for both
 
 } // namespace
 
