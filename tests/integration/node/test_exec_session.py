@@ -205,11 +205,14 @@ class TestTerminals(OnANode):
             session.until(b"ready-> ")
             session.type("echo code-$?\r")
             session.until(rb"code-130\r\n")
-            session.type("trap 'echo resized $(stty size)' WINCH; echo ready-$((1+1))\r")
+            # bash 5.2 may run a trap while it parses, and then a $(…) of the trap is a syntax error: none there.
+            session.type("trap seen=WINCH WINCH; echo ready-$((1+1))\r")
             session.until(b"ready-2\r\n")
             session.send("W", struct.pack("<HH", 33, 77))
-            session.type("\r")
-            session.until(b"resized 33 77\r\n")
+            session.type("stty size\r")
+            session.until(b"33 77\r\n")
+            session.type("echo seen-$seen\r")
+            session.until(b"seen-WINCH\r\n")
             session.type("exit 9\r")
             assert session.end()[0] == 9
 
