@@ -1,6 +1,9 @@
 // Builds the objects, runs the one io_context, returns the exit code.
 #include "async/recurring.hpp"
 #include "cli/context.hpp"
+#include "cli/line/help_text.hpp"
+#include "cli/line/line_error.hpp"
+#include "cli/line/values.hpp"
 #include "core/descriptors.hpp"
 #include "core/exit_codes.hpp"
 #include "engine/docker_engine.hpp"
@@ -17,9 +20,12 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <sstream>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -49,15 +55,52 @@ void refuse_empty_words(CLI::App& app) {
 
 void add_commands(CLI::App& app, Program& program) {
     for (const auto add :
-         {add_init, add_validate, add_plan, add_up,       add_down,  add_status, add_check,  add_run,
-          add_jobs, add_gpus,     add_logs, add_attach,   add_stop,  add_wait,   add_exec,   add_ssh,
-          add_sync, add_setup,    add_cp,   add_hostfile, add_image, add_data,   add_version}) {
+         {add_init,     add_validate, add_plan,       add_up,      add_down,    add_status,
+          add_check,    add_run,      add_jobs,       add_top,     add_metrics, add_gpus,
+          add_logs,     add_attach,   add_stop,       add_wait,    add_exec,    add_ssh,
+          add_forward,  add_proxy,    add_ssh_config, add_sync,    add_setup,   add_cp,
+          add_hostfile, add_image,    add_data,       add_version, add_help,    add_completion}) {
         add(app, program);
     }
     for (auto* command : app.get_subcommands({})) {
         command->fallthrough(); // -f and -o may stand behind the command's name
     }
     refuse_empty_words(app);
+}
+
+int refuse(const Error& error, const LineRead& line) {
+    const auto format = line.values.find("--output");
+    const bool json = format != line.values.end() && format->second == "json";
+    FdSink sink;
+    const auto reporter = make_reporter({.format = json ? OutputFormat::json : OutputFormat::text}, sink);
+    reporter->error(error);
+    reporter->finish();
+    return exit_codes::wrong_input;
+}
+
+// The exit code of a line that is no command to be run: help was asked for, or it is wrong.
+std::optional<int> parse(CLI::App& app, const std::vector<std::string>& words) {
+    const auto line = read_line(app, words);
+    if (words.empty()) {
+        auto output = help_output();
+        output.colour = output.colour && probe_output(STDERR_FILENO).colour;
+        FdSink().write(STDERR_FILENO, Displayable::drawn(short_help(app, output)));
+        return exit_codes::wrong_input;
+    }
+    if (const auto mistake = mistake_in(line); mistake && line.emptied != nullptr) {
+        return refuse(*mistake, line);
+    }
+    try {
+        app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+        return std::nullopt;
+    } catch (const CLI::Success& asked) { // --help, --version
+        std::ostringstream out;
+        app.exit(asked, out, out);
+        FdSink().write(STDOUT_FILENO, Displayable::drawn(out.str()));
+        return 0;
+    } catch (const CLI::ParseError& refusal) {
+        return refuse(mistake_in(line).value_or(line_error(line, refusal)), line);
+    }
 }
 
 int run(const Program& program, Reporter& reporter, HeldSink& sink) {
@@ -111,25 +154,22 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes is an error of the write
     take_all_descriptors();        // a connection to each of a thousand hosts
     CLI::App app{"Multi-node training on plain Docker hosts", "dockdist"};
+    app.formatter(std::make_shared<HelpFormatter>());
     Program program;
     app.add_option("-f,--file", program.options.file,
-                   "cluster.yaml (default: here or in a parent folder; $DOCKDIST_FILE)");
-    app.add_option("-o,--output", program.options.output, "text or json")
-        ->transform(CLI::CheckedTransformer(
-            std::map<std::string, OutputFormat>{{"text", OutputFormat::text}, {"json", OutputFormat::json}}));
-    app.set_version_flag("--version", "dockdist " DOCKDIST_VERSION);
+                   "cluster.yaml (default: here or in a parent folder; $DOCKDIST_FILE)")
+        ->type_name("FILE");
+    std::string format;
+    choice(app.add_option("-o,--output", format, "What people read, or programs"), {"text", "json"});
+    app.set_version_flag("--version", "dockdist " DOCKDIST_VERSION, "Print the version");
+    app.set_help_flag("-h,--help", "Print this");
     app.require_subcommand(1);
     add_commands(app, program);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        std::ostringstream out;
-        std::ostringstream err;
-        const int code = app.exit(error, out, err);
-        FdSink().write(STDOUT_FILENO, Displayable::text(out.str()));
-        FdSink().write(STDERR_FILENO, Displayable::text(err.str()));
-        return code == 0 ? 0 : exit_codes::wrong_input;
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (const auto code = parse(app, words)) {
+        return *code;
     }
+    program.options.output = format == "json" ? OutputFormat::json : OutputFormat::text;
     FdSink output;
     HeldSink sink(output);
     const auto reporter = make_reporter({.format = program.options.output}, sink);

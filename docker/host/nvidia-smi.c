@@ -9,6 +9,7 @@
 //   topo.M=LINK              how it is linked with /dev/nvidiaM: NV18, PIX, PXB, PHB, NODE, SYS. One of the two files is
 //                            enough; without it NODE within a numa_node, and SYS
 //   removed=yes              it has fallen off the bus, and the driver lists it no more
+// With -lms the files are read anew for each round.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,10 @@ static const struct field known_fields[] = {
     {"temperature.gpu", 0, 0},
     {"power.draw", 0, "W"},
     {"power.limit", 0, "W"},
+    {"clocks.sm", "clocks.current.sm", "MHz"},
+    {"clocks.max.sm", "clocks.max.sm", "MHz"},
+    {"clocks_event_reasons.active", 0, 0}, // of drivers from 535 on, which know the old name too
+    {"clocks_throttle_reasons.active", 0, 0},
     {"driver_version", 0, 0},
     {"compute_mode", 0, 0},
     {"compute_cap", 0, 0},
@@ -77,7 +82,7 @@ static int by_minor(const void *a, const void *b) {
     return ((const struct gpu *)a)->minor - ((const struct gpu *)b)->minor;
 }
 
-static void find_gpus(void) {
+static void find_gpus(void) { // all that are there now
     DIR *dev = opendir("/dev");
     struct dirent *entry;
     while (dev && (entry = readdir(dev)) && gpu_count < MAX_GPUS) {
@@ -161,6 +166,7 @@ static int selected(int index, const char *ids) {
 static const char *stored_name(const char *name) {
     if (!strcmp(name, "gpu_uuid")) return "uuid";
     if (!strcmp(name, "gpu_bus_id")) return "pci.bus_id";
+    if (!strcmp(name, "clocks_throttle_reasons.active")) return "clocks_event_reasons.active";
     return !strcmp(name, "gpu_name") ? "name" : name;
 }
 
@@ -184,6 +190,7 @@ static int query(const struct field *known, char *names, char *format, const cha
         const struct field *found = 0;
         for (const struct field *one = known; one->name; ++one)
             if (!strcmp(name, one->name) || (one->alias && !strcmp(name, one->alias))) found = one;
+        if (found && !strcmp(name, "clocks_event_reasons.active") && atoi(value_of(0, "driver_version")) < 535) found = 0;
         if (!found) {
             printf("Field \"%s\" is not a valid field to query.\n\n", name);
             return EXIT_INVALID_ARGUMENT;
@@ -326,6 +333,7 @@ static int table(const char *ids) {
 int main(int argc, char **argv) {
     char *names = 0, *remaps = 0, *processes = 0, *format = 0;
     const char *ids = 0;
+    long loop_ms = 0;
     int only_list = 0, matrix = argc == 3 && !strcmp(argv[1], "topo") && (!strcmp(argv[2], "-m") || !strcmp(argv[2], "--matrix"));
     for (int i = matrix ? argc : 1; i < argc; ++i) {
         if (!strcmp(argv[i], "-L") || !strcmp(argv[i], "--list-gpus")) only_list = 1;
@@ -335,6 +343,7 @@ int main(int argc, char **argv) {
         else if (!strncmp(argv[i], "--format=", 9)) format = argv[i] + 9;
         else if (!strncmp(argv[i], "--id=", 5)) ids = argv[i] + 5;
         else if (!strcmp(argv[i], "-i") && i + 1 < argc) ids = argv[++i];
+        else if (!strcmp(argv[i], "-lms") && i + 1 < argc) loop_ms = atol(argv[++i]);
         else {
             printf("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n\n");
             return EXIT_INVALID_ARGUMENT;
@@ -364,6 +373,17 @@ int main(int argc, char **argv) {
     if (matrix) return topology_matrix();
     if (processes) return query_processes(processes, format, ids);
     if (remaps) return query(remap_fields, remaps, format, ids);
+    while (names && loop_ms > 0) {
+        char round_names[4096], round_format[256]; // query() takes them apart
+        snprintf(round_names, sizeof round_names, "%s", names);
+        snprintf(round_format, sizeof round_format, "%s", format);
+        int code = query(known_fields, round_names, round_format, ids);
+        if (code) return code;
+        if (fflush(stdout)) return EXIT_UNKNOWN;
+        usleep(loop_ms * 1000);
+        gpu_count = 0;
+        find_gpus();
+    }
     if (names) return query(known_fields, names, format, ids);
     return only_list ? list(ids) : table(ids);
 }

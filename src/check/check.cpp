@@ -17,10 +17,12 @@
 #include "observe/ask_gpus.hpp"
 #include "plan/engine_abilities.hpp"
 #include "plan/plan.hpp"
+#include "report/step.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <optional>
 
@@ -48,6 +50,25 @@ Task<Status> ask_engine(const ClusterSpec& spec, std::size_t host, ContainerEngi
     co_return ok;
 }
 
+constexpr const char* phase_name = "check";
+
+// What a part of the check tells of its own phase, as this one's.
+class OnePhase : public Reporter {
+public:
+    explicit OnePhase(Reporter& reporter) : reporter_(reporter) {}
+    void on(const Event& event) override {
+        Event ours = event;
+        ours.phase = phase_name;
+        reporter_.on(ours);
+    }
+    void error(const Error& error) override { reporter_.error(error); }
+    bool folds() const override { return reporter_.folds(); }
+    void finish() override {}
+
+private:
+    Reporter& reporter_;
+};
+
 // One check's work: what was chosen, what was found, and the rows that follow.
 class Check {
 public:
@@ -56,7 +77,9 @@ public:
           engine_findings_(spec.hosts.size()) {}
 
     Task<CheckReport> run(const CheckOptions& options, Reporter& reporter) {
-        observation_ = co_await observe(spec_, engines_, "", reporter, selection_.hosts);
+        const auto begin = std::chrono::steady_clock::now();
+        OnePhase as_check(reporter);
+        observation_ = co_await observe(spec_, engines_, "", as_check, selection_.hosts);
         choose_nodes();
         std::vector<std::size_t> hosts;
         std::ranges::transform(ready_, std::back_inserter(hosts), &ReadyNode::host);
@@ -66,18 +89,28 @@ public:
                 tasks.push_back(ask_engine(spec_, i, *engines_[i], engine_findings_[i]));
             }
         }
+        Step engines(reporter, phase_name, "engines", "what they can do, and how fast they answer");
         co_await run_all(std::move(tasks)); // alone: a round trip is measured
+        engines.finished("asked");
         mounts_ = mounts_to_compare(spec_, hosts);
         tasks.clear();
-        tasks.push_back(ask_facts_of_all());
+        Step nodes(reporter, phase_name, "nodes", "what each has");
+        tasks.push_back(ask_facts_of_all(nodes));
         tasks.push_back(ask_holders());
         co_await run_all(std::move(tasks));
+        nodes.finished("asked");
         if (options.deep) {
             co_await ask_further_logins(asked_, reporter);
         }
         auto found = report();
         Links links(sessions());
+        Step network(reporter, phase_name, "network", "each meets others on a port");
         co_await links.meet(found, options.deep);
+        network.finished("met");
+        reporter.on({.kind = Event::Kind::phase_finished,
+                     .phase = phase_name,
+                     .elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(
+                         std::chrono::steady_clock::now() - begin)});
         if (options.deep) {
             co_await links.measure(reporter, found);
             co_await check_collective(ready_, engines_, options.stage_timeout, reporter, found);
@@ -145,8 +178,11 @@ private:
         return report;
     }
 
-    Task<Status> ask_facts_of_all() {
-        co_await ask_nodes(spec_, engines_, asked_, mounts_);
+    Task<Status> ask_facts_of_all(Step& step) {
+        std::size_t answered = 0;
+        co_await ask_nodes(spec_, engines_, asked_, mounts_, [&] {
+            step.progress(fmt::format("{} of {} have answered", ++answered, asked_.size()), {}, {});
+        });
         co_return ok;
     }
 

@@ -44,11 +44,12 @@ wire::FactsQuestion facts_question(std::size_t asked, const std::vector<AskedNod
     return question;
 }
 
-Task<Status> ask_facts(ContainerEngine& engine, AskedNode& asked, HostName host,
-                       wire::FactsQuestion question) {
+Task<Status> ask_facts(ContainerEngine& engine, AskedNode& asked, HostName host, wire::FactsQuestion question,
+                       const std::function<void()>& answered) {
     auto session = co_await NodeSession::open(engine, *asked.node);
     if (!session) {
         asked.told = session.error();
+        answered();
         co_return ok;
     }
     asked.session = std::move(*session);
@@ -62,6 +63,7 @@ Task<Status> ask_facts(ContainerEngine& engine, AskedNode& asked, HostName host,
     } else {
         asked.told = facts.error();
     }
+    answered();
     co_return ok;
 }
 
@@ -114,14 +116,14 @@ Task<void> ask_each(std::vector<AskedNode>& nodes, Question question) {
 } // namespace
 
 Task<void> ask_nodes(const ClusterSpec& spec, const Engines& engines, std::vector<AskedNode>& nodes,
-                     std::vector<std::string> mounts) {
+                     std::vector<std::string> mounts, std::function<void()> answered) {
     const auto token = random_hex(16);
     std::vector<Task<Status>> tasks;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         auto& asked = nodes[i];
         auto& engine = *engines[asked.node->host];
         tasks.push_back(ask_facts(engine, asked, spec.hosts[asked.node->host].name,
-                                  facts_question(i, nodes, mounts, token)));
+                                  facts_question(i, nodes, mounts, token), answered));
         tasks.push_back(ask_image(engine, asked));
     }
     co_await run_all(std::move(tasks));

@@ -8,6 +8,7 @@
 #include "report/event.hpp"
 #include "spec/cluster_spec.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +26,10 @@ struct AskedNode {
     Result<ImageDetails> image{ImageDetails{}};
 };
 
-// Fills in the sessions, what the nodes told and the images. `mounts`: the folders to compare.
+// Fills in the sessions, what the nodes told and the images. `mounts`: the folders to compare. `answered` is
+// called when a node has told its facts, or will not.
 Task<void> ask_nodes(const ClusterSpec& spec, const Engines& engines, std::vector<AskedNode>& nodes,
-                     std::vector<std::string> mounts);
+                     std::vector<std::string> mounts, std::function<void()> answered);
 
 // For a deep check: the logins that were left out, in rounds.
 Task<void> ask_further_logins(std::vector<AskedNode>& nodes, Reporter& reporter);

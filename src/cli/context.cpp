@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "engine/docker_engine.hpp"
 #include "job/select_nodes.hpp"
+#include "report/error_text.hpp"
 #include "report/output.hpp"
 #include "spec/load_spec.hpp"
 
@@ -34,6 +35,51 @@ Errors not_done_yet(const ClusterSpec& spec) {
     return errors;
 }
 
+// The hosts of the nodes that `named` means.
+Result<std::vector<bool>> hosts_of(const ClusterSpec& spec, const std::vector<NodeWords>& named) {
+    std::vector<bool> hosts(spec.hosts.size(), false);
+    const auto nodes = expand_nodes(spec);
+    for (const auto& words : named) {
+        const auto found = find_named(spec, words);
+        if (!found) {
+            return found.error();
+        }
+        for (const auto& one : *found) {
+            hosts[std::ranges::find(nodes, one.name, &NodeSpec::name)->host] = true;
+        }
+    }
+    return hosts;
+}
+
+// `named` empty: all hosts.
+Task<Connected> connect_hosts(const Context& context, Secrets secrets, const std::vector<NodeWords>& named) {
+    auto loaded = co_await load(context, secrets);
+    Connected connected{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
+    if (connected.errors.empty()) {
+        connected.errors = not_done_yet(connected.spec);
+    }
+    if (connected.errors.empty() && !named.empty()) {
+        auto only = hosts_of(connected.spec, named);
+        connected.errors = only ? Errors{} : Errors{only.error()};
+        connected.only = only ? std::move(*only) : std::vector<bool>{};
+    }
+    if (!connected.errors.empty()) {
+        co_return connected;
+    }
+    auto reached = co_await reach_hosts(context, connected.spec, connected.only);
+    connected.errors = std::move(reached.errors);
+    if (!connected.errors.empty()) {
+        co_return connected;
+    }
+    for (std::size_t i = 0; i < reached.endpoints.size(); ++i) {
+        connected.engines.push_back(
+            connected.only.empty() || connected.only[i]
+                ? make_docker_engine(context.executor, std::move(reached.endpoints[i]))
+                : nullptr);
+    }
+    co_return connected;
+}
+
 } // namespace
 
 std::optional<std::string> client_environment(const std::string& name) {
@@ -43,6 +89,19 @@ std::optional<std::string> client_environment(const std::string& name) {
 
 void Context::print(std::string_view text) const {
     FdSink().write(STDOUT_FILENO, Displayable::text(text));
+}
+
+void Context::tell(std::string_view lines) const {
+    const auto text = laid_out(std::string(lines), output());
+    FdSink().write(STDOUT_FILENO, Displayable::text(text));
+}
+
+void Context::show(std::string_view drawn) const {
+    FdSink().write(STDOUT_FILENO, output().colour ? Displayable::drawn(drawn) : Displayable::text(drawn));
+}
+
+OutputTraits Context::output() const {
+    return probe_output(STDOUT_FILENO);
 }
 
 void Context::print_json(const nlohmann::json& value) const {
@@ -113,27 +172,16 @@ std::string origin_of(const ClusterSpec& spec) {
 }
 
 Task<Connected> connect(const Context& context, Secrets secrets) {
-    auto loaded = co_await load(context, secrets);
-    Connected connected{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
-    if (connected.errors.empty()) {
-        connected.errors = not_done_yet(connected.spec);
-    }
-    if (!connected.errors.empty()) {
-        co_return connected;
-    }
-    auto reached = co_await reach_hosts(context, connected.spec);
-    connected.errors = std::move(reached.errors);
-    if (!connected.errors.empty()) {
-        co_return connected;
-    }
-    for (auto& endpoint : reached.endpoints) {
-        connected.engines.push_back(make_docker_engine(context.executor, std::move(endpoint)));
-    }
-    co_return connected;
+    co_return co_await connect_hosts(context, secrets, {});
+}
+
+Task<Connected> connect_to(const Context& context, const std::vector<NodeWords>& named) {
+    co_return co_await connect_hosts(context, Secrets::leave, named);
 }
 
 Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
-    auto connected = co_await connect(context, options.secrets);
+    auto connected = co_await connect_hosts(context, options.secrets,
+                                            options.only_named ? options.named : std::vector<NodeWords>{});
     Attached attached{.spec = std::move(connected.spec),
                       .engines = std::move(connected.engines),
                       .errors = std::move(connected.errors)};
@@ -145,11 +193,16 @@ Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
             attached.errors.push_back(named.error());
         }
     }
+    if (attached.errors.empty() && options.judge) {
+        if (const auto judged = options.judge(attached.spec); !judged) {
+            attached.errors.push_back(judged.error());
+        }
+    }
     if (!attached.errors.empty()) {
         co_return attached;
     }
     QuietReporter quiet(*context.reporter);
-    auto observation = co_await observe(attached.spec, attached.engines, "", quiet);
+    auto observation = co_await observe(attached.spec, attached.engines, "", quiet, connected.only);
     attached.errors = std::move(observation.errors);
     auto ready = ready_nodes(attached.spec, observation.cluster, observation.reached);
     attached.nodes = std::move(ready.nodes);

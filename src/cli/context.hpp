@@ -52,6 +52,14 @@ private:
     Reporter& reporter_;
 };
 
+// For what asks again and again, or on the side, and tells of it in its own way.
+class SilentReporter : public Reporter {
+public:
+    void on(const Event&) override {}
+    void error(const Error&) override {}
+    void finish() override {}
+};
+
 struct Context {
     boost::asio::any_io_executor executor{};
     GlobalOptions options{};
@@ -61,6 +69,11 @@ struct Context {
 
     // Data for people or programs: stdout.
     void print(std::string_view text) const;
+    // Sentences for people: on a terminal they go on below where they are too wide for it.
+    void tell(std::string_view lines) const;
+    // What has been laid out for output(), foreign text in it made safe: tables, with their colours.
+    void show(std::string_view drawn) const;
+    OutputTraits output() const; // of stdout, as it is now
     void print_json(const nlohmann::json& json) const;
     // How many rows a table may have before alike ones become one; `all`: no limit.
     std::size_t table_rows(bool all) const;
@@ -101,9 +114,12 @@ struct Connected {
     ClusterSpec spec{};
     Engines engines{};
     Errors errors{};
+    std::vector<bool> only{}; // the hosts that have an engine; empty: all
 };
 // load() and an engine a host, not yet connected.
 Task<Connected> connect(const Context& context, Secrets secrets = Secrets::leave);
+// The hosts of the nodes that `named` means alone; the others' engines are null.
+Task<Connected> connect_to(const Context& context, const std::vector<NodeWords>& named);
 
 // The nodes that are ready, of all that the file names; the errors say what is wrong with the others.
 struct Attached {
@@ -116,7 +132,9 @@ struct Attached {
 struct AttachOptions {
     Secrets secrets = Secrets::leave;
     std::vector<NodeWords> named{}; // on the command line: judged before any host is asked
-    bool keep_going = false;        // whatever is there will do, be it less than `min_nodes`
+    std::function<Status(const ClusterSpec& spec)> judge{}; // the rest of it: as early
+    bool keep_going = false; // whatever is there will do, be it less than `min_nodes`
+    bool only_named = false; // the hosts of other nodes are not asked, and have no engine
 };
 // With so many ready nodes that `min_nodes` is met, what is wrong with the others is a warning.
 Task<Attached> attach_to_cluster(Context& context, AttachOptions options = {});
@@ -138,7 +156,8 @@ enum class Build { never, if_missing, anew };
 std::function<Task<Result<ImageSource>>()> image_source_of(const Context& context, const Connected& cluster,
                                                            Build build);
 
-// One function a command, each in a file of its name; all are entered in main's table.
+// One function a command, each in a file of its name, in the folder of its group in the help
+// (line/values.hpp); all are entered in main's table.
 void add_init(CLI::App& app, Program& program);
 void add_validate(CLI::App& app, Program& program);
 void add_plan(CLI::App& app, Program& program);
@@ -149,18 +168,25 @@ void add_status(CLI::App& app, Program& program);
 void add_check(CLI::App& app, Program& program);
 void add_run(CLI::App& app, Program& program);
 void add_gpus(CLI::App& app, Program& program);
+void add_top(CLI::App& app, Program& program);
 void add_jobs(CLI::App& app, Program& program);
+void add_metrics(CLI::App& app, Program& program);
 void add_logs(CLI::App& app, Program& program);
 void add_attach(CLI::App& app, Program& program);
 void add_stop(CLI::App& app, Program& program);
 void add_wait(CLI::App& app, Program& program);
 void add_exec(CLI::App& app, Program& program);
 void add_ssh(CLI::App& app, Program& program);
+void add_forward(CLI::App& app, Program& program);
+void add_proxy(CLI::App& app, Program& program);
+void add_ssh_config(CLI::App& app, Program& program);
 void add_sync(CLI::App& app, Program& program);
 void add_cp(CLI::App& app, Program& program);
 void add_hostfile(CLI::App& app, Program& program);
 void add_image(CLI::App& app, Program& program);
 void add_data(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);
+void add_help(CLI::App& app, Program& program);
+void add_completion(CLI::App& app, Program& program);
 
 } // namespace dockdist

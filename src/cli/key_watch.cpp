@@ -3,6 +3,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include <array>
 #include <csignal>
 #include <fcntl.h>
 #include <termios.h>
@@ -20,8 +21,8 @@ bool in_foreground() {
 
 // Handlers hold it: one whose event has come is called after its watch is gone.
 struct KeyWatch::State : std::enable_shared_from_this<KeyWatch::State> {
-    State(const boost::asio::any_io_executor& executor, char what, std::function<void()> then)
-        : key(what), work(std::move(then)), input(executor), continued(executor, SIGCONT) {}
+    State(const boost::asio::any_io_executor& executor, std::function<void(std::string_view)> then)
+        : work(std::move(then)), input(executor), continued(executor, SIGCONT) {}
 
     void enter() {
         termios mode{};
@@ -62,14 +63,13 @@ struct KeyWatch::State : std::enable_shared_from_this<KeyWatch::State> {
     }
 
     void read() {
-        char typed = 0;
-        if (::read(input.native_handle(), &typed, 1) != 1) {
+        std::array<char, 256> typed{};
+        const auto count = ::read(input.native_handle(), typed.data(), typed.size());
+        if (count <= 0) {
             return;
         }
         wait();
-        if (typed == key) {
-            work();
-        }
+        work({typed.data(), static_cast<std::size_t>(count)});
     }
 
     // After Ctrl-Z the shell has put its own mode back.
@@ -82,8 +82,7 @@ struct KeyWatch::State : std::enable_shared_from_this<KeyWatch::State> {
         });
     }
 
-    char key;
-    std::function<void()> work;
+    std::function<void(std::string_view)> work;
     boost::asio::posix::stream_descriptor input;
     boost::asio::signal_set continued;
     termios saved{};
@@ -93,7 +92,23 @@ struct KeyWatch::State : std::enable_shared_from_this<KeyWatch::State> {
 };
 
 KeyWatch::KeyWatch(const boost::asio::any_io_executor& executor, char key, std::function<void()> work) {
-    if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) {
+    if (::isatty(STDERR_FILENO) != 0) {
+        begin(executor, [key, work = std::move(work)](std::string_view typed) {
+            if (typed.find(key) != std::string_view::npos) {
+                work();
+            }
+        });
+    }
+}
+
+KeyWatch::KeyWatch(const boost::asio::any_io_executor& executor,
+                   std::function<void(std::string_view bytes)> work) {
+    begin(executor, std::move(work));
+}
+
+void KeyWatch::begin(const boost::asio::any_io_executor& executor,
+                     std::function<void(std::string_view)> work) {
+    if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) {
         return;
     }
     // Opened anew: Asio makes its descriptors non-blocking, which would outlive us on a description that we
@@ -102,7 +117,7 @@ KeyWatch::KeyWatch(const boost::asio::any_io_executor& executor, char key, std::
     if (terminal < 0) {
         return;
     }
-    state_ = std::make_shared<State>(executor, key, std::move(work));
+    state_ = std::make_shared<State>(executor, std::move(work));
     state_->input.assign(terminal);
     state_->enter();
     state_->await_return();

@@ -1,10 +1,11 @@
-// One key of the person's terminal, while a job's output goes there.
+// Keys of the person's terminal, while something is shown there.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include <functional>
 #include <memory>
+#include <string_view>
 
 namespace dockdist {
 
@@ -15,6 +16,8 @@ namespace dockdist {
 class KeyWatch {
 public:
     KeyWatch(const boost::asio::any_io_executor& executor, char key, std::function<void()> work);
+    // Calls `work` with all that is typed, as it comes. stderr need be no terminal.
+    KeyWatch(const boost::asio::any_io_executor& executor, std::function<void(std::string_view bytes)> work);
     ~KeyWatch();
     KeyWatch(const KeyWatch&) = delete;
     KeyWatch& operator=(const KeyWatch&) = delete;
@@ -23,6 +26,8 @@ public:
 
 private:
     struct State;
+    void begin(const boost::asio::any_io_executor& executor, std::function<void(std::string_view)> work);
+
     std::shared_ptr<State> state_{}; // null: no terminal
 };
 

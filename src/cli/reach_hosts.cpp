@@ -62,20 +62,25 @@ Task<Result<EngineEndpoint>> reach(boost::asio::any_io_executor executor, HostSp
 
 } // namespace
 
-Task<Reached> reach_hosts(const Context& context, ClusterSpec& spec) {
+Task<Reached> reach_hosts(const Context& context, ClusterSpec& spec, const std::vector<bool>& only) {
     std::vector<Task<Result<EngineEndpoint>>> tasks;
     tasks.reserve(spec.hosts.size());
-    for (auto& host : spec.hosts) {
-        tasks.push_back(reach(context.executor, host));
+    std::vector<std::size_t> asked;
+    for (std::size_t i = 0; i < spec.hosts.size(); ++i) {
+        if (only.empty() || only[i]) {
+            asked.push_back(i);
+            tasks.push_back(reach(context.executor, spec.hosts[i]));
+        }
     }
     const auto results = co_await run_all(std::move(tasks));
     Reached reached;
+    reached.endpoints.resize(spec.hosts.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (results[i]) {
-            reached.endpoints.push_back(*results[i]);
+            reached.endpoints[asked[i]] = *results[i];
         } else {
             Error error = results[i].error();
-            error.where = spec.hosts[i].name.str();
+            error.where = spec.hosts[asked[i]].name.str();
             reached.errors.push_back(std::move(error));
         }
     }

@@ -15,7 +15,8 @@ struct Reached {
 };
 
 // Fills in what the hosts of `spec` leave open: `docker` and `tls` of a context, and the address for peers
-// where it is an ssh alias that stands for another. Connects to nothing.
-Task<Reached> reach_hosts(const Context& context, ClusterSpec& spec);
+// where it is an ssh alias that stands for another. Connects to nothing. `only`: the hosts that matter
+// (empty: all); the others' endpoints stay empty.
+Task<Reached> reach_hosts(const Context& context, ClusterSpec& spec, const std::vector<bool>& only = {});
 
 } // namespace dockdist

@@ -1,4 +1,5 @@
 #include "cli/context.hpp"
+#include "cli/line/values.hpp"
 #include "toolkit/toolkit.hpp"
 
 #include <CLI/CLI.hpp>
@@ -21,7 +22,8 @@ Task<int> run_version(Context& context) {
 
 void add_version(CLI::App& app, Program& program) {
     auto* command =
-        app.add_subcommand("version", "Print the versions of the program and of the toolkit in it");
+        describe(app.add_subcommand("version", "Print the versions of the program and of the toolkit in it"),
+                 command_group::itself, {"dockdist version -o json"});
     command->callback([&program] { program.work = run_version; });
 }
 

@@ -7,18 +7,16 @@
 #include "cluster/joined_record.hpp"
 #include "cluster/unreached.hpp"
 #include "container/exec_command.hpp"
-#include "core/encode.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "digest/sha256.hpp"
 #include "report/step.hpp"
 #include "wire/handed_on.hpp"
 #include "wire/layout.hpp"
 
 #include <nlohmann/json.hpp>
-#include <openssl/sha.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -30,12 +28,6 @@ namespace {
 
 // The node's own deadline names its unreached peers: let it speak first.
 constexpr std::chrono::seconds ready_margin{10};
-
-std::string hex_sha256(const std::string& text) {
-    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-    SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-    return to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
 
 class Conversation {
 public:
@@ -209,7 +201,7 @@ std::vector<wire::MembersNotice> make_notices(const std::vector<wire::NodeRecord
         first = wire::told_by_client(list.size(), std::set(hosts.begin(), hosts.end()).size());
     }
     const wire::Hands hands(std::move(hosts), first);
-    const auto sha256 = hex_sha256(list);
+    const auto sha256 = sha256_hex(list);
     std::vector<wire::MembersNotice> notices;
     for (std::size_t place = 0; place < records.size(); ++place) {
         auto& notice = notices.emplace_back();

@@ -2,7 +2,7 @@
 
 #include "async/run_all.hpp"
 #include "core/text.hpp"
-#include "relay/sha256.hpp"
+#include "digest/sha256.hpp"
 #include "wire/layout.hpp"
 
 #include <boost/asio/this_coro.hpp>

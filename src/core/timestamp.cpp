@@ -34,6 +34,13 @@ std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string
         !take_number(text, 2, ':', parts.tm_min) || !take_number(text, 2, '\0', parts.tm_sec)) {
         return std::nullopt;
     }
+    const std::chrono::year_month_day date{std::chrono::year(parts.tm_year),
+                                           std::chrono::month(static_cast<unsigned>(parts.tm_mon)),
+                                           std::chrono::day(static_cast<unsigned>(parts.tm_mday))};
+    if (parts.tm_mon < 0 || parts.tm_mday < 0 || !date.ok() || parts.tm_hour > 23 || parts.tm_min > 59 ||
+        parts.tm_sec > 60) { // a leap second
+        return std::nullopt;
+    }
     parts.tm_year -= 1900;
     parts.tm_mon -= 1;
     std::chrono::milliseconds fraction{0};
@@ -55,7 +62,8 @@ std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string
             return std::nullopt;
         }
         text.remove_prefix(1);
-        if (!take_number(text, 2, ':', hours) || !take_number(text, 2, '\0', minutes) || !text.empty()) {
+        if (!take_number(text, 2, ':', hours) || !take_number(text, 2, '\0', minutes) || !text.empty() ||
+            hours > 23 || minutes > 59) {
             return std::nullopt;
         }
         offset = sign * std::chrono::minutes(hours * 60 + minutes);

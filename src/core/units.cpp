@@ -2,9 +2,6 @@
 
 #include "core/ascii.hpp"
 
-#include <fmt/format.h>
-
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -97,18 +94,11 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
 
 std::string flag_duration(std::chrono::milliseconds duration) {
     const auto count = duration.count();
-    return count % 1000 == 0 ? std::to_string(count / 1000) + "s" : std::to_string(count) + "ms";
-}
-
-std::string format_size(Bytes size) {
-    static constexpr std::array<const char*, 6> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    auto value = static_cast<double>(size.count);
-    std::size_t unit = 0;
-    while (value >= 1024 && unit + 1 < units.size()) {
-        value /= 1024;
-        ++unit;
+    constexpr std::int64_t hour = 3'600'000;
+    if (count > 0 && count % hour == 0) {
+        return std::to_string(count / hour) + "h";
     }
-    return unit == 0 ? fmt::format("{} B", size.count) : fmt::format("{:.1f} {}", value, units.at(unit));
+    return count % 1000 == 0 ? std::to_string(count / 1000) + "s" : std::to_string(count) + "ms";
 }
 
 } // namespace dockdist

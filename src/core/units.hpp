@@ -16,10 +16,13 @@ std::optional<Bytes> parse_size(std::string_view text);
 // "30s", "5m", "1h30m", "250ms", "10" (seconds). Empty when it is not a duration.
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
 
+// With so many digits behind the point: "612", "0.9".
+std::string decimal(double value, int digits);
+
 // "1.5 GiB", "64.0 MiB", "512 B".
 std::string format_size(Bytes size);
 
-// As parse_duration reads it back: "30s", "250ms".
+// As parse_duration reads it back: "30s", "250ms", "2h".
 std::string flag_duration(std::chrono::milliseconds duration);
 
 // "0.42 s", "12 s", "3 min 20 s".

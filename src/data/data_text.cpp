@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace dockdist {
 namespace {
@@ -68,15 +69,19 @@ std::string state_text(const DataHost& host, const DataState& state) {
     return text;
 }
 
-std::string to_table(const DataStates& states, const ClusterSpec& spec) {
-    Table table({{"TO"}, {"HOST"}, {"FILES", Align::right}, {"SIZE", Align::right}, {"STATE"}});
+std::string to_table(const DataStates& states, const ClusterSpec& spec, const OutputTraits& output) {
+    Table table({{.title = "TO", .narrow = Narrow::middle, .least = 12},
+                 {.title = "HOST", .narrow = Narrow::middle},
+                 {.title = "FILES", .align = Align::right, .give_up = 1},
+                 {.title = "SIZE", .align = Align::right, .give_up = 2},
+                 {.title = "STATE", .narrow = Narrow::wrap, .least = 20, .paint = state_style}});
     for (const auto& [data, state] : states) {
         for (const auto& host : state.hosts) {
             table.add_row({data.target, spec.hosts[host.host].name.str(), std::to_string(state.files),
                            format_size(Bytes{state.bytes}), state_text(host, state)});
         }
     }
-    return table.to_text();
+    return table.to_text(std::numeric_limits<std::size_t>::max(), output);
 }
 
 std::string pushed_text(const DataSpec& data, const DataState& state, const ClusterSpec& spec) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "data/data_run.hpp"
+#include "report/output.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -20,7 +21,8 @@ std::string state_text(const DataHost& host, const DataState& state);
 using DataStates = std::vector<std::pair<DataSpec, DataState>>;
 
 // A row for each entry and host: "/data/llama  node-1  lacks 3 files (24.0 GiB)".
-std::string to_table(const DataStates& states, const ClusterSpec& spec);
+std::string to_table(const DataStates& states, const ClusterSpec& spec,
+                     const OutputTraits& output = no_terminal);
 
 // One line: "a:/data/llama → /data/llama: 12 files (24.0 GiB) sent to node-1, node-2; node-0 had it all".
 std::string pushed_text(const DataSpec& data, const DataState& state, const ClusterSpec& spec);

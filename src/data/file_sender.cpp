@@ -2,8 +2,8 @@
 
 #include "async/run_all.hpp"
 #include "core/text.hpp"
+#include "digest/sha256.hpp"
 #include "relay/relay_peers.hpp"
-#include "relay/sha256.hpp"
 #include "tree/read_tree.hpp"
 
 #include <boost/asio/post.hpp>

@@ -1,4 +1,4 @@
-// Hashes of bytes that are there as a whole, as bytes.
+// A hash of bytes that are there as a whole, as bytes.
 #pragma once
 
 #include <string>
@@ -6,7 +6,6 @@
 
 namespace dockdist {
 
-std::string sha1(std::string_view bytes);   // 20 bytes: for what others have hashed so
-std::string sha256(std::string_view bytes); // 32 bytes
+std::string sha1(std::string_view bytes); // 20 bytes: for what others have hashed so
 
 } // namespace dockdist

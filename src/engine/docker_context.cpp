@@ -1,8 +1,7 @@
 #include "engine/docker_context.hpp"
 
-#include "core/encode.hpp"
 #include "core/text.hpp"
-#include "engine/digest.hpp"
+#include "digest/sha256.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -107,7 +106,7 @@ Result<DockerContext> load_docker_context(const std::string& name, const Environ
         return default_context(environment);
     }
     const auto folder = config_folder(environment) / "contexts";
-    const auto id = to_hex(sha256(name));
+    const auto id = sha256_hex(name);
     const auto text = read(folder / "meta" / id / "meta.json");
     if (!text) {
         return wrong(fmt::format("there is no context '{}' in {}", printable(name), folder.string()),

@@ -37,7 +37,8 @@ std::unique_ptr<ContainerEngine> make_docker_engine(const boost::asio::any_io_ex
                                                     EngineEndpoint endpoint);
 
 // `hold` is called with true before a question is asked on the terminal (the passphrase of a key), and with
-// false after it: whoever draws there keeps still meanwhile.
+// false after it: whoever draws there keeps still meanwhile. Empty: nothing is asked, as where there is no
+// terminal.
 void on_terminal_questions(const boost::asio::any_io_executor& executor, std::function<void(bool)> hold);
 
 } // namespace dockdist

@@ -1,13 +1,16 @@
 #include "image/image_list.hpp"
 
 #include "async/run_all.hpp"
+#include "core/text.hpp"
 #include "core/units.hpp"
+#include "digest/sha256.hpp"
 #include "plan/plan.hpp"
-#include "relay/sha256.hpp"
+#include "report/error_text.hpp"
 #include "report/table.hpp"
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace dockdist {
 namespace {
@@ -77,19 +80,26 @@ Task<ImageList> list_images(const ClusterSpec& spec, const Engines& engines) {
     co_return list;
 }
 
-std::string to_text(const ImageList& list) {
-    Table table({{"HOST"}, {"IMAGE"}, {"ID"}, {"LAYERS"}, {"SIZE", Align::right}, {"ARCH"}, {"CREATED"}});
+std::string to_text(const ImageList& list, const OutputTraits& output) {
+    Table table({{.title = "HOST", .narrow = Narrow::middle},
+                 {.title = "IMAGE", .narrow = Narrow::middle, .least = 14},
+                 {.title = "ID", .give_up = 5},
+                 {.title = "LAYERS", .give_up = 2},
+                 {.title = "SIZE", .align = Align::right, .give_up = 4},
+                 {.title = "ARCH", .give_up = 1},
+                 {.title = "CREATED", .give_up = 3}});
     std::vector<std::string> names;
     for (const auto& row : list.rows) {
         table.add_row(cells_of(row, list.ref.str()));
         names.push_back(row.host);
     }
-    auto text = table.to_text();
+    auto text = table.to_text(std::numeric_limits<std::size_t>::max(), output);
     if (images_differ(list.groups)) {
-        text += "\nit is not the same on every host:\n";
+        std::string differences = "\nit is not the same on every host:\n";
         for (const auto& group : list.groups) {
-            text += "  " + to_text(group, names) + "\n";
+            differences += "  " + printable(to_text(group, names)) + "\n";
         }
+        text += laid_out(std::move(differences), output);
     }
     return text;
 }

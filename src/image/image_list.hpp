@@ -3,6 +3,7 @@
 
 #include "observe/observe.hpp"
 #include "plan/image_groups.hpp"
+#include "report/output.hpp"
 
 #include <optional>
 #include <string>
@@ -30,7 +31,7 @@ struct ImageList {
 Task<ImageList> list_images(const ClusterSpec& spec, const Engines& engines);
 
 // A table, and below it who has what where the hosts differ.
-std::string to_text(const ImageList& list);
+std::string to_text(const ImageList& list, const OutputTraits& output = no_terminal);
 
 std::string chain_id(const std::vector<std::string>& diff_ids);
 

@@ -3,9 +3,9 @@
 #include "async/async_event.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "digest/sha256.hpp"
 #include "image/tar_reader.hpp"
 #include "image/temporary_files.hpp"
-#include "relay/sha256.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>

@@ -1,7 +1,7 @@
 #include "image/tar_reader.hpp"
 
 #include "core/text.hpp"
-#include "relay/sha256.hpp"
+#include "digest/sha256.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>

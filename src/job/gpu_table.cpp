@@ -4,6 +4,7 @@
 #include "gpu/units.hpp"
 #include "job/gpu_text.hpp"
 #include "report/display_text.hpp"
+#include "report/error_text.hpp"
 #include "report/table.hpp"
 
 #include <fmt/format.h>
@@ -18,9 +19,8 @@ constexpr std::size_t owner_width = 24;
 constexpr std::size_t model_width = 36;
 constexpr std::size_t name_width = 24; // of jobs and clusters
 
-// A cell that others have written.
-std::string cell(const std::string& text, std::size_t width, bool unicode) {
-    return text.empty() ? "-" : clipped(safe_cell(text), width, unicode);
+std::string or_dash(const std::string& text) {
+    return text.empty() ? "-" : text;
 }
 
 // "71.2 of 79.6 GiB".
@@ -34,83 +34,87 @@ std::string memory_text(const wire::GpuFacts& facts) {
                : fmt::format("{} of {} GiB", in_gib(facts.memory_used_mib), in_gib(facts.memory_total_mib));
 }
 
-std::string note_of(const wire::GpuFacts& facts, bool unicode) {
-    constexpr std::size_t note_width = 100;
+std::string note_of(const wire::GpuFacts& facts) {
     std::string note = facts.problem.empty() ? "" : "not given out: " + facts.problem;
     if (facts.hold && facts.hold->outside) {
         note +=
             (note.empty() ? "" : "; ") +
             ("used outside dockdist" + (facts.hold->by.job.empty() ? "" : " (" + facts.hold->by.job + ")"));
     }
-    return clipped(safe_cell(note), note_width, unicode);
+    return note;
 }
 
-void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts, bool unicode) {
+void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts) {
     const auto& unit = facts.unit;
     const bool slot = is_slot(unit);
     std::vector<std::string> cells{host,
                                    slot ? fmt::format("slot {}", unit.index) : std::to_string(unit.index)};
     if (facts.hold && !facts.hold->outside) {
         const auto& by = facts.hold->by;
-        cells.insert(cells.end(),
-                     {by.job.empty() ? "somebody's" : cell(by.job, name_width, unicode),
-                      cell(by.owner, owner_width, unicode), format_age(std::chrono::seconds(by.age_s)),
-                      cell(by.cluster, name_width, unicode)});
+        cells.insert(cells.end(), {by.job.empty() ? "somebody's" : by.job, or_dash(by.owner),
+                                   format_age(std::chrono::seconds(by.age_s)), or_dash(by.cluster)});
     } else {
         cells.insert(cells.end(), {"-", "-", "-", "-"});
     }
     cells.push_back(facts.utilization_percent ? fmt::format("{:.0f} %", *facts.utilization_percent) : "-");
     cells.push_back(memory_text(facts));
-    cells.push_back(cell(unit.name, model_width, unicode));
-    cells.push_back(note_of(facts, unicode));
+    cells.push_back(or_dash(unit.name));
+    cells.push_back(note_of(facts));
     table.add_row(std::move(cells));
 }
 
 } // namespace
 
-std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names, bool unicode,
-                      std::size_t most_rows) {
+std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
+                      const OutputTraits& output, std::size_t most_rows) {
     // Who has it comes first: that much a narrow terminal shows.
-    Table units({{"HOST", Align::left, Fold::names},
-                 {"GPU", Align::right, Fold::any},
-                 {"JOB"},
-                 {"USER"},
-                 {"FOR", Align::right, Fold::any},
-                 {"CLUSTER"},
-                 {"UTIL", Align::right, Fold::any},
-                 {"MEMORY", Align::right, Fold::any},
-                 {"MODEL"},
-                 {""}});
-    Table line({{"HOST", Align::left, Fold::names},
-                {"PLACE", Align::right, Fold::any},
-                {"WANTS", Align::right},
-                {"CLUSTER"},
-                {"JOB"},
-                {"USER"},
-                {"FOR", Align::right, Fold::any},
-                {"PRIORITY", Align::right}});
+    const Column host_column{.title = "HOST", .fold = Fold::names, .narrow = Narrow::middle};
+    const Column job{.title = "JOB", .narrow = Narrow::middle, .least = 10, .most = name_width};
+    const Column user{.title = "USER", .narrow = Narrow::end, .give_up = 4, .most = owner_width};
+    const Column since{.title = "FOR", .align = Align::right, .fold = Fold::any, .give_up = 5};
+    const Column cluster{.title = "CLUSTER", .narrow = Narrow::end, .give_up = 3, .most = name_width};
+    const auto figure = [](const char* title, int give_up) {
+        return Column{.title = title, .align = Align::right, .fold = Fold::any, .give_up = give_up};
+    };
+    Table units({host_column,
+                 figure("GPU", 0),
+                 job,
+                 user,
+                 since,
+                 cluster,
+                 figure("UTIL", 6),
+                 figure("MEMORY", 7),
+                 {.title = "MODEL", .narrow = Narrow::end, .give_up = 1, .least = 12, .most = model_width},
+                 {.narrow = Narrow::wrap, .give_up = 2, .least = 20}});
+    Table line({host_column,
+                figure("PLACE", 0),
+                {.title = "WANTS", .align = Align::right},
+                cluster,
+                job,
+                user,
+                since,
+                {.title = "PRIORITY", .align = Align::right, .give_up = 1}});
     std::string problems;
     for (const auto& host : hosts) {
         const auto& name = names.at(host.host);
         for (const auto& facts : host.units) {
             if (!is_slot(facts.unit) || facts.hold) {
-                add_unit(units, name, facts, unicode);
+                add_unit(units, name, facts);
             }
         }
         int place = 0;
         for (const auto& [who, wanted, priority] : host.line) {
-            line.add_row({name, std::to_string(++place), std::to_string(wanted),
-                          cell(who.cluster, name_width, unicode), cell(who.job, name_width, unicode),
-                          cell(who.owner, owner_width, unicode), format_age(std::chrono::seconds(who.age_s)),
+            line.add_row({name, std::to_string(++place), std::to_string(wanted), or_dash(who.cluster),
+                          or_dash(who.job), or_dash(who.owner), format_age(std::chrono::seconds(who.age_s)),
                           std::to_string(priority)});
         }
         for (const auto& problem : host.problems) {
             problems += safe_cell(name + ": " + problem) + "\n";
         }
     }
-    std::string text = units.empty() ? "no GPUs, and nobody has a slot\n" : units.to_text(most_rows);
-    text += problems.empty() ? "" : "\n" + problems;
-    return line.empty() ? text : text + "\nwaiting:\n" + line.to_text(most_rows);
+    std::string text = units.empty() ? "no GPUs, and nobody has a slot\n" : units.to_text(most_rows, output);
+    text += problems.empty() ? "" : "\n" + laid_out(problems, output);
+    return line.empty() ? text : text + "\nwaiting:\n" + line.to_text(most_rows, output);
 }
 
 } // namespace dockdist

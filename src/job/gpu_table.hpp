@@ -2,6 +2,7 @@
 #pragma once
 
 #include "observe/ask_gpus.hpp"
+#include "report/output.hpp"
 
 #include <cstddef>
 #include <limits>
@@ -13,7 +14,8 @@ namespace dockdist {
 // A row a GPU, with a MIG instance for one, then the line of those who wait. `names`: of all hosts, by index.
 // A node without GPUs has its slots told where somebody has one. Of more than `most_rows` those that are
 // alike become one.
-std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names, bool unicode,
+std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
+                      const OutputTraits& output,
                       std::size_t most_rows = std::numeric_limits<std::size_t>::max());
 
 } // namespace dockdist

@@ -113,21 +113,33 @@ Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& no
     co_return list;
 }
 
+constexpr std::size_t most_shown_jobs = 5;
+
 Result<KnownJob> choose_job(const std::vector<KnownJob>& jobs, const JobId& job) {
     if (job.empty() && !jobs.empty()) {
         return jobs.back();
     }
-    std::vector<std::string> names;
-    for (const auto& known : jobs) {
-        if (known.job == job) {
-            return known;
-        }
-        names.push_back(known.job.str());
+    const auto found = std::ranges::find(jobs, job, &KnownJob::job);
+    if (found != jobs.end()) {
+        return *found;
     }
-    return Error{ErrorKind::not_found, "",
-                 job.empty() ? "no job has run on these nodes"
-                             : "there is no job `" + printable(job.str()) + "`",
-                 names.empty() ? "" : fmt::format("jobs: {}", fmt::join(names, ", "))};
+    std::vector<std::string_view> names;
+    for (auto known = jobs.rbegin(); known != jobs.rend(); ++known) {
+        names.push_back(known->job.str());
+    }
+    Error error{ErrorKind::not_found, "",
+                job.empty() ? "no job has run on these nodes"
+                            : "there is no job `" + printable(job.str()) + "`"};
+    if (!names.empty()) {
+        const auto meant = nearest(job.str(), names);
+        const auto shown = std::min(names.size(), most_shown_jobs);
+        error.hint =
+            fmt::format("{}the latest {}: {}{}", meant.empty() ? "" : "did you mean `" + meant + "`? ",
+                        shown == 1 ? "is" : "are",
+                        fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                        names.size() > shown ? "; `dockdist jobs` shows all" : "");
+    }
+    return error;
 }
 
 std::set<std::string> left_out_of(const KnownJob& job) {

@@ -1,10 +1,10 @@
 #include "job/job_report.hpp"
 
-#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "gpu/units.hpp"
 #include "job/gpu_text.hpp"
+#include "job/job_cells.hpp"
 #include "job_state/job_text.hpp"
 #include "report/display_text.hpp"
 #include "report/table.hpp"
@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -24,21 +24,7 @@ namespace {
 constexpr std::size_t command_columns = 48;
 constexpr std::size_t gpus_columns = 16;
 constexpr std::size_t owner_columns = 24;
-constexpr std::size_t node_columns = 40;
-constexpr std::size_t most_node_names = 4; // one by one
-
-std::string nodes_cell(const std::vector<std::string>& nodes) {
-    return nodes.size() > most_node_names ? short_host_list(nodes, node_columns)
-                                          : fmt::format("{}", fmt::join(nodes, ","));
-}
-
-std::string local_time(std::int64_t unix_ms) {
-    const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
-    std::tm parts{};
-    ::localtime_r(&seconds, &parts);
-    return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1,
-                       parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
-}
+constexpr auto no_limit = std::numeric_limits<std::size_t>::max(); // of rows
 
 // What a node did, in words, and how it is sorted: failures first, then the lost.
 std::pair<int, std::string> result_words(const NodeOutcome& node) {
@@ -65,17 +51,18 @@ std::pair<int, std::string> result_words(const NodeOutcome& node) {
 
 } // namespace
 
-std::string results_text(const std::vector<NodeOutcome>& nodes, bool unicode) {
+std::string results_text(const std::vector<NodeOutcome>& nodes, const OutputTraits& output) {
     std::map<std::pair<int, std::string>, std::vector<std::string>> rows; // words → nodes
     for (const auto& node : nodes) {
         rows[result_words(node)].push_back(node.node.str());
     }
-    Table table({{"NODES"}, {"WHICH"}, {"RESULT"}});
+    Table table({{"NODES"},
+                 {.title = "WHICH", .narrow = Narrow::middle, .most = node_columns},
+                 {.title = "RESULT", .narrow = Narrow::wrap, .least = 24}});
     for (const auto& [words, which] : rows) {
-        table.add_row(
-            {std::to_string(which.size()), clipped(nodes_cell(which), node_columns, unicode), words.second});
+        table.add_row({std::to_string(which.size()), nodes_cell(which), words.second});
     }
-    return table.to_text();
+    return table.to_text(no_limit, output);
 }
 
 JobReport report_of(const KnownJob& job) {
@@ -91,6 +78,9 @@ JobReport report_of(const KnownJob& job) {
         report.duration_ms = std::max(report.duration_ms, summary.duration_ms);
         if (report.command.empty()) {
             report.command = summary.argv;
+        }
+        if (summary.result.usage.duration_ms > 0) {
+            report.usage.push_back({.node = part.node.name, .usage = summary.result.usage});
         }
         if (report.owner.empty()) {
             report.owner = summary.owner;
@@ -112,6 +102,7 @@ JobReport report_of(const KnownJob& job) {
         running = running || summary.running;
     }
     const auto outcome = outcome_of(std::move(nodes), {});
+    report.outcomes = outcome.nodes;
     report.first_failure = outcome.first_failure;
     if (running) {
         return report;
@@ -124,24 +115,6 @@ JobReport report_of(const KnownJob& job) {
 
 namespace {
 
-// Indices: "0-3" where they are the same on all nodes, else "0,1/4" in the order of the nodes.
-std::string units_cell(const JobReport& job) {
-    std::vector<std::string> nodes;
-    for (const auto& [node, units] : job.units) {
-        std::vector<int> numbers;
-        for (const auto& unit : units) {
-            numbers.push_back(unit.index);
-        }
-        nodes.push_back(ranges_text(std::move(numbers)));
-    }
-    if (nodes.empty()) {
-        return "-";
-    }
-    return std::ranges::adjacent_find(nodes, std::not_equal_to()) == nodes.end()
-               ? nodes.front()
-               : fmt::format("{}", fmt::join(nodes, "/"));
-}
-
 std::string address_cell(const JobReport& job) {
     return !job.ready_at.empty()                          ? safe_cell(job.ready_at)
            : job.serves && job.state == JobState::running ? "not ready"
@@ -150,21 +123,28 @@ std::string address_cell(const JobReport& job) {
 
 } // namespace
 
-std::string jobs_text(const std::vector<JobReport>& jobs, bool unicode) {
+std::string jobs_text(const std::vector<JobReport>& jobs, const OutputTraits& output) {
     // What none of the jobs has is no column.
     const bool some_serve = std::ranges::any_of(jobs, &JobReport::serves);
-    std::vector<Column> columns{{"JOB"},
-                                {"STATE"},
-                                {"NODES"},
-                                {"GPUS"},
-                                {"OWNER"},
-                                {"SINCE"},
-                                {"FOR", Align::right},
-                                {"EXIT", Align::right}};
+    const bool some_failed =
+        std::ranges::any_of(jobs, [](const JobReport& job) { return job.first_failure.has_value(); });
+    std::vector<Column> columns{
+        {.title = "JOB", .narrow = Narrow::middle, .least = 12},
+        {.title = "STATE", .paint = state_style},
+        {.title = "NODES", .narrow = Narrow::end, .give_up = 4, .least = 13},
+        {.title = "GPUS", .narrow = Narrow::end, .give_up = 2, .least = 4, .most = gpus_columns},
+        {.title = "OWNER", .narrow = Narrow::end, .give_up = 1, .least = 9, .most = owner_columns},
+        {.title = "SINCE", .give_up = 3},
+        {.title = "FOR", .align = Align::right, .give_up = 5},
+        {.title = "EXIT", .align = Align::right, .give_up = 9}};
     if (some_serve) {
-        columns.push_back({"ADDRESS"});
+        columns.push_back({.title = "ADDRESS", .give_up = 6});
     }
-    columns.insert(columns.end(), {{"FIRST FAILURE"}, {"COMMAND"}});
+    if (some_failed) {
+        columns.push_back({.title = "FIRST FAILURE", .narrow = Narrow::end, .give_up = 7, .least = 26});
+    }
+    columns.push_back(
+        {.title = "COMMAND", .narrow = Narrow::end, .give_up = 8, .least = 12, .most = command_columns});
     Table table(std::move(columns));
     for (const auto& job : jobs) {
         std::vector<std::string> nodes;
@@ -175,19 +155,21 @@ std::string jobs_text(const std::vector<JobReport>& jobs, bool unicode) {
             std::string(to_string(job.state)) +
                 (job.reason.empty() || job.reason == "stop" ? "" : ": " + job.reason),
             nodes_cell(nodes),
-            clipped(units_cell(job), gpus_columns, unicode),
-            job.owner.empty() ? "-" : clipped(safe_cell(job.owner), owner_columns, unicode),
+            units_cell(job),
+            job.owner.empty() ? "-" : job.owner,
             local_time(job.started_ms),
             job.duration_ms == 0 ? "-" : format_duration(std::chrono::milliseconds(job.duration_ms)),
             job.exit_code ? std::to_string(*job.exit_code) : "-"};
         if (some_serve) {
             cells.push_back(address_cell(job));
         }
-        cells.push_back(first ? located_text(*first) : "-");
-        cells.push_back(clipped(safe_cell(shell_join(job.command)), command_columns, unicode));
+        if (some_failed) {
+            cells.push_back(first ? located_text(*first) : "-");
+        }
+        cells.push_back(shell_join(job.command));
         table.add_row(std::move(cells));
     }
-    return table.to_text();
+    return table.to_text(no_limit, output);
 }
 
 } // namespace dockdist

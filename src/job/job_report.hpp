@@ -3,6 +3,8 @@
 
 #include "job/job_list.hpp"
 #include "job_state/job_end.hpp"
+#include "report/output.hpp"
+#include "usage/job_usage.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +16,7 @@ namespace dockdist {
 
 // A table for people: what became of the job on each node, the nodes with the same result in one row, the
 // failed ones first.
-std::string results_text(const std::vector<NodeOutcome>& nodes, bool unicode);
+std::string results_text(const std::vector<NodeOutcome>& nodes, const OutputTraits& output);
 
 struct JobReport {
     JobId job{};
@@ -30,10 +32,12 @@ struct JobReport {
     std::string ready_at{}; // where its service has answered; empty: not yet, or none was asked for
     bool serves = false;    // one was asked for
     std::vector<std::pair<NodeName, std::vector<wire::GpuUnit>>> units{}; // that it has to itself there
+    std::vector<NodeUsage> usage{}; // of the nodes that tell of it; while it runs that of some seconds ago
+    std::vector<NodeOutcome> outcomes{}; // a node each; without a result while it runs there
 };
 JobReport report_of(const KnownJob& job);
 
 // A table for people. Times in this machine's time zone.
-std::string jobs_text(const std::vector<JobReport>& jobs, bool unicode);
+std::string jobs_text(const std::vector<JobReport>& jobs, const OutputTraits& output);
 
 } // namespace dockdist

@@ -327,6 +327,8 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
     case wire::JobEvent::Type::rank_failed:
     case wire::JobEvent::Type::silent:
     case wire::JobEvent::Type::speaks:
+    case wire::JobEvent::Type::idle:
+    case wire::JobEvent::Type::busy:
     case wire::JobEvent::Type::reported:
     case wire::JobEvent::Type::ready:
     case wire::JobEvent::Type::ended:

@@ -222,6 +222,8 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
                                             .grace_ms = options.grace.count(),
                                             .stall_ms = options.stall.count(),
                                             .stop_stalled = options.stop_stalled,
+                                            .idle_ms = options.idle.count(),
+                                            .stop_idle = options.stop_idle,
                                             .ready = options.ready},
                                  .lease = options.lease,
                                  .detach = options.detach};
@@ -237,7 +239,8 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
     settings.policy = starts.front().policy;
     std::vector<JobRunner::Part> parts;
     for (std::size_t i = 0; i < starts.size(); ++i) {
-        starts[i].stays = starts.size() > 1 || options.max_restarts > 0 || options.stall.count() > 0;
+        starts[i].stays = starts.size() > 1 || options.max_restarts > 0 || options.stall.count() > 0 ||
+                          options.idle.count() > 0;
         parts.push_back({std::move(opened.parts[i]), std::move(starts[i])});
     }
     JobRunner runner(co_await boost::asio::this_coro::executor, std::move(parts), std::move(settings),

@@ -51,6 +51,8 @@ struct JobOptions {
     std::chrono::milliseconds backoff = wire::default_backoff; // before the first restart
     std::chrono::milliseconds stall{0}; // silence after which the job has stalled; 0: not watched
     bool stop_stalled = false;
+    std::chrono::milliseconds idle{0}; // its GPUs do nothing for so long: it is idle; 0: not watched
+    bool stop_idle = false;
     std::string ready{};                  // JobPolicy::ready
     bool detach = false;                  // as soon as every part has started, and what `ready` says is so
     std::chrono::milliseconds timeout{0}; // the nodes end the job after it; 0: never

@@ -40,6 +40,8 @@ void JobStateMachine::enter_attempt(int attempt) {
     spoke_at_ms_ = 0;
     first_silent_.reset();
     reports_until_ms_.reset();
+    idle_from_ms_ = 0;
+    idle_is_told_ = false;
     for (auto& part : parts_) {
         part = {.gone = part.gone};
     }
@@ -57,6 +59,10 @@ void JobStateMachine::hear(std::size_t part, const wire::JobEvent& event) {
         return silent(part, event.attempt);
     case Type::speaks:
         return speaks(part, event.attempt);
+    case Type::idle:
+        return idle(part, event.attempt, event.gpus);
+    case Type::busy:
+        return busy(part, event.attempt);
     case Type::reported:
         return reported(part, event.attempt);
     case Type::ready:
@@ -90,7 +96,7 @@ void JobStateMachine::ended(std::size_t part, int attempt, const wire::JobResult
     }
     parts_[part].started = true;
     parts_[part].ended = true;
-    something_spoke_ = true;
+    something_spoke_ = something_ended_ = true;
     take_result(part, result);
 }
 
@@ -110,7 +116,7 @@ void JobStateMachine::exited(std::size_t part, const wire::JobResult& result) {
     if (!state.ended) {
         state.started = true;
         state.ended = true;
-        something_spoke_ = true;
+        something_spoke_ = something_ended_ = true;
         take_result(part, result);
     }
 }
@@ -146,70 +152,6 @@ void JobStateMachine::take_over(std::size_t own, std::size_t former, int attempt
     } else if (!members_changed_) {
         failure_ = failure;
     }
-}
-
-bool JobStateMachine::is_spare(std::size_t part) const {
-    const auto& members = settings_.members;
-    return !members.empty() && !settings_.parts[part].lost &&
-           std::ranges::find(members, static_cast<int>(part)) == members.end();
-}
-
-std::optional<std::size_t> JobStateMachine::first_spare() const {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        if (!parts_[i].gone && is_spare(i)) {
-            return i;
-        }
-    }
-    return std::nullopt;
-}
-
-// Decides it, where the settings allow it.
-bool JobStateMachine::goes_on_without(std::size_t part, const std::string& why) {
-    const auto& node = settings_.parts[part].node;
-    auto& members = settings_.members;
-    const bool ending = phase_ == Phase::over || phase_ == Phase::stopping;
-    if (settings_.relaunch.empty() || members.empty() || settings_.parts[part].lost) {
-        return false;
-    }
-    if (is_spare(part)) {
-        settings_.parts[part].lost = true;
-        if (!ending) {
-            int spares = 0;
-            for (std::size_t i = 0; i < parts_.size(); ++i) {
-                spares += is_spare(i) && !parts_[i].gone ? 1 : 0;
-            }
-            note(Notice::Kind::lost, node,
-                 loss_text({.then = Loss::Then::spare, .why = why, .left = spares}, settings_));
-        }
-        return true;
-    }
-    if (ending || interrupts_ > 0 || part_missing_) {
-        return false;
-    }
-    const auto spare = first_spare();
-    Loss loss{.why = why,
-              .left = static_cast<int>(members.size()) - (spare ? 0 : 1),
-              .restarts = phase_ != Phase::running || attempt_ < settings_.max_restarts,
-              .attempt = attempt_ + 1,
-              .in_ms = backoff_ms()};
-    if (!loss.restarts || loss.left < std::max(settings_.min_nodes, 1)) {
-        stop_is_told_ = true;
-        note(Notice::Kind::lost, node, loss_text(loss, settings_));
-        return false;
-    }
-    const auto place = std::ranges::find(members, static_cast<int>(part));
-    if (spare) {
-        loss.then = Loss::Then::replaced;
-        loss.by = settings_.parts[*spare].node;
-        *place = static_cast<int>(*spare);
-    } else {
-        loss.then = Loss::Then::left_out;
-        members.erase(place);
-    }
-    settings_.parts[part].lost = true;
-    members_changed_ = true;
-    note(Notice::Kind::lost, node, loss_text(loss, settings_));
-    return true;
 }
 
 void JobStateMachine::interrupted() {
@@ -338,6 +280,7 @@ std::vector<JobStateMachine::Order> JobStateMachine::decide(std::int64_t now_ms)
         if (auto orders = watch_silence(now_ms); !orders.empty()) {
             return orders;
         }
+        watch_idleness(now_ms);
         if (members_changed_ || (failure_ && may_restart())) {
             return halt_all();
         }
@@ -374,10 +317,11 @@ std::optional<std::int64_t> JobStateMachine::wake_at_ms() const {
     if (phase_ != Phase::running) {
         return std::nullopt;
     }
-    if (!reports_until_ms_) {
-        return stalled_from_ms();
-    }
-    return settings_.stop_stalled ? reports_until_ms_ : std::nullopt;
+    const auto stall = !reports_until_ms_       ? stalled_from_ms()
+                       : settings_.stop_stalled ? reports_until_ms_
+                                                : std::nullopt;
+    const auto idle = idle_is_told_ ? std::nullopt : idle_since_ms();
+    return stall && idle ? std::min(stall, idle) : stall ? stall : idle;
 }
 
 void JobStateMachine::note(Notice::Kind kind, std::string node, std::string text) {

@@ -11,7 +11,8 @@
 // the first spare takes its place, or the next attempt begins without it.
 //
 // A job of which all parts are silent has stalled: they report what their ranks are doing, and where
-// settings.stop_stalled says so that is a failure once they have.
+// settings.stop_stalled says so that is a failure once they have. One whose GPUs do nothing, in all parts, is
+// idle: that is told, and where settings.stop_idle says so it is a failure.
 #pragma once
 
 #include "wire/job.hpp"
@@ -37,7 +38,7 @@ public:
     // What people are told while the job runs: by the client on its terminal, by the coordinator of a
     // detached job in the job's log.
     struct Notice {
-        enum class Kind { stalled, failed, lost, ready };
+        enum class Kind { stalled, idle, failed, lost, ready };
         Kind kind = Kind::failed;
         std::string node{}; // that it is about; empty: no single one
         std::string text{};
@@ -62,6 +63,9 @@ public:
     void exited(std::size_t part, const wire::JobResult& result);             // and is gone
     void silent(std::size_t part, int attempt);
     void speaks(std::size_t part, int attempt);
+    // `gpus`: how many of the job are there; of the parts that have some all must be idle.
+    void idle(std::size_t part, int attempt, int gpus);
+    void busy(std::size_t part, int attempt);
     void reported(std::size_t part, int attempt);
     void is_ready(std::size_t part, int attempt, const std::string& address);
     // Gone without a word; `why` in words. False where the job goes on, or it had only its farewell left to
@@ -105,6 +109,8 @@ private:
         bool gone = false;
         bool silent = false;
         bool reported = false;
+        bool idle = false;
+        int gpus = 0; // known once it is idle
         int ranks = 0;
         std::vector<int> rank_numbers{};
     };
@@ -117,6 +123,9 @@ private:
     bool all_running(bool Part::* said) const; // have said that
     std::optional<std::int64_t> stalled_from_ms() const;
     std::vector<Order> watch_silence(std::int64_t now_ms);
+    std::optional<std::int64_t> idle_since_ms() const; // when that is so long that it is said
+    void watch_idleness(std::int64_t now_ms);
+    int gpus() const; // of the parts that run
     std::vector<Order> tell_all(const wire::JobCommand& command);
     std::vector<Order> stop_all();
     std::vector<Order> halt_all();
@@ -147,9 +156,13 @@ private:
     std::int64_t spoke_at_ms_ = 0;                   // 0: never
     std::optional<std::size_t> first_silent_{};      // the part
     std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
-    bool members_changed_ = false;                   // since the running attempt was begun
-    std::optional<std::size_t> own_{};               // the part that has taken over
-    bool parts_may_differ_ = false;                  // in their attempts: no order of this one has come yet
+    bool something_ended_ = false;  // since the last decision: its GPUs may have worked until then
+    bool something_idled_ = false;  // since the last decision
+    std::int64_t idle_from_ms_ = 0; // not before
+    bool idle_is_told_ = false;
+    bool members_changed_ = false;     // since the running attempt was begun
+    std::optional<std::size_t> own_{}; // the part that has taken over
+    bool parts_may_differ_ = false;    // in their attempts: no order of this one has come yet
 };
 
 } // namespace dockdist

@@ -147,6 +147,16 @@ std::string stall_text(const wire::JobPolicy& policy, const std::string& first_s
            (policy.stop_stalled ? ", then the job is stopped" : "");
 }
 
+std::string idleness_text(const wire::JobPolicy& policy, int gpus) {
+    return "the job's " + (gpus == 1 ? std::string("GPU") : std::to_string(gpus) + " GPUs") +
+           " did nothing for " + format_exact_duration(std::chrono::milliseconds(policy.idle_ms));
+}
+
+std::string idle_text(const wire::JobPolicy& policy, int gpus) {
+    return idleness_text(policy, gpus) +
+           ", and nobody else has them until it ends (`--on-idle stop` ends such a job)";
+}
+
 std::string ready_text(const std::string& address) {
     return "ready: " + address + " answers";
 }

@@ -66,6 +66,10 @@ std::string silence_text(const wire::JobPolicy& policy);
 // "no rank wrote anything for 10 min (node-1 was the first to fall silent): what each is doing follows".
 std::string stall_text(const wire::JobPolicy& policy, const std::string& first_silent);
 
+// "the job's 4 GPUs did nothing for 30 min"; and what is told where that is no failure.
+std::string idleness_text(const wire::JobPolicy& policy, int gpus);
+std::string idle_text(const wire::JobPolicy& policy, int gpus);
+
 // "ready: http://10.0.0.1:8000 answers".
 std::string ready_text(const std::string& address);
 

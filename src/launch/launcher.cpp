@@ -159,8 +159,12 @@ Status check_request(const Launcher& launcher, const LaunchRequest& request) {
         return Error{ErrorKind::usage, "--role", "the launcher " + name + " knows no roles",
                      "leave --role out, or take --launcher tensorflow"};
     }
+    return ok;
+}
+
+Status check_slots(const Launcher& launcher, const LaunchRequest& request) {
     // --gpus says then how many that one has
-    const bool one_a_node = launcher.one_a_node || (plain && !request.per_rank);
+    const bool one_a_node = launcher.one_a_node || (launcher.launch == launch_plain && !request.per_rank);
     return one_a_node && !request.ranks_per_node ? Status(ok)
                                                  : check_ranks(request, one_a_node ? "GPUs" : "ranks");
 }

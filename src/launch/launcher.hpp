@@ -1,7 +1,8 @@
 // How a job's command becomes processes. A launcher is a pure function, one file each, entered in the table
 // of launcher.cpp:
 //
-//   LaunchRequest → check_request → questions to every node → take_answers → Launcher::launch → NodeLaunch…
+//   LaunchRequest → check_request, check_slots → questions to every node → take_answers → Launcher::launch →
+//   NodeLaunch…
 //
 // Whatever the launcher, a rank is `dockdist-init rank` (wire/job.hpp): the command itself stands in the
 // node, and no launcher's quoting touches it.
@@ -80,7 +81,7 @@ struct Launcher {
     bool ports_everywhere = false; // its processes listen on every node, not on the first one alone
     std::vector<Tool> (*tools)(const LaunchRequest& request) = nullptr; // none when null
     Result<std::vector<NodeLaunch>> (*launch)(const LaunchRequest& request) = nullptr;
-    // What is wrong with the user's options for it, before any node is asked.
+    // What is wrong with the user's options for it; the request has no nodes yet.
     Status (*check)(const LaunchRequest& request) = nullptr;
     int (*ports_for)(const LaunchRequest& request) = nullptr; // in place of `ports`
     // What else the nodes are asked: a program that prints "NAME VALUE" lines, of files that only they have.
@@ -96,8 +97,10 @@ Result<Launcher> find_launcher(std::string_view name);
 // How many ports every node reserves for it.
 int ports_of(const Launcher& launcher, const LaunchRequest& request);
 
-// What is wrong with the command line, found before any node is asked.
+// What is wrong with the command line, whatever the nodes are: the request may have none yet.
 Status check_request(const Launcher& launcher, const LaunchRequest& request);
+// That its nodes have the slots and GPUs that are asked for.
+Status check_slots(const Launcher& launcher, const LaunchRequest& request);
 // What every node is asked before the launch is decided.
 std::vector<wire::Question> questions(const Launcher& launcher, const LaunchRequest& request);
 // Puts what the nodes answered, in the order of request.nodes, into the request. Errors, one a node: a tool

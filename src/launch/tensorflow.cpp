@@ -96,7 +96,8 @@ Status check_tensorflow(const LaunchRequest& request) {
                      "there is one chief at most, and " + std::to_string(counts.chief) + " were asked for",
                      "write chief=1"};
     }
-    if (counts.worker < (counts.coordinates || counts.chief == 0 ? 1 : 0)) {
+    // Where nobody says how many workers there are, there are enough.
+    if (role_count(request.roles, "worker", 1) < (counts.coordinates || counts.chief == 0 ? 1 : 0)) {
         return Error{ErrorKind::usage, "--role", "no worker is left to train", "write worker=1 or more"};
     }
     return ok;

@@ -11,12 +11,15 @@
 #include "node/job/rank/rank_spawner.hpp"
 #include "node/job/srun/srun.hpp"
 #include "node/job/srun/step_part.hpp"
+#include "node/login/login.hpp"
 #include "node/relay/relay_command.hpp"
+#include "node/sampler/sample_command.hpp"
 #include "node/session/session.hpp"
 #include "node/session/setup_command.hpp"
 #include "node/session/with_environment.hpp"
 #include "node/sync/sync_command.hpp"
 #include "node/system/os.hpp"
+#include "node/tunnel/tunnel_session.hpp"
 
 #include <exception>
 #include <string>
@@ -39,6 +42,7 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
   dockdist-init sync JSON                  files in and out of the node
   dockdist-init gpus [--watch] [--in-use MIB]
                                            tells of the GPUs that it sees, and of who has them
+  dockdist-init sample [--interval MS]     tells how busy the node is
   dockdist-init with-environment [--user U] [--workdir W] [--env K=V] [--gpus N] [--owner WHO]
                 [--session JSON] [--line TEXT] [--] [CMD...]
   dockdist-init relay [hold|owner|give|give-self|unpack]
@@ -46,6 +50,9 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
                                            first process; owner: of the folder that it has; give, unpack: the
                                            toolkit to another host's engine, and out of its image; give-self:
                                            the image of the relay itself
+  dockdist-init tunnel JSON                carries a client's connections
+  dockdist-init login KEY                  an sshd for one connection, on stdin and stdout
+  dockdist-init login-key TYPE KEY         what that sshd asks
   dockdist-init setup state|run LINE...    lines of `setup:`, and which of them were done here
   dockdist-init session                    sshd's ForceCommand
   dockdist-init -c COMMAND                 a shell for images that have none
@@ -83,6 +90,9 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     if (command == "gpus") {
         return run_gpus(rest);
     }
+    if (command == "sample") {
+        return run_sample(rest);
+    }
     if (command == "job") {
         return run_job(rest);
     }
@@ -106,6 +116,15 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     }
     if (command == "sync" && rest.size() == 1) {
         return run_sync(rest.front());
+    }
+    if (command == "tunnel" && rest.size() == 1) {
+        return run_tunnel(rest.front());
+    }
+    if (command == "login" && rest.size() == 1) {
+        return run_login(rest.front());
+    }
+    if (command == "login-key" && rest.size() == 2) { // sshd parts the words of its command
+        return print_login_key(rest[0] + " " + rest[1]);
     }
     if (command == "with-environment") {
         return run_with_environment(rest);

@@ -1,11 +1,10 @@
 #include "observe/ask_gpus.hpp"
 
-#include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
-#include "async/with_watch.hpp"
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
+#include "observe/follow_lines.hpp"
 #include "wire/layout.hpp"
 
 #include <algorithm>
@@ -19,17 +18,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto report_limit = 30s;          // nvidia-smi hangs where a GPU has fallen off its bus
-constexpr auto between_signs_of_life = 10s; // the node takes us for gone after thirty
+constexpr auto report_limit = 30s; // nvidia-smi hangs where a GPU has fallen off its bus
 
-ExecConfig gpus_command(std::int64_t in_use_mib, bool watch) {
+ExecConfig gpus_command(std::int64_t in_use_mib) {
     ExecConfig config;
     config.command = {layout::init, "gpus", "--in-use", std::to_string(in_use_mib)};
-    if (watch) {
-        config.command.emplace_back("--watch");
-    }
     config.user = "0:0";
-    config.stdin_open = watch;
     return config;
 }
 
@@ -41,7 +35,7 @@ Error does_not_say(const std::string& said) {
 
 // Two round trips: what it ends with is of no interest.
 Task<Result<wire::GpuReport>> ask_one(ContainerEngine& engine, ContainerId id, std::int64_t in_use_mib) {
-    auto exec = co_await start_command(engine, id, gpus_command(in_use_mib, false));
+    auto exec = co_await start_command(engine, id, gpus_command(in_use_mib));
     if (!exec) {
         co_return exec.error();
     }
@@ -51,33 +45,6 @@ Task<Result<wire::GpuReport>> ask_one(ContainerEngine& engine, ContainerId id, s
         co_return line.error();
     }
     co_return *line ? wire::parse_gpu_report(**line) : does_not_say(lines.err());
-}
-
-// Until the stream takes nothing any more.
-Task<Error> give_signs_of_life(ExecLines& lines) {
-    while (true) {
-        co_await pause_for(between_signs_of_life);
-        if (const auto written = co_await lines.write("\n"); !written) {
-            co_return written.error();
-        }
-    }
-}
-
-Task<Status> read_reports(ExecLines& lines, const std::function<void(wire::GpuReport)>& hear) {
-    while (true) {
-        const auto line = co_await lines.next_line();
-        if (!line) {
-            co_return line.error();
-        }
-        if (!*line) {
-            co_return does_not_say(lines.err());
-        }
-        auto report = wire::parse_gpu_report(**line);
-        if (!report) {
-            co_return report.error();
-        }
-        hear(std::move(*report));
-    }
 }
 
 } // namespace
@@ -97,13 +64,17 @@ ask_gpus(const Engines& engines, const std::vector<ReadyNode>& nodes, std::int64
 
 Task<Error> follow_gpus(ContainerEngine& engine, const ReadyNode& node, std::int64_t in_use_mib,
                         std::function<void(wire::GpuReport)> hear) {
-    auto exec = co_await start_command(engine, node.id, gpus_command(in_use_mib, true));
-    if (!exec) {
-        co_return exec.error();
-    }
-    ExecLines lines(std::move(*exec));
-    const auto ended = co_await with_watch(read_reports(lines, hear), give_signs_of_life(lines));
-    co_return ended.error();
+    FollowedLines followed{.command = gpus_command(in_use_mib).command, .at_end = does_not_say("")};
+    followed.command.emplace_back("--watch");
+    followed.hear = [&](std::string_view line) -> Status {
+        auto report = wire::parse_gpu_report(line);
+        if (!report) {
+            return report.error();
+        }
+        hear(std::move(*report));
+        return ok;
+    };
+    co_return co_await follow_lines(engine, node, std::move(followed));
 }
 
 std::vector<HostGpus> gpus_by_host(const std::vector<ReadyNode>& nodes,

@@ -1,12 +1,11 @@
 #include "plan/node_config.hpp"
 
 #include "container/confine.hpp"
-#include "core/encode.hpp"
+#include "digest/sha256.hpp"
 #include "plan/labels.hpp"
 #include "wire/layout.hpp"
 
 #include <nlohmann/json.hpp>
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <array>
@@ -280,10 +279,8 @@ std::string fingerprint(const ContainerConfig& config) {
     if (read_only_root) {
         text["read_only"] = true;
     }
-    const auto bytes = text.dump(-1, ' ', false, json::error_handler_t::replace);
-    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-    SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-    return to_hex({reinterpret_cast<const char*>(digest.data()), 8});
+    constexpr std::size_t digits = 16;
+    return sha256_hex(text.dump(-1, ' ', false, json::error_handler_t::replace)).substr(0, digits);
 }
 
 } // namespace dockdist

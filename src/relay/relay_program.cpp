@@ -1,7 +1,7 @@
 #include "relay/relay_program.hpp"
 
 #include "core/ustar.hpp"
-#include "relay/sha256.hpp"
+#include "digest/sha256.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace dockdist {
 namespace {
@@ -85,6 +86,68 @@ bool is_live_display(const Csi& csi) {
            ((csi.final_byte == 'h' || csi.final_byte == 'l') && csi.parameters == "?25");
 }
 
+std::string ellipsis(std::size_t columns, bool unicode) {
+    if (unicode) {
+        return columns > 0 ? "…" : "";
+    }
+    return std::string(std::min<std::size_t>(columns, 3), '.');
+}
+
+std::size_t character_size(std::string_view text) {
+    return text.empty() ? 0 : std::max<std::size_t>(decode_utf8(text).size, 1);
+}
+
+// Bytes of the characters at the front that fit into `columns`.
+std::size_t clip_size(std::string_view text, std::size_t columns) {
+    std::size_t bytes = 0;
+    std::size_t used = 0;
+    while (bytes < text.size()) {
+        const auto [code_point, size] = decode_utf8(text.substr(bytes));
+        const auto width = size == 0 ? 1 : width_of(code_point);
+        if (used + width > columns) {
+            break;
+        }
+        used += width;
+        bytes += std::max<std::size_t>(size, 1);
+    }
+    return bytes;
+}
+
+constexpr std::pair<std::string_view, std::string_view> ascii_forms[] = {
+    {"…", "..."}, {"→", "->"}, {"←", "<-"}, {"×", "x"}, {"°", ""},   {"µ", "u"},
+    {"–", "-"},   {"—", "-"},  {"·", "-"},  {"✓", "+"}, {"≥", ">="}, {"≤", "<="},
+};
+
+// One line; the spaces at its front are its indent.
+std::string wrap_line(std::string_view line, std::size_t columns, std::size_t hanging) {
+    const auto own = std::min(line.find_first_not_of(' '), line.size());
+    auto indent = std::max(own, hanging);
+    if (indent + indent >= columns) { // a terminal that is all indent
+        indent = 0;
+    }
+    std::string text;
+    std::size_t width = 0;
+    bool fresh = true; // no word stands in this line yet
+    while (!line.empty()) {
+        const auto spaces = std::min(line.find_first_not_of(' '), line.size());
+        const auto end = std::min(line.find(' ', spaces), line.size());
+        const auto word = line.substr(spaces, end - spaces);
+        line.remove_prefix(end);
+        const auto word_width = display_width(word);
+        if (!fresh && width + spaces + word_width > columns) {
+            text += '\n' + std::string(indent, ' ');
+            width = indent;
+        } else {
+            text.append(spaces, ' ');
+            width += spaces;
+        }
+        text += word;
+        width += word_width;
+        fresh = false;
+    }
+    return text;
+}
+
 } // namespace
 
 bool is_plain_ascii(std::string_view text) {
@@ -160,6 +223,8 @@ std::string clipped(std::string_view text, std::size_t columns, bool unicode) {
     if (display_width(text) <= columns) {
         return std::string(text);
     }
+    const auto mark = ellipsis(columns, unicode);
+    const auto room = columns - display_width(mark);
     std::string result;
     std::size_t used = 0;
     bool coloured = false;
@@ -172,20 +237,32 @@ std::string clipped(std::string_view text, std::size_t columns, bool unicode) {
         }
         const auto [code_point, size] = decode_utf8(text);
         const auto width = size == 0 ? 1 : width_of(code_point);
-        if (used + width + 1 > columns) {
+        if (used + width > room) {
             break;
         }
         used += width;
         result += text.substr(0, std::max<std::size_t>(size, 1));
         text.remove_prefix(std::max<std::size_t>(size, 1));
     }
-    if (columns > 0) {
-        result += unicode ? "…" : "~";
-    }
+    result += mark;
     if (coloured) {
         result += sgr_reset;
     }
     return result;
+}
+
+std::string clipped_middle(std::string_view text, std::size_t columns, bool unicode) {
+    if (display_width(text) <= columns) {
+        return std::string(text);
+    }
+    const auto mark = ellipsis(columns, unicode);
+    const auto room = columns - display_width(mark);
+    const auto cut = clip_size(text, room - room / 2);
+    auto rest = text.substr(cut);
+    while (!rest.empty() && display_width(rest) > room / 2) {
+        rest.remove_prefix(clip_size(rest, 0) + character_size(rest.substr(clip_size(rest, 0))));
+    }
+    return std::string(text.substr(0, cut)) + mark + std::string(rest);
 }
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
@@ -218,6 +295,37 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
         text.remove_prefix(size);
     }
     return lines;
+}
+
+std::string wrap_words(std::string_view lines, std::size_t columns, std::size_t hanging) {
+    if (columns == 0) {
+        return std::string(lines);
+    }
+    std::string text;
+    while (!lines.empty()) {
+        const auto end = std::min(lines.find('\n'), lines.size());
+        const auto line = lines.substr(0, end);
+        text += display_width(line) <= columns ? std::string(line) : wrap_line(line, columns, hanging);
+        text += end < lines.size() ? "\n" : "";
+        lines.remove_prefix(std::min(end + 1, lines.size()));
+    }
+    return text;
+}
+
+std::string ascii_signs(std::string_view text) {
+    std::string result;
+    while (!text.empty()) {
+        const auto* const form = std::ranges::find_if(
+            ascii_forms, [&](const auto& known) { return text.starts_with(known.first); });
+        if (form == std::end(ascii_forms)) {
+            result += text.front();
+            text.remove_prefix(1);
+        } else {
+            result += form->second;
+            text.remove_prefix(form->first.size());
+        }
+    }
+    return result;
 }
 
 std::size_t drawn_sequence(std::string_view text) {

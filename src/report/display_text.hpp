@@ -27,9 +27,20 @@ std::string safe_cell(std::string_view text);
 // wide characters and emoji two.
 std::size_t display_width(std::string_view text);
 
-// `text` cut to `columns`, the last of them an ellipsis ("…", or "~" without Unicode) when something was cut.
-// Its SGR sequences stay, and stay closed.
+// `text` cut to `columns`, the last of them an ellipsis ("…", or "..." without Unicode) when something was
+// cut. Its SGR sequences stay, and stay closed.
 std::string clipped(std::string_view text, std::size_t columns, bool unicode);
+
+// The same for text without colours, with the ellipsis in the middle: a name's both ends tell it from others.
+std::string clipped_middle(std::string_view text, std::size_t columns, bool unicode);
+
+// Each of the lines that is wider than `columns` (0: none is) broken at spaces, going on at column `hanging`,
+// or at the line's own indent where that is more. No word is broken: one that is wider stands alone, and
+// whoever copies it gets it whole. Colours take no room.
+std::string wrap_words(std::string_view lines, std::size_t columns, std::size_t hanging);
+
+// The signs that dockdist's own texts use beyond ASCII as ASCII: "->" for an arrow. Others stay.
+std::string ascii_signs(std::string_view text);
 
 // `text` without colours in lines of at most `columns`, broken at spaces where there are any; at least one.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns);

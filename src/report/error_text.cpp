@@ -4,8 +4,12 @@
 #include "core/units.hpp"
 #include "report/display_text.hpp"
 
+#include <utility>
+
 namespace dockdist {
 namespace {
+
+constexpr std::size_t hanging_indent = 4;
 
 void append_indented(std::string& result, std::string_view text, std::string_view indent) {
     text = text.substr(0, text.find_last_not_of("\r\n") + 1);
@@ -43,6 +47,11 @@ std::string styled(std::string_view text, std::string_view style, bool colour) {
     return result;
 }
 
+// What stands in lines already, as this output takes it.
+std::string laid_out(std::string lines, const OutputTraits& traits) {
+    return wrap_words(traits.ascii_only() ? ascii_signs(lines) : lines, traits.columns, hanging_indent);
+}
+
 std::string error_text(const Error& error, const OutputTraits& traits) {
     std::string result =
         styled("error:", style::bold_red, traits.colour) + ' ' + located(error.where, error.message);
@@ -51,19 +60,19 @@ std::string error_text(const Error& error, const OutputTraits& traits) {
         append_indented(result, error.hint, "    ");
         result += '\n';
     }
-    return result;
+    return laid_out(std::move(result), traits);
 }
 
 std::string warning_text(std::string_view subject, std::string_view text, const OutputTraits& traits) {
-    return styled("warning:", style::yellow, traits.colour) + ' ' + located(subject, text);
+    return laid_out(styled("warning:", style::yellow, traits.colour) + ' ' + located(subject, text), traits);
 }
 
 std::string waited_text(std::chrono::milliseconds time) {
     return "waited " + format_duration(time);
 }
 
-std::string note_text(std::string_view subject, std::string_view text) {
-    return located(subject, text);
+std::string note_text(std::string_view subject, std::string_view text, const OutputTraits& traits) {
+    return laid_out(located(subject, text), traits);
 }
 
 } // namespace dockdist

@@ -11,13 +11,17 @@
 
 namespace dockdist {
 
-// Lines, each with its newline. Text that has several lines stays readable, indented, and cannot forge a
-// first line.
+// Lines, each with its newline, laid out for where they go. Text that has several lines stays readable,
+// indented, and cannot forge a first line.
 std::string error_text(const Error& error, const OutputTraits& traits);
 std::string warning_text(std::string_view subject, std::string_view text, const OutputTraits& traits);
 
 // "node-0: text" with its newline; without the subject where that is empty.
-std::string note_text(std::string_view subject, std::string_view text);
+std::string note_text(std::string_view subject, std::string_view text, const OutputTraits& traits);
+
+// Lines for people as this output takes them: on a terminal they go on below, indented, where they are too
+// wide, and are ASCII where it knows nothing else.
+std::string laid_out(std::string lines, const OutputTraits& traits);
 
 // "waited 12 min 3 s".
 std::string waited_text(std::chrono::milliseconds time);

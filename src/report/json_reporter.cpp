@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
 #include <utility>
 
 namespace dockdist {
@@ -88,7 +89,7 @@ void JsonReporter::error(const Error& error) {
     put(json, "where", error.where);
     json["message"] = error.message;
     put(json, "hint", error.hint);
-    sink_.write(setting_.fd, Displayable::json(line(json)));
+    sink_.write(STDERR_FILENO, Displayable::json(line(json)));
 }
 
 } // namespace dockdist

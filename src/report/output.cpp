@@ -52,9 +52,11 @@ void FdSink::write(int fd, const Displayable& text) {
 OutputTraits probe_output(int fd) {
     const auto term = environment("TERM");
     OutputTraits traits;
-    traits.tty = ::isatty(fd) == 1 && !term.empty() && term != "dumb";
+    const bool terminal = ::isatty(fd) == 1;
+    traits.tty = terminal && !term.empty() && term != "dumb";
     traits.colour = traits.tty && environment("NO_COLOR").empty();
     traits.unicode = locale_is_utf8();
+    traits.columns = terminal ? terminal_size(fd).columns : 0;
     return traits;
 }
 

@@ -38,11 +38,17 @@ struct TerminalSize {
 };
 
 struct OutputTraits {
-    bool tty = false;     // a terminal that obeys escape sequences: TERM=dumb is none
-    bool colour = false;  // a tty, and NO_COLOR is unset or empty
-    bool unicode = false; // the locale's encoding is UTF-8
+    bool tty = false;        // a terminal that obeys escape sequences: TERM=dumb is none
+    bool colour = false;     // a tty, and NO_COLOR is unset or empty
+    bool unicode = false;    // the locale's encoding is UTF-8
+    std::size_t columns = 0; // of a terminal, also of a dumb one; 0: a pipe or a file, where nothing is cut
+
+    // A terminal that would show signs beyond ASCII as something else.
+    bool ascii_only() const { return columns > 0 && !unicode; }
 };
 OutputTraits probe_output(int fd);
+// What is written by others than people read: whole, in any width.
+inline constexpr OutputTraits no_terminal{.unicode = true};
 
 // Asked anew at each use, so that a resized window needs no signal handler. `columns` and `rows` are never 0.
 TerminalSize terminal_size(int fd);

@@ -90,18 +90,18 @@ void PlainReporter::on(const Event& event) {
         write_ended(event, "failed: " + event.text);
         break;
     case Event::Kind::note:
-        write(note_text(event.subject, event.text));
+        write(note_text(event.subject, event.text, setting_.traits));
         break;
     case Event::Kind::warning:
         write(warning_text(event.subject, event.text, setting_.traits));
         break;
     case Event::Kind::waiting:
-        write(note_text(event.subject, event.text));
+        write(note_text(event.subject, event.text, setting_.traits));
         break;
     case Event::Kind::still_waiting:
         break;
     case Event::Kind::waited:
-        write(note_text(event.subject, waited_text(event.elapsed)));
+        write(note_text(event.subject, waited_text(event.elapsed), setting_.traits));
         break;
     }
 }

@@ -17,8 +17,8 @@ struct ReporterOptions {
     bool verbose = false;
 };
 
-// text: live progress where stderr is a terminal, plain lines where it is not. json: lines on stdout, see
-// json_reporter.hpp. The sink outlives the reporter.
+// text: live progress where stderr is a terminal, plain lines where it is not. json: lines on stdout, errors
+// on stderr, see json_reporter.hpp. The sink outlives the reporter.
 std::unique_ptr<Reporter> make_reporter(const ReporterOptions& options, OutputSink& sink);
 
 // What a reporter knows of the world around it; tests give their own.

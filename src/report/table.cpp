@@ -3,8 +3,10 @@
 #include "core/host_list.hpp"
 #include "core/number.hpp"
 #include "report/display_text.hpp"
+#include "report/error_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <set>
@@ -16,6 +18,7 @@ namespace {
 
 constexpr std::size_t widest_names = 40;
 constexpr std::size_t widest_range = 24;
+constexpr std::string_view gap = "  ";
 
 std::vector<std::string> distinct(const std::vector<std::string>& values) {
     std::set<std::string> seen;
@@ -51,6 +54,20 @@ std::string range_cell(const std::vector<std::string>& values) {
 }
 
 } // namespace
+
+std::string_view state_style(std::string_view state) {
+    static constexpr std::array good{"ready", "pass", "done", "running", "complete", "present"};
+    static constexpr std::array bad{"FAIL", "fail", "failed", "unreachable", "lost", "dead", "exited"};
+    static constexpr std::array odd{"warn",    "stopped", "absent",    "left over",
+                                    "created", "paused",  "restarting"};
+    const auto is = [state](const char* word) { // "stopped: lease" is stopped
+        return state == word || state.starts_with(std::string(word) + ":");
+    };
+    return std::ranges::any_of(good, is)  ? style::green
+           : std::ranges::any_of(bad, is) ? style::bold_red
+           : std::ranges::any_of(odd, is) ? style::yellow
+                                          : std::string_view();
+}
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
     for (auto& column : columns_) {
@@ -101,36 +118,113 @@ std::vector<std::vector<std::string>> Table::folded() const {
     return rows;
 }
 
-std::string Table::to_text(std::size_t most_rows) const {
+std::vector<ColumnWidth> Table::widths_of(const std::vector<Cells>& rows, bool limited) const {
+    std::vector<ColumnWidth> widths;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const auto& column = columns_[i];
+        ColumnWidth width{.narrow = column.narrow, .give_up = column.give_up, .least = column.least};
+        for (const auto& row : rows) {
+            width.natural = std::max(width.natural, display_width(row[i]));
+        }
+        if (limited && column.most > 0) {
+            width.natural = std::min(width.natural, column.most);
+        }
+        widths.push_back(width);
+    }
+    return widths;
+}
+
+std::size_t Table::natural_width() const {
+    auto rows = rows_;
+    rows.push_back(titles());
+    std::size_t width = 0;
+    for (const auto& column : widths_of(rows, false)) {
+        width += (width > 0 ? 2 : 0) + column.natural;
+    }
+    return width;
+}
+
+Table::Cells Table::titles() const {
+    Cells titles;
+    std::ranges::transform(columns_, std::back_inserter(titles), &Column::title);
+    return titles;
+}
+
+// A row's first line, those that its wrapped cells go on in, and what stands below it.
+std::string Table::row_text(const Cells& cells, const std::vector<FittedColumn>& fitted,
+                            const OutputTraits& output, bool title) const {
+    using Place = FittedColumn::Place;
+    std::vector<std::vector<std::string>> lines(cells.size()); // of each cell
+    std::size_t height = 1;
+    std::string below;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const auto width = fitted[i].width;
+        const auto& column = columns_[i];
+        if (fitted[i].place == Place::below && !cells[i].empty() && !title) {
+            const auto indent = std::min(fitted.front().width + gap.size(), output.columns / 4);
+            for (const auto& line : wrapped(cells[i], std::max<std::size_t>(output.columns - indent, 1))) {
+                below += std::string(indent, ' ') + line + '\n';
+            }
+        }
+        if (fitted[i].place != Place::row) {
+            continue;
+        }
+        if (column.narrow == Narrow::wrap) {
+            lines[i] = wrapped(cells[i], std::max<std::size_t>(width, 1));
+        } else if (column.narrow == Narrow::middle && !title) {
+            lines[i] = {clipped_middle(cells[i], width, output.unicode)};
+        } else {
+            lines[i] = {clipped(cells[i], width, output.unicode)};
+        }
+        height = std::max(height, lines[i].size());
+    }
+    std::string text;
+    for (std::size_t at = 0; at < height; ++at) {
+        std::string line;
+        std::size_t owed = 0; // spaces, which stand only before something
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            if (fitted[i].place != Place::row) {
+                continue;
+            }
+            const auto& column = columns_[i];
+            const auto cell = at < lines[i].size() ? lines[i][at] : std::string();
+            const auto space = fitted[i].width - std::min(fitted[i].width, display_width(cell));
+            owed += column.align == Align::right ? space : 0;
+            if (!cell.empty()) {
+                const auto style = title           ? style::bold
+                                   : !column.paint ? std::string_view()
+                                                   : column.paint(cells[i]);
+                line += std::string(owed, ' ') + styled(cell, style, output.colour && !style.empty());
+                owed = 0;
+            }
+            owed += (column.align == Align::right ? 0 : space) + gap.size();
+        }
+        text += line + '\n';
+    }
+    return text + below;
+}
+
+std::string Table::to_text(std::size_t most_rows, const OutputTraits& output) const {
     auto rows = rows_.size() > most_rows ? folded() : rows_;
     const auto hidden = rows.size() > most_rows ? rows.size() - most_rows : 0;
     rows.resize(rows.size() - hidden);
-    std::vector<std::string> titles;
-    std::vector<std::size_t> widths;
-    for (const auto& column : columns_) {
-        titles.push_back(column.title);
-        widths.push_back(display_width(column.title));
+    const bool titled = std::ranges::any_of(columns_, [](const auto& each) { return !each.title.empty(); });
+    if (titled) {
+        rows.insert(rows.begin(), titles());
     }
-    for (const auto& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            widths[i] = std::max(widths[i], display_width(row[i]));
+    if (output.ascii_only()) {
+        for (auto& row : rows) {
+            std::ranges::transform(row, row.begin(), [](const auto& cell) { return ascii_signs(cell); });
         }
     }
+    const auto fitted = fit_columns(widths_of(rows, output.columns > 0), output.columns);
     std::string text;
-    const auto append = [&](const std::vector<std::string>& cells) {
-        std::string line;
-        for (std::size_t i = 0; i < cells.size(); ++i) {
-            const std::string gap(widths[i] - display_width(cells[i]), ' ');
-            line += i > 0 ? "  " : "";
-            line += columns_[i].align == Align::right ? gap + cells[i] : cells[i] + gap;
-        }
-        line.erase(line.find_last_not_of(' ') + 1);
-        text += line + '\n';
-    };
-    append(titles);
-    std::ranges::for_each(rows, append);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        text += row_text(rows[i], fitted, output, titled && i == 0);
+    }
     if (hidden > 0) {
-        text += "… " + std::to_string(hidden) + " more rows: --all shows every one, -o json too\n";
+        const auto more = "… " + std::to_string(hidden) + " more rows: --all shows every one, -o json too\n";
+        text += wrap_words(output.ascii_only() ? ascii_signs(more) : more, output.columns, 2);
     }
     return text;
 }

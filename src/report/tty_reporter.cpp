@@ -33,14 +33,6 @@ std::string what(const ProgressStep& step, bool unicode) {
     return text;
 }
 
-std::string joined(const std::vector<std::string>& lines) {
-    std::string text;
-    for (const auto& line : lines) {
-        text += line + '\n';
-    }
-    return text;
-}
-
 // Those that failed, then those at work, the slowest first; but of many that failed not all: the slow one is
 // what everybody waits for.
 void put_urgent_first(std::vector<const ProgressStep*>& steps, std::size_t room) {
@@ -218,6 +210,22 @@ std::vector<std::string> TtyReporter::waiting_lines(TerminalSize size, ProgressT
     return lines;
 }
 
+// The window may have been resized since.
+OutputTraits TtyReporter::traits() const {
+    auto traits = setting_.traits;
+    traits.columns = setting_.size().columns;
+    return traits;
+}
+
+// What stays on the screen; a step's text is told whole by its error.
+std::string TtyReporter::joined(const std::vector<std::string>& lines) const {
+    std::string text;
+    for (const auto& line : lines) {
+        text += clipped(line, setting_.size().columns, setting_.traits.unicode) + '\n';
+    }
+    return text;
+}
+
 void TtyReporter::print_above(const std::string& lines) {
     const auto size = setting_.size();
     std::string bytes = region_.erase(size) + lines;
@@ -241,10 +249,10 @@ void TtyReporter::on(const Event& event) {
     progress_.apply(event, now);
     switch (event.kind) {
     case Event::Kind::note:
-        print_above(note_text(event.subject, event.text));
+        print_above(note_text(event.subject, event.text, traits()));
         return;
     case Event::Kind::warning:
-        print_above(warning_text(event.subject, event.text, setting_.traits));
+        print_above(warning_text(event.subject, event.text, traits()));
         return;
     case Event::Kind::waiting:
     case Event::Kind::still_waiting:
@@ -254,7 +262,7 @@ void TtyReporter::on(const Event& event) {
         return;
     case Event::Kind::waited:
         waiting_.clear();
-        print_above(note_text(event.subject, waited_text(event.elapsed)));
+        print_above(note_text(event.subject, waited_text(event.elapsed), traits()));
         return;
     case Event::Kind::phase_finished:
         if (const auto* phase = progress_.find(event.phase)) {
@@ -270,7 +278,7 @@ void TtyReporter::on(const Event& event) {
 }
 
 void TtyReporter::error(const Error& error) {
-    print_above(error_text(error, setting_.traits));
+    print_above(error_text(error, traits()));
 }
 
 void TtyReporter::tick() {

@@ -40,6 +40,8 @@ private:
     std::vector<std::string> waiting_lines(TerminalSize size, ProgressTime now) const;
     std::string mark(ProgressStep::State state, ProgressTime now) const;
     bool is_live() const { return !finished_ && (!progress_.phases().empty() || !waiting_.empty()); }
+    OutputTraits traits() const;
+    std::string joined(const std::vector<std::string>& lines) const;
     void print_above(const std::string& lines); // whole lines
     void redraw(ProgressTime now);
 

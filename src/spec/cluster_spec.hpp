@@ -4,6 +4,7 @@
 #include "core/engine_address.hpp"
 #include "core/names.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -131,6 +132,13 @@ struct DataSpec {
     bool operator==(const DataSpec&) const = default;
 };
 
+// A job whose GPUs do nothing.
+struct IdleSpec {
+    std::chrono::milliseconds after{0}; // 0: nobody watches
+    bool stop = false;                  // else it is told
+    bool operator==(const IdleSpec&) const = default;
+};
+
 struct ClusterSpec {
     ClusterName name{}; // default: the folder's name
     ImageSpec image{};
@@ -143,6 +151,7 @@ struct ClusterSpec {
     std::vector<std::string> collect{};  // paths in the containers, fetched after a job
     std::string launcher{};              // default of `run`; empty: plain
     std::map<std::string, int> roles{};  // of `run`'s processes, for launchers that know such
+    IdleSpec idle{};                     // default of `run`
     int spares = 0;                      // nodes that `run` holds in reserve
     int min_nodes = 0;                   // with so many the cluster is up, and jobs run; 0: with all alone
     Bytes gpu_in_use_above{1ULL << 30U}; // memory in use of a GPU that no job has: then somebody else has it

@@ -152,6 +152,7 @@ constexpr std::array cluster_table{
     Key<ClusterDraft>{"launcher", read_launcher, launcher_names},
     Key<ClusterDraft>{"roles", read_roles},
     Key<ClusterDraft>{"spares", read_spares},
+    Key<ClusterDraft>{"idle", read_idle},
     Key<ClusterDraft>{"gpu_in_use_above",
                       [](Reader& reader, const Value& value, ClusterDraft& draft) {
                           if (const auto size = reader.size(value)) {

@@ -190,8 +190,18 @@ void settle_item(Reader& reader, HostDraft& draft) {
     }
 }
 
+// Of those that RFC 5737 and RFC 3849 keep for documents: nobody's machine has one, and `init` writes them.
+bool is_example(std::string_view host) {
+    return host.starts_with("192.0.2.") || host.starts_with("198.51.100.") ||
+           host.starts_with("203.0.113.") || host.starts_with("2001:db8:");
+}
+
 void settle_host(Reader& reader, HostDraft& draft) {
-    if (draft.docker_is_read) {
+    if (draft.docker_is_read && is_example(draft.spec.docker.host)) {
+        reader.error(draft.docker ? *draft.docker : draft.at,
+                     fmt::format("{} is an example, and no machine's address", draft.spec.docker.host),
+                     "put your own machines here: `- ssh://USER@HOST`");
+    } else if (draft.docker_is_read) {
         settle_tls(reader, draft);
         auto& host = draft.spec;
         if (host.address.empty() && !draft.address && !is_loopback(host.docker.host)) {

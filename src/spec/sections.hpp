@@ -48,6 +48,7 @@ std::span<const Key<ClusterDraft>> ssh_keys();
 std::span<const Key<SyncSpec>> sync_keys();   // of the long form
 std::span<const Key<SetupSpec>> setup_keys(); // of the long form
 std::span<const Key<DataSpec>> data_keys();
+std::span<const Key<IdleSpec>> idle_keys(); // of the long form
 Words secret_keys();
 Words role_keys();
 
@@ -65,6 +66,7 @@ void read_secrets(Reader& reader, const Value& value, ContainerSpec& container);
 void read_sync(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_setup(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_data(Reader& reader, const Value& value, ClusterDraft& draft);
+void read_idle(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_collect(Reader& reader, const Value& value, ClusterDraft& draft);
 
 // NAME, UID, NAME:GROUP or UID:GID; root is "".

@@ -42,6 +42,7 @@ std::vector<SpecSection> spec_sections() {
         section("sync[]", sync_keys()),
         section("setup[]", setup_keys()),
         section("data[]", data_keys()),
+        section("idle", idle_keys()),
     };
 }
 

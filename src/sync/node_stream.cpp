@@ -3,6 +3,7 @@
 #include "async/run_all.hpp"
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
+#include "wire/layout.hpp"
 
 namespace dockdist {
 namespace {
@@ -62,7 +63,7 @@ Task<Result<wire::SyncMessage>> NodeStream::next() {
             co_return located(chunk.error());
         }
         if (chunk->end) {
-            const bool usage = err_.find("dockdist-init join JSON") != std::string::npos;
+            const bool usage = err_.starts_with(layout::init_usage);
             co_return Error{.kind = ErrorKind::node,
                             .where = node_.str(),
                             .message = "its part of the transfer ended" +

@@ -18,8 +18,8 @@ constexpr std::array<std::pair<State, const char*>, 4> states{
 
 constexpr std::size_t most_items = 4096; // of a list: units of a host, waiters
 
-using Figure = std::optional<double> GpuFacts::*;
-constexpr std::array<std::pair<const char*, Figure>, 5> figures{
+using GpuFigure = std::optional<double> GpuFacts::*;
+constexpr std::array<std::pair<const char*, GpuFigure>, 5> figures{
     {{"memory_used_mib", &GpuFacts::memory_used_mib},
      {"memory_total_mib", &GpuFacts::memory_total_mib},
      {"utilization_percent", &GpuFacts::utilization_percent},

@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int most_gpus = 1024; // of a node
+
 struct CommandName {
     JobCommand::Type type;
     std::string_view name;
@@ -32,12 +34,14 @@ struct EventName {
     std::string_view name;
     bool of_attempt = false;
 };
-constexpr std::array<EventName, 12> event_names{{{JobEvent::Type::prepared, "prepared"},
+constexpr std::array<EventName, 14> event_names{{{JobEvent::Type::prepared, "prepared"},
                                                  {JobEvent::Type::turn, "turn"},
                                                  {JobEvent::Type::started, "started", true},
                                                  {JobEvent::Type::rank_failed, "rank_failed", true},
                                                  {JobEvent::Type::silent, "silent", true},
                                                  {JobEvent::Type::speaks, "speaks", true},
+                                                 {JobEvent::Type::idle, "idle", true},
+                                                 {JobEvent::Type::busy, "busy", true},
                                                  {JobEvent::Type::reported, "reported", true},
                                                  {JobEvent::Type::ready, "ready", true},
                                                  {JobEvent::Type::ended, "ended", true},
@@ -191,6 +195,8 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
         read_fields(reader, event.turn);
     } else if (event.type == Type::started) {
         reader.read("pid", event.pid);
+    } else if (event.type == Type::idle) {
+        reader.read("gpus", event.gpus, 0, most_gpus);
     } else if (event.type == Type::rank_failed) {
         read_failure(reader, event.failure);
     } else if (event.type == Type::ready) {
@@ -219,6 +225,9 @@ std::string job_event(const JobEvent& event) {
     case Type::started:
         object = json{{"pid", event.pid}};
         break;
+    case Type::idle:
+        object = json{{"gpus", event.gpus}};
+        break;
     case Type::rank_failed:
         object = event.failure;
         break;
@@ -234,6 +243,7 @@ std::string job_event(const JobEvent& event) {
         break;
     case Type::silent:
     case Type::speaks:
+    case Type::busy:
     case Type::reported:
     case Type::detached:
         break;

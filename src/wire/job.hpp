@@ -9,6 +9,7 @@
 //   dockdist-init job stop JSON    a JobQuery's job and grace: ends every process that bears the job's mark;
 //                                  `exited` when gone, also on a node where the job has no supervisor
 //   dockdist-init job list         one JobSummary line a job (lines, not frames)
+//   dockdist-init job history JOB POINTS   a JobHistory line (wire/job_usage.hpp); nothing where none is kept
 //
 // Starting twice. A client whose stream broke before the node said that the job runs cannot know whether its
 // JobStart has arrived. It runs `job start` again, with the same `token`, the ports that it was told, and the
@@ -43,16 +44,17 @@
 //   rank_failed  {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}, as soon as the first rank
 //                of this node fails
 //   silent       nothing was written here for JobPolicy::stall_ms; `speaks` takes it back
+//   idle         the job's GPUs here ("gpus" of them; 0: it has none here) have done nothing for
+//                JobPolicy::idle_ms; `busy` takes it back
 //   reported     what the ranks here are doing stands in the log, as `report` has asked
 //   ready        {"address":A}: what JobPolicy::ready asks for is answered; of the part of node rank 0
 //   ended        JobResult: the command has ended, or was halted; the part waits for `over` or `begin`
 //   detached     the job needs no client any more
 //   exited       JobResult: the part is gone, no process with the job's mark is left
 //   error        {"kind","message","hint"}: it could not be started
-// rank_failed, silent, speaks, reported, ready, ended and started bear the "attempt" that they speak of, from
-// 0.
-// Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds (answered by a 'P' frame),
-// and orders, which may come twice:
+// rank_failed, silent, speaks, idle, busy, reported, ready, ended and started bear the "attempt" that they
+// speak of, from 0. Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds (answered
+// by a 'P' frame), and orders, which may come twice:
 //   {"type":"stop","grace_ms":N}              ends every process and the part (a second one of the same
 //                                             client, or one without grace: now)
 //   {"type":"halt","attempt":A,"grace_ms":N}  ends every process of that attempt; the part stays. With
@@ -89,6 +91,7 @@
 
 #include "core/result.hpp"
 #include "wire/gpus.hpp"
+#include "wire/job_usage.hpp"
 #include "wire/question.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -175,6 +178,8 @@ struct JobPolicy {
     std::int64_t grace_ms = default_grace.count(); // between TERM and KILL
     std::int64_t stall_ms = 0; // all parts silent for so long: the job has stalled; 0: not watched
     bool stop_stalled = false; // that is a failure then; else it is only reported
+    std::int64_t idle_ms = 0;  // no GPU of the job has done anything for so long: it is idle; 0: not watched
+    bool stop_idle = false;    // that is a failure then; else it is only told
     std::string ready{}; // what has to answer on the first of its nodes, wire/ready_probe.hpp; empty: nothing
     // Of a job that goes on without a lost node. launch/relaunch.hpp reads `relaunch`; empty: it does not.
     std::vector<int>
@@ -237,6 +242,7 @@ struct JobResult {
     int attempt = 0;                     // the last one, from 0
     std::optional<JobFailure> first{};   // the job's, as its coordinator holds it; empty: it told of none
     std::vector<std::string> left_out{}; // nodes that the job has lost, and gone on without
+    JobUsage usage{};                    // of this node, over all attempts
 };
 
 struct JobSummary {
@@ -279,6 +285,8 @@ struct JobEvent {
         rank_failed,
         silent,
         speaks,
+        idle,
+        busy,
         reported,
         ready,
         ended,
@@ -291,6 +299,7 @@ struct JobEvent {
     LaunchFacts facts{};
     GpuTurn turn{};
     int pid = 0;
+    int gpus = 0; // idle
     JobFailure failure{};
     JobResult result{};
     std::string address{}; // ready

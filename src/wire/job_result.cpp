@@ -42,6 +42,7 @@ void read_result(ObjectReader& reader, JobResult& result) {
     reader.read("attempt", result.attempt, 0, std::numeric_limits<int>::max());
     read_first(reader, result.first);
     reader.read_bytes("left_out", result.left_out);
+    read_object(reader, "usage", [&](ObjectReader& usage) { read_fields(usage, result.usage); });
     if (const auto* numbers = reader.array("rank_numbers")) {
         for (const auto& number : *numbers) {
             if (!number.is_number_integer() || number < 0 || number > max_rank) {
@@ -83,6 +84,8 @@ void read_policy(ObjectReader& reader, JobPolicy& policy) {
         object.read("grace_ms", policy.grace_ms, 0, longest_ms);
         object.read("stall_ms", policy.stall_ms, 0, longest_ms);
         object.read("stop_stalled", policy.stop_stalled);
+        object.read("idle_ms", policy.idle_ms, 0, longest_ms);
+        object.read("stop_idle", policy.stop_idle);
         object.read_bytes("ready", policy.ready);
         if (const auto* members = object.array("members")) {
             for (const auto& part : *members) {
@@ -110,6 +113,10 @@ void to_json(json& out, const JobPolicy& policy) {
         if (part.lost) {
             out["parts"].back()["lost"] = true;
         }
+    }
+    if (policy.idle_ms > 0) {
+        out["idle_ms"] = policy.idle_ms;
+        out["stop_idle"] = policy.stop_idle;
     }
     if (!policy.ready.empty()) {
         out["ready"] = bytes_to_json(policy.ready);
@@ -165,6 +172,9 @@ void to_json(json& out, const JobResult& result) {
     }
     if (!result.left_out.empty()) {
         out["left_out"] = bytes_array(result.left_out);
+    }
+    if (result.usage.duration_ms > 0) {
+        out["usage"] = result.usage;
     }
     if (!result.rank_numbers.empty()) {
         out["rank_numbers"] = result.rank_numbers;

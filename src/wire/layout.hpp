@@ -8,7 +8,9 @@ inline constexpr const char* toolkit = "/opt/dockdist"; // the volume
 inline constexpr const char* toolkit_bin =
     "/opt/dockdist/bin"; // first in PATH: ssh, scp, pdsh, rsync, dockdist-init…
 inline constexpr const char* init =
-    "/opt/dockdist/bin/dockdist-init";              // a link that is the tar's last entry: there = complete
+    "/opt/dockdist/bin/dockdist-init"; // a link that is the tar's last entry: there = complete
+inline constexpr const char* init_usage =
+    "dockdist-init: the part of dockdist";          // what it says first, asked for what it does not know
 inline constexpr const char* run = "/run/dockdist"; // tmpfs, 0755
 inline constexpr const char* environment =
     "/run/dockdist/environ"; // the container's environment, NUL-separated

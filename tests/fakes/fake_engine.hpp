@@ -42,6 +42,8 @@ public:
     void err(std::string bytes);
     // Without '\n'; nothing at the end of stdin, which is also when the client has gone.
     Task<std::optional<std::string>> read_line();
+    // What has come, at least a byte; "" at the end.
+    Task<std::string> read_some();
     // Everything up to the end of stdin.
     Task<std::string> read_all();
     bool client_gone() const; // it destroyed its stream

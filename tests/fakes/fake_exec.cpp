@@ -93,6 +93,14 @@ Task<std::optional<std::string>> FakeExec::read_line() {
     }
 }
 
+Task<std::string> FakeExec::read_some() {
+    const auto shared = shared_;
+    while (shared->input.empty() && !shared->input_ended) {
+        co_await shared->input_changed.wait_for_change();
+    }
+    co_return std::exchange(shared->input, {});
+}
+
 Task<std::string> FakeExec::read_all() {
     const auto shared = shared_;
     while (!shared->input_ended) {

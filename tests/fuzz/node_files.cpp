@@ -120,7 +120,8 @@ void launches(const wire::Members& members, const std::vector<std::string>& word
         auto request = unasked;
         const std::vector<wire::LaunchFacts> facts(members.nodes.size(),
                                                    answers_to(questions(launcher, request)));
-        if (!check_request(launcher, request) || !take_answers(launcher, request, facts).empty()) {
+        if (!check_request(launcher, request) || !check_slots(launcher, request) ||
+            !take_answers(launcher, request, facts).empty()) {
             continue;
         }
         const auto launches = launcher.launch(request);

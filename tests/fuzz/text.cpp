@@ -74,9 +74,10 @@ void told(std::string_view text) {
     const auto said = fuzz::parts(text, 3);
     const Error error{ErrorKind::node, said[0], said[1], said[2]};
     for (const bool colour : {false, true}) {
-        const OutputTraits traits{.tty = colour, .colour = colour, .unicode = colour};
+        const OutputTraits traits{
+            .tty = colour, .colour = colour, .unicode = colour, .columns = colour ? 20U : 0U};
         for (const auto& line : {error_text(error, traits), warning_text(said[0], said[1], traits),
-                                 note_text(said[0], said[1])}) {
+                                 note_text(said[0], said[1], traits)}) {
             fuzz::require(fuzz::has_no_controls(without_colours(line), true),
                           "no message controls the terminal");
             fuzz::require(line.ends_with("\n"), "a message ends its line");

@@ -16,6 +16,13 @@ from harness.lab import ROOT
 PAGE_TOOL = os.environ.get("DOCKDIST_PAGE_TOOL", str(ROOT / "build/tests/page/page_tool"))
 
 
+# What to ask a page for.
+SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+BOXES = """[...document.querySelectorAll('%s')].map(e => {
+    const box = e.getBoundingClientRect(); return [box.left, box.right, box.width, box.height]; })"""
+
+
+
 class Browser:
     """One session of chromedriver: sizes in CSS pixels."""
 
@@ -101,3 +108,14 @@ def page(which):
         path = pathlib.Path(folder) / "report.html"
         path.write_bytes(subprocess.run([PAGE_TOOL, which], check=True, capture_output=True).stdout)
         yield path
+
+
+def contrast(b, selector):
+    """WCAG's ratio between an element's text and the page behind it."""
+    def luminance(colour):
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    text, back = (luminance(b.ask(f"getComputedStyle(document.querySelector('{which}')).{what}"))
+                  for which, what in ((selector, "color"), ("body", "backgroundColor")))
+    return (max(text, back) + 0.05) / (min(text, back) + 0.05)

@@ -11,12 +11,13 @@ import json
 import re
 
 from harness.lies import Cut, Truth
-from harness.messages import Answers, Chunks, JobFrames, Lines, StdioFrames, SyncMessages, Whole
+from harness.messages import Answers, Chunks, JobFrames, Lines, StdioFrames, SyncMessages, TunnelFrames, Whole
 from harness.proxy import CHUNK, Door, Requests, doors
 
 INIT = "dockdist-init"
 LONG = 1 << 24  # bytes of a head or a line
-CODECS = {"job start": JobFrames, "job follow": JobFrames, "job stop": JobFrames, "sync": SyncMessages, "command": Whole, "errors": Whole}
+CODECS = {"job start": JobFrames, "job follow": JobFrames, "job stop": JobFrames, "sync": SyncMessages, "tunnel": TunnelFrames, "login": Whole,
+          "command": Whole, "errors": Whole}
 
 
 class Layer:

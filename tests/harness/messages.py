@@ -110,6 +110,29 @@ class JobFrames(Whole):
                       time & 0xFFFFFFFF, value.get("position", 0)) + payload
 
 
+class TunnelFrames(Whole):
+    """src/wire/tunnel.hpp"""
+
+    layout = "<BII"
+
+    def split(self, buffer):
+        return by_length(buffer, 9, lambda buffer: 9 + struct.unpack_from("<I", buffer, 5)[0])
+
+    def kind(self, message):
+        return "tunnel " + chr(message[0])
+
+    def open(self, message):
+        kind, channel, _ = struct.unpack_from(self.layout, message)
+        payload = message[9:]
+        return {"kind": chr(kind), "channel": channel, "payload": json.loads(payload) if kind == ord("F") else payload.decode("latin-1")}
+
+    def close(self, value):
+        payload = value.get("payload", "")
+        payload = latin(payload) if isinstance(payload, str) and payload not in (DEEP, MANY) else to_json(payload)
+        kind = latin(value.get("kind", "D"))[:1] or b"\0"
+        return packed(self.layout, kind[0], value.get("channel", 0), value.get("length", len(payload))) + payload
+
+
 class SyncMessages(Whole):
     """src/wire/tree.hpp"""
 

@@ -46,17 +46,22 @@ class Victim:
         (self.root / "work/link").symlink_to("../home")
         self.memory = 0  # bytes that the latest took at most
 
-    def run(self, words, written=(), waits=False, raw=False, input=b""):
+    def run(self, words, written=(), waits=False, raw=(), input=b"", beside=None):
         """The exit code, and what is wrong, in words. `written`: places below work/ that the command may write to; `waits`: it
-        waits for a node, which may take for ever, and then Ctrl-C ends it; `raw`: its output is another program's, byte by byte."""
+        waits for a node, which may take for ever, and then Ctrl-C ends it; `raw`: of stdout and stderr, what is another program's,
+        byte by byte; `beside`: uses what runs and ends it, and returns what else is wrong."""
         before = tree(self.root, [f"work/{place}" for place in written])
-        environment = {**os.environ, "DOCKDIST_FILE": str(self.file), "HOME": str(self.root / "home"), "TMPDIR": str(self.root / "tmp")}
+        environment = {**os.environ, "DOCKDIST_FILE": str(self.file), "HOME": str(self.root / "home"), "TMPDIR": str(self.root / "tmp"),
+                       "XDG_STATE_HOME": str(self.root / "work/state")}
         out, err = (open(self.root.parent / name, "w+b") for name in ("stdout", "stderr"))
         with out, err:
             client = subprocess.Popen([str(DOCKDIST), *words], env=environment, cwd=self.root / "work", stdin=subprocess.PIPE, stdout=out, stderr=err)
             late = threading.Event()
             watches = [threading.Timer(DEADLINE, lambda: (late.set(), client.kill()))]
             watches += [threading.Timer(PATIENCE * times, client.send_signal, [signal.SIGINT]) for times in (1, 2) if waits]
+            seen = []
+            if beside:
+                watches.append(threading.Thread(target=lambda: seen.extend(beside(client))))
             for watch in watches:
                 watch.start()
             try:
@@ -66,13 +71,13 @@ class Victim:
                 pass
             memory = highest_memory(client) << 10
             for watch in watches:
-                watch.cancel()
+                watch.join() if beside and watch is watches[-1] else watch.cancel()
             code = client.returncode
             texts = []
             for file in (out, err):
                 file.seek(0)
                 texts.append(file.read(8 << 20).decode("utf-8", "replace"))
-        return code, self._judged(words, code, memory, texts, late.is_set(), raw, before, written)
+        return code, seen + self._judged(words, code, memory, texts, late.is_set(), raw, before, written)
 
     def _judged(self, words, code, memory, texts, late, raw, before, written):
         wrong = []
@@ -81,12 +86,12 @@ class Victim:
         if code < 0:
             wrong.append(f"was ended by signal {-code}")
         for name, text in zip(("stdout", "stderr"), texts):
-            if not raw and (found := UNSEEN.search(text)):
+            if name not in raw and (found := UNSEEN.search(text)):
                 wrong.append(f"{name} holds {found.group()!r}: {text[max(0, found.start() - 80):found.end() + 20]!r}")
         self.memory = memory
         if memory > MOST_MEMORY:
             wrong.append(f"took {memory >> 20} MiB")
-        if code in (1, 125) and not raw and not re.search(r"node-\d|127\.0\.0\.1|hosts? ", texts[0] + texts[1]):
+        if code in (1, 125) and "stderr" not in raw and not re.search(r"node-\d|127\.0\.0\.1|hosts? ", texts[0] + texts[1]):
             wrong.append("does not say where")
         after = tree(self.root, [f"work/{place}" for place in written])
         for path in sorted(before.keys() | after.keys()):

@@ -1,37 +1,8 @@
 """An empty word is a usage error wherever a command line may hold a name: a script's unset variable must not mean "the latest job"."""
 
-import os
 import re
-import subprocess
 
-DOCKDIST = os.environ.get("DOCKDIST", "build/dockdist")
-
-
-def dockdist(*words):
-    return subprocess.run([DOCKDIST, *words], capture_output=True, text=True, timeout=60, check=False)
-
-
-def arguments(*command):
-    """From the help of a command: its subcommands, its positionals, and its options that take a value."""
-    found = {"subcommands": [], "positionals": [], "options": []}
-    part = ""
-    for line in dockdist(*command, "--help").stdout.splitlines():
-        if re.match(r"[A-Z]\w*.*:$", line):
-            part = line.rstrip(":").lower()
-        elif part == "subcommands" and (name := re.match(r"  (\w[\w-]*)", line)):
-            found["subcommands"].append(name[1])
-        elif part == "positionals" and (name := re.match(r"  (\w+)(.*)", line)):
-            found["positionals"].append((name[1], "REQUIRED" in name[2]))
-        elif part == "options" and (name := re.match(r"  (?:-\w,)?(--[\w-]+) (?!Needs:|Excludes:)(?=[A-Z]|\{)", line)):
-            found["options"].append(name[1])
-    return found
-
-
-def commands(*above):
-    known = arguments(*above)
-    yield above, known
-    for name in known["subcommands"]:
-        yield from commands(*above, name)
+from harness.command_tree import commands, dockdist
 
 
 def test_empty_words_are_usage_errors_everywhere(lab):

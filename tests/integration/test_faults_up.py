@@ -133,9 +133,9 @@ def test_a_host_that_vanishes_in_the_middle_of_up_is_named_and_the_others_are_ta
         client.send_signal(signal.SIGSTOP)  # or it would be done before the host is cut off
         with cut(lab, 2):
             client.send_signal(signal.SIGCONT)
-            out, _ = client.communicate(timeout=120)
+            out, said = client.communicate(timeout=120)
             assert client.returncode == 1, out
-            errors = [event for event in map(json.loads, out.splitlines()) if event["type"] == "error"]
+            errors = [event for event in map(json.loads, said.splitlines()) if event["type"] == "error"]
             assert all("node-1" in error["where"] + error["message"] for error in errors), errors
             assert_in("run `dockdist down` when the host answers again", errors[-1]["hint"])
             assert not lab.engines[0].containers(cluster=c.name)

@@ -5,9 +5,14 @@ here, DOCKDIST_HOSTILE_COMMANDS="run,cp from" for some commands only."""
 
 import collections
 import contextlib
+import functools
 import json
 import os
+import pathlib
+import re
 import shutil
+import signal
+import socket
 import time
 
 from harness import cluster, remove_all
@@ -40,6 +45,9 @@ class Field:
         c.file.write_text(f"name: {c.name}\nimage: dockdist-lab/busybox\nhosts:\n{hosts}container:\n  ulimits: {{memlock: {lab.memlock}}}\n"
                           f"sync: [\"code:/workspace\"]\ncollect: [/out]\ndata: [{{from: 'node-0:{DATA}/from', to: {DATA}/to}}]\n")
         self.old_job = self.up()
+        self.ssh_port = json.loads(c.run("-o", "json", "hostfile").stdout)[0]["ssh_port"]
+        with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+            self.ports = [one.getsockname()[1], other.getsockname()[1]]
 
     def say(self, lie):
         for peer in self.peers:
@@ -68,6 +76,12 @@ class Field:
     def sleep(self):
         self.wake()
         self.sleeping = self.c.detach("--lease", "5s", script="exec sleep 600")
+
+    def may_log_in(self):
+        """The user has the key, and the host keys as the nodes told them."""
+        self.say(Truth())
+        shutil.rmtree(self.victim.root / "work/state", ignore_errors=True)
+        assert self.victim.run(["ssh-config"], ["state"]) == (0, [])
 
     def forget_image(self):
         engines = self.lab.engines
@@ -98,7 +112,66 @@ class Field:
                         engine.call("DELETE", f"/v1.40/images/{name}?force=1")
 
 
-Command = collections.namedtuple("Command", "words rounds before written waits raw input", defaults=(8, None, (), True, False, b""))
+def sockets_of(pid):
+    """(local port, whether on the loopback, peer's port) of a process's TCP sockets; the last is 0 where it listens."""
+    own, found = set(), []
+    with contextlib.suppress(OSError):  # it has ended meanwhile
+        for descriptor in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                own.add(os.readlink(descriptor))
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if f"socket:[{fields[9]}]" in own:
+                (address, port), peer = fields[1].split(":"), fields[2].split(":")[1]
+                found.append((int(port, 16), address in ("0100007F", "0" * 24 + "01000000"), int(peer, 16)))
+    return found
+
+
+def use_ports(field, client):
+    """Asks each forwarded port, looks whether the client has any other open, and ends it as its user does."""
+    for port in field.ports:
+        while client.poll() is None:
+            with contextlib.suppress(ConnectionRefusedError, ConnectionResetError, TimeoutError):
+                with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+                    connection.settimeout(1)
+                    connection.shutdown(socket.SHUT_WR)
+                    while connection.recv(1 << 16):
+                        pass
+                break
+            if any(local == port and peer == 0 for local, _, peer in sockets_of(client.pid)):
+                break  # it was reset, or came to nothing
+            time.sleep(0.02)
+    engines = [int(peer.url.rsplit(":", 1)[1]) for peer in field.peers]
+    wrong = [f"has a socket of its own: {one}" for one in sockets_of(client.pid)
+             if one[0] not in field.ports and one[2] not in engines or one[0] in field.ports and not one[1]]
+    client.send_signal(signal.SIGINT)
+    return wrong
+
+
+ENTRY_LINE = re.compile(r"#.*|Host [a-z0-9-]+\.node-\d| {4}(HostName|HostKeyAlias) ([a-z0-9-]+\.)?node-\d| {4}User [\w.-]+|"
+                        r" {4}ProxyCommand env XDG_STATE_HOME=\S+ \S+/dockdist -f \S+ proxy node-\d| {4}(IdentityFile|UserKnownHostsFile) \"[^\"]+\"|"
+                        r" {4}(?!User |Proxy|HostName|HostKeyAlias|Local|Remote)[A-Za-z]+ [a-z0-9-]+|")
+HOST_KEY = re.compile(r"node-\d ssh-ed25519 [A-Za-z0-9+/=]+")
+
+
+def strange_lines(pattern, path):
+    """A line that ssh would read and that says anything else."""
+    lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+    return [f"{path.name} has the line {line[:200]!r}" for line in lines if not pattern.fullmatch(line)]
+
+
+def judge_entries(field):
+    return strange_lines(ENTRY_LINE, field.victim.root.parent / "stdout")
+
+
+def judge_known_hosts(field):
+    return [line for path in field.victim.root.glob("work/state/dockdist/ssh/*/known_hosts") for line in strange_lines(HOST_KEY, path)]
+
+
+# channel: only there lies are told; beside, judge: what else is done, and asked afterwards.
+Command = collections.namedtuple("Command", "words rounds before written waits raw input channel beside judge",
+                                 defaults=(8, None, (), True, (), b"", "", None, None))
 
 # rounds: how many lies are told in the tests that always run.
 COMMANDS = {
@@ -117,7 +190,11 @@ COMMANDS = {
     "run restarts": Command(lambda f: ["run", "--lease", "3s", "--max-restarts", "1", "--backoff", "10ms", "--", "false"], 6, written=["collected"]),
     "run detached": Command(lambda f: ["run", "--lease", "3s", "--detach", "--", "true"], 6, written=["collected"]),
     "stop": Command(lambda f: ["stop", f.sleeping, "--grace", "1s"], 6, before=Field.sleep),
-    "exec": Command(lambda f: ["exec", "node-0", "--", "cat"], raw=True, input=b"text\n"),
+    "exec": Command(lambda f: ["exec", "node-0", "--", "cat"], raw=("stdout", "stderr"), input=b"text\n"),
+    "forward": Command(lambda f: ["forward", "node-0", f"{f.ports[0]}:node-0:{f.ssh_port}", f"{f.ports[1]}:29999"], channel="tunnel", beside=use_ports),
+    "ssh-config": Command(lambda f: ["ssh-config"], 4, written=["state"], judge=judge_entries),
+    "proxy": Command(lambda f: ["proxy", "node-0"], 6, before=Field.may_log_in, written=["state"], raw=("stdout",), input=b"SSH-2.0-victim\r\n",
+                     judge=judge_known_hosts),
     "sync": Command(lambda f: ["sync", "--delete"], before=Field.wake),
     "cp from": Command(lambda f: ["cp", "node-0:/out", "out"], 12, written=["out"]),
     "cp to": Command(lambda f: ["cp", "code", "node-0:/tmp/in"]),
@@ -141,7 +218,9 @@ def ask(field, name, lie):
     words = command.words(field)
     field.say(lie)
     begin = time.monotonic()
-    code, wrong = field.victim.run(words, command.written, command.waits, command.raw, command.input)
+    code, wrong = field.victim.run(words, command.written, command.waits, command.raw, command.input,
+                                   command.beside and functools.partial(command.beside, field))
+    wrong += command.judge(field) if command.judge else []
     field.say(Truth())
     for peer in field.peers:
         wrong += [f"asked an engine: {line!r}" for line in peer.malformed]
@@ -154,7 +233,8 @@ def campaign(field, name, rounds, seed, changes=LIES):
     truth = Truth()
     code, wrong, _ = ask(field, name, truth)
     assert not wrong, (name, wrong)
-    targets, found, codes = sorted(truth.kinds), [], collections.Counter()
+    targets = sorted(target for target in truth.kinds if target[1].startswith(COMMANDS[name].channel))
+    found, codes = [], collections.Counter()
     begin, told, slowest, most = time.monotonic(), 0, (0, ""), (0, "")
     for number in range(rounds):
         lie = Lie(f"{name}/{seed + number}", truth, targets, changes)

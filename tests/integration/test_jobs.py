@@ -136,7 +136,7 @@ def test_stop_ends_a_job_from_another_client(lab):
         assert_in("had ended already (stopped, exit code 143)", c.run("stop", "job").stdout)
         unknown = c.run("stop", "nobody", code=1)
         assert_in("there is no job `nobody`", unknown.stderr)
-        assert_in("job, other", unknown.stderr)
+        assert_in("other, job", unknown.stderr)
         assert json.loads(c.run("stop", "other", "-o", "json").stdout)["nodes"][0]["was_running"] is True
         ended(other, 143)
 

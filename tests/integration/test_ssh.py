@@ -164,11 +164,11 @@ def test_an_ssh_port_where_nothing_listens(lab):
         refused(c, ssh, "node-1 (ssh://", "refused the connection to port 2299", "does sshd run there")
 
 
-def with_terminal(c, environment, *answers):
-    """`up` on a terminal that answers each question in turn; what the terminal showed, and the exit code."""
+def with_terminal(c, environment, *answers, command=("up",)):
+    """On a terminal that answers each question in turn; what the terminal showed, and the exit code."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execve(c.command("up")[0], c.command("up"), c.environment(**environment))
+        os.execve(c.command()[0], c.command(*command), c.environment(**environment))
     shown, given = b"", 0
     with contextlib.suppress(OSError):
         while part := os.read(terminal, 4096):
@@ -198,6 +198,9 @@ def test_a_passphrase_is_asked_for_on_a_terminal_once_and_nowhere_else(lab):
         shown, code = with_terminal(c, ssh.environment, "wrong", "wrong", "wrong")
         assert code == 1 and "the passphrase is wrong" in shown, shown
         assert shown.count("Passphrase of") == 3, shown
+        # Nor of somebody who has pressed Tab.
+        shown, code = with_terminal(c, ssh.environment, command=("__complete", "--", "dockdist logs "))
+        assert (shown, code) == (":none\r\n", 0), shown
 
 
 def test_a_login_that_ended_is_made_again_by_the_next_call(lab):

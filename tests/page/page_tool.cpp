@@ -1,6 +1,9 @@
-// Prints the page of a made-up report, for the browser: page_tool deep|single|wide.
+// Prints the page of a made-up report, or of a made-up job, for the browser: page_tool
+// deep|single|wide|job|job-wide.
 #include "check/report/report_page.hpp"
 #include "fakes/check_report.hpp"
+#include "fakes/job_usage.hpp"
+#include "job/page/job_page.hpp"
 
 #include <cstdio>
 #include <string_view>
@@ -8,6 +11,12 @@
 int main(int argc, char** argv) {
     using namespace dockdist;
     const std::string_view which = argc > 1 ? argv[1] : "";
+    if (which == "job" || which == "job-wide") {
+        const int nodes = which == "job" ? 2 : 64;
+        const auto page = job_page(made_up_job(nodes), made_up_histories(nodes, nodes == 2 ? 240 : 40),
+                                   {.cluster = "vision", .time = "2026-11-23 20:00 UTC", .version = "0.1.0"});
+        return std::fputs(page.c_str(), stdout) < 0 ? 1 : 0;
+    }
     CheckReport report;
     if (which == "deep") {
         report = deep_report();
@@ -16,7 +25,7 @@ int main(int argc, char** argv) {
     } else if (which == "wide") {
         report = wide_report(64);
     } else {
-        std::fputs("usage: page_tool deep|single|wide\n", stderr);
+        std::fputs("usage: page_tool deep|single|wide|job|job-wide\n", stderr);
         return 2;
     }
     const auto page = report_page(

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Makes report.png, which the README shows: screenshot.py PNG, with the built page_tool as DOCKDIST_PAGE_TOOL."""
+"""Makes the pictures that the README shows: screenshot.py PNG [PAGE.html]; without a page report.png, with the built page_tool as
+DOCKDIST_PAGE_TOOL."""
 
+import contextlib
 import pathlib
 import sys
 
@@ -9,7 +11,8 @@ from harness.browser import browser, page  # noqa: E402
 
 
 def main():
-    with browser() as b, page("deep") as path:
+    given = contextlib.nullcontext(pathlib.Path(sys.argv[2]).resolve()) if len(sys.argv) > 2 else page("deep")
+    with browser() as b, given as path:
         b.resize(1100, 900)
         b.scheme("light")
         b.open(path.as_uri())

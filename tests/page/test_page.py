@@ -2,11 +2,7 @@
 
 import re
 
-from harness.browser import browser, page
-
-SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-BOXES = """[...document.querySelectorAll('%s')].map(e => {
-    const box = e.getBoundingClientRect(); return [box.left, box.right, box.width, box.height]; })"""
+from harness.browser import BOXES, SIDEWAYS, browser, contrast, page
 
 
 def test_phone():
@@ -42,17 +38,6 @@ def test_desk():
             b.scheme(scheme)
             for what in ("p.verdict", "td.state.pass", "td.state.warn", ".hint", "td.found"):
                 assert contrast(b, what) >= 4.5, (scheme, what, contrast(b, what))
-
-
-def contrast(b, selector):
-    """WCAG's ratio between an element's text and the page behind it."""
-    def luminance(colour):
-        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    text, back = (luminance(b.ask(f"getComputedStyle(document.querySelector('{which}')).{what}"))
-                  for which, what in ((selector, "color"), ("body", "backgroundColor")))
-    return (max(text, back) + 0.05) / (min(text, back) + 0.05)
 
 
 def test_print():

@@ -89,7 +89,9 @@ WRITERS = {
     "engine/transport/ssh/passphrase.cpp": "its own question, printable(), and a line's erasure",
     "engine/transport/ssh/passphrase.hpp": "says so",
     "cli/key_watch.cpp": "reads keys",
-    "cli/init.cpp": "a new file",
+    "cli/cluster/init.cpp": "a new file",
+    "cli/nodes/proxy.cpp": "the bytes of an ssh connection, to the ssh that has started it",
+    "own_ssh/login_files.cpp": "files",
     "tree/tree_writer.cpp": "a file",
     "job/log_files.cpp": "a file",
     "image/tar_reader.cpp": "a file",
@@ -98,7 +100,8 @@ WRITERS = {
 RAW = re.compile(r"\bDisplayable::raw\s*\(")
 RAW_WRITERS = {
     "report/job_output.cpp": "the ranks' bytes, with --raw",
-    "cli/terminal.cpp": "`exec` and `ssh`: the bytes of the command that the user runs there",
+    "cli/looking/full_screen.cpp": "the sequences of a whole screen, around lines that were made safe",
+    "cli/nodes/terminal.cpp": "`exec` and `ssh`: the bytes of the command that the user runs there",
 }
 
 

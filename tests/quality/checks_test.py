@@ -127,7 +127,7 @@ class TestSource(Tree):
     def test_the_door_to_the_terminal_and_those_beside_it(self):
         self.write("src/low/a.cpp", 'sink.write(1, Displayable::text(name));\nstd::snprintf(a, b, "%d", c);\n')
         self.write("src/report/output.cpp", "::write(fd, bytes.data(), bytes.size());\n")
-        self.write("src/cli/terminal.cpp", "sink.write(1, Displayable::raw(bytes));\n")
+        self.write("src/cli/nodes/terminal.cpp", "sink.write(1, Displayable::raw(bytes));\n")
         self.write("src/node/a.cpp", "std::cout << name;\n")
         assert self.problems() == []
 

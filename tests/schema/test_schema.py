@@ -30,6 +30,7 @@ DEFINITIONS = {
     "roles": ["definitions", "roles"],
     "ssh": ["definitions", "ssh"],
     "data[]": ["definitions", "data"],
+    "idle": ["definitions", "idle"],
     "setup[]": ["definitions", "setup"],
     "sync[]": ["definitions", "sync"],
 }

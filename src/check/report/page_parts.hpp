@@ -1,18 +1,13 @@
-// The parts of the page (check/report/report_page.hpp), each a piece of HTML; empty where there is nothing to
-// show.
+// The parts of the page (check/report/report_page.hpp) that no other page has, each a piece of HTML; empty
+// where there is nothing to show.
 #pragma once
 
 #include "check/report/report_tables.hpp"
+#include "report/page/page.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace dockdist {
-
-// Foreign text as HTML text, or as the value of a quoted attribute; control characters made visible.
-std::string html(std::string_view text);
-
-std::string page_table(const CellTable& table);
 
 // A heat map: a cell's shade is its measurement beside the best one; a slow one has a frame of its own.
 std::string page_matrix(const Matrix& matrix);
@@ -20,7 +15,5 @@ std::string page_matrix(const Matrix& matrix);
 // A chart an operation: bus bandwidth over the size, of single nodes (from the slowest to the fastest), of
 // pairs and of all nodes.
 std::string page_curves(const CheckReport& report);
-
-extern const std::string_view page_style; // CSS
 
 } // namespace dockdist

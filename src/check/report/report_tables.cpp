@@ -140,15 +140,18 @@ Scope scope_of(const CollectiveMeasurement& measurement, std::size_t nodes) {
 }
 
 CellTable gpu_table(const CheckReport& report) {
-    CellTable table{.columns = {{"NODE", Align::left, Fold::names},
-                                {"GPU", Align::right, Fold::any},
-                                {"NAME"},
-                                {"MEMORY MiB", Align::right, Fold::any},
-                                {"UTIL %", Align::right, Fold::any},
-                                {"TEMP °C", Align::right, Fold::any},
-                                {"POWER W", Align::right, Fold::any},
-                                {"DRIVER"},
-                                {"CUDA"}}};
+    const auto figure = [](const char* title, int give_up) {
+        return Column{.title = title, .align = Align::right, .fold = Fold::any, .give_up = give_up};
+    };
+    CellTable table{.columns = {{.title = "NODE", .fold = Fold::names, .narrow = Narrow::middle},
+                                figure("GPU", 0),
+                                {.title = "NAME", .narrow = Narrow::end, .give_up = 7, .least = 12},
+                                figure("MEMORY MiB", 8),
+                                figure("UTIL %", 6),
+                                figure("TEMP °C", 4),
+                                figure("POWER W", 3),
+                                {.title = "DRIVER", .give_up = 2},
+                                {.title = "CUDA", .give_up = 1}}};
     for (const auto& node : report.gpus) {
         for (const auto& gpu : node.gpus) {
             table.rows.push_back(
@@ -185,17 +188,20 @@ CellTable collective_table(const CheckReport& report) {
         pairs = pairs || scope_of(measurement, report.nodes.size()) == Scope::pair;
     }
     const bool several = report.nodes.size() > 1;
-    CellTable table{.columns = {{"OPERATION"}, {"TYPE"}, {"SIZE", Align::right}}};
-    table.columns.push_back({several ? "SLOWEST NODE" : "NODE", Align::right});
+    const auto figure = [](const char* title, int give_up) {
+        return Column{.title = title, .align = Align::right, .give_up = give_up};
+    };
+    CellTable table{.columns = {{"OPERATION"}, {"TYPE"}, figure("SIZE", 1)}};
+    table.columns.push_back(figure(several ? "SLOWEST NODE" : "NODE", several ? 4 : 0));
     if (several) {
-        table.columns.push_back({"MEDIAN NODE", Align::right});
+        table.columns.push_back(figure("MEDIAN NODE", 2));
     }
     if (pairs) {
-        table.columns.push_back({"SLOWEST PAIR", Align::right});
-        table.columns.push_back({"MEDIAN PAIR", Align::right});
+        table.columns.push_back(figure("SLOWEST PAIR", 5));
+        table.columns.push_back(figure("MEDIAN PAIR", 3));
     }
     if (several) {
-        table.columns.push_back({"ALL NODES", Align::right});
+        table.columns.push_back(figure("ALL NODES", 0));
     }
     for (const auto& group : groups) {
         std::vector<const CollectiveMeasurement*> scopes[3];

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "check/report/report.hpp"
-#include "report/table.hpp"
+#include "report/cell_table.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -17,12 +17,6 @@ std::string_view to_string(CheckRow::State state); // "pass", "warn", "fail"
 
 // "3 of 24 checks failed, 1 warning"; "24 checks passed, 1 warning".
 std::string verdict(const CheckReport& report);
-
-struct CellTable {
-    std::vector<Column> columns{};
-    std::vector<std::vector<std::string>> rows{};
-    bool empty() const { return rows.empty(); }
-};
 
 // A row a GPU.
 CellTable gpu_table(const CheckReport& report);

@@ -3,6 +3,7 @@
 #include "check/report/report_tables.hpp"
 #include "core/host_list.hpp"
 #include "core/text.hpp"
+#include "report/error_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,24 +15,27 @@ namespace dockdist {
 namespace {
 
 constexpr std::size_t widest_matrix = 12; // nodes
+constexpr std::size_t widest_where = 32;
 constexpr std::size_t most_findings = 60; // two screens, before those of one check become one
 constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
 
-std::string table_text(const CellTable& cells, std::size_t most_rows) {
+std::string table_text(const CellTable& cells, std::size_t most_rows, const OutputTraits& output) {
     Table table(cells.columns);
     for (const auto& row : cells.rows) {
         table.add_row(row);
     }
-    return table.to_text(most_rows);
+    return table.to_text(most_rows, output);
 }
 
-std::string matrix_text(const Matrix& matrix) {
+std::string matrix_text(const Matrix& matrix, const OutputTraits& output) {
     if (matrix.empty()) {
         return "";
     }
+    const auto elsewhere = laid_out(fmt::format("\n{} of {} nodes: see --report FILE.html or -o json\n",
+                                                matrix.title, matrix.names.size()),
+                                    output);
     if (matrix.names.size() > widest_matrix) {
-        return fmt::format("\n{} of {} nodes: see --report FILE.html or -o json\n", matrix.title,
-                           matrix.names.size());
+        return elsewhere;
     }
     std::vector<Column> columns{{matrix.symmetric ? "" : "FROM \\ TO"}};
     for (const auto& name : matrix.names) {
@@ -48,8 +52,13 @@ std::string matrix_text(const Matrix& matrix) {
         }
         table.add_row(std::move(row));
     }
-    return fmt::format("\n{}, {}{}\n{}", matrix.title, matrix.unit,
-                       slow ? " (!: slow beside the others)" : "", table.to_text());
+    if (output.columns > 0 && table.natural_width() > output.columns) { // half a figure is a wrong one
+        return elsewhere;
+    }
+    return laid_out(fmt::format("\n{}, {}{}\n", matrix.title, matrix.unit,
+                                slow ? " (!: slow beside the others)" : ""),
+                    output) +
+           table.to_text(everything, output);
 }
 
 // A line for each advice; of more than `most_lines` one for each check, with the first advice.
@@ -112,25 +121,29 @@ nlohmann::json gpus_json(const CheckReport& report) {
 
 } // namespace
 
-std::string report_text(const CheckReport& report, std::size_t most_rows) {
-    Table rows({{""}, {"WHERE", Align::left, Fold::names}, {"CHECK"}, {"FOUND", Align::left, Fold::any}});
+std::string report_text(const CheckReport& report, std::size_t most_rows, const OutputTraits& output) {
+    Table rows({{.paint = state_style},
+                {.title = "WHERE", .fold = Fold::names, .narrow = Narrow::middle, .most = widest_where},
+                {.title = "CHECK"},
+                {.title = "FOUND", .fold = Fold::any, .narrow = Narrow::wrap, .least = 28}});
     for (const auto& row : report.rows) {
         rows.add_row({std::string(shown(row.state)), row.subject, row.check, row.text});
     }
-    auto text = rows.to_text(std::max(most_rows, most_findings));
+    auto text = rows.to_text(std::max(most_rows, most_findings), output);
     if (const auto gpus = gpu_table(report); !gpus.empty()) {
-        text += "\n" + table_text(gpus, most_rows);
+        text += "\n" + table_text(gpus, most_rows, output);
     }
     if (const auto bandwidth = bandwidth_matrix(report); !bandwidth.empty()) {
         // The round trips stand in a row; the matrix is for those who look for a slow way.
-        text += matrix_text(bandwidth) + matrix_text(latency_matrix(report));
+        text += matrix_text(bandwidth, output) + matrix_text(latency_matrix(report), output);
     }
-    text += matrix_text(pair_matrix(report));
+    text += matrix_text(pair_matrix(report), output);
     if (const auto collectives = collective_table(report); !collectives.empty()) {
-        text += "\nNCCL bus bandwidth at the largest size, GB/s\n" + table_text(collectives, everything);
+        text +=
+            "\nNCCL bus bandwidth at the largest size, GB/s\n" + table_text(collectives, everything, output);
     }
     const auto todo = what_to_do(report, std::max(most_rows, most_findings));
-    return todo.empty() ? text : text + "\nWhat to do:\n" + todo;
+    return todo.empty() ? text : text + "\nWhat to do:\n" + laid_out(todo, output);
 }
 
 nlohmann::json report_json(const CheckReport& report, const std::string& cluster) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/report/report.hpp"
+#include "report/output.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,7 +16,8 @@ namespace dockdist {
 // left to the page and to JSON. Of more than `most_rows` in a table those that are alike become one; what
 // fails or warns is told in full.
 std::string report_text(const CheckReport& report,
-                        std::size_t most_rows = std::numeric_limits<std::size_t>::max());
+                        std::size_t most_rows = std::numeric_limits<std::size_t>::max(),
+                        const OutputTraits& output = no_terminal);
 
 nlohmann::json report_json(const CheckReport& report, const std::string& cluster);
 

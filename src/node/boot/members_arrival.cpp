@@ -1,14 +1,11 @@
 #include "node/boot/members_arrival.hpp"
 
-#include "core/encode.hpp"
+#include "digest/sha256.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/unix_socket.hpp"
 #include "wire/json_reader.hpp"
 
-#include <openssl/sha.h>
-
-#include <array>
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -20,12 +17,6 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::size_t most_callers = 8; // of one giver, and of one that has lost its connection meanwhile
-
-bool has_digest(const std::string& text, const std::string& sha256) {
-    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-    ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-    return to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()}) == sha256;
-}
 
 class MembersArrival {
 public:
@@ -67,7 +58,7 @@ private:
     }
 
     void take_from_client(std::string line) {
-        if (has_digest(line, notice_.sha256)) {
+        if (sha256_hex(line) == notice_.sha256) {
             end(std::move(line));
         } else {
             end(Error{.kind = ErrorKind::protocol,
@@ -103,7 +94,7 @@ private:
             caller.text.append(piece, static_cast<std::size_t>(count));
             return;
         }
-        const bool right = count == 0 && has_digest(caller.text, notice_.sha256);
+        const bool right = count == 0 && sha256_hex(caller.text) == notice_.sha256;
         if (right) {
             (void)::send(number, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
             end(std::move(caller.text));

@@ -2,6 +2,7 @@
 
 #include "core/ip_address.hpp"
 #include "core/text.hpp"
+#include "keys/ssh_key.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/paths.hpp"
 #include "wire/job.hpp"
@@ -14,17 +15,6 @@
 
 namespace dockdist::node {
 namespace {
-
-bool is_ed25519_key(std::string_view key) {
-    constexpr std::string_view type = "ssh-ed25519 ";
-    return key.starts_with(type) && key.size() > type.size() && key.size() < 512 &&
-           std::ranges::all_of(
-               key.substr(type.size()),
-               [](char c) {
-                   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                          c == '+' || c == '/' || c == '=';
-               });
-}
 
 bool is_user_name(std::string_view name) {
     return !name.empty() && name.front() != '-' && wire::is_job_id(name);

@@ -1,8 +1,8 @@
 #include "node/boot/node_state.hpp"
 
 #include "core/text.hpp"
+#include "keys/ssh_key.hpp"
 #include "node/boot/node_files.hpp"
-#include "node/boot/ssh_key.hpp"
 #include "node/system/account_folders.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"

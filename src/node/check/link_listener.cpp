@@ -1,6 +1,7 @@
 #include "node/check/link_listener.hpp"
 
 #include "node/check/link_socket.hpp"
+#include "node/system/network.hpp"
 #include "node/system/port_reservation.hpp"
 #include "node/system/secret.hpp"
 

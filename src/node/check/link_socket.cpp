@@ -1,5 +1,7 @@
 #include "node/check/link_socket.hpp"
 
+#include "node/system/network.hpp"
+
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
@@ -56,25 +58,6 @@ bool again(ssize_t count) {
 }
 
 } // namespace
-
-NumericAddress numeric_address(const std::string& address, int port) {
-    NumericAddress made;
-    const auto number = htons(static_cast<std::uint16_t>(port));
-    sockaddr_in ipv4{};
-    sockaddr_in6 ipv6{};
-    if (::inet_pton(AF_INET, address.c_str(), &ipv4.sin_addr) == 1) {
-        ipv4.sin_family = AF_INET;
-        ipv4.sin_port = number;
-        std::memcpy(&made.storage, &ipv4, sizeof ipv4);
-        made.length = sizeof ipv4;
-    } else if (::inet_pton(AF_INET6, address.c_str(), &ipv6.sin6_addr) == 1) {
-        ipv6.sin6_family = AF_INET6;
-        ipv6.sin6_port = number;
-        std::memcpy(&made.storage, &ipv6, sizeof ipv6);
-        made.length = sizeof ipv6;
-    }
-    return made;
-}
 
 boost::system::result<Fd, LinkFailure> connect_link(const std::string& address, int port,
                                                     std::int64_t limit_ms) {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <sys/socket.h>
 
 namespace dockdist::node {
 
@@ -17,12 +16,6 @@ struct LinkFailure {
     wire::LinkOutcome outcome = wire::LinkOutcome::failed;
     int number = 0; // errno
 };
-
-struct NumericAddress {
-    sockaddr_storage storage{};
-    socklen_t length = 0; // 0: it is no numeric address
-};
-NumericAddress numeric_address(const std::string& address, int port);
 
 // A child of the session holds one of these: connected, non-blocking, without Nagle's delay.
 boost::system::result<Fd, LinkFailure> connect_link(const std::string& address, int port,

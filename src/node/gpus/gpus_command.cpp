@@ -4,6 +4,7 @@
 #include "node/gpus/board_watch.hpp"
 #include "node/gpus/gpu_look.hpp"
 #include "node/gpus/node_units.hpp"
+#include "node/system/client_watch.hpp"
 #include "node/system/loop.hpp"
 
 #include <algorithm>
@@ -14,8 +15,7 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::int64_t pause_ms = 2000;    // between two looks at the figures
-constexpr std::int64_t silence_ms = 30000; // of the client
+constexpr std::int64_t pause_ms = 2000; // between two looks at the figures
 constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 
 wire::GpuFacts facts_of(const UnitState& state, const Board& board, std::int64_t in_use_mib,
@@ -61,8 +61,7 @@ public:
 
     int run() {
         if (watching_) {
-            loop_.watch(STDIN_FILENO, POLLIN, [this](short) { hear_client(); });
-            watch_silence();
+            client_.emplace(loop_);
         }
         look();
         loop_.run();
@@ -70,20 +69,6 @@ public:
     }
 
 private:
-    void hear_client() {
-        char buffer[4096];
-        if (const auto count = ::read(STDIN_FILENO, buffer, sizeof buffer); count <= 0) {
-            return loop_.stop();
-        }
-        last_heard_ms_ = loop_.now_ms();
-    }
-    void watch_silence() {
-        const auto left = last_heard_ms_ + silence_ms - loop_.now_ms();
-        if (left <= 0) {
-            return loop_.stop();
-        }
-        loop_.after(left, [this] { watch_silence(); });
-    }
     void look() {
         look_ = std::make_unique<GpuLook>(loop_, [this](const Result<SeenGpus>& seen) {
             const auto keep = std::move(look_); // this is called from it
@@ -152,7 +137,7 @@ private:
     std::vector<UnitState> states_{};
     std::string problem_{};
     std::string told_{};
-    std::int64_t last_heard_ms_ = loop_.now_ms();
+    std::optional<ClientWatch> client_{};
 };
 
 std::optional<std::int64_t> read_mib(const std::string& text) {

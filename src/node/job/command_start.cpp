@@ -137,7 +137,9 @@ void PreparedJob::take_start(wire::JobStart from_now_on) {
 
 Status PreparedJob::enter_attempt(int attempt) {
     summary.ready.clear();
-    summary.result = {.attempt = attempt, .left_out = wire::lost_nodes(start.policy)};
+    summary.result = {.attempt = attempt,
+                      .left_out = wire::lost_nodes(start.policy),
+                      .usage = std::move(summary.result.usage)};
     part.env["DOCKDIST_RESTART_COUNT"] = std::to_string(attempt);
     part.env["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
     environment = job_environment(recorded_environment(), part, account);

@@ -1,5 +1,6 @@
 #include "node/job/job_command.hpp"
 
+#include "core/number.hpp"
 #include "node/job/detached/coordinator_link.hpp"
 #include "node/job/follower.hpp"
 #include "node/job/job_frames.hpp"
@@ -8,6 +9,7 @@
 #include "node/session/job_part.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/unix_socket.hpp"
+#include "usage/recorder.hpp"
 #include "wire/job.hpp"
 #include "wire/job_query.hpp"
 #include "wire/json_reader.hpp"
@@ -83,7 +85,9 @@ int list() {
                 }
                 if (summary->running) {
                     summary->running = false;
-                    summary->result = lost_result();
+                    auto result = lost_result();
+                    result.usage = summary->result.usage; // until shortly before
+                    summary->result = std::move(result);
                 }
             }
             if (summary->running) {
@@ -91,6 +95,18 @@ int list() {
             }
             (void)write_all(STDOUT_FILENO, wire::dump(nlohmann::json(*summary)) + "\n");
         }
+    }
+    return 0;
+}
+
+// Nothing where nothing was kept: the job may have been too short.
+int history(const std::string& job, const std::string& points) {
+    const auto most = whole_number<std::size_t>(points);
+    if (!wire::is_job_id(job) || !most || *most == 0) {
+        return 2;
+    }
+    if (auto kept = load_history(job)) {
+        (void)write_all(STDOUT_FILENO, wire::job_history_line(thinned(std::move(*kept), *most)));
     }
     return 0;
 }
@@ -106,6 +122,9 @@ int run_job(const std::vector<std::string>& arguments) {
     if (what == "list" && arguments.size() == 1) {
         return list();
     }
+    if (what == "history" && arguments.size() == 3) {
+        return history(arguments[1], arguments[2]);
+    }
     if ((what == "follow" || what == "stop") && arguments.size() == 2) {
         const auto parsed = wire::parse_job_query(arguments[1]);
         if (!parsed) {
@@ -116,8 +135,8 @@ int run_job(const std::vector<std::string>& arguments) {
     if (what == "link" && arguments.size() == 4) {
         return run_coordinator_end(arguments[1], arguments[2], arguments[3]);
     }
-    (void)write_all(STDERR_FILENO,
-                    "usage: dockdist-init job start | follow JSON | stop JSON | list | link JOB PART TERM\n");
+    (void)write_all(STDERR_FILENO, "usage: dockdist-init job start | follow JSON | stop JSON | list | "
+                                   "history JOB POINTS | link JOB PART TERM\n");
     return 2;
 }
 

@@ -52,6 +52,7 @@ wire::JobResult result_without_supervisor(const std::string& job) {
     auto result = lost_result();
     if (summary) {
         summary->running = false;
+        result.usage = summary->result.usage; // until shortly before
         summary->result = result;
         (void)save_summary(*summary);
     }

@@ -74,6 +74,20 @@ Status save_summary(const wire::JobSummary& summary) {
                         {::geteuid(), ::getegid()});
 }
 
+Status save_history(const std::string& job, const wire::JobHistory& history) {
+    return replace_file(job_folder(job) + "/history.json", wire::job_history_line(history), 0600,
+                        {::geteuid(), ::getegid()});
+}
+
+Result<wire::JobHistory> load_history(const std::string& job) {
+    const auto text = read_file(job_folder(job) + "/history.json");
+    if (!text) {
+        return Error{.kind = ErrorKind::not_found,
+                     .message = "nothing is kept of what job " + job + " has used"};
+    }
+    return wire::parse_job_history(*text);
+}
+
 Result<wire::JobSummary> load_summary(const std::string& job) {
     if (!wire::is_job_id(job)) {
         return Error{.kind = ErrorKind::usage, .message = "that is not a job's name"};

@@ -2,6 +2,7 @@
 // gone.
 //
 //   <jobs>/<id>/log.<position>  output frames (wire/frame.hpp), see output_log.hpp
+//   <jobs>/<id>/history.json    wire::JobHistory, written now and then, through a rename: what it has used
 //   <jobs>/<id>/summary.json    wire::JobSummary, written at the start and again, through a rename, when the
 //                               job has ended
 #pragma once
@@ -30,6 +31,9 @@ Error no_such_job(const std::string& job);
 // Makes the folder; conflict as above.
 Status create_job(const std::string& job);
 Status save_summary(const wire::JobSummary& summary);
+Status save_history(const std::string& job, const wire::JobHistory& history);
+// not_found where none was kept.
+Result<wire::JobHistory> load_history(const std::string& job);
 Result<wire::JobSummary> load_summary(const std::string& job);
 std::vector<std::string> job_ids();
 // The records that stay of jobs that have ended: the latest so many, and none older.

@@ -4,6 +4,7 @@
 
 #include "node/job/detached/detached_part.hpp"
 #include "node/job/follower_list.hpp"
+#include "node/job/job_recorder.hpp"
 #include "node/job/log/output_pipes.hpp"
 #include "node/job/rank/rank_list.hpp"
 #include "node/job/ready_watch.hpp"
@@ -73,6 +74,7 @@ private:
     OutputPipes outputs_{loop_, job_.log};
     ReadyWatch ready_{loop_};
     SilenceWatch silence_{loop_, job_.log, job_.start.policy.stall_ms};
+    JobRecorder recorder_{loop_, job_.summary};
     Fd out_{}, err_{}; // of the command
     RankList ranks_{loop_, outputs_, job_.ranks.get(), job_.account.uid};
     std::int64_t oom_kills_before_ = oom_kills();

@@ -37,6 +37,7 @@ void Supervisor::begin() {
     ready_.on_ready = [this](const std::string& address) { is_ready(address); };
     ready_.on_note = [this](const std::string& line) { note(line); };
     silence_.on_event = [this](wire::JobEvent::Type type) { tell({.type = type}); };
+    recorder_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
     followers_.on_order = [this](const wire::JobCommand& order, bool again) { obey(order, again); };
     followers_.on_lease_over = [this] {
         lease_is_over("no client was there for " + std::to_string(job_.summary.lease_ms / 1000) + " s");
@@ -114,6 +115,7 @@ void Supervisor::start_command() {
     }
     silence_.begin();
     tell({.type = wire::JobEvent::Type::started, .pid = command_});
+    recorder_.begin_attempt();
     if (const auto service = asked_service(job_.start)) {
         ready_.begin(*service, own_address());
     }

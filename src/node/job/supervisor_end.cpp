@@ -67,6 +67,7 @@ void Supervisor::wait_for_orders() {
 
 void Supervisor::exit() {
     finished_ = true;
+    recorder_.end();
     job_.summary.running = false;
     job_.summary.ready.clear();
     job_.summary.duration_ms = std::max<std::int64_t>(unix_ms() - job_.summary.started_ms, 1);

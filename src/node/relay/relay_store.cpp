@@ -1,22 +1,15 @@
-// OpenSSL's own words for a hash alone: its newer ones bring a megabyte of providers into a static program.
-#define OPENSSL_SUPPRESS_DEPRECATED
-
 #include "node/relay/relay_store.hpp"
 
-#include "core/encode.hpp"
+#include "digest/sha256.hpp"
 #include "node/system/os.hpp"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <unistd.h>
 
 namespace dockdist::node {
 
 struct RelayStore::Blob {
-    Blob() { ::SHA256_Init(&hash); }
     std::int64_t size = 0;
     std::int64_t have = 0;
     std::int64_t read_to = 0; // by whoever is furthest
@@ -24,7 +17,7 @@ struct RelayStore::Blob {
     bool fetched = false; // somebody is at it
     bool whole = false;
     std::shared_ptr<Fd> file{}; // readers have it as long as they read
-    SHA256_CTX hash{};
+    Sha256 hash{};
 
     // What readers may have: its last byte only when all of it has proved right, so that nobody takes for
     // whole what is damaged.
@@ -40,12 +33,6 @@ namespace {
 constexpr std::size_t most_files_ahead = 2000; // as many as the client takes out of a tar
 constexpr std::size_t hashed_at_once = 1 << 20;
 constexpr std::int64_t most_hashed_ahead = 64 << 20; // while the system still has what was read
-
-std::string digest_of(SHA256_CTX& hash) {
-    std::array<unsigned char, SHA256_DIGEST_LENGTH> bytes{};
-    ::SHA256_Final(bytes.data(), &hash);
-    return "sha256:" + to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
 
 Status write_at(int fd, std::string_view bytes, std::int64_t offset) {
     while (!bytes.empty()) {
@@ -74,7 +61,7 @@ std::string read_at(const Fd& file, std::int64_t offset, std::size_t count) {
 Status RelayStore::Blob::write(std::string_view bytes) {
     auto written = write_at(file->get(), bytes, have);
     if (written) {
-        ::SHA256_Update(&hash, bytes.data(), bytes.size());
+        hash.add(bytes);
     }
     return written;
 }
@@ -248,7 +235,7 @@ Status RelayStore::hash_begun(Blob& blob, std::int64_t begun) {
         if (bytes.empty()) {
             return Error{ErrorKind::node, "", "a file became shorter while it was read", ""};
         }
-        ::SHA256_Update(&blob.hash, bytes.data(), bytes.size());
+        blob.hash.add(bytes);
         bytes_ += static_cast<std::int64_t>(bytes.size());
         std::unique_lock lock(mutex_);
         blob.have += static_cast<std::int64_t>(bytes.size());
@@ -283,7 +270,7 @@ Status RelayStore::append(const std::string& digest, std::string_view bytes) {
 
 // With its last byte: whole, or begun anew.
 Status RelayStore::settle(const std::string& digest, Blob& blob) {
-    const auto right = files_.finish(digest, *blob.file, digest_of(blob.hash));
+    const auto right = files_.finish(digest, *blob.file, blob.hash.digest());
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
     if (!right) {
@@ -297,7 +284,7 @@ Status RelayStore::settle(const std::string& digest, Blob& blob) {
         return ok;
     }
     bytes_ -= blob.have;
-    ::SHA256_Init(&blob.hash);
+    blob.hash = Sha256();
     blob.have = 0;
     ++blob.round;
     return Error{ErrorKind::protocol, "", "what came of " + digest + " is not what its digest says",

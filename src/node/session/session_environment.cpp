@@ -29,6 +29,10 @@ Environment session_environment(Environment container, const Environment& from_s
             container.set(name, *value);
         }
     }
+    if (const auto agent =
+            from_sshd.get("SSH_AUTH_SOCK")) { // forwarded; where none is, the container's own stays
+        container.set("SSH_AUTH_SOCK", *agent);
+    }
     if (const auto terminal = from_sshd.get("TERM"); terminal && from_sshd.get("SSH_TTY")) {
         container.set("TERM", *terminal);
     }

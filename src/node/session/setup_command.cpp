@@ -1,17 +1,12 @@
-// OpenSSL's own words for a hash alone: its newer ones bring a megabyte of providers into a static program.
-#define OPENSSL_SUPPRESS_DEPRECATED
-
 #include "node/session/setup_command.hpp"
 
-#include "core/encode.hpp"
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
+#include "digest/sha256.hpp"
 #include "node/session/session.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
-
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <array>
@@ -33,10 +28,9 @@ constexpr std::array<std::string_view, 5> project_files{"setup.py", "setup.cfg",
 
 class Digest {
 public:
-    Digest() { ::SHA256_Init(&hash_); }
     void add(std::string_view bytes) {
-        add_raw(std::to_string(bytes.size()) + ":");
-        add_raw(bytes);
+        hash_.add(std::to_string(bytes.size()) + ":");
+        hash_.add(bytes);
     }
     // False where there is no such file.
     bool add_file(const std::string& path) {
@@ -54,20 +48,14 @@ public:
         std::array<char, 65536> buffer{};
         ssize_t count = 0;
         while ((count = ::read(file.get(), buffer.data(), buffer.size())) > 0) {
-            add_raw({buffer.data(), static_cast<std::size_t>(count)});
+            hash_.add({buffer.data(), static_cast<std::size_t>(count)});
         }
         return true;
     }
-    std::string text() {
-        std::array<unsigned char, SHA256_DIGEST_LENGTH> bytes{};
-        ::SHA256_Final(bytes.data(), &hash_);
-        return to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()})
-            .substr(0, wire::setup_text_digest_size);
-    }
+    std::string text() { return hash_.hex().substr(0, wire::setup_text_digest_size); }
 
 private:
-    void add_raw(std::string_view bytes) { ::SHA256_Update(&hash_, bytes.data(), bytes.size()); }
-    SHA256_CTX hash_{};
+    Sha256 hash_{};
 };
 
 std::string text_part(const std::string& digest) {

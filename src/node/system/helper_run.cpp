@@ -50,6 +50,9 @@ HelperRun::HelperRun(Loop& loop, const std::string& path, std::vector<std::strin
     output_ = std::move(pipe->read);
     set_nonblocking(output_.get());
     loop_.watch(output_.get(), POLLIN, [this](short) { read_output(); });
+    if (limit_ms == no_limit) {
+        return;
+    }
     limit_ = loop_.after(limit_ms, [this] {
         ::kill(-pid_, SIGKILL); // what hangs in the kernel does not die: it is not waited for
         pid_ = 0;
@@ -76,6 +79,9 @@ void HelperRun::read_output() {
     if (count <= 0) {
         loop_.forget(output_.get());
         return reap();
+    }
+    if (on_output_) {
+        return on_output_({buffer, static_cast<std::size_t>(count)});
     }
     const auto room = longest_output - finished_.output.size();
     finished_.output.append(buffer, std::min(room, static_cast<std::size_t>(count)));

@@ -137,6 +137,25 @@ Result<Endpoint> choose_endpoint(const std::string& address, const std::string& 
                  .hint = "name one with the host's `address`; its interfaces: " + list_interfaces(available)};
 }
 
+NumericAddress numeric_address(const std::string& address, int port) {
+    NumericAddress made;
+    const auto number = htons(static_cast<std::uint16_t>(port));
+    sockaddr_in ipv4{};
+    sockaddr_in6 ipv6{};
+    if (::inet_pton(AF_INET, address.c_str(), &ipv4.sin_addr) == 1) {
+        ipv4.sin_family = AF_INET;
+        ipv4.sin_port = number;
+        std::memcpy(&made.storage, &ipv4, sizeof ipv4);
+        made.length = sizeof ipv4;
+    } else if (::inet_pton(AF_INET6, address.c_str(), &ipv6.sin6_addr) == 1) {
+        ipv6.sin6_family = AF_INET6;
+        ipv6.sin6_port = number;
+        std::memcpy(&made.storage, &ipv6, sizeof ipv6);
+        made.length = sizeof ipv6;
+    }
+    return made;
+}
+
 std::string resolve_in_hosts(std::string_view hosts, std::string_view name) {
     for (const auto& line : split(hosts, '\n')) {
         std::string text = line.substr(0, line.find('#'));

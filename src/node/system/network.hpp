@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <sys/socket.h>
 #include <vector>
 
 namespace dockdist::node {
@@ -30,6 +31,13 @@ std::string default_address();
 Result<Endpoint> choose_endpoint(const std::string& address, const std::string& interface,
                                  const std::string& default_address,
                                  const std::vector<InterfaceAddress>& available);
+
+// For connect(2) and bind(2).
+struct NumericAddress {
+    sockaddr_storage storage{};
+    socklen_t length = 0; // 0: it is no numeric address
+};
+NumericAddress numeric_address(const std::string& address, int port);
 
 // A name as /etc/hosts resolves it; empty when it does not.
 std::string resolve_in_hosts(std::string_view hosts, std::string_view name);

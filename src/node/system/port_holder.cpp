@@ -1,39 +1,16 @@
 #include "node/system/port_holder.hpp"
 
-#include "core/text.hpp"
+#include "core/listening_sockets.hpp"
 #include "node/system/as_owner.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process_environ.hpp"
 #include "node/system/process_stat.hpp"
 #include "wire/job.hpp"
 
-#include <cstdio>
 #include <set>
-#include <vector>
 
 namespace dockdist::node {
 namespace {
-
-// proc(5), /proc/net/tcp: state 0A is a listening one; the tenth field is the socket's inode.
-std::set<std::string> listening_sockets(int port) {
-    char wanted[8];
-    std::snprintf(wanted, sizeof wanted, ":%04X", static_cast<unsigned>(port));
-    std::set<std::string> sockets;
-    for (const auto* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-        for (const auto& line : split(read_file_or_empty(table), '\n')) {
-            std::vector<std::string> fields;
-            for (auto& word : split(line, ' ')) {
-                if (!word.empty()) {
-                    fields.push_back(std::move(word));
-                }
-            }
-            if (fields.size() > 9 && fields[1].ends_with(wanted) && fields[3] == "0A") {
-                sockets.insert("socket:[" + fields[9] + "]");
-            }
-        }
-    }
-    return sockets;
-}
 
 bool has_one_of(pid_t pid, const std::set<std::string>& sockets) {
     const AsOwner owner(pid);
@@ -49,7 +26,8 @@ bool has_one_of(pid_t pid, const std::set<std::string>& sockets) {
 } // namespace
 
 std::optional<PortHolder> find_port_holder(int port) {
-    const auto sockets = listening_sockets(port);
+    auto sockets = listening_sockets(read_file_or_empty("/proc/net/tcp"), port);
+    sockets.merge(listening_sockets(read_file_or_empty("/proc/net/tcp6"), port));
     if (sockets.empty()) {
         return std::nullopt;
     }

@@ -21,13 +21,17 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
     const auto number = std::from_chars(text.data(), text.data() + text.size(), stat.pid);
     stat.state = text[name_end + 2];
     constexpr int first_number = 4;
-    constexpr int last_number = 20;
+    constexpr int last_number = 24;
+    constexpr int last_needed = 20;
     std::array<std::int64_t, last_number + 1> fields{};
     const char* at = text.data() + name_end + 3;
     const char* const end = text.data() + text.size();
     for (int field = first_number; field <= last_number; ++field) {
         at = std::find_if_not(at, end, [](char c) { return c == ' '; });
         const auto [next, error] = std::from_chars(at, end, fields.at(static_cast<std::size_t>(field)));
+        if (error != std::errc{} && field > last_needed) {
+            break;
+        }
         if (error != std::errc{} || number.ec != std::errc{}) {
             return std::nullopt;
         }
@@ -37,6 +41,8 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
     stat.session = static_cast<pid_t>(fields[6]);
     stat.cpu_ticks = fields[14] + fields[15];
     stat.threads = fields[20];
+    stat.started_ticks = fields[22];
+    stat.resident_pages = fields[24];
     return stat;
 }
 

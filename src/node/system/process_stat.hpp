@@ -14,6 +14,8 @@ struct ProcessStat {
     char state = '?';           // R running, S sleeping, D waits in the kernel, T stopped, Z zombie, X dead
     std::int64_t cpu_ticks = 0; // user and system time, in sysconf(_SC_CLK_TCK)
     std::int64_t threads = 0;
+    std::int64_t started_ticks = 0;  // since the machine's start; with the pid it is one process for ever
+    std::int64_t resident_pages = 0; // of its memory
     bool has_ended() const { return state == 'Z' || state == 'X'; }
 };
 

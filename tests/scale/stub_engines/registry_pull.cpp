@@ -2,7 +2,7 @@
 // a time, and verifies every digest. Layers are counted and thrown away.
 #include "async/run_all.hpp"
 #include "core/encode.hpp"
-#include "relay/sha256.hpp"
+#include "digest/sha256.hpp"
 #include "scale/stub_engines/engine_get.hpp"
 #include "scale/stub_engines/exchange.hpp"
 

@@ -1,9 +1,9 @@
 // Everything that prints, given what a host, an engine or a node would send to reach the terminal behind it.
 #include "check/report/report_page.hpp"
 #include "check/report/report_text.hpp"
-#include "cli/check_summary.hpp"
-#include "cli/job_screen.hpp"
-#include "cli/json_job_sink.hpp"
+#include "cli/cluster/check_summary.hpp"
+#include "cli/jobs/job_screen.hpp"
+#include "cli/jobs/json_job_sink.hpp"
 #include "core/utf8.hpp"
 #include "fakes/check_report.hpp"
 #include "image/image_list.hpp"
@@ -187,8 +187,8 @@ TEST_CASE("no word of a job, its nodes or its failures leaves its cell") {
     report.reason = hostile;
     report.first_failure = hostile_failure(false);
     report.command = {hostile, hostile};
-    CHECK(harm_in(jobs_text({report}, true)) == "");
-    CHECK(harm_in(results_text(hostile_outcomes(), true)) == "");
+    CHECK(harm_in(jobs_text({report}, no_terminal)) == "");
+    CHECK(harm_in(results_text(hostile_outcomes(), no_terminal)) == "");
 }
 
 TEST_CASE("no file's name, environment or tool leaves its line of a dry run") {
@@ -228,6 +228,20 @@ TEST_CASE("no field of an image leaves its cell") {
     list.groups = {{.image = image, .hosts = {0}}, {.image = other, .hosts = {1}}};
     REQUIRE(images_differ(list.groups));
     CHECK(harm_in(to_text(list)) == "");
+}
+
+TEST_CASE("no cell brings its colours to a terminal that has some") {
+    const OutputTraits terminal{.tty = true, .colour = true, .unicode = true, .columns = 60};
+    CHECK(harm_in(without_drawing(report_text(hostile_report(), 100, terminal))) == "");
+    JobReport report{.job = JobId(hostile), .state = JobState::failed, .nodes = {NodeName(hostile)}};
+    report.reason = report.owner = hostile;
+    report.first_failure = hostile_failure(false);
+    report.command = {hostile, hostile};
+    CHECK(harm_in(without_drawing(jobs_text({report}, terminal))) == "");
+    CHECK(harm_in(without_drawing(results_text(hostile_outcomes(), terminal))) == "");
+    ImageList list{.ref = ImageRef(hostile)};
+    list.rows = {{.host = hostile, .reached = true, .image = ImageDetails{.id = hostile}}};
+    CHECK(harm_in(without_drawing(to_text(list, terminal))) == "");
 }
 
 TEST_CASE("no event or error makes a reporter write what its text says") {

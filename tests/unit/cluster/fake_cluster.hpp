@@ -3,10 +3,10 @@
 
 #include "cluster/up.hpp"
 #include "container/image_address.hpp"
+#include "digest/sha256.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
 #include "observe/observe.hpp"
-#include "relay/sha256.hpp"
 #include "wire/join.hpp"
 #include "wire/relay.hpp"
 

@@ -50,6 +50,8 @@ TEST_CASE("sizes and durations print briefly") {
 TEST_CASE("a default's text is read back as what it was made of") {
     CHECK(flag_duration(30s) == "30s");
     CHECK(flag_duration(1500ms) == "1500ms");
+    CHECK(flag_duration(2h) == "2h");
+    CHECK(flag_duration(0s) == "0s");
     CHECK(parse_duration(flag_duration(90s)) == 90s);
     CHECK(parse_duration(flag_duration(250ms)) == 250ms);
 }

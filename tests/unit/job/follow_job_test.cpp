@@ -172,7 +172,17 @@ TEST_CASE("the jobs of all nodes, the latest last; a node that does not answer i
     CHECK(list.jobs[0].parts.size() == 2);
     CHECK(choose_job(list.jobs, JobId(""))->job == JobId("a"));
     CHECK(choose_job(list.jobs, JobId("b"))->parts.size() == 2);
-    CHECK(to_text(choose_job(list.jobs, JobId("c")).error()) == "there is no job `c`\n  jobs: b, a");
+    CHECK(to_text(choose_job(list.jobs, JobId("c")).error()) ==
+          "there is no job `c`\n  did you mean `a`? the latest are: a, b");
+    CHECK(to_text(choose_job(list.jobs, JobId("night-7")).error()) ==
+          "there is no job `night-7`\n  the latest are: a, b");
+    std::vector<KnownJob> many;
+    for (const auto* const name : {"u", "v", "w", "x", "y", "z"}) {
+        many.push_back({.job = JobId(std::string("job-of-") + name)});
+    }
+    CHECK(to_text(choose_job(many, JobId("nosuch")).error()) ==
+          "there is no job `nosuch`\n  the latest are: job-of-z, job-of-y, job-of-x, job-of-w, job-of-v; "
+          "`dockdist jobs` shows all");
 
     std::string flood;
     for (int i = 0; i < 1001; ++i) {

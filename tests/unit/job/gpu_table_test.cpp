@@ -61,13 +61,20 @@ TEST_CASE("the table of GPUs, and of who waits for them") {
         Error{ErrorKind::timeout, "gone", "no answer", ""}};
     const auto hosts = gpus_by_host(nodes, reports);
     REQUIRE(hosts.size() == 2); // two nodes of one host, and another host
-    check_golden("job/gpu_table.txt", gpus_text(hosts, {"gpu-box-0", "gpu-box-1", "gpu-box-2"}, true));
+    check_golden("job/gpu_table.txt", gpus_text(hosts, {"gpu-box-0", "gpu-box-1", "gpu-box-2"}, no_terminal));
+    std::string narrow;
+    for (const std::size_t columns : {120U, 80U, 40U}) {
+        narrow +=
+            "--- " + std::to_string(columns) + "\n" +
+            gpus_text(hosts, {"gpu-box-0", "gpu-box-1", "gpu-box-2"}, {.unicode = true, .columns = columns});
+    }
+    check_golden("job/gpu_table_widths.txt", narrow);
 }
 
 TEST_CASE("hosts without GPUs where nobody has a slot") {
     const auto hosts = gpus_by_host({node("node-0", 0)},
                                     {wire::GpuReport{.units = {{.unit = {.id = "slot:llm/node-0/0"}}}}});
-    CHECK(gpus_text(hosts, {"node-0"}, true) == "no GPUs, and nobody has a slot\n");
+    CHECK(gpus_text(hosts, {"node-0"}, no_terminal) == "no GPUs, and nobody has a slot\n");
 }
 
 } // namespace gpu_table_test

@@ -83,7 +83,7 @@ TEST_CASE("the table of jobs") {
           job("unheld", {told("lease")}), job("late", {told("timeout")}), unknown_end}) {
         reports.push_back(report_of(known));
     }
-    check_golden("job/jobs.txt", jobs_text(reports, true));
+    check_golden("job/jobs.txt", jobs_text(reports, no_terminal));
 }
 
 TEST_CASE("where a service answers is a column, where a job has one") {
@@ -92,11 +92,12 @@ TEST_CASE("where a service answers is a column, where a job has one") {
     answers.parts[0].summary.ready = "http://10.0.0.1:8000";
     auto waits = job("waits", {{}}, true);
     waits.parts[0].summary.policy.ready = "http://:8000/health";
-    CHECK(jobs_text({report_of(job("plain", {{}}))}, true).find("ADDRESS") == std::string::npos);
-    const auto text = jobs_text({report_of(answers), report_of(waits), report_of(job("plain", {{}}))}, true);
-    CHECK(text.find("  ADDRESS               FIRST FAILURE") != std::string::npos);
-    CHECK(text.find("  http://10.0.0.1:8000  -") != std::string::npos);
-    CHECK(text.find("  not ready             -") != std::string::npos);
+    CHECK(jobs_text({report_of(job("plain", {{}}))}, no_terminal).find("ADDRESS") == std::string::npos);
+    const auto text =
+        jobs_text({report_of(answers), report_of(waits), report_of(job("plain", {{}}))}, no_terminal);
+    CHECK(text.find("  ADDRESS               COMMAND") != std::string::npos);
+    CHECK(text.find("  http://10.0.0.1:8000  python") != std::string::npos);
+    CHECK(text.find("  not ready             python") != std::string::npos);
 }
 
 TEST_CASE("the table of a job's results has a row for each result, failures first") {
@@ -114,7 +115,7 @@ TEST_CASE("the table of a job's results has a row for each result, failures firs
     for (int i = 0; i < 55; ++i) {
         nodes.push_back({.node = NodeName("other-" + std::to_string(i)), .result = told("stop")});
     }
-    check_golden("job/results.txt", results_text(nodes, true));
+    check_golden("job/results.txt", results_text(nodes, no_terminal));
 }
 
 } // namespace job_report_test

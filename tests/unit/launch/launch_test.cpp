@@ -46,6 +46,7 @@ TEST_CASE("every launcher's environment, files and commands are as in its golden
                 request.ranks_per_node = 2;
             }
             REQUIRE(check_request(launcher, request).has_value());
+            REQUIRE(check_slots(launcher, request).has_value());
             const auto launches = launcher.launch(request);
             REQUIRE(launches.has_value());
             const auto name = std::string(launcher.name) + (via.empty() ? "" : "-" + via);
@@ -84,19 +85,14 @@ TEST_CASE("--local_rank goes behind the script, wherever that stands") {
     CHECK(launcher_of("deepspeed").launch(request_of({"sh", "-c", "x"}))->front().start.local_rank_at == -1);
 }
 
-TEST_CASE("what is wrong with the command line is said before any node is asked") {
+TEST_CASE("what is wrong with the command line is said before any node is known") {
     const auto check = [](std::string_view launcher, const LaunchRequest& request) {
         return to_text(check_request(launcher_of(launcher), request).error());
     };
+    const auto request_of = [](std::vector<std::string> command) {
+        return LaunchRequest{.command = std::move(command)};
+    };
     auto request = request_of({"train.py"});
-    request.ranks_per_node = 3;
-    CHECK(check("torchrun", request) ==
-          "node-0: 3 ranks were asked for, and the node has 2 GPUs\n  use --gpus 2 or less");
-    CHECK(check("plain", request) ==
-          "node-0: 3 GPUs were asked for, and the node has 2 GPUs\n  use --gpus 2 or less");
-    request.ranks_per_node = 1; // of the two, to itself
-    CHECK(check_request(launcher_of("plain"), request).has_value());
-    request = request_of({"train.py"});
     request.via = "pdsch";
     CHECK(check("deepspeed", request) == "--via: the launcher deepspeed knows no way `pdsch`\n"
                                          "  it knows: pdsh, openmpi");
@@ -109,6 +105,20 @@ TEST_CASE("what is wrong with the command line is said before any node is asked"
     request = request_of({"/usr/bin/torchrun", "--nnodes", "2", "train.py"});
     CHECK(check_request(launcher_of("torchrun"), request).has_error());
     CHECK(check_request(launcher_of("plain"), request).has_value());
+}
+
+TEST_CASE("more than the nodes have is refused") {
+    const auto check = [](std::string_view launcher, const LaunchRequest& request) {
+        return to_text(check_slots(launcher_of(launcher), request).error());
+    };
+    auto request = request_of({"train.py"});
+    request.ranks_per_node = 3;
+    CHECK(check("torchrun", request) ==
+          "node-0: 3 ranks were asked for, and the node has 2 GPUs\n  use --gpus 2 or less");
+    CHECK(check("plain", request) ==
+          "node-0: 3 GPUs were asked for, and the node has 2 GPUs\n  use --gpus 2 or less");
+    request.ranks_per_node = 1; // of the two, to itself
+    CHECK(check_slots(launcher_of("plain"), request).has_value());
     request = request_of({"train.py"});
     request.nodes[1].slots = 0;
     CHECK(check("mpirun", request) ==

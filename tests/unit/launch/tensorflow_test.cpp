@@ -47,7 +47,8 @@ std::string placed(std::size_t nodes, Roles roles) {
 }
 
 std::string refused(Roles roles) {
-    return to_text(check_request(*find_launcher("tensorflow"), request_for(2, std::move(roles))).error());
+    const LaunchRequest without_nodes{.command = {"train.py"}, .roles = std::move(roles)};
+    return to_text(check_request(*find_launcher("tensorflow"), without_nodes).error());
 }
 
 } // namespace

@@ -76,9 +76,44 @@ TEST_CASE("wrapped breaks at spaces, and within words that are wider than a line
 TEST_CASE("clipped cuts by columns and says so") {
     CHECK(clipped("abcdef", 6, true) == "abcdef");
     CHECK(clipped("abcdef", 5, true) == "abcd…");
-    CHECK(clipped("abcdef", 5, false) == "abcd~");
+    CHECK(clipped("abcdef", 5, false) == "ab...");
+    CHECK(clipped("abcdef", 2, false) == "..");
     CHECK(clipped("世界世界", 6, true) == "世界…");
     CHECK(clipped("abc", 0, true).empty());
+}
+
+TEST_CASE("a name is cut in the middle, by whole characters") {
+    CHECK(clipped_middle("ssh://ops@gpu-128", 17, true) == "ssh://ops@gpu-128");
+    CHECK(clipped_middle("ssh://ops@gpu-128", 11, true) == "ssh:/…u-128");
+    CHECK(clipped_middle("ssh://ops@gpu-128", 11, false) == "ssh:...-128");
+    CHECK(clipped_middle("世界世界世界", 7, true) == "世…界");
+    CHECK(clipped_middle("größe-größe", 6, true) == "grö…ße");
+    for (std::size_t columns = 0; columns < 20; ++columns) {
+        CHECK(display_width(clipped_middle("ssh://ops@gpu-128", columns, true)) <= columns);
+        CHECK(display_width(clipped_middle("ssh://ops@gpu-128", columns, false)) <= columns);
+        CHECK(display_width(clipped_middle("世界世界世界世界世界", columns, true)) <= columns);
+    }
+}
+
+TEST_CASE("lines that are too wide go on below, at words, and no word is broken") {
+    CHECK(wrap_words("error: the node is not there, and nothing is\n", 20, 4) ==
+          "error: the node is\n    not there, and\n    nothing is\n");
+    CHECK(wrap_words("short\n  as it is\n", 20, 4) == "short\n  as it is\n");
+    CHECK(wrap_words("  - an item of a list\n", 14, 4) == "  - an item of\n    a list\n");
+    CHECK(wrap_words("        deep is its own indent\n", 22, 4) ==
+          "        deep is its\n        own indent\n");
+    CHECK(wrap_words("see https://example.test/a/long/address for more\n", 20, 2) ==
+          "see\n  https://example.test/a/long/address\n  for more\n");
+    CHECK(wrap_words("\x1b[1;31merror:\x1b[0m one two\n", 14, 2) == "\x1b[1;31merror:\x1b[0m one two\n");
+    CHECK(wrap_words("\x1b[1;31merror:\x1b[0m one two\n", 13, 2) == "\x1b[1;31merror:\x1b[0m one\n  two\n");
+    CHECK(wrap_words("no limit at all\n", 0, 4) == "no limit at all\n");
+    CHECK(wrap_words("no newline at all", 8, 4) == "no\nnewline\nat all"); // all indent would be no room
+    CHECK(wrap_words("", 10, 4).empty());
+}
+
+TEST_CASE("signs beyond ASCII have a form in it, and names keep their letters") {
+    CHECK(ascii_signs("2 × H100 → 24 µs, 31 °C…") == "2 x H100 -> 24 us, 31 C...");
+    CHECK(ascii_signs("größe") == "größe");
 }
 
 TEST_CASE("clipped closes the colours of what it cuts") {

@@ -134,9 +134,10 @@ TEST_CASE("people get folded errors and warnings, programs each of them") {
                              "  -> is Docker listening there? ssh://USER@… needs no such setting\n"
                              "warning: all 9 hosts: is old (node-[0-8]) (is Docker listening there? "
                              "ssh://USER@… needs no such setting)\n");
-    JsonReporter json({.fd = 1}, sink);
+    KeepingSink of_json;
+    JsonReporter json({.fd = 1}, of_json);
     tell_errors(json, errors, {.hosts = 9});
-    CHECK(std::ranges::count(sink.written[1], '\n') == 9);
+    CHECK(std::ranges::count(of_json.written[2], '\n') == 9);
 }
 
 } // namespace fold_errors_test

@@ -224,6 +224,10 @@ private:
             std::shared_ptr<SshSecrets> secrets;
             ~Hold() { secrets->hold(false); }
         };
+        if (!secrets_->hold) {
+            co_return Error{ErrorKind::config, "", "it has a passphrase, and nobody is asked for it here",
+                            ""};
+        }
         secrets_->hold(true);
         const Hold hold{secrets_};
         co_return co_await read_passphrase(session_->executor(), std::move(question));

@@ -19,7 +19,7 @@ struct SshSecrets {
     Limiter asking;                                   // held until it is known whether the answer was right
     std::map<std::string, std::string> passphrases{}; // of keys, by path
     std::set<std::string> refused{};                  // keys whose passphrase nobody knows
-    std::function<void(bool)> hold = [](bool) {};     // see on_terminal_questions()
+    std::function<void(bool)> hold = [](bool) {};     // see on_terminal_questions(); may be empty
 };
 
 // Never trusts a key that known_hosts does not hold. Errors: unreachable, timeout, config; without `where`.

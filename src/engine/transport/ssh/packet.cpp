@@ -1,12 +1,12 @@
 #include "engine/transport/ssh/packet.hpp"
 
 #include "core/encode.hpp"
-#include "engine/digest.hpp"
+#include "digest/sha256.hpp"
 
 namespace dockdist {
 
 std::string fingerprint(std::string_view blob) {
-    auto text = to_base64(sha256(blob));
+    auto text = to_base64(sha256_bytes(blob));
     text.erase(text.find_last_not_of('=') + 1);
     return "SHA256:" + text;
 }

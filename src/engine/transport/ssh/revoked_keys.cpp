@@ -2,6 +2,7 @@
 
 #include "core/encode.hpp"
 #include "core/text.hpp"
+#include "digest/sha256.hpp"
 #include "engine/digest.hpp"
 #include "engine/transport/ssh/packet.hpp"
 
@@ -70,7 +71,7 @@ Result<bool> is_in_list(std::string_view file, std::string_view key) {
             found = holds(*body, sha1(key));
             break;
         case Section::sha256:
-            found = holds(*body, sha256(key));
+            found = holds(*body, sha256_bytes(key));
             break;
         case Section::signature: // of the key that `body` names; nobody says whose it must be
             if (!reader.string()) {

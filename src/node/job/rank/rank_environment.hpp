@@ -21,10 +21,6 @@ struct RankNumbers {
 };
 void number_rank(Environment& environment, const RankNumbers& numbers);
 
-// RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE from what Open MPI, PMI (MPICH), Slurm, Horovod or
-// DeepSpeed call them, where they are not set.
-void name_ranks(Environment& environment);
-
 // The part's command, with `--local_rank=N` where it wants one.
 std::vector<std::string> rank_argv(const JobPart& part, const Environment& environment);
 

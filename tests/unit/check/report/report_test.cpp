@@ -31,6 +31,16 @@ TEST_CASE("a deep check as the terminal shows it") {
     check_golden("check/deep.txt", report_text(deep_report()));
 }
 
+TEST_CASE("a deep check on terminals of other widths") {
+    std::string text;
+    for (const std::size_t columns : {120U, 80U, 40U}) {
+        text += "--- " + std::to_string(columns) + "\n" +
+                report_text(deep_report(), 100, {.unicode = true, .columns = columns});
+    }
+    text += "--- 80, ASCII\n" + report_text(deep_report(), 100, {.columns = 80});
+    check_golden("check/deep_widths.txt", text);
+}
+
 TEST_CASE("the matrices of many nodes are left to the page, and a copy is called one") {
     const auto text = report_text(wide_report(13));
     CHECK(text.find("TCP bandwidth of 13 nodes: see --report FILE.html or -o json") != std::string::npos);

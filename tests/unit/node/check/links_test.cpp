@@ -2,6 +2,7 @@
 #include "node/check/link_socket.hpp"
 #include "node/check/links.hpp"
 #include "node/check/probe_runner.hpp"
+#include "node/system/network.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

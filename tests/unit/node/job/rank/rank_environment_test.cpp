@@ -1,4 +1,5 @@
 #include "node/job/rank/rank_environment.hpp"
+#include "node/session/rank_names.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,59 @@
+#include "cluster/down.hpp"
+
+#include "cli/context.hpp"
+#include "cli/line/values.hpp"
+#include "cli/nodes/own_ssh.hpp"
+#include "toolkit/toolkit.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dockdist {
+namespace {
+
+Task<int> run_down(Context& context, DownOptions options) {
+    auto cluster = co_await connect(context);
+    if (!cluster.errors.empty()) {
+        co_return context.fail(cluster.errors);
+    }
+    options.toolkit_version = std::string(toolkit_version());
+    const auto result = co_await down(cluster.spec, cluster.engines, options, *context.reporter);
+    if (result.errors.empty()) {
+        remove_login(context, cluster.spec);
+    }
+    context.reporter->finish();
+    const int code = result.errors.empty() ? 0 : context.fail(result.errors);
+    if (context.json()) {
+        context.print_json(
+            {{"type", "result"}, {"cluster", cluster.spec.name.str()}, {"removed", result.removed}});
+    } else if (code == 0) {
+        context.tell(result.removed == 0
+                         ? fmt::format("{}: nothing to remove\n", cluster.spec.name.str())
+                         : fmt::format("{} is down: {} container{} removed\n", cluster.spec.name.str(),
+                                       result.removed, result.removed == 1 ? "" : "s"));
+    }
+    co_return code;
+}
+
+} // namespace
+
+void add_down(CLI::App& app, Program& program) {
+    auto options = std::make_shared<DownOptions>();
+    auto* command =
+        describe(app.add_subcommand("down", "Remove every container of the cluster from its hosts"),
+                 command_group::cluster, {"dockdist down", "dockdist down --stop-jobs"});
+    command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
+    command->add_flag(
+        "--purge", options->purge,
+        "Remove dockdist's own volumes too (toolkit, who holds which GPU), where nothing else uses "
+        "them");
+    command->add_flag("--break-lock", options->break_lock, "Go on even if somebody is changing the cluster");
+    command->add_flag("--stop-jobs", options->stop_jobs,
+                      "End the jobs that run on it; without this they are named, and nothing is removed");
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_down(context, *options); };
+    });
+}
+
+} // namespace dockdist

@@ -1,0 +1,198 @@
+#include "cli/context.hpp"
+#include "cli/line/values.hpp"
+#include "core/fd.hpp"
+#include "core/host_list.hpp"
+#include "core/text.hpp"
+#include "engine/local_engine.hpp"
+#include "spec/load_spec.hpp"
+#include "spec/starter.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <memory>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace dockdist {
+namespace {
+
+struct InitOptions {
+    bool local = false;
+    std::string file = "cluster.yaml";
+    std::vector<std::string> hosts{};
+};
+
+// Of an engine address, a name or a range, what stands behind `- `; of a file, the list that it is.
+std::string host_item(const std::string& word) {
+    std::error_code ignored;
+    if (word.find("://") != std::string::npos) {
+        return word;
+    }
+    return std::filesystem::is_regular_file(word, ignored) // cluster.yaml may come to lie elsewhere
+               ? "from: " + std::filesystem::absolute(word, ignored).lexically_normal().string()
+               : "ssh://" + word;
+}
+
+// The starter with these hosts where it has an example's.
+std::string with_hosts(std::string_view starter, const std::vector<std::string>& hosts) {
+    std::string text;
+    bool in_hosts = false;
+    for (const auto& line : split(starter.substr(0, starter.find_last_not_of('\n') + 1), '\n')) {
+        in_hosts = line == "hosts:" || (in_hosts && line.starts_with("  "));
+        if (in_hosts && line != "hosts:") {
+            continue;
+        }
+        text += line + "\n";
+        for (const auto& list : in_hosts ? hosts : std::vector<std::string>()) {
+            for (const auto& word : split_host_list(list)) {
+                text += "  - " + host_item(word) + "\n";
+            }
+        }
+    }
+    return text;
+}
+
+// As a double-quoted word of YAML.
+std::string quoted(const std::string& path) {
+    return nlohmann::json(path).dump();
+}
+
+// The local starter with what reaches this engine where it has an example's.
+std::string with_engine(std::string_view starter, const LocalEngine& engine) {
+    std::string text;
+    for (const auto& line : split(starter.substr(0, starter.find_last_not_of('\n') + 1), '\n')) {
+        if (!line.starts_with("    docker: ")) {
+            text += line + "\n";
+            continue;
+        }
+        text += engine.context.empty() ? "    docker: " + engine.url + "\n"
+                                       : "    context: " + engine.context + "\n";
+        if (engine.tls) {
+            text += fmt::format("    tls: {{ca: {}, cert: {}, key: {}}}\n", quoted(engine.tls->ca),
+                                quoted(engine.tls->cert), quoted(engine.tls->key));
+        }
+    }
+    return text;
+}
+
+// That the text is a good file, whose hosts stand in `where`.
+Errors check_hosts(const std::string& text, const std::string& file, const std::string& where) {
+    auto errors = load_spec(text, file, client_environment).errors;
+    for (auto& error : errors) {
+        error.where = where;
+    }
+    return errors;
+}
+
+// O_EXCL: a file that is there is never written over, not even one that appears in this moment.
+Result<Ok> write_new(const std::string& path, std::string_view text) {
+    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        return Error{ErrorKind::usage, path,
+                     errno == EEXIST ? "the file is there already" : std::strerror(errno),
+                     errno == EEXIST ? "name another one: dockdist init FILE" : ""};
+    }
+    const auto written = write(fd, text.data(), text.size());
+    if (close(fd) != 0 || written != static_cast<ssize_t>(text.size())) {
+        return Error{ErrorKind::usage, path, "could not be written whole", "is the disk full?"};
+    }
+    return ok;
+}
+
+// A program listens there.
+bool answers_on(const std::string& path) {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    if (path.size() >= sizeof address.sun_path) {
+        return false;
+    }
+    path.copy(address.sun_path, path.size());
+    const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+void tell_engine(const Context& context, const LocalEngine& engine) {
+    if (engine.found && !context.json()) {
+        context.tell(
+            fmt::format("engine: {} ({})\n",
+                        printable(engine.context.empty() ? engine.url : "the context " + engine.context),
+                        engine.said_by));
+    }
+    if (engine.found) {
+        return;
+    }
+    context.reporter->on({.kind = Event::Kind::warning,
+                          .text = fmt::format("no engine answers on this machine: looked at {}; start Docker "
+                                              "or Podman (`systemctl start docker`), or set DOCKER_HOST, and "
+                                              "correct `docker:` in the file",
+                                              fmt::join(engine.looked_at, ", "))});
+}
+
+Task<int> run_init(Context& context, InitOptions options) {
+    std::string text(starter_file(options.local));
+    LocalEngine engine;
+    Errors errors;
+    if (options.local) {
+        engine = find_local_engine(client_environment, answers_on);
+        text = with_engine(text, engine);
+        errors = check_hosts(text, options.file, engine.said_by);
+    } else if (!options.hosts.empty()) {
+        text = with_hosts(text, options.hosts);
+        errors = check_hosts(text, options.file, "--hosts");
+    }
+    if (!errors.empty()) {
+        co_return context.fail(errors);
+    }
+    if (const auto written = write_new(options.file, text); !written) {
+        co_return context.fail(written.error());
+    }
+    if (options.local) {
+        tell_engine(context, engine);
+    }
+    if (context.json()) {
+        nlohmann::json json{{"file", options.file}};
+        if (options.local) {
+            json["engine"] = engine.context.empty() ? engine.url : engine.context;
+            json["engine_by"] = engine.said_by;
+        }
+        context.print_json(json);
+    } else {
+        context.tell(fmt::format("wrote {}\nnext: {}`dockdist up`\n", options.file,
+                                 options.local           ? ""
+                                 : options.hosts.empty() ? "put your hosts and image there, then "
+                                                         : "put your image there, then "));
+    }
+    co_return 0;
+}
+
+} // namespace
+
+void add_init(CLI::App& app, Program& program) {
+    auto options = std::make_shared<InitOptions>();
+    auto* command = describe(
+        app.add_subcommand("init", "Write a commented cluster.yaml to start from"), command_group::cluster,
+        {"dockdist init --hosts 'ops@gpu[001-016]'", "dockdist init --local", "dockdist init train.yaml"});
+    auto* local = command->add_flag("--local", options->local,
+                                    "Two nodes on this machine's own engine: the one that docker would use");
+    command
+        ->add_option("--hosts", options->hosts,
+                     "The machines: names, addresses or ranges (gpu[001-128], ops@10.0.[0-3].[1-254], "
+                     "tcp://10.0.0.1:2376), or a file that lists them; between commas, repeatable")
+        ->allow_extra_args(false)
+        ->type_name("LIST")
+        ->excludes(local);
+    command->add_option("FILE", options->file, "Where to write it")->capture_default_str();
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_init(context, *options); };
+    });
+}
+
+} // namespace dockdist

@@ -1,0 +1,70 @@
+#include "cli/jobs/find_job.hpp"
+
+#include "job/select_nodes.hpp"
+#include "plan/plan.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+namespace dockdist {
+
+void forget_lost(Errors& errors, const std::set<std::string>& lost, const FoundJob& found) {
+    std::map<std::size_t, bool> lost_hosts; // of those that the job has nodes on
+    for (const auto& node : expand_nodes(found.cluster.spec)) {
+        const bool is_of_job = std::ranges::any_of(latest_of(found.job).policy.parts, [&](const auto& part) {
+            return part.node == node.name.str();
+        });
+        if (is_of_job) {
+            auto& all_lost = lost_hosts.try_emplace(node.host, true).first->second;
+            all_lost = all_lost && lost.contains(node.name.str());
+        }
+    }
+    for (const auto& [host, all_lost] : lost_hosts) {
+        if (all_lost) {
+            std::erase_if(errors, [&, label = host_label(found.cluster.spec.hosts[host])](
+                                      const Error& error) { return error.where == label; });
+        }
+    }
+    for (const auto& node : lost) {
+        std::erase_if(errors, [&](const Error& error) {
+            return error.where == node || error.where.starts_with(node + " on ");
+        });
+    }
+}
+
+Task<FoundJob> find_job(Context& context, std::string name, std::string node) {
+    const NodeWords words{.option = "--node", .text = std::move(node)};
+    AttachOptions options;
+    if (!words.text.empty()) {
+        options.named.push_back(words);
+    }
+    FoundJob found{.cluster = co_await attach_to_cluster(context, std::move(options))};
+    auto nodes = found.cluster.nodes;
+    found.errors = std::move(found.cluster.errors);
+    if (!words.text.empty() && !nodes.empty()) {
+        auto some = named_nodes(found.cluster.spec, nodes, words);
+        if (!some) {
+            found.errors.push_back(some.error());
+            co_return found;
+        }
+        nodes = std::move(*some);
+        found.errors.clear();
+    }
+    if (nodes.empty()) {
+        co_return found;
+    }
+    auto list = co_await list_jobs(found.cluster.engines, nodes);
+    std::ranges::move(list.errors, std::back_inserter(found.errors));
+    auto job = choose_job(list.jobs, JobId(name));
+    if (!job) {
+        found.errors.push_back(job.error());
+        co_return found;
+    }
+    found.job = std::move(*job);
+    forget_lost(found.errors, left_out_of(found.job), found);
+    found.found = true;
+    co_return found;
+}
+
+} // namespace dockdist

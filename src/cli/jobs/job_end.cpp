@@ -1,0 +1,94 @@
+#include "cli/jobs/job_end.hpp"
+
+#include "core/exit_codes.hpp"
+#include "job/job_report.hpp"
+#include "report/output.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace dockdist {
+namespace {
+
+std::vector<NodeUsage> usage_of(const JobOutcome& outcome) {
+    std::vector<NodeUsage> usage;
+    for (const auto& node : outcome.nodes) {
+        if (node.result && node.result->usage.duration_ms > 0) {
+            usage.push_back({.node = node.node, .usage = node.result->usage});
+        }
+    }
+    return usage;
+}
+
+nlohmann::json to_json(const JobOutcome& outcome, const JobId& job) {
+    nlohmann::json json{{"type", "result"},
+                        {"job", job.str()},
+                        {"exit_code", outcome.exit_code()},
+                        {"interrupted", outcome.interrupted},
+                        {"detached", outcome.detached},
+                        {"attempts", outcome.attempts},
+                        {"stop_reason", outcome.stop_reason},
+                        {"nodes", nlohmann::json::array()}};
+    if (!outcome.ready_at.empty()) {
+        json["ready"] = outcome.ready_at;
+    }
+    if (const auto usage = sum_usage(usage_of(outcome)); usage.duration_ms > 0) {
+        json["usage"] = usage_json(usage);
+    }
+    if (outcome.first_failure) {
+        json["first_failure"] = *outcome.first_failure;
+    }
+    for (const auto& node : outcome.nodes) {
+        json["nodes"].push_back(
+            {{"node", node.node.str()}, {"left_out", node.left_out}, {"spare", node.spare}});
+        if (node.result) {
+            json["nodes"].back()["result"] = *node.result;
+        }
+    }
+    return json;
+}
+
+// A job of some seconds leaves nothing worth a line.
+void tell_usage(const Context& context, const JobOutcome& outcome, const JobId& job) {
+    constexpr std::int64_t worth_a_line_ms = 10'000;
+    const auto usage = sum_usage(usage_of(outcome));
+    const auto line = usage_line(usage);
+    if (outcome.detached || line.empty() || usage.duration_ms < worth_a_line_ms) {
+        return;
+    }
+    context.reporter->on({.kind = Event::Kind::note,
+                          .text = job.str() + ": " + line + " (`dockdist jobs " + job.str() + "` has more)"});
+}
+
+} // namespace
+
+int fail_before(const Context& context, const Errors& errors) {
+    const int code = context.fail(errors);
+    if (std::ranges::find(errors, ErrorKind::busy, &Error::kind) != errors.end()) {
+        return exit_codes::gpus_taken;
+    }
+    return code == exit_codes::wrong_input ? code : exit_codes::own_failure;
+}
+
+int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job) {
+    if (outcome.detached) {
+        const auto& name = job.str();
+        context.reporter->on({.kind = Event::Kind::note,
+                              .text = name + " goes on by itself: `dockdist attach " + name +
+                                      "` shows it, `dockdist stop " + name + "` ends it"});
+    }
+    tell_usage(context, outcome, job);
+    context.fail(end_errors(outcome, job));
+    if (!context.json() && !outcome.detached && !outcome.ended_well() && outcome.nodes.size() > 1) {
+        FdSink().write(STDERR_FILENO,
+                       Displayable::drawn(results_text(outcome.nodes, probe_output(STDERR_FILENO))));
+    }
+    if (context.json()) { // the result is the last line
+        context.print_json(to_json(outcome, job));
+    }
+    return outcome.exit_code();
+}
+
+} // namespace dockdist

@@ -1,0 +1,35 @@
+#include "cli/jobs/job_page.hpp"
+
+#include "cli/report_file.hpp"
+#include "job/job_histories.hpp"
+#include "job/page/job_page.hpp"
+
+#include <utility>
+
+namespace dockdist {
+
+Task<Status> write_job_page(Context& context, const Attached& cluster, KnownJob job, std::string path) {
+    std::vector<ReadyNode> nodes;
+    for (const auto& part : job.parts) {
+        nodes.push_back(part.node);
+    }
+    const auto histories = co_await fetch_histories(cluster.engines, nodes, job.job);
+    context.warn(histories.errors);
+    co_return write_report_file(
+        path,
+        job_page(report_of(job), histories.nodes,
+                 {.cluster = cluster.spec.name.str(), .time = report_time(), .version = DOCKDIST_VERSION}));
+}
+
+Task<Status> write_page_of_ended(Context& context, const Attached& cluster, std::vector<ReadyNode> nodes,
+                                 JobId job, std::string path) {
+    const auto list = co_await list_jobs(cluster.engines, nodes);
+    auto known = choose_job(list.jobs, job);
+    if (!known) {
+        co_return known.error();
+    }
+    context.warn(list.errors);
+    co_return co_await write_job_page(context, cluster, std::move(*known), std::move(path));
+}
+
+} // namespace dockdist

@@ -1,0 +1,105 @@
+#include "cli/jobs/job_view.hpp"
+
+#include "cli/line/values.hpp"
+#include "wire/job_query.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace dockdist {
+
+void add_view_options(CLI::App& command, JobViewOptions& options) {
+    command.add_flag("--raw", options.raw,
+                     "Pass the job's bytes on unchanged: no prefixes, no protection of the terminal");
+    command
+        .add_option("--log-dir", options.log_folder,
+                    "Also write each rank's bytes to a file: FOLDER/JOB/node-0.rank-3.log; FOLDER/JOB must "
+                    "not exist yet")
+        ->type_name("FOLDER");
+}
+
+void add_tail_option(CLI::App& command, std::optional<std::int64_t>& tail) {
+    number(command.add_option("--tail", tail, "Only the last N lines of each rank, and what follows"), 0,
+           wire::longest_tail);
+}
+
+Result<std::unique_ptr<JobView>> JobView::create(const Context& context, const JobViewOptions& options,
+                                                 const JobId& job) {
+    std::optional<LogFiles> files;
+    if (!options.log_folder.empty()) {
+        auto made = LogFiles::create(options.log_folder, job);
+        if (!made) {
+            return made.error();
+        }
+        files = std::move(*made);
+    }
+    return std::unique_ptr<JobView>(new JobView(context, options, std::move(files)));
+}
+
+JobView::JobView(const Context& context, const JobViewOptions& options, std::optional<LogFiles> files)
+    : context_(context), sink_(context.executor), files_(std::move(files)) {
+    if (context.json()) {
+        json_.emplace(sink_);
+        return;
+    }
+    auto output = probe_job_output();
+    output.raw = options.raw;
+    screen_.emplace(std::move(output), sink_);
+}
+
+JobView::~JobView() {
+    if (files_ && !finished_) {
+        files_->forget();
+    }
+}
+
+void JobView::expect(const NodeName& node, int rank) {
+    if (screen_) {
+        screen_->expect(node, rank);
+    }
+}
+
+void JobView::output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) {
+    if (screen_) {
+        screen_->output(node, rank, stream, bytes);
+    } else {
+        json_->output(node, rank, stream, bytes);
+    }
+    if (files_) {
+        files_->output(node, rank, stream, bytes);
+    }
+}
+
+void JobView::flush() {
+    if (screen_) {
+        screen_->flush();
+    } else {
+        json_->flush();
+    }
+    if (files_) {
+        files_->flush();
+    }
+}
+
+Task<void> JobView::room() {
+    return sink_.room();
+}
+
+void JobView::finish() {
+    finished_ = true;
+    if (screen_) {
+        screen_->finish();
+    } else {
+        json_->finish();
+    }
+    sink_.finish();
+    if (files_) {
+        files_->flush();
+        if (const auto written = files_->written(); !written) {
+            const auto& error = written.error();
+            context_.reporter->on(
+                {.kind = Event::Kind::warning, .subject = error.where, .text = error.message});
+        }
+    }
+}
+
+} // namespace dockdist

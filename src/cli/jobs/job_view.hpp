@@ -1,0 +1,57 @@
+// Where a job's output goes: to the screen, or as JSON to stdout, and beside it to files.
+#pragma once
+
+#include "cli/context.hpp"
+#include "cli/jobs/job_screen.hpp"
+#include "cli/jobs/json_job_sink.hpp"
+#include "job/log_files.hpp"
+#include "job/nonblocking_sink.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace dockdist {
+
+struct JobViewOptions {
+    bool raw = false;
+    std::string log_folder{}; // empty: no files
+};
+// --raw and --log-dir, the same for every command that shows a job's output.
+void add_view_options(CLI::App& command, JobViewOptions& options);
+
+// --tail, of those commands that show what was written before they came.
+void add_tail_option(CLI::App& command, std::optional<std::int64_t>& tail);
+
+class JobView : public JobSink {
+public:
+    // Makes the files' folder.
+    static Result<std::unique_ptr<JobView>> create(const Context& context, const JobViewOptions& options,
+                                                   const JobId& job);
+
+    // Leaves no folder behind where nothing was shown and it was not finished.
+    ~JobView() override;
+    // Before the first output: prefixes are made as wide as the widest.
+    void expect(const NodeName& node, int rank);
+    void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) override;
+    void flush() override;
+    Task<void> room() override;
+    // After the last output. Says what is missing in the files.
+    void finish();
+
+private:
+    JobView(const Context& context, const JobViewOptions& options, std::optional<LogFiles> files);
+
+    const Context& context_;
+    NonblockingSink sink_;
+    std::optional<JobScreen> screen_{}; // one of the two
+    std::optional<JsonJobSink> json_{};
+    std::optional<LogFiles> files_;
+    bool finished_ = false;
+};
+
+} // namespace dockdist

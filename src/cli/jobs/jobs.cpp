@@ -1,0 +1,148 @@
+#include "cli/context.hpp"
+#include "cli/jobs/job_page.hpp"
+#include "cli/line/values.hpp"
+#include "cli/report_file.hpp"
+#include "job/job_details.hpp"
+#include "job/job_list.hpp"
+#include "job/job_report.hpp"
+#include "load/findings.hpp"
+#include "usage/findings.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <iterator>
+
+namespace dockdist {
+namespace {
+
+nlohmann::json to_json(const JobReport& report) {
+    nlohmann::json json{{"job", report.job.str()},
+                        {"state", to_string(report.state)},
+                        {"nodes", nlohmann::json::array()},
+                        {"started_ms", report.started_ms},
+                        {"duration_ms", nullptr},
+                        {"exit_code", nullptr},
+                        {"stop_reason", report.reason},
+                        {"first_failure", nullptr},
+                        {"command", nlohmann::json::array()},
+                        {"owner", report.owner},
+                        {"ready", nullptr},
+                        {"gpus", nlohmann::json::array()},
+                        {"usage", nullptr},
+                        {"usage_by_node", nlohmann::json::array()},
+                        {"findings", nlohmann::json::array()}};
+    for (const auto& node : report.nodes) {
+        json["nodes"].push_back(node.str());
+    }
+    for (const auto& [node, units] : report.units) {
+        json["gpus"].push_back({{"node", node.str()}, {"units", units}});
+    }
+    for (const auto& word : report.command) {
+        json["command"].push_back(word);
+    }
+    if (report.duration_ms > 0) {
+        json["duration_ms"] = report.duration_ms;
+    }
+    if (report.exit_code) {
+        json["exit_code"] = *report.exit_code;
+    }
+    if (!report.ready_at.empty()) {
+        json["ready"] = report.ready_at;
+    }
+    if (!report.usage.empty()) {
+        json["usage"] = usage_json(sum_usage(report.usage));
+    }
+    for (const auto& node : report.usage) {
+        auto own = usage_json(sum_usage({node}));
+        own["node"] = node.node.str();
+        json["usage_by_node"].push_back(std::move(own));
+    }
+    for (auto finding : recorded_findings(report.usage)) {
+        finding.job = report.job.str();
+        json["findings"].push_back(finding_json(finding));
+    }
+    if (report.first_failure) {
+        json["first_failure"] = *report.first_failure;
+    }
+    return json;
+}
+
+struct JobsOptions {
+    std::string job{};  // empty: all
+    std::string page{}; // --report
+};
+
+Task<int> show_one(Context& context, const Attached& cluster, const JobList& list, Errors errors,
+                   JobsOptions options) {
+    auto job = choose_job(list.jobs, JobId(options.job));
+    if (!job) {
+        errors.push_back(job.error());
+        co_return context.fail(errors);
+    }
+    const auto report = report_of(*job);
+    if (context.json()) {
+        context.print_json({{"jobs", nlohmann::json::array({to_json(report)})}});
+    } else {
+        context.show(job_details_text(report, context.output(), context.table_rows(false)));
+    }
+    if (!options.page.empty()) {
+        const auto written = co_await write_job_page(context, cluster, std::move(*job), options.page);
+        if (!written) {
+            errors.push_back(written.error());
+        }
+    }
+    co_return errors.empty() ? 0 : context.fail(errors);
+}
+
+Task<int> run_jobs(Context& context, JobsOptions options) {
+    if (!options.page.empty()) {
+        if (const auto writable = try_report_file(options.page); !writable) {
+            co_return context.fail(writable.error());
+        }
+    }
+    auto cluster = co_await attach_to_cluster(context);
+    auto errors = std::move(cluster.errors);
+    auto list = co_await list_jobs(cluster.engines, cluster.nodes);
+    std::ranges::move(list.errors, std::back_inserter(errors));
+    if (cluster.nodes.empty()) {
+        co_return context.fail(errors);
+    }
+    if (!options.job.empty()) {
+        co_return co_await show_one(context, cluster, list, std::move(errors), std::move(options));
+    }
+    std::vector<JobReport> reports;
+    auto json = nlohmann::json::array();
+    for (const auto& job : list.jobs) {
+        reports.push_back(report_of(job));
+        json.push_back(to_json(reports.back()));
+    }
+    if (context.json()) {
+        context.print_json({{"jobs", std::move(json)}});
+    } else {
+        context.show(jobs_text(reports, context.output()));
+    }
+    co_return errors.empty() ? 0 : context.fail(errors);
+}
+
+} // namespace
+
+void add_jobs(CLI::App& app, Program& program) {
+    auto options = std::make_shared<JobsOptions>();
+    auto* command =
+        describe(app.add_subcommand("jobs", "Show the jobs that the nodes know of, the latest last: those "
+                                            "that run, and of the others the last 50 of the last 7 days; or "
+                                            "all that is known of one"),
+                 command_group::jobs, {"dockdist jobs", "dockdist jobs job-1a2b3c4d --report job.html"});
+    auto* job = command->add_option("JOB", options->job, "One job alone, with what it has used");
+    command
+        ->add_option("--report", options->page,
+                     "Also write what it has used as one HTML page, with curves over the time")
+        ->type_name("FILE.html")
+        ->needs(job);
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_jobs(context, *options); };
+    });
+}
+
+} // namespace dockdist

@@ -1,0 +1,340 @@
+#include "cli/context.hpp"
+#include "cli/jobs/job_end.hpp"
+#include "cli/jobs/job_page.hpp"
+#include "cli/jobs/job_view.hpp"
+#include "cli/jobs/own_variables.hpp"
+#include "cli/jobs/run_options.hpp"
+#include "cli/key_watch.hpp"
+#include "cli/line/values.hpp"
+#include "cli/nodes/forwarding.hpp"
+#include "cli/report_file.hpp"
+#include "core/host_list.hpp"
+#include "core/random.hpp"
+#include "core/text.hpp"
+#include "job/old_nodes.hpp"
+#include "job/run_job.hpp"
+#include "job/select_nodes.hpp"
+#include "job/wait_for_gpus.hpp"
+#include "launch/relaunch.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace dockdist {
+namespace {
+
+struct Prepared {
+    Launcher launcher{};
+    JobOptions job{};
+    std::vector<ReadyNode> nodes{}; // the last ones are spare
+    std::size_t spares = 0;
+    LaunchRequest request{}; // over those that are not, once launches are decided
+};
+
+// What can be wrong with the command line whatever the nodes are. It has none yet.
+Result<Prepared> judge(const RunOptions& options, const ClusterSpec& spec) {
+    const auto name = options.launcher.empty() ? spec.launcher : options.launcher;
+    const auto launcher = find_launcher(name.empty() ? "plain" : name);
+    if (!launcher) {
+        return launcher.error();
+    }
+    auto env = own_variables(options.env);
+    if (!env) {
+        return env.error();
+    }
+    auto settings = job_options(options, spec);
+    if (!settings) {
+        return settings.error();
+    }
+    for (const auto& secret : spec.container.secrets) {
+        if (!env->contains(secret.name)) {
+            settings->secrets[secret.name] = secret.value;
+        }
+    }
+    settings->env = std::move(*env);
+    auto roles = read_roles(options.roles, launcher->has_roles ? spec.roles : Roles{});
+    if (!roles) {
+        return roles.error();
+    }
+    LaunchRequest request{.job = settings->job,
+                          .command = options.command,
+                          .ranks_per_node = options.gpus,
+                          .per_rank = options.per_rank,
+                          .roles = std::move(*roles),
+                          .via = options.via,
+                          .options = options.launcher_args,
+                          .secret =
+                              options.dry_run ? "(a secret of each launch)" : random_hex(secret_digits)};
+    if (auto checked = check_request(*launcher, request); !checked) {
+        return checked.error();
+    }
+    return Prepared{.launcher = *launcher,
+                    .job = std::move(*settings),
+                    .spares = static_cast<std::size_t>(options.restarts.spares.value_or(spec.spares)),
+                    .request = std::move(request)};
+}
+
+// The rest, which is wrong or not by the nodes that are ready; none of them has been asked anything yet.
+Status choose_nodes(Prepared& prepared, const RunOptions& options, const Attached& cluster) {
+    auto nodes = select_nodes(cluster.spec, cluster.nodes, options.nodes, options.exclude, prepared.spares);
+    if (!nodes) {
+        return nodes.error();
+    }
+    if (auto set = set_restarts(options.restarts, static_cast<int>(nodes->size()),
+                                static_cast<int>(prepared.spares), prepared.job);
+        !set) {
+        return set;
+    }
+    for (const auto& node : *nodes) {
+        const auto& record = node.record;
+        prepared.request.nodes.push_back(
+            {node.name, record.address, record.interface, record.slots, record.gpus, {}});
+    }
+    prepared.nodes = std::move(*nodes);
+    return check_slots(prepared.launcher, prepared.request);
+}
+
+struct Decided {
+    OpenedJob opened{};
+    std::vector<NodeLaunch> launches{};
+    Errors warnings{};
+    Errors errors{};
+};
+
+// What each node has to start, from what the nodes say.
+Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
+    Decided decided;
+    prepared.job.ask_old_nodes = [&cluster] { return held_in_old_nodes(cluster.engines, cluster.observed); };
+    prepared.job.old_holds = co_await prepared.job.ask_old_nodes();
+    // Of a job that goes on without a lost node, any may become the first.
+    const PortsWanted ports{ports_of(prepared.launcher, prepared.request),
+                            prepared.launcher.ports_everywhere || prepared.job.min_nodes > 0};
+    decided.opened = co_await open_job(cluster.engines, prepared.nodes, prepared.job,
+                                       questions(prepared.launcher, prepared.request), ports);
+    decided.errors = decided.opened.errors;
+    if (decided.errors.empty()) {
+        decided.errors = take_answers(prepared.launcher, prepared.request, decided.opened.facts);
+    }
+    if (decided.errors.empty()) {
+        auto& nodes = prepared.request.nodes;
+        if (prepared.job.min_nodes > 0) {
+            prepared.job.relaunch = relaunch_text(prepared.launcher, prepared.request);
+        }
+        nodes.resize(nodes.size() - prepared.spares);
+        if (prepared.launcher.warnings != nullptr) {
+            decided.warnings = prepared.launcher.warnings(prepared.request);
+        }
+        auto launches = prepared.launcher.launch(prepared.request);
+        if (launches) {
+            decided.launches = std::move(*launches);
+        } else {
+            decided.errors.push_back(launches.error());
+        }
+    }
+    co_return decided;
+}
+
+// "job-1a2b3c4d: 4 ranks on 2 nodes; spare: node-2; GPUs 0,1 (NVLink) on node-0, node-1, node-2".
+std::string describe(const Decided& decided, const Prepared& prepared) {
+    const auto& launches = decided.launches;
+    int ranks = 0;
+    for (const auto& launch : launches) {
+        ranks += launch.hosts_remote_ranks ? launch.ranks : std::max(launch.ranks, 1);
+    }
+    std::vector<std::string> spares;
+    for (std::size_t i = launches.size(); i < prepared.nodes.size(); ++i) {
+        spares.push_back(prepared.nodes[i].name.str());
+    }
+    const auto gpus = taken_text(turns_of(decided.opened));
+    return fmt::format("{}: {} rank{} on {} node{}{}{}", prepared.job.job.str(), ranks, ranks == 1 ? "" : "s",
+                       launches.size(), launches.size() == 1 ? "" : "s",
+                       spares.empty() ? "" : "; spare: " + list_names(spares),
+                       gpus.empty() ? "" : "; " + gpus);
+}
+
+void warn_of_instances(const Context& context, const Decided& decided) {
+    for (const auto& node : turns_of(decided.opened)) {
+        const auto launch = std::ranges::find(decided.launches, node.node, &NodeLaunch::node);
+        if (launch != decided.launches.end()) {
+            if (const auto warning = shared_instance(node, launch->ranks)) {
+                context.reporter->on(warning_event(*warning));
+            }
+        }
+    }
+}
+
+// What the job has to itself, for programs.
+void print_units(const Context& context, const Decided& decided, const JobId& job) {
+    auto nodes = nlohmann::json::array();
+    for (const auto& [node, turn] : turns_of(decided.opened)) {
+        nodes.push_back({{"node", node.str()}, {"units", turn.units}, {"together", turn.together}});
+    }
+    context.print_json({{"type", "gpus"}, {"job", job.str()}, {"nodes", std::move(nodes)}});
+}
+
+Task<JobOutcome> run_in_view(Context& context, JobView& view, Decided decided, const JobOptions& job) {
+    for (const auto& launch : decided.launches) {
+        for (int i = 0; i < launch.ranks; ++i) {
+            view.expect(launch.node, launch.first_rank + i);
+        }
+        if (launch.ranks == 0) {
+            view.expect(launch.node, -1);
+        }
+    }
+    auto outcome = co_await run_job(std::move(decided.opened), std::move(decided.launches), job,
+                                    *context.interrupts, view, *context.reporter);
+    view.finish();
+    co_return outcome;
+}
+
+nlohmann::json to_json(const NodeLaunch& launch) {
+    return {{"node", launch.node.str()},
+            {"ranks", launch.ranks},
+            {"first_rank", launch.first_rank},
+            {"env", launch.start.env},
+            {"files", launch.start.files},
+            {"argv", launch.start.argv},
+            {"rank_command", launch.start.rank_command},
+            {"local_rank_at", launch.start.local_rank_at},
+            {"rank_env", launch.start.rank_env}};
+}
+
+// Secrets are named, never shown.
+void print_launches(const Context& context, const Prepared& prepared,
+                    const std::vector<NodeLaunch>& launches) {
+    const auto& job = prepared.job;
+    if (context.json()) {
+        nlohmann::json nodes = nlohmann::json::array();
+        for (const auto& launch : launches) {
+            nodes.push_back(to_json(launch));
+        }
+        nlohmann::json secrets = nlohmann::json::array();
+        for (const auto& [name, value] : job.secrets) {
+            secrets.push_back(name);
+        }
+        context.print_json(
+            {{"launcher", prepared.launcher.name}, {"env", job.env}, {"secrets", secrets}, {"nodes", nodes}});
+        return;
+    }
+    std::string text;
+    if (!job.env.empty() || !job.secrets.empty()) {
+        text += "every process:\n";
+    }
+    for (const auto& [name, value] : job.env) {
+        text += "  " + name + "=" + shell_quote(value) + "\n";
+    }
+    for (const auto& [name, value] : job.secrets) {
+        text += "  " + name + " (a secret)\n";
+    }
+    context.print(text + to_text(launches));
+}
+
+Task<int> run(Context& context, RunOptions options) {
+    const auto forwarded = parse_forward_ports(options.forward, "--forward");
+    if (!forwarded.errors.empty()) {
+        co_return fail_before(context, forwarded.errors);
+    }
+    Result<Prepared> prepared = Prepared{};
+    const auto judge_line = [&](const ClusterSpec& spec) {
+        prepared = judge(options, spec);
+        return prepared ? Status(ok) : prepared.error();
+    };
+    auto cluster = co_await attach_to_cluster(context, {.secrets = Secrets::resolve,
+                                                        .named = named_by(options),
+                                                        .judge = judge_line,
+                                                        .keep_going = options.keep_going});
+    if (!cluster.errors.empty()) {
+        co_return fail_before(context, cluster.errors);
+    }
+    if (!options.page.empty() && !options.dry_run) {
+        if (const auto writable = try_report_file(options.page); !writable) {
+            co_return fail_before(context, {writable.error()});
+        }
+    }
+    if (const auto chosen = choose_nodes(*prepared, options, cluster); !chosen) {
+        co_return fail_before(context, {chosen.error()});
+    }
+    auto local =
+        listen_on_all(context.executor, options.dry_run ? std::vector<ForwardPort>{} : forwarded.ports);
+    if (!local.errors.empty()) {
+        co_return fail_before(context, local.errors);
+    }
+    options.carry.no_sync |= options.dry_run;
+    const auto errors =
+        co_await sync_first(context, cluster.spec, cluster.engines, prepared->nodes, options.carry);
+    if (!errors.empty()) {
+        co_return fail_before(context, errors);
+    }
+    auto decided = co_await decide(cluster, *prepared);
+    if (!decided.errors.empty()) {
+        co_return fail_before(context, decided.errors);
+    }
+    for (const auto& warning : decided.warnings) {
+        context.reporter->on(warning_event(warning));
+    }
+    if (options.dry_run) {
+        print_launches(context, *prepared, decided.launches);
+        co_return 0;
+    }
+    const auto& job = prepared->job;
+    auto view = JobView::create(context, options.view, job.job);
+    if (!view) {
+        co_return fail_before(context, {view.error()});
+    }
+    if (const auto waited = co_await wait_for_gpus(decided.opened, job, *context.reporter); !waited) {
+        co_return fail_before(context, {waited.error()});
+    }
+    warn_of_instances(context, decided);
+    if (context.json()) {
+        print_units(context, decided, job.job);
+    }
+    if (options.detach_on_hangup) {
+        context.interrupts->let_go_on_hangup();
+    }
+    std::optional<KeyWatch> key;
+    if (!context.json()) {
+        key.emplace(context.executor, 'd', [&context] { context.interrupts->let_go(); });
+    }
+    const bool has_key = key && key->watches() && !job.detach;
+    context.reporter->on(
+        {.kind = Event::Kind::note,
+         .text = describe(decided, *prepared) + (has_key ? " (d: leave it to the cluster)" : "")});
+    const auto& first = prepared->nodes.front();
+    ForwardingBeside forwarding(context,
+                                local.ports.empty() ? nullptr
+                                                    : make_forwarder(context, cluster.spec, cluster.engines,
+                                                                     first, std::move(local.ports)),
+                                first.name);
+    auto outcome = co_await forwarding.during(run_in_view(context, **view, std::move(decided), job));
+    outcome.collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
+    if (!options.page.empty() && !outcome.detached) {
+        const auto written =
+            co_await write_page_of_ended(context, cluster, prepared->nodes, job.job, options.page);
+        if (!written) {
+            outcome.errors.push_back(written.error());
+        }
+    }
+    co_return tell_end(context, outcome, job.job);
+}
+
+} // namespace
+
+void add_run(CLI::App& app, Program& program) {
+    auto options = std::make_shared<RunOptions>();
+    auto* command = describe(
+        app.add_subcommand("run", "Run a job over the nodes: its output in one place, and its own exit code"),
+        command_group::jobs,
+        {"dockdist run -- train.py --epochs 3",
+         "dockdist run --nodes 4 --gpus 2 --launcher torchrun -- train.py",
+         "dockdist run --detach --name night -- ./train.sh",
+         "dockdist run --env LR=0.1 --timeout 8h -- train.py"});
+    add_run_options(*command, *options);
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run(context, *options); };
+    });
+}
+
+} // namespace dockdist

@@ -1,0 +1,38 @@
+// What the values of options are: one place for what stands in the help, what completion offers, and what is
+// refused before anything is done. A message may have a second line: its hint.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+inline constexpr std::int64_t most_of_anything = 1'000'000; // where nothing else limits a count
+inline constexpr std::int64_t most_gpus_of_a_node = 1024;
+
+// Each gives the option back.
+CLI::Option* number(CLI::Option* option, std::int64_t from, std::int64_t to = most_of_anything);
+CLI::Option* choice(CLI::Option* option, const std::vector<std::string>& words);
+// From `least` to `most`; parse_duration() reads what this lets pass.
+CLI::Option* duration(CLI::Option* option, std::chrono::milliseconds least = std::chrono::milliseconds(1),
+                      std::chrono::milliseconds most = std::chrono::milliseconds::max());
+CLI::Option* size(CLI::Option* option, std::uint64_t least);
+CLI::Option* moment(CLI::Option* option);   // a duration back from now, or a point in time
+CLI::Option* variable(CLI::Option* option); // NAME=VALUE, or NAME
+
+// Where a command stands in `dockdist help`, in the order of these, and lines to copy.
+namespace command_group {
+inline constexpr const char* cluster = "The cluster";
+inline constexpr const char* looking = "Looking at it";
+inline constexpr const char* jobs = "Jobs";
+inline constexpr const char* nodes = "In the nodes";
+inline constexpr const char* files = "Images, code and data";
+inline constexpr const char* itself = "dockdist itself";
+} // namespace command_group
+CLI::App* describe(CLI::App* command, const char* group, const std::vector<std::string>& examples);
+
+} // namespace dockdist

@@ -1,0 +1,41 @@
+#include "cli/context.hpp"
+#include "cli/line/values.hpp"
+#include "cli/node_json.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace dockdist {
+namespace {
+
+Task<int> run_hostfile(Context& context) {
+    auto cluster = co_await attach_to_cluster(context);
+    if (!cluster.errors.empty()) {
+        co_return context.fail(cluster.errors);
+    }
+    if (context.json()) {
+        auto json = nlohmann::json::array();
+        for (const auto& node : cluster.nodes) {
+            json.push_back(node_json(node, cluster.spec));
+        }
+        context.print_json(json);
+        co_return 0;
+    }
+    std::string text;
+    for (const auto& node : cluster.nodes) {
+        text += fmt::format("{} slots={}\n", node.name.str(), node.record.slots);
+    }
+    context.print(text);
+    co_return 0;
+}
+
+} // namespace
+
+void add_hostfile(CLI::App& app, Program& program) {
+    auto* command = describe(
+        app.add_subcommand("hostfile", "Print the cluster's hostfile: a line `NODE slots=N` for each node"),
+        command_group::looking, {"dockdist hostfile > hosts"});
+    command->callback([&program] { program.work = run_hostfile; });
+}
+
+} // namespace dockdist

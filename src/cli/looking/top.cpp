@@ -1,0 +1,245 @@
+#include "async/async_event.hpp"
+#include "async/pause.hpp"
+#include "async/run_all.hpp"
+#include "async/with_watch.hpp"
+#include "cli/context.hpp"
+#include "cli/key_watch.hpp"
+#include "cli/line/values.hpp"
+#include "cli/looking/full_screen.hpp"
+#include "cli/looking/node_feeds.hpp"
+#include "core/units.hpp"
+#include "top/top_json.hpp"
+#include "top/top_screen.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <unistd.h>
+
+namespace dockdist {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array view_words{"node", "gpu", "job", "rank"}; // in the order of TopView
+constexpr auto first_words = 10s; // beside the intervals, for each node's first words
+constexpr auto least_between_frames = 100ms;
+
+struct TopOptions {
+    std::vector<std::string> nodes{};
+    std::string job{}, interval = "1s", by = "node";
+    bool once = false;
+};
+
+TopView view_of(const std::string& word) {
+    const auto* const found = std::ranges::find(view_words, word);
+    return found == view_words.end() ? TopView::nodes
+                                     : top_views.at(static_cast<std::size_t>(found - view_words.begin()));
+}
+
+// What the feeds bring, and whoever shows it.
+class TopRun {
+public:
+    TopRun(Context& context, const Connected& cluster, const TopOptions& options,
+           const std::vector<std::string>& only, std::chrono::milliseconds interval)
+        : context_(context), options_(options), interval_(interval),
+          feeds_(context, cluster, only, static_cast<int>(interval.count()),
+                 {.sample =
+                      [this](std::size_t node, const wire::SampleFacts& facts, wire::Sample sample) {
+                          model_.hear(node, facts, std::move(sample));
+                          changed_.set();
+                      },
+                  .trouble =
+                      [this](std::size_t node, const Error& why) {
+                          model_.lose(node, why.message);
+                          changed_.set();
+                      }}),
+          model_(cluster.spec.name.str(), feeds_.names(), options.job), changed_(context.executor) {}
+
+    Task<int> run() {
+        const auto errors = co_await feeds_.look();
+        if (errors.size() == feeds_.names().size()) {
+            co_return context_.fail(errors);
+        }
+        std::optional<FullScreen> screen;
+        if (!context_.json() && !options_.once && ::isatty(STDIN_FILENO) == 1 && context_.output().tty) {
+            screen.emplace();
+        }
+        try {
+            const auto shown =
+                co_await with_watch(screen ? show_screen(*screen) : print_rounds(), run_beside(screen));
+            co_return shown ? *shown : context_.fail(shown.error());
+        } catch (const boost::system::system_error&) {
+            if (context_.interrupts->count() == 0 || options_.once) {
+                throw;
+            }
+        }
+        co_return 0; // Ctrl-C is how it ends
+    }
+
+private:
+    Task<void> wait_until_complete() {
+        const auto deadline = std::chrono::steady_clock::now() + 2 * interval_ + first_words;
+        while (!model_.complete()) {
+            const auto left =
+                std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+            changed_.reset();
+            if (left <= 0ms || !co_await changed_.wait_at_most(left)) {
+                co_return;
+            }
+        }
+    }
+
+    Task<Error> run_beside(std::optional<FullScreen>& screen) {
+        std::vector<Task<Status>> tasks;
+        tasks.push_back(feed());
+        if (screen) {
+            tasks.push_back(hear_signals(*screen));
+        }
+        const auto ended = co_await run_all(std::move(tasks));
+        co_return ended.front().error();
+    }
+
+    Task<Status> feed() { co_return co_await feeds_.run(); }
+
+    Task<Status> hear_signals(FullScreen& screen) {
+        boost::asio::signal_set signals(context_.executor, SIGWINCH, SIGTSTP);
+        while (true) {
+            if (co_await signals.async_wait(boost::asio::use_awaitable) == SIGTSTP) {
+                screen.pause();
+                ::raise(SIGSTOP); // until the shell continues it
+                screen.resume();
+            }
+            typed_ = true;
+            changed_.set();
+        }
+    }
+
+    Task<Result<int>> print_rounds() {
+        co_await wait_until_complete();
+        if (!context_.json()) {
+            context_.show(top_text(model_, view_of(options_.by), context_.output()));
+            co_return code();
+        }
+        FdSink sink;
+        while (true) {
+            const auto line =
+                top_json(model_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+            sink.write(STDOUT_FILENO, Displayable::json(line));
+            if (options_.once || sink.failed() != 0) { // else until its reader goes
+                co_return code();
+            }
+            co_await pause_for(interval_);
+        }
+    }
+
+    // A node that does not answer is told in its row; a script hears of it, too.
+    int code() const {
+        return std::ranges::all_of(model_.nodes(), [](const TopNode& node) { return node.heard > 0; }) ? 0
+                                                                                                       : 1;
+    }
+
+    Task<Result<int>> show_screen(FullScreen& screen) {
+        TopKeyReader reader;
+        state_.view = view_of(options_.by);
+        const KeyWatch keys(context_.executor, [&](std::string_view bytes) {
+            for (const auto& key : reader.read(bytes)) {
+                press(state_, key, last_.sort_columns, last_.page);
+            }
+            typed_ = true;
+            changed_.set();
+        });
+        while (!state_.over && !screen.broken()) {
+            changed_.reset();
+            typed_ = false;
+            const auto size = terminal_size(STDOUT_FILENO);
+            last_ = top_screen(model_, state_, size, context_.output());
+            state_.first = last_.first;
+            screen.draw(last_.lines, size);
+            co_await changed_.wait();
+            if (!typed_) { // the nodes' samples of one round come one after the other
+                changed_.reset();
+                (void)co_await changed_.wait_at_most(least_between_frames);
+            }
+        }
+        co_return 0;
+    }
+
+    Context& context_;
+    const TopOptions& options_;
+    std::chrono::milliseconds interval_;
+    NodeFeeds feeds_;
+    TopModel model_;
+    AsyncEvent changed_;
+    TopState state_{};
+    TopScreen last_{};
+    bool typed_ = false;
+};
+
+Result<std::vector<std::string>> nodes_asked_for(const ClusterSpec& spec, const TopOptions& options) {
+    std::vector<std::string> names;
+    for (const auto& text : options.nodes) {
+        const auto named = find_named(spec, {.option = "--node", .text = text});
+        if (!named) {
+            return named.error();
+        }
+        for (const auto& node : *named) {
+            names.push_back(node.name.str());
+        }
+    }
+    return names;
+}
+
+Task<int> run_top(Context& context, const TopOptions& options) {
+    const auto interval = parse_duration(options.interval).value_or(1s);
+    const auto cluster = co_await connect(context);
+    if (!cluster.errors.empty()) {
+        co_return context.fail(cluster.errors);
+    }
+    const auto only = nodes_asked_for(cluster.spec, options);
+    if (!only) {
+        co_return context.fail(only.error());
+    }
+    TopRun top(context, cluster, options, *only, interval);
+    co_return co_await top.run();
+}
+
+} // namespace
+
+void add_top(CLI::App& app, Program& program) {
+    auto options = std::make_shared<TopOptions>();
+    auto* command = describe(
+        app.add_subcommand("top",
+                           "Show how busy the nodes, their GPUs and the ranks of jobs are, live; out of "
+                           "a terminal one table, with -o json an object each round"),
+        command_group::looking,
+        {"dockdist top", "dockdist top --by rank --job job-1a2b3c4d", "dockdist top --once -o json"});
+    command
+        ->add_option("--node", options->nodes,
+                     "Only this node, by name or rank, or these: node-[0-3], @rack2; repeatable")
+        ->type_name("NODES")
+        ->allow_extra_args(false);
+    command->add_option("--job", options->job, "Only what this job uses")->type_name("JOB");
+    choice(
+        command->add_option("--by", options->by, "What a row is, at first: node (default), gpu, job, rank"),
+        {view_words.begin(), view_words.end()});
+    duration(command->add_option("--interval", options->interval, "Between two samples"),
+             std::chrono::milliseconds(wire::least_sample_interval_ms),
+             std::chrono::milliseconds(wire::most_sample_interval_ms))
+        ->capture_default_str();
+    command->add_flag("--once", options->once, "One table, or one object, and no more");
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_top(context, *options); };
+    });
+}
+
+} // namespace dockdist

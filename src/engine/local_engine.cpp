@@ -1,0 +1,53 @@
+#include "engine/local_engine.hpp"
+
+#include <unistd.h>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+// Where each has its socket unless it is told otherwise.
+std::vector<std::pair<std::string, std::string>> usual_sockets(const Environment& environment) {
+    std::vector<std::pair<std::string, std::string>> sockets{{"/var/run/docker.sock", "Docker"}};
+    const auto named = environment("XDG_RUNTIME_DIR").value_or("");
+    const auto runtime = named.empty() ? "/run/user/" + std::to_string(::geteuid()) : named;
+    sockets.emplace_back(runtime + "/docker.sock", "rootless Docker");
+    sockets.emplace_back(runtime + "/podman/podman.sock", "rootless Podman");
+    sockets.emplace_back("/run/podman/podman.sock", "Podman");
+    return sockets;
+}
+
+} // namespace
+
+LocalEngine find_local_engine(const Environment& environment,
+                              const std::function<bool(const std::string& path)>& answers) {
+    LocalEngine engine;
+    if (const auto host = environment("DOCKER_HOST"); host && !host->empty()) {
+        engine = {.found = true, .url = *host, .said_by = "DOCKER_HOST"};
+        if (const auto context = load_docker_context("default", environment)) {
+            engine.tls = context->tls;
+        }
+        return engine;
+    }
+    if (const auto context = current_docker_context(environment); context != "default") {
+        const auto named = environment("DOCKER_CONTEXT").value_or("");
+        return {.found = true,
+                .context = context,
+                .said_by = named.empty() ? "docker's current context" : "DOCKER_CONTEXT"};
+    }
+    const auto sockets = usual_sockets(environment);
+    for (const auto& [path, owner] : sockets) {
+        if (answers(path)) {
+            engine.found = true;
+            engine.url = "unix://" + path;
+            engine.said_by = owner;
+            return engine;
+        }
+        engine.looked_at.push_back(path);
+    }
+    engine.url = "unix://" + sockets.front().first;
+    engine.said_by = sockets.front().second;
+    return engine;
+}
+
+} // namespace dockdist

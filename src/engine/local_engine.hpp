@@ -1,0 +1,27 @@
+// The engine of this machine that the docker command line would use, or, where there is none, Podman's.
+#pragma once
+
+#include "engine/docker_context.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+struct LocalEngine {
+    bool found = false;                   // else the usual address stands here, and nothing answers
+    std::string context{};                // a context's name; else
+    std::string url{};                    // "unix:///var/run/docker.sock", as cluster.yaml has it
+    std::optional<TlsFiles> tls{};        // of DOCKER_HOST, by DOCKER_TLS_VERIFY and DOCKER_CERT_PATH
+    std::string said_by{};                // "DOCKER_HOST", "docker's current context", "rootless Docker"
+    std::vector<std::string> looked_at{}; // sockets where nothing answers
+};
+
+// DOCKER_HOST, then DOCKER_CONTEXT and the configuration's currentContext, then the sockets of Docker,
+// rootless Docker, rootless Podman and Podman. `answers`: whether a program listens on a socket; what the
+// user has named is not asked.
+LocalEngine find_local_engine(const Environment& environment,
+                              const std::function<bool(const std::string& path)>& answers);
+
+} // namespace dockdist

@@ -1,0 +1,295 @@
+#include "forward/tunnel_client.hpp"
+
+#include "async/run_all.hpp"
+#include "async/throw_if_cancelled.hpp"
+#include "async/with_watch.hpp"
+#include "container/exec_command.hpp"
+#include "core/text.hpp"
+#include "wire/layout.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr auto tunnel_tuple = boost::asio::as_tuple(boost::asio::use_awaitable);
+constexpr std::chrono::milliseconds tunnel_lease = 30s;
+constexpr std::chrono::milliseconds tunnel_ping_pause = 5s;
+constexpr std::size_t largest_piece = 256U << 10U; // of one read of a connection
+constexpr std::size_t most_unsent = 1U
+                                    << 20U; // that waits for the engine, before connections are read no more
+constexpr std::size_t longest_complaint = 8U << 10U;
+
+bool would_block(const error_code& error) {
+    return error == boost::asio::error::would_block || error == boost::asio::error::interrupted;
+}
+
+} // namespace
+
+TunnelClient::TunnelClient(const boost::asio::any_io_executor& executor)
+    : executor_(executor), to_send_(executor), sent_(executor), buffer_(largest_piece) {}
+
+Task<Error> TunnelClient::run(ContainerEngine& engine, ContainerId id, std::function<void()> on_ready) {
+    const auto self = shared_from_this();
+    ExecConfig config{
+        .command = {layout::init, "tunnel", wire::tunnel_ask({.lease_ms = tunnel_lease.count()})},
+        .user = "0:0"};
+    auto stream = co_await start_command(engine, std::move(id), std::move(config));
+    if (!stream) {
+        co_return stream.error();
+    }
+    struct End {
+        TunnelClient& client;
+        ~End() {
+            client.ready_ = false;
+            client.closed_ = client.connections_.size();
+            client.give_up_all();
+        }
+    };
+    const End end{*this};
+    const auto status =
+        co_await with_watch(read_stream(**stream, std::move(on_ready)), write_stream(**stream));
+    co_return status ? ended() : status.error();
+}
+
+Error TunnelClient::ended() const {
+    if (err_.starts_with(layout::init_usage)) {
+        return {ErrorKind::node, "", "the node was made by a dockdist that cannot forward",
+                "`dockdist up` makes it anew"};
+    }
+    const auto line = printable(std::string_view(err_).substr(0, err_.find('\n')));
+    return {ErrorKind::node, "", "the tunnel's end in the node is gone" + (line.empty() ? "" : ": " + line),
+            ""};
+}
+
+Task<Status> TunnelClient::read_stream(ExecStream& stream, std::function<void()> on_ready) {
+    const auto on_event = [&](const TunnelChannels::Event& event) {
+        if (event.kind == TunnelChannels::Event::Kind::hello) {
+            ready_ = true;
+            return on_ready();
+        }
+        take(event);
+    };
+    while (true) {
+        auto chunk = co_await stream.read();
+        if (!chunk) {
+            co_return chunk.error();
+        }
+        if (chunk->end) {
+            co_return ok;
+        }
+        if (chunk->stream == StdStream::err) {
+            err_ += chunk->bytes.substr(0, longest_complaint - std::min(err_.size(), longest_complaint));
+        } else if (auto taken = channels_.take(chunk->bytes, on_event); !taken) {
+            co_return taken;
+        }
+        if (channels_.waiting() > 0) {
+            to_send_.set();
+        }
+    }
+}
+
+Task<Error> TunnelClient::write_stream(ExecStream& stream) {
+    std::string bytes;
+    while (true) {
+        if (channels_.waiting() == 0) {
+            to_send_.reset();
+            if (!co_await to_send_.wait_at_most(tunnel_ping_pause)) {
+                channels_.ping();
+            }
+            continue;
+        }
+        channels_.take_output(bytes);
+        if (const auto written = co_await stream.write(bytes); !written) {
+            co_return written.error();
+        }
+        sent_.notify();
+    }
+}
+
+void TunnelClient::take(const TunnelChannels::Event& event) {
+    using Kind = TunnelChannels::Event::Kind;
+    const auto found = connections_.find(event.channel);
+    if (found == connections_.end()) {
+        return;
+    }
+    auto& connection = *found->second;
+    switch (event.kind) {
+    case Kind::accepted:
+        connection.answered = true;
+        break;
+    case Kind::failed:
+        connection.answered = true;
+        connection.failure = event.failure;
+        break;
+    case Kind::data: {
+        const bool first = connection.incoming.view().empty();
+        std::size_t written = 0;
+        if (first) { // straight on: nothing waits before it
+            error_code error;
+            written = connection.socket.write_some(
+                boost::asio::buffer(event.bytes.data(), event.bytes.size()), error);
+            channels_.consumed(event.channel, written, written == event.bytes.size());
+        }
+        connection.incoming.feed(event.bytes.substr(written));
+        break;
+    }
+    case Kind::end:
+        connection.end_came = true;
+        break;
+    case Kind::gone:
+        give_up(connection);
+        break;
+    default:
+        break; // its window is open
+    }
+    connection.changed.notify();
+}
+
+// What the other end has not read is lost, and it hears that it is.
+void TunnelClient::give_up(Connection& connection) {
+    connection.over = true;
+    channels_.reset(connection.id);
+    error_code ignored;
+    ignored = connection.socket.set_option(tcp::socket::linger(true, 0), ignored);
+    ignored = connection.socket.close(ignored);
+    connection.changed.notify();
+    sent_.notify();
+    to_send_.set();
+}
+
+void TunnelClient::give_up_all() {
+    for (const auto& [id, connection] : connections_) {
+        give_up(*connection);
+    }
+}
+
+Task<void> TunnelClient::carry(tcp::socket socket, wire::TunnelTarget target,
+                               std::function<void(const std::optional<wire::TunnelFailure>&)> on_answer) {
+    const auto self = shared_from_this();
+    if (!ready_) {
+        co_return;
+    }
+    if (channels_.count() >= most_channels) {
+        on_answer(wire::TunnelFailure{.kind = wire::TunnelFailure::Kind::too_many,
+                                      .message = std::to_string(most_channels) + " are open already"});
+        co_return;
+    }
+    const auto connection = std::make_shared<Connection>(executor_, std::move(socket));
+    error_code ignored;
+    ignored = connection->socket.non_blocking(true, ignored);
+    ignored = connection->socket.set_option(tcp::no_delay(true), ignored);
+    connection->id = channels_.open(target);
+    connections_[connection->id] = connection;
+    to_send_.set();
+    struct End {
+        TunnelClient& client;
+        Connection& connection;
+        ~End() {
+            client.connections_.erase(connection.id);
+            if (client.channels_.has(connection.id)) {
+                client.give_up(connection);
+            }
+        }
+    };
+    const End end{*this, *connection};
+    while (!connection->answered && !connection->over) {
+        co_await connection->changed.wait_for_change();
+    }
+    if (connection->answered) {
+        on_answer(connection->failure);
+    }
+    if (connection->failure) {
+        give_up(*connection);
+    }
+    if (!connection->over) {
+        std::vector<Task<Status>> ways;
+        ways.push_back(read_local(*connection));
+        ways.push_back(write_local(*connection));
+        co_await run_all(std::move(ways));
+    }
+}
+
+Task<Status> TunnelClient::read_local(Connection& connection) {
+    while (!connection.over) {
+        const auto most = std::min(channels_.room(connection.id), buffer_.size());
+        if (most == 0) {
+            co_await connection.changed.wait_for_change();
+            continue;
+        }
+        if (channels_.waiting() > most_unsent) {
+            co_await sent_.wait_for_change();
+            continue;
+        }
+        error_code error;
+        const auto count = connection.socket.read_some(boost::asio::buffer(buffer_.data(), most), error);
+        if (would_block(error)) {
+            const auto [waited] = co_await connection.socket.async_wait(tcp::socket::wait_read, tunnel_tuple);
+            co_await throw_if_cancelled(waited);
+            continue;
+        }
+        if (error == boost::asio::error::eof) {
+            channels_.end(connection.id);
+            to_send_.set();
+            co_return ok;
+        }
+        if (error) {
+            give_up(connection);
+            co_return ok;
+        }
+        channels_.send(connection.id, {buffer_.data(), count});
+        to_send_.set();
+    }
+    co_return ok;
+}
+
+Task<Status> TunnelClient::write_local(Connection& connection) {
+    while (!connection.over) {
+        if (!connection.incoming.view().empty()) {
+            const auto [waited] =
+                co_await connection.socket.async_wait(tcp::socket::wait_write, tunnel_tuple);
+            co_await throw_if_cancelled(waited);
+            if (!connection.over) {
+                pass_on(connection);
+            }
+        } else if (connection.end_came) {
+            error_code ignored;
+            ignored = connection.socket.shutdown(tcp::socket::shutdown_send, ignored);
+            co_return ok;
+        } else {
+            co_await connection.changed.wait_for_change();
+        }
+    }
+    co_return ok;
+}
+
+void TunnelClient::pass_on(Connection& connection) {
+    auto& incoming = connection.incoming;
+    while (!incoming.view().empty()) {
+        error_code error;
+        const auto count = connection.socket.write_some(
+            boost::asio::buffer(incoming.view().data(), incoming.view().size()), error);
+        if (would_block(error)) {
+            break;
+        }
+        if (error) {
+            return give_up(connection);
+        }
+        incoming.take(count);
+        channels_.consumed(connection.id, count, incoming.view().empty());
+    }
+    if (channels_.waiting() > 0) {
+        to_send_.set();
+    }
+}
+
+} // namespace dockdist

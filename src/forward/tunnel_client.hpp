@@ -1,0 +1,76 @@
+// The client's end of one tunnel (wire/tunnel.hpp): connections of this machine over one exec in a node.
+#pragma once
+
+#include "async/async_event.hpp"
+#include "container/container_engine.hpp"
+#include "tunnel/tunnel_channels.hpp"
+#include "wire/unread_bytes.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+// Owned by shared pointers: who carries a connection keeps it.
+class TunnelClient : public std::enable_shared_from_this<TunnelClient> {
+public:
+    explicit TunnelClient(const boost::asio::any_io_executor& executor);
+
+    // Once: starts the node's end in a container and speaks with it until that ends, which is always an
+    // error: what the engine says, protocol, node (it does not start, it has ended). `on_ready` is called
+    // when it can carry. All connections are closed then, in the way of one that breaks off. The engine
+    // outlives it.
+    Task<Error> run(ContainerEngine& engine, ContainerId id, std::function<void()> on_ready);
+    bool ready() const { return ready_; }
+    std::size_t closed() const { return closed_; } // connections, by the tunnel's end
+
+    // Connects to `target` in the node and passes on what either side says, until both have ended or the
+    // tunnel has. `on_answer`: why it is not connected; nothing: it is. Cancelling gives the connection up.
+    Task<void> carry(boost::asio::ip::tcp::socket socket, wire::TunnelTarget target,
+                     std::function<void(const std::optional<wire::TunnelFailure>&)> on_answer);
+
+    // Ends every connection.
+    void give_up_all();
+
+private:
+    struct Connection {
+        Connection(const boost::asio::any_io_executor& executor, boost::asio::ip::tcp::socket taken)
+            : socket(std::move(taken)), changed(executor) {}
+        boost::asio::ip::tcp::socket socket;
+        AsyncEvent changed; // something of the below, or the window
+        wire::UnreadBytes incoming{};
+        std::optional<wire::TunnelFailure> failure{};
+        ChannelId id = 0;
+        bool answered = false;
+        bool end_came = false;
+        bool over = false;
+    };
+
+    Task<Status> read_stream(ExecStream& stream, std::function<void()> on_ready);
+    Task<Error> write_stream(ExecStream& stream);
+    void take(const TunnelChannels::Event& event);
+    Task<Status> read_local(Connection& connection);
+    Task<Status> write_local(Connection& connection);
+    void pass_on(Connection& connection);
+    void give_up(Connection& connection);
+    Error ended() const;
+
+    boost::asio::any_io_executor executor_;
+    TunnelChannels channels_{TunnelChannels::Side::client};
+    std::map<ChannelId, std::shared_ptr<Connection>> connections_{};
+    AsyncEvent to_send_;
+    AsyncEvent sent_;
+    std::vector<char> buffer_;
+    std::string err_{}; // of the node's end
+    std::size_t closed_ = 0;
+    bool ready_ = false;
+};
+
+} // namespace dockdist

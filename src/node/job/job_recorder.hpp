@@ -1,0 +1,57 @@
+// What a job uses of this node while its part lives: sampled, kept in the job's folder with what there is to
+// say of it, and watched for GPUs that do nothing.
+#pragma once
+
+#include "load/findings.hpp"
+#include "node/sampler/sampler.hpp"
+#include "node/system/loop.hpp"
+#include "usage/finding_record.hpp"
+#include "usage/idle_watch.hpp"
+#include "usage/readings.hpp"
+#include "usage/recorder.hpp"
+#include "wire/job.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace dockdist::node {
+
+class JobRecorder {
+public:
+    // The summary is the part's own: its result bears the usage, and it is saved now and then.
+    JobRecorder(Loop& loop, wire::JobSummary& summary);
+    ~JobRecorder();
+    JobRecorder(const JobRecorder&) = delete;
+    JobRecorder& operator=(const JobRecorder&) = delete;
+
+    std::function<void(wire::JobEvent)> on_event{}; // idle, busy
+
+    // Of each attempt; with the first one sampling begins, a moment later, so that a job of a moment costs
+    // nothing.
+    void begin_attempt();
+    // The part is over: the result bears what it used, the history stays.
+    void end();
+
+private:
+    void sample();
+    void hear(const wire::Sample& sample);
+    void find(const wire::SampleFacts& facts, const wire::Sample& sample);
+    void save();
+    void put_usage();
+
+    Loop& loop_;
+    wire::JobSummary& summary_;
+    Readings readings_;
+    Recorder recorder_;
+    IdleWatch idle_;
+    FindingWatch watch_{};
+    FindingRecord found_{};
+    std::optional<Sampler> sampler_{};
+    Loop::Timer timer_ = 0;
+    std::int64_t begun_ms_ = 0;      // of the loop's clock; 0: no sample yet
+    std::int64_t begun_unix_ms_ = 0; // the same moment
+    std::int64_t saved_ms_ = 0;
+};
+
+} // namespace dockdist::node

@@ -1,0 +1,76 @@
+// What the ranks of a node's jobs use: their processes, known by what stands in their environment.
+#pragma once
+
+#include "node/system/process_stat.hpp"
+#include "wire/sample.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dockdist::node {
+
+// Pure: where a process belongs, by its own environment.
+struct ProcessMark {
+    std::string job{}; // empty: it says nothing of a job
+    int rank = -1, local_rank = -1, local_world = -1;
+    std::string visible{}; // CUDA_VISIBLE_DEVICES
+};
+ProcessMark process_mark(std::string_view environ_block);
+
+// Pure: the indices of the GPUs that a rank is to use: its share of those that it sees.
+std::vector<int> gpus_of(const ProcessMark& mark, const std::vector<wire::GpuInventory>& gpus);
+
+class RankWatch {
+public:
+    // Of all jobs, or of one.
+    explicit RankWatch(std::string only_job = {}) : only_job_(std::move(only_job)) {}
+
+    // most_sampled_ranks at most, by job and rank.
+    std::vector<wire::RankSample> look(const std::vector<wire::GpuInventory>& gpus);
+    // Pure part; `mark_of` is asked for processes that have not been looked at twice (a process that has just
+    // been forked has its parent's environment until its program begins).
+    template <class MarkOf>
+    std::vector<wire::RankSample> see(const std::vector<ProcessStat>& processes,
+                                      const std::vector<wire::GpuInventory>& gpus, MarkOf mark_of);
+
+private:
+    struct Process {
+        ProcessStat stat{};
+        ProcessMark mark{};
+        int looks = 0;
+        bool seen = false;
+    };
+    using Place = std::pair<std::string, int>; // job, rank
+
+    void know(const ProcessStat& stat);
+    ProcessMark place_of(const Process& process) const;
+    std::vector<wire::RankSample> gather(const std::vector<wire::GpuInventory>& gpus);
+
+    std::string only_job_;
+    std::map<pid_t, Process> known_{};
+    std::map<pid_t, std::int64_t> counted_{}; // ticks of each process that its rank has already
+    std::map<Place, std::int64_t> cpu_ticks_{};
+};
+
+template <class MarkOf>
+std::vector<wire::RankSample> RankWatch::see(const std::vector<ProcessStat>& processes,
+                                             const std::vector<wire::GpuInventory>& gpus, MarkOf mark_of) {
+    constexpr int enough_looks = 2;
+    for (auto& [pid, process] : known_) {
+        process.seen = false;
+    }
+    for (const auto& stat : processes) {
+        know(stat);
+        auto& process = known_[stat.pid];
+        if (process.looks < enough_looks) {
+            process.mark = mark_of(stat.pid);
+            ++process.looks;
+        }
+    }
+    std::erase_if(known_, [&](const auto& one) { return !one.second.seen; });
+    return gather(gpus);
+}
+
+} // namespace dockdist::node

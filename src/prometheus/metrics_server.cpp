@@ -1,0 +1,204 @@
+#include "prometheus/metrics_server.hpp"
+
+#include "async/pause.hpp"
+#include "async/run_all.hpp"
+#include "async/throw_if_cancelled.hpp"
+#include "async/with_timeout.hpp"
+#include "core/loopback.hpp"
+#include "core/number.hpp"
+#include "core/text.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace dockdist {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+constexpr int connections_at_a_time = 8;
+constexpr auto longest_request = 30s; // from the answer before to the end of the next request
+constexpr auto longest_answer = 10s;
+constexpr auto after_no_accept = 1s; // the process has too many descriptors
+constexpr std::uint32_t longest_header = 8U << 10U;
+constexpr auto quiet = asio::as_tuple(asio::use_awaitable);
+
+using Request = http::request<http::empty_body>;
+using Answer = http::response<http::string_body>;
+
+Error gone() {
+    return Error{ErrorKind::unreachable, "", "the client is gone", ""};
+}
+
+Task<Result<Request>> read_request(tcp::socket& socket, boost::beast::flat_buffer& buffer) {
+    http::request_parser<http::empty_body> parser;
+    parser.header_limit(longest_header);
+    parser.body_limit(0);
+    const auto [error, size] = co_await http::async_read(socket, buffer, parser, quiet);
+    co_await throw_if_cancelled(error);
+    if (error) {
+        co_return gone();
+    }
+    co_return parser.release();
+}
+
+Task<Status> write_answer(tcp::socket& socket, Answer& answer) {
+    const auto [error, size] = co_await http::async_write(socket, answer, quiet);
+    co_await throw_if_cancelled(error);
+    co_return error ? Status(gone()) : ok;
+}
+
+// A page of elsewhere that has its own name lead here would be let read what is here.
+bool is_meant(const Request& request, bool from_loopback) {
+    auto host = std::string_view(request[http::field::host].data(), request[http::field::host].size());
+    if (const auto colon = host.rfind(':'); colon != std::string_view::npos && !host.ends_with(']')) {
+        host = host.substr(0, colon);
+    }
+    if (host.starts_with('[') && host.ends_with(']')) {
+        host = host.substr(1, host.size() - 2);
+    }
+    return !from_loopback || host.empty() || is_loopback(host);
+}
+
+Answer answer_to(const Request& request, bool from_loopback, const MetricsServer::Page& page) {
+    Answer answer{http::status::ok, request.version()};
+    answer.keep_alive(request.keep_alive());
+    answer.set(http::field::content_type, "text/plain; charset=utf-8");
+    const std::string_view target(request.target().data(), request.target().size());
+    const auto path = target.substr(0, target.find('?'));
+    if (!is_meant(request, from_loopback)) {
+        answer.result(http::status::misdirected_request);
+        answer.body() = "ask for localhost\n";
+    } else if (request.method() != http::verb::get && request.method() != http::verb::head) {
+        answer.result(http::status::method_not_allowed);
+        answer.set(http::field::allow, "GET, HEAD");
+        answer.body() = "only GET\n";
+    } else if (path == "/metrics") {
+        const auto accept = request[http::field::accept];
+        const auto format = accepted_format({accept.data(), accept.size()});
+        const auto type = content_type(format);
+        answer.set(http::field::content_type, {type.data(), type.size()});
+        answer.body() = page(format);
+    } else if (path == "/") {
+        answer.body() = "dockdist: the figures are at /metrics\n";
+    } else {
+        answer.result(http::status::not_found);
+        answer.body() = "there is /metrics\n";
+    }
+    answer.prepare_payload();
+    if (request.method() == http::verb::head) {
+        const auto size = answer.body().size();
+        answer.body().clear();
+        answer.content_length(size);
+    }
+    return answer;
+}
+
+} // namespace
+
+Result<ListenAddress> parse_listen_address(const std::string& text, bool anywhere) {
+    const auto colon = text.rfind(':');
+    auto host = text.substr(0, colon == std::string::npos ? 0 : colon);
+    const auto port = whole_number<std::uint16_t>(colon == std::string::npos ? "" : text.substr(colon + 1));
+    if (host.starts_with('[') && host.ends_with(']')) {
+        host = host.substr(1, host.size() - 2);
+    } else if (host.find(':') != std::string::npos) {
+        host.clear(); // an IPv6 address without its brackets
+    }
+    const bool loopback = is_loopback(host);
+    boost::system::error_code error;
+    if (host == "localhost") {
+        host = "127.0.0.1";
+    }
+    (void)asio::ip::make_address(host, error);
+    if (!port || error) {
+        return Error{ErrorKind::usage, "--listen", "`" + printable(text) + "` is not an address to listen on",
+                     "write ADDRESS:PORT, an IP address: 127.0.0.1:9464, [::1]:9464"};
+    }
+    if (!loopback && !anywhere) {
+        return Error{ErrorKind::usage, "--listen",
+                     "`" + printable(text) +
+                         "` can be reached from other machines, without a password and in plain text",
+                     "leave it at 127.0.0.1, or give --insecure-listen where the network is trusted"};
+    }
+    return ListenAddress{.host = host, .port = *port};
+}
+
+Result<MetricsServer> MetricsServer::listen(const asio::any_io_executor& executor,
+                                            const ListenAddress& address) {
+    tcp::acceptor acceptor(executor);
+    const tcp::endpoint endpoint(asio::ip::make_address(address.host), address.port);
+    boost::system::error_code error;
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) {
+        acceptor.set_option(asio::socket_base::reuse_address(true), error);
+    }
+    if (!error) {
+        acceptor.bind(endpoint, error);
+    }
+    if (!error) {
+        acceptor.listen(asio::socket_base::max_listen_connections, error);
+    }
+    if (error) {
+        return Error{ErrorKind::conflict, fmt::format("{}:{}", address.host, address.port),
+                     "cannot listen there: " + error.message(),
+                     error == asio::error::address_in_use
+                         ? "is another `dockdist metrics` running? --listen takes another port"
+                         : ""};
+    }
+    return MetricsServer(std::move(acceptor));
+}
+
+std::string MetricsServer::url() const {
+    const auto endpoint = acceptor_.local_endpoint();
+    const auto host = endpoint.address().to_string();
+    return fmt::format("http://{}:{}/metrics", endpoint.address().is_v6() ? "[" + host + "]" : host,
+                       endpoint.port());
+}
+
+Task<void> MetricsServer::serve(Page page) {
+    std::vector<Task<Status>> workers;
+    for (int i = 0; i < connections_at_a_time; ++i) {
+        workers.push_back(work(page));
+    }
+    co_await run_all(std::move(workers));
+}
+
+Task<Status> MetricsServer::work(Page page) {
+    while (true) {
+        tcp::socket socket(acceptor_.get_executor());
+        const auto [error] = co_await acceptor_.async_accept(socket, quiet);
+        co_await throw_if_cancelled(error);
+        if (error) {
+            co_await pause_for(after_no_accept);
+            continue;
+        }
+        (void)co_await talk(socket, page); // it ends when the client does
+    }
+}
+
+Task<Status> MetricsServer::talk(tcp::socket& socket, const Page& page) const {
+    const bool loopback = acceptor_.local_endpoint().address().is_loopback();
+    boost::beast::flat_buffer buffer;
+    while (true) {
+        auto request = co_await with_timeout(read_request(socket, buffer), longest_request, gone());
+        if (!request) {
+            co_return request.error();
+        }
+        auto answer = answer_to(*request, loopback, page);
+        const auto written = co_await with_timeout(write_answer(socket, answer), longest_answer, gone());
+        if (!written || !answer.keep_alive()) {
+            co_return written;
+        }
+    }
+}
+
+} // namespace dockdist

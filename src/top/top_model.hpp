@@ -1,0 +1,61 @@
+// What `dockdist top` knows: of each node its latest sample, and how it went before. Pure.
+#pragma once
+
+#include "load/findings.hpp"
+#include "load/rates.hpp"
+#include "wire/sample.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dockdist {
+
+inline constexpr std::size_t longest_history = 60; // samples
+
+// Shares from 0 to 1, the latest one last; one that was not known is absent.
+using History = std::deque<std::optional<double>>;
+
+struct TopNode {
+    std::string name{};
+    int heard = 0;         // samples since it answers; with two there are rates
+    std::string trouble{}; // why nothing is heard of it, a sentence; empty: all is well, or it was just asked
+    wire::SampleFacts facts{};
+    wire::Sample sample{};
+    NodeRates rates{};
+    History load{};                                         // of its GPUs, without any of its CPUs
+    std::map<int, History> gpus{};                          // utilisation, by index
+    std::map<std::pair<std::string, int>, History> ranks{}; // of its GPUs, else of its CPUs against one
+};
+
+class TopModel {
+public:
+    // `job`: what is of another job is left out; empty: nothing.
+    TopModel(std::string cluster, std::vector<std::string> nodes, std::string job = {});
+
+    void hear(std::size_t node, const wire::SampleFacts& facts, wire::Sample sample);
+    void lose(std::size_t node, std::string why);
+
+    const std::string& cluster() const { return cluster_; }
+    const std::string& job() const { return job_; }
+    const std::vector<TopNode>& nodes() const { return nodes_; }
+    std::vector<Finding> findings() const { return watch_.findings(); }
+    // Whether each node has told what there is to be told, rates too, or is not there.
+    bool complete() const;
+
+private:
+    std::string cluster_, job_;
+    std::vector<TopNode> nodes_{};
+    FindingWatch watch_{};
+};
+
+// The mean utilisation of GPUs, 0 to 1; absent where none is known.
+std::optional<double> mean_utilization(const std::vector<wire::GpuSample>& gpus);
+// Of the rank's own GPUs; without any of these, the CPUs that it keeps busy, 1 at most.
+std::optional<double> rank_load(const TopNode& node, std::size_t rank);
+
+} // namespace dockdist

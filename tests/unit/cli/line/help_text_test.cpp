@@ -1,0 +1,39 @@
+#include "cli/line/help_text.hpp"
+#include "core/text.hpp"
+#include "golden.hpp"
+#include "report/display_text.hpp"
+#include "unit/cli/line/program.hpp"
+
+#include <doctest/doctest.h>
+
+namespace help_text_test {
+
+using namespace dockdist;
+using test::Line;
+
+TEST_CASE("help is laid out for the width, and says what each option is, in words") {
+    const Line program;
+    std::string text;
+    for (const std::size_t columns : {80U, 40U}) {
+        const OutputTraits output{.unicode = true, .columns = columns};
+        text += "--- " + std::to_string(columns) + "\n" + short_help(program.app, output) + "--- all\n" +
+                help_text(program.app, output);
+        for (const auto* command : commands_of(program.app)) {
+            text += "--- " + command->get_name() + "\n" + help_text(*command, output);
+        }
+    }
+    check_golden("cli/help.txt", text);
+    CHECK(text.find("__complete") == std::string::npos);
+}
+
+TEST_CASE("no line of the help is wider than the terminal") {
+    const Line program;
+    for (std::size_t columns = 24; columns < 130; ++columns) {
+        const OutputTraits output{.colour = true, .unicode = true, .columns = columns};
+        for (const auto& line : split(help_text(*program.app.get_subcommand("run"), output), '\n')) {
+            REQUIRE_MESSAGE(display_width(line) <= columns, columns << ": " << line);
+        }
+    }
+}
+
+} // namespace help_text_test

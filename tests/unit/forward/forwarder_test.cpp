@@ -1,0 +1,273 @@
+// Ports, real sockets on this machine's loopback, and a node that is played.
+#include "async/children.hpp"
+#include "async/pause.hpp"
+#include "fakes/fake_engine.hpp"
+#include "forward/forwarder.hpp"
+#include "wire/layout.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <doctest/doctest.h>
+
+#include <cctype>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace forwarder_test {
+
+using namespace dockdist;
+using boost::asio::use_awaitable;
+using boost::asio::ip::tcp;
+using Kind = TunnelChannels::Event::Kind;
+
+namespace {
+
+struct Words : Reporter {
+    std::vector<std::string> said{};
+    void on(const Event& event) override { said.push_back(event.text); }
+    void error(const Error&) override {}
+    void finish() override {}
+};
+
+struct Bench {
+    boost::asio::io_context io{};
+    FakeEngine engine{io.get_executor()};
+    Words words{};
+    ContainerId id = engine.add_container("demo-node-0").id;
+    int found = 0; // how often the node was looked up again
+    std::unique_ptr<Forwarder> forwarder{};
+
+    explicit Bench(const char* port = "0:80") {
+        auto local = listen_on_all(io.get_executor(), {parse_forward_port(port, "").value()});
+        REQUIRE(local.errors.empty());
+        forwarder = std::make_unique<Forwarder>(
+            io.get_executor(), NodeName("node-0"), std::move(local.ports), NodeDoor{&engine, id},
+            [this] { return find(); }, words);
+    }
+    Task<Result<NodeDoor>> find() {
+        ++found;
+        co_return NodeDoor{&engine, id};
+    }
+    int port() const { return forwarder->ports().front().number; }
+    Task<tcp::socket> connect() {
+        tcp::socket socket(io);
+        co_await socket.async_connect(
+            {boost::asio::ip::address_v4::loopback(), static_cast<unsigned short>(port())}, use_awaitable);
+        co_return socket;
+    }
+    // `work`, while ports are forwarded.
+    void during(std::function<Task<void>()> work) { run_task(io, beside(std::move(work))); }
+    Task<void> beside(std::function<Task<void>()> work) {
+        detail::Children children(io.get_executor());
+        children.start(forward());
+        co_await work();
+        children.cancel();
+        (void)co_await children.join(detail::Children::OnCancel::ignore);
+    }
+    Task<void> forward() {
+        ended = co_await forwarder->run([this] { ++ready; });
+    }
+    Error ended{};
+    int ready = 0;
+};
+
+// Answers each connection with what it was sent, in capitals, once its end has come.
+Task<int> shout(FakeExec exec) {
+    TunnelChannels channels(TunnelChannels::Side::node);
+    std::map<ChannelId, std::string> said;
+    channels.hello();
+    while (true) {
+        if (channels.waiting() > 0) {
+            exec.out(channels.take_output());
+        }
+        const auto bytes = co_await exec.read_some();
+        if (bytes.empty()) {
+            co_return 0;
+        }
+        const auto taken = channels.take(bytes, [&](const TunnelChannels::Event& event) {
+            if (event.kind == Kind::open && event.target.port == 81) {
+                channels.fail(event.channel, {.kind = wire::TunnelFailure::Kind::refused});
+            } else if (event.kind == Kind::open) {
+                channels.accept(event.channel);
+            } else if (event.kind == Kind::data) {
+                for (const char c : event.bytes) {
+                    said[event.channel] += static_cast<char>(std::toupper(c));
+                }
+                channels.consumed(event.channel, event.bytes.size(), true);
+            } else if (event.kind == Kind::end) {
+                channels.send(event.channel, said[event.channel]);
+                channels.end(event.channel);
+            }
+        });
+        if (!taken) {
+            co_return 1;
+        }
+    }
+}
+
+Task<std::string> ask(Bench& bench, std::string text) {
+    auto socket = co_await bench.connect();
+    co_await boost::asio::async_write(socket, boost::asio::buffer(text), use_awaitable);
+    socket.shutdown(tcp::socket::shutdown_send);
+    std::string answer;
+    boost::system::error_code error;
+    co_await boost::asio::async_read(socket, boost::asio::dynamic_buffer(answer),
+                                     boost::asio::redirect_error(use_awaitable, error));
+    co_return error == boost::asio::error::eof ? answer : error.message();
+}
+
+} // namespace
+
+TEST_CASE("a request that ends, and its answer") {
+    Bench bench;
+    bench.engine.on_exec("tunnel", shout);
+    bench.during([&]() -> Task<void> {
+        CHECK(co_await ask(bench, "hello") == "HELLO");
+        CHECK(co_await ask(bench, "again") == "AGAIN");
+        CHECK(co_await ask(bench, std::string(100000, 'x')) == std::string(100000, 'X'));
+    });
+    CHECK(bench.ready == 1);
+    CHECK(bench.words.said.empty());
+    CHECK(bench.engine.calls.size() == 2); // one exec for all
+}
+
+TEST_CASE("what nobody listens to is said once") {
+    Bench bench("0:81");
+    bench.engine.on_exec("tunnel", shout);
+    bench.during([&]() -> Task<void> {
+        CHECK(co_await ask(bench, "a") != "A");
+        CHECK(co_await ask(bench, "b") != "B");
+    });
+    REQUIRE(bench.words.said.size() == 1);
+    CHECK(bench.words.said.front().find("nothing listens on port 81 of node-0's loopback yet") !=
+          std::string::npos);
+}
+
+TEST_CASE(
+    "a tunnel that breaks is told, its connections are closed, and who comes then waits for the next one") {
+    Bench bench;
+    std::optional<FakeExec> first;
+    bench.engine.on_exec("tunnel", [&](FakeExec exec) {
+        if (!first) {
+            first = exec;
+        }
+        return shout(exec);
+    });
+    bench.during([&]() -> Task<void> {
+        auto open = co_await bench.connect();
+        CHECK(co_await ask(bench, "one") == "ONE");
+        first->break_stream({ErrorKind::unreachable, "", "connection reset by peer", ""});
+        std::string rest;
+        boost::system::error_code error;
+        co_await boost::asio::async_read(open, boost::asio::dynamic_buffer(rest),
+                                         boost::asio::redirect_error(use_awaitable, error));
+        CHECK(error);
+        CHECK(co_await ask(bench, "two") == "TWO");
+    });
+    CHECK(bench.found == 1);
+    REQUIRE(bench.words.said.size() == 2);
+    CHECK(bench.words.said[0] ==
+          "connection reset by peer (1 open connection was closed); the ports stay, and are "
+          "forwarded again once it is there");
+    CHECK(bench.words.said[1] == "forwarding again");
+}
+
+TEST_CASE("a node that comes and goes is asked less and less often") {
+    Bench bench;
+    std::vector<std::chrono::steady_clock::time_point> begun;
+    bench.engine.on_exec("tunnel", [&](FakeExec exec) -> Task<int> {
+        begun.push_back(std::chrono::steady_clock::now());
+        std::string out;
+        wire::append_tunnel_frame(out, wire::TunnelKind::hello, 0);
+        exec.out(out);
+        co_return 0;
+    });
+    bench.during([&]() -> Task<void> {
+        while (begun.size() < 3) {
+            co_await pause_for(std::chrono::milliseconds(1));
+        }
+    });
+    CHECK(begun[1] - begun[0] >= std::chrono::milliseconds(500));
+    CHECK(begun[2] - begun[1] >= std::chrono::milliseconds(1000));
+}
+
+TEST_CASE(
+    "a node of an older dockdist, and one that speaks nonsense, are told before anything is forwarded") {
+    struct Case {
+        const char *out, *err, *message;
+    };
+    for (const auto& [out, err, message] :
+         {Case{"", "dockdist-init: the part of dockdist that runs inside a node\n  dockdist-init\n",
+               "the node was made by a dockdist that cannot forward"},
+          Case{"", "no such user: \x1b[2J\nmore",
+               "the tunnel's end in the node is gone: no such user: \\x1b[2J"},
+          Case{"hello, I am a node", "", "a tunnel's frame of unknown kind 104"}}) {
+        Bench bench;
+        bench.engine.on_exec("tunnel", out, 2, err);
+        const auto ended = run_task(bench.io, bench.forwarder->run([&] { ++bench.ready; }));
+        CHECK(ended.message == message);
+        CHECK(bench.ready == 0);
+    }
+}
+
+TEST_CASE("a node that sends more than it may is cut off, and costs no more memory than the window") {
+    Bench bench;
+    bench.engine.on_exec("tunnel", [](FakeExec exec) -> Task<int> {
+        std::string out;
+        wire::append_tunnel_frame(out, wire::TunnelKind::hello, 0);
+        exec.out(std::exchange(out, {}));
+        (void)co_await exec.read_some();
+        wire::append_tunnel_frame(out, wire::TunnelKind::accept, 1);
+        // More than the kernel and the largest window take of somebody who does not read.
+        const std::string block(wire::max_tunnel_data, 'x');
+        for (int i = 0; i < 128; ++i) {
+            wire::append_tunnel_frame(out, wire::TunnelKind::data, 1, block);
+        }
+        exec.out(out);
+        co_return 0;
+    });
+    bench.during([&]() -> Task<void> {
+        const auto open = co_await bench.connect();
+        while (bench.words.said.empty()) {
+            co_await pause_for(std::chrono::milliseconds(1));
+        }
+    });
+    CHECK(bench.words.said.front().find("is more than its window (1 open connection was closed)") !=
+          std::string::npos);
+}
+
+TEST_CASE("a port that is in use is told with who has it") {
+    boost::asio::io_context io;
+    tcp::acceptor taken(io, {boost::asio::ip::address_v4::loopback(), 0});
+    const int number = taken.local_endpoint().port();
+    const auto made =
+        listen_on_all(io.get_executor(), {{.local = number, .target = {.host = "", .port = 8888}}});
+    CHECK(made.ports.empty());
+    REQUIRE(made.errors.size() == 1);
+    CHECK(made.errors.front().where == "port " + std::to_string(number));
+    CHECK(made.errors.front().message.starts_with("it is in use on this machine, by unit_forward (pid "));
+    CHECK(made.errors.front().hint == "choose another one: 0:8888 takes any that is free");
+    const auto other =
+        listen_on_all(io.get_executor(), {{.local = number, .target = {.host = "fd00::1", .port = 1}}});
+    CHECK(other.errors.front().hint == "choose another one: 0:[fd00::1]:1 takes any that is free");
+}
+
+TEST_CASE("a port listens on the loopback alone") {
+    boost::asio::io_context io;
+    const auto made = listen_on_all(io.get_executor(), {{.local = 0, .target = {.host = "", .port = 8888}}});
+    REQUIRE(made.ports.size() == 1);
+    const auto addresses = made.ports.front().addresses();
+    CHECK(addresses.front() == "127.0.0.1");
+    CHECK((addresses.size() == 1 || addresses == std::vector<std::string>{"127.0.0.1", "::1"}));
+    CHECK(made.ports.front().url() == "http://127.0.0.1:" + std::to_string(made.ports.front().number));
+}
+
+} // namespace forwarder_test
