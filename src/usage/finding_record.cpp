@@ -25,7 +25,9 @@ void FindingRecord::hear(std::int64_t at_ms, const std::vector<wire::Finding>& n
 std::vector<wire::Finding> FindingRecord::findings() const {
     std::vector<wire::Finding> findings;
     for (const auto& [key, kept] : kept_) {
-        findings.push_back(kept.finding);
+        if (kept.finding.kind != wire::Finding::Kind::no_figures || kept.finding.for_ms > 0) {
+            findings.push_back(kept.finding);
+        }
     }
     return findings;
 }

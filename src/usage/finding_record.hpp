@@ -17,7 +17,7 @@ public:
     // What holds at this look, by a clock that never goes back. What comes when most_kept_findings are there
     // is left out.
     void hear(std::int64_t at_ms, const std::vector<wire::Finding>& now);
-    // Each in its latest words; for_ms is all of its time.
+    // Each in its latest words; for_ms is all of its time. That figures were missing at one look is not told.
     std::vector<wire::Finding> findings() const;
 
 private:

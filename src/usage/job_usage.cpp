@@ -137,6 +137,9 @@ std::string hours_text(double hours) {
     if (hours >= 0.01 || hours <= 0) {
         return three_digits(hours);
     }
+    if (hours < 0.0001) {
+        return "<0.0001";
+    }
     std::array<char, 64> text{};
     std::snprintf(text.data(), text.size(), "%.2g", hours);
     return text.data();

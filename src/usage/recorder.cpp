@@ -22,11 +22,15 @@ void Recorder::add(const Reading& reading) {
     const auto since_ms = std::clamp<std::int64_t>(reading.at_ms - last_ms_, 0, 2 * interval_ms_);
     const auto seconds = static_cast<double>(since_ms) / 1000;
     last_ms_ = reading.at_ms;
-    auto place = static_cast<std::size_t>((reading.at_ms - *begun_ms_) / step_ms_);
-    while (place >= most_points_) {
+    const auto place_at = [&](std::int64_t at_ms) {
+        return static_cast<std::size_t>(std::max<std::int64_t>(at_ms - *begun_ms_, 0) / step_ms_);
+    };
+    while (place_at(reading.at_ms) >= most_points_) {
         merge_pairs();
-        place = static_cast<std::size_t>((reading.at_ms - *begun_ms_) / step_ms_);
     }
+    const auto place = place_at(reading.at_ms);
+    // A reading that came a little late, with none in the bucket before, leaves no hole there.
+    const auto first = std::min(place_at(reading.at_ms - since_ms) + 1, place);
     for (const auto& [figure, gpu, value] : reading.values) {
         const auto [sum, is_new] = sums_.try_emplace(figure);
         if (is_new || value > sum->second.peak) {
@@ -39,7 +43,9 @@ void Recorder::add(const Reading& reading) {
         if (curve.size() <= place) {
             curve.resize(place + 1);
         }
-        curve[place].add({.least = value, .sum = value, .most = value, .count = 1});
+        for (auto i = first; i <= place; ++i) {
+            curve[i].add({.least = value, .sum = value, .most = value, .count = 1});
+        }
     }
 }
 

@@ -10,7 +10,8 @@ from harness.lab import ROOT
 
 BACK, TEXT = "#14181c", "#d5dae0"
 COLOURS = {"red": "#ff6b6b", "green": "#4cc26a", "brown": "#e0a83a", "cyan": "#3bc9db"}  # pyte's brown is a terminal's yellow
-MOST_BYTES = 150_000
+MOST_BYTES = 300_000
+UPDATES = bool(os.environ.get("DOCKDIST_UPDATE_GOLDEN"))
 COUNT_COLOURS = """(async () => {
     const image = new Image();
     image.src = 'data:image/png;base64,%s';
@@ -49,7 +50,7 @@ def take(browser, page, name, until, width=None):
     browser.open("about:blank")  # which forbids itself nothing
     assert browser.ask(COUNT_COLOURS % base64.b64encode(png).decode()) > 30  # text has many, at its edges
     path = ROOT / "docs" / name
-    if os.environ.get("DOCKDIST_UPDATE_GOLDEN"):
+    if UPDATES:
         path.write_bytes(png)
     kept = path.read_bytes()
     assert size_of(kept)[0] == size[0] and len(kept) <= MOST_BYTES, (size_of(kept), size, len(kept))

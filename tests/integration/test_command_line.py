@@ -133,6 +133,7 @@ def test_init_local_takes_the_engine_that_docker_would_use_and_up_runs_on_it(lab
             "file": str(c.file), "engine": engine["DOCKER_HOST"], "engine_by": "DOCKER_HOST"}
         text = c.file.read_text()
         assert_in(f"    docker: {engine['DOCKER_HOST']}\n", text)
-        c.file.write_text(f"name: {c.name}\n" + text.replace("image: python:3.12-slim", "image: dockdist-lab/busybox"))
+        c.file.write_text(f"name: {c.name}\ncontainer:\n  ulimits: {{memlock: {lab.memlock}}}\n"
+                          + text.replace("image: python:3.12-slim", "image: dockdist-lab/busybox"))
         c.up()
         assert [node["state"] for node in json.loads(c.run("status", "-o", "json").stdout)["nodes"]] == ["ready", "ready"]

@@ -190,6 +190,13 @@ def test_a_login_ends_with_its_client_and_a_node_with_another_key_is_refused(lab
         write(c, f"tcp://{lab.addresses[0]}:2375", f"tcp://{lab.podman_addresses[1]}:2375")
         c.up()
         own = Own(c)
+        # Nothing is left here either where nothing is heard of the node.
+        session = own.start("ssh", "t-own-end.node-0", "echo there; exec sleep 4811")
+        assert session.stdout.readline() == b"there\n"
+        assert proxies(c)
+        with cut(lab, 1):
+            session.kill()
+            eventually(lambda: not proxies(c), "the end of its ProxyCommand")
         for node in range(2):
             host = f"t-own-end.node-{node}"
             session = own.start("ssh", host, "echo there; sleep 4811 & wait")
@@ -210,13 +217,6 @@ def test_a_login_ends_with_its_client_and_a_node_with_another_key_is_refused(lab
             c.run("exec", f"node-{node}", "--", "sh", "-c",
                   "cd /run/dockdist/private && rm ssh_host_ed25519_key && ssh-keygen -q -t ed25519 -N '' -f ssh_host_ed25519_key")
             assert_in("Host key verification failed", own.run("ssh", host, "true", code=255).stderr.decode())
-        # Nothing is left here either where nothing is heard of the node any more.
-        session = own.start("ssh", "t-own-end.node-0", "echo there; exec sleep 4811")
-        assert session.stdout.readline() == b"there\n"
-        assert proxies(c)
-        with cut(lab, 1):
-            session.kill()
-            eventually(lambda: not proxies(c), "the end of its ProxyCommand")
         c.run("down", **own.more)
         assert known_hosts(own) is None
         # The entries are still in the test's own file.

@@ -84,10 +84,26 @@ void RankWatch::know(const ProcessStat& stat) {
     auto& process = known_[stat.pid];
     if (process.stat.started_ticks != stat.started_ticks) { // another one by this number
         process = {};
-        counted_.erase(stat.pid);
     }
     process.stat = stat;
     process.seen = true;
+}
+
+// Who waits for a process has its time from then on, of which a part may be counted.
+void RankWatch::forget_ended() {
+    for (const auto& [pid, process] : known_) {
+        if (process.seen) {
+            continue;
+        }
+        auto heir = known_.find(process.stat.parent);
+        for (int steps = 0; steps < 64 && heir != known_.end() && !heir->second.seen; ++steps) {
+            heir = known_.find(heir->second.stat.parent);
+        }
+        if (heir != known_.end()) {
+            heir->second.counted_waited += process.counted + process.counted_waited;
+        }
+    }
+    std::erase_if(known_, [&](const auto& one) { return !one.second.seen; });
 }
 
 // A process that says nothing of a job, or nothing of a rank, is where its parent is.
@@ -115,15 +131,19 @@ std::vector<wire::RankSample> RankWatch::gather(const std::vector<wire::GpuInven
         std::uint64_t memory = 0;
     };
     std::map<Place, Gathered> places;
-    for (const auto& [pid, process] : known_) {
+    const auto count = [](std::int64_t now, std::int64_t& counted) {
+        const auto more = std::max<std::int64_t>(now - counted, 0);
+        counted += more;
+        return more;
+    };
+    for (auto& [pid, process] : known_) {
         auto mark = place_of(process);
         if (mark.job.empty() || process.stat.has_ended() || (!only_job_.empty() && mark.job != only_job_)) {
             continue;
         }
         const Place place{mark.job, mark.rank};
-        auto& counted = counted_[pid];
-        cpu_ticks_[place] += std::max<std::int64_t>(process.stat.cpu_ticks - counted, 0);
-        counted = process.stat.cpu_ticks;
+        cpu_ticks_[place] += count(process.stat.cpu_ticks, process.counted) +
+                             count(process.stat.waited_ticks, process.counted_waited);
         auto& gathered = places[place];
         gathered.memory +=
             static_cast<std::uint64_t>(std::max<std::int64_t>(process.stat.resident_pages, 0)) * page;
@@ -134,7 +154,6 @@ std::vector<wire::RankSample> RankWatch::gather(const std::vector<wire::GpuInven
             gathered.mark = std::move(mark);
         }
     }
-    std::erase_if(counted_, [&](const auto& one) { return !known_.contains(one.first); });
     std::erase_if(cpu_ticks_, [&](const auto& one) { return !places.contains(one.first); });
     std::vector<wire::RankSample> ranks;
     for (const auto& [place, gathered] : places) {

@@ -41,16 +41,18 @@ private:
         ProcessMark mark{};
         int looks = 0;
         bool seen = false;
+        std::int64_t counted = 0;        // of its own ticks, those that its rank has already
+        std::int64_t counted_waited = 0; // of waited_ticks
     };
     using Place = std::pair<std::string, int>; // job, rank
 
     void know(const ProcessStat& stat);
+    void forget_ended();
     ProcessMark place_of(const Process& process) const;
     std::vector<wire::RankSample> gather(const std::vector<wire::GpuInventory>& gpus);
 
     std::string only_job_;
     std::map<pid_t, Process> known_{};
-    std::map<pid_t, std::int64_t> counted_{}; // ticks of each process that its rank has already
     std::map<Place, std::int64_t> cpu_ticks_{};
 };
 
@@ -69,7 +71,7 @@ std::vector<wire::RankSample> RankWatch::see(const std::vector<ProcessStat>& pro
             ++process.looks;
         }
     }
-    std::erase_if(known_, [&](const auto& one) { return !one.second.seen; });
+    forget_ended();
     return gather(gpus);
 }
 

@@ -40,6 +40,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
     stat.parent = static_cast<pid_t>(fields[4]);
     stat.session = static_cast<pid_t>(fields[6]);
     stat.cpu_ticks = fields[14] + fields[15];
+    stat.waited_ticks = fields[16] + fields[17];
     stat.threads = fields[20];
     stat.started_ticks = fields[22];
     stat.resident_pages = fields[24];

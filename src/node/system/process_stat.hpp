@@ -13,6 +13,7 @@ struct ProcessStat {
     pid_t pid = 0, parent = 0, session = 0;
     char state = '?';           // R running, S sleeping, D waits in the kernel, T stopped, Z zombie, X dead
     std::int64_t cpu_ticks = 0; // user and system time, in sysconf(_SC_CLK_TCK)
+    std::int64_t waited_ticks = 0; // of children that it has waited for, with their own such
     std::int64_t threads = 0;
     std::int64_t started_ticks = 0;  // since the machine's start; with the pid it is one process for ever
     std::int64_t resident_pages = 0; // of its memory

@@ -43,6 +43,18 @@ TEST_CASE("what is said after it has held for a while brings that time with it, 
     CHECK(record.findings()[0].for_ms == 121'000);
 }
 
+TEST_CASE("an nvidia-smi that was away for a moment is not kept, and one that stays away is") {
+    FindingRecord record;
+    const Finding away{.kind = Finding::Kind::no_figures, .about = "nvidia-smi has ended with code 9"};
+    record.hear(1000, {away});
+    record.hear(2000, {});
+    CHECK(record.findings().empty());
+    record.hear(3000, {away});
+    record.hear(4000, {away});
+    REQUIRE(record.findings().size() == 1);
+    CHECK(record.findings()[0].for_ms == 1000);
+}
+
 TEST_CASE("GPUs, ranks and file systems are told apart, and there is an end to them") {
     FindingRecord record;
     record.hear(0, {hot(0, ""),

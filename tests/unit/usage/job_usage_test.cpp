@@ -61,6 +61,7 @@ TEST_CASE("what people read of figures") {
     CHECK(figure_text(Figure::cpu, 12.34) == "12.3 cores");
     CHECK(figure_text(Figure::network_sent, 1.5 * gib) == "1.5 GiB/s");
     CHECK(hours_text(0.00138) == "0.0014");
+    CHECK(hours_text(2.5e-05) == "<0.0001");
     CHECK(hours_text(12.345) == "12.3");
     CHECK(hours_text(1250) == "1250");
     CHECK(energy_text(126'000) == "35.0 Wh");

@@ -46,6 +46,21 @@ TEST_CASE("what was not looked at for long stands for two intervals, not for all
     CHECK(load.mean == doctest::Approx(100.0 / 3));
 }
 
+TEST_CASE("readings that come a little late leave no hole in a curve") {
+    Recorder recorder(1000);
+    for (const auto at_ms : {0, 990, 2010, 2990, 9000}) {
+        recorder.add(reading(at_ms, at_ms));
+    }
+    const auto history = recorder.history(0);
+    const auto& points = history.curves.front().points;
+    REQUIRE(points.size() == 10);
+    CHECK(points[1]->mean == 2010);
+    CHECK(points[2]->mean == 2500);
+    CHECK_FALSE(points[7].has_value()); // what was not looked at for long
+    CHECK(points[8]->mean == 9000);
+    CHECK(points[9]->mean == 9000);
+}
+
 TEST_CASE("GPUs of which nothing was told have no figure, and several are one mean") {
     Recorder recorder(1000);
     recorder.add(

@@ -36,6 +36,7 @@ TEST_CASE("the fields of a process are counted from behind its name") {
     CHECK(stat->session == 9);
     CHECK(stat->state == 'S');
     CHECK(stat->cpu_ticks == 123);
+    CHECK(stat->waited_ticks == 3);
     CHECK(stat->threads == 5);
     CHECK_FALSE(parse_process_stat("").has_value());
     CHECK_FALSE(parse_process_stat("42 (a) S 7 8").has_value());

@@ -95,6 +95,26 @@ TEST_CASE("CPU time adds up, and does not fall when a worker ends") {
     CHECK(node.see()[0].cpu_ms == 5000);
 }
 
+TEST_CASE("CPU time of processes that come and go between two looks is who waited for them's, once") {
+    Node node;
+    node.start(20, 1, environ_of({"DOCKDIST_JOB=job-1", "RANK=0"}));
+    node.see();
+    node.at(20).waited_ticks = ticks_per_second; // of one that was never seen
+    CHECK(node.see()[0].cpu_ms == 1000);
+    node.start(21, 20, "");
+    node.start(22, 21, "").cpu_ticks = 2 * ticks_per_second;
+    CHECK(node.see()[0].cpu_ms == 3000);
+    std::erase_if(node.processes,
+                  [](const auto& one) { return one.pid == 22; }); // nobody has waited for it yet
+    CHECK(node.see()[0].cpu_ms == 3000);
+    node.at(21).waited_ticks = 5 * ticks_per_second;
+    CHECK(node.see()[0].cpu_ms == 6000);
+    std::erase_if(node.processes, [](const auto& one) { return one.pid == 21; });
+    node.at(20).waited_ticks += 6 * ticks_per_second; // a second more than was seen
+    CHECK(node.see()[0].cpu_ms == 7000);
+    CHECK(node.see()[0].cpu_ms == 7000);
+}
+
 TEST_CASE("a process is asked for its environment twice, for it may have been forked just then") {
     Node node;
     node.start(10, 1, environ_of({"DOCKDIST_JOB=job-1"}));
