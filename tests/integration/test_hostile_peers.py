@@ -203,7 +203,7 @@ COMMANDS = {
     "image push": Command(lambda f: ["image", "push", f.image, "--from", "node-0"], 6, before=Field.forget_image),
     "data push": Command(lambda f: ["data", "push"], 6, before=Field.forget_data),
     "up": Command(lambda f: ["up"], 6, before=Field.gone),
-    "down": Command(lambda f: ["down"], 2, before=Field.again, waits=False),
+    "down": Command(lambda f: ["down"], 2, before=Field.again, waits=False, written=["state"]),  # with this machine's key
 }
 
 

@@ -14,6 +14,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -107,10 +108,11 @@ Task<Status> copy_out(ExecStream& from, stream_descriptor& to, std::string& err)
 
 // ssh ends both ways at once. Then the node's end has its time to end, which it may not hear of where the way
 // to it is cut.
-Task<Error> copy_in_and_wait(stream_descriptor& from, ExecStream& to, AsyncEvent& gone) {
+Task<Error> copy_in_and_wait(stream_descriptor& from, ExecStream& to, bool& has_left, AsyncEvent& gone) {
     if (const auto copied = co_await copy_in(from, to); !copied) {
         co_return copied.error();
     }
+    has_left = true;
     (void)co_await gone.wait_at_most(longest_farewell);
     gone.set();
     co_return Error{};
@@ -129,9 +131,10 @@ Task<Result<int>> connect_through(const Context& context, ContainerEngine& engin
         co_return stream.error();
     }
     AsyncEvent gone(context.executor);
+    bool has_left = false; // ssh, before sshd did
     std::string err;
-    const auto copied =
-        co_await with_watch(copy_out(**stream, *output, err), copy_in_and_wait(*input, **stream, gone));
+    const auto copied = co_await with_watch(copy_out(**stream, *output, err),
+                                            copy_in_and_wait(*input, **stream, has_left, gone));
     if (!copied) {
         co_return gone.is_set() ? Result<int>(exit_codes::interrupted) : copied.error();
     }
@@ -144,10 +147,13 @@ Task<Result<int>> connect_through(const Context& context, ContainerEngine& engin
                         "the node was made by a dockdist that lets nobody log in",
                         "`dockdist up` makes it anew"};
     }
-    if (code != 0 && !err.empty()) {
-        co_return Error{ErrorKind::node, node.name.str(), err.substr(0, err.find('\n')), ""};
+    if (code != 0 && (!has_left || !err.empty())) {
+        co_return Error{ErrorKind::node, node.name.str(),
+                        err.empty() ? fmt::format("its sshd ended with code {}, without a word", code)
+                                    : err.substr(0, err.find('\n')),
+                        ""};
     }
-    co_return code == 0 ? 0 : exit_codes::failed;
+    co_return 0; // what ssh has to say of it, it says itself
 }
 
 Task<int> run_proxy(Context& given, std::string name) {
