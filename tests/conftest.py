@@ -1,5 +1,7 @@
 """What all tests in Python have in common with ctest: how it lists them, and how it hears that they were skipped."""
 
+import re
+
 import pytest
 
 pytest.register_assert_rewrite("harness")
@@ -23,6 +25,8 @@ def pytest_collection_finish(session):
         found = {}
         for item in session.items:
             name, node = of_ctest(item, each)
+            if not re.fullmatch(r"[^\s;[\]]+(\[[^\s;[\]]+\])?", name):
+                raise pytest.UsageError(f"{node} has a name that is no element of CMake's lists")
             if found.setdefault(name, (node, ))[0] != node:
                 raise pytest.UsageError(f"two are named {name}: {node}, {found[name][0]}")
             if item.get_closest_marker("exclusive"):

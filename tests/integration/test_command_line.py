@@ -87,14 +87,13 @@ def test_no_option_that_counts_speaks_of_numbers_beyond_reason():
     assert tried > 40
 
 
-@pytest.mark.parametrize("words", [
-    ["--launcher", "torchrunn"], ["--launcher", "torchrun", "--via", "pdsh"], ["--role", "ps=1"], ["--launcher", "tensorflow", "--role", "pss=1"],
-    ["--launcher", "tensorflow", "--role", "worker=0"], ["--launcher", "torchrun", "--per-rank"], ["--env", "NOT_SET_HERE"],
-    ["--on-idle", "stop"], ["--nodes", "node-9"]], ids=" ".join)
-def test_what_the_file_alone_tells_of_a_run_is_told_before_any_host_is_asked(tmp_path, words):
+def test_what_the_file_alone_tells_of_a_run_is_told_before_any_host_is_asked(tmp_path):
     file = tmp_path / "cluster.yaml"
     file.write_text("image: busybox\nhosts: ['tcp://127.0.0.1:1', 'tcp://127.0.0.1:2']\n")
-    said("-f", str(file), "run", *words, "--", "x")
+    for line in ("--launcher torchrunn", "--launcher torchrun --via pdsh", "--role ps=1", "--launcher tensorflow --role pss=1",
+                 "--launcher tensorflow --role worker=0", "--launcher torchrun --per-rank", "--env NOT_SET_HERE", "--on-idle stop",
+                 "--nodes node-9"):
+        said("-f", str(file), "run", *line.split(), "--", "x")
     # Nothing listens there.
     assert_in("refused", said("-f", str(file), "run", "--", "x", code=125).stderr)
 
