@@ -1,13 +1,12 @@
 #include "forward/local_port.hpp"
 
+#include "async/listen_at.hpp"
 #include "core/listening_sockets.hpp"
 #include "core/text.hpp"
 
-#include <boost/asio/ip/v6_only.hpp>
 #include <fmt/format.h>
 
 #include <cctype>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -53,25 +52,6 @@ std::string holder_of(int port) {
         }
     }
     return "";
-}
-
-error_code listen_at(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
-    error_code error;
-    if (acceptor.open(endpoint.protocol(), error), error) {
-        return error;
-    }
-    ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
-    error = acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error && endpoint.address().is_v6()) {
-        error = acceptor.set_option(boost::asio::ip::v6_only(true), error);
-    }
-    if (!error) {
-        error = acceptor.bind(endpoint, error);
-    }
-    if (!error) {
-        error = acceptor.listen(tcp::acceptor::max_listen_connections, error);
-    }
-    return error;
 }
 
 bool has_no_such_address(const error_code& error) {

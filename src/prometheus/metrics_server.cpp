@@ -1,5 +1,6 @@
 #include "prometheus/metrics_server.hpp"
 
+#include "async/listen_at.hpp"
 #include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "async/throw_if_cancelled.hpp"
@@ -9,7 +10,6 @@
 #include "core/text.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
@@ -136,18 +136,7 @@ Result<MetricsServer> MetricsServer::listen(const asio::any_io_executor& executo
                                             const ListenAddress& address) {
     tcp::acceptor acceptor(executor);
     const tcp::endpoint endpoint(asio::ip::make_address(address.host), address.port);
-    boost::system::error_code error;
-    acceptor.open(endpoint.protocol(), error);
-    if (!error) {
-        acceptor.set_option(asio::socket_base::reuse_address(true), error);
-    }
-    if (!error) {
-        acceptor.bind(endpoint, error);
-    }
-    if (!error) {
-        acceptor.listen(asio::socket_base::max_listen_connections, error);
-    }
-    if (error) {
+    if (const auto error = listen_at(acceptor, endpoint)) {
         return Error{ErrorKind::conflict, fmt::format("{}:{}", address.host, address.port),
                      "cannot listen there: " + error.message(),
                      error == asio::error::address_in_use

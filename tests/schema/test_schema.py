@@ -42,7 +42,7 @@ BEYOND_A_SCHEMA = {
     "flow-variable", "indentation", "merge", "not-utf8", "nul-escape", "tab", "two-documents", "unclosed-quote", "unknown-alias",
     "unknown-tag", "utf16",
     "duplicate-gpus", "duplicate-hosts", "duplicate-nodes", "duplicate-targets", "env-and-secret", "fixed-port", "spares", "min-nodes",
-    "host-ranges",
+    "host-ranges", "example-addresses",
     "gpu-shares", "plain-tcp", "ulimit-order",
     "variables", "variable-injection",
     "image-reference", "image-source", "interface", "capabilities",
@@ -145,7 +145,9 @@ def test_every_key_has_the_same_words(schema, keys, section, path):
 
 @by_name(TEMPLATES)
 def test_both_accept_every_template(validator, parser_errors, file):
-    assert parser_errors[str(file)] == []
+    # The file that `init` writes names two machines that are nobody's, and is refused for these alone.
+    examples = ["192.0.2.1", "192.0.2.2"] if file.name == "minimal.yaml" else []
+    assert [re.search(r"`hosts.*`: (\S+) is an example, and no machine's address|$", error)[1] for error in parser_errors[str(file)]] == examples
     assert [e.message for e in validator.iter_errors(load(file))] == []
 
 

@@ -31,11 +31,13 @@ std::string matrix_text(const Matrix& matrix, const OutputTraits& output) {
     if (matrix.empty()) {
         return "";
     }
-    const auto elsewhere = laid_out(fmt::format("\n{} of {} nodes: see --report FILE.html or -o json\n",
-                                                matrix.title, matrix.names.size()),
-                                    output);
+    const auto elsewhere = [&] {
+        return laid_out(fmt::format("\n{} of {} nodes: see --report FILE.html or -o json\n", matrix.title,
+                                    matrix.names.size()),
+                        output);
+    };
     if (matrix.names.size() > widest_matrix) {
-        return elsewhere;
+        return elsewhere();
     }
     std::vector<Column> columns{{matrix.symmetric ? "" : "FROM \\ TO"}};
     for (const auto& name : matrix.names) {
@@ -53,7 +55,7 @@ std::string matrix_text(const Matrix& matrix, const OutputTraits& output) {
         table.add_row(std::move(row));
     }
     if (output.columns > 0 && table.natural_width() > output.columns) { // half a figure is a wrong one
-        return elsewhere;
+        return elsewhere();
     }
     return laid_out(fmt::format("\n{}, {}{}\n", matrix.title, matrix.unit,
                                 slow ? " (!: slow beside the others)" : ""),

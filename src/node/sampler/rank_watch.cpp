@@ -12,6 +12,8 @@
 namespace dockdist::node {
 namespace {
 
+constexpr int most_generations = 64; // that are looked through from a process upwards
+
 int number_of(const Environment& environment, const char* name) {
     const auto value = environment.get(name);
     const auto number = value ? whole_number<int>(*value) : std::nullopt;
@@ -96,7 +98,7 @@ void RankWatch::forget_ended() {
             continue;
         }
         auto heir = known_.find(process.stat.parent);
-        for (int steps = 0; steps < 64 && heir != known_.end() && !heir->second.seen; ++steps) {
+        for (int steps = 0; steps < most_generations && heir != known_.end() && !heir->second.seen; ++steps) {
             heir = known_.find(heir->second.stat.parent);
         }
         if (heir != known_.end()) {
@@ -110,7 +112,7 @@ void RankWatch::forget_ended() {
 ProcessMark RankWatch::place_of(const Process& process) const {
     auto mark = process.mark;
     const auto* at = &process;
-    for (int steps = 0; steps < 64 && (mark.job.empty() || mark.rank < 0); ++steps) {
+    for (int steps = 0; steps < most_generations && (mark.job.empty() || mark.rank < 0); ++steps) {
         const auto parent = known_.find(at->stat.parent);
         if (parent == known_.end() || parent->first == at->stat.pid) {
             break;
