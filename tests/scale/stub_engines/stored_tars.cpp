@@ -58,6 +58,12 @@ void StoredTars::Arriving::take(std::string_view bytes) {
     count_ += bytes.size();
 }
 
+std::shared_ptr<Process> StoredTars::unpack(const StoredTar& tar) {
+    std::filesystem::create_directories(tar.folder);
+    std::ofstream(tar.folder + ".tar", std::ios::binary) << tar.bytes;
+    return processes_.start({"tar", "--numeric-owner", "-xpf", tar.folder + ".tar", "-C", tar.folder});
+}
+
 Task<std::shared_ptr<StoredTar>> StoredTars::store(Arriving arriving) {
     if (!arriving.tar_ || arriving.tar_->bytes.size() != arriving.count_) {
         arriving.part(); // another one has gone on where this one ends
@@ -66,10 +72,9 @@ Task<std::shared_ptr<StoredTar>> StoredTars::store(Arriving arriving) {
     if (!std::exchange(tar->whole, true)) {
         tar->digest = digest_of_tar(tar->bytes);
         tar->folder = folder_ + "/" + tar->digest.substr(7);
-        std::filesystem::create_directories(tar->folder);
-        std::ofstream(tar->folder + ".tar", std::ios::binary) << tar->bytes;
-        tar->unpacking =
-            processes_.start({"tar", "--numeric-owner", "-xpf", tar->folder + ".tar", "-C", tar->folder});
+        const auto same = std::ranges::find_if(
+            tars_, [&](const auto& other) { return other->unpacking && other->digest == tar->digest; });
+        tar->unpacking = same != tars_.end() ? (*same)->unpacking : unpack(*tar);
     }
     const auto unpacking = tar->unpacking;
     co_await unpacking->ended.wait();

@@ -43,6 +43,9 @@ public:
     Task<std::shared_ptr<StoredTar>> store(Arriving arriving);
 
 private:
+    // Once a digest: what is unpacked runs already in the containers of those that had the same tar sooner,
+    // compressed, or cut into other pieces.
+    std::shared_ptr<Process> unpack(const StoredTar& tar);
     Processes& processes_;
     std::string folder_;
     std::vector<std::shared_ptr<StoredTar>> tars_{};
