@@ -19,6 +19,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -32,6 +33,9 @@ namespace {
 using namespace dockdist;
 
 constexpr std::chrono::milliseconds tick{100};
+// What a command has left to its connections (a goodbye that is being sent) is a matter of moments. A name
+// that is being looked up is not, where no name server answers: that cannot be cut short.
+constexpr std::chrono::seconds parting{1};
 
 // An empty word is what a script's unset variable leaves (`stop "$JOB"`), and means nothing anywhere. Of a
 // command to be run it is the program alone that must have a name.
@@ -103,8 +107,7 @@ std::optional<int> parse(CLI::App& app, const std::vector<std::string>& words) {
     }
 }
 
-int run(const Program& program, Reporter& reporter, HeldSink& sink) {
-    boost::asio::io_context io(1);
+int run(boost::asio::io_context& io, const Program& program, Reporter& reporter, HeldSink& sink) {
     on_terminal_questions(io.get_executor(), [&sink](bool asking) { sink.hold(asking); });
     Interrupts interrupts;
     boost::asio::cancellation_signal cancel;
@@ -121,19 +124,23 @@ int run(const Program& program, Reporter& reporter, HeldSink& sink) {
                     .reporter = &reporter,
                     .interrupts = &interrupts};
     int code = exit_codes::failed;
+    bool over = false;
     std::exception_ptr thrown;
     boost::asio::co_spawn(
         io, program.work(context),
         boost::asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr exception, int result) {
             thrown = exception;
             code = result;
+            over = true;
             signals.stop();
             hangups.stop();
             if (ticker) {
                 ticker->stop();
             }
         }));
-    io.run();
+    while (!over && io.run_one() > 0) {
+    }
+    io.run_for(parting);
     if (!thrown) {
         return code;
     }
@@ -172,10 +179,15 @@ int main(int argc, char** argv) {
     program.options.output = format == "json" ? OutputFormat::json : OutputFormat::text;
     FdSink output;
     HeldSink sink(output);
-    const auto reporter = make_reporter({.format = program.options.output}, sink);
+    const auto reporter =
+        make_reporter({.format = program.options.output, .one_value = program.one_value}, sink);
+    boost::asio::io_context io(1);
     try {
-        const int code = run(program, *reporter, sink);
+        const int code = run(io, program, *reporter, sink);
         reporter->finish();
+        if (!io.stopped()) {
+            std::_Exit(code); // the end of `io` would wait for the name
+        }
         return code;
     } catch (const std::exception& error) {
         reporter->error({.kind = ErrorKind::internal,

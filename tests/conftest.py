@@ -1,10 +1,17 @@
 """What all tests in Python have in common with ctest: how it lists them, and how it hears that they were skipped."""
 
 import re
+import signal
 
 import pytest
 
 pytest.register_assert_rewrite("harness")
+
+# Ignored where the tests were started by `nohup` or a script's `&`: what they start would inherit that, and heed it. A handler of
+# our own does not go on to it.
+for number in (signal.SIGHUP, signal.SIGINT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
 
 
 def pytest_addoption(parser):

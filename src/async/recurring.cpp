@@ -1,8 +1,17 @@
 #include "async/recurring.hpp"
 
+#include <csignal>
 #include <utility>
 
 namespace dockdist {
+namespace {
+
+bool is_ignored(int signal) {
+    struct sigaction now{};
+    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+} // namespace
 
 Ticker::Ticker(const boost::asio::any_io_executor& executor, std::chrono::milliseconds interval,
                std::function<void()> work)
@@ -32,7 +41,9 @@ SignalWatch::SignalWatch(const boost::asio::any_io_executor& executor, std::init
                          std::function<void()> work)
     : signals_(executor), work_(std::move(work)) {
     for (const int signal : signals) {
-        signals_.add(signal);
+        if (!is_ignored(signal)) {
+            signals_.add(signal);
+        }
     }
     wait();
 }

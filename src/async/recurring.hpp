@@ -31,7 +31,8 @@ private:
     bool stopped_ = false;
 };
 
-// Calls `work` at each of `signals`, until it is stopped; as above.
+// Calls `work` at each of `signals`, until it is stopped; as above. One that is ignored stays so: whoever has
+// started this process, `nohup` or a shell's `&`, does not want it to be ended by that.
 class SignalWatch {
 public:
     SignalWatch(const boost::asio::any_io_executor& executor, std::initializer_list<int> signals,

@@ -5,6 +5,7 @@
 #include "cli/context.hpp"
 #include "cli/line/read_line.hpp"
 #include "cli/line/values.hpp"
+#include "core/fd.hpp"
 #include "engine/docker_engine.hpp"
 #include "job/job_report.hpp"
 #include "launch/launcher.hpp"
@@ -13,8 +14,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <memory>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace dockdist {
 namespace {
@@ -85,7 +90,19 @@ Task<Result<std::vector<Candidate>>> ask_jobs(Context& context) {
     co_return found;
 }
 
+// Whoever is in the middle of a line is asked nothing, by no program that is run here either: ssh on the way
+// to a host behind another opens the terminal on its own.
+void give_up_terminal() {
+    const Fd terminal(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC));
+    if (terminal.open() && ::getsid(0) != ::getpid()) { // whose leader would take all its processes along
+        ::ioctl(terminal.get(), TIOCNOTTY);
+    }
+    ::setenv("SSH_ASKPASS_REQUIRE", "never", 1);
+    ::unsetenv("SSH_ASKPASS");
+}
+
 Task<std::vector<Candidate>> known_jobs(const Context& context, std::string file) {
+    give_up_terminal();
     SilentReporter silence;
     auto quiet = silent(context, silence, file);
     on_terminal_questions(context.executor, {});
@@ -101,7 +118,8 @@ struct Asked {
 // First what is wanted, then, where that is jobs, the cluster: the reading of the line waits for nobody.
 Task<int> run_complete(Context& context, const CLI::App& program, Asked asked) {
     std::optional<std::string> file_of_jobs;
-    const auto known = [&](const std::string& kind, const std::string& file) {
+    const auto known = [&](const std::string& kind, const std::string& named) {
+        const auto file = with_home(named, client_environment("HOME").value_or(""));
         std::vector<Candidate> found;
         if (kind == "JOB") {
             file_of_jobs = file;
@@ -126,6 +144,9 @@ Task<int> run_complete(Context& context, const CLI::App& program, Asked asked) {
             complete_line(program, asked.line, [&](const std::string&, const std::string&) { return jobs; });
     }
     context.print(completion_lines(completion, asked.line, asked.breaks));
+    if (file_of_jobs) {
+        std::_Exit(0); // what has not answered by now, a name server above all, is waited for by nobody
+    }
     co_return 0;
 }
 

@@ -233,8 +233,9 @@ Result<ReadyNode> one_node(const Attached& cluster, const NodeWords& words) {
         return Error{
             ErrorKind::usage, words.option,
             fmt::format("`{}` is {} nodes, and one is wanted here", printable(words.text), nodes->size()),
-            "`dockdist run --launcher plain --nodes " + shell_quote(words.text) +
-                " -- COMMAND` runs a command on all of them"};
+            "name one of them: " + nodes->front().name.str() +
+                "; for a command on all of them: `dockdist run --launcher plain --nodes " +
+                shell_quote(words.text) + " -- COMMAND`"};
     }
     return std::move(nodes->front());
 }

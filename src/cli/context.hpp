@@ -95,6 +95,7 @@ using Work = std::function<Task<int>(Context&)>;
 struct Program {
     GlobalOptions options{};
     Work work{};
+    bool one_value = false; // with -o json it prints one, which stands alone on stdout; else lines
 };
 
 // Loads the file that the options name, with the lists of hosts that it names. Prints its warnings; the

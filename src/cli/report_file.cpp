@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace dockdist {
 namespace {
@@ -19,9 +21,14 @@ Error report_error(const std::string& path) {
 } // namespace
 
 Status try_report_file(const std::string& path) {
-    std::ofstream file(path, std::ios::app);
+    std::error_code ignored;
+    const bool was_there = std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+    const std::ofstream file(path, std::ios::app);
     if (!file) {
         return report_error(path);
+    }
+    if (!was_there) { // there may never be a report
+        std::filesystem::remove(path, ignored);
     }
     return ok;
 }

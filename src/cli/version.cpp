@@ -24,7 +24,10 @@ void add_version(CLI::App& app, Program& program) {
     auto* command =
         describe(app.add_subcommand("version", "Print the versions of the program and of the toolkit in it"),
                  command_group::itself, {"dockdist version -o json"});
-    command->callback([&program] { program.work = run_version; });
+    command->callback([&program] {
+        program.one_value = true;
+        program.work = run_version;
+    });
 }
 
 } // namespace dockdist

@@ -341,7 +341,7 @@ Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds 
                            .request = request_of(join, ready_timeout),
                            .attached = std::move(attached_[join.node.name]),
                            .machine = join.machine,
-                           .where = join.node.name.str() + " on " + host_label(spec_.hosts[join.host])});
+                           .where = node_label(join.node.name, spec_.hosts[join.host])});
     }
     constexpr std::chrono::seconds hello_timeout{30};
     auto result =

@@ -73,9 +73,7 @@ Result<DockerContext> default_context(const Environment& environment) {
     }
     std::optional<TlsFiles> tls;
     if (!variable(environment, "DOCKER_TLS_VERIFY").empty()) {
-        const auto named = variable(environment, "DOCKER_CERT_PATH");
-        const auto folder = named.empty() ? config_folder(environment) : fs::path(named);
-        tls = tls_files(folder).value_or(TlsFiles{});
+        tls = tls_files(docker_tls_folder(environment)).value_or(TlsFiles{});
     }
     return with_tls(host, std::move(tls));
 }
@@ -122,6 +120,11 @@ Result<DockerContext> load_docker_context(const std::string& name, const Environ
                      "dockdist always does: give the context the engine's CA (docker context update)");
     }
     return with_tls(meta->host, tls_files(folder / "tls" / id / "docker"));
+}
+
+std::string docker_tls_folder(const Environment& environment) {
+    const auto named = variable(environment, "DOCKER_CERT_PATH");
+    return named.empty() ? config_folder(environment).string() : named;
 }
 
 std::string current_docker_context(const Environment& environment) {

@@ -30,6 +30,10 @@ Result<ContextMeta> parse_context_meta(std::string_view json, const std::string&
 // own engine. Errors: config, without `where`.
 Result<DockerContext> load_docker_context(const std::string& name, const Environment& environment);
 
+// The folder of ca.pem, cert.pem and key.pem that DOCKER_TLS_VERIFY means: DOCKER_CERT_PATH, else
+// $DOCKER_CONFIG or ~/.docker.
+std::string docker_tls_folder(const Environment& environment);
+
 // The one that the docker command line would use now: DOCKER_HOST before DOCKER_CONTEXT before the
 // configuration's currentContext.
 std::string current_docker_context(const Environment& environment);

@@ -1,5 +1,7 @@
 #include "engine/local_engine.hpp"
 
+#include <cerrno>
+#include <filesystem>
 #include <unistd.h>
 #include <utility>
 
@@ -17,15 +19,27 @@ std::vector<std::pair<std::string, std::string>> usual_sockets(const Environment
     return sockets;
 }
 
+std::vector<std::string> missing_files(const TlsFiles& tls, const std::string& folder) {
+    std::vector<std::string> missing;
+    for (const auto& [path, name] :
+         {std::pair(tls.ca, "ca.pem"), {tls.cert, "cert.pem"}, {tls.key, "key.pem"}}) {
+        if (path.empty()) {
+            missing.push_back((std::filesystem::path(folder) / name).string());
+        }
+    }
+    return missing;
+}
+
 } // namespace
 
 LocalEngine find_local_engine(const Environment& environment,
-                              const std::function<bool(const std::string& path)>& answers) {
+                              const std::function<int(const std::string& path)>& connects) {
     LocalEngine engine;
     if (const auto host = environment("DOCKER_HOST"); host && !host->empty()) {
         engine = {.found = true, .url = *host, .said_by = "DOCKER_HOST"};
-        if (const auto context = load_docker_context("default", environment)) {
+        if (const auto context = load_docker_context("default", environment); context && context->tls) {
             engine.tls = context->tls;
+            engine.lacks = missing_files(*engine.tls, docker_tls_folder(environment));
         }
         return engine;
     }
@@ -37,11 +51,15 @@ LocalEngine find_local_engine(const Environment& environment,
     }
     const auto sockets = usual_sockets(environment);
     for (const auto& [path, owner] : sockets) {
-        if (answers(path)) {
+        const int why = connects(path);
+        if (why == 0) {
             engine.found = true;
             engine.url = "unix://" + path;
             engine.said_by = owner;
             return engine;
+        }
+        if ((why == EACCES || why == EPERM) && path == sockets.front().first) {
+            engine.denied = path;
         }
         engine.looked_at.push_back(path);
     }

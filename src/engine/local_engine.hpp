@@ -14,14 +14,16 @@ struct LocalEngine {
     std::string context{};                // a context's name; else
     std::string url{};                    // "unix:///var/run/docker.sock", as cluster.yaml has it
     std::optional<TlsFiles> tls{};        // of DOCKER_HOST, by DOCKER_TLS_VERIFY and DOCKER_CERT_PATH
+    std::vector<std::string> lacks{};     // of these files, those that are not there
     std::string said_by{};                // "DOCKER_HOST", "docker's current context", "rootless Docker"
     std::vector<std::string> looked_at{}; // sockets where nothing answers
+    std::string denied{};                 // Docker's own socket, where it is not for us
 };
 
 // DOCKER_HOST, then DOCKER_CONTEXT and the configuration's currentContext, then the sockets of Docker,
-// rootless Docker, rootless Podman and Podman. `answers`: whether a program listens on a socket; what the
-// user has named is not asked.
+// rootless Docker, rootless Podman and Podman. `connects`: 0 where a program listens on a socket, else errno;
+// what the user has named is not asked.
 LocalEngine find_local_engine(const Environment& environment,
-                              const std::function<bool(const std::string& path)>& answers);
+                              const std::function<int(const std::string& path)>& connects);
 
 } // namespace dockdist

@@ -24,7 +24,7 @@ bool is_host(std::string_view text) {
     return !text.empty() && text.size() <= longest_host_name && text.front() != '-' &&
            std::ranges::all_of(text, [](char c) {
                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
+                      c == '.' || c == '-' || c == '_' || c == ':';
            });
 }
 
@@ -92,9 +92,15 @@ std::string failure_text(const wire::TunnelFailure& failure, const wire::TunnelT
     case Kind::unknown_name:
         return fmt::format("{} does not know the name {}: {}", node, host, words);
     case Kind::timeout:
-        return fmt::format("{} port {} does not answer {}: a firewall may drop it", host, target.port, node);
+        return target.host.empty()
+                   ? fmt::format("what listens on port {} of {}'s loopback takes no connections: it may hang",
+                                 target.port, node)
+                   : fmt::format("{} port {} does not answer {}: a firewall may drop it", host, target.port,
+                                 node);
     case Kind::unreachable:
-        return fmt::format("{} cannot reach {} port {}: {}", node, host, target.port, words);
+        return target.host.empty()
+                   ? fmt::format("{} cannot reach port {} of its own loopback: {}", node, target.port, words)
+                   : fmt::format("{} cannot reach {} port {}: {}", node, host, target.port, words);
     case Kind::too_many:
         return "a connection was closed: " + words;
     case Kind::other:

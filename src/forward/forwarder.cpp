@@ -29,20 +29,36 @@ constexpr std::chrono::milliseconds accept_pause = 200ms; // when this process m
 
 } // namespace
 
-Forwarder::Forwarder(const boost::asio::any_io_executor& executor, NodeName node,
-                     std::vector<LocalPort> ports, NodeDoor door,
-                     std::function<Task<Result<NodeDoor>>()> find, Reporter& reporter)
-    : executor_(executor), node_(std::move(node)), ports_(std::move(ports)), told_(ports_.size()),
-      door_(std::move(door)), find_(std::move(find)), reporter_(reporter), changed_(executor),
-      idle_(executor) {}
+Forwarder::Forwarder(const boost::asio::any_io_executor& executor, ForwardGoal goal,
+                     std::vector<LocalPort> ports, Reporter& reporter)
+    : executor_(executor), goal_(std::move(goal)), ports_(std::move(ports)), told_(ports_.size()),
+      reporter_(reporter), changed_(executor), moved_(executor), idle_(executor) {}
 
-Task<Error> Forwarder::run(std::function<void()> on_ready) {
-    co_return co_await with_cleanup(work(std::move(on_ready)), [this] { return close_all(); });
+Task<Error> Forwarder::run(std::function<void()> on_ready, FirstTry first) {
+    co_return co_await with_cleanup(work(std::move(on_ready), first), [this] { return close_all(); });
 }
 
-Task<Error> Forwarder::work(std::function<void()> on_ready) {
-    const auto ended = co_await with_watch(keep_up(std::move(on_ready)), accept_all());
+Task<Error> Forwarder::work(std::function<void()> on_ready, FirstTry first) {
+    for (auto& port : ports_) {
+        if (const auto listens = listen_on(port); !listens) {
+            co_return listens.error();
+        }
+    }
+    const auto ended = co_await with_watch(keep_up(std::move(on_ready), first), accept_all());
     co_return ended ? Error{} : ended.error();
+}
+
+void Forwarder::lead_to(ForwardGoal goal) {
+    goal_ = std::move(goal);
+    was_tried_ = was_ready_ = false;
+    told_.assign(ports_.size(), std::nullopt);
+    told_lost_.clear();
+    moved_.set();
+}
+
+Task<Error> Forwarder::wait_until_moved() {
+    co_await moved_.wait();
+    co_return Error{};
 }
 
 Task<void> Forwarder::close_all() {
@@ -59,46 +75,54 @@ Task<void> Forwarder::close_all() {
     }
 }
 
-Task<Status> Forwarder::keep_up(std::function<void()> on_ready) {
+Task<Status> Forwarder::keep_up(std::function<void()> on_ready, FirstTry first) {
     auto pause = first_pause;
-    bool was_ready = false;
     while (true) {
-        Result<NodeDoor> door = door_;
-        if (was_ready) {
-            door = co_await find_();
-        }
-        Error why = door ? Error{} : door.error();
-        std::size_t connections = 0;
-        if (door) {
-            const auto tunnel = std::make_shared<TunnelClient>(executor_);
-            tunnel_ = tunnel;
-            std::optional<std::chrono::steady_clock::time_point> since;
-            why = co_await tunnel->run(*door->engine, door->id, [&] {
-                if (was_ready) {
-                    reporter_.on(
-                        {.kind = Event::Kind::note, .subject = node_.str(), .text = "forwarding again"});
-                    told_lost_.clear();
-                } else {
-                    on_ready();
-                }
-                was_ready = true;
-                since = std::chrono::steady_clock::now();
-                changed_.notify();
-            });
-            connections = tunnel->closed();
-            if (since && std::chrono::steady_clock::now() - *since >= longest_pause) {
-                pause = first_pause; // one that comes and goes is asked less and less often
+        moved_.reset();
+        Try made;
+        const auto ended = co_await with_watch(try_once(on_ready, made), wait_until_moved());
+        if (!moved_.is_set()) {
+            const auto& why = ended.error();
+            if (!was_ready_ && (first == FirstTry::decides || why.kind == ErrorKind::protocol)) {
+                co_return why;
             }
+            tries_ += made.stood ? 0 : 1; // who comes right after a loss waits for the next
+            changed_.notify();
+            tell_lost(why, made.connections);
+            pause = made.lasted ? first_pause : pause; // one that comes and goes is asked less and less often
+            co_await moved_.wait_at_most(pause);
         }
-        if (!was_ready) {
-            co_return why;
-        }
-        ++tries_;
-        changed_.notify();
-        tell_lost(why, connections);
-        co_await pause_for(pause);
-        pause = std::min(pause * 2, longest_pause);
+        pause = moved_.is_set() ? first_pause : std::min(pause * 2, longest_pause);
     }
+}
+
+// Always an error: why there is no tunnel, or none any more.
+Task<Status> Forwarder::try_once(const std::function<void()>& on_ready, Try& made) {
+    Result<NodeDoor> door = goal_.door;
+    if (std::exchange(was_tried_, true)) {
+        const auto find = goal_.find; // the goal may be another one before it has found
+        door = co_await find();
+    }
+    if (!door) {
+        co_return door.error();
+    }
+    const auto tunnel = std::make_shared<TunnelClient>(executor_);
+    tunnel_ = tunnel;
+    std::optional<std::chrono::steady_clock::time_point> since;
+    auto why = co_await tunnel->run(*door->engine, door->id, [&] {
+        if (std::exchange(was_ready_, true)) {
+            reporter_.on({.kind = Event::Kind::note, .subject = node().str(), .text = "forwarding again"});
+        } else {
+            on_ready();
+        }
+        told_lost_.clear();
+        since = std::chrono::steady_clock::now();
+        changed_.notify();
+    });
+    made.stood = since.has_value();
+    made.connections = tunnel->closed();
+    made.lasted = since && std::chrono::steady_clock::now() - *since >= longest_pause;
+    co_return why;
 }
 
 Task<Error> Forwarder::accept_all() {
@@ -153,7 +177,7 @@ void Forwarder::tell_answer(std::size_t port, const std::optional<wire::TunnelFa
         told_[port] = failure->kind;
         reporter_.on({.kind = Event::Kind::warning,
                       .text = fmt::format("port {}: {}", ports_[port].number,
-                                          failure_text(*failure, ports_[port].target, node_.str()))});
+                                          failure_text(*failure, ports_[port].target, node().str()))});
     }
 }
 
@@ -161,14 +185,23 @@ void Forwarder::tell_lost(const Error& why, std::size_t connections) {
     if (why.message == std::exchange(told_lost_, why.message)) {
         return;
     }
-    auto warning = why;
-    warning.where = node_.str();
+    auto warning = at_node(why, node());
     warning.message =
-        fmt::format("{}{}; the ports stay, and are forwarded again once it is there", why.message,
+        fmt::format("{}{}; the ports stay, and are forwarded {}once it is there", warning.message,
                     connections == 0 ? ""
                                      : fmt::format(" ({} open connection{} closed)", connections,
-                                                   connections == 1 ? " was" : "s were"));
+                                                   connections == 1 ? " was" : "s were"),
+                    was_ready_ ? "again " : "");
     reporter_.on(warning_event(warning));
+}
+
+Error at_node(Error error, const NodeName& node) {
+    const auto& where = error.where; // "node-0 (tcp://10.0.0.2:2375)" names it already
+    if (where != node.str() && !where.starts_with(node.str() + " ")) {
+        error.message = where.empty() ? error.message : where + ": " + error.message;
+        error.where = node.str();
+    }
+    return error;
 }
 
 } // namespace dockdist

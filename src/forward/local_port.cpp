@@ -90,17 +90,17 @@ std::string LocalPort::url() const {
     return fmt::format("http://127.0.0.1:{}", number);
 }
 
-Result<LocalPort> listen_locally(const boost::asio::any_io_executor& executor, const ForwardPort& wanted) {
+Result<LocalPort> take_local_port(const boost::asio::any_io_executor& executor, const ForwardPort& wanted) {
     const auto port = static_cast<unsigned short>(wanted.local);
     for (int tries = 0;; ++tries) {
         tcp::acceptor ipv4(executor);
-        if (const auto error = listen_at(ipv4, {boost::asio::ip::address_v4::loopback(), port})) {
+        if (const auto error = bind_at(ipv4, {boost::asio::ip::address_v4::loopback(), port})) {
             return cannot_listen(wanted, error);
         }
         LocalPort made{.target = wanted.target, .number = ipv4.local_endpoint().port()};
         made.acceptors.push_back(std::move(ipv4));
         tcp::acceptor ipv6(executor);
-        const auto error = listen_at(
+        const auto error = bind_at(
             ipv6, {boost::asio::ip::address_v6::loopback(), static_cast<unsigned short>(made.number)});
         if (!error) {
             made.acceptors.push_back(std::move(ipv6));
@@ -114,11 +114,11 @@ Result<LocalPort> listen_locally(const boost::asio::any_io_executor& executor, c
     }
 }
 
-LocalPorts listen_on_all(const boost::asio::any_io_executor& executor,
-                         const std::vector<ForwardPort>& wanted) {
+LocalPorts take_local_ports(const boost::asio::any_io_executor& executor,
+                            const std::vector<ForwardPort>& wanted) {
     LocalPorts all;
     for (const auto& one : wanted) {
-        auto made = listen_locally(executor, one);
+        auto made = take_local_port(executor, one);
         if (made) {
             all.ports.push_back(std::move(*made));
         } else {
@@ -129,6 +129,15 @@ LocalPorts listen_on_all(const boost::asio::any_io_executor& executor,
         all.ports.clear();
     }
     return all;
+}
+
+Status listen_on(LocalPort& port) {
+    for (auto& acceptor : port.acceptors) {
+        if (const auto error = start_listening(acceptor)) {
+            return cannot_listen({.local = port.number, .target = port.target}, error);
+        }
+    }
+    return ok;
 }
 
 } // namespace dockdist

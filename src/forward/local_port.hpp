@@ -1,4 +1,4 @@
-// A port of this machine's loopback that listens for who wants to be forwarded.
+// A port of this machine's loopback, for who wants to be forwarded.
 #pragma once
 
 #include "core/result.hpp"
@@ -21,15 +21,18 @@ struct LocalPort {
     std::string url() const; // "http://127.0.0.1:8888"
 };
 
-// Listens from now on. Errors: conflict (in use, with its holder where that can be seen), internal; where =
-// "port N".
-Result<LocalPort> listen_locally(const boost::asio::any_io_executor& executor, const ForwardPort& wanted);
+// Nobody else's from now on; who connects is refused until listen_on(). Errors: conflict (in use, with its
+// holder where that can be seen), internal; where = "port N".
+Result<LocalPort> take_local_port(const boost::asio::any_io_executor& executor, const ForwardPort& wanted);
 // All, or an error for each that cannot be had, and none.
 struct LocalPorts {
     std::vector<LocalPort> ports{};
     Errors errors{};
 };
-LocalPorts listen_on_all(const boost::asio::any_io_executor& executor,
-                         const std::vector<ForwardPort>& wanted);
+LocalPorts take_local_ports(const boost::asio::any_io_executor& executor,
+                            const std::vector<ForwardPort>& wanted);
+
+// Errors: as above.
+Status listen_on(LocalPort& port);
 
 } // namespace dockdist

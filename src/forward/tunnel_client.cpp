@@ -1,5 +1,6 @@
 #include "forward/tunnel_client.hpp"
 
+#include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "async/throw_if_cancelled.hpp"
 #include "async/with_watch.hpp"
@@ -9,7 +10,9 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -17,16 +20,15 @@
 namespace dockdist {
 namespace {
 
-using namespace std::chrono_literals;
 using boost::asio::ip::tcp;
 using boost::system::error_code;
+using std::chrono::steady_clock;
 
 constexpr auto tunnel_tuple = boost::asio::as_tuple(boost::asio::use_awaitable);
-constexpr std::chrono::milliseconds tunnel_lease = 30s;
-constexpr std::chrono::milliseconds tunnel_ping_pause = 5s;
 constexpr std::size_t largest_piece = 256U << 10U; // of one read of a connection
 constexpr std::size_t most_unsent = 1U
                                     << 20U; // that waits for the engine, before connections are read no more
+constexpr std::size_t most_unpinged = 128U << 10U; // a slow way needs its time for what stands before a ping
 constexpr std::size_t longest_complaint = 8U << 10U;
 
 bool would_block(const error_code& error) {
@@ -35,13 +37,13 @@ bool would_block(const error_code& error) {
 
 } // namespace
 
-TunnelClient::TunnelClient(const boost::asio::any_io_executor& executor)
-    : executor_(executor), to_send_(executor), sent_(executor), buffer_(largest_piece) {}
+TunnelClient::TunnelClient(const boost::asio::any_io_executor& executor, TunnelTimes times)
+    : executor_(executor), times_(times), to_send_(executor), sent_(executor), buffer_(largest_piece) {}
 
 Task<Error> TunnelClient::run(ContainerEngine& engine, ContainerId id, std::function<void()> on_ready) {
     const auto self = shared_from_this();
     ExecConfig config{
-        .command = {layout::init, "tunnel", wire::tunnel_ask({.lease_ms = tunnel_lease.count()})},
+        .command = {layout::init, "tunnel", wire::tunnel_ask({.lease_ms = times_.lease.count()})},
         .user = "0:0"};
     auto stream = co_await start_command(engine, std::move(id), std::move(config));
     if (!stream) {
@@ -56,14 +58,14 @@ Task<Error> TunnelClient::run(ContainerEngine& engine, ContainerId id, std::func
         }
     };
     const End end{*this};
-    const auto status =
-        co_await with_watch(read_stream(**stream, std::move(on_ready)), write_stream(**stream));
+    const auto status = co_await with_watch(
+        with_watch(read_stream(**stream, std::move(on_ready)), write_stream(**stream)), watch_silence());
     co_return status ? ended() : status.error();
 }
 
 Error TunnelClient::ended() const {
     if (err_.starts_with(layout::init_usage)) {
-        return {ErrorKind::node, "", "the node was made by a dockdist that cannot forward",
+        return {ErrorKind::protocol, "", "the node was made by a dockdist that cannot forward",
                 "`dockdist up` makes it anew"};
     }
     const auto line = printable(std::string_view(err_).substr(0, err_.find('\n')));
@@ -75,6 +77,7 @@ Task<Status> TunnelClient::read_stream(ExecStream& stream, std::function<void()>
     const auto on_event = [&](const TunnelChannels::Event& event) {
         if (event.kind == TunnelChannels::Event::Kind::hello) {
             ready_ = true;
+            channels_.ping(); // whether it answers is known from the beginning
             return on_ready();
         }
         take(event);
@@ -87,6 +90,7 @@ Task<Status> TunnelClient::read_stream(ExecStream& stream, std::function<void()>
         if (chunk->end) {
             co_return ok;
         }
+        heard_ = true;
         if (chunk->stream == StdStream::err) {
             err_ += chunk->bytes.substr(0, longest_complaint - std::min(err_.size(), longest_complaint));
         } else if (auto taken = channels_.take(chunk->bytes, on_event); !taken) {
@@ -100,12 +104,15 @@ Task<Status> TunnelClient::read_stream(ExecStream& stream, std::function<void()>
 
 Task<Error> TunnelClient::write_stream(ExecStream& stream) {
     std::string bytes;
+    auto ping_at = steady_clock::now() + times_.ping;
     while (true) {
+        if (const auto now = steady_clock::now(); now >= ping_at) { // also when there is much else to say
+            channels_.ping();
+            ping_at = now + times_.ping;
+        }
         if (channels_.waiting() == 0) {
             to_send_.reset();
-            if (!co_await to_send_.wait_at_most(tunnel_ping_pause)) {
-                channels_.ping();
-            }
+            co_await to_send_.wait_at_most(ping_at - steady_clock::now());
             continue;
         }
         channels_.take_output(bytes);
@@ -114,6 +121,22 @@ Task<Error> TunnelClient::write_stream(ExecStream& stream) {
         }
         sent_.notify();
     }
+}
+
+// A container that is paused, and a way that swallows everything, close nothing. The silence is counted in
+// pauses: one in which this process itself stood still is no longer than another.
+Task<Error> TunnelClient::watch_silence() {
+    std::chrono::milliseconds silence{0};
+    while (silence < times_.lease) {
+        heard_ = false;
+        co_await pause_for(times_.ping);
+        const bool may_be_silent = ready_ && !channels_.answered(); // it is of an earlier dockdist
+        silence = heard_ || may_be_silent ? std::chrono::milliseconds(0) : silence + times_.ping;
+    }
+    co_return Error{ErrorKind::timeout, "",
+                    fmt::format("the node says nothing for {} s",
+                                std::chrono::duration_cast<std::chrono::seconds>(times_.lease).count()),
+                    "is its container paused, or its host overloaded?"};
 }
 
 void TunnelClient::take(const TunnelChannels::Event& event) {
@@ -247,7 +270,13 @@ Task<Status> TunnelClient::read_local(Connection& connection) {
             co_return ok;
         }
         channels_.send(connection.id, {buffer_.data(), count});
+        unpinged_ += count;
+        if (unpinged_ >= most_unpinged) {
+            channels_.ping();
+            unpinged_ = 0;
+        }
         to_send_.set();
+        co_await boost::asio::post(executor_, boost::asio::use_awaitable); // behind those that got nothing
     }
     co_return ok;
 }

@@ -18,15 +18,20 @@
 
 namespace dockdist {
 
+struct TunnelTimes {
+    std::chrono::milliseconds lease{30'000}; // of silence, after which either side gives the other up
+    std::chrono::milliseconds ping{5'000};   // between two pings
+};
+
 // Owned by shared pointers: who carries a connection keeps it.
 class TunnelClient : public std::enable_shared_from_this<TunnelClient> {
 public:
-    explicit TunnelClient(const boost::asio::any_io_executor& executor);
+    explicit TunnelClient(const boost::asio::any_io_executor& executor, TunnelTimes times = {});
 
     // Once: starts the node's end in a container and speaks with it until that ends, which is always an
-    // error: what the engine says, protocol, node (it does not start, it has ended). `on_ready` is called
-    // when it can carry. All connections are closed then, in the way of one that breaks off. The engine
-    // outlives it.
+    // error: what the engine says, timeout (the node says nothing), node (it does not start, it has ended),
+    // protocol (of which another try is no better). `on_ready` is called when it can carry. All connections
+    // are closed then, in the way of one that breaks off. The engine outlives it.
     Task<Error> run(ContainerEngine& engine, ContainerId id, std::function<void()> on_ready);
     bool ready() const { return ready_; }
     std::size_t closed() const { return closed_; } // connections, by the tunnel's end
@@ -55,6 +60,7 @@ private:
 
     Task<Status> read_stream(ExecStream& stream, std::function<void()> on_ready);
     Task<Error> write_stream(ExecStream& stream);
+    Task<Error> watch_silence();
     void take(const TunnelChannels::Event& event);
     Task<Status> read_local(Connection& connection);
     Task<Status> write_local(Connection& connection);
@@ -63,14 +69,17 @@ private:
     Error ended() const;
 
     boost::asio::any_io_executor executor_;
+    TunnelTimes times_;
     TunnelChannels channels_{TunnelChannels::Side::client};
     std::map<ChannelId, std::shared_ptr<Connection>> connections_{};
     AsyncEvent to_send_;
     AsyncEvent sent_;
     std::vector<char> buffer_;
-    std::string err_{}; // of the node's end
+    std::size_t unpinged_ = 0; // bytes of connections since a ping
+    std::string err_{};        // of the node's end
     std::size_t closed_ = 0;
     bool ready_ = false;
+    bool heard_ = false; // something of the node, in this pause
 };
 
 } // namespace dockdist

@@ -6,6 +6,7 @@
 #include "job/job_cells.hpp"
 #include "job_state/job_text.hpp"
 #include "report/display_text.hpp"
+#include "report/error_text.hpp"
 #include "usage/findings.hpp"
 
 #include <fmt/format.h>
@@ -136,9 +137,12 @@ CellTable node_usage_table(const std::vector<NodeUsage>& nodes) {
                                      .give_up = static_cast<int>(node_figures.size() - columns.size())});
         }
     }
+    if (columns.empty()) { // nothing was measured, which is said elsewhere
+        return {};
+    }
     for (const auto& node : nodes) {
         const auto usage = sum_usage({node});
-        std::vector<std::string> row{node.node.str()};
+        std::vector<std::string> row{node.node.str() + (node.spare ? " (spare)" : "")};
         for (const auto* column : columns) {
             row.push_back(node_cell(usage, *column));
         }
@@ -158,9 +162,10 @@ std::string job_details_text(const JobReport& job, const OutputTraits& output, s
     if (const auto used = usage_table(sum_usage(job.usage)); !used.empty()) {
         text += "\n" + to_text(used, output, used.rows.size());
     } else {
-        text += job.state == JobState::running
-                    ? "\nnothing has been measured yet\n"
-                    : "\nnothing was measured: it was too short, or its nodes keep no record\n";
+        text += laid_out(job.state == JobState::running
+                             ? "\nnothing has been measured yet\n"
+                             : "\nnothing was measured: it was too short, or its nodes keep no record\n",
+                         output);
     }
     if (const auto nodes = node_usage_table(job.usage); !nodes.empty()) {
         text += "\n" + to_text(nodes, output, most_rows);

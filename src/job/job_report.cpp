@@ -16,6 +16,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace dockdist {
@@ -49,6 +50,22 @@ std::pair<int, std::string> result_words(const NodeOutcome& node) {
     return {4, "done"};
 }
 
+// What the job, as its latest attempt has it, holds in reserve.
+std::set<std::string> spares_of(const KnownJob& job) {
+    std::set<std::string> spares;
+    if (job.parts.empty()) {
+        return spares;
+    }
+    const auto& policy = latest_of(job).policy;
+    for (std::size_t i = 0; i < policy.parts.size() && !policy.members.empty(); ++i) {
+        const auto& part = policy.parts[i];
+        if (!part.lost && std::ranges::find(policy.members, static_cast<int>(i)) == policy.members.end()) {
+            spares.insert(part.node);
+        }
+    }
+    return spares;
+}
+
 } // namespace
 
 std::string results_text(const std::vector<NodeOutcome>& nodes, const OutputTraits& output) {
@@ -70,6 +87,7 @@ JobReport report_of(const KnownJob& job) {
     std::vector<NodeOutcome> nodes;
     bool running = false;
     const auto left_out = left_out_of(job);
+    const auto spares = spares_of(job);
     for (const auto& part : job.parts) {
         const auto& summary = part.summary;
         report.nodes.push_back(part.node.name);
@@ -80,7 +98,9 @@ JobReport report_of(const KnownJob& job) {
             report.command = summary.argv;
         }
         if (summary.result.usage.duration_ms > 0) {
-            report.usage.push_back({.node = part.node.name, .usage = summary.result.usage});
+            report.usage.push_back({.node = part.node.name,
+                                    .usage = summary.result.usage,
+                                    .spare = spares.contains(part.node.name.str())});
         }
         if (report.owner.empty()) {
             report.owner = summary.owner;

@@ -9,6 +9,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace dockdist {
 namespace {
 
@@ -32,9 +34,10 @@ public:
     struct Settings {
         wire::JobPolicy policy{};
         std::chrono::milliseconds lease = wire::default_lease;
-        wire::JobQuery query{}; // of those that follow
-        bool detach = false;    // when all have started
-        bool carries = true;    // else it only looks on
+        wire::JobQuery query{};                               // of those that follow
+        bool detach = false;                                  // when all have started
+        bool carries = true;                                  // else it only looks on
+        std::function<void(const NodeName&)> on_first_node{}; // only of a job with members
     };
 
     JobRunner(const boost::asio::any_io_executor& executor, std::vector<Part> parts, Settings settings,
@@ -121,6 +124,7 @@ private:
                 settings_.carries ? state_.decide(now_ms()) : std::vector<JobStateMachine::Order>();
             if (settings_.carries) {
                 tell_notices();
+                tell_first_node();
             }
             if (!orders.empty()) {
                 order(orders);
@@ -177,6 +181,13 @@ private:
         }
     }
 
+    void tell_first_node() {
+        const auto& members = state_.settings().members;
+        if (settings_.on_first_node && std::exchange(first_, members.front()) != members.front()) {
+            settings_.on_first_node(parts_[static_cast<std::size_t>(first_)].job->node().name);
+        }
+    }
+
     bool wants_to_detach() const {
         const bool served = settings_.policy.ready.empty() || !state_.ready_at().empty();
         return !detach_sent_ && state_.all_started() && interrupts_seen_ == 0 &&
@@ -209,6 +220,7 @@ private:
     std::vector<NodeOutcome> nodes_{};
     Errors errors_{};
     std::size_t running_ = 0;
+    int first_ = 0; // the member that is the job's first node
     int interrupts_seen_ = 0;
     bool detach_sent_ = false;
 };
@@ -226,7 +238,8 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
                                             .stop_idle = options.stop_idle,
                                             .ready = options.ready},
                                  .lease = options.lease,
-                                 .detach = options.detach};
+                                 .detach = options.detach,
+                                 .on_first_node = options.on_first_node};
     for (const auto& part : opened.parts) {
         settings.policy.parts.push_back({.node = part->node().name.str()});
     }

@@ -45,6 +45,8 @@ struct JobOptions {
     // that have no launch are spare.
     int min_nodes = 0;
     std::string relaunch{};
+    // Called with the node that has become the job's first, when the one before it is lost.
+    std::function<void(const NodeName&)> on_first_node{};
     // By host, for GpuAsk::taken, see job/old_nodes.hpp; and how to ask again while the job waits for these.
     std::vector<std::vector<wire::GpuHold>> old_holds{};
     std::function<Task<std::vector<std::vector<wire::GpuHold>>>()> ask_old_nodes{};

@@ -13,6 +13,8 @@ constexpr double waits_share = 0.6;       // of the busiest rank's activity: all
 constexpr double slow_clock_share = 0.85; // of the ranks' median clock
 constexpr double least_clock_use = 50;    // percent utilisation, for clocks to be compared
 constexpr std::uint64_t least_growth = 256ULL << 20U;
+constexpr std::uint64_t hardware_bits = 0x88; // hw_slowdown, which heat sets too; hw_power_brake_slowdown
+constexpr std::size_t most_looks = slow_rank_ms / wire::least_sample_interval_ms + 2; // whatever a clock says
 
 bool is_thermal(std::uint64_t bits) {
     return std::ranges::any_of(wire::throttle_reasons, [&](const wire::ThrottleReason& reason) {
@@ -34,35 +36,58 @@ std::string whole(const std::optional<double>& value) {
 } // namespace
 
 void FindingWatch::see_gpus(Node& node, const wire::Sample& sample) {
+    std::map<int, std::int64_t> low_since;
     for (std::size_t i = 0; i < node.facts.gpus.size(); ++i) {
         const auto& gpu = node.facts.gpus[i];
         const auto share = i < sample.gpus.size() ? power_share(gpu, sample.gpus[i]) : std::nullopt;
         if (share && *share < low_power_share &&
             sample.gpus[i].utilization_percent.value_or(0) >= busy_percent) {
-            node.low_since.try_emplace(gpu.index, sample.clock_ms);
-        } else {
-            node.low_since.erase(gpu.index);
+            const auto known = node.low_since.find(gpu.index);
+            low_since[gpu.index] = known == node.low_since.end() ? sample.clock_ms : known->second;
         }
     }
+    node.low_since = std::move(low_since);
+}
+
+// Of all its GPUs: what they do in the mean, and the slowest one's clock, for which the others wait.
+FindingWatch::Minute FindingWatch::look_at(const Node& node, const std::vector<int>& gpus) {
+    Minute look;
+    double count = 0;
+    const auto add = [](std::optional<double>& sum, const std::optional<double>& value, bool first) {
+        sum = value && (first || sum) ? std::optional(sum.value_or(0) + *value) : std::nullopt;
+    };
+    for (const auto index : gpus) {
+        const auto* gpu = gpu_at(node.facts, node.sample, index);
+        if (gpu == nullptr) {
+            return {};
+        }
+        const bool first = count == 0;
+        add(look.utilization, gpu->utilization_percent, first);
+        add(look.power_share,
+            power_share(*std::ranges::find(node.facts.gpus, index, &wire::GpuInventory::index), *gpu), first);
+        add(look.power_w, gpu->power_w, first);
+        look.clock_mhz =
+            gpu->clock_mhz && (first || look.clock_mhz)
+                ? std::optional(std::min(look.clock_mhz.value_or(*gpu->clock_mhz), *gpu->clock_mhz))
+                : std::nullopt;
+        ++count;
+    }
+    for (auto* sum : {&look.utilization, &look.power_share, &look.power_w}) {
+        *sum = *sum ? std::optional(**sum / count) : std::nullopt;
+    }
+    return look;
 }
 
 void FindingWatch::see_rank(Node& node, const wire::RankSample& sample, std::optional<double> cpus,
                             std::int64_t clock_ms) {
     auto& rank = node.ranks[{sample.job, sample.rank}];
     rank.seen = true;
-    Minute now{.clock_ms = clock_ms, .cpus = cpus};
-    if (sample.gpus.size() == 1) {
-        const auto found =
-            std::ranges::find(node.facts.gpus, sample.gpus.front(), &wire::GpuInventory::index);
-        if (const auto* gpu = gpu_at(node.facts, node.sample, sample.gpus.front()); gpu != nullptr) {
-            now.utilization = gpu->utilization_percent;
-            now.power_share = power_share(*found, *gpu);
-            now.power_w = gpu->power_w;
-            now.clock_mhz = gpu->clock_mhz;
-        }
-    }
+    auto now = look_at(node, sample.gpus);
+    now.clock_ms = clock_ms;
+    now.cpus = cpus;
     rank.last.push_back(now);
-    while (rank.last.size() > 1 && rank.last[1].clock_ms <= clock_ms - slow_rank_ms) {
+    while (rank.last.size() > most_looks ||
+           (rank.last.size() > 1 && rank.last[1].clock_ms <= clock_ms - slow_rank_ms)) {
         rank.last.pop_front();
     }
     const auto minute = clock_ms / 60'000;
@@ -77,6 +102,9 @@ void FindingWatch::see_rank(Node& node, const wire::RankSample& sample, std::opt
 
 void FindingWatch::hear(const std::string& name, const wire::SampleFacts& facts, const wire::Sample& sample) {
     auto& node = nodes_[name];
+    if (sample.clock_ms <= node.sample.clock_ms) { // it has begun anew
+        node = {};
+    }
     const bool same_facts = node.facts == facts;
     const auto rates = same_facts ? rates_between(facts, node.sample, sample) : NodeRates{};
     node.facts = facts;
@@ -107,13 +135,15 @@ void FindingWatch::add_gpus(std::vector<Finding>& found) const {
                      .for_ms = node.sample.clock_ms - since->second,
                      .about = whole(sample.power_w) + " W of " + whole(gpu.power_limit_w) + " W"});
             }
-            if (is_thermal(sample.throttle.value_or(0))) {
+            const auto throttle = sample.throttle.value_or(0);
+            const bool hot = is_thermal(throttle);
+            if (hot || (throttle & hardware_bits) != 0) {
                 auto about = sample.temperature_c ? whole(sample.temperature_c) + " °C" : std::string();
                 if (sample.clock_mhz && gpu.most_clock_mhz) {
                     about += (about.empty() ? "" : ", ") + whole(sample.clock_mhz) + " of " +
                              whole(gpu.most_clock_mhz) + " MHz";
                 }
-                found.push_back({.kind = Finding::Kind::thermal,
+                found.push_back({.kind = hot ? Finding::Kind::thermal : Finding::Kind::hw_slowdown,
                                  .node = name,
                                  .gpu = gpu.index,
                                  .about = std::move(about)});
@@ -199,7 +229,9 @@ std::optional<Finding> FindingWatch::odd_one(const std::string& job, const std::
                                           " % of the time, the others' for " +
                                           whole(sorted[1].mean.utilization) + " % or less");
         }
-    } else if (all_have(&Minute::cpus)) {
+    } else if (all_have(&Minute::cpus) && std::ranges::none_of(ranks, [](const Compared& one) {
+                   return one.mean.utilization.has_value();
+               })) {
         constexpr double least_cpus = 0.8;
         if (ahead(&Minute::cpus, least_cpus)) {
             return finding(sorted[0], "it keeps " + decimal(*sorted[0].mean.cpus, 1) +

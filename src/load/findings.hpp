@@ -61,6 +61,7 @@ private:
     };
 
     static void see_gpus(Node& node, const wire::Sample& sample);
+    static Minute look_at(const Node& node, const std::vector<int>& gpus);
     static void see_rank(Node& node, const wire::RankSample& sample, std::optional<double> cpus,
                          std::int64_t clock_ms);
     static std::optional<Minute> mean_of(const Rank& rank);

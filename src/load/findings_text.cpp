@@ -51,6 +51,7 @@ bool share_a_sentence(const Finding& first, const Finding& other) {
     const bool same_words = first.gpu < 0 && other.gpu < 0 && first.about == other.about;
     return first.kind == other.kind &&
            (first.kind == Finding::Kind::low_power || first.kind == Finding::Kind::thermal ||
+            first.kind == Finding::Kind::hw_slowdown || first.kind == Finding::Kind::idle ||
             (first.kind == Finding::Kind::no_figures && same_words));
 }
 
@@ -67,6 +68,10 @@ std::vector<std::string> findings_text(const std::vector<Finding>& findings) {
         const Group group(findings.data() + begin, end - begin);
         begin = end;
         switch (first.kind) {
+        case Finding::Kind::idle:
+            lines.push_back(
+                fmt::format("the job's GPUs on {} did nothing{}", nodes_of(group), for_text(first)));
+            break;
         case Finding::Kind::low_power:
             lines.push_back(fmt::format(
                 "{}: 100 % busy at {}{}{}: it waits for others, as in a collective that goes over sockets; "
@@ -77,6 +82,11 @@ std::vector<std::string> findings_text(const std::vector<Finding>& findings) {
             lines.push_back(fmt::format("{}: slowed down because too hot{}{}{}", where(group),
                                         for_text(first), first.about.empty() ? "" : ", at " + first.about,
                                         and_more(group)));
+            break;
+        case Finding::Kind::hw_slowdown:
+            lines.push_back(fmt::format(
+                "{}: slowed down by the hardware (a power brake, or the power supply){}{}{}", where(group),
+                for_text(first), first.about.empty() ? "" : ", at " + first.about, and_more(group)));
             break;
         case Finding::Kind::slow_rank:
             lines.push_back(fmt::format("{}: slower than the rest: {}", rank_of(first), first.about));

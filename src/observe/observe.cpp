@@ -263,7 +263,7 @@ ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster,
         }
         const auto& there = cluster.hosts[node.host].nodes;
         const auto found = std::ranges::find(there, node.name, &ObservedNode::node);
-        const auto where = node.name.str() + " on " + host_label(spec.hosts[node.host]);
+        const auto where = node_label(node.name, spec.hosts[node.host]);
         if (found == there.end()) {
             result.errors.push_back({ErrorKind::node, where, "the node is not up", "run `dockdist up`"});
         } else if (found->state != ContainerState::running || !found->record) {

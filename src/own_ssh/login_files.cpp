@@ -1,21 +1,18 @@
 #include "own_ssh/login_files.hpp"
 
-#include "core/fd.hpp"
-#include "core/random.hpp"
 #include "core/text.hpp"
 #include "keys/ssh_key.hpp"
+#include "own_ssh/user_files.hpp"
 
+#include <climits>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <fcntl.h>
-#include <fstream>
 #include <iterator>
 #include <pwd.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,19 +20,24 @@ namespace dockdist {
 namespace {
 
 namespace fs = std::filesystem;
+using user_files::error_of;
+using user_files::read_or_empty;
+using user_files::replace;
+using user_files::WriterLock;
 
 constexpr mode_t own_file = 0600;
 constexpr mode_t public_file = 0644;
+constexpr const char* key_name = "id_ed25519";
 const std::string include_pattern = "~/.ssh/dockdist/*.conf";
-
-Error file_error(const fs::path& path, int number) {
-    return {number == ENOENT ? ErrorKind::not_found : ErrorKind::internal, printable(path.string()),
-            std::strerror(number), ""};
-}
 
 std::string home_of_account() {
     const auto* const account = ::getpwuid(::geteuid());
     return account != nullptr && account->pw_dir != nullptr ? account->pw_dir : "/";
+}
+
+std::string name_of_machine() {
+    std::array<char, HOST_NAME_MAX + 1> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 std::uint64_t path_hash(const std::string& text) { // FNV-1a
@@ -45,73 +47,6 @@ std::uint64_t path_hash(const std::string& text) { // FNV-1a
     }
     return hash;
 }
-
-Result<std::string> read_text(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) {
-        return file_error(path, errno);
-    }
-    return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-std::string text_or_empty(const fs::path& path) {
-    auto text = read_text(path);
-    return text ? std::move(*text) : std::string();
-}
-
-Status write_whole(int fd, std::string_view bytes, const fs::path& path) {
-    while (!bytes.empty()) {
-        const auto count = ::write(fd, bytes.data(), bytes.size());
-        if (count < 0 && errno != EINTR) {
-            return file_error(path, errno);
-        }
-        bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    }
-    return ok;
-}
-
-Status replace(const fs::path& path, std::string_view text, mode_t mode) {
-    const auto fresh = path.parent_path() / fmt::format(".{}.{}", path.filename().string(), random_hex(8));
-    Fd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
-    if (!file.open()) {
-        return file_error(path, errno);
-    }
-    auto written = write_whole(file.get(), text, path);
-    if (written && (::fchmod(file.get(), mode) != 0 || ::fsync(file.get()) != 0 ||
-                    ::rename(fresh.c_str(), path.c_str()) != 0)) {
-        written = file_error(path, errno);
-    }
-    if (!written) {
-        ::unlink(fresh.c_str());
-    }
-    return written;
-}
-
-Status make_private_folders(const fs::path& path) {
-    std::error_code failed;
-    if (fs::is_directory(path, failed)) {
-        return ok;
-    }
-    if (path.has_parent_path() && path.parent_path() != path) {
-        if (auto made = make_private_folders(path.parent_path()); !made) {
-            return made;
-        }
-    }
-    return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST ? Status(ok) : Status(file_error(path, errno));
-}
-
-// Held while it lives; where no lock can be had, writers are on their own.
-class WriterLock {
-public:
-    explicit WriterLock(const fs::path& folder)
-        : file_(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, own_file)) {
-        while (file_.open() && ::flock(file_.get(), LOCK_EX) != 0 && errno == EINTR) {
-        }
-    }
-
-private:
-    Fd file_;
-};
 
 std::vector<fs::path> entry_files(const fs::path& folder) {
     std::vector<fs::path> files;
@@ -126,6 +61,13 @@ std::vector<fs::path> entry_files(const fs::path& folder) {
     return files;
 }
 
+// Its user may have locked it; and what somebody else has put there (a shared file, a read-only mount) would
+// become the user's own by being replaced.
+bool may_rewrite(const fs::path& path, const struct stat& status) {
+    return (status.st_mode & S_IWUSR) != 0U && status.st_uid == ::geteuid() &&
+           ::access(path.c_str(), W_OK) == 0;
+}
+
 // The text itself is replaced, behind links. `otherwise`: what its user can do.
 Status rewrite_config(const fs::path& path, const std::string& text, const std::string& otherwise) {
     std::error_code ignored;
@@ -133,15 +75,57 @@ Status rewrite_config(const fs::path& path, const std::string& text, const std::
     const auto real = fs::is_symlink(path, ignored) ? fs::canonical(path, failed) : path;
     struct stat status{};
     const bool there = !failed && ::stat(real.c_str(), &status) == 0;
-    const auto refusal = failed ? failed.value() : there && (status.st_mode & S_IWUSR) == 0U ? EACCES : 0;
+    const auto refusal = failed ? failed.value() : there && !may_rewrite(real, status) ? EACCES : 0;
     const auto written = refusal == 0 ? replace(real, text, there ? status.st_mode & 07777U : own_file)
-                                      : Status(file_error(real.empty() ? path : real, refusal));
+                                      : Status(error_of(real.empty() ? path : real, refusal));
     if (written) {
         return ok;
     }
     auto error = written.error();
     error.hint = otherwise;
     return error;
+}
+
+// The folder of the key that a file of entries names; empty where that is no place of ours for it.
+fs::path key_folder(const fs::path& entries, const std::string& text) {
+    const fs::path key = entries_origin(text).key;
+    const auto folder = key.parent_path();
+    const auto state = folder.parent_path();
+    const bool ours = key.is_absolute() && key == key.lexically_normal() && key.filename() == key_name &&
+                      folder.filename() == entries.stem() && state.filename() == "ssh" &&
+                      state.parent_path().filename() == "dockdist";
+    return ours ? folder : fs::path();
+}
+
+// The cluster.yaml of entries that lead nowhere any more; empty: it is there, or another machine's, or cannot
+// be seen.
+std::string gone_file(const std::string& text, const std::string& machine) {
+    const auto origin = entries_origin(text);
+    std::error_code ignored;
+    const bool gone = !machine.empty() && origin.machine == machine && fs::path(origin.file).is_absolute() &&
+                      fs::status(origin.file, ignored).type() == fs::file_type::not_found;
+    return gone ? origin.file : "";
+}
+
+// Whether there was anything.
+bool erase(const fs::path& path, Errors& errors) {
+    std::error_code failed;
+    const auto count = path.empty() ? 0 : fs::remove_all(path, failed);
+    if (failed) {
+        errors.push_back(error_of(path, failed.value()));
+    }
+    return failed || count > 0;
+}
+
+// The last key leaves no folder behind.
+void leave_state(const fs::path& state) {
+    std::error_code ignored;
+    const fs::directory_iterator left(state, ignored);
+    if (!ignored && std::distance(fs::begin(left), fs::end(left)) <= 1) {
+        fs::remove(state / "lock", ignored);
+        fs::remove(state, ignored);
+        fs::remove(state.parent_path(), ignored);
+    }
 }
 
 } // namespace
@@ -153,11 +137,11 @@ LoginPlaces login_places(const std::function<std::optional<std::string>(const st
     };
     const auto home = named("HOME");
     const auto state = named("XDG_STATE_HOME");
-    return {.state = (state.empty() ? fs::path(home.empty() ? home_of_account() : home) / ".local/state"
-                                    : fs::path(state)) /
-                     "dockdist/ssh",
+    const auto states =
+        state.empty() ? fs::path(home.empty() ? home_of_account() : home) / ".local/state" : fs::path(state);
+    return {.state = (states / "dockdist/ssh").lexically_normal(),
             .ssh = fs::path(home_of_account()) / ".ssh",
-            .state_home = state};
+            .machine = name_of_machine()};
 }
 
 LoginFiles::LoginFiles(LoginPlaces places, const std::string& cluster, const std::string& file)
@@ -167,22 +151,35 @@ LoginFiles::LoginFiles(LoginPlaces places, const std::string& cluster, const std
     entries_ = places_.ssh / "dockdist" / (name + ".conf");
 }
 
+LoginFiles LoginFiles::as_installed() const {
+    auto files = *this;
+    if (const auto folder = key_folder(entries_, read_or_empty(entries_)); !folder.empty()) {
+        files.folder_ = folder;
+        files.places_.state = folder.parent_path();
+    }
+    return files;
+}
+
+std::string LoginFiles::state_home() const {
+    return places_.state.parent_path().parent_path().string();
+}
+
 bool LoginFiles::installed() const {
     std::error_code failed;
     return fs::exists(entries_, failed);
 }
 
 Status LoginFiles::make_folder() const {
-    return make_private_folders(folder_);
+    return user_files::make_folders(folder_);
 }
 
 Result<std::string> LoginFiles::public_key() const {
-    auto text = read_text(folder_ / "id_ed25519.pub");
+    auto text = user_files::read(folder_ / "id_ed25519.pub");
     if (!text) {
         return text;
     }
     if (::access(key().c_str(), F_OK) != 0) {
-        return file_error(key(), errno);
+        return error_of(key(), errno);
     }
     const auto line = text->substr(0, text->find('\n'));
     const auto comment = line.find(' ', line.find(' ') + 1);
@@ -226,20 +223,20 @@ Status LoginFiles::write_known_hosts(const std::vector<SshNode>& nodes) const {
 }
 
 Status LoginFiles::renew_host_key(const std::string& node, const std::string& host_key) const {
-    const auto before = text_or_empty(known_hosts());
+    const auto before = read_or_empty(known_hosts());
     auto text = with_host_key(before, node, host_key);
     if (!text || *text == before) {
         return text ? Status(ok) : Status(text.error());
     }
     const WriterLock lock(places_.state);
-    text = with_host_key(text_or_empty(known_hosts()), node, host_key);
+    text = with_host_key(read_or_empty(known_hosts()), node, host_key);
     return text ? replace(known_hosts(), *text, own_file) : text.error();
 }
 
 Status LoginFiles::install(const std::string& text) const {
     const auto folder = entries_.parent_path();
     for (const auto& path : {places_.state, folder}) {
-        if (auto made = make_private_folders(path); !made) {
+        if (auto made = user_files::make_folders(path); !made) {
             return made;
         }
     }
@@ -249,15 +246,17 @@ Status LoginFiles::install(const std::string& text) const {
         if (other == entries_) {
             continue;
         }
-        for (const auto& name : entry_names(text_or_empty(other))) {
+        const auto whose = read_or_empty(other);
+        for (const auto& name : entry_names(whose)) {
             if (std::ranges::find(names, name) != names.end()) {
-                const auto whose = text_or_empty(other);
+                const auto key_place = key_folder(other, whose);
                 return Error{ErrorKind::conflict, name,
                              "another cluster's entries have this name (" +
                                  printable(whose.substr(0, whose.find('\n'))) + ")",
                              "give these another one: `dockdist ssh-config --install --as NAME`; where that "
                              "cluster is no more, remove " +
-                                 printable(other.string())};
+                                 printable(other.string()) +
+                                 (key_place.empty() ? "" : " and " + printable(key_place.string()))};
             }
         }
     }
@@ -265,7 +264,7 @@ Status LoginFiles::install(const std::string& text) const {
         return written;
     }
     const auto config = places_.ssh / "config";
-    const auto now = read_text(config);
+    const auto now = user_files::read(config);
     if (!now && now.error().kind != ErrorKind::not_found) {
         return now.error();
     }
@@ -275,39 +274,42 @@ Status LoginFiles::install(const std::string& text) const {
                     : Status(ok);
 }
 
-Result<bool> LoginFiles::remove() const {
-    std::error_code failed;
-    if (!fs::exists(folder_, failed) && !installed()) {
-        return false;
-    }
-    Status done = ok;
-    std::error_code ignored;
+LoginRemoval LoginFiles::remove() const {
+    LoginRemoval removal;
+    std::vector<fs::path> states{places_.state};
+    const auto erase_login = [&](const fs::path& folder, const fs::path& entries) { // the key first
+        states.push_back(folder.parent_path());
+        const bool had_key = erase(folder, removal.errors);
+        return erase(entries, removal.errors) || had_key;
+    };
     {
         const WriterLock lock(places_.state);
-        if (fs::remove_all(folder_, failed); failed) { // the key first
-            done = file_error(folder_, failed.value());
+        const auto installed_folder = key_folder(entries_, read_or_empty(entries_));
+        removal.own = erase_login(folder_, {});
+        removal.own = erase_login(installed_folder, entries_) || removal.own;
+        bool any = removal.own;
+        for (const auto& other : entry_files(entries_.parent_path())) {
+            const auto text = read_or_empty(other);
+            if (auto file = gone_file(text, places_.machine); !file.empty()) {
+                any = erase_login(key_folder(other, text), other) || any;
+                removal.orphans.push_back(std::move(file));
+            }
         }
-        if (fs::remove(entries_, failed); failed) {
-            done = file_error(entries_, failed.value());
-        }
-        const auto config = places_.ssh / "config";
-        if (entry_files(entries_.parent_path()).empty()) {
-            if (const auto text = without_include(text_or_empty(config), include_pattern)) {
+        if (any && entry_files(entries_.parent_path()).empty()) {
+            const auto config = places_.ssh / "config";
+            if (const auto text = without_include(read_or_empty(config), include_pattern)) {
                 const auto written = rewrite_config(
                     config, *text, "take the line `Include " + include_pattern + "` out yourself");
-                done = written ? done : written;
+                if (!written) {
+                    removal.errors.push_back(written.error());
+                }
             }
+            std::error_code ignored;
             fs::remove(entries_.parent_path(), ignored);
         }
     }
-    // The last cluster's leave no folder behind.
-    const fs::directory_iterator left(places_.state, ignored);
-    if (!ignored && std::distance(fs::begin(left), fs::end(left)) == 1) {
-        fs::remove(places_.state / "lock", ignored);
-        fs::remove(places_.state, ignored);
-        fs::remove(places_.state.parent_path(), ignored);
-    }
-    return done ? Result<bool>(true) : done.error();
+    std::ranges::for_each(states, leave_state);
+    return removal;
 }
 
 } // namespace dockdist

@@ -7,8 +7,8 @@
 //
 // HASH is of the absolute path of cluster.yaml: two clusters of one name have nothing in common. ~ is the
 // account's home, as for ssh, whatever HOME says. Files are replaced in one step; a link at ~/.ssh/config
-// stays one, and its file keeps its mode; one that its user may not write to stays as it is. Writers of one
-// user wait for each other.
+// stays one, and its file keeps its mode; one that its user may not write to, or that is somebody else's,
+// stays as it is. Writers of one user wait for each other.
 #pragma once
 
 #include "core/result.hpp"
@@ -25,19 +25,32 @@ namespace dockdist {
 struct LoginPlaces {
     std::filesystem::path state{}; // …/dockdist/ssh
     std::filesystem::path ssh{};   // ~/.ssh
-    std::string state_home{};      // XDG_STATE_HOME, where it counts
+    std::string machine{};         // this one's name
 };
 LoginPlaces login_places(const std::function<std::optional<std::string>(const std::string&)>& environment);
+
+// What was removed; what could not be is an error, and all else is gone.
+struct LoginRemoval {
+    bool own = false; // anything of the cluster's
+    std::vector<std::string>
+        orphans{}; // each cluster.yaml that is no more, and whose entries and key went too
+    Errors errors{};
+};
 
 class LoginFiles {
 public:
     // `file`: cluster.yaml, absolute.
     LoginFiles(LoginPlaces places, const std::string& cluster, const std::string& file);
 
+    // The same with the key where the installed entries name it: XDG_STATE_HOME may have been another one
+    // then.
+    LoginFiles as_installed() const;
+
     std::filesystem::path key() const { return folder_ / "id_ed25519"; }
     std::filesystem::path known_hosts() const { return folder_ / "known_hosts"; }
     const std::filesystem::path& entries() const { return entries_; }
     const LoginPlaces& places() const { return places_; }
+    std::string state_home() const; // XDG_STATE_HOME that leads here
     bool installed() const;
 
     // The public line; not_found: there is no pair yet.
@@ -53,8 +66,9 @@ public:
     // Errors: conflict, where entries of another file have such a name; internal, where ~/.ssh/config cannot
     // be changed, with the line that it lacks: the entries are there then.
     Status install(const std::string& entries) const;
-    // All of the above; whether there was anything. Errors: what could not be removed; all else is.
-    Result<bool> remove() const;
+    // All of the above, also where the installed entries name another place for the key; and what is left of
+    // files of this machine that were moved or removed since.
+    LoginRemoval remove() const;
 
 private:
     Status make_folder() const;

@@ -15,6 +15,9 @@ namespace {
 constexpr std::string_view include_remark =
     "# dockdist's: `dockdist ssh-config --remove` takes it out with the last cluster";
 constexpr std::string_view host_word = "Host ";
+constexpr std::string_view file_remark = "# dockdist: cluster ";
+constexpr std::string_view machine_remark = "# machine: ";
+constexpr std::string_view prefix_remark = "# prefix: ";
 
 // ssh expands % in these.
 std::string doubled(std::string_view text) {
@@ -25,8 +28,22 @@ std::string doubled(std::string_view text) {
     return out;
 }
 
-Error cannot_stand(const std::string& path, const std::string& hint) {
-    return {ErrorKind::config, "", "ssh's configuration cannot hold the path " + printable(path), hint};
+std::string single(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        i += text.substr(i).starts_with("%%") ? 1 : 0;
+        out += text[i];
+    }
+    return out;
+}
+
+// Of the command line that is `proxy`.
+std::string file_words(const std::string& file) {
+    return " -f " + shell_quote(file) + " proxy ";
+}
+
+Error cannot_stand(const std::string& text, const std::string& hint) {
+    return {ErrorKind::config, "", "ssh's configuration cannot hold `" + printable(text) + "`", hint};
 }
 
 // An argument of a keyword: in quotes, which ssh does not let a path have, nor what it takes for a variable.
@@ -74,38 +91,44 @@ std::string keyword_of(std::string_view words) {
 
 } // namespace
 
-Result<std::string> ssh_entries(const SshEntries& entries) {
+Result<EntriesText> ssh_entries(const SshEntries& entries) {
     const auto key = quoted_path(entries.key);
     const auto known_hosts = quoted_path(entries.known_hosts);
     if (!key || !known_hosts) {
         return key ? known_hosts.error() : key.error();
     }
-    for (const auto& path : {entries.program, entries.file, entries.state_home}) {
-        if (has_line_end(path)) {
-            return cannot_stand(path, "give it a name without line ends");
-        }
-    }
+    auto words = entries.environment;
+    words.push_back(entries.program);
     // ssh gives it, behind `exec`, to the user's shell.
-    const auto state =
-        entries.state_home.empty() ? "" : "env " + shell_quote("XDG_STATE_HOME=" + entries.state_home) + " ";
     const auto command =
-        doubled(state + shell_quote(entries.program) + " -f " + shell_quote(entries.file) + " proxy ");
-    auto text = fmt::format(
-        "# dockdist: cluster {} of {}\n"
-        "# Made by `dockdist ssh-config`, and where it is installed made again when the cluster changes: "
-        "what "
-        "you add here is lost.\n"
-        "# Anywhere else it belongs before all other Host and Match lines: ssh takes the first value that it "
-        "finds.\n",
-        entries.cluster, printable(entries.file));
+        (entries.environment.empty() ? "" : "env ") + shell_join(words) + file_words(entries.file);
+    words.push_back(entries.file);
+    if (const auto word = std::ranges::find_if(words, has_line_end); word != words.end()) {
+        return cannot_stand(*word, "it must be without line ends");
+    }
+    if (entries.program.find('=') != std::string::npos) { // env would set a variable
+        return cannot_stand(entries.program, "call dockdist by a path without `=`");
+    }
+    EntriesText made{
+        .text = fmt::format("{}{} of {}\n"
+                            "{}{}\n"
+                            "{}{}\n"
+                            "# Made by `dockdist ssh-config`, and where it is installed made again when the "
+                            "cluster changes: what you add here is lost.\n"
+                            "# Anywhere else it belongs before all other Host and Match lines: ssh takes the "
+                            "first value that it finds.\n",
+                            file_remark, entries.cluster, printable(entries.file), machine_remark,
+                            printable(entries.machine), prefix_remark, entries.prefix)};
     for (const auto& node : entries.nodes) {
         if (!is_plain_name(node.node) || !is_account_name(node.user) || !is_ed25519_key(node.host_key)) {
-            return Error{ErrorKind::protocol, printable(node.node),
-                         "the node tells a user or a host key that is none",
-                         "`dockdist up` makes its record anew"};
+            made.refused.push_back({ErrorKind::protocol, printable(node.node),
+                                    "the node tells a user or a host key that is none",
+                                    "`dockdist up` makes its record anew"});
+            continue;
         }
-        const auto name = entries.prefix + "." + node.node;
-        text += fmt::format(R"(
+        made.nodes.push_back(node);
+        // No keyword that an ssh since 7.3 (Include) does not know: one such, and it refuses to go anywhere.
+        made.text += fmt::format(R"(
 Host {0}
     HostName {0}
     HostKeyAlias {1}
@@ -114,6 +137,8 @@ Host {0}
     IdentityFile {4}
     IdentitiesOnly yes
     AddKeysToAgent no
+    ForwardAgent no
+    PubkeyAuthentication yes
     PreferredAuthentications publickey
     UserKnownHostsFile {5}
     GlobalKnownHostsFile none
@@ -124,9 +149,34 @@ Host {0}
     ServerAliveInterval 15
     ServerAliveCountMax 4
 )",
-                            name, node.node, node.user, command, *key, *known_hosts);
+                                 entries.prefix + "." + node.node, node.node, node.user, doubled(command),
+                                 *key, *known_hosts);
     }
-    return text;
+    return made;
+}
+
+EntriesOrigin entries_origin(std::string_view text) {
+    constexpr std::string_view of_word = " of ";
+    constexpr std::string_view key_word = "    IdentityFile \"";
+    EntriesOrigin origin;
+    for (const auto& line : lines_of(text)) {
+        if (line.starts_with(prefix_remark)) {
+            origin.prefix = line.substr(prefix_remark.size());
+        } else if (line.starts_with(machine_remark)) {
+            origin.machine = line.substr(machine_remark.size());
+        } else if (line.starts_with(file_remark)) {
+            const auto of = line.find(of_word, file_remark.size());
+            origin.file = of == std::string::npos ? "" : line.substr(of + of_word.size());
+        } else if (line.starts_with(key_word) && line.ends_with('"')) {
+            origin.key = single(line.substr(key_word.size(), line.size() - key_word.size() - 1));
+            break;
+        }
+    }
+    // Where the remark shows it in another way than it is written.
+    if (text.find(doubled(file_words(origin.file))) == std::string_view::npos) {
+        origin.file.clear();
+    }
+    return origin;
 }
 
 std::vector<std::string> entry_names(std::string_view text) {

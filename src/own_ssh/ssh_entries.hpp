@@ -20,17 +20,32 @@ struct SshNode {
 struct SshEntries {
     std::string prefix{}; // of the entries' names: PREFIX.NODE
     std::string cluster{};
-    std::string program{};     // dockdist, absolute
-    std::string file{};        // cluster.yaml, absolute
-    std::string state_home{};  // XDG_STATE_HOME for the program, which an editor's environment may lack
-    std::string key{};         // the private key's file, absolute
-    std::string known_hosts{}; // the file, absolute
+    std::string machine{};                  // where they are made
+    std::string program{};                  // dockdist, absolute
+    std::string file{};                     // cluster.yaml, absolute
+    std::vector<std::string> environment{}; // NAME=VALUE for the program: an editor's own may lack them
+    std::string key{};                      // the private key's file, absolute
+    std::string known_hosts{};              // the file, absolute
     std::vector<SshNode> nodes{};
 };
 
-// ssh_config(5), one entry a node. Errors (config): a path that no ssh_config can hold; (protocol): a node's
-// user or host key that would add a line.
-Result<std::string> ssh_entries(const SshEntries& entries);
+struct EntriesText {
+    std::string text{};
+    std::vector<SshNode> nodes{}; // that have an entry in it
+    Errors refused{};             // (protocol): of the others, whose user or host key would add a line
+};
+
+// ssh_config(5), one entry a node. Errors (config): a path that no ssh_config can hold.
+Result<EntriesText> ssh_entries(const SshEntries& entries);
+
+// What such a text says of itself; empty: it does not say so.
+struct EntriesOrigin {
+    std::string prefix{};
+    std::string machine{};
+    std::string file{};
+    std::string key{};
+};
+EntriesOrigin entries_origin(std::string_view text);
 
 // The names that the entries of such a text are for.
 std::vector<std::string> entry_names(std::string_view text);

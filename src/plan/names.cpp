@@ -17,4 +17,8 @@ std::string host_label(const HostSpec& host) {
                                    : fmt::format("{} ({})", host.name.str(), host.docker.url);
 }
 
+std::string node_label(const NodeName& node, const HostSpec& host) {
+    return node.str() + " on " + host_label(host);
+}
+
 } // namespace dockdist

@@ -151,5 +151,6 @@ std::string container_name(const ClusterName& cluster, const NodeName& node);
 std::string set_aside_name(const ClusterName& cluster, const NodeName& node);
 std::string lock_name(const ClusterName& cluster); // of the volume and the container, cluster/lock.hpp
 std::string host_label(const HostSpec& host);      // "node-0 (tcp://10.0.0.1:2375)"
+std::string node_label(const NodeName& node, const HostSpec& host); // "node-0.1 on node-0 (tcp://…)"
 
 } // namespace dockdist

@@ -18,7 +18,7 @@ namespace dockdist {
 struct SampledNode {
     NodeName node{};
     HostName host{};
-    bool up = false;                      // it is ready, and its samples come
+    std::optional<bool> up{};             // it is ready, and its samples come; empty: not known yet
     wire::SampleFacts facts{};            // where there is a sample
     std::optional<wire::Sample> sample{}; // the latest; none where it is not up
 };

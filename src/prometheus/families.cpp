@@ -24,6 +24,11 @@ void tell_sample(const SampledNode& node, const Tell& out) {
         put(out, (*node.sample).*Member, 1, {});
     }
 }
+void tell_time(const SampledNode& node, const Tell& out) {
+    if (node.sample) {
+        out(static_cast<double>(node.sample->at_ms) / 1000, {});
+    }
+}
 void tell_cpu(const SampledNode& node, const Tell& out) {
     if (node.sample) {
         put(out, node.sample->cpu_ms, 0.001, {});
@@ -157,7 +162,9 @@ using wire::TrafficCount;
 
 constexpr std::array families{
     MetricFamily{"dockdist_node_up", "Whether the node is ready and tells its figures.", Type::gauge,
-                 [](const SampledNode& node, const Tell& out) { out(node.up ? 1 : 0, {}); }},
+                 [](const SampledNode& node, const Tell& out) { put(out, node.up, 1, {}); }},
+    MetricFamily{"dockdist_node_sampled_timestamp_seconds",
+                 "When the node's figures were taken, since 1970 by its clock.", Type::gauge, tell_time},
     MetricFamily{"dockdist_node_cpus", "CPUs of the node's host.", Type::gauge,
                  [](const SampledNode& node, const Tell& out) {
                      if (node.facts.cpus > 0) {

@@ -24,7 +24,9 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-constexpr int connections_at_a_time = 8;
+constexpr int connections_at_a_time = 256; // whoever scrapes keeps one
+constexpr std::size_t answers_at_a_time = 8;
+constexpr auto first_request = 5s;    // from the connection to the end of the first request
 constexpr auto longest_request = 30s; // from the answer before to the end of the next request
 constexpr auto longest_answer = 10s;
 constexpr auto after_no_accept = 1s; // the process has too many descriptors
@@ -153,6 +155,9 @@ std::string MetricsServer::url() const {
                        endpoint.port());
 }
 
+MetricsServer::MetricsServer(tcp::acceptor acceptor)
+    : acceptor_(std::move(acceptor)), answers_(acceptor_.get_executor(), answers_at_a_time) {}
+
 Task<void> MetricsServer::serve(Page page) {
     std::vector<Task<Status>> workers;
     for (int i = 0; i < connections_at_a_time; ++i) {
@@ -174,14 +179,17 @@ Task<Status> MetricsServer::work(Page page) {
     }
 }
 
-Task<Status> MetricsServer::talk(tcp::socket& socket, const Page& page) const {
+Task<Status> MetricsServer::talk(tcp::socket& socket, const Page& page) {
     const bool loopback = acceptor_.local_endpoint().address().is_loopback();
     boost::beast::flat_buffer buffer;
+    auto patience = first_request;
     while (true) {
-        auto request = co_await with_timeout(read_request(socket, buffer), longest_request, gone());
+        auto request = co_await with_timeout(read_request(socket, buffer), patience, gone());
         if (!request) {
             co_return request.error();
         }
+        patience = longest_request;
+        const auto turn = co_await answers_.acquire(); // each holds the whole page
         auto answer = answer_to(*request, loopback, page);
         const auto written = co_await with_timeout(write_answer(socket, answer), longest_answer, gone());
         if (!written || !answer.keep_alive()) {

@@ -1,6 +1,7 @@
 // Where Prometheus scrapes: GET /metrics over HTTP.
 #pragma once
 
+#include "async/limiter.hpp"
 #include "async/task.hpp"
 #include "core/result.hpp"
 #include "prometheus/exposition.hpp"
@@ -33,15 +34,16 @@ public:
                                         const ListenAddress& address);
 
     std::string url() const; // "http://127.0.0.1:9464/metrics"
-    // Until it is cancelled. A few connections at a time, each closed when it is silent; the others wait.
+    // Until it is cancelled. 256 connections at a time, each closed when it is silent; the others wait.
     Task<void> serve(Page page);
 
 private:
-    explicit MetricsServer(boost::asio::ip::tcp::acceptor acceptor) : acceptor_(std::move(acceptor)) {}
+    explicit MetricsServer(boost::asio::ip::tcp::acceptor acceptor);
     Task<Status> work(Page page);
-    Task<Status> talk(boost::asio::ip::tcp::socket& socket, const Page& page) const;
+    Task<Status> talk(boost::asio::ip::tcp::socket& socket, const Page& page);
 
     boost::asio::ip::tcp::acceptor acceptor_;
+    Limiter answers_;
 };
 
 } // namespace dockdist

@@ -93,10 +93,6 @@ std::string ellipsis(std::size_t columns, bool unicode) {
     return std::string(std::min<std::size_t>(columns, 3), '.');
 }
 
-std::size_t character_size(std::string_view text) {
-    return text.empty() ? 0 : std::max<std::size_t>(decode_utf8(text).size, 1);
-}
-
 // Bytes of the characters at the front that fit into `columns`.
 std::size_t clip_size(std::string_view text, std::size_t columns) {
     std::size_t bytes = 0;
@@ -259,9 +255,12 @@ std::string clipped_middle(std::string_view text, std::size_t columns, bool unic
     const auto room = columns - display_width(mark);
     const auto cut = clip_size(text, room - room / 2);
     auto rest = text.substr(cut);
-    while (!rest.empty() && display_width(rest) > room / 2) {
-        rest.remove_prefix(clip_size(rest, 0) + character_size(rest.substr(clip_size(rest, 0))));
+    for (auto width = display_width(rest); width > room / 2 && !rest.empty();) {
+        const auto [code_point, size] = decode_utf8(rest);
+        width -= std::min(width, size == 0 ? 1 : width_of(code_point));
+        rest.remove_prefix(std::max<std::size_t>(size, 1));
     }
+    rest.remove_prefix(clip_size(rest, 0)); // marks of the character before
     return std::string(text.substr(0, cut)) + mark + std::string(rest);
 }
 

@@ -1,9 +1,9 @@
-// `-o json` of commands that act: one JSON object a line. The field names are part of the command line's
-// contract:
+// `-o json`: one JSON object a line, events on stdout where the command prints lines there itself, and on
+// stderr where what it prints is one value. The field names are part of the command line's contract:
 //   {"type":"event","kind":"step_finished","phase":"create","subject":"node-0","text":"created","elapsed_ms":120}
 //       kind: as Event::Kind. phase, subject, text: absent where empty. current, total: bytes, with
 //       step_progress where known. elapsed_ms: with *_finished and step_failed.
-// On stderr, so that stdout holds what was asked for alone:
+// Always on stderr:
 //   {"type":"error","kind":"engine","where":"node-0 (tcp://10.0.0.1:2375)","message":"…","hint":"…"}
 //       kind: as ErrorKind. where, hint: absent where empty.
 // step_progress comes once a second for a subject at most. Bytes that are not UTF-8 appear as U+FFFD.

@@ -12,7 +12,7 @@ std::unique_ptr<Reporter> make_reporter(const ReporterOptions& options, OutputSi
     ReporterSetting setting{
         .traits = probe_output(STDERR_FILENO), .verbose = options.verbose, .fd = STDERR_FILENO};
     if (options.format == OutputFormat::json) {
-        setting.fd = STDOUT_FILENO;
+        setting.fd = options.one_value ? STDERR_FILENO : STDOUT_FILENO;
         return std::make_unique<JsonReporter>(setting, sink);
     }
     if (setting.traits.tty) {

@@ -15,6 +15,7 @@ enum class OutputFormat { text, json };
 struct ReporterOptions {
     OutputFormat format = OutputFormat::text;
     bool verbose = false;
+    bool one_value = false; // of JSON, for which stdout is kept: events are on stderr, too
 };
 
 // text: live progress where stderr is a terminal, plain lines where it is not. json: lines on stdout, errors

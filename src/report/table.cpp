@@ -2,6 +2,7 @@
 
 #include "core/host_list.hpp"
 #include "core/number.hpp"
+#include "core/text.hpp"
 #include "report/display_text.hpp"
 #include "report/error_text.hpp"
 
@@ -51,6 +52,23 @@ std::string range_cell(const std::vector<std::string>& values) {
     }
     auto list = host_list(each);
     return list.size() <= widest_range && each.size() > 2 ? list : each.front() + ", …";
+}
+
+std::size_t widest_word(std::string_view text) {
+    std::size_t widest = 0;
+    for (const auto& word : split(text, ' ')) {
+        widest = std::max(widest, display_width(word));
+    }
+    return widest;
+}
+
+// A cell that stands below its row. No word is broken there: a path or a command that is copied is whole.
+std::string below_row(std::string_view cell, std::size_t indent, std::size_t columns) {
+    std::string text;
+    for (const auto& line : split(wrap_words(cell, std::max(columns, indent + 1) - indent, 0), '\n')) {
+        text += std::string(indent, ' ') + line + '\n';
+    }
+    return text;
 }
 
 } // namespace
@@ -160,11 +178,11 @@ std::string Table::row_text(const Cells& cells, const std::vector<FittedColumn>&
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const auto width = fitted[i].width;
         const auto& column = columns_[i];
-        if (fitted[i].place == Place::below && !cells[i].empty() && !title) {
+        const bool too_narrow = column.narrow == Narrow::wrap && !title && widest_word(cells[i]) > width;
+        if (fitted[i].place == Place::below || (fitted[i].place == Place::row && too_narrow)) {
             const auto indent = std::min(fitted.front().width + gap.size(), output.columns / 4);
-            for (const auto& line : wrapped(cells[i], std::max<std::size_t>(output.columns - indent, 1))) {
-                below += std::string(indent, ' ') + line + '\n';
-            }
+            below += cells[i].empty() || title ? "" : below_row(cells[i], indent, output.columns);
+            continue;
         }
         if (fitted[i].place != Place::row) {
             continue;
@@ -199,7 +217,7 @@ std::string Table::row_text(const Cells& cells, const std::vector<FittedColumn>&
             }
             owed += (column.align == Align::right ? 0 : space) + gap.size();
         }
-        text += line + '\n';
+        text += line.empty() && !below.empty() ? "" : line + '\n';
     }
     return text + below;
 }

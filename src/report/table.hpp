@@ -45,7 +45,8 @@ public:
 
     // The titles (unless none has any letters) and the rows, each line with its newline. Of more than
     // `most_rows` those that are alike become one, at the first one's place, and what then is still too many
-    // is counted. No line is wider than the terminal of `output`, where it is one; elsewhere nothing is cut.
+    // is counted. No line is wider than the terminal of `output`, where it is one, but for a word of a
+    // Narrow::wrap that is; elsewhere nothing is cut.
     std::string to_text(std::size_t most_rows = std::numeric_limits<std::size_t>::max(),
                         const OutputTraits& output = no_terminal) const;
 

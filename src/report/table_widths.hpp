@@ -11,7 +11,7 @@ enum class Narrow {
     keep,   // nothing: it stays as it is, or is given up
     end,    // its cells are cut at the end: "deepspeed trai…"
     middle, // in the middle: "ssh://ops@…-128"
-    wrap,   // its cells go on in further lines, or all of it below the row
+    wrap,   // its cells go on in further lines, or below the row: all, or one with a word that is wider
 };
 
 struct ColumnWidth {

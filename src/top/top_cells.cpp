@@ -86,6 +86,10 @@ std::string_view paint_load(std::string_view cell) {
     return !value || *value < 1 ? style::dim : *value >= busy ? style::green : std::string_view();
 }
 
+std::string_view paint_fill(std::string_view cell) {
+    return leading(cell).value_or(0) >= full_disk_share * 100 ? style::bold_red : std::string_view();
+}
+
 std::string_view paint_heat(std::string_view cell) {
     const auto value = leading(cell).value_or(0);
     return value >= hot_c ? style::bold_red : value >= warm_c ? style::yellow : std::string_view();

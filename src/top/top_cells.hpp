@@ -23,6 +23,7 @@ TopCell throttle_cell(std::uint64_t bits);
 
 // For Column::paint.
 std::string_view paint_load(std::string_view cell);
+std::string_view paint_fill(std::string_view cell); // of a file system
 std::string_view paint_heat(std::string_view cell);
 std::string_view paint_throttle(std::string_view cell);
 std::string_view paint_trouble(std::string_view cell);

@@ -12,7 +12,7 @@ using Kind = TopKey::Kind;
 constexpr std::size_t longest_sequence = 16;
 constexpr std::size_t longest_filter = 64;
 
-constexpr std::array<std::pair<std::string_view, Kind>, 17> sequences{{{"[A", Kind::up},
+constexpr std::array<std::pair<std::string_view, Kind>, 19> sequences{{{"[A", Kind::up},
                                                                        {"OA", Kind::up},
                                                                        {"[B", Kind::down},
                                                                        {"OB", Kind::down},
@@ -27,12 +27,15 @@ constexpr std::array<std::pair<std::string_view, Kind>, 17> sequences{{{"[A", Ki
                                                                        {"[4~", Kind::end},
                                                                        {"[8~", Kind::end},
                                                                        {"[Z", Kind::back_tab},
-                                                                       {"[C", Kind::tab},
-                                                                       {"[D", Kind::back_tab}}};
+                                                                       {"[C", Kind::right},
+                                                                       {"OC", Kind::right},
+                                                                       {"[D", Kind::left},
+                                                                       {"OD", Kind::left}}};
 
 void set_view(TopState& state, TopView view) {
     state.view = view;
     state.first = 0;
+    state.skipped = 0;
 }
 
 void turn_view(TopState& state, std::size_t by) {
@@ -156,6 +159,12 @@ void press(TopState& state, const TopKey& key, const std::vector<std::string>& c
         return;
     case Kind::page_down:
         state.first += step;
+        return;
+    case Kind::left:
+        state.skipped -= std::min<std::size_t>(state.skipped, 1);
+        return;
+    case Kind::right:
+        ++state.skipped;
         return;
     case Kind::home:
         state.first = 0;

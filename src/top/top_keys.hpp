@@ -24,6 +24,8 @@ struct TopKey {
         down,
         page_up,
         page_down,
+        left,
+        right,
         home,
         end
     };
@@ -49,8 +51,9 @@ struct TopState {
         sort{}; // title of the column, of each view; empty: as the file has them
     bool inverted = false;
     std::string filter{};
-    bool typing = false;   // the filter
-    std::size_t first = 0; // row that is shown at the top
+    bool typing = false;     // the filter
+    std::size_t first = 0;   // row that is shown at the top
+    std::size_t skipped = 0; // columns that are not shown, behind those that say whose row it is
     bool over = false;
 
     std::string& sort_title() { return sort[static_cast<std::size_t>(view)]; }

@@ -1,17 +1,12 @@
 #include "top/top_model.hpp"
 
+#include "top/gpu_sum.hpp"
+
 #include <algorithm>
 #include <utility>
 
 namespace dockdist {
 namespace {
-
-void add_point(History& history, std::optional<double> share) {
-    history.push_back(share);
-    if (history.size() > longest_history) {
-        history.pop_front();
-    }
-}
 
 std::optional<double> share_of(const std::optional<double>& percent) {
     return percent ? std::optional(std::clamp(*percent / 100, 0.0, 1.0)) : std::nullopt;
@@ -38,27 +33,40 @@ wire::SampleFacts of_job(const std::string& job, const wire::SampleFacts& all, w
 
 } // namespace
 
-std::optional<double> mean_utilization(const std::vector<wire::GpuSample>& gpus) {
-    double sum = 0;
-    int count = 0;
-    for (const auto& gpu : gpus) {
-        if (gpu.utilization_percent) {
-            sum += *gpu.utilization_percent / 100;
-            ++count;
-        }
+void History::add(std::optional<double> share) {
+    shares_.push_back(share);
+    if (shares_.size() > 2 * shown_history) { // a point of a graph may need a few more
+        shares_.pop_front();
+        ++gone_;
     }
-    return count > 0 ? std::optional(std::clamp(sum / count, 0.0, 1.0)) : std::nullopt;
+}
+
+HistoryPoints History::in_columns(std::size_t columns) const {
+    HistoryPoints points(columns);
+    if (columns == 0 || shares_.empty()) {
+        return points;
+    }
+    const auto each = (shown_history + columns - 1) / columns;
+    const auto last = (gone_ + shares_.size() - 1) / each;
+    std::vector<int> known(columns);
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+        const auto back = last - (gone_ + i) / each;
+        if (!shares_[i] || back >= columns) {
+            continue;
+        }
+        auto& point = points[columns - 1 - back];
+        auto& count = known[columns - 1 - back];
+        point = (point.value_or(0) * count + *shares_[i]) / (count + 1);
+        ++count;
+    }
+    return points;
 }
 
 std::optional<double> rank_load(const TopNode& node, std::size_t rank) {
-    std::vector<wire::GpuSample> own;
-    for (const auto index : node.sample.ranks[rank].gpus) {
-        if (const auto* gpu = gpu_at(node.facts, node.sample, index)) {
-            own.push_back(*gpu);
-        }
-    }
-    if (!own.empty()) {
-        return mean_utilization(own);
+    GpuSum own;
+    add_gpus(own, node, node.sample.ranks[rank].gpus);
+    if (own.count > 0) {
+        return own.utilization;
     }
     const auto cpus = rank < node.rates.rank_cpus.size() ? node.rates.rank_cpus[rank] : std::nullopt;
     return cpus ? std::optional(std::min(*cpus, 1.0)) : std::nullopt;
@@ -82,17 +90,22 @@ void TopModel::hear(std::size_t index, const wire::SampleFacts& all, wire::Sampl
     node.heard = goes_on ? node.heard + 1 : 1;
     node.trouble.clear();
     watch_.hear(node.name, node.facts, node.sample);
-    add_point(node.load, node.facts.gpus.empty() ? node.rates.cpu_share : mean_utilization(node.sample.gpus));
+    GpuSum sum;
+    add_gpus(sum, node);
+    node.load.add(sum.count == 0 ? node.rates.cpu_share : sum.utilization);
+    std::map<int, History> gpus;
     for (std::size_t i = 0; i < node.facts.gpus.size(); ++i) {
-        add_point(node.gpus[node.facts.gpus[i].index], i < node.sample.gpus.size()
-                                                           ? share_of(node.sample.gpus[i].utilization_percent)
-                                                           : std::nullopt);
+        const auto gpu = node.facts.gpus[i].index;
+        auto& history = gpus[gpu] = std::move(node.gpus[gpu]);
+        history.add(i < node.sample.gpus.size() ? share_of(node.sample.gpus[i].utilization_percent)
+                                                : std::nullopt);
     }
+    node.gpus = std::move(gpus);
     std::map<std::pair<std::string, int>, History> ranks;
     for (std::size_t i = 0; i < node.sample.ranks.size(); ++i) {
         const std::pair place{node.sample.ranks[i].job, node.sample.ranks[i].rank};
         auto& history = ranks[place] = std::move(node.ranks[place]);
-        add_point(history, rank_load(node, i));
+        history.add(rank_load(node, i));
     }
     node.ranks = std::move(ranks);
 }
@@ -100,7 +113,7 @@ void TopModel::hear(std::size_t index, const wire::SampleFacts& all, wire::Sampl
 void TopModel::lose(std::size_t index, std::string why) {
     auto& node = nodes_.at(index);
     node = {.name = node.name, .trouble = std::move(why), .load = std::move(node.load)};
-    add_point(node.load, std::nullopt);
+    node.load.add(std::nullopt);
     watch_.forget(node.name);
 }
 

@@ -15,10 +15,21 @@
 
 namespace dockdist {
 
-inline constexpr std::size_t longest_history = 60; // samples
+inline constexpr std::size_t shown_history = 60; // samples that a graph has room for
 
-// Shares from 0 to 1, the latest one last; one that was not known is absent.
-using History = std::deque<std::optional<double>>;
+// Shares from 0 to 1, the latest one last; what is not known is absent.
+using HistoryPoints = std::vector<std::optional<double>>;
+
+class History {
+public:
+    void add(std::optional<double> share);
+    // All of it in so many points: each the mean of as many samples, which stay together as it moves on.
+    HistoryPoints in_columns(std::size_t columns) const;
+
+private:
+    std::deque<std::optional<double>> shares_{};
+    std::size_t gone_ = 0; // before these
+};
 
 struct TopNode {
     std::string name{};
@@ -53,8 +64,6 @@ private:
     FindingWatch watch_{};
 };
 
-// The mean utilisation of GPUs, 0 to 1; absent where none is known.
-std::optional<double> mean_utilization(const std::vector<wire::GpuSample>& gpus);
 // Of the rank's own GPUs; without any of these, the CPUs that it keeps busy, 1 at most.
 std::optional<double> rank_load(const TopNode& node, std::size_t rank);
 

@@ -7,13 +7,11 @@
 
 namespace dockdist {
 
-std::string history_graph(const History& history, std::size_t columns, bool unicode) {
+std::string history_graph(const HistoryPoints& points, bool unicode) {
     static constexpr std::array blocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static constexpr std::array signs{"_", ".", ":", "-", "=", "+", "*", "#"};
     std::string graph;
-    for (std::size_t i = 0; i < columns; ++i) {
-        const auto back = columns - i; // from the latest one
-        const auto share = back <= history.size() ? history[history.size() - back] : std::nullopt;
+    for (const auto& share : points) {
         const auto level = share ? static_cast<std::size_t>(std::clamp(*share, 0.0, 1.0) * 7.999) : 0;
         graph += !share ? " " : unicode ? blocks.at(level) : signs.at(level);
     }

@@ -5,6 +5,7 @@
 #include "report/display_text.hpp"
 #include "report/error_text.hpp"
 #include "report/live_region.hpp"
+#include "top/gpu_sum.hpp"
 #include "top/top_cells.hpp"
 
 #include <fmt/format.h>
@@ -38,28 +39,14 @@ std::string plural(std::size_t count, const char* what) {
 // What there is in all, the most important first: "vision: 2 nodes", "1 does not answer", "4 GPUs 87 %
 // 2450/2800 W 61G/320G", "CPU 12 %".
 std::vector<std::string> totals(const TopModel& model) {
-    std::vector<wire::GpuSample> gpus;
-    std::size_t gpu_count = 0;
+    GpuSum gpus;
     std::size_t silent = 0;
-    std::optional<double> power, limit, cpu;
-    std::optional<std::uint64_t> memory, total;
+    std::optional<double> cpu;
     int cpu_nodes = 0;
-    const auto add = [](auto& sum, const auto& value) {
-        if (value) {
-            sum = sum.value_or(0) + *value;
-        }
-    };
     for (const auto& node : model.nodes()) {
         silent += node.trouble.empty() ? 0 : 1;
-        gpu_count += node.facts.gpus.size();
-        for (std::size_t i = 0; i < node.facts.gpus.size() && i < node.sample.gpus.size(); ++i) {
-            gpus.push_back(node.sample.gpus[i]);
-            add(power, node.sample.gpus[i].power_w);
-            add(limit, node.facts.gpus[i].power_limit_w);
-            add(memory, node.sample.gpus[i].memory_bytes);
-            add(total, node.facts.gpus[i].memory_bytes);
-        }
-        add(cpu, node.rates.cpu_share);
+        add_gpus(gpus, node);
+        add_known(cpu, node.rates.cpu_share);
         cpu_nodes += node.rates.cpu_share ? 1 : 0;
     }
     std::vector<std::string> parts{model.cluster() + ": " + plural(model.nodes().size(), "node")};
@@ -69,14 +56,14 @@ std::vector<std::string> totals(const TopModel& model) {
     if (silent > 0) {
         parts.push_back(fmt::format("{} {} not answer", silent, silent == 1 ? "does" : "do"));
     }
-    if (gpu_count > 0) {
-        auto& text = parts.emplace_back(plural(gpu_count, "GPU"));
+    if (gpus.count > 0) {
+        auto& text = parts.emplace_back(plural(gpus.count, "GPU"));
         const auto add_figure = [&text](const TopCell& cell, const char* unit) {
             text += cell.number ? " " + cell.text + unit : "";
         };
-        add_figure(share_cell(mean_utilization(gpus)), "");
-        add_figure(power_cell(power, limit), " W");
-        add_figure(of_cell(memory, total), "");
+        add_figure(share_cell(gpus.utilization), "");
+        add_figure(power_cell(gpus.power, gpus.limit), " W");
+        add_figure(of_cell(gpus.memory, gpus.memory_total), "");
     }
     if (cpu_nodes > 0) {
         parts.push_back("CPU " + share_cell(*cpu / cpu_nodes).text);
@@ -115,7 +102,7 @@ std::string tabs(const TopState& state, const OutputTraits& output) {
 std::string help_line(const TopState& state, const OutputTraits& output) {
     const std::vector<std::string> typing{"type to filter", "Enter keep", "Esc drop"};
     const std::vector<std::string> all{"q quit",   "Tab, n g j r f view", "s sort", "/ filter",
-                                       "i invert", "PgUp PgDn scroll"};
+                                       "i invert", "arrows scroll"};
     return styled(that_fit(state.typing ? typing : all, "  ", output.columns), style::dim, output.colour);
 }
 
@@ -190,6 +177,21 @@ TopTable found_table(const TopModel& model, TerminalSize size, const OutputTrait
     return table;
 }
 
+// Behind those that say whose row it is; returns how many.
+std::size_t skip_columns(TopTable& table, std::size_t wanted) {
+    const auto most = table.columns.size() - std::min(table.columns.size(), table.keys + 1);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(wanted, most));
+    const auto cut = [&](auto& cells) {
+        const auto first = cells.begin() + static_cast<std::ptrdiff_t>(table.keys);
+        cells.erase(first, first + count);
+    };
+    if (count > 0) {
+        cut(table.columns);
+        std::ranges::for_each(table.rows, cut);
+    }
+    return static_cast<std::size_t>(count);
+}
+
 const char* nothing_to_show(const TopModel& model, const TopState& state) {
     if (!state.filter.empty()) {
         return "nothing has these words (Esc: show all)";
@@ -231,6 +233,7 @@ TopScreen top_screen(const TopModel& model, const TopState& state, TerminalSize 
         std::ranges::reverse(table.rows);
     }
     filter_rows(table, state.filter);
+    screen.skipped = skip_columns(table, state.skipped);
 
     constexpr std::size_t around = 4; // header, tabs, titles, help
     const auto room = height > around ? height - around : 1;
@@ -246,6 +249,9 @@ TopScreen top_screen(const TopModel& model, const TopState& state, TerminalSize 
                                    traits.columns, output.unicode),
                            style::bold, output.colour));
     auto second = tabs(state, output);
+    if (screen.skipped > 0) {
+        second += "  from " + table.columns[table.keys].title;
+    }
     if (table.rows.size() > screen.page) {
         second += fmt::format("  {}-{} of {}", screen.first + 1,
                               std::min(screen.first + screen.page, table.rows.size()), table.rows.size());
@@ -284,7 +290,7 @@ std::string top_text(const TopModel& model, TopView view, const OutputTraits& ou
         text += "\n";
     }
     for (const auto& finding : findings) {
-        text += wrap_words(safe_cell(finding) + "\n", output.columns, 2);
+        text += laid_out(safe_cell(finding) + "\n", output);
     }
     return text;
 }

@@ -16,6 +16,7 @@ struct TopScreen {
     std::vector<std::string> sort_columns{}; // by which the view may be sorted
     std::size_t page = 1;                    // rows that fit
     std::size_t first = 0;                   // TopState::first, where there are so many rows
+    std::size_t skipped = 0;                 // TopState::skipped, where there are so many columns
 };
 TopScreen top_screen(const TopModel& model, const TopState& state, TerminalSize size,
                      const OutputTraits& output);

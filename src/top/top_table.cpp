@@ -1,11 +1,13 @@
 #include "top/top_table.hpp"
 
 #include "core/host_list.hpp"
+#include "top/gpu_sum.hpp"
 #include "top/top_cells.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -25,51 +27,6 @@ Column load_column(std::string title) {
     return {.title = std::move(title), .align = Align::right, .paint = paint_load};
 }
 
-template <class Value>
-void add(std::optional<Value>& sum, const std::optional<Value>& value) {
-    if (value) {
-        sum = sum.value_or(0) + *value;
-    }
-}
-
-struct GpuSum {
-    std::optional<std::uint64_t> memory{}, memory_total{};
-    std::optional<double> power{}, limit{}, hottest{};
-
-    void add_gpu(const wire::GpuInventory& gpu, const wire::GpuSample& sample) {
-        add(memory, sample.memory_bytes);
-        add(memory_total, gpu.memory_bytes);
-        add(power, sample.power_w);
-        add(limit, gpu.power_limit_w);
-        if (sample.temperature_c) {
-            hottest = std::max(hottest.value_or(*sample.temperature_c), *sample.temperature_c);
-        }
-    }
-};
-
-GpuSum gpus_of_node(const TopNode& node) {
-    GpuSum sum;
-    for (std::size_t i = 0; i < node.facts.gpus.size() && i < node.sample.gpus.size(); ++i) {
-        sum.add_gpu(node.facts.gpus[i], node.sample.gpus[i]);
-    }
-    return sum;
-}
-
-// Whose GPU it is: a rank's, the one that has the fewest others; else a job's.
-const wire::RankSample* holder_of_gpu(const TopNode& node, int index) {
-    const wire::RankSample* found = nullptr;
-    const auto order = [](const wire::RankSample& rank) {
-        return std::pair(rank.rank < 0, rank.gpus.size());
-    };
-    for (const auto& rank : node.sample.ranks) {
-        if (std::ranges::find(rank.gpus, index) != rank.gpus.end() &&
-            (found == nullptr || order(rank) < order(*found))) {
-            found = &rank;
-        }
-    }
-    return found;
-}
-
 class TableMaker {
 public:
     TableMaker(const TopModel& model, std::size_t graph, bool unicode)
@@ -81,9 +38,11 @@ public:
     TopTable ranks() const;
 
 private:
-    Column history_column() const { return {.title = graph_ > 0 ? "HISTORY" : "", .give_up = 8}; }
-    TopCell history_cell(const History& history) const {
-        return {.text = history_graph(history, graph_, unicode_)};
+    using Row = std::vector<TopCell>;
+
+    Column history_column() const { return {.title = graph_ > 0 ? "HISTORY" : "", .give_up = 11}; }
+    TopCell history_cell(const HistoryPoints& points) const {
+        return {.text = history_graph(points, unicode_)};
     }
     // A node of which nothing is heard; why, is told below the table.
     static bool add_trouble(TopTable& table, const TopNode& node) {
@@ -107,184 +66,235 @@ private:
     bool unicode_;
 };
 
+// What GPUs are at besides how busy they are, with the first of Column::give_up of each kind.
+struct GpuColumns {
+    const char* memory = "GPU MEM";
+    int clocks = 1;  // takes two
+    int figures = 1; // takes three
+};
+
+void add_gpu_columns(std::vector<Column>& columns, const GpuColumns& gpu) {
+    columns.push_back(figure_column(gpu.memory, gpu.figures));
+    columns.push_back(figure_column("W", gpu.figures + 2));
+    columns.push_back(
+        {.title = "°C", .align = Align::right, .give_up = gpu.figures + 1, .paint = paint_heat});
+    columns.push_back(figure_column("MHz", gpu.clocks));
+    columns.push_back(
+        {.title = "SLOWED BY", .narrow = Narrow::end, .give_up = gpu.clocks + 1, .paint = paint_throttle});
+}
+
+void add_gpu_cells(std::vector<TopCell>& row, const GpuSum& sum) {
+    row.push_back(of_cell(sum.memory, sum.memory_total));
+    row.push_back(power_cell(sum.power, sum.limit));
+    row.push_back(number_cell(sum.hottest));
+    row.push_back(number_cell(sum.slowest));
+    row.push_back(throttle_cell(sum.throttle));
+}
+
+// What a node's interfaces and ports move.
+struct NodeTraffic {
+    TrafficRate network{}, rdma{};
+
+    void add(const NodeRates& rates) {
+        const std::array sums{sum_of(rates.network), sum_of(rates.rdma)};
+        add_known(network.received, sums[0].received);
+        add_known(network.sent, sums[0].sent);
+        add_known(rdma.received, sums[1].received);
+        add_known(rdma.sent, sums[1].sent);
+    }
+};
+
+struct TrafficColumns { // as of GPUs; each takes two
+    int rdma = 1, network = 1;
+};
+
+void add_traffic_columns(std::vector<Column>& columns, const TrafficColumns& traffic) {
+    columns.push_back(figure_column("NET IN", traffic.network + 1));
+    columns.push_back(figure_column("NET OUT", traffic.network));
+    columns.push_back(figure_column("RDMA IN", traffic.rdma + 1));
+    columns.push_back(figure_column("RDMA OUT", traffic.rdma));
+}
+
+void add_traffic_cells(std::vector<TopCell>& row, const NodeTraffic& traffic) {
+    for (const auto& rate : {traffic.network, traffic.rdma}) {
+        row.push_back(size_cell(rate.received));
+        row.push_back(size_cell(rate.sent));
+    }
+}
+
+TopCell cpus_cell(const std::optional<double>& cpus) {
+    return cpus ? TopCell{fmt::format("{:.2f}", *cpus), cpus} : absent_cell();
+}
+
+std::optional<double> cpus_of_rank(const TopNode& node, std::size_t rank) {
+    return rank < node.rates.rank_cpus.size() ? node.rates.rank_cpus[rank] : std::nullopt;
+}
+
 TopTable TableMaker::nodes() const {
-    TopTable table{.columns = {name_column("NODE", 8),
-                               load_column("GPU"),
-                               history_column(),
-                               figure_column("GPU MEM", 9),
-                               figure_column("W", 11),
-                               {.title = "°C", .align = Align::right, .give_up = 10, .paint = paint_heat},
-                               load_column("CPU"),
-                               figure_column("MEMORY", 7),
-                               figure_column("NET IN", 6),
-                               figure_column("NET OUT", 5),
-                               figure_column("RDMA IN", 4),
-                               figure_column("RDMA OUT", 3),
-                               figure_column("READ", 2),
-                               figure_column("WRITE", 1),
-                               trouble_column()}};
+    TopTable table{.columns = {name_column("NODE", 8), load_column("GPU"), history_column()}};
+    add_gpu_columns(table.columns, {.clocks = 6, .figures = 13});
+    table.columns.push_back(load_column("CPU"));
+    table.columns.push_back(figure_column("MEMORY", 12));
+    add_traffic_columns(table.columns, {.rdma = 4, .network = 8});
+    table.columns.push_back(figure_column("READ", 2));
+    table.columns.push_back(figure_column("WRITE", 1));
+    table.columns.push_back({.title = "DISK", .align = Align::right, .give_up = 3, .paint = paint_fill});
+    table.columns.push_back(trouble_column());
     for (const auto& node : model_.nodes()) {
         if (add_trouble(table, node)) {
             continue;
         }
-        const auto sum = gpus_of_node(node);
-        const auto net = sum_of(node.rates.network);
-        const auto rdma = sum_of(node.rates.rdma);
-        table.rows.push_back({{node.name},
-                              share_cell(mean_utilization(node.sample.gpus)),
-                              history_cell(node.load),
-                              of_cell(sum.memory, sum.memory_total),
-                              power_cell(sum.power, sum.limit),
-                              number_cell(sum.hottest),
-                              share_cell(node.rates.cpu_share),
-                              of_cell(node.sample.memory_bytes, node.facts.memory_bytes),
-                              size_cell(net.received),
-                              size_cell(net.sent),
-                              size_cell(rdma.received),
-                              size_cell(rdma.sent),
-                              size_cell(node.rates.disk_read),
-                              size_cell(node.rates.disk_written),
-                              {}});
+        GpuSum sum;
+        add_gpus(sum, node);
+        NodeTraffic traffic;
+        traffic.add(node.rates);
+        Row row{{node.name}, share_cell(sum.utilization), history_cell(node.load.in_columns(graph_))};
+        add_gpu_cells(row, sum);
+        row.push_back(share_cell(node.rates.cpu_share));
+        row.push_back(of_cell(node.sample.memory_bytes, node.facts.memory_bytes));
+        add_traffic_cells(row, traffic);
+        row.push_back(size_cell(node.rates.disk_read));
+        row.push_back(size_cell(node.rates.disk_written));
+        row.push_back(share_cell(fullest_disk(node)));
+        row.emplace_back();
+        table.rows.push_back(std::move(row));
     }
     return table;
 }
 
 TopTable TableMaker::gpus() const {
     TopTable table{
-        .columns = {name_column("NODE", 8),
-                    figure_column("GPU", 0),
-                    load_column("BUSY"),
-                    history_column(),
-                    figure_column("MEMORY", 7),
-                    figure_column("W", 9),
-                    {.title = "°C", .align = Align::right, .give_up = 6, .paint = paint_heat},
-                    figure_column("MHz", 2),
-                    {.title = "SLOWED BY", .narrow = Narrow::end, .give_up = 3, .paint = paint_throttle},
-                    name_column("JOB", 8, 5),
-                    figure_column("RANK", 4),
-                    trouble_column()}};
+        .keys = 2,
+        .columns = {name_column("NODE", 8), figure_column("GPU", 0), load_column("BUSY"), history_column()}};
+    add_gpu_columns(table.columns, {.memory = "MEMORY", .clocks = 1, .figures = 5});
+    table.columns.push_back(name_column("JOB", 8, 4));
+    table.columns.push_back(figure_column("RANK", 3));
+    table.columns.push_back(trouble_column());
     for (const auto& node : model_.nodes()) {
         if (add_trouble(table, node)) {
             continue;
         }
         for (std::size_t i = 0; i < node.facts.gpus.size(); ++i) {
             const auto& gpu = node.facts.gpus[i];
-            const auto sample = i < node.sample.gpus.size() ? node.sample.gpus[i] : wire::GpuSample{};
             const auto* holder = holder_of_gpu(node, gpu.index);
             const auto history = node.gpus.find(gpu.index);
-            table.rows.push_back(
-                {{node.name},
-                 number_cell(gpu.index),
-                 share_cell(sample.utilization_percent ? std::optional(*sample.utilization_percent / 100)
-                                                       : std::nullopt),
-                 history_cell(history == node.gpus.end() ? History{} : history->second),
-                 of_cell(sample.memory_bytes, gpu.memory_bytes),
-                 power_cell(sample.power_w, gpu.power_limit_w),
-                 number_cell(sample.temperature_c),
-                 number_cell(sample.clock_mhz),
-                 throttle_cell(sample.throttle.value_or(0)),
-                 {holder == nullptr ? "-" : holder->job},
-                 holder == nullptr || holder->rank < 0 ? absent_cell() : number_cell(holder->rank),
-                 {}});
+            GpuSum sum;
+            sum.add(gpu, i < node.sample.gpus.size() ? node.sample.gpus[i] : wire::GpuSample{});
+            Row row{{node.name},
+                    number_cell(gpu.index),
+                    share_cell(sum.utilization),
+                    history_cell(history == node.gpus.end() ? HistoryPoints(graph_)
+                                                            : history->second.in_columns(graph_))};
+            add_gpu_cells(row, sum);
+            row.push_back({holder == nullptr ? "-" : holder->job});
+            row.push_back(holder == nullptr || holder->rank < 0 ? absent_cell() : number_cell(holder->rank));
+            row.emplace_back();
+            table.rows.push_back(std::move(row));
         }
     }
     return table;
 }
 
 TopTable TableMaker::ranks() const {
-    TopTable table{.columns = {name_column("JOB", 8), figure_column("RANK", 0), name_column("NODE", 8, 9),
-                               figure_column("PID", 1), figure_column("GPU", 7), load_column("BUSY"),
-                               history_column(), figure_column("GPU MEM", 5), figure_column("W", 4),
-                               figure_column("CPUS", 10), figure_column("MEMORY", 6)}};
+    TopTable table{.keys = 2,
+                   .columns = {name_column("JOB", 8), figure_column("RANK", 0), name_column("NODE", 8, 14),
+                               figure_column("PID", 1), figure_column("GPU", 11), load_column("BUSY"),
+                               history_column()}};
+    add_gpu_columns(table.columns, {.clocks = 2, .figures = 4});
+    table.columns.push_back(figure_column("CPUS", 13));
+    table.columns.push_back(figure_column("MEMORY", 7));
     for (const auto& node : model_.nodes()) {
         for (std::size_t i = 0; i < node.sample.ranks.size(); ++i) {
             const auto& rank = node.sample.ranks[i];
             GpuSum sum;
-            std::vector<wire::GpuSample> own;
-            std::string indices;
-            for (const auto index : rank.gpus) {
-                indices += (indices.empty() ? "" : ",") + std::to_string(index);
-                if (const auto* gpu = gpu_at(node.facts, node.sample, index)) {
-                    own.push_back(*gpu);
-                    sum.add_gpu(*std::ranges::find(node.facts.gpus, index, &wire::GpuInventory::index), *gpu);
-                }
-            }
-            const auto cpus = i < node.rates.rank_cpus.size() ? node.rates.rank_cpus[i] : std::nullopt;
+            add_gpus(sum, node, rank.gpus);
             const auto history = node.ranks.find({rank.job, rank.rank});
-            table.rows.push_back({{rank.job},
-                                  rank.rank < 0 ? absent_cell() : number_cell(rank.rank),
-                                  {node.name},
-                                  number_cell(static_cast<double>(rank.pid)),
-                                  {indices.empty() ? "-" : indices},
-                                  share_cell(mean_utilization(own)),
-                                  history_cell(history == node.ranks.end() ? History{} : history->second),
-                                  of_cell(sum.memory, sum.memory_total),
-                                  power_cell(sum.power, sum.limit),
-                                  cpus ? TopCell{fmt::format("{:.2f}", *cpus), cpus} : absent_cell(),
-                                  size_cell(std::optional(rank.memory_bytes))});
+            Row row{{rank.job},
+                    rank.rank < 0 ? absent_cell() : number_cell(rank.rank),
+                    {node.name},
+                    number_cell(static_cast<double>(rank.pid)),
+                    {rank.gpus.empty() ? "-" : fmt::format("{}", fmt::join(rank.gpus, ","))},
+                    share_cell(sum.utilization),
+                    history_cell(history == node.ranks.end() ? HistoryPoints(graph_)
+                                                             : history->second.in_columns(graph_))};
+            add_gpu_cells(row, sum);
+            row.push_back(cpus_cell(cpus_of_rank(node, i)));
+            row.push_back(size_cell(std::optional(rank.memory_bytes)));
+            table.rows.push_back(std::move(row));
         }
     }
     return table;
 }
 
-TopTable TableMaker::jobs() const {
-    struct Job {
-        std::vector<std::string> nodes{};
-        int ranks = 0;
-        std::size_t gpus = 0;
-        GpuSum sum{};
-        std::vector<wire::GpuSample> own{};
-        std::optional<double> cpus{};
-        std::uint64_t memory = 0;
-        History history{};
-    };
-    std::map<std::string, Job> jobs;
-    for (const auto& node : model_.nodes()) {
+// Of one job, over its nodes.
+struct JobSum {
+    std::vector<std::string> nodes{};
+    int ranks = 0;
+    GpuSum gpus{};
+    NodeTraffic traffic{}; // of its nodes, whoever else uses them
+    std::optional<double> cpus{};
+    std::uint64_t memory = 0;
+    HistoryPoints load{}; // in the mean over its ranks
+    std::vector<int> loads_known{};
+
+    void add_load(const HistoryPoints& points) {
+        load.resize(points.size());
+        loads_known.resize(points.size());
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            if (points[i]) {
+                load[i] = (load[i].value_or(0) * loads_known[i] + *points[i]) / (loads_known[i] + 1);
+                ++loads_known[i];
+            }
+        }
+    }
+};
+
+std::map<std::string, JobSum> sums_of_jobs(const TopModel& model, std::size_t graph) {
+    std::map<std::string, JobSum> jobs;
+    for (const auto& node : model.nodes()) {
         std::map<std::string, std::set<int>> indices;
         for (std::size_t i = 0; i < node.sample.ranks.size(); ++i) {
             const auto& rank = node.sample.ranks[i];
             auto& job = jobs[rank.job];
-            if (job.nodes.empty() || job.nodes.back() != node.name) {
-                job.nodes.push_back(node.name);
-            }
-            job.ranks += rank.rank >= 0 ? 1 : 0;
             job.memory += rank.memory_bytes;
-            add(job.cpus, i < node.rates.rank_cpus.size() ? node.rates.rank_cpus[i] : std::nullopt);
+            add_known(job.cpus, cpus_of_rank(node, i));
             indices[rank.job].insert(rank.gpus.begin(), rank.gpus.end());
+            if (rank.rank >= 0) {
+                ++job.ranks;
+                const auto history = node.ranks.find({rank.job, rank.rank});
+                job.add_load(history == node.ranks.end() ? HistoryPoints(graph)
+                                                         : history->second.in_columns(graph));
+            }
         }
         for (const auto& [name, own] : indices) {
             auto& job = jobs[name];
-            job.gpus += own.size();
-            for (const auto index : own) {
-                if (const auto* gpu = gpu_at(node.facts, node.sample, index)) {
-                    job.own.push_back(*gpu);
-                    job.sum.add_gpu(*std::ranges::find(node.facts.gpus, index, &wire::GpuInventory::index),
-                                    *gpu);
-                }
-            }
+            job.nodes.push_back(node.name);
+            job.traffic.add(node.rates);
+            add_gpus(job.gpus, node, {own.begin(), own.end()});
         }
     }
-    TopTable table{.columns = {name_column("JOB", 8),
-                               name_column("NODES", 8, 5),
-                               figure_column("RANKS", 3),
-                               figure_column("GPUS", 7),
-                               load_column("BUSY"),
-                               figure_column("GPU MEM", 6),
-                               figure_column("W", 4),
-                               {.title = "°C", .align = Align::right, .give_up = 2, .paint = paint_heat},
-                               figure_column("CPUS", 8),
-                               figure_column("MEMORY", 1)}};
-    for (const auto& [name, job] : jobs) {
-        table.rows.push_back({{name},
-                              {list_names(job.nodes)},
-                              number_cell(job.ranks),
-                              number_cell(static_cast<double>(job.gpus)),
-                              share_cell(mean_utilization(job.own)),
-                              of_cell(job.sum.memory, job.sum.memory_total),
-                              power_cell(job.sum.power, job.sum.limit),
-                              number_cell(job.sum.hottest),
-                              job.cpus ? TopCell{fmt::format("{:.2f}", *job.cpus), job.cpus} : absent_cell(),
-                              size_cell(std::optional(job.memory))});
+    return jobs;
+}
+
+TopTable TableMaker::jobs() const {
+    TopTable table{.columns = {name_column("JOB", 8), name_column("NODES", 14, 12), figure_column("RANKS", 8),
+                               figure_column("GPUS", 14), load_column("BUSY"), history_column()}};
+    add_gpu_columns(table.columns, {.clocks = 6, .figures = 9});
+    table.columns.push_back(figure_column("CPUS", 15));
+    table.columns.push_back(figure_column("MEMORY", 5));
+    add_traffic_columns(table.columns, {.rdma = 1, .network = 3});
+    for (const auto& [name, job] : sums_of_jobs(model_, graph_)) {
+        Row row{{name},
+                {list_names(job.nodes)},
+                number_cell(job.ranks),
+                number_cell(static_cast<double>(job.gpus.count)),
+                share_cell(job.gpus.utilization),
+                history_cell(job.load)};
+        add_gpu_cells(row, job.gpus);
+        row.push_back(cpus_cell(job.cpus));
+        row.push_back(size_cell(std::optional(job.memory)));
+        add_traffic_cells(row, job.traffic);
+        table.rows.push_back(std::move(row));
     }
     return table;
 }

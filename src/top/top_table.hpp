@@ -21,6 +21,7 @@ struct TopCell {
     std::optional<double> number{}; // what it is sorted by; absent: by its text, and behind the numbers
 };
 struct TopTable {
+    std::size_t keys = 1; // of the columns, those at the left that say whose row it is
     std::vector<Column> columns{};
     std::vector<std::vector<TopCell>> rows{}; // in the file's order of nodes
 };
@@ -29,8 +30,8 @@ struct TopTable {
 // the screen's.
 TopTable top_table(const TopModel& model, TopView view, std::size_t graph, bool unicode);
 
-// The latest `columns` points; absent ones are blank.
-std::string history_graph(const History& history, std::size_t columns, bool unicode);
+// A column each; absent ones are blank.
+std::string history_graph(const HistoryPoints& points, bool unicode);
 
 // By the column, the greatest first where it holds numbers; rows that are alike keep their order.
 void sort_rows(TopTable& table, std::size_t column, bool inverted);

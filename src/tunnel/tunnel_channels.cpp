@@ -24,10 +24,6 @@ bool is_of_node(TunnelKind kind) {
     return kind == TunnelKind::hello || kind == TunnelKind::accept || kind == TunnelKind::fail;
 }
 
-bool is_of_client(TunnelKind kind) {
-    return kind == TunnelKind::open || kind == TunnelKind::ping;
-}
-
 } // namespace
 
 Status TunnelChannels::take(std::string_view bytes, const std::function<void(const Event&)>& on) {
@@ -48,11 +44,8 @@ Status TunnelChannels::take(std::string_view bytes, const std::function<void(con
 Status TunnelChannels::take_piece(const wire::TunnelPiece& piece,
                                   const std::function<void(const Event&)>& on) {
     const bool client = side_ == Side::client;
-    if (client ? is_of_client(piece.kind) : is_of_node(piece.kind)) {
+    if (client ? piece.kind == TunnelKind::open : is_of_node(piece.kind)) {
         return broken_rule(piece, "comes from the wrong side");
-    }
-    if (piece.kind == TunnelKind::ping) {
-        return ok;
     }
     if (client && !greeted_ && piece.kind != TunnelKind::hello) {
         return broken_rule(piece, "comes before the node's first word");
@@ -62,6 +55,13 @@ Status TunnelChannels::take_piece(const wire::TunnelPiece& piece,
             return broken_rule(piece, "comes twice");
         }
         on({.kind = Event::Kind::hello});
+        return ok;
+    }
+    if (piece.kind == TunnelKind::ping) {
+        answered_ = client;
+        if (!client && output_.empty()) { // else it hears something anyway, and many pings cost nothing
+            ping();
+        }
         return ok;
     }
     if (piece.kind == TunnelKind::open) {

@@ -53,7 +53,7 @@ public:
 
     // --- what the owner says. Of a channel that is gone: nothing.
     void hello();                                            // node
-    void ping();                                             // client
+    void ping();                                             // client; the node answers by itself
     ChannelId open(const wire::TunnelTarget& target);        // client, below most_channels
     void accept(ChannelId id);                               // node
     void fail(ChannelId id, const wire::TunnelFailure& why); // node
@@ -67,6 +67,7 @@ public:
 
     bool has(ChannelId id) const { return channels_.contains(id); }
     std::size_t count() const { return channels_.size(); }
+    bool answered() const { return answered_; } // client: the node has answered a ping
 
     // Frames to be sent, in order.
     std::size_t waiting() const { return output_.size(); }
@@ -105,6 +106,7 @@ private:
     std::uint64_t grown_ = 0; // of all windows, beyond the first one
     ChannelId last_ = 0;      // the highest number so far
     bool greeted_ = false;
+    bool answered_ = false;
 };
 
 } // namespace dockdist

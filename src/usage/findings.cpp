@@ -24,17 +24,27 @@ bool is_long_enough(const std::vector<NodeUsage>& usage) {
                                [](const NodeUsage& node) { return node.usage.duration_ms >= least_ms; });
 }
 
+// Of a node in reserve, which waits for its turn, it says nothing.
 const wire::FigureUse* load_of(const NodeUsage& node) {
     const auto found =
         std::ranges::find(node.usage.figures, Figure::gpu_utilization, &wire::FigureUse::figure);
-    return found == node.usage.figures.end() ? nullptr : &*found;
+    return node.spare || found == node.usage.figures.end() ? nullptr : &*found;
+}
+
+bool is_spare(const NodeName& node, const std::vector<NodeUsage>& usage) {
+    return std::ranges::any_of(usage,
+                               [&](const NodeUsage& other) { return other.spare && other.node == node; });
 }
 
 // GPUs that did nothing from the first point to the last, while others of the job worked.
-void find_resting(const std::vector<NodeHistory>& histories, std::vector<std::string>& found) {
+void find_resting(const std::vector<NodeUsage>& usage, const std::vector<NodeHistory>& histories,
+                  std::vector<std::string>& found) {
     std::map<std::string, std::vector<std::string>> nodes; // "GPU 2,3" → nodes
     bool others_worked = false;
     for (const auto& [node, history] : histories) {
+        if (is_spare(node, usage)) {
+            continue;
+        }
         std::vector<int> resting;
         for (const auto& [curve, step_ms] : curves_of(history, Figure::gpu_utilization)) {
             const bool worked = std::ranges::any_of(
@@ -86,6 +96,9 @@ void find_slow_nodes(const std::vector<NodeUsage>& usage, std::vector<std::strin
 std::vector<wire::Finding> recorded_findings(const std::vector<NodeUsage>& usage) {
     std::vector<wire::Finding> found;
     for (const auto& node : usage) {
+        if (node.spare) {
+            continue;
+        }
         for (const auto& finding : node.usage.findings) {
             found.push_back(finding);
             found.back().node = node.node.str();
@@ -100,7 +113,7 @@ std::vector<std::string> findings(const std::vector<NodeUsage>& usage,
     std::vector<std::string> found;
     const bool judged = is_long_enough(usage);
     if (judged) {
-        find_resting(histories, found);
+        find_resting(usage, histories, found);
     }
     std::ranges::move(findings_text(recorded_findings(usage)), std::back_inserter(found));
     if (!judged) {

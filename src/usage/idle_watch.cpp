@@ -27,4 +27,8 @@ std::optional<bool> IdleWatch::hear(const Reading& reading) {
     return idle_ && !was_idle ? std::optional(true) : std::nullopt;
 }
 
+std::optional<std::int64_t> IdleWatch::idle_for_ms(std::int64_t now_ms) const {
+    return idle_ && gpus_ > 0 ? std::optional(now_ms - since_ms_) : std::nullopt;
+}
+
 } // namespace dockdist

@@ -20,6 +20,8 @@ public:
     // tells nothing is taken for busy.
     std::optional<bool> hear(const Reading& reading);
 
+    // For how long the GPUs that there are have done nothing, where that was told.
+    std::optional<std::int64_t> idle_for_ms(std::int64_t now_ms) const;
     int gpus() const { return gpus_; }
 
 private:

@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -60,6 +62,36 @@ std::string traffic_text(const UsageSum& usage, Figure in, Figure out) {
     return bytes_text(received->total()) + " in, " + bytes_text(sent->total()) + " out";
 }
 
+struct NodeUse {
+    const NodeName* node = nullptr;
+    const wire::FigureUse* use = nullptr;
+    double total() const { return use->mean * use->seconds; }
+};
+
+// What is to be added. Nodes of one host tell the same interfaces and disks, each for its own time: the one
+// that saw most stands for the host. Nor does it count how idle a node in reserve was.
+std::vector<NodeUse> uses_of(const std::vector<NodeUsage>& nodes, Figure figure) {
+    const bool of_host = figure >= Figure::network_received;
+    const bool spares_count =
+        figure != Figure::gpu_utilization || std::ranges::all_of(nodes, &NodeUsage::spare);
+    std::vector<NodeUse> uses;
+    std::map<std::string_view, std::size_t> hosts; // the place in `uses`
+    for (const auto& node : nodes) {
+        const auto use = std::ranges::find(node.usage.figures, figure, &wire::FigureUse::figure);
+        if (use == node.usage.figures.end() || use->seconds <= 0 || (node.spare && !spares_count)) {
+            continue;
+        }
+        const NodeUse own{.node = &node.node, .use = &*use};
+        const auto [place, is_first] = hosts.try_emplace(node.usage.host, uses.size());
+        if (is_first || !of_host || node.usage.host.empty()) {
+            uses.push_back(own);
+        } else if (own.total() > uses[place->second].total()) {
+            uses[place->second] = own;
+        }
+    }
+    return uses;
+}
+
 } // namespace
 
 const FigureSum* UsageSum::find(Figure figure) const {
@@ -69,7 +101,8 @@ const FigureSum* UsageSum::find(Figure figure) const {
 
 UsageSum sum_usage(const std::vector<NodeUsage>& nodes) {
     UsageSum sum;
-    for (const auto& [node, usage] : nodes) {
+    for (const auto& node : nodes) {
+        const auto& usage = node.usage;
         sum.gpus += usage.gpus;
         sum.gpu_hours += usage.gpus * static_cast<double>(usage.duration_ms) / 3'600'000;
         sum.duration_ms = std::max(sum.duration_ms, usage.duration_ms);
@@ -77,22 +110,16 @@ UsageSum sum_usage(const std::vector<NodeUsage>& nodes) {
     for (const auto& facts : wire::all_figures()) {
         FigureSum figure{.figure = facts.figure};
         double weighted = 0;
-        bool measured = false;
-        for (const auto& [node, usage] : nodes) {
-            const auto use = std::ranges::find(usage.figures, facts.figure, &wire::FigureUse::figure);
-            if (use == usage.figures.end() || use->seconds <= 0) {
-                continue;
+        for (const auto& one : uses_of(nodes, facts.figure)) {
+            weighted += one.total();
+            if (figure.seconds <= 0 || one.use->peak > figure.peak) {
+                figure.peak = one.use->peak;
+                figure.peak_node = *one.node;
+                figure.peak_gpu = one.use->peak_gpu;
             }
-            weighted += use->mean * use->seconds;
-            figure.seconds += use->seconds;
-            if (!measured || use->peak > figure.peak) {
-                figure.peak = use->peak;
-                figure.peak_node = node;
-                figure.peak_gpu = use->peak_gpu;
-            }
-            measured = true;
+            figure.seconds += one.use->seconds;
         }
-        if (measured) {
+        if (figure.seconds > 0) {
             figure.mean = weighted / figure.seconds;
             sum.figures.push_back(std::move(figure));
         }

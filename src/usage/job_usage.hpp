@@ -17,6 +17,7 @@ namespace dockdist {
 struct NodeUsage {
     NodeName node{};
     wire::JobUsage usage{};
+    bool spare = false; // the job holds it in reserve, or did when it ended
 };
 
 // How a node's figures went over the time. Nodes' clocks may differ: the first points of all are of one time.
@@ -25,12 +26,13 @@ struct NodeHistory {
     wire::JobHistory history{};
 };
 
-// A figure over all nodes: the mean is that of a node (of GPUs: of a GPU), weighted by the time for which it
-// was measured; the peak is that of the one which had it.
+// A figure over all nodes: the mean is that of a node (of GPUs: of a GPU; of network, RDMA and disk: of a
+// host), weighted by the time for which it was measured; the peak is that of the one which had it. The GPU
+// load is that of the nodes that are no spares.
 struct FigureSum {
     wire::Figure figure = wire::Figure::cpu;
     double mean = 0, peak = 0;
-    double seconds = 0; // of all nodes, or GPUs, together
+    double seconds = 0; // of all nodes, GPUs or hosts together
     NodeName peak_node{};
     int peak_gpu = -1;
     double total() const { return mean * seconds; } // where FigureFacts::total names it

@@ -12,8 +12,10 @@ namespace {
 
 using Kind = Finding::Kind;
 
-constexpr std::array<std::pair<Kind, const char*>, 6> finding_kinds{{{Kind::low_power, "low_power"},
+constexpr std::array<std::pair<Kind, const char*>, 8> finding_kinds{{{Kind::idle, "idle"},
+                                                                     {Kind::low_power, "low_power"},
                                                                      {Kind::thermal, "thermal"},
+                                                                     {Kind::hw_slowdown, "hw_slowdown"},
                                                                      {Kind::slow_rank, "slow_rank"},
                                                                      {Kind::memory_grows, "memory_grows"},
                                                                      {Kind::disk_full, "disk_full"},

@@ -16,8 +16,10 @@ inline constexpr std::size_t most_kept_findings = 64; // in a job's record, of a
 
 struct Finding {
     enum class Kind {
+        idle,      // the job's GPUs do nothing, for as long as JobPolicy::idle_ms; in records alone
         low_power, // busy, and yet it draws little: it waits in a kernel, for others
         thermal,
+        hw_slowdown, // the hardware holds its clock down, and not for heat: a power brake, its power supply
         slow_rank,
         memory_grows,
         disk_full,

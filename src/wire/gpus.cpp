@@ -16,7 +16,8 @@ using State = GpuTurn::State;
 constexpr std::array<std::pair<State, const char*>, 4> states{
     {{State::none, "none"}, {State::taken, "taken"}, {State::fits, "fits"}, {State::waits, "waits"}}};
 
-constexpr std::size_t most_items = 4096; // of a list: units of a host, waiters
+constexpr std::size_t most_items = 4096;        // of a list: units of a host, waiters
+constexpr std::size_t longest_party_name = 512; // far beyond any that is true, USER@MACHINE too
 
 using GpuFigure = std::optional<double> GpuFacts::*;
 constexpr std::array<std::pair<const char*, GpuFigure>, 5> figures{
@@ -47,6 +48,16 @@ void read_fields(ObjectReader& reader, GpuHold& hold) {
     read_object(reader, "unit", [&](ObjectReader& unit) { read_fields(unit, hold.unit); });
     read_object(reader, "by", [&](ObjectReader& by) { read_fields(by, hold.by); });
     reader.read("outside", hold.outside);
+}
+
+// What is longer is cut, between characters: it may stand in what all jobs of a host read, who have to go on.
+void read_name(ObjectReader& reader, const char* key, std::string& name) {
+    reader.read(key, name);
+    auto end = std::min(name.size(), longest_party_name);
+    while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) {
+        --end;
+    }
+    name.resize(end);
 }
 
 void read_figure(ObjectReader& reader, const char* key, std::optional<double>& figure) {
@@ -134,14 +145,14 @@ void read_fields(ObjectReader& reader, GpuUnit& unit) {
     reader.require("id");
     reader.read("id", unit.id);
     reader.read("index", unit.index, 0, std::numeric_limits<int>::max());
-    reader.read("name", unit.name);
+    read_name(reader, "name", unit.name);
 }
 
 void read_fields(ObjectReader& reader, GpuParty& party) {
-    reader.read("cluster", party.cluster);
-    reader.read("node", party.node);
-    reader.read("job", party.job);
-    reader.read("owner", party.owner);
+    read_name(reader, "cluster", party.cluster);
+    read_name(reader, "node", party.node);
+    read_name(reader, "job", party.job);
+    read_name(reader, "owner", party.owner);
     reader.read("age_s", party.age_s, 0, std::numeric_limits<std::int64_t>::max());
 }
 

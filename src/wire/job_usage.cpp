@@ -186,6 +186,9 @@ Result<JobHistory> parse_job_history(std::string_view line) {
 
 void to_json(json& out, const JobUsage& usage) {
     out = json{{"gpus", usage.gpus}, {"duration_ms", usage.duration_ms}, {"figures", json::array()}};
+    if (!usage.host.empty()) {
+        out["host"] = usage.host;
+    }
     for (const auto& use : usage.figures) {
         const auto& facts = facts_of(use.figure);
         json object{{"figure", facts.name},
@@ -205,6 +208,10 @@ void to_json(json& out, const JobUsage& usage) {
 void read_fields(ObjectReader& reader, JobUsage& usage) {
     reader.read("gpus", usage.gpus, 0, most_gpu + 1);
     reader.read("duration_ms", usage.duration_ms, 0, latest_start_ms);
+    reader.read("host", usage.host);
+    if (usage.host.size() > longest_host_mark) {
+        reader.fail("\"host\" is too long");
+    }
     read_objects(reader, "figures", [&](ObjectReader& object) {
         FigureUse use;
         if (!read_figure(object, use.figure)) {

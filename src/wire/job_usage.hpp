@@ -20,7 +20,7 @@ namespace dockdist::wire {
 class ObjectReader;
 
 // Those of GPUs are of one of the job's own GPUs each; cpu and memory are of the job's processes together,
-// network, RDMA and disk of all the node's interfaces, ports and disks, whoever uses them.
+// network, RDMA and disk of all interfaces, ports and disks of the node's host, whoever uses them.
 enum class Figure {
     gpu_utilization,  // percent
     gpu_memory,       // bytes
@@ -55,9 +55,13 @@ struct FigureUse {
     int peak_gpu = -1;  // its index on the node; -1: the figure is of no GPU
     bool operator==(const FigureUse&) const = default;
 };
+inline constexpr std::size_t longest_host_mark = 128; // bytes
 struct JobUsage {
-    int gpus = 0;                     // that the job has to itself there
-    std::int64_t duration_ms = 0;     // of its part; 0: nothing is known
+    int gpus = 0;                 // that the job has to itself there
+    std::int64_t duration_ms = 0; // of its part; 0: nothing is known
+    // What the nodes of one host, which see the same interfaces and disks, have in common, and no others.
+    // Empty: not told.
+    std::string host{};
     std::vector<FigureUse> figures{}; // each once, in the order of the enum
     std::vector<Finding> findings{};  // most_kept_findings; without node and job
     bool operator==(const JobUsage&) const = default;

@@ -6,7 +6,7 @@
 //   5  u32  length, little-endian
 //   9  …    payload
 //
-//   'H' hello   node    first of all; nothing is said before
+//   'H' hello   node    first of all; the client says nothing before
 //   'O' open    client  {"host","port"}: connect to it; channels are numbered 1, 2, 3 …, none twice
 //   'A' accept  node    the connection is there; data may flow
 //   'F' fail    node    {"kind","message"}: it is not, and the channel is gone
@@ -14,7 +14,9 @@
 //   'W' window  both    u32: so many more bytes may be sent
 //   'E' end     both    no more data comes from here; the other way goes on. After both the channel is gone
 //   'R' reset   both    the channel is gone, and what has not arrived is lost
-//   'P' ping    client  holds the lease, as in wire/exec_session.hpp
+//   'P' ping    both    the client's holds the lease, as in wire/exec_session.hpp; the node answers with its
+//                       own, unless something else is on its way. One that never does is of an earlier
+//                       dockdist, and its silence means nothing
 //
 // Each channel's window is first_tunnel_window bytes at first, each way, so that who reads slowly holds up
 // its own channel alone. Frames of a channel that is gone may still be on their way, and mean nothing.

@@ -1,5 +1,5 @@
 """The measurements of scripts/bench that are about ports and logins: how fast bytes get through, against a plain exec of the same
-size over the same engine's connection."""
+size over the same engine's connection, and against that connection's own way: a TCP connection to the host, or an ssh to it."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ from harness.running import Running
 # In the node: 'd' gives SIZE bytes, anything else is read to its end.
 SERVER = """
 import socket, sys
-listener = socket.create_server(("127.0.0.1", 29841))
+listener = socket.create_server(("", 29841))
 print("serving", flush=True)
 block = bytes(1 << 20)
 while True:
@@ -28,9 +28,9 @@ while True:
 """
 
 
-def through(port, size, kind):
+def through(port, size, kind, address="127.0.0.1"):
     begin = time.perf_counter()
-    with socket.create_connection(("127.0.0.1", port)) as connection:
+    with socket.create_connection((address, port)) as connection:
         connection.sendall(kind)
         if kind == b"d":
             left = size
@@ -46,19 +46,19 @@ def through(port, size, kind):
     return time.perf_counter() - begin
 
 
-def by_exec(c, environment, script, size=0):
-    """Seconds of an exec; with so many bytes for it to read."""
+def by(command, environment, size=0):
+    """Seconds of a command; with so many bytes for it to read."""
     begin = time.perf_counter()
     given = subprocess.Popen(["head", "-c", str(size), "/dev/zero"], stdout=subprocess.PIPE)
-    subprocess.run(c.command("exec", "node-0", "--", "sh", "-c", script), env=c.environment(**environment), check=True,
-                   stdin=given.stdout, stdout=subprocess.DEVNULL)
+    subprocess.run(command, env=environment, check=True, stdin=given.stdout, stdout=subprocess.DEVNULL)
     given.wait()
     return time.perf_counter() - begin
 
 
 def measure(lab, rounds, transport, size=1 << 30):
-    """{"down", "up", "exec-down", "exec-up", "scp"}: seconds for the bytes, the start of an exec and of an ssh taken off."""
-    measured = {key: [] for key in ("down", "exec-down", "up", "exec-up", "scp")}
+    """{"down", "up", "exec-down", "exec-up", "raw-down", "raw-up", "scp"}: seconds for the bytes, the start of an exec and of an ssh
+    taken off. A unix socket has no raw way."""
+    measured = {key: [] for key in ("down", "exec-down", "raw-down", "up", "exec-up", "raw-up", "scp")}
     with harness.cluster(lab, "bench-forward") as c:
         environment = ssh.Ssh(lab, c).environment if transport == "ssh" else {}
         environment["XDG_STATE_HOME"] = str(c.folder / "state")
@@ -78,12 +78,25 @@ def measure(lab, rounds, transport, size=1 << 30):
             subprocess.run(["/usr/bin/scp", "-q", "-F", entries, file, "bench-forward.node-0:/tmp/sent"], check=True, env={**os.environ, **environment})
             return time.perf_counter() - begin
 
+        def by_exec(script, given=0):
+            return by(c.command("exec", "node-0", "--", "sh", "-c", script), c.environment(**environment), given)
+
+        def by_ssh(script, given=0):
+            return by(["ssh", f"ops@{lab.addresses[0]}", script], {**os.environ, **environment}, given)
+
         for _ in range(rounds):
-            start = by_exec(c, environment, "true")
+            start = by_exec("true")
             measured["down"].append(through(port, size, b"d"))
-            measured["exec-down"].append(by_exec(c, environment, f"head -c {size} /dev/zero") - start)
+            measured["exec-down"].append(by_exec(f"head -c {size} /dev/zero") - start)
             measured["up"].append(through(port, size, b"u"))
-            measured["exec-up"].append(by_exec(c, environment, "cat >/dev/null", size) - start)
+            measured["exec-up"].append(by_exec("cat >/dev/null", size) - start)
+            if transport == "ssh":
+                start = by_ssh("true")
+                measured["raw-down"].append(by_ssh(f"head -c {size} /dev/zero") - start)
+                measured["raw-up"].append(by_ssh("cat >/dev/null", size) - start)
+            elif transport == "tcp":
+                measured["raw-down"].append(through(29841, size, b"d", lab.addresses[0]))
+                measured["raw-up"].append(through(29841, size, b"u", lab.addresses[0]))
             measured["scp"].append(scp(sent) - scp(c.file))
         forward.interrupt()
         forward.end(0)

@@ -75,7 +75,9 @@ void proc_files(std::string_view text) {
 void environs(std::string_view block) {
     const auto mark = node::process_mark(block);
     const std::vector<wire::GpuInventory> gpus{{.index = 0, .uuid = "GPU-a"}, {.index = 5, .uuid = "GPU-b"}};
-    fuzz::require(mark.rank >= -1 && mark.local_rank >= -1, "a rank is one or none");
+    for (const auto& numbers : {mark.numbers, mark.by_others}) {
+        fuzz::require(numbers.rank >= -1 && numbers.local_rank >= -1, "a rank is one or none");
+    }
     fuzz::require(node::gpus_of(mark, gpus).size() <= gpus.size(), "it has no more GPUs than there are");
 }
 

@@ -92,6 +92,7 @@ std::vector<std::string> fuzz::seeds() {
     using Kind = wire::TunnelKind;
     std::string node;
     wire::append_tunnel_frame(node, Kind::hello, 0);
+    wire::append_tunnel_frame(node, Kind::ping, 0);
     wire::append_tunnel_frame(node, Kind::accept, 2);
     wire::append_tunnel_frame(node, Kind::fail, 1, wire::tunnel_failure({.message = "m"}));
     wire::append_tunnel_frame(node, Kind::data, 2, "some");

@@ -48,12 +48,16 @@ def test_a_detached_job_is_begun_anew_without_a_client(lab):
 def test_a_terminal_that_goes_leaves_the_job_to_the_cluster(lab):
     with cluster(lab, "t-hangup") as c:
         c.write().up()
-        client = c.start("run", "--detach-on-hangup", "--lease", "2s", "--", "sh", "-c", "echo started; sleep 4; echo over")
+        page = c.folder / "job.html"
+        client = c.start("run", "--detach-on-hangup", "--lease", "2s", "--report", str(page), "--", "sh", "-c",
+                         "echo started; sleep 4; echo over")
         read_until(client, "started", times=2)
         client.send_signal(signal.SIGHUP)
         _, err = client.communicate(timeout=10)
         assert client.returncode == 0, err
         job = job_left(err)
+        assert_in(f"{page} is not written: `dockdist jobs {job} --report {page}` writes it when the job has ended", err)
+        assert not page.exists()
         assert c.run("logs", "--follow", job).stdout.count("over\n") == 2
 
 

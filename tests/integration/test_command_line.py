@@ -1,11 +1,13 @@
 """The command line as such: its help, what it says of mistakes, and that it is the same everywhere."""
 
 import json
+import os
 import re
+import subprocess
 
 import pytest
 
-from harness import assert_in, cluster
+from harness import DOCKDIST, assert_in, cluster
 from harness.command_tree import commands, dockdist
 
 
@@ -28,7 +30,7 @@ def test_every_help_is_in_words_and_fits_a_page():
         if len(command) == 1:
             assert re.search(rf"^Examples:\n  .*\bdockdist {command[0]}\b", text, re.MULTILINE), text
         for option, kind in known["options"].items():
-            assert re.fullmatch(r"[A-Z]+([=.][A-Za-z]+)?(\|[a-z]+)*|[a-z]+(\|[a-z]+)+", kind), (command, option, kind)
+            assert re.fullmatch(r"[A-Z]+([=.:][A-Za-z]+)?(\|[a-z]+)*|[a-z]+(\|[a-z]+)+", kind), (command, option, kind)
     assert len(seen) > 25, seen
 
 
@@ -98,13 +100,31 @@ def test_what_the_file_alone_tells_of_a_run_is_told_before_any_host_is_asked(tmp
     assert_in("refused", said("-f", str(file), "run", "--", "x", code=125).stderr)
 
 
-def test_errors_of_hosts_are_json_on_stderr_and_stdout_is_one_value(lab):
+SECRET_IN_ENV = "env: {API_TOKEN: abc}"  # of `container`: a warning of every command that reads the file
+
+
+def test_errors_and_warnings_are_json_on_stderr_and_stdout_is_one_value(lab):
     with cluster(lab, "t-json-errors") as c:
-        c.write()
+        c.write(container=SECRET_IN_ENV)
         c.file.write_text(c.file.read_text().replace(lab.addresses[1] + ":2375", lab.addresses[1] + ":2399"))
         done = c.run("status", "-o", "json", code=1)
         assert [node["state"] for node in json.loads(done.stdout)["nodes"]] == ["absent", "unreachable"]
-        assert_in("node-1", json.loads(done.stderr)["where"])
+        warning, error = map(json.loads, done.stderr.splitlines())
+        assert (warning["type"], warning["kind"]) == ("event", "warning")
+        assert_in("API_TOKEN", warning["text"])
+        assert_in("node-1", error["where"])
+
+
+def test_no_warning_stands_beside_the_one_value_of_a_command(tmp_path):
+    file = tmp_path / "cluster.yaml"
+    file.write_text(f"image: a\nhosts: ['tcp://127.0.0.1:1']\ncontainer: {{{SECRET_IN_ENV}}}\ndata: [{{from: ., to: /srv/x}}]\n")
+    for line in ("validate", "status", "plan", "check", "gpus", "hostfile", "jobs", "jobs x", "top --once", "image ls", "data ls", "stop x",
+                 "run --dry-run --launcher plain -- x"):
+        done = dockdist("-f", str(file), "-o", "json", *line.split())
+        assert_in("API_TOKEN", done.stderr)
+        assert done.stdout.count("\n") <= 1 and "API_TOKEN" not in done.stdout, done
+    # Where lines are printed, it is one of them.
+    assert_in("API_TOKEN", dockdist("-f", str(file), "-o", "json", "down").stdout)
 
 
 def test_a_job_that_is_none_is_told_with_the_latest_newest_first(lab):
@@ -129,10 +149,28 @@ def test_init_local_takes_the_engine_that_docker_would_use_and_up_runs_on_it(lab
     with cluster(lab, "t-init-local") as c:
         engine = {"DOCKER_HOST": f"unix://{lab.sockets[0]}"}
         assert json.loads(c.run("init", "--local", "-o", "json", str(c.file), **engine).stdout) == {
-            "file": str(c.file), "engine": engine["DOCKER_HOST"], "engine_by": "DOCKER_HOST"}
+            "file": str(c.file), "engine": engine["DOCKER_HOST"], "engine_by": "DOCKER_HOST", "found": True}
         text = c.file.read_text()
         assert_in(f"    docker: {engine['DOCKER_HOST']}\n", text)
         c.file.write_text(f"name: {c.name}\ncontainer:\n  ulimits: {{memlock: {lab.memlock}}}\n"
                           + text.replace("image: python:3.12-slim", "image: dockdist-lab/busybox"))
         c.up()
         assert [node["state"] for node in json.loads(c.run("status", "-o", "json").stdout)["nodes"]] == ["ready", "ready"]
+
+
+def test_init_local_says_what_keeps_its_file_from_working(tmp_path):
+    file = tmp_path / "cluster.yaml"
+    assert_in("has no TLS: whoever reaches that port is root on the host",
+              said("init", "--local", str(file), code=0, DOCKER_HOST="tcp://10.0.0.1:2375").stderr)
+    assert_in("    docker: tcp://10.0.0.1:2375\n    # insecure: true ", file.read_text())
+    assert_in("without TLS", said("validate", "-f", str(file)).stderr)
+    file.write_text(file.read_text().replace("# insecure", "insecure"))
+    said("validate", "-f", str(file), code=0)
+    refused = said("init", "--local", str(tmp_path / "other.yaml"), DOCKER_HOST="tcp://10.0.0.1:2376", DOCKER_TLS_VERIFY="1",
+                   DOCKER_CERT_PATH=str(tmp_path))
+    assert_in(f"there is no {tmp_path}/ca.pem, no {tmp_path}/cert.pem, no {tmp_path}/key.pem", refused.stderr)
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh", DOCKDIST, "init", "--local", "-o",
+                           "json", str(tmp_path / "none.yaml")], capture_output=True, text=True, check=True,
+                          env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
+    assert json.loads(done.stdout)["found"] is False
+    assert_in("no engine answers", json.loads(done.stderr)["text"])

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import shutil
+import signal
+import socket
 import subprocess
 
 import pytest
@@ -62,7 +64,10 @@ def c(lab):
 def test_a_real_shell_completes(name, c, tmp_path):
     assert shutil.which(name), f"{name} is missing: scripts/install-packages"
     shell = Shell(name, tmp_path, DOCKDIST_FILE=str(c.file))
+    (tmp_path / "dockdist").symlink_to(DOCKDIST)
     shell.completes("dockdist stat", "dockdist status ")
+    shell.completes("true; dockdist stat", "true; dockdist status ")
+    shell.completes(" ~/dockdist stat", " ~/dockdist status ")
     shell.completes("dockdist image pu", "dockdist image push ")
     shell.completes("dockdist logs --fol", "dockdist logs --follow ")
     shell.completes("dockdist run --on-stall rep", "dockdist run --on-stall report ")
@@ -99,3 +104,38 @@ def test_a_cluster_that_does_not_answer_holds_up_nobody_for_longer_than_a_second
         assert_in(":none", done.stdout)
     finally:
         lab.script("exec", "host-2", "pkill", "-CONT", "-x", "dockerd")
+
+
+def test_nothing_that_completion_runs_may_ask_on_the_terminal(tmp_path):
+    file = tmp_path / "cluster.yaml"
+    asking = f"true 2>/dev/null </dev/tty && touch {tmp_path}/asked; touch {tmp_path}/ran; exit 1"
+    file.write_text(f"image: a\nhosts: [{{from: {{command: [sh, -c, '{asking}']}}}}]\n")
+    shown = Screen(["sh", "-c", f"'{DOCKDIST}' __complete -- 'dockdist -f {file} logs '; true"], 80, {**os.environ, **DUMB})
+    assert shown.end() == 0
+    assert (tmp_path / "ran").exists() and not (tmp_path / "asked").exists(), shown.text()
+
+
+@pytest.fixture
+def silent_names(tmp_path):
+    """A name server that is asked and never answers; a file with a host by name; and what a command behind that server begins with."""
+    (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.153\n")
+    file = tmp_path / "cluster.yaml"
+    file.write_text("image: a\nhosts: [{docker: 'tcp://far.test:2375', insecure: true}]\n")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.153", 53))
+        server.settimeout(30)
+        yield server, file, ["unshare", "--mount", "sh", "-c", f'mount --bind {tmp_path}/resolv.conf /etc/resolv.conf; exec "$@"', "sh"]
+
+
+def test_a_name_server_that_does_not_answer_holds_up_nobody_either(silent_names):
+    server, file, behind = silent_names
+    done = subprocess.run([*behind, "timeout", "3", DOCKDIST, "__complete", "--", f"dockdist -f {file} logs "], capture_output=True, text=True,
+                          check=True)
+    assert done.stdout == ":none\n"
+    assert b"far" in server.recv(512)
+    file.write_text(file.read_text().replace("far", "away"))
+    with subprocess.Popen([*behind, DOCKDIST, "-f", file, "status"], stderr=subprocess.PIPE, text=True) as status:
+        while b"away" not in server.recv(512):
+            pass
+        status.send_signal(signal.SIGINT)
+        assert status.wait(5) == 130, status.stderr.read()

@@ -3,12 +3,14 @@
 import hashlib
 import http.client
 import json
+import resource
 import socket
 import threading
 
 from harness import assert_in, cluster, eventually
 from harness.running import Running
 from harness.ssh import Ssh, write_hosts
+from harness.transports import tls_keys
 
 # In the node, on its loopback: GET /SIZE gives so many bytes; a request of another kind is read to its end, and answered
 # with its digest: whoever half-closes gets it.
@@ -66,6 +68,12 @@ def serve(c, node, *words):
     return server
 
 
+def listeners(lab, number):
+    """The addresses that a host listens at."""
+    rows = map(str.split, lab.script("exec", str(number), "cat", "/proc/net/tcp", "/proc/net/tcp6").splitlines())
+    return sorted(row[1] for row in rows if row[3] == "0A")
+
+
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
@@ -92,7 +100,7 @@ def test_a_node_s_ports_are_reached_from_here_and_taken_up_again_after_a_restart
         c.write(hosts=2, image="dockdist-lab/torch").up()
         peer = lab.addresses[1]
         servers = [serve(c, "node-0", 29801), serve(c, "node-1", 29802, peer)]
-        own = free_port()
+        own, before = free_port(), listeners(lab, 1)
         forward = Running(c, "forward", "node-0", f"{own}:29801", "0:node-1:29802", "0:29803", "0:no-such-host.invalid:1")
         ports = [int(match[1]) for match in forward.until_err(r"127\.0\.0\.1:(\d+) → ", times=4)]
         assert ports[0] == own
@@ -129,6 +137,7 @@ def test_a_node_s_ports_are_reached_from_here_and_taken_up_again_after_a_restart
         with open("/proc/net/tcp") as table:
             listens = [line.split()[1] for line in table if f":{own:04X} " in line and line.split()[3] == "0A"]
         assert listens == [f"0100007F:{own:04X}"], listens
+        assert listeners(lab, 1) == before
         # The port is somebody's: ours.
         busy = c.run("forward", "node-0", f"{own}:29801", code=1).stderr
         assert_in(f"port {own}: it is in use on this machine, by dockdist (pid {forward.process.pid})", busy)
@@ -155,12 +164,15 @@ def test_a_node_s_ports_are_reached_from_here_and_taken_up_again_after_a_restart
             server.kill()
 
 
-def test_ports_are_forwarded_over_ssh_and_by_podman_and_told_to_programs(lab):
+def test_ports_are_forwarded_through_a_jump_host_by_podman_and_over_tls_and_told_to_programs(lab):
     with cluster(lab, "t-forward-ssh") as c:
         ssh = Ssh(lab, c)
-        write_hosts(c, f"ssh://ops@{lab.addresses[0]}", f"ssh://root@{lab.podman_addresses[1]}/run/podman/podman.sock")
+        ssh.write((lab.addresses[0], f"ProxyJump ops@{lab.addresses[1]}"))
+        by_tls = f"tcp://{lab.addresses[1]}"
+        write_hosts(c, f"ssh://ops@{lab.addresses[0]}", f"ssh://root@{lab.podman_addresses[1]}/run/podman/podman.sock", by_tls,
+                    more={by_tls: f", {tls_keys(lab.env['LAB_TLS_DIR'])}"})
         c.up(**ssh.environment)
-        for node in ("node-0", "node-1"):
+        for node in ("node-0", "node-1", "node-2"):
             served = Running(c, "exec", node, "--", "sh", "-c",
                              "mkdir -p /tmp/www; head -c 3000000 /dev/zero >/tmp/www/file; exec httpd -f -p 127.0.0.1:29811 -h /tmp/www", **ssh.environment)
             forward = Running(c, "-o", "json", "forward", node, "0:29811", **ssh.environment)
@@ -209,12 +221,13 @@ def test_a_job_s_port_is_forwarded_while_it_runs_and_a_browser_is_started(lab):
         assert_in("asked for twice", c.run("forward", "node-0", "8080:1", "8080:2", code=2).stderr)
         seen = c.folder / "seen"
         browser = c.folder / "browser"
-        browser.write_text(f'#!/bin/sh\necho "$1" > {seen}.new; mv {seen}.new {seen}\n')
+        browser.write_text(f'#!/bin/sh\necho "$* $(ulimit -n)" > {seen}.new; mv {seen}.new {seen}\n')
         browser.chmod(0o755)
-        opened = Running(c, "forward", "--open", "node-1", "0:29821", BROWSER=str(browser))
+        opened = Running(c, "forward", "--open", "node-1", "0:29821", BROWSER=f"{c.folder}/no-such:{browser} --at %s --new")
         eventually(seen.exists, "the browser")
         url = opened.until_err(r"(http://127\.0\.0\.1:\d+) → node-1 port 29821")[0][1]
-        assert seen.read_text() == url + "\n"
+        # With as many descriptors as the login has, which dockdist has raised for itself.
+        assert seen.read_text() == f"--at {url} --new {resource.getrlimit(resource.RLIMIT_NOFILE)[0]}\n"
         opened.kill()
         eventually(lambda: not c.processes("dockdist-init tunnel"), "the end of the tunnels' ends, that of a killed client too")
         programs = c.folder / "no-programs"

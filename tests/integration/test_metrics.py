@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -97,7 +98,12 @@ def test_a_real_prometheus_scrapes_what_the_nodes_tell(lab):
                 raise AssertionError(bad)
             except urllib.error.HTTPError as error:
                 assert error.code == code, (bad, error.code)
-        with prometheus(c.folder, urllib.parse.urlsplit(url).netloc) as api:
+        address = urllib.parse.urlsplit(url)
+        silent = [socket.create_connection((address.hostname, address.port)) for _ in range(20)]
+        assert get(url)[1] != ""  # whoever keeps a connection keeps nobody out
+        for connection in silent:
+            connection.close()
+        with prometheus(c.folder, address.netloc) as api:
             eventually(lambda: asked(api, 'rate(dockdist_node_cpu_seconds_total[10s])').keys() == {"node-0", "node-1"}, "two scrapes")
             assert asked(api, 'max by (node) (dockdist_gpu_power_watts{cluster="t-metrics"})')["node-0"] == 612.5
             assert asked(api, 'sum by (node) (dockdist_gpu_memory_size_bytes)') == {node: 2 * (81559 << 20) for node in ("node-0", "node-1")}
@@ -121,6 +127,7 @@ def test_the_figures_are_written_for_node_exporter(lab):
         promtool(text)
         assert sample(text, "dockdist_node_up", node="node-0") == 1
         assert "dockdist_gpu_" not in text  # it has none
+        assert abs(sample(text, "dockdist_node_sampled_timestamp_seconds", node="node-0") - time.time()) < 60
         file = c.folder / "dockdist.prom"
         writes = Running(c, "metrics", "--textfile", str(file), "--interval", "1s")
         eventually(file.exists, "the file")
@@ -129,6 +136,9 @@ def test_the_figures_are_written_for_node_exporter(lab):
         eventually(lambda: file.stat().st_ino != first, "another one in its place")
         writes.interrupt()
         writes.end(0)
+        assert not file.exists()  # nobody would take its figures for what is
         assert [path.name for path in c.folder.glob(".dockdist*")] == []
+        c.run("metrics", "--once", "--textfile", str(file))
+        promtool(file.read_text())
         assert_in("can be reached from other machines", c.run("metrics", "--listen", "0.0.0.0:0", code=2).stderr)
-        assert_in("cannot be written", c.run("metrics", "--once", "--textfile", "/nowhere/x.prom", code=2).stderr)
+        assert_in("cannot be written", c.run("metrics", "--textfile", "/nowhere/x.prom", code=2).stderr)

@@ -14,6 +14,7 @@ from harness.faults import cut
 from harness.lab import DOCKDIST
 from harness.ssh import Ssh
 from harness.terminal import Terminal
+from harness.transports import hosts_by
 
 # In a node: a port of its loopback that says a word to whoever connects.
 GREETER = """
@@ -26,8 +27,18 @@ while True:
 """
 
 
-def write(c, *urls):
-    hosts = "".join(f"  - {{docker: '{url}', gpus: none{', insecure: true' if url.startswith('tcp') else ''}}}\n" for url in urls)
+# There as well: calls by what -R has brought back.
+CALLER = """
+import socket
+socket.create_connection(('127.0.0.1', 29832)).sendall(b'from there')
+by_socket = socket.socket(socket.AF_UNIX)
+by_socket.connect('/tmp/back.sock')
+by_socket.sendall(b'from there')
+"""
+
+
+def write(c, *hosts):
+    hosts = "".join(f"  - {{{host}, gpus: none}}\n" for host in hosts)
     limits = f"memlock: {c.lab.memlock}, nofile: {c.lab.env['LAB_NOFILE']}, nproc: {c.lab.env['LAB_NPROC']}"  # Podman's hosts
     c.file.write_text(f"name: {c.name}\nimage: dockdist-lab/busybox\nhosts:\n{hosts}container:\n  env: {{MARK: marked}}\n  ulimits: {{{limits}}}\n")
 
@@ -86,13 +97,15 @@ def log_in(own, host, node):
     assert (c.folder / f"back-{node}-3").read_bytes() == sent.read_bytes()
 
 
-def test_openssh_s_clients_log_in_to_docker_and_podman_over_tcp_and_ssh(lab):
+def test_openssh_s_clients_log_in_to_docker_and_podman_over_ssh_tls_and_a_socket(lab):
     with cluster(lab, "t-own-ssh") as c:
         ssh = Ssh(lab, c)
-        write(c, f"ssh://ops@{lab.addresses[0]}", f"tcp://{lab.addresses[1]}:2375", f"ssh://root@{lab.podman_addresses[0]}/run/podman/podman.sock")
+        ssh.write((lab.podman_addresses[0], f"ProxyJump ops@{lab.addresses[0]}"))
+        write(c, hosts_by(lab, "ssh")[0], hosts_by(lab, "tls")[1], f"docker: 'ssh://root@{lab.podman_addresses[0]}/run/podman/podman.sock'",
+              f"docker: 'unix://{lab.podman_sockets[1]}', address: {lab.podman_addresses[1]}")
         c.up(**ssh.environment)
         own = Own(c, PATH=ssh.environment["PATH"])
-        for node in range(3):
+        for node in range(4):
             log_in(own, f"t-own-ssh.node-{node}", f"node-{node}")
         # 200 MB, over ssh in ssh.
         large = c.folder / "large"
@@ -115,6 +128,7 @@ def test_ports_and_the_agent_are_forwarded_for_these_logins_alone(lab):
         own = Own(c)
         host = "t-own-ports.node-0"
         log_in(own, host, "node-0")
+        own.run("ssh", host, "touch /tmp/back.sock")
         with contextlib.ExitStack() as ending:
             greeter = own.start("ssh", host, f"exec python3 -c '{GREETER}'")
             ending.callback(greeter.kill)
@@ -125,20 +139,21 @@ def test_ports_and_the_agent_are_forwarded_for_these_logins_alone(lab):
                 back = here.getsockname()[1]
                 session = subprocess.Popen(
                     own.argv("ssh", "-A", "-o", "ExitOnForwardFailure=yes", "-L", f"{local}:127.0.0.1:29831", "-D", f"127.0.0.1:{socks}",
-                             "-R", f"29832:127.0.0.1:{back}", host, "echo agent $SSH_AUTH_SOCK; exec cat"),
+                             "-R", f"29832:127.0.0.1:{back}", "-R", f"/tmp/back.sock:127.0.0.1:{back}", host, "echo agent $SSH_AUTH_SOCK; exec cat"),
                     env={**own.environment(), "SSH_AUTH_SOCK": str(agent)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
                 ending.callback(session.kill)
                 assert_in("/agent.", session.stdout.readline().decode())
                 # -L, -D, and the name that an editor's server is reached by.
                 eventually(lambda: said(local) == b"from the node", "the greeter by -L")
                 assert said(socks, b"\5\1\0", b"\5\1\0\3\x09localhost" + (29831).to_bytes(2, "big")).endswith(b"from the node")
-                # -R: the node's loopback leads here.
+                # -R: the host's loopback leads here, and a socket that the node's user alone may use, where an earlier one was left.
                 here.settimeout(60)
-                caller = own.start("ssh", host, "python3 -c \"import socket; socket.create_connection(('127.0.0.1', 29832)).sendall(b'from there')\"")
-                connection, _ = here.accept()
-                with connection:
-                    assert connection.recv(100) == b"from there"
-                assert caller.wait(60) == 0
+                caller = own.start("ssh", host, f"python3 -c \"{CALLER}\"; stat -c %a /tmp/back.sock")
+                for _ in range(2):
+                    connection, _ = here.accept()
+                    with connection:
+                        assert connection.recv(100) == b"from there"
+                assert caller.communicate(timeout=60)[0] == b"600\n"
             session.stdin.close()
             assert session.wait(60) == 0
         # The network's sshd neither takes this key nor forwards for the one that it takes.
@@ -187,7 +202,7 @@ def said(port, *words):
 
 def test_a_login_ends_with_its_client_and_a_node_with_another_key_is_refused(lab):
     with cluster(lab, "t-own-end") as c:
-        write(c, f"tcp://{lab.addresses[0]}:2375", f"tcp://{lab.podman_addresses[1]}:2375")
+        write(c, hosts_by(lab, "tcp")[0], f"docker: 'tcp://{lab.podman_addresses[1]}:2375', insecure: true")
         c.up()
         own = Own(c)
         # Nothing is left here either where nothing is heard of the node.
@@ -197,6 +212,12 @@ def test_a_login_ends_with_its_client_and_a_node_with_another_key_is_refused(lab
         with cut(lab, 1):
             session.kill()
             eventually(lambda: not proxies(c), "the end of its ProxyCommand")
+        # A terminal that is closed does not end what nohup holds, the ProxyCommand neither.
+        session = subprocess.Popen(["nohup", *own.argv("ssh", "t-own-end.node-0", "echo there; exec cat")], env=own.environment(), start_new_session=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert session.stdout.readline() == b"there\n"
+        os.killpg(session.pid, signal.SIGHUP)
+        assert session.communicate(b"still\n", timeout=60)[0] == b"still\n"
         for node in range(2):
             host = f"t-own-end.node-{node}"
             session = own.start("ssh", host, "echo there; sleep 4811 & wait")
@@ -305,8 +326,12 @@ def test_entries_are_installed_once_kept_by_up_and_gone_with_down(lab):
         c.write(hosts=2)
         dockdist("up", "--no-check")
         assert at_home("ssh", "t-own-install.node-1", "hostname").stdout == "node-1\n"
-        assert_in("are removed", dockdist("-f", str(other), "ssh-config", "--remove").stdout)
-        assert_in("nothing to remove", dockdist("-f", str(other), "ssh-config", "--remove").stdout)
+        # The other file is moved: what it has left goes with whatever is removed next.
+        moved = other.rename(c.folder / "moved.yaml")
+        removed = dockdist("-f", str(moved), "ssh-config", "--remove")
+        assert_in("nothing to remove", removed.stdout)
+        assert_in(f"entries of {other}, which is no more, were removed", removed.stderr)
+        assert at_home("ssh", "t-own-install.node-1", "hostname").stdout == "node-1\n"
         down = dockdist("down")
         assert_in("t-own-install's ssh key, host keys and entries were removed from this machine", down.stderr)
         assert config.read_text() == ODD
@@ -315,8 +340,13 @@ def test_entries_are_installed_once_kept_by_up_and_gone_with_down(lab):
 
 def test_who_logs_in_is_the_user_of_jobs(lab):
     with cluster(lab, "t-own-user") as c:
-        c.write(hosts=1, image="dockdist-lab/debian12", container="user: '1234:100'\nenv: {MARK: marked}").up()
-        own = Own(c)
+        # Without hosts: the engine is the one that the docker command line would use here.
+        c.file.write_text(f"name: {c.name}\nimage: dockdist-lab/debian12\ncontainer:\n  ulimits: {{memlock: {lab.memlock}}}\n"
+                          "  user: '1234:100'\n  env: {MARK: '${OWN_MARK}', PASSED: }\n")
+        shell = {"DOCKER_HOST": f"tcp://{lab.addresses[1]}:2376", "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": lab.env["LAB_TLS_DIR"],
+                 "OWN_MARK": "marked", "PASSED": "on"}
+        c.up(**shell)
+        own = Own(c, **shell)
         log_in(own, "t-own-user.node-0", "node-0")
         assert own.run("ssh", "t-own-user.node-0", "id -u; id -g").stdout == b"1234\n100\n"
         # Asked for through links, from another folder; and used by an editor, which has not the shell's environment.
@@ -324,9 +354,10 @@ def test_who_logs_in_is_the_user_of_jobs(lab):
         place.mkdir()
         (place / "dockdist").symlink_to(DOCKDIST)
         (place / "named.yaml").symlink_to(c.file)
-        entries = subprocess.run(["./dockdist", "-f", "named.yaml", "ssh-config"], cwd=place, env=own.environment(), check=True, capture_output=True).stdout
-        assert_in(f"'{place}/dockdist' -f '{place}/named.yaml' proxy node-0\n", entries.decode())
-        own.config.write_bytes(entries)
-        own.more = {"SSH_AUTH_SOCK": "", "DOCKDIST_FILE": "/nonexistent"}
+        made = subprocess.run(["./dockdist", "-f", "named.yaml", "ssh-config"], cwd=place, env=own.environment(), check=True, capture_output=True)
+        assert_in(f"'{place}/dockdist' -f '{place}/named.yaml' proxy node-0\n", made.stdout.decode())
+        assert_in("the file is read with OWN_MARK: whatever starts ssh, an editor say, must have it set too", made.stderr.decode())
+        own.config.write_bytes(made.stdout)
+        own.more = {"SSH_AUTH_SOCK": "", "DOCKDIST_FILE": "/nonexistent", "OWN_MARK": "marked"}
         assert own.run("ssh", "t-own-user.node-0", "id -u").stdout == b"1234\n"
         assert_in("Permission denied", own.run("ssh", "-l", "root", "t-own-user.node-0", "true", code=255).stderr.decode())

@@ -1,8 +1,10 @@
 """Jobs that go on when a node is lost: without it, or with a spare in its place."""
 
+import contextlib
 import json
 import re
 import signal
+import socket
 
 from harness import assert_in, cluster, eventually, job_left, read_until
 
@@ -38,6 +40,13 @@ def ends(client, code=0, timeout=90):
     return out, err
 
 
+def said_at(port):
+    """What one that connects to a port of this machine is told."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        return connection.makefile().read()
+    return ""
+
+
 def result_of(out):
     return json.loads(out.splitlines()[-1])
 
@@ -64,9 +73,14 @@ def test_a_lost_node_is_left_out_and_ranks_are_numbered_anew(lab):
 def test_a_spare_takes_the_place_of_a_lost_node(lab):
     with cluster(lab, "t-spare") as c:
         c.write(hosts=3, more="spares: 1").up()
-        client = c.start("run", "-o", "json", "--backoff", "100ms", "--", "sh", "-c", WHO + STAY.format(4501))
+        serve = '; [ "$RANK" != 0 ] || hostname | nc -l -p 29831'
+        client = c.start("run", "-o", "json", "--backoff", "100ms", "--forward", "0:29831", "--", "sh", "-c", WHO + STAY.format(4501) + serve)
         lines = read_until(client, "try 0", times=2)
         kill_container(c, "node-0")
+        # The forwarded port leads to whoever is the first node.
+        while not (told := [json.loads(line) for line in lines if '"type":"forward"' in line and '"node":"node-2"' in line]):
+            lines += read_until(client, "\n")
+        eventually(lambda: said_at(told[0]["ports"][0]["local"]) == "node-2\n", "the new first node's answer")
         out, _ = ends(client)
         events = [json.loads(line) for line in (*lines, *out.splitlines())]
         assert any("2 ranks on 2 nodes; spare: node-2" in e.get("text", "") for e in events), events

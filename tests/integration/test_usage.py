@@ -86,6 +86,11 @@ def test_a_job_whose_gpus_do_nothing_is_told_of_or_stopped(lab):
         assert re.search(r"rests: \d+ s, 0\.0\d+ GPU hours; GPU load \d+ % \(peak 50 %\), .* \(`dockdist jobs rests` has more\)", stopped.err), stopped.err
         job = known(c, "rests")
         assert (job["exit_code"], job["first_failure"]["finding"]) == (124, "the job's 4 GPUs did nothing for 2 s"), job
+        idle = [found["node"] for found in job["findings"] if found["kind"] == "idle"]
+        assert idle == ["node-0", "node-1"], job["findings"]
+        assert re.search(r"^! the job's GPUs on node-0, node-1 did nothing for \d+ s$", c.run("jobs", "rests").stdout, re.M)
         assert c.processes("sleep 1000") == []
         c.run("run", "--idle", "off", "--", "sleep", "6")
+        assert_in("leave out --share or --idle", c.run("run", "--share", "--idle", "5s", "--", "true", code=2).stderr)
+        assert_in("`idle` of the file says nothing of this job", c.run("run", "--share", "--", "true").stderr)
         assert_in("nobody watches", c.run("run", "--idle", "off", "--on-idle", "stop", "--", "true", code=2).stderr)

@@ -36,6 +36,7 @@ SCREENS = {
     "status": (["status"], 0),
     "image-ls": (["image", "ls"], 0),
     "jobs": (["jobs"], 0),
+    "job": (["jobs", "morning"], 0),
     "gpus": (["gpus"], 0),
     "help": (["--help"], 0),
     "help-logs": (["help", "logs"], 0),

@@ -141,8 +141,8 @@ std::string report_text(const CheckReport& report, std::size_t most_rows, const 
     }
     text += matrix_text(pair_matrix(report), output);
     if (const auto collectives = collective_table(report); !collectives.empty()) {
-        text +=
-            "\nNCCL bus bandwidth at the largest size, GB/s\n" + table_text(collectives, everything, output);
+        text += laid_out("\nNCCL bus bandwidth at the largest size, GB/s\n", output) +
+                table_text(collectives, everything, output);
     }
     const auto todo = what_to_do(report, std::max(most_rows, most_findings));
     return todo.empty() ? text : text + "\nWhat to do:\n" + laid_out(todo, output);

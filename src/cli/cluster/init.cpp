@@ -2,8 +2,10 @@
 #include "cli/line/values.hpp"
 #include "core/fd.hpp"
 #include "core/host_list.hpp"
+#include "core/loopback.hpp"
 #include "core/text.hpp"
 #include "engine/local_engine.hpp"
+#include "engine/transport/connect_error.hpp"
 #include "spec/load_spec.hpp"
 #include "spec/starter.hpp"
 
@@ -30,6 +32,10 @@ struct InitOptions {
     std::string file = "cluster.yaml";
     std::vector<std::string> hosts{};
 };
+
+constexpr std::string_view trusted = "    insecure: true\n";
+constexpr std::string_view trusted_perhaps =
+    "    # insecure: true                # only where you trust everybody who reaches that port\n";
 
 // Of an engine address, a name or a range, what stands behind `- `; of a file, the list that it is.
 std::string host_item(const std::string& word) {
@@ -66,8 +72,15 @@ std::string quoted(const std::string& path) {
     return nlohmann::json(path).dump();
 }
 
+// Over the network, and nobody is asked for a key: the file has to say that this may be.
+bool is_plain_tcp(const LocalEngine& engine) {
+    const auto address = engine.context.empty() ? parse_engine_address(engine.url) : Error{};
+    return address && address->scheme == EngineAddress::Scheme::tcp && !engine.tls &&
+           !is_loopback(address->host);
+}
+
 // The local starter with what reaches this engine where it has an example's.
-std::string with_engine(std::string_view starter, const LocalEngine& engine) {
+std::string with_engine(std::string_view starter, const LocalEngine& engine, std::string_view insecure) {
     std::string text;
     for (const auto& line : split(starter.substr(0, starter.find_last_not_of('\n') + 1), '\n')) {
         if (!line.starts_with("    docker: ")) {
@@ -80,6 +93,7 @@ std::string with_engine(std::string_view starter, const LocalEngine& engine) {
             text += fmt::format("    tls: {{ca: {}, cert: {}, key: {}}}\n", quoted(engine.tls->ca),
                                 quoted(engine.tls->cert), quoted(engine.tls->key));
         }
+        text += is_plain_tcp(engine) ? insecure : "";
     }
     return text;
 }
@@ -108,25 +122,51 @@ Result<Ok> write_new(const std::string& path, std::string_view text) {
     return ok;
 }
 
-// A program listens there.
-bool answers_on(const std::string& path) {
+// 0 where a program listens there, else errno.
+int connect_to_socket(const std::string& path) {
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
     if (path.size() >= sizeof address.sun_path) {
-        return false;
+        return ENAMETOOLONG;
     }
     path.copy(address.sun_path, path.size());
     const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    const auto* const there = reinterpret_cast<const sockaddr*>(&address);
+    return ::connect(socket.get(), there, sizeof address) == 0 ? 0 : errno;
 }
 
-void tell_engine(const Context& context, const LocalEngine& engine) {
+// What of the environment makes no file.
+Errors judge_engine(const LocalEngine& engine) {
+    if (engine.lacks.empty()) {
+        return {};
+    }
+    return {
+        {ErrorKind::config, "DOCKER_TLS_VERIFY",
+         fmt::format("there is no {}", fmt::join(engine.lacks, ", no ")),
+         "an engine is only safe when both sides prove who they are: DOCKER_CERT_PATH names the folder of "
+         "ca.pem, cert.pem and key.pem"}};
+}
+
+void tell_engine(const Context& context, const LocalEngine& engine, const std::string& file) {
+    if (!engine.denied.empty()) {
+        auto denied =
+            connect_error({.path = engine.denied},
+                          boost::system::errc::make_error_code(boost::system::errc::permission_denied));
+        denied.message += engine.found ? ": the file has the engine of " + engine.said_by + " instead" : "";
+        context.reporter->on(warning_event(denied));
+    }
+    if (is_plain_tcp(engine)) {
+        context.reporter->on(warning_event(
+            {.where = engine.said_by,
+             .message = printable(engine.url) + " has no TLS: whoever reaches that port is root on the host",
+             .hint = "on a network that you trust wholly, take the # from `insecure: true` in " + file}));
+    }
     if (engine.found && !context.json()) {
         context.tell(
             fmt::format("engine: {} ({})\n",
                         printable(engine.context.empty() ? engine.url : "the context " + engine.context),
                         engine.said_by));
     }
-    if (engine.found) {
+    if (engine.found || !engine.denied.empty()) {
         return;
     }
     context.reporter->on({.kind = Event::Kind::warning,
@@ -141,9 +181,12 @@ Task<int> run_init(Context& context, InitOptions options) {
     LocalEngine engine;
     Errors errors;
     if (options.local) {
-        engine = find_local_engine(client_environment, answers_on);
-        text = with_engine(text, engine);
-        errors = check_hosts(text, options.file, engine.said_by);
+        engine = find_local_engine(client_environment, connect_to_socket);
+        errors = judge_engine(engine);
+        if (errors.empty()) {
+            errors = check_hosts(with_engine(text, engine, trusted), options.file, engine.said_by);
+        }
+        text = with_engine(text, engine, trusted_perhaps);
     } else if (!options.hosts.empty()) {
         text = with_hosts(text, options.hosts);
         errors = check_hosts(text, options.file, "--hosts");
@@ -155,18 +198,20 @@ Task<int> run_init(Context& context, InitOptions options) {
         co_return context.fail(written.error());
     }
     if (options.local) {
-        tell_engine(context, engine);
+        tell_engine(context, engine, options.file);
     }
     if (context.json()) {
         nlohmann::json json{{"file", options.file}};
         if (options.local) {
             json["engine"] = engine.context.empty() ? engine.url : engine.context;
             json["engine_by"] = engine.said_by;
+            json["found"] = engine.found;
         }
         context.print_json(json);
     } else {
         context.tell(fmt::format("wrote {}\nnext: {}`dockdist up`\n", options.file,
-                                 options.local           ? ""
+                                 is_plain_tcp(engine)    ? "decide on `insecure` there, then "
+                                 : options.local         ? ""
                                  : options.hosts.empty() ? "put your hosts and image there, then "
                                                          : "put your image there, then "));
     }
@@ -191,6 +236,7 @@ void add_init(CLI::App& app, Program& program) {
         ->excludes(local);
     command->add_option("FILE", options->file, "Where to write it")->capture_default_str();
     command->callback([options, &program] {
+        program.one_value = true;
         program.work = [options](Context& context) { return run_init(context, *options); };
     });
 }

@@ -122,7 +122,10 @@ void add_plan(CLI::App& app, Program& program) {
     auto* command = describe(app.add_subcommand("plan", "Show what `up` would do, and why; changes nothing"),
                              command_group::cluster, {"dockdist plan"});
     command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    command->callback([&program] { program.work = run_plan; });
+    command->callback([&program] {
+        program.one_value = true;
+        program.work = run_plan;
+    });
 }
 
 } // namespace dockdist

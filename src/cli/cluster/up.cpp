@@ -99,12 +99,12 @@ void print_result(const Context& context, const UpResult& result, const Connecte
         slots += node.record.slots;
     }
     const auto of_all = result.missing.empty() ? "" : fmt::format(" of {}", context.size->nodes);
-    context.print(fmt::format("{} {}: {}{} node{}, {} slot{}\n", cluster.spec.name.str(),
-                              result.changed ? "is up" : "is up already", result.nodes.size(), of_all,
-                              result.nodes.size() == 1 && of_all.empty() ? "" : "s", slots,
-                              slots == 1 ? "" : "s"));
+    context.tell(fmt::format("{} {}: {}{} node{}, {} slot{}\n", cluster.spec.name.str(),
+                             result.changed ? "is up" : "is up already", result.nodes.size(), of_all,
+                             result.nodes.size() == 1 && of_all.empty() ? "" : "s", slots,
+                             slots == 1 ? "" : "s"));
     if (context.options.timings) {
-        context.print(timings_text(result, cluster, trips));
+        context.tell(timings_text(result, cluster, trips));
     }
 }
 

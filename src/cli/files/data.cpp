@@ -181,6 +181,7 @@ void add_data(CLI::App& app, Program& program) {
                 "named, and nothing is done");
         }
         command->callback([options, work, &program] {
+            program.one_value = work == DataWork::look;
             program.work = [options, work](Context& context) {
                 return run_data_command(context, work, *options);
             };

@@ -145,7 +145,10 @@ void add_image(CLI::App& app, Program& program) {
     auto* list = image->add_subcommand(
         "ls", "Show which image each host has, and where they differ; exit code 1 unless all have the same");
     list->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
-    list->callback([&program] { program.work = run_image_ls; });
+    list->callback([&program] {
+        program.one_value = true;
+        program.work = run_image_ls;
+    });
     list->fallthrough();
     auto options = std::make_shared<PushOptions>();
     auto* push = image->add_subcommand(

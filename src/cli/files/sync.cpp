@@ -62,8 +62,8 @@ void print(const Context& context, const SyncOptions& options, const Source& sou
         return;
     }
     if (options.dry_run) {
-        context.print(fmt::format("{} → {}, not done yet:\n{}", source.shown, source.spec.target,
-                                  dry_run_text(source.tree, synced)));
+        context.tell(fmt::format("{} → {}, not done yet:\n{}", source.shown, source.spec.target,
+                                 dry_run_text(source.tree, synced)));
     } else {
         context.tell(summary(source.shown, source.spec.target, synced) + "\n");
     }

@@ -5,6 +5,7 @@
 #include "job/run_job.hpp"
 #include "spec/cluster_spec.hpp"
 
+#include <optional>
 #include <string>
 
 namespace CLI {
@@ -19,7 +20,11 @@ struct IdleOptions {
 };
 void add_idle_options(CLI::App& command, IdleOptions& options);
 
-// Over `idle` of the file. Errors: usage.
-Status set_idle(const IdleOptions& options, const IdleSpec& file, JobOptions& job);
+// Over `idle` of the file. A job that shares (--share) has no GPUs of its own, and is not watched. Errors:
+// usage; also --idle of such a job.
+Status set_idle(const IdleOptions& options, const IdleSpec& file, bool share, JobOptions& job);
+
+// What to say of a job that shares where the file has `idle`, and the command line leaves it at that.
+std::optional<Error> unwatched(const IdleOptions& options, const IdleSpec& file, bool share);
 
 } // namespace dockdist

@@ -16,7 +16,7 @@ std::vector<NodeUsage> usage_of(const JobOutcome& outcome) {
     std::vector<NodeUsage> usage;
     for (const auto& node : outcome.nodes) {
         if (node.result && node.result->usage.duration_ms > 0) {
-            usage.push_back({.node = node.node, .usage = node.result->usage});
+            usage.push_back({.node = node.node, .usage = node.result->usage, .spare = node.spare});
         }
     }
     return usage;

@@ -58,6 +58,12 @@ void JobView::expect(const NodeName& node, int rank) {
     }
 }
 
+void JobView::tell_json(const nlohmann::json& line) {
+    if (json_ && !finished_) {
+        json_->tell(line);
+    }
+}
+
 void JobView::output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) {
     if (screen_) {
         screen_->output(node, rank, stream, bytes);

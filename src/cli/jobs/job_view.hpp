@@ -7,6 +7,8 @@
 #include "job/log_files.hpp"
 #include "job/nonblocking_sink.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +39,9 @@ public:
     ~JobView() override;
     // Before the first output: prefixes are made as wide as the widest.
     void expect(const NodeName& node, int rank);
+    // With -o json: a line of its own, between whole lines of the output. Waits for no reader. After
+    // finish(): nothing.
+    void tell_json(const nlohmann::json& line);
     void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) override;
     void flush() override;
     Task<void> room() override;

@@ -56,6 +56,7 @@ nlohmann::json to_json(const JobReport& report) {
     for (const auto& node : report.usage) {
         auto own = usage_json(sum_usage({node}));
         own["node"] = node.node.str();
+        own["spare"] = node.spare;
         json["usage_by_node"].push_back(std::move(own));
     }
     for (auto finding : recorded_findings(report.usage)) {
@@ -141,6 +142,7 @@ void add_jobs(CLI::App& app, Program& program) {
         ->type_name("FILE.html")
         ->needs(job);
     command->callback([options, &program] {
+        program.one_value = true;
         program.work = [options](Context& context) { return run_jobs(context, *options); };
     });
 }

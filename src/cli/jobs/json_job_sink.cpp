@@ -28,14 +28,20 @@ void JsonJobSink::output(const NodeName& node, int rank, StdStream stream, std::
 
 void JsonJobSink::print(const Source& source, std::string_view line) {
     const auto& [node, rank, stream] = source;
-    const auto text = nlohmann::json{{"type", "output"},
-                                     {"node", node.str()},
-                                     {"rank", rank},
-                                     {"stream", stream == StdStream::err ? "stderr" : "stdout"},
-                                     {"line", line}}
-                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-                      "\n";
-    unwritten_ += text;
+    add({{"type", "output"},
+         {"node", node.str()},
+         {"rank", rank},
+         {"stream", stream == StdStream::err ? "stderr" : "stdout"},
+         {"line", line}});
+}
+
+void JsonJobSink::add(const nlohmann::json& line) {
+    unwritten_ += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+void JsonJobSink::tell(const nlohmann::json& line) {
+    add(line);
+    flush();
 }
 
 void JsonJobSink::flush() {

@@ -7,6 +7,8 @@
 #include "job/run_job.hpp"
 #include "report/output.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <map>
 #include <string>
 #include <tuple>
@@ -19,12 +21,15 @@ public:
 
     void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) override;
     void flush() override;
+    // A line of its own, at once.
+    void tell(const nlohmann::json& line);
     // Prints what has no newline at its end.
     void finish();
 
 private:
     using Source = std::tuple<NodeName, int, StdStream>;
     void print(const Source& source, std::string_view line);
+    void add(const nlohmann::json& line);
 
     OutputSink& sink_;
     std::string unwritten_{};

@@ -258,7 +258,7 @@ Task<int> run(Context& context, RunOptions options) {
         co_return fail_before(context, {chosen.error()});
     }
     auto local =
-        listen_on_all(context.executor, options.dry_run ? std::vector<ForwardPort>{} : forwarded.ports);
+        take_local_ports(context.executor, options.dry_run ? std::vector<ForwardPort>{} : forwarded.ports);
     if (!local.errors.empty()) {
         co_return fail_before(context, local.errors);
     }
@@ -274,6 +274,9 @@ Task<int> run(Context& context, RunOptions options) {
     }
     for (const auto& warning : decided.warnings) {
         context.reporter->on(warning_event(warning));
+    }
+    if (const auto warning = unwatched(options.idle, cluster.spec.idle, options.share)) {
+        context.reporter->on(warning_event(*warning));
     }
     if (options.dry_run) {
         print_launches(context, *prepared, decided.launches);
@@ -302,15 +305,24 @@ Task<int> run(Context& context, RunOptions options) {
     context.reporter->on(
         {.kind = Event::Kind::note,
          .text = describe(decided, *prepared) + (has_key ? " (d: leave it to the cluster)" : "")});
-    const auto& first = prepared->nodes.front();
     ForwardingBeside forwarding(context,
-                                local.ports.empty() ? nullptr
-                                                    : make_forwarder(context, cluster.spec, cluster.engines,
-                                                                     first, std::move(local.ports)),
-                                first.name);
+                                local.ports.empty()
+                                    ? nullptr
+                                    : make_forwarder(context, cluster.spec, cluster.engines,
+                                                     prepared->nodes.front(), std::move(local.ports)),
+                                [&](const auto& line) { (*view)->tell_json(line); });
+    prepared->job.on_first_node = [&](const NodeName& name) {
+        const auto node = std::ranges::find(prepared->nodes, name, &ReadyNode::name);
+        forwarding.lead_to(forward_goal(context, cluster.spec, cluster.engines, *node));
+    };
     auto outcome = co_await forwarding.during(run_in_view(context, **view, std::move(decided), job));
     outcome.collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
-    if (!options.page.empty() && !outcome.detached) {
+    if (!options.page.empty() && outcome.detached) {
+        const auto later =
+            fmt::format("{} is not written: `dockdist jobs {} --report {}` writes it when the job has ended",
+                        options.page, job.job.str(), shell_quote(options.page));
+        context.reporter->on({.kind = Event::Kind::note, .text = later});
+    } else if (!options.page.empty()) {
         const auto written =
             co_await write_page_of_ended(context, cluster, prepared->nodes, job.job, options.page);
         if (!written) {
@@ -333,6 +345,7 @@ void add_run(CLI::App& app, Program& program) {
          "dockdist run --env LR=0.1 --timeout 8h -- train.py"});
     add_run_options(*command, *options);
     command->callback([options, &program] {
+        program.one_value = options->dry_run;
         program.work = [options](Context& context) { return run(context, *options); };
     });
 }

@@ -128,9 +128,11 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         "needs no client any more");
     detach->excludes(report);
     command
-        .add_option("--forward", options.forward,
-                    "Reach a port of the job's first node from this machine while this client follows the "
-                    "job: 6006, or 8080:6006, as `dockdist forward` takes them; repeatable")
+        .add_option(
+            "--forward", options.forward,
+            "Reach a port of the job's first node, also when another becomes it, from this machine "
+            "while this client follows the job: 6006, or 8080:6006, as `dockdist forward` takes them; "
+            "repeatable")
         ->type_name("PORT")
         ->allow_extra_args(false)
         ->excludes(detach);
@@ -183,7 +185,7 @@ Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spe
     }
     job.detach = options.detach;
     job.stop_stalled = options.on_stall == "stop";
-    if (auto set = set_idle(options.idle, spec.idle, job); !set) {
+    if (auto set = set_idle(options.idle, spec.idle, options.share, job); !set) {
         return set.error();
     }
     job.owner = user_and_machine();

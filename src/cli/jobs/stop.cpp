@@ -72,6 +72,7 @@ void add_stop(CLI::App& app, Program& program) {
              std::chrono::milliseconds(0))
         ->capture_default_str();
     command->callback([options, &program] {
+        program.one_value = true;
         program.work = [options](Context& context) { return run_stop(context, *options); };
     });
 }

@@ -33,6 +33,11 @@ std::string first_sentence(const std::string& text) {
     return text.substr(0, end);
 }
 
+// Of "DURATION|off" the first.
+bool is_placeholder(const std::string& word) {
+    return std::isupper(static_cast<unsigned char>(word.front())) != 0;
+}
+
 class Completer {
 public:
     Completer(const LineRead& line, std::string word, const KnownValues& known)
@@ -98,15 +103,21 @@ private:
     }
 
     std::vector<Candidate> known(const std::string& kind) const {
-        const auto file = line_.values.find("--file");
-        return known_(kind, file == line_.values.end() ? "" : file->second);
+        for (const auto* const name : {"--file", "FILE"}) {
+            if (const auto file = line_.values.find(name); file != line_.values.end()) {
+                return known_(kind, file->second);
+            }
+        }
+        return known_(kind, "");
     }
 
     // `front`: what stands in the word before the value.
     void add_values(const std::string& kind, std::string front) {
         if (kind.find('|') != std::string::npos) {
             for (const auto& word : split(kind, '|')) {
-                add(front + word);
+                if (!is_placeholder(word)) {
+                    add(front + word);
+                }
             }
         } else if (kind.starts_with("FILE") || kind == "COMMAND") {
             found_.files = Completion::Files::files;
@@ -153,6 +164,15 @@ private:
 };
 
 } // namespace
+
+std::string with_home(const std::string& path, const std::string& home) {
+    for (const std::string_view name : {"~", "$HOME", "${HOME}"}) {
+        if (path.starts_with(std::string(name) + "/")) {
+            return home + path.substr(name.size());
+        }
+    }
+    return path;
+}
 
 Completion complete_line(const CLI::App& program, std::string_view line, const KnownValues& known) {
     auto [words, begins] = shell_words(line);

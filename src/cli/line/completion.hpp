@@ -23,9 +23,12 @@ struct Completion {
     bool goes_on = false;      // no space behind the word: "node-0:" has a path to come
 };
 
-// The values of a kind that are known here; `file`: what -f names, empty where it names none. A kind is the
-// placeholder of an option (placeholder()): "NODE", "JOB".
+// The values of a kind that are known here; `file`: what -f or FILE names, empty where neither does. A kind
+// is the placeholder of an option (placeholder()): "NODE", "JOB".
 using KnownValues = std::function<std::vector<Candidate>(const std::string& kind, const std::string& file)>;
+
+// A path of the line as its shell will make it: with `home` for a leading ~, $HOME or ${HOME}.
+std::string with_home(const std::string& path, const std::string& home);
 
 // `line`: up to the cursor, the program's name at its front.
 Completion complete_line(const CLI::App& program, std::string_view line, const KnownValues& known);

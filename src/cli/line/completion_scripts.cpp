@@ -12,6 +12,7 @@ constexpr std::string_view bash_script =
     R"~~~(# bash completion of dockdist: source <(dockdist completion bash)
 _dockdist() {
     local line=${COMP_LINE:0:COMP_POINT} cur=${COMP_WORDS[COMP_CWORD]} answer kind= file
+    local program=${COMP_WORDS[0]/#"~/"/$HOME/}
     COMPREPLY=()
     while IFS= read -r answer; do
         case $answer in
@@ -20,7 +21,7 @@ _dockdist() {
         :*) ;;
         *) COMPREPLY+=("${answer%%$'\t'*}") ;;
         esac
-    done < <("${COMP_WORDS[0]}" __complete --breaks "${COMP_WORDBREAKS:- }" -- "$line" 2>/dev/null)
+    done < <("$program" __complete --breaks "${COMP_WORDBREAKS:- }" -- "$line" 2>/dev/null)
     [[ -n $kind ]] || return 0
     # Beside names that are no files, `filenames` would quote their colons.
     ((${#COMPREPLY[@]})) || compopt -o filenames 2>/dev/null
@@ -51,7 +52,7 @@ _dockdist() {
             shown+=("$answer")
             ;;
         esac
-    done < <("${words[1]}" __complete -- "$line" 2>/dev/null)
+    done < <("${words[1]/#"~\/"/$HOME/}" __complete -- "$line" 2>/dev/null)
     [[ $closing == *open ]] && suffix=(-S '')
     (( ${#plain} )) && compadd -Q "${suffix[@]}" -l -d shown -a plain
     case $closing in
@@ -65,8 +66,10 @@ compdef _dockdist dockdist
 constexpr std::string_view fish_script =
     R"~~~(# fish completion of dockdist: dockdist completion fish | source
 function __dockdist_complete
-    set -l line (commandline -cp)
-    set -l program (string split -m 1 ' ' -- $line)[1]
+    set -l line (commandline -cp | string trim --left)
+    set -l program (commandline -opc)[1]
+    string match -q '~/*' -- $program; and set program $HOME(string sub -s 2 -- $program)
+    type -q -- $program; or return
     set -l word (commandline -ct)
     for answer in ($program __complete -- "$line" 2>/dev/null)
         switch $answer

@@ -23,6 +23,56 @@ constexpr std::size_t page_width = 80;   // of what is no terminal
 constexpr std::size_t widest_page = 110; // lines that are longer are hard to read
 constexpr std::size_t least_description = 28;
 constexpr std::size_t list_indent = 2;
+constexpr std::string_view joint = "\u00A0"; // a space at which no table breaks a line
+
+std::string replaced(std::string text, std::string_view old, std::string_view fresh) {
+    for (auto at = text.find(old); at != std::string::npos; at = text.find(old, at + fresh.size())) {
+        text.replace(at, old.size(), fresh);
+    }
+    return text;
+}
+
+std::vector<std::string> quoted_words(std::string_view line) {
+    std::vector<std::string> words(1);
+    bool quoted = false;
+    for (const char c : line) {
+        quoted = (c == '\'') != quoted;
+        if (c == ' ' && !quoted) {
+            words.emplace_back();
+        } else {
+            words.back() += c;
+        }
+    }
+    std::erase(words, "");
+    return words;
+}
+
+// A line to copy: where it is too long for the terminal, it goes on behind a backslash, and what is said of
+// it stands above.
+std::string example_text(std::string_view line, std::size_t columns) {
+    if (columns == 0 || display_width(line) <= columns) {
+        return std::string(line) + "\n";
+    }
+    const std::string indent(std::min(line.find_first_not_of(' '), line.size()), ' ');
+    const auto command = line.substr(0, line.find("  # "));
+    std::string text;
+    if (command.size() < line.size()) {
+        text = wrap_words(indent + std::string(line.substr(command.size() + 2)) + "\n", columns,
+                          indent.size() + 2);
+    }
+    auto now = indent;
+    bool first = true;
+    for (const auto& word : quoted_words(command)) {
+        constexpr std::string_view goes_on = " \\\n";
+        if (!first && display_width(now) + 1 + display_width(word) + goes_on.size() - 1 > columns) {
+            text += now + std::string(goes_on);
+            now = indent + "   ";
+        }
+        now += (first ? "" : " ") + word;
+        first = false;
+    }
+    return text + now + "\n";
+}
 
 // Names with what they are, below a heading; empty without any.
 class Section {
@@ -30,11 +80,13 @@ public:
     explicit Section(std::string heading) : heading_(std::move(heading)) {}
 
     void add(std::string name, std::string text) { table_.add_row({std::move(name), std::move(text)}); }
+    void add_example(const std::string& line) { add("", replaced("$ " + line, " ", joint)); }
 
     std::string text(OutputTraits output) const {
         if (table_.empty()) {
             return "";
         }
+        const auto whole = output.columns;
         auto text =
             "\n" + wrap_words(styled(heading_ + ":", style::bold, output.colour), output.columns, 0) + "\n";
         if (output.columns > list_indent) {
@@ -42,7 +94,9 @@ public:
         }
         const auto rows = table_.to_text(std::numeric_limits<std::size_t>::max(), output);
         for (const auto& line : split(rows.substr(0, rows.size() - 1), '\n')) {
-            text += (line.empty() ? "" : std::string(list_indent, ' ')) + line + "\n";
+            const auto shown = (line.empty() ? "" : std::string(list_indent, ' ')) + line;
+            text += line.find(joint) == std::string::npos ? shown + "\n"
+                                                          : example_text(replaced(shown, joint, " "), whole);
         }
         return text;
     }
@@ -119,7 +173,7 @@ std::string command_sections(const CLI::App& above, const OutputTraits& output, 
         }
         section->second.add(command->get_name(), command->get_description());
         if (const auto example = first_example(*command); examples && !example.empty()) {
-            section->second.add("", "$ " + example);
+            section->second.add_example(example);
         }
     }
     std::string text;
@@ -169,8 +223,13 @@ std::string help_text(const CLI::App& command, const OutputTraits& output) {
     }
     text += positionals.text(output) + command_sections(command, output, is_program);
     text += own.text(output) + everywhere.text(output);
-    if (!command.get_footer().empty()) {
-        text += "\n" + laid_out(command.get_footer() + "\n", output);
+    if (const auto footer = command.get_footer(); !footer.empty()) {
+        const auto end = std::min(footer.find("\n\n"), footer.size()); // of the lines to copy
+        text += "\n";
+        for (const auto& line : split(footer.substr(0, end), '\n')) {
+            text += example_text(line, output.columns);
+        }
+        text += end < footer.size() ? laid_out(footer.substr(end + 1) + "\n", output) : "";
     }
     return text;
 }

@@ -105,6 +105,12 @@ Error line_error(const LineRead& line, const CLI::ParseError& refusal) {
         return usage_error(name.substr(0, name.find_first_of(" ,:")), "it is given more than once",
                            see_help(*line.command));
     }
+    if (dynamic_cast<const CLI::ConversionError*>(&refusal) !=
+        nullptr) { // `--flag=word`: all others are checked
+        const auto name = text.substr(std::min(text.find("--"), text.size()));
+        const auto flag = name.substr(0, name.find_first_of(" =:,"));
+        return usage_error(flag, "it takes no value", "write " + flag + " alone, or leave it out");
+    }
     if (dynamic_cast<const CLI::ExcludesError*>(&refusal) != nullptr) {
         const auto excludes = text.find(" excludes ");
         return usage_error("",

@@ -41,7 +41,7 @@ public:
         } else if (!read_.after_dashes && has_commands) {
             take_command(word);
         } else {
-            ++read_.positionals;
+            take_positional(word);
         }
     }
 
@@ -72,13 +72,25 @@ private:
         }
     }
 
+    // Behind a command that is none nothing is known; behind an option that is none the word may be its
+    // value.
     void take_command(const std::string& word) {
+        if (!read_.unknown_command.empty()) {
+            return;
+        }
         if (const auto* command = command_named(*read_.command, word)) {
             read_.command = command;
             read_.positionals = 0;
-        } else if (read_.unknown_command.empty()) {
+        } else if (read_.unknown_option.empty()) {
             read_.unknown_command = word;
         }
+    }
+
+    void take_positional(const std::string& word) {
+        if (const auto known = positionals_of(*read_.command); read_.positionals < known.size()) {
+            read_.values[shown_name(*known[read_.positionals])] = word;
+        }
+        ++read_.positionals;
     }
 
     LineRead read_{};
@@ -134,8 +146,7 @@ std::string placeholder(const CLI::Option& option) {
     if (option.get_positional() && !option.nonpositional() && (name.empty() || name == "TEXT")) {
         return option.get_name(true, false);
     }
-    const auto word = name.substr(0, name.find(':')); // behind it CLI11 describes its validators
-    return word == "INT" || word == "UINT" || word == "FLOAT" ? "N" : word;
+    return name == "INT" || name == "UINT" || name == "FLOAT" ? "N" : name;
 }
 
 std::string full_name(const CLI::App& command) {

@@ -22,7 +22,8 @@ struct LineRead {
     std::string unknown_option{};         // the first
     const CLI::App* without_it = nullptr; // the command that has no such option
     const CLI::Option* emptied = nullptr; // the first that was given as `--option=`, or just before `--`
-    std::map<std::string, std::string> values{}; // of options, by their long name; the last one counts
+    // Of options, by their long name, of which the last one counts; of positionals, by theirs.
+    std::map<std::string, std::string> values{};
 };
 
 // `words`: without the program's name.

@@ -61,6 +61,16 @@ CLI::Option* duration(CLI::Option* option, std::chrono::milliseconds least, std:
     });
 }
 
+CLI::Option* duration_or_off(CLI::Option* option) {
+    return checked(option, "DURATION|off", [](const std::string& word) {
+        const auto value = parse_duration(word);
+        return word == "off" || (value && value->count() > 0)
+                   ? std::string()
+                   : fmt::format("`{}` is not a duration above zero\nwrite it like 30m or 1h30m, or off",
+                                 printable(word));
+    });
+}
+
 CLI::Option* size(CLI::Option* option, std::uint64_t least) {
     return checked(option, "SIZE", [least](const std::string& word) {
         const auto value = parse_size(word);

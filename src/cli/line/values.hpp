@@ -20,6 +20,7 @@ CLI::Option* choice(CLI::Option* option, const std::vector<std::string>& words);
 // From `least` to `most`; parse_duration() reads what this lets pass.
 CLI::Option* duration(CLI::Option* option, std::chrono::milliseconds least = std::chrono::milliseconds(1),
                       std::chrono::milliseconds most = std::chrono::milliseconds::max());
+CLI::Option* duration_or_off(CLI::Option* option); // above zero, or "off"
 CLI::Option* size(CLI::Option* option, std::uint64_t least);
 CLI::Option* moment(CLI::Option* option);   // a duration back from now, or a point in time
 CLI::Option* variable(CLI::Option* option); // NAME=VALUE, or NAME

@@ -120,6 +120,7 @@ void add_check(CLI::App& app, Program& program) {
     command->add_option("--report", options->page, "Also write the findings as one HTML page")
         ->type_name("FILE.html");
     command->callback([options, &program] {
+        program.one_value = true;
         program.work = [options](Context& context) { return run_check(context, *options); };
     });
 }

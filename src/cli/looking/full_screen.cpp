@@ -1,5 +1,6 @@
 #include "cli/looking/full_screen.hpp"
 
+#include <csignal>
 #include <unistd.h>
 
 namespace dockdist {
@@ -8,9 +9,17 @@ namespace {
 constexpr const char* enter_screen = "\x1b[?1049h\x1b[?25l";
 constexpr const char* leave_screen = "\x1b[?25h\x1b[?1049l";
 
+bool in_background() {
+    const auto foreground = ::tcgetpgrp(STDOUT_FILENO); // -1: no terminal that jobs share
+    return foreground >= 0 && foreground != ::getpgrp();
+}
+
 } // namespace
 
 FullScreen::FullScreen() {
+    while (in_background()) {
+        ::raise(SIGSTOP);
+    }
     write(enter_screen);
 }
 
@@ -18,11 +27,11 @@ FullScreen::~FullScreen() {
     write(leave_screen);
 }
 
-void FullScreen::pause() {
+void FullScreen::suspend() {
     write(leave_screen);
-}
-
-void FullScreen::resume() {
+    do {
+        ::raise(SIGSTOP);
+    } while (in_background());
     write(enter_screen);
     size_ = {.columns = 0, .rows = 0};
 }

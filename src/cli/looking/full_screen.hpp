@@ -9,8 +9,8 @@
 
 namespace dockdist {
 
-// The terminal on stdout, from here to its end, whatever that is but a kill; pause() gives it back
-// for a while (Ctrl-Z).
+// The terminal on stdout, from here to its end, whatever that is but a kill. Nothing is drawn from the
+// background: whoever begins or goes on there is stopped, as by a read from the terminal.
 class FullScreen {
 public:
     FullScreen();
@@ -21,8 +21,7 @@ public:
     // Lines as dockdist has drawn them, no wider than the terminal. Only those that differ from the last ones
     // are written.
     void draw(const std::vector<std::string>& lines, TerminalSize size);
-    void pause();
-    void resume();
+    void suspend();                                     // Ctrl-Z: until the shell brings it to the foreground
     bool broken() const { return sink_.failed() != 0; } // the terminal is gone
 
 private:

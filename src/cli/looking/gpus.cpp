@@ -202,6 +202,7 @@ void add_gpus(CLI::App& app, Program& program) {
     command->add_flag("--watch", options->watch, "Show it again whenever something changes, until Ctrl-C");
     command->add_flag("--all", options->all, "A row for every GPU, also of many that are alike");
     command->callback([options, &program] {
+        program.one_value = true;
         program.work = [options](Context& context) { return run_gpus(context, *options); };
     });
 }

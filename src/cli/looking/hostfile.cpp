@@ -35,7 +35,10 @@ void add_hostfile(CLI::App& app, Program& program) {
     auto* command = describe(
         app.add_subcommand("hostfile", "Print the cluster's hostfile: a line `NODE slots=N` for each node"),
         command_group::looking, {"dockdist hostfile > hosts"});
-    command->callback([&program] { program.work = run_hostfile; });
+    command->callback([&program] {
+        program.one_value = true;
+        program.work = run_hostfile;
+    });
 }
 
 } // namespace dockdist

@@ -28,7 +28,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto first_round_limit = 20s; // nvidia-smi takes its time, and hangs where a GPU is lost
+constexpr auto interval_of_once = 1s;   // what a GPU does comes with a node's second sample
+constexpr auto limit_of_once = 12s;     // nvidia-smi takes its time, and hangs where a GPU is lost
+constexpr auto first_file_within = 20s; // also where something is missing
 constexpr const char* default_listen = "127.0.0.1:9464";
 
 struct MetricsOptions {
@@ -39,41 +41,87 @@ struct MetricsOptions {
     bool once = false;
 };
 
-// Who reads it sees the old text or the new one, whole.
-Status replace_text(const std::string& path, const std::string& text) {
-    const auto file = std::filesystem::path(path);
-    const auto beside =
-        file.parent_path() / ("." + file.filename().string() + "." + std::to_string(::getpid()));
-    std::ofstream out(beside, std::ios::trunc);
-    out << text;
-    out.close();
-    if (!out || std::rename(beside.c_str(), path.c_str()) != 0) {
-        const auto why = std::string(std::strerror(errno));
-        std::error_code ignored;
-        std::filesystem::remove(beside, ignored);
-        return Error{ErrorKind::usage, path, "cannot be written: " + why,
-                     "give --textfile a file in a folder that you may write to"};
+// For node_exporter, which tells of the file for as long as it is there: it is no longer than this object
+// unless that is told to leave it.
+class TextFile {
+public:
+    explicit TextFile(const std::string& path) : path_(path) {
+        const auto name = "." + path_.filename().string() + "." + std::to_string(::getpid());
+        beside_ = path_.parent_path() / name;
     }
-    return ok;
-}
+    ~TextFile() {
+        if (written_) {
+            remove(path_);
+        }
+    }
+    TextFile(const TextFile&) = delete;
+    TextFile& operator=(const TextFile&) = delete;
+
+    void leave() { written_ = false; }
+
+    // Whether it can be written, without a trace. Errors: usage, as the next.
+    Status try_path() const {
+        std::error_code unknown; // then writing says why
+        if (std::filesystem::is_directory(path_, unknown)) {
+            return cannot_write(EISDIR);
+        }
+        const auto written = write("");
+        remove(beside_);
+        return written;
+    }
+    // Who reads it sees the old text or the new one, whole.
+    Status replace(const std::string& text) {
+        auto written = write(text);
+        if (written && std::rename(beside_.c_str(), path_.c_str()) != 0) {
+            written = cannot_write(errno);
+        }
+        if (written) {
+            written_ = true;
+        } else {
+            remove(beside_);
+        }
+        return written;
+    }
+
+private:
+    static void remove(const std::filesystem::path& path) {
+        std::error_code ignored;
+        std::filesystem::remove(path, ignored);
+    }
+    Status write(const std::string& text) const {
+        std::ofstream out(beside_, std::ios::trunc);
+        out << text;
+        out.close();
+        return out ? Status(ok) : cannot_write(errno);
+    }
+    Error cannot_write(int number) const {
+        return {ErrorKind::usage, path_.string(), std::string("cannot be written: ") + std::strerror(number),
+                "give --textfile a file in a folder that you may write to"};
+    }
+
+    std::filesystem::path path_, beside_{};
+    bool written_ = false;
+};
 
 class MetricsCommand {
 public:
     MetricsCommand(Context& context, const Connected& cluster, const MetricsOptions& options,
                    std::optional<MetricsServer> server)
         : context_(context), cluster_(cluster), options_(options),
-          interval_(parse_duration(options.interval).value_or(15s)), server_(std::move(server)),
-          samples_(context, cluster, interval_) {}
+          interval_(options.once ? interval_of_once : parse_duration(options.interval).value_or(15s)),
+          server_(std::move(server)), file_(options.text_file), samples_(context, cluster, interval_) {}
 
     Task<int> once() {
         (void)co_await with_watch(first_round(), follow());
-        const bool some_up = std::ranges::any_of(samples_.nodes(), &SampledNode::up);
+        context_.warn(samples_.missing());
+        const bool some_up = std::ranges::any_of(
+            samples_.nodes(), [](const SampledNode& node) { return node.up.value_or(false); });
         if (options_.text_file.empty()) {
             context_.print(text(ExpositionFormat::text));
-        } else if (const auto written = replace_text(options_.text_file, text(ExpositionFormat::text));
-                   !written) {
+        } else if (const auto written = file_.replace(text(ExpositionFormat::text)); !written) {
             co_return context_.fail(written.error());
         }
+        file_.leave();
         co_return some_up ? 0 : exit_codes::failed;
     }
 
@@ -104,7 +152,7 @@ private:
         }
     }
     Task<Result<bool>> first_round() {
-        co_await samples_.first_round(first_round_limit);
+        co_await samples_.first_round(limit_of_once);
         co_return true;
     }
     Task<Error> follow() {
@@ -121,9 +169,9 @@ private:
     }
     Task<Status> write_files() {
         std::string told;
-        co_await samples_.first_round(first_round_limit);
+        co_await samples_.first_round(first_file_within);
         while (true) {
-            const auto written = replace_text(options_.text_file, text(ExpositionFormat::text));
+            const auto written = file_.replace(text(ExpositionFormat::text));
             const auto now = written ? std::string() : written.error().message;
             if (!now.empty() && now != told) {
                 context_.reporter->on(warning_event(written.error()));
@@ -138,10 +186,16 @@ private:
     const MetricsOptions& options_;
     std::chrono::milliseconds interval_;
     std::optional<MetricsServer> server_;
+    TextFile file_;
     SampledNodes samples_;
 };
 
 Task<int> run_metrics(Context& context, MetricsOptions options) {
+    if (!options.text_file.empty()) {
+        if (const auto possible = TextFile(options.text_file).try_path(); !possible) {
+            co_return context.fail(possible.error());
+        }
+    }
     std::optional<MetricsServer> server;
     if (!options.once && (!options.listen.empty() || options.text_file.empty())) {
         const auto address =
@@ -191,12 +245,15 @@ void add_metrics(CLI::App& app, Program& program) {
     command
         ->add_option(
             "--textfile", options->text_file,
-            "Write it into this file at each interval, whole each time: for node_exporter's textfile "
-            "collector, whose files end in .prom")
+            "Write it into this file at each interval, whole each time, and remove it at the end: for "
+            "node_exporter's textfile collector, whose files end in .prom")
         ->type_name("FILE");
-    duration(command->add_option("--interval", options->interval, "How often the nodes are sampled"), 1s, 1h)
-        ->capture_default_str();
-    command->add_flag("--once", options->once, "Print it once, or write it into the file once");
+    auto* interval =
+        duration(command->add_option("--interval", options->interval, "How often the nodes are sampled"), 1s,
+                 1h)
+            ->capture_default_str();
+    command->add_flag("--once", options->once, "Print it once, or write it into the file once")
+        ->excludes(interval);
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_metrics(context, *options); };
     });

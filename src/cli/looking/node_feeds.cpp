@@ -30,40 +30,66 @@ NodeFeeds::NodeFeeds(const Context& context, const Connected& cluster, const std
         }
     }
     doors_.resize(names_.size());
+    missing_.resize(names_.size());
 }
 
-Task<Errors> NodeFeeds::look() {
-    std::vector<bool> wanted(cluster_.spec.hosts.size());
+bool NodeFeeds::has_all(std::size_t host) const {
     for (std::size_t i = 0; i < names_.size(); ++i) {
-        wanted[hosts_[i]] = wanted[hosts_[i]] || !doors_[i];
+        if (hosts_[i] == host && !doors_[i]) {
+            return false;
+        }
     }
+    return true;
+}
+
+Task<Errors> NodeFeeds::first_found() {
+    while (std::ranges::none_of(doors_, [](const auto& door) { return door.has_value(); })) {
+        Errors errors;
+        for (const auto& why : missing_) {
+            if (why) {
+                errors.push_back(*why);
+            }
+        }
+        if (errors.size() == names_.size()) {
+            co_return errors;
+        }
+        co_await changed_.wait_for_change();
+    }
+    co_return Errors{};
+}
+
+Task<void> NodeFeeds::look_at(std::size_t host_index) {
+    if (has_all(host_index)) {
+        co_return;
+    }
+    const auto& host = cluster_.spec.hosts[host_index];
+    std::vector<bool> only(cluster_.spec.hosts.size());
+    only[host_index] = true;
     SilentReporter silent; // what comes of it is told as each node's trouble
-    const auto observation = co_await observe(cluster_.spec, cluster_.engines, "", silent, wanted);
+    const auto observation = co_await observe(cluster_.spec, cluster_.engines, "", silent, std::move(only));
     auto ready = ready_nodes(cluster_.spec, observation.cluster, observation.reached);
-    Errors errors;
     for (std::size_t i = 0; i < names_.size(); ++i) {
-        if (doors_[i]) {
+        if (hosts_[i] != host_index || doors_[i]) {
             continue;
         }
         const auto named = [&](const auto& node) { return node.name.str() == names_[i]; };
         if (const auto found = std::ranges::find_if(ready.nodes, named); found != ready.nodes.end()) {
             doors_[i] = std::move(*found);
+            missing_[i].reset();
             continue;
         }
-        const auto& host = cluster_.spec.hosts[hosts_[i]];
         Error why{ErrorKind::not_found, names_[i], "the node is not ready", "see `dockdist status`"};
         for (const Errors* all : {&observation.errors, &std::as_const(ready.errors)}) {
             for (const auto& error : *all) {
-                if (error.where == names_[i] || error.where == host_label(host)) {
+                if (error.where == host_label(host) || error.where == node_label(NodeName(names_[i]), host)) {
                     why = error;
                 }
             }
         }
         hears_.trouble(i, why);
-        errors.push_back(std::move(why));
+        missing_[i] = std::move(why);
     }
     changed_.notify();
-    co_return errors;
 }
 
 Task<Status> NodeFeeds::follow(std::size_t index) {
@@ -90,13 +116,14 @@ Task<Status> NodeFeeds::follow(std::size_t index) {
     }
 }
 
-Task<Status> NodeFeeds::find_again() {
+Task<Status> NodeFeeds::find_nodes_of(std::size_t host) {
+    co_await look_at(host);
     while (true) {
-        while (std::ranges::all_of(doors_, [](const auto& door) { return door.has_value(); })) {
+        while (has_all(host)) {
             co_await changed_.wait_for_change();
         }
         co_await pause_for(between_looks);
-        (void)co_await look();
+        co_await look_at(host);
     }
 }
 
@@ -105,7 +132,9 @@ Task<Error> NodeFeeds::run() {
     for (std::size_t i = 0; i < names_.size(); ++i) {
         tasks.push_back(follow(i));
     }
-    tasks.push_back(find_again());
+    for (std::size_t host = 0; host < cluster_.spec.hosts.size(); ++host) {
+        tasks.push_back(find_nodes_of(host));
+    }
     const auto ended = co_await run_all(std::move(tasks));
     co_return ended.front().error();
 }

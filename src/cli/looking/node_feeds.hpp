@@ -1,5 +1,6 @@
 // The samples of all nodes, for as long as somebody looks: a node that goes away is asked again until it is
-// back, also as another container.
+// back, also as another container. Each host is asked for itself: one that hangs holds up its own nodes
+// alone.
 #pragma once
 
 #include "async/async_event.hpp"
@@ -26,14 +27,16 @@ public:
               int interval_ms, Hears hears);
 
     const std::vector<std::string>& names() const { return names_; } // in the file's order
-    // Which nodes are there; each that is not has its trouble told. Errors: of all those.
-    Task<Errors> look();
     // Until it is cancelled.
     Task<Error> run();
+    // Beside run(), until a node is there; or errors, of every node: none is.
+    Task<Errors> first_found();
 
 private:
     Task<Status> follow(std::size_t index);
-    Task<Status> find_again();
+    Task<Status> find_nodes_of(std::size_t host);
+    Task<void> look_at(std::size_t host);
+    bool has_all(std::size_t host) const; // doors to its nodes
 
     const Connected& cluster_;
     int interval_ms_;
@@ -41,6 +44,7 @@ private:
     std::vector<std::string> names_{};
     std::vector<std::size_t> hosts_{};
     std::vector<std::optional<ReadyNode>> doors_{}; // nothing: it is not there, or has failed twice
+    std::vector<std::optional<Error>> missing_{};   // why it is not there, as far as somebody has looked
     AsyncEvent changed_;
 };
 

@@ -22,18 +22,20 @@ public:
     Task<void> follow();
     // Every node has told all that it has, or that it does not answer; at most for so long.
     Task<void> first_round(std::chrono::milliseconds limit);
+    // What it lacks, a node each.
+    Errors missing() const;
 
     const std::vector<SampledNode>& nodes() const { return nodes_; }
 
 private:
     void hear(std::size_t index, const wire::SampleFacts& facts, wire::Sample sample);
     void is_down(std::size_t index, const Error& error);
-    bool all_known() const;
+    bool all_complete() const;
 
     Context& context_;
     std::vector<SampledNode> nodes_{}; // in the order of the feeds
-    std::vector<bool> known_{};
-    std::vector<std::string> told_{}; // of each that is down, why
+    std::vector<bool> complete_{};     // each has told all that it has, or is down
+    std::vector<std::string> told_{};  // of each that is down, why
     AsyncEvent changed_;
     NodeFeeds feeds_;
 };

@@ -178,6 +178,7 @@ void add_status(CLI::App& app, Program& program) {
         ->allow_extra_args(false);
     command->add_flag("--all", options->all, "A row for every node, also of many that are alike");
     command->callback([options, &program] {
+        program.one_value = true;
         program.work = [options](Context& context) { return run_status(context, *options); };
     });
 }

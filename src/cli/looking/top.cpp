@@ -1,6 +1,5 @@
 #include "async/async_event.hpp"
 #include "async/pause.hpp"
-#include "async/run_all.hpp"
 #include "async/with_watch.hpp"
 #include "cli/context.hpp"
 #include "cli/key_watch.hpp"
@@ -46,6 +45,11 @@ TopView view_of(const std::string& word) {
                                      : top_views.at(static_cast<std::size_t>(found - view_words.begin()));
 }
 
+// What is wrong, and what to do: all that a row has room for.
+std::string sentence_of(const Error& why) {
+    return why.message + (why.hint.empty() ? "" : ": " + why.hint);
+}
+
 // What the feeds bring, and whoever shows it.
 class TopRun {
 public:
@@ -60,26 +64,20 @@ public:
                       },
                   .trouble =
                       [this](std::size_t node, const Error& why) {
-                          model_.lose(node, why.message);
+                          model_.lose(node, sentence_of(why));
                           changed_.set();
                       }}),
           model_(cluster.spec.name.str(), feeds_.names(), options.job), changed_(context.executor) {}
 
     Task<int> run() {
-        const auto errors = co_await feeds_.look();
-        if (errors.size() == feeds_.names().size()) {
-            co_return context_.fail(errors);
-        }
-        std::optional<FullScreen> screen;
-        if (!context_.json() && !options_.once && ::isatty(STDIN_FILENO) == 1 && context_.output().tty) {
-            screen.emplace();
-        }
+        const bool on_screen =
+            !context_.json() && !options_.once && ::isatty(STDIN_FILENO) == 1 && context_.output().tty;
+        const bool lasts = on_screen || (context_.json() && !options_.once);
         try {
-            const auto shown =
-                co_await with_watch(screen ? show_screen(*screen) : print_rounds(), run_beside(screen));
+            const auto shown = co_await with_watch(show(on_screen), feeds_.run());
             co_return shown ? *shown : context_.fail(shown.error());
         } catch (const boost::system::system_error&) {
-            if (context_.interrupts->count() == 0 || options_.once) {
+            if (context_.interrupts->count() == 0 || !lasts) {
                 throw;
             }
         }
@@ -88,8 +86,13 @@ public:
 
 private:
     Task<void> wait_until_complete() {
-        const auto deadline = std::chrono::steady_clock::now() + 2 * interval_ + first_words;
-        while (!model_.complete()) {
+        co_await wait_until([this] { return model_.complete(); }, 2 * interval_ + first_words);
+    }
+
+    template <class Condition>
+    Task<void> wait_until(Condition holds, std::chrono::milliseconds at_most) {
+        const auto deadline = std::chrono::steady_clock::now() + at_most;
+        while (!holds()) {
             const auto left =
                 std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
             changed_.reset();
@@ -99,25 +102,23 @@ private:
         }
     }
 
-    Task<Error> run_beside(std::optional<FullScreen>& screen) {
-        std::vector<Task<Status>> tasks;
-        tasks.push_back(feed());
-        if (screen) {
-            tasks.push_back(hear_signals(*screen));
+    // A host that hangs holds nobody up where another one's node is there.
+    Task<Result<int>> show(bool on_screen) {
+        if (const auto errors = co_await feeds_.first_found(); !errors.empty()) {
+            co_return context_.fail(errors);
         }
-        const auto ended = co_await run_all(std::move(tasks));
-        co_return ended.front().error();
+        if (!on_screen) {
+            co_return co_await print_rounds();
+        }
+        FullScreen screen;
+        co_return co_await with_watch(show_screen(screen), hear_signals(screen));
     }
 
-    Task<Status> feed() { co_return co_await feeds_.run(); }
-
-    Task<Status> hear_signals(FullScreen& screen) {
+    Task<Error> hear_signals(FullScreen& screen) {
         boost::asio::signal_set signals(context_.executor, SIGWINCH, SIGTSTP);
         while (true) {
             if (co_await signals.async_wait(boost::asio::use_awaitable) == SIGTSTP) {
-                screen.pause();
-                ::raise(SIGSTOP); // until the shell continues it
-                screen.resume();
+                screen.suspend();
             }
             typed_ = true;
             changed_.set();
@@ -164,12 +165,11 @@ private:
             const auto size = terminal_size(STDOUT_FILENO);
             last_ = top_screen(model_, state_, size, context_.output());
             state_.first = last_.first;
+            state_.skipped = last_.skipped;
             screen.draw(last_.lines, size);
             co_await changed_.wait();
-            if (!typed_) { // the nodes' samples of one round come one after the other
-                changed_.reset();
-                (void)co_await changed_.wait_at_most(least_between_frames);
-            }
+            // The nodes' samples of one round come one after the other; a key is seen at once.
+            co_await wait_until([this] { return typed_; }, least_between_frames);
         }
         co_return 0;
     }
@@ -238,6 +238,7 @@ void add_top(CLI::App& app, Program& program) {
         ->capture_default_str();
     command->add_flag("--once", options->once, "One table, or one object, and no more");
     command->callback([options, &program] {
+        program.one_value = true;
         program.work = [options](Context& context) { return run_top(context, *options); };
     });
 }

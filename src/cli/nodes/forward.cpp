@@ -1,9 +1,11 @@
 // forward: ports of this machine that lead to a node's, until Ctrl-C.
 #include "cli/line/values.hpp"
+#include "cli/nodes/browser.hpp"
 #include "cli/nodes/forwarding.hpp"
 
 #include <CLI/CLI.hpp>
 #include <boost/system/system_error.hpp>
+#include <nlohmann/json.hpp>
 
 namespace dockdist {
 namespace {
@@ -25,7 +27,7 @@ Task<int> run_forward(Context& context, ForwardOptions options) {
     if (!node) {
         co_return context.fail(cluster.errors.empty() ? Errors{node.error()} : cluster.errors);
     }
-    auto local = listen_on_all(context.executor, wanted.ports);
+    auto local = take_local_ports(context.executor, wanted.ports);
     if (!local.errors.empty()) {
         co_return context.fail(local.errors);
     }
@@ -33,7 +35,7 @@ Task<int> run_forward(Context& context, ForwardOptions options) {
         make_forwarder(context, cluster.spec, cluster.engines, *node, std::move(local.ports));
     try {
         auto ended = co_await forwarder->run([&] {
-            tell_forwarded(context, forwarder->ports(), node->name);
+            tell_forwarded(context, *forwarder, [&](const auto& line) { context.print_json(line); });
             if (options.open) {
                 open_browser(context, forwarder->ports().front().url());
             }

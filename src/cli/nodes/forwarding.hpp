@@ -7,8 +7,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dockdist {
@@ -20,18 +22,23 @@ struct ForwardPorts {
 };
 ForwardPorts parse_forward_ports(const std::vector<std::string>& texts, const std::string& option);
 
-// Context, spec and engines outlive it.
+// Context, spec and engines outlive what these make.
+ForwardGoal forward_goal(Context& context, const ClusterSpec& spec, const Engines& engines,
+                         const ReadyNode& node);
 std::unique_ptr<Forwarder> make_forwarder(Context& context, const ClusterSpec& spec, const Engines& engines,
                                           const ReadyNode& node, std::vector<LocalPort> ports);
 
-// Says where each port leads: a note each, with -o json one line on stdout.
-void tell_forwarded(const Context& context, const std::vector<LocalPort>& ports, const NodeName& node);
+using PrintJson = std::function<void(const nlohmann::json& line)>;
 
-// Work beside which ports are forwarded. Where the tunnel does not come to stand at first, that is a warning.
+// Says where each port leads: a note each, with -o json one line by `print`.
+void tell_forwarded(const Context& context, const Forwarder& forwarder, const PrintJson& print);
+
+// Work beside which ports are forwarded. A tunnel that does not come to stand at first is tried again, with a
+// warning; what cannot change is one, too.
 class ForwardingBeside {
 public:
-    // `forwarder` null: nothing is done beside.
-    ForwardingBeside(const Context& context, std::unique_ptr<Forwarder> forwarder, NodeName node);
+    // `forwarder` null: nothing is done beside. `print`: where the work's own lines of -o json go.
+    ForwardingBeside(const Context& context, std::unique_ptr<Forwarder> forwarder, PrintJson print);
 
     template <class T>
     Task<T> during(Task<T> work) {
@@ -42,17 +49,21 @@ public:
         co_return co_await with_cleanup(std::move(work), [this] { return end(); });
     }
 
+    // Forwarder's.
+    void lead_to(ForwardGoal goal) {
+        if (forwarder_) {
+            forwarder_->lead_to(std::move(goal));
+        }
+    }
+
 private:
     Task<void> forward();
     Task<void> end();
 
     const Context& context_;
     std::unique_ptr<Forwarder> forwarder_;
-    NodeName node_;
+    PrintJson print_;
     detail::Children children_;
 };
-
-// Starts what shows web pages here: $BROWSER, else the system's own way. A note where there is none.
-void open_browser(const Context& context, const std::string& url);
 
 } // namespace dockdist

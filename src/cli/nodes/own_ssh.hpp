@@ -9,21 +9,32 @@
 
 namespace dockdist {
 
+// Where XDG_STATE_HOME says.
 LoginFiles login_files(const ClusterSpec& spec);
 
 SshNode ssh_node(const ReadyNode& node);
 
+struct PreparedEntries {
+    std::string text{}; // empty: there are none
+    Errors errors{};    // why, or of the nodes that have none
+};
 // The key pair, made where there is none, the nodes' host keys, and the text of their entries, named
 // PREFIX.NODE.
-Result<std::string> prepare_entries(const ClusterSpec& spec, const LoginFiles& files,
-                                    const std::vector<ReadyNode>& nodes, const std::string& prefix);
+PreparedEntries prepare_entries(const ClusterSpec& spec, const LoginFiles& files,
+                                const std::vector<ReadyNode>& nodes, const std::string& prefix);
+
+// The variables of this environment without which `proxy` would not read the file, or would go elsewhere, and
+// that no entry carries: they may be secrets.
+std::vector<std::string> needed_variables(const ClusterSpec& spec);
 
 // After `up`: entries that are installed are those of the nodes as they are now. What goes wrong is a
 // warning.
 void renew_installed_entries(const Context& context, const ClusterSpec& spec,
                              const std::vector<ReadyNode>& nodes);
 
-// After `down`: nothing of it is left on this machine, and it is said where there was something.
+// Removes all of it from this machine, and what is left of files that are no more, of which it says so.
+LoginRemoval remove_all_of_login(const Context& context, const ClusterSpec& spec);
+// After `down`: it is said where there was something, and what goes wrong is a warning.
 void remove_login(const Context& context, const ClusterSpec& spec);
 
 } // namespace dockdist

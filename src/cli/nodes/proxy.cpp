@@ -4,6 +4,7 @@
 #include "async/throw_if_cancelled.hpp"
 #include "async/with_watch.hpp"
 #include "cli/line/values.hpp"
+#include "cli/nodes/login_end.hpp"
 #include "cli/nodes/own_ssh.hpp"
 #include "container/exec_command.hpp"
 #include "core/exit_codes.hpp"
@@ -14,9 +15,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
-#include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -65,12 +64,13 @@ Result<stream_descriptor> own_end(const boost::asio::any_io_executor& executor, 
 }
 
 // To the end of what ssh says; the node hears of that end.
-Task<Status> copy_in(stream_descriptor& from, ExecStream& to) {
+Task<Status> copy_in(stream_descriptor& from, ExecStream& to, bool& has_left) {
     std::vector<char> buffer(largest_read);
     while (true) {
         const auto [error, count] = co_await from.async_read_some(boost::asio::buffer(buffer), proxy_tuple);
         if (error) {
             co_await throw_if_cancelled(error);
+            has_left = true;
             co_return co_await to.close_stdin();
         }
         if (auto written = co_await to.write({buffer.data(), count}); !written) {
@@ -79,9 +79,8 @@ Task<Status> copy_in(stream_descriptor& from, ExecStream& to) {
     }
 }
 
-// Its end is that of the connection; `err` is what sshd said of it.
-Task<Status> copy_out(ExecStream& from, stream_descriptor& to, std::string& err) {
-    constexpr std::size_t longest = 4096;
+// Its end is that of the connection.
+Task<Status> copy_out(ExecStream& from, stream_descriptor& to, LoginEnd& end) {
     while (true) {
         auto chunk = co_await from.read();
         if (!chunk) {
@@ -90,8 +89,8 @@ Task<Status> copy_out(ExecStream& from, stream_descriptor& to, std::string& err)
         if (chunk->end) {
             co_return ok;
         }
+        end.take(chunk->stream, chunk->bytes);
         if (chunk->stream == StdStream::err) {
-            err += chunk->bytes.substr(0, longest - std::min(longest, err.size()));
             continue;
         }
         for (std::string_view bytes = chunk->bytes; !bytes.empty();) {
@@ -109,10 +108,9 @@ Task<Status> copy_out(ExecStream& from, stream_descriptor& to, std::string& err)
 // ssh ends both ways at once. Then the node's end has its time to end, which it may not hear of where the way
 // to it is cut.
 Task<Error> copy_in_and_wait(stream_descriptor& from, ExecStream& to, bool& has_left, AsyncEvent& gone) {
-    if (const auto copied = co_await copy_in(from, to); !copied) {
+    if (const auto copied = co_await copy_in(from, to, has_left); !copied) {
         co_return copied.error();
     }
-    has_left = true;
     (void)co_await gone.wait_at_most(longest_farewell);
     gone.set();
     co_return Error{};
@@ -132,8 +130,8 @@ Task<Result<int>> connect_through(const Context& context, ContainerEngine& engin
     }
     AsyncEvent gone(context.executor);
     bool has_left = false; // ssh, before sshd did
-    std::string err;
-    const auto copied = co_await with_watch(copy_out(**stream, *output, err),
+    LoginEnd end;
+    const auto copied = co_await with_watch(copy_out(**stream, *output, end),
                                             copy_in_and_wait(*input, **stream, has_left, gone));
     if (!copied) {
         co_return gone.is_set() ? Result<int>(exit_codes::interrupted) : copied.error();
@@ -142,18 +140,10 @@ Task<Result<int>> connect_through(const Context& context, ContainerEngine& engin
     stream->reset(); // the connection is free for the question
     const auto state = co_await engine.inspect_exec(id);
     const int code = state ? state->exit_code.value_or(0) : 0;
-    if (err.starts_with(layout::init_usage)) {
-        co_return Error{ErrorKind::node, node.name.str(),
-                        "the node was made by a dockdist that lets nobody log in",
-                        "`dockdist up` makes it anew"};
+    if (auto error = end.error(node.name.str(), code, has_left)) {
+        co_return std::move(*error);
     }
-    if (code != 0 && (!has_left || !err.empty())) {
-        co_return Error{ErrorKind::node, node.name.str(),
-                        err.empty() ? fmt::format("its sshd ended with code {}, without a word", code)
-                                    : err.substr(0, err.find('\n')),
-                        ""};
-    }
-    co_return 0; // what ssh has to say of it, it says itself
+    co_return 0;
 }
 
 Task<int> run_proxy(Context& given, std::string name) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace dockdist {
 namespace {
@@ -24,8 +25,8 @@ void print_installed(const Context& context, const LoginFiles& files, const std:
         return context.print_json(
             {{"type", "result"}, {"installed", files.entries().string()}, {"hosts", names}});
     }
-    context.print(fmt::format("{}: {} host{}, included by ~/.ssh/config\n", files.entries().string(),
-                              names.size(), names.size() == 1 ? "" : "s"));
+    context.tell(fmt::format("{}: {} host{}, included by ~/.ssh/config\n", files.entries().string(),
+                             names.size(), names.size() == 1 ? "" : "s"));
     context.reporter->on(
         {.kind = Event::Kind::note,
          .text = fmt::format("`ssh {}` logs in; so do scp, sftp, rsync, and editors over ssh",
@@ -37,16 +38,16 @@ Task<int> remove_entries(Context& context) {
     if (!loaded.errors.empty()) {
         co_return context.fail(loaded.errors);
     }
-    const auto removed = login_files(loaded.spec).remove();
-    if (!removed) {
-        co_return context.fail(removed.error());
+    const auto removal = remove_all_of_login(context, loaded.spec);
+    if (!removal.errors.empty()) {
+        co_return context.fail(removal.errors);
     }
     if (context.json()) {
-        context.print_json({{"type", "result"}, {"removed", *removed}});
+        context.print_json({{"type", "result"}, {"removed", removal.own}});
     } else {
-        context.print(loaded.spec.name.str() + (*removed
-                                                    ? ": its ssh key, host keys and entries are removed\n"
-                                                    : ": nothing to remove\n"));
+        context.tell(loaded.spec.name.str() + (removal.own
+                                                   ? ": its ssh key, host keys and entries are removed\n"
+                                                   : ": nothing to remove\n"));
     }
     co_return 0;
 }
@@ -63,27 +64,35 @@ Task<int> run_ssh_config(Context& context, SshConfigOptions options) {
     if (cluster.nodes.empty()) {
         co_return context.fail(cluster.errors);
     }
-    const auto files = login_files(cluster.spec);
-    const auto text = prepare_entries(cluster.spec, files, cluster.nodes,
-                                      options.prefix.empty() ? cluster.spec.name.str() : options.prefix);
-    if (!text) {
-        co_return context.fail(text.error());
+    const auto files = login_files(cluster.spec).as_installed();
+    auto made = prepare_entries(cluster.spec, files, cluster.nodes,
+                                options.prefix.empty() ? cluster.spec.name.str() : options.prefix);
+    std::ranges::move(cluster.errors, std::back_inserter(made.errors)); // of the nodes that are not there
+    if (made.text.empty()) {
+        co_return context.fail(made.errors);
+    }
+    if (const auto names = needed_variables(cluster.spec); !names.empty()) {
+        context.reporter->on(
+            {.kind = Event::Kind::note,
+             .text = fmt::format("the file is read with {}: whatever starts ssh, an editor "
+                                 "say, must have {} set too",
+                                 fmt::join(names, ", "), names.size() == 1 ? "it" : "them")});
     }
     if (options.install) {
-        if (const auto installed = files.install(*text); !installed) {
+        if (const auto installed = files.install(made.text); !installed) {
             co_return context.fail(installed.error());
         }
-        print_installed(context, files, entry_names(*text));
+        print_installed(context, files, entry_names(made.text));
     } else if (context.json()) {
         context.print_json({{"type", "result"},
-                            {"config", *text},
+                            {"config", made.text},
                             {"identity_file", files.key().string()},
                             {"known_hosts", files.known_hosts().string()},
-                            {"hosts", entry_names(*text)}});
+                            {"hosts", entry_names(made.text)}});
     } else {
-        context.print(*text);
+        context.print(made.text);
     }
-    co_return cluster.errors.empty() ? 0 : context.fail(cluster.errors); // of the nodes that are not there
+    co_return made.errors.empty() ? 0 : context.fail(made.errors);
 }
 
 } // namespace
@@ -107,6 +116,7 @@ void add_ssh_config(CLI::App& app, Program& program) {
         ->type_name("NAME")
         ->excludes(remove);
     command->callback([options, &program] {
+        program.one_value = true;
         program.work = [options](Context& context) { return run_ssh_config(context, *options); };
     });
 }

@@ -27,10 +27,20 @@ std::vector<std::string> own_gpus(const wire::JobSummary& summary) {
     return ids;
 }
 
+// Of this boot and this network: two engines on one machine may have networks of their own.
+std::string host_mark() {
+    const auto boot = read_file_or_empty("/proc/sys/kernel/random/boot_id");
+    const auto network = read_link("/proc/self/ns/net"); // "net:[4026531840]"
+    if (boot.empty() || network.empty()) {
+        return {};
+    }
+    return (boot.substr(0, boot.find('\n')) + " " + network).substr(0, wire::longest_host_mark);
+}
+
 } // namespace
 
 JobRecorder::JobRecorder(Loop& loop, wire::JobSummary& summary)
-    : loop_(loop), summary_(summary), readings_(summary.job, own_gpus(summary)),
+    : loop_(loop), summary_(summary), host_(host_mark()), readings_(summary.job, own_gpus(summary)),
       recorder_(sample_interval_ms),
       idle_(summary.policy.idle_ms, static_cast<int>(own_gpus(summary).size())) {}
 
@@ -60,8 +70,9 @@ void JobRecorder::hear(const wire::Sample& sample) {
     }
     const auto reading = readings_.of(sampler_->facts(), sample);
     recorder_.add(reading);
+    const auto idle = idle_.hear(reading);
     find(sampler_->facts(), sample);
-    if (const auto idle = idle_.hear(reading)) {
+    if (idle) {
         on_event(
             {.type = *idle ? wire::JobEvent::Type::idle : wire::JobEvent::Type::busy, .gpus = idle_.gpus()});
     }
@@ -74,7 +85,7 @@ void JobRecorder::hear(const wire::Sample& sample) {
     }
 }
 
-// What of it concerns the job: its own GPUs, and what the node's host has for all.
+// What of it concerns the job: its own GPUs, which may do nothing, and what the node's host has for all.
 void JobRecorder::find(const wire::SampleFacts& facts, const wire::Sample& sample) {
     watch_.hear("", facts, sample);
     auto found = watch_.findings();
@@ -82,12 +93,16 @@ void JobRecorder::find(const wire::SampleFacts& facts, const wire::Sample& sampl
         const auto gpu = std::ranges::find(facts.gpus, finding.gpu, &wire::GpuInventory::index);
         return gpu != facts.gpus.end() && !readings_.is_own(*gpu, sample);
     });
+    if (const auto idle_ms = idle_.idle_for_ms(sample.clock_ms)) {
+        found.push_back({.kind = wire::Finding::Kind::idle, .for_ms = *idle_ms});
+    }
     found_.hear(sample.clock_ms, found);
 }
 
 void JobRecorder::put_usage() {
     summary_.result.usage = {.gpus = static_cast<int>(own_gpus(summary_).size()),
                              .duration_ms = std::max<std::int64_t>(unix_ms() - summary_.started_ms, 1),
+                             .host = host_,
                              .figures = recorder_.figures(),
                              .findings = found_.findings()};
 }

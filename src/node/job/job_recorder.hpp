@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace dockdist::node {
 
@@ -42,6 +43,7 @@ private:
 
     Loop& loop_;
     wire::JobSummary& summary_;
+    std::string host_; // JobUsage::host
     Readings readings_;
     Recorder recorder_;
     IdleWatch idle_;

@@ -41,8 +41,9 @@ std::vector<std::string> login_sshd(std::string_view key, std::string_view user)
         "StrictModes=yes",
         "AllowTcpForwarding=yes",
         "AllowStreamLocalForwarding=yes",
+        "StreamLocalBindUnlink=yes", // what an earlier -R /PATH has left is in nobody's way
         "AllowAgentForwarding=yes",
-        "GatewayPorts=no", // -R listens on the node's loopback alone
+        "GatewayPorts=no", // -R PORT listens on loopback alone: the host's, which all its nodes share
         "PermitTunnel=no",
         "X11Forwarding=no",
         "PermitUserEnvironment=no",
@@ -53,7 +54,7 @@ std::vector<std::string> login_sshd(std::string_view key, std::string_view user)
         "PidFile=none",
         "LogLevel=ERROR",
         "LoginGraceTime=30",
-        "MaxAuthTries=6", // an agent may offer others before it
+        "MaxAuthTries=64", // an agent, or keys that the user has set for all hosts, may come before it
         "MaxSessions=1024",
         // A client that is gone and did not say so: its session ends after a minute.
         "ClientAliveInterval=6",

@@ -11,8 +11,9 @@ namespace dockdist::node {
 
 // `dockdist-init login KEY`: becomes an `sshd -i` on stdin and stdout that lets the user of jobs and sessions
 // in with KEY ("ssh-ed25519 AAAA…") and with nothing else. What ssh forwards (-L, -R, -D, the agent) it
-// forwards. Nothing is written: the key is in this process's arguments, the configuration in sshd's. Returns
-// only when it cannot.
+// forwards; what -R brings back listens on the host's loopback, or on a socket of the user's own in the node.
+// Nothing else is written: the key is in this process's arguments, the configuration in sshd's. Returns only
+// when it cannot.
 int run_login(const std::string& key);
 
 // `dockdist-init login-key TYPE KEY`: that sshd asks it for the keys it may let in.

@@ -14,6 +14,7 @@ constexpr std::size_t longest_smi_line = 4096;
 constexpr std::int64_t listing_limit_ms = 5000;
 constexpr std::int64_t longest_restart_pause_ms = 60000;
 constexpr std::int64_t least_patience_ms = 5000; // without persistence mode a driver takes seconds to answer
+constexpr std::int64_t least_fresh_ms = 2000;    // a round over all GPUs of a busy driver takes a while
 
 Environment helper_environment() {
     auto environment = Environment::own();
@@ -134,7 +135,8 @@ void GpuStream::end(const Finished& finished) {
 }
 
 bool GpuStream::fresh(const Known& known) const {
-    return loop_.now_ms() - known.told_at_ms <= 3LL * interval_ms_ + interval_ms_ / 2;
+    return loop_.now_ms() - known.told_at_ms <=
+           std::max<std::int64_t>(least_fresh_ms, 3LL * interval_ms_ + interval_ms_ / 2);
 }
 
 void GpuStream::tell(wire::SampleFacts& facts) const {
@@ -146,8 +148,11 @@ void GpuStream::tell(wire::SampleFacts& facts) const {
     facts.asking_gpus = asking_;
     facts.gpu_problem = problem_;
     const auto patience = std::max<std::int64_t>(least_patience_ms, 3LL * interval_ms_);
-    const bool silent = std::ranges::none_of(known_, [&](const auto& one) { return fresh(one.second); });
-    if (present_ && run_ && silent && problem_.empty() && loop_.now_ms() - started_at_ms_ > patience) {
+    auto heard_at_ms = started_at_ms_;
+    for (const auto& [index, known] : known_) {
+        heard_at_ms = std::max(heard_at_ms, known.told_at_ms);
+    }
+    if (present_ && run_ && problem_.empty() && loop_.now_ms() - heard_at_ms > patience) {
         facts.asking_gpus = false;
         facts.gpu_problem =
             "nvidia-smi says nothing: look at it on the host, and for Xid errors in its dmesg";

@@ -7,7 +7,9 @@
 #include "wire/job.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unistd.h>
+#include <utility>
 
 namespace dockdist::node {
 namespace {
@@ -18,6 +20,22 @@ int number_of(const Environment& environment, const char* name) {
     const auto value = environment.get(name);
     const auto number = value ? whole_number<int>(*value) : std::nullopt;
     return number && *number >= 0 ? *number : -1;
+}
+
+RankMark numbers_in(Environment environment) {
+    name_ranks(environment);
+    return {.rank = number_of(environment, "RANK"),
+            .local_rank = number_of(environment, "LOCAL_RANK"),
+            // DeepSpeed sets its own name, and leaves the other as it finds it.
+            .local_world =
+                std::max(number_of(environment, "LOCAL_WORLD_SIZE"), number_of(environment, "LOCAL_SIZE"))};
+}
+
+// Whether a process that has these numbers was launched as a rank by one that has those; else it has set
+// them for purposes of its own, as a rank does that evaluates alone.
+bool are_launched_by(const RankMark& numbers, const RankMark& parent) {
+    return parent.rank < 0 || parent.local_world < 0 || numbers.local_world > parent.local_world ||
+           numbers.local_rank >= parent.local_world;
 }
 
 std::vector<wire::GpuUnit> units_among(const std::vector<wire::GpuInventory>& gpus) {
@@ -46,26 +64,28 @@ ProcessMark process_mark(std::string_view environ_block) {
     if (!wire::is_job_id(mark.job)) {
         return {};
     }
-    name_ranks(environment);
-    mark.rank = number_of(environment, "RANK");
-    mark.local_rank = number_of(environment, "LOCAL_RANK");
-    mark.local_world = number_of(environment, "LOCAL_WORLD_SIZE");
     mark.visible = environment.get(cuda_devices_variable).value_or("");
+    mark.numbers = numbers_in(environment);
+    for (const auto* name : {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"}) {
+        environment.unset(name);
+    }
+    mark.by_others = numbers_in(std::move(environment));
     return mark;
 }
 
 std::vector<int> gpus_of(const ProcessMark& mark, const std::vector<wire::GpuInventory>& gpus) {
+    const auto& [rank, local_rank, local_world] = mark.numbers;
     auto units = units_among(gpus);
     if (!mark.visible.empty()) {
         units = named_units(mark.visible, units).units;
-    } else if (mark.rank < 0) {
+    } else if (rank < 0) {
         return {}; // whatever is there, or nothing
     }
-    const auto world =
-        static_cast<std::size_t>(mark.local_world > 0 ? mark.local_world : static_cast<int>(units.size()));
+    const auto world = static_cast<std::size_t>(
+        local_world > std::max(local_rank, 0) ? local_world : static_cast<int>(units.size()));
     const auto share = std::max<std::size_t>(units.size() / std::max<std::size_t>(world, 1), 1);
-    if (const auto first = static_cast<std::size_t>(mark.local_rank) * share;
-        mark.local_rank >= 0 && first + share <= units.size()) {
+    if (const auto first = static_cast<std::size_t>(local_rank) * share;
+        local_rank >= 0 && first + share <= units.size()) {
         units = {units.begin() + static_cast<std::ptrdiff_t>(first),
                  units.begin() + static_cast<std::ptrdiff_t>(first + share)};
     }
@@ -108,21 +128,55 @@ void RankWatch::forget_ended() {
     std::erase_if(known_, [&](const auto& one) { return !one.second.seen; });
 }
 
-// A process that says nothing of a job, or nothing of a rank, is where its parent is.
-ProcessMark RankWatch::place_of(const Process& process) const {
-    auto mark = process.mark;
-    const auto* at = &process;
-    for (int steps = 0; steps < most_generations && (mark.job.empty() || mark.rank < 0); ++steps) {
-        const auto parent = known_.find(at->stat.parent);
-        if (parent == known_.end() || parent->first == at->stat.pid) {
-            break;
-        }
-        at = &parent->second;
-        if (!at->mark.job.empty() && (mark.job.empty() || (mark.job == at->mark.job && at->mark.rank >= 0))) {
-            mark = at->mark;
+// A process is where its parent is, unless it says something else of itself than it has from there.
+const RankWatch::Placed& RankWatch::place(const Process& process, int generation, Placing& placing) const {
+    const auto pid = process.stat.pid;
+    if (const auto done = placing.find(pid); done != placing.end()) {
+        return done->second;
+    }
+    Placed placed;
+    if (const auto parent = known_.find(process.stat.parent);
+        parent != known_.end() && parent->first != pid && generation < most_generations) {
+        placed = place(parent->second, generation + 1, placing);
+    }
+    const auto& own = process.mark;
+    if (!own.job.empty()) {
+        const auto above = std::exchange(placed.told, own);
+        if (own.job != placed.mark.job) {
+            placed.mark = own;
+            placed.root = pid;
+        } else if (own.numbers.rank >= 0 && own.numbers != above.numbers &&
+                   are_launched_by(own.numbers, placed.mark.numbers)) {
+            placed.mark = own;
+            placed.root = pid;
+        } else if (own.by_others.rank >= 0 && own.by_others != above.by_others) { // whose RANK is from above
+            placed.mark = own;
+            placed.mark.numbers = own.by_others;
+            placed.root = pid;
         }
     }
-    return mark;
+    return placing[pid] = std::move(placed);
+}
+
+// Who has launched ranks, as a script does that the launcher plain has given a number, is none itself.
+RankWatch::Placing RankWatch::place_all() const {
+    Placing placing;
+    std::set<pid_t> launchers;
+    for (const auto& [pid, process] : known_) {
+        const auto& placed = place(process, 0, placing);
+        const auto above = placing.find(process.stat.parent);
+        if (placed.root == pid && above != placing.end() && above->second.root != 0 &&
+            above->second.mark.job == placed.mark.job && placed.mark.numbers.rank >= 0 &&
+            placed.mark.numbers.local_rank <= 0) { // else it may be the first one itself
+            launchers.insert(above->second.root);
+        }
+    }
+    for (auto& [pid, placed] : placing) {
+        if (launchers.contains(placed.root)) {
+            placed.mark.numbers = {};
+        }
+    }
+    return placing;
 }
 
 std::vector<wire::RankSample> RankWatch::gather(const std::vector<wire::GpuInventory>& gpus) {
@@ -138,15 +192,16 @@ std::vector<wire::RankSample> RankWatch::gather(const std::vector<wire::GpuInven
         counted += more;
         return more;
     };
+    auto placing = place_all();
     for (auto& [pid, process] : known_) {
-        auto mark = place_of(process);
+        auto& mark = placing[pid].mark;
         if (mark.job.empty() || process.stat.has_ended() || (!only_job_.empty() && mark.job != only_job_)) {
             continue;
         }
-        const Place place{mark.job, mark.rank};
-        cpu_ticks_[place] += count(process.stat.cpu_ticks, process.counted) +
-                             count(process.stat.waited_ticks, process.counted_waited);
-        auto& gathered = places[place];
+        const Place at{mark.job, mark.numbers.rank};
+        cpu_ticks_[at] += count(process.stat.cpu_ticks, process.counted) +
+                          count(process.stat.waited_ticks, process.counted_waited);
+        auto& gathered = places[at];
         gathered.memory +=
             static_cast<std::uint64_t>(std::max<std::int64_t>(process.stat.resident_pages, 0)) * page;
         if (gathered.first == nullptr ||
@@ -158,14 +213,14 @@ std::vector<wire::RankSample> RankWatch::gather(const std::vector<wire::GpuInven
     }
     std::erase_if(cpu_ticks_, [&](const auto& one) { return !places.contains(one.first); });
     std::vector<wire::RankSample> ranks;
-    for (const auto& [place, gathered] : places) {
+    for (const auto& [at, gathered] : places) {
         if (ranks.size() == wire::most_sampled_ranks) {
             break;
         }
-        ranks.push_back({.job = place.first,
-                         .rank = place.second,
+        ranks.push_back({.job = at.first,
+                         .rank = at.second,
                          .pid = gathered.first->stat.pid,
-                         .cpu_ms = ticks_to_ms(cpu_ticks_[place]),
+                         .cpu_ms = ticks_to_ms(cpu_ticks_[at]),
                          .memory_bytes = gathered.memory,
                          .gpus = gpus_of(gathered.mark, gpus)});
     }

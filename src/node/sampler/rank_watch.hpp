@@ -11,10 +11,16 @@
 
 namespace dockdist::node {
 
+struct RankMark {
+    int rank = -1, local_rank = -1, local_world = -1; // -1: unknown
+    bool operator==(const RankMark&) const = default;
+};
+
 // Pure: where a process belongs, by its own environment.
 struct ProcessMark {
-    std::string job{}; // empty: it says nothing of a job
-    int rank = -1, local_rank = -1, local_world = -1;
+    std::string job{};     // empty: it says nothing of a job
+    RankMark numbers{};    // by RANK and its kin, else by the names of MPI, Slurm and others
+    RankMark by_others{};  // by those names alone
     std::string visible{}; // CUDA_VISIBLE_DEVICES
 };
 ProcessMark process_mark(std::string_view environ_block);
@@ -45,10 +51,17 @@ private:
         std::int64_t counted_waited = 0; // of waited_ticks
     };
     using Place = std::pair<std::string, int>; // job, rank
+    struct Placed {
+        ProcessMark mark{};
+        ProcessMark told{}; // what the nearest process says of itself that says something
+        pid_t root = 0;     // where the mark begins: all below it is of the same rank
+    };
+    using Placing = std::map<pid_t, Placed>;
 
     void know(const ProcessStat& stat);
     void forget_ended();
-    ProcessMark place_of(const Process& process) const;
+    const Placed& place(const Process& process, int generation, Placing& placing) const;
+    Placing place_all() const;
     std::vector<wire::RankSample> gather(const std::vector<wire::GpuInventory>& gpus);
 
     std::string only_job_;

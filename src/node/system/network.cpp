@@ -156,16 +156,23 @@ NumericAddress numeric_address(const std::string& address, int port) {
     return made;
 }
 
-std::string resolve_in_hosts(std::string_view hosts, std::string_view name) {
+std::vector<std::string> addresses_in_hosts(std::string_view hosts, std::string_view name) {
+    std::vector<std::string> addresses;
     for (const auto& line : split(hosts, '\n')) {
         std::string text = line.substr(0, line.find('#'));
         std::ranges::replace(text, '\t', ' ');
         const auto words = split(text, ' ');
-        if (std::find(words.begin() + 1, words.end(), name) != words.end()) {
-            return words.front();
+        if (std::find(words.begin() + 1, words.end(), name) != words.end() && !words.front().empty() &&
+            std::ranges::find(addresses, words.front()) == addresses.end()) {
+            addresses.push_back(words.front());
         }
     }
-    return {};
+    return addresses;
+}
+
+std::string resolve_in_hosts(std::string_view hosts, std::string_view name) {
+    const auto addresses = addresses_in_hosts(hosts, name);
+    return addresses.empty() ? std::string() : addresses.front();
 }
 
 Status check_port_free(const std::string& address, int port) {

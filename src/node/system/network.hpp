@@ -41,6 +41,8 @@ NumericAddress numeric_address(const std::string& address, int port);
 
 // A name as /etc/hosts resolves it; empty when it does not.
 std::string resolve_in_hosts(std::string_view hosts, std::string_view name);
+// All of its addresses, each once.
+std::vector<std::string> addresses_in_hosts(std::string_view hosts, std::string_view name);
 
 // Whether sshd could listen there now.
 Status check_port_free(const std::string& address, int port);

@@ -55,9 +55,9 @@ void Connector::resolve() {
         addresses_ = {"127.0.0.1", "::1"}; // what listens there may have either
     } else if (is_ip_address(target_.host)) {
         addresses_ = {target_.host};
-    } else if (auto found = resolve_in_hosts(read_file_or_empty(paths().hosts), target_.host);
+    } else if (auto found = addresses_in_hosts(read_file_or_empty(paths().hosts), target_.host);
                !found.empty()) {
-        addresses_ = {std::move(found)};
+        addresses_ = std::move(found);
     } else {
         const auto getent = find_program("getent", Environment::own());
         if (getent.path.empty()) {

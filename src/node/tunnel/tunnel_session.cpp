@@ -19,10 +19,17 @@ namespace {
 constexpr std::size_t piece = 256U << 10U;          // of one read
 constexpr std::size_t most_waiting = 1U << 20U;     // for the client, before sockets are read no more
 constexpr std::size_t little_waiting = 256U << 10U; // until they are again
+constexpr std::size_t least_share = 16U << 10U;     // of a round, however many there are
 constexpr int wider_pipe = 1 << 20;                 // bytes; the kernel's default limit for who is not root
 
 bool may_come_again(ssize_t count) {
     return count < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+// Whether closing it is heard as no end in order, and drops what is on its way.
+void let_close_break_off(int socket, bool does) {
+    const linger value{.l_onoff = does ? 1 : 0, .l_linger = 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &value, sizeof value);
 }
 
 } // namespace
@@ -142,6 +149,7 @@ void TunnelSession::connected(ChannelId id, Connector::Outcome outcome) {
         return;
     }
     connection.socket = std::move(outcome.socket);
+    let_close_break_off(connection.socket.get(), true); // until its end: also where this process is killed
     connection.sends = true;
     channels_.accept(id);
     update(id, connection);
@@ -149,8 +157,7 @@ void TunnelSession::connected(ChannelId id, Connector::Outcome outcome) {
 
 void TunnelSession::on_socket(ChannelId id, short happened) {
     auto& connection = connections_.at(id);
-    const bool reads =
-        (happened & (POLLIN | POLLHUP | POLLERR)) != 0 && connection.sends && waiting() <= most_waiting;
+    const bool reads = (happened & (POLLIN | POLLHUP | POLLERR)) != 0 && connection.sends && !full_;
     if (reads && !read_socket(id, connection)) {
         return;
     }
@@ -159,9 +166,11 @@ void TunnelSession::on_socket(ChannelId id, short happened) {
     }
 }
 
-// As much as the window and one piece allow. False: the connection is gone.
+// As much as the window and its share of the round allow: each that is ready is read before one is again.
+// False: the connection is gone.
 bool TunnelSession::read_socket(ChannelId id, Connection& connection) {
-    const auto most = std::min(channels_.room(id), buffer_.size());
+    const auto share = std::max(least_share, most_waiting / connections_.size());
+    const auto most = std::min({channels_.room(id), buffer_.size(), share});
     if (most == 0) {
         return true;
     }
@@ -203,6 +212,7 @@ bool TunnelSession::write_socket(ChannelId id, Connection& connection) {
     }
     if (connection.socket.open() && incoming.view().empty() && connection.end_came &&
         !std::exchange(connection.shut, true)) {
+        let_close_break_off(connection.socket.get(), false);
         ::shutdown(connection.socket.get(), SHUT_WR);
     }
     if (connection.shut && !connection.sends) {
@@ -240,8 +250,7 @@ void TunnelSession::update_all() {
 void TunnelSession::give_up(ChannelId id) {
     channels_.reset(id);
     if (auto& socket = connections_.at(id).socket; socket.open()) {
-        const linger at_once{.l_onoff = 1, .l_linger = 0};
-        ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        let_close_break_off(socket.get(), true);
     }
     close(id);
 }
@@ -300,6 +309,7 @@ int run_tunnel(const std::string& text) {
         return end_with(became.error().message, exit_codes::cannot_start);
     }
     ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGCHLD, SIG_IGN); // what looks names up, and is not waited for once it hangs, leaves nothing
     Loop loop;
     TunnelSession session(loop, STDIN_FILENO, STDOUT_FILENO, *ask);
     return session.run();

@@ -16,7 +16,8 @@
 namespace dockdist::node {
 
 // Connects for the client on the other side of `input` and `output`, until that is gone: its end of `input`,
-// or nothing of it for the lease. Then every connection ends.
+// or nothing of it for the lease. Then every connection ends, whose end had not come in the way of one that
+// breaks off.
 class TunnelSession {
 public:
     TunnelSession(Loop& loop, int input, int output, wire::TunnelAsk ask);

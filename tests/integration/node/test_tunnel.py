@@ -10,6 +10,7 @@ import subprocess
 import time
 
 from harness.node_process import DEADLINE, PROGRAM, OnANode
+from harness.waiting import eventually
 
 NEVER = 3_600_000  # a lease
 WINDOW = 128 << 10  # of a channel at first
@@ -66,6 +67,12 @@ class Tunnel:
         return data
 
 
+def children_of(pid):
+    """Those that have ended and were not waited for among them."""
+    listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], check=True, capture_output=True, text=True).stdout.split()
+    return [child for child, parent in zip(listed[::2], listed[1::2]) if parent == str(pid)]
+
+
 class TestTunnel(OnANode):
     def listener(self):
         made = socket.create_server(("127.0.0.1", 0))
@@ -110,7 +117,7 @@ class TestTunnel(OnANode):
 
         with listener:
             # An image without getent: its /etc/hosts, and what is no name.
-            pathlib.Path(self.node.root, "etc/hosts").write_text("127.0.0.1 in-the-file\n")
+            pathlib.Path(self.node.root, "etc/hosts").write_text("127.0.0.2 in-the-file\n127.0.0.1 in-the-file\n")
             assert answer("in-the-file") == answer("localhost") == answer("127.0.0.1") == ("A", "")
             kind, message = answer("of-dns")
             assert kind == "F" and "the image has no getent" in message and "write its address" in message
@@ -121,6 +128,13 @@ class TestTunnel(OnANode):
             assert answer("of-dns") == ("A", "")
             assert answer("another") == ("F", "no address is known")
             assert answer("-x") == ("F", "it begins with a dash")
+            # One that hangs is ended with its connection, and leaves nothing.
+            getent.write_text("#!/bin/sh\nexec /bin/sleep 600\n")
+            with Tunnel(self.node, PATH=str(programs)) as tunnel:
+                tunnel.open(1, port, "of-dns")
+                eventually(lambda: children_of(tunnel.process.pid), "the look-up")
+                tunnel.send("R", 1)
+                eventually(lambda: not children_of(tunnel.process.pid), "the end of the look-up")
 
     def test_who_reads_nothing_gets_a_window_and_holds_up_no_other(self):
         listener, port = self.listener()
@@ -173,15 +187,28 @@ class TestTunnel(OnANode):
                     peer, _ = listener.accept()
                     peer.settimeout(DEADLINE)
                     assert tunnel.next() == ("A", 1, b"")
+                    tunnel.open(2, port)
+                    whole, _ = listener.accept()
+                    whole.settimeout(DEADLINE)
+                    assert tunnel.next() == ("A", 2, b"")
+                    for channel in (1, 2):
+                        tunnel.send("D", channel, b"bytes")
+                    tunnel.send("E", 2)
+                    assert whole.makefile("rb").read() == b"bytes"
+                    assert peer.recv(5) == b"bytes"
                     end(tunnel)
-                    assert peer.recv(1) == b""
+                    try:  # a part is no whole
+                        raise AssertionError(f"it ended as in order: {peer.recv(1)!r}")
+                    except ConnectionResetError:
+                        pass
                     assert tunnel.process.wait(DEADLINE) in (0, -9)
 
-    def test_pings_hold_the_lease(self):
+    def test_pings_hold_the_lease_and_are_answered(self):
         with Tunnel(self.node, 1000) as tunnel:
             begin = time.monotonic()
             while time.monotonic() - begin < 1.5:
                 tunnel.send("P")
+                assert tunnel.next() == ("P", 0, b"")
                 assert not select.select([tunnel.process.stdout], [], [], 0.2)[0]
             assert tunnel.process.poll() is None
 

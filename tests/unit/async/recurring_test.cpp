@@ -88,4 +88,23 @@ TEST_CASE("a watch tells each signal") {
     CHECK(seen == 2);
 }
 
+TEST_CASE("a watch leaves a signal alone that is ignored, as nohup has it") {
+    const auto before = std::signal(SIGUSR1, SIG_IGN);
+    boost::asio::io_context io;
+    int seen = 0;
+    SignalWatch* self = nullptr;
+    SignalWatch watch(io.get_executor(), {SIGUSR1, SIGUSR2}, [&] {
+        ++seen;
+        self->stop();
+    });
+    self = &watch;
+    std::raise(SIGUSR1);
+    io.poll();
+    CHECK(seen == 0);
+    CHECK((std::signal(SIGUSR1, before) == SIG_IGN));
+    std::raise(SIGUSR2);
+    CHECK(runs_out_of_work(io));
+    CHECK(seen == 1);
+}
+
 } // namespace recurring_test

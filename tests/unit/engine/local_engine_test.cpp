@@ -4,9 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <fstream>
 #include <map>
 #include <set>
+#include <vector>
 
 namespace local_engine_test {
 
@@ -18,7 +20,7 @@ struct Machine {
     TemporaryFolder config{};
     std::map<std::string, std::string> variables{{"DOCKER_CONFIG", config.file("")},
                                                  {"XDG_RUNTIME_DIR", "/run/user/7"}};
-    std::set<std::string> listening{};
+    std::set<std::string> listening{}, forbidden{};
 
     LocalEngine find() const {
         return find_local_engine(
@@ -26,7 +28,9 @@ struct Machine {
                 const auto found = variables.find(name);
                 return found == variables.end() ? std::nullopt : std::optional(found->second);
             },
-            [this](const std::string& path) { return listening.contains(path); });
+            [this](const std::string& path) {
+                return forbidden.contains(path) ? EACCES : listening.contains(path) ? 0 : ENOENT;
+            });
     }
 };
 
@@ -60,6 +64,35 @@ TEST_CASE("DOCKER_HOST with TLS brings the files of DOCKER_CERT_PATH") {
     machine.variables["DOCKER_TLS_VERIFY"] = "1";
     REQUIRE(machine.find().tls.has_value());
     CHECK(machine.find().tls->ca.ends_with("/ca.pem"));
+    CHECK(machine.find().lacks.empty());
+}
+
+TEST_CASE("files of TLS that are not there are named") {
+    Machine machine;
+    machine.variables["DOCKER_HOST"] = "tcp://127.0.0.1:2376";
+    machine.variables["DOCKER_TLS_VERIFY"] = "1";
+    machine.variables["DOCKER_CERT_PATH"] = "/nowhere";
+    using Paths = std::vector<std::string>;
+    CHECK(machine.find().lacks == Paths{"/nowhere/ca.pem", "/nowhere/cert.pem", "/nowhere/key.pem"});
+    const TemporaryFolder folder;
+    std::ofstream(folder.file("ca.pem")) << "x";
+    std::ofstream(folder.file("key.pem")) << "x";
+    machine.variables["DOCKER_CERT_PATH"] = folder.file("");
+    REQUIRE(machine.find().lacks.size() == 1);
+    CHECK(machine.find().lacks[0].ends_with("/cert.pem"));
+}
+
+TEST_CASE("Docker's socket that is not for us is told, whoever else answers") {
+    Machine machine;
+    machine.forbidden = {"/var/run/docker.sock", "/run/podman/podman.sock"};
+    CHECK_FALSE(machine.find().found);
+    CHECK(machine.find().denied == "/var/run/docker.sock");
+    CHECK(machine.find().url == "unix:///var/run/docker.sock");
+    machine.listening = {"/run/user/7/podman/podman.sock"};
+    CHECK(machine.find().said_by == "rootless Podman");
+    CHECK(machine.find().denied == "/var/run/docker.sock");
+    machine.forbidden = {"/run/podman/podman.sock"}; // as for anybody but root
+    CHECK(machine.find().denied.empty());
 }
 
 TEST_CASE("else the first socket that answers: Docker's, rootless Docker's, Podman's of the user, Podman's") {

@@ -43,6 +43,7 @@ TEST_CASE("what is no port says how one is written") {
                              "80:host:0",
                              "80::80",
                              "80:fd00::1:80",
+                             "80:[fe80::1%eth0]:80",
                              "80:[]:80",
                              "80:a b:80",
                              "80:-x:80",
@@ -75,8 +76,12 @@ TEST_CASE("why there is no connection") {
           "node-0 does not know the name db: no \\x1b");
     CHECK(failure_text({Kind::timeout, ""}, other, "node-0") ==
           "db port 5432 does not answer node-0: a firewall may drop it");
+    CHECK(failure_text({Kind::timeout, ""}, own, "node-0") ==
+          "what listens on port 6006 of node-0's loopback takes no connections: it may hang");
     CHECK(failure_text({Kind::unreachable, "No route to host"}, other, "node-0") ==
           "node-0 cannot reach db port 5432: No route to host");
+    CHECK(failure_text({Kind::unreachable, "Operation not permitted"}, own, "node-0") ==
+          "node-0 cannot reach port 6006 of its own loopback: Operation not permitted");
     CHECK(failure_text({Kind::other, "odd"}, own, "node-0") == "node-0 cannot connect to port 6006: odd");
 }
 

@@ -46,11 +46,11 @@ struct Bench {
     std::unique_ptr<Forwarder> forwarder{};
 
     explicit Bench(const char* port = "0:80") {
-        auto local = listen_on_all(io.get_executor(), {parse_forward_port(port, "").value()});
+        auto local = take_local_ports(io.get_executor(), {parse_forward_port(port, "").value()});
         REQUIRE(local.errors.empty());
         forwarder = std::make_unique<Forwarder>(
-            io.get_executor(), NodeName("node-0"), std::move(local.ports), NodeDoor{&engine, id},
-            [this] { return find(); }, words);
+            io.get_executor(), ForwardGoal{NodeName("node-0"), {&engine, id}, [this] { return find(); }},
+            std::move(local.ports), words);
     }
     Task<Result<NodeDoor>> find() {
         ++found;
@@ -73,11 +73,25 @@ struct Bench {
         (void)co_await children.join(detail::Children::OnCancel::ignore);
     }
     Task<void> forward() {
-        ended = co_await forwarder->run([this] { ++ready; });
+        ended = co_await forwarder->run([this] { ++ready; }, first);
     }
+    Forwarder::FirstTry first = Forwarder::FirstTry::decides;
     Error ended{};
     int ready = 0;
 };
+
+// What the client has said, a connection to be opened at last.
+Task<std::string> until_opened(FakeExec exec) {
+    std::string said;
+    while (said.find('O') == std::string::npos) {
+        const auto more = co_await exec.read_some();
+        if (more.empty()) {
+            break;
+        }
+        said += more;
+    }
+    co_return said;
+}
 
 // Answers each connection with what it was sent, in capitals, once its end has come.
 Task<int> shout(FakeExec exec) {
@@ -180,6 +194,63 @@ TEST_CASE(
     CHECK(bench.words.said[1] == "forwarding again");
 }
 
+TEST_CASE("beside other work a first try may fail: it is told, and tried again, but not what cannot change") {
+    Bench bench;
+    bench.first = Forwarder::FirstTry::may_fail;
+    bench.engine.on_exec("tunnel", shout);
+    bench.engine.fail("create_exec", {ErrorKind::unreachable, "gpu01", "connection refused", ""});
+    bench.during([&]() -> Task<void> {
+        while (bench.words.said.empty()) {
+            co_await pause_for(std::chrono::milliseconds(1));
+        }
+        CHECK(co_await ask(bench, "one") == "ONE"); // waits for the next try
+    });
+    CHECK(bench.ready == 1);
+    CHECK(bench.found == 1);
+    CHECK(bench.words.said ==
+          std::vector<std::string>{
+              "gpu01: connection refused; the ports stay, and are forwarded once it is there"});
+    Bench old;
+    old.engine.on_exec("tunnel", "", 2, "dockdist-init: the part of dockdist that runs inside a node\n");
+    const auto ended =
+        run_task(old.io, old.forwarder->run([&] { ++old.ready; }, Forwarder::FirstTry::may_fail));
+    CHECK(ended.message == "the node was made by a dockdist that cannot forward");
+}
+
+TEST_CASE("ports that lead to another node close what is open, and are told anew") {
+    Bench bench;
+    const auto other = bench.engine.add_container("demo-node-1").id;
+    std::string begun;
+    bench.engine.on_exec("tunnel", [&](FakeExec exec) {
+        begun += exec.container_name() + " ";
+        return shout(exec);
+    });
+    bench.during([&]() -> Task<void> {
+        auto open = co_await bench.connect();
+        CHECK(co_await ask(bench, "one") == "ONE");
+        bench.forwarder->lead_to({NodeName("node-1"), {&bench.engine, other}, [&] { return bench.find(); }});
+        std::string rest;
+        boost::system::error_code error;
+        co_await boost::asio::async_read(open, boost::asio::dynamic_buffer(rest),
+                                         boost::asio::redirect_error(use_awaitable, error));
+        CHECK(error);
+        CHECK(co_await ask(bench, "two") == "TWO");
+    });
+    CHECK(bench.forwarder->node() == NodeName("node-1"));
+    CHECK(begun == "demo-node-0 demo-node-1 ");
+    CHECK(bench.ready == 2);
+    CHECK(bench.found == 0);
+    CHECK(bench.words.said.empty());
+}
+
+TEST_CASE("what a port is told of a node names it once, and keeps the place that failed") {
+    const NodeName node("node-0");
+    CHECK(to_text(at_node({ErrorKind::node, "", "gone", ""}, node)) == "node-0: gone");
+    CHECK(to_text(at_node({ErrorKind::node, "gpu01", "refused", ""}, node)) == "node-0: gpu01: refused");
+    CHECK(to_text(at_node({ErrorKind::node, "node-0 (tcp://10.0.0.2:2375)", "refused", ""}, node)) ==
+          "node-0 (tcp://10.0.0.2:2375): refused");
+}
+
 TEST_CASE("a node that comes and goes is asked less and less often") {
     Bench bench;
     std::vector<std::chrono::steady_clock::time_point> begun;
@@ -224,7 +295,7 @@ TEST_CASE("a node that sends more than it may is cut off, and costs no more memo
         std::string out;
         wire::append_tunnel_frame(out, wire::TunnelKind::hello, 0);
         exec.out(std::exchange(out, {}));
-        (void)co_await exec.read_some();
+        (void)co_await until_opened(exec);
         wire::append_tunnel_frame(out, wire::TunnelKind::accept, 1);
         // More than the kernel and the largest window take of somebody who does not read.
         const std::string block(wire::max_tunnel_data, 'x');
@@ -249,20 +320,33 @@ TEST_CASE("a port that is in use is told with who has it") {
     tcp::acceptor taken(io, {boost::asio::ip::address_v4::loopback(), 0});
     const int number = taken.local_endpoint().port();
     const auto made =
-        listen_on_all(io.get_executor(), {{.local = number, .target = {.host = "", .port = 8888}}});
+        take_local_ports(io.get_executor(), {{.local = number, .target = {.host = "", .port = 8888}}});
     CHECK(made.ports.empty());
     REQUIRE(made.errors.size() == 1);
     CHECK(made.errors.front().where == "port " + std::to_string(number));
     CHECK(made.errors.front().message.starts_with("it is in use on this machine, by unit_forward (pid "));
     CHECK(made.errors.front().hint == "choose another one: 0:8888 takes any that is free");
     const auto other =
-        listen_on_all(io.get_executor(), {{.local = number, .target = {.host = "fd00::1", .port = 1}}});
+        take_local_ports(io.get_executor(), {{.local = number, .target = {.host = "fd00::1", .port = 1}}});
     CHECK(other.errors.front().hint == "choose another one: 0:[fd00::1]:1 takes any that is free");
+}
+
+TEST_CASE("a port is held from the beginning, and refuses connections until it is forwarded") {
+    Bench bench;
+    const auto taken = take_local_ports(bench.io.get_executor(), {{.local = bench.port(), .target = {}}});
+    REQUIRE(taken.errors.size() == 1);
+    CHECK(taken.errors.front().kind == ErrorKind::conflict);
+    tcp::socket socket(bench.io);
+    boost::system::error_code error;
+    error = socket.connect(
+        {boost::asio::ip::address_v4::loopback(), static_cast<unsigned short>(bench.port())}, error);
+    CHECK(error == boost::asio::error::connection_refused);
 }
 
 TEST_CASE("a port listens on the loopback alone") {
     boost::asio::io_context io;
-    const auto made = listen_on_all(io.get_executor(), {{.local = 0, .target = {.host = "", .port = 8888}}});
+    const auto made =
+        take_local_ports(io.get_executor(), {{.local = 0, .target = {.host = "", .port = 8888}}});
     REQUIRE(made.ports.size() == 1);
     const auto addresses = made.ports.front().addresses();
     CHECK(addresses.front() == "127.0.0.1");

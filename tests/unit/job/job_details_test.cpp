@@ -57,6 +57,51 @@ TEST_CASE("what the parts of a job have used is theirs, whether they run or not"
     CHECK(sum_usage(report.usage).gpus == 2);
 }
 
+TEST_CASE("of nodes of which nothing was measured there is no table, and all fits a narrow terminal") {
+    auto job = made_up_job(2);
+    for (auto& node : job.usage) {
+        node.usage.figures.clear();
+        node.usage.findings.clear();
+    }
+    CHECK(node_usage_table(job.usage).empty());
+    const auto text = job_details_text(job, {.unicode = true, .columns = 40});
+    CHECK(text.find("\nnothing was measured: it was too short,\n    or its nodes keep no record\n") !=
+          std::string::npos);
+}
+
+TEST_CASE("a node that the latest attempt holds in reserve is named, and judged by nobody") {
+    KnownJob job{.job = JobId("a")};
+    wire::JobPolicy now{.parts = {{.node = "node-0"},
+                                  {.node = "node-1", .lost = true},
+                                  {.node = "node-2"},
+                                  {.node = "node-3"}},
+                        .members = {0, 2}};
+    for (int i = 0; i < 4; ++i) {
+        auto& part = job.parts.emplace_back();
+        part.node.name = NodeName("node-" + std::to_string(i));
+        part.summary = {.job = "a", .started_ms = 1, .duration_ms = 60'000, .policy = now};
+        part.summary.policy.members = {0, 1}; // as it began
+        part.summary.result.usage = {.gpus = 1,
+                                     .duration_ms = 60'000,
+                                     .figures = {{.figure = wire::Figure::gpu_utilization,
+                                                  .mean = i == 3 ? 0.0 : 90.0,
+                                                  .peak = i == 3 ? 0.0 : 100.0,
+                                                  .seconds = 60,
+                                                  .peak_gpu = 0}}};
+    }
+    job.parts[2].summary.policy = now;
+    job.parts[2].summary.result.attempt = 1;
+    const auto report = report_of(job);
+    REQUIRE(report.usage.size() == 4);
+    CHECK_FALSE(report.usage[1].spare); // lost: until then it was a member
+    CHECK_FALSE(report.usage[2].spare);
+    CHECK(report.usage[3].spare);
+    const auto text = job_details_text(report);
+    CHECK(text.find("\nnode-3 (spare)       0 %\n") != std::string::npos);
+    CHECK(text.find("GPU load  90 %") != std::string::npos);
+    CHECK(text.find("\n! ") == std::string::npos);
+}
+
 TEST_CASE("a job's page holds foreign text as text, and asks for nothing from elsewhere") {
     auto job = made_up_job(2);
     job.usage[0].usage.findings = {

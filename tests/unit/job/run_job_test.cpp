@@ -141,6 +141,32 @@ TEST_CASE("a node whose container is gone ends the job on the others") {
     CHECK(commands.size() == 1);
 }
 
+TEST_CASE("who becomes the job's first node, as the one before it is lost, is told once") {
+    FakeJob job(2);
+    job.options.max_restarts = 1;
+    job.options.min_nodes = 1;
+    job.options.backoff = std::chrono::milliseconds(1);
+    job.options.relaunch = "not asked for: the other node ends";
+    std::vector<std::string> firsts;
+    job.options.on_first_node = [&](const NodeName& node) { firsts.push_back(node.str()); };
+    job.fakes[0]->on_exec("job start", [&](FakeExec exec) -> Task<int> {
+        co_await start_of(exec);
+        exec.out(started());
+        job.fakes[0]->containers.clear();
+        exec.break_stream({ErrorKind::unreachable, "", "connection reset", ""});
+        co_return 0;
+    });
+    job.fakes[1]->on_exec("job start", [](FakeExec exec) -> Task<int> {
+        co_await start_of(exec);
+        exec.out(started());
+        co_await exec.read_line(); // that the attempt is over
+        exec.out(exited(0));
+        co_return 0;
+    });
+    (void)job.run();
+    CHECK(firsts == std::vector<std::string>{"node-1"});
+}
+
 TEST_CASE("a node that cannot start the job says why, and the others are stopped") {
     FakeJob job(2);
     std::vector<std::string> commands;

@@ -91,17 +91,27 @@ TEST_CASE("many GPUs of which the same is true share a sentence") {
     CHECK(c.said().empty());
 }
 
-TEST_CASE("a GPU that is slowed down by heat, and no other reason") {
+TEST_CASE("a GPU that is slowed down by heat or by its hardware, and for no other reason") {
     Cluster c;
-    c.sample.gpus[0].throttle = 0x4 | 0x1 | 0x8;
+    c.sample.gpus[0].throttle = 0x4 | 0x1;
     c.pass(1);
     CHECK(c.said().empty());
-    c.sample.gpus[0].throttle = 0x20;
     c.sample.gpus[0].temperature_c = 88;
     c.sample.gpus[0].clock_mhz = 1200;
-    c.pass(1);
-    CHECK(c.said() ==
-          std::vector<std::string>{"node-0 GPU 0: slowed down because too hot, at 88 °C, 1200 of 1980 MHz"});
+    for (const auto hot : {0x20U, 0x40U | 0x8U}) { // what the hardware does for heat is heat
+        c.sample.gpus[0].throttle = hot;
+        c.pass(1);
+        CHECK(c.said() == std::vector<std::string>{
+                              "node-0 GPU 0: slowed down because too hot, at 88 °C, 1200 of 1980 MHz"});
+    }
+    for (const auto brake : {0x8U, 0x80U}) {
+        c.sample.gpus[0].throttle = brake;
+        c.pass(1);
+        CHECK(c.said() ==
+              std::vector<std::string>{
+                  "node-0 GPU 0: slowed down by the hardware (a power brake, or the power supply), "
+                  "at 88 °C, 1200 of 1980 MHz"});
+    }
 }
 
 TEST_CASE("a full file system") {
@@ -192,6 +202,43 @@ TEST_CASE("one rank's GPU has a lower clock, or alone draws power") {
     CHECK(c.said() ==
           std::vector<std::string>{"node-0 rank 2 of j: slower than the rest: it works at 650 W while the "
                                    "others wait, at 290 W or less"});
+}
+
+TEST_CASE("ranks of several GPUs are compared by these, and not by what else one of them does") {
+    Cluster c;
+    c.facts.gpus.clear();
+    for (int i = 0; i < 6; ++i) {
+        c.facts.gpus.push_back({.index = i, .power_limit_w = 700, .most_clock_mhz = 1980});
+    }
+    c.sample.gpus.assign(6, Cluster::gpu(100, 600));
+    c.add_ranks(3);
+    for (auto& rank : c.sample.ranks) {
+        rank.gpus = {2 * rank.rank, 2 * rank.rank + 1};
+    }
+    int second = 0;
+    const auto serve = [&](wire::Sample& sample) { sample.ranks[0].cpu_ms = ++second * 3000; }; // HTTP
+    c.pass(62, serve);
+    CHECK(c.said().empty());
+    c.sample.gpus[3].clock_mhz = 1200;
+    c.pass(62, serve);
+    CHECK(c.said() ==
+          std::vector<std::string>{"node-0 rank 1 of j: slower than the rest: its GPU runs at 1200 MHz, "
+                                   "the others at 1980"});
+    c.sample.gpus.assign(6, wire::GpuSample{.power_w = 100}); // of which no load is known
+    c.pass(62, serve);
+    CHECK(c.said().size() == 1);
+    CHECK(c.said().front().find("it keeps 3.0 CPUs busy") != std::string::npos);
+}
+
+TEST_CASE("a node whose clock does not go on begins anew, and cannot be heard for ever") {
+    Cluster c;
+    c.sample.gpus[1] = Cluster::gpu(100, 100);
+    c.pass(61);
+    CHECK(c.said().size() == 1);
+    c.watch.hear("node-0", c.facts, c.sample);
+    CHECK(c.said().empty());
+    c.pass(60);
+    CHECK(c.said().size() == 1);
 }
 
 TEST_CASE("a node whose nvidia-smi fails") {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace login_files_test {
 
@@ -20,7 +21,7 @@ struct Home {
         std::string name = (fs::temp_directory_path() / "own-ssh-XXXXXX").string();
         REQUIRE(::mkdtemp(name.data()) != nullptr);
         folder = name;
-        places = {.state = folder / "state/dockdist/ssh", .ssh = folder / ".ssh"};
+        places = {.state = folder / "state/dockdist/ssh", .ssh = folder / ".ssh", .machine = "desk"};
     }
     Home(const Home&) = delete;
     Home& operator=(const Home&) = delete;
@@ -44,6 +45,21 @@ struct Home {
     fs::path folder{};
     LoginPlaces places{};
 };
+
+// As `ssh-config` would write them.
+std::string entries_of(const LoginFiles& files, const std::string& file, const std::string& machine = "desk",
+                       const std::string& prefix = "demo") {
+    return ssh_entries({.prefix = prefix,
+                        .cluster = "demo",
+                        .machine = machine,
+                        .program = "/bin/dockdist",
+                        .file = file,
+                        .environment = {"XDG_STATE_HOME=" + files.state_home()},
+                        .key = files.key().string(),
+                        .known_hosts = files.known_hosts().string(),
+                        .nodes = {{"node-0", "root", make_ssh_key().public_line}}})
+        ->text;
+}
 
 constexpr auto config_mode = fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read;
 
@@ -105,15 +121,89 @@ TEST_CASE("entries are installed beside what is there, again and again, and go w
     CHECK(refused.error().where == "demo.node-1");
     REQUIRE(second.install("Host b.node-1\n").has_value());
 
-    CHECK(*files.remove());
+    CHECK(files.remove().own);
     CHECK_FALSE(files.installed());
     CHECK_FALSE(fs::exists(files.key()));
     CHECK(home.text(home.places.ssh / "config") == once); // the other's
-    CHECK(*second.remove());
+    CHECK(second.remove().own);
     CHECK(home.text(home.places.ssh / "config") == mine);
     CHECK_FALSE(fs::exists(home.places.ssh / "dockdist"));
     CHECK_FALSE(fs::exists(home.places.state.parent_path()));
-    CHECK_FALSE(*second.remove());
+    CHECK_FALSE(second.remove().own);
+}
+
+TEST_CASE("a key goes from where the installed entries have it, whatever XDG_STATE_HOME is by then") {
+    const Home home;
+    const auto files = home.files();
+    REQUIRE(files.make_key().has_value());
+    REQUIRE(files.install(entries_of(files, "/a/cluster.yaml")).has_value());
+    auto places = home.places;
+    places.state = home.folder / "other/dockdist/ssh";
+    const LoginFiles later(places, "demo", "/a/cluster.yaml");
+    CHECK(later.key() != files.key());
+    CHECK(later.as_installed().key() == files.key()); // `up` keeps it
+    CHECK(later.as_installed().state_home() == home.folder / "state");
+    const auto removal = later.remove();
+    CHECK(removal.own);
+    CHECK(removal.errors.empty());
+    CHECK_FALSE(fs::exists(home.places.state.parent_path()));
+    CHECK_FALSE(fs::exists(home.places.ssh / "dockdist"));
+}
+
+TEST_CASE("nothing is removed for the sake of entries that name a place that is not ours") {
+    const Home home;
+    const auto name = home.files().entries().stem().string();
+    for (const std::string& place :
+         {std::string("state/dockdist/ssh/mine/id_ed25519"), "dockdist/" + name + "/id_ed25519",
+          "state/dockdist/ssh/" + name + "/key", "state/dockdist/ssh/x/../" + name + "/id_ed25519"}) {
+        CAPTURE(place);
+        auto entries = entries_of(home.files(), "/a/cluster.yaml");
+        const auto key = home.files().key().string();
+        entries.replace(entries.find(key), key.size(), (home.folder / place).string());
+        home.write(home.folder / "state/dockdist/ssh/x/y", "", config_mode);
+        home.write(home.folder / place, "mine", config_mode);
+        auto places = home.places;
+        places.state = home.folder / "other/dockdist/ssh";
+        const LoginFiles files(places, "demo", "/a/cluster.yaml");
+        REQUIRE(files.install(entries).has_value());
+        CHECK(files.as_installed().key() == files.key());
+        CHECK(files.remove().own);
+        CHECK(home.text(home.folder / place) == "mine");
+    }
+}
+
+TEST_CASE("what a file has left that is no more goes as well; another machine's stays, and what is there") {
+    const Home home;
+    const auto there = home.folder / "there.yaml";
+    home.write(there, "", config_mode);
+    const auto gone = (home.folder / "gone.yaml").string();
+    const auto moved = home.files(gone);
+    const auto elsewhere = home.files("/of/another.yaml");
+    const auto used = home.files(there);
+    REQUIRE(moved.make_key().has_value());
+    REQUIRE(moved.install(entries_of(moved, gone)).has_value());
+    REQUIRE(elsewhere.make_key().has_value());
+    REQUIRE(elsewhere.install(entries_of(elsewhere, "/of/another.yaml", "laptop", "b")).has_value());
+    REQUIRE(used.make_key().has_value());
+    REQUIRE(used.install(entries_of(used, there, "desk", "c")).has_value());
+
+    const auto refused = home.files().install("Host demo.node-0\n");
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().hint.ends_with("remove " + moved.entries().string() + " and " +
+                                         moved.key().parent_path().string()));
+
+    const auto removal = home.files().remove();
+    CHECK_FALSE(removal.own);
+    CHECK(removal.orphans == std::vector<std::string>{gone});
+    CHECK(removal.errors.empty());
+    CHECK_FALSE(moved.installed());
+    CHECK_FALSE(fs::exists(moved.key().parent_path()));
+    for (const auto& kept : {elsewhere, used}) {
+        CHECK(kept.installed());
+        CHECK(fs::exists(kept.key()));
+        CHECK(kept.remove().own);
+    }
+    CHECK(home.text(home.places.ssh / "config").empty());
 }
 
 TEST_CASE("a private key that is lost is made again") {
@@ -129,14 +219,20 @@ TEST_CASE("a private key that is lost is made again") {
 
 TEST_CASE("a configuration that is not to be written to stays as it is, and its user is told what to do") {
     const std::string mine = "Host *\n    User ada\n";
-    for (const bool dangling : {false, true}) {
+    enum { locked, dangling_link, of_another };
+    for (const auto what : {locked, dangling_link, of_another}) {
         const Home home;
         const auto config = home.places.ssh / "config";
         const auto read_only = fs::perms::owner_read;
-        home.write(dangling ? home.folder / "elsewhere" : config, mine, read_only);
+        const bool dangling = what == dangling_link;
+        home.write(dangling ? home.folder / "elsewhere" : config, mine,
+                   what == of_another ? config_mode : read_only);
         if (dangling) {
             fs::create_directories(home.places.ssh);
             fs::create_symlink(home.folder / "gone", config);
+        }
+        if (what == of_another && ::chown(config.c_str(), 4711, 4711) != 0) {
+            continue; // root alone can give a file away
         }
         const auto files = home.files();
         REQUIRE(files.make_key().has_value());
@@ -152,7 +248,7 @@ TEST_CASE("a configuration that is not to be written to stays as it is, and its 
         const auto theirs = "Include ~/.ssh/dockdist/*.conf\n" + mine;
         home.write(config, theirs, read_only);
         REQUIRE(files.install("Host demo.node-0\n").has_value());
-        CHECK(*files.remove());
+        CHECK(files.remove().own);
         CHECK(home.text(config) == theirs);
         CHECK_FALSE(fs::exists(files.key()));
     }
@@ -164,9 +260,9 @@ TEST_CASE("the key goes even where the configuration cannot be changed any more"
     REQUIRE(files.make_key().has_value());
     REQUIRE(files.install("Host demo.node-0\n").has_value());
     fs::permissions(home.places.ssh / "config", fs::perms::owner_read);
-    const auto removed = files.remove();
-    REQUIRE_FALSE(removed.has_value());
-    CHECK(removed.error().hint == "take the line `Include ~/.ssh/dockdist/*.conf` out yourself");
+    const auto removal = files.remove();
+    REQUIRE(removal.errors.size() == 1);
+    CHECK(removal.errors.front().hint == "take the line `Include ~/.ssh/dockdist/*.conf` out yourself");
     CHECK_FALSE(files.installed());
     CHECK_FALSE(fs::exists(files.key()));
 }
@@ -176,7 +272,7 @@ TEST_CASE("where there is no ~/.ssh it is made as ssh wants it") {
     REQUIRE(home.files().install("Host demo.node-0\n").has_value());
     CHECK(Home::mode(home.places.ssh) == 0700);
     CHECK(Home::mode(home.places.ssh / "config") == 0600);
-    CHECK(*home.files().remove());
+    CHECK(home.files().remove().own);
     CHECK(home.text(home.places.ssh / "config").empty());
 }
 
@@ -188,12 +284,15 @@ TEST_CASE("the state's folder is XDG's") {
                                             : std::nullopt;
         });
     };
-    CHECK(with("/var/state").state == "/var/state/dockdist/ssh");
-    CHECK(with("/var/state").state_home == "/var/state");
+    for (const auto* state : {"/var/state", "/var/./state/"}) {
+        CHECK(with(state).state == "/var/state/dockdist/ssh");
+        CHECK(LoginFiles(with(state), "demo", "/a").state_home() == "/var/state");
+    }
     for (const auto* none : {"relative", ""}) {
         CHECK(with(none).state == "/home/ada/.local/state/dockdist/ssh");
-        CHECK(with(none).state_home.empty());
+        CHECK(LoginFiles(with(none), "demo", "/a").state_home() == "/home/ada/.local/state");
     }
+    CHECK_FALSE(with("").machine.empty());
 }
 
 } // namespace login_files_test

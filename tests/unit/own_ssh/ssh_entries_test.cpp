@@ -15,20 +15,39 @@ const std::string pattern = "~/.ssh/dockdist/*.conf";
 SshEntries some() {
     return {.prefix = "demo",
             .cluster = "demo",
+            .machine = "desk",
             .program = "/opt/my tools/dockdist",
             .file = "/home/ada/100% 'new'/cluster.yaml",
-            .key = "/home/ada/.local/state of things/50%/id_ed25519",
-            .known_hosts = "/home/ada/.local/state of things/50%/known_hosts",
+            .environment = {"XDG_STATE_HOME=/home/ada/50%", "DOCKER_CONTEXT=ada's"},
+            .key = "/home/ada/50%/dockdist/ssh/demo of things/id_ed25519",
+            .known_hosts = "/home/ada/50%/dockdist/ssh/demo of things/known_hosts",
             .nodes = {{.node = "node-0", .user = "root", .host_key = key}, {"gpu-1.rack", "ada", key}}};
 }
 
 } // namespace
 
 TEST_CASE("entries, with paths that need quotes") {
-    check_golden("own_ssh/entries.txt", ssh_entries(some()).value());
-    CHECK(entry_names(ssh_entries(some()).value()) ==
-          std::vector<std::string>{"demo.node-0", "demo.gpu-1.rack"});
+    const auto text = ssh_entries(some())->text;
+    check_golden("own_ssh/entries.txt", text);
+    CHECK(entry_names(text) == std::vector<std::string>{"demo.node-0", "demo.gpu-1.rack"});
     CHECK(entry_names("").empty());
+}
+
+TEST_CASE("entries say what they are of") {
+    const auto origin = entries_origin(ssh_entries(some())->text);
+    CHECK(origin.prefix == "demo");
+    CHECK(origin.machine == "desk");
+    CHECK(origin.file == some().file);
+    CHECK(origin.key == some().key);
+    // A path that the remark cannot show as it is.
+    auto strange = some();
+    strange.file = "/home/ada/\x1b[2J/cluster.yaml";
+    CHECK(entries_origin(ssh_entries(strange)->text).file.empty());
+    for (const auto* none : {"", "Host a\n    IdentityFile /b\n", "# dockdist: cluster demo\n# prefix:\n"}) {
+        CAPTURE(none);
+        const auto unknown = entries_origin(none);
+        CHECK((unknown.prefix + unknown.machine + unknown.file + unknown.key).empty());
+    }
 }
 
 TEST_CASE("a path that no configuration can hold is refused") {
@@ -38,19 +57,33 @@ TEST_CASE("a path that no configuration can hold is refused") {
         entries.key = path;
         CHECK(ssh_entries(entries).error().kind == ErrorKind::config);
     }
+    for (auto SshEntries::* const word : {&SshEntries::file, &SshEntries::program}) {
+        auto entries = some();
+        entries.*word = "/a\nHost *";
+        CHECK(ssh_entries(entries).error().kind == ErrorKind::config);
+    }
     auto entries = some();
-    entries.file = "/a\nHost *";
+    entries.environment.emplace_back("DOCKER_HOST=a\nHost *");
+    CHECK(ssh_entries(entries).error().kind == ErrorKind::config);
+    entries = some();
+    entries.program = "/opt/a=b/dockdist"; // for `env` a variable
     CHECK(ssh_entries(entries).error().kind == ErrorKind::config);
 }
 
-TEST_CASE("a node adds no line of its own") {
+TEST_CASE("a node adds no line of its own, and keeps no other from having its entry") {
     for (const auto& node :
          {SshNode{"node-0", "root\n    ProxyCommand evil", key}, SshNode{"node-0", "-oX", key},
           SshNode{"node-0", "", key}, SshNode{"node-0", "root", key + "\n* " + key},
           SshNode{"node 0", "root", key}, SshNode{"*", "root", key}}) {
         auto entries = some();
-        entries.nodes = {node};
-        CHECK(ssh_entries(entries).error().kind == ErrorKind::protocol);
+        const auto whole = ssh_entries(entries)->text;
+        entries.nodes.insert(entries.nodes.begin() + 1, node);
+        const auto made = ssh_entries(entries);
+        REQUIRE(made.has_value());
+        CHECK(made->text == whole);
+        CHECK(made->nodes.size() == 2);
+        REQUIRE(made->refused.size() == 1);
+        CHECK(made->refused.front().kind == ErrorKind::protocol);
     }
     CHECK_FALSE(with_host_key("", "node-0", key + "\n").has_value());
     CHECK_FALSE(with_host_key("", "*", key).has_value());
@@ -93,15 +126,6 @@ TEST_CASE("an Include that comes too late is of no use, and one of the user's ow
         CHECK(without_include(*with, pattern) == before + own);
     }
     CHECK_FALSE(without_include(own, pattern).has_value());
-}
-
-TEST_CASE("a folder for the state that is set here goes with the entries") {
-    auto entries = some();
-    entries.state_home = "/scratch/ada's";
-    CHECK(ssh_entries(entries)->find("    ProxyCommand env 'XDG_STATE_HOME=/scratch/ada'\\''s' '/opt/my "
-                                     "tools/dockdist' -f ") != std::string::npos);
-    entries.state_home = "/a\nHost *";
-    CHECK(ssh_entries(entries).error().kind == ErrorKind::config);
 }
 
 } // namespace ssh_entries_test

@@ -47,7 +47,9 @@ std::vector<SampledNode> nodes() {
                  {}},
         .ranks = {{.job = "train", .rank = -1, .cpu_ms = 10, .memory_bytes = 4096},
                   {.job = "train", .rank = 3, .cpu_ms = 61500, .memory_bytes = 1 << 20, .gpus = {0}}}};
-    return {node, {.node = NodeName("node-1"), .host = HostName("gpu7")}};
+    return {node,
+            {.node = NodeName("node-1"), .host = HostName("gpu7"), .up = false},
+            {.node = NodeName("node-2"), .host = HostName("gpu8")}};
 }
 
 std::string shown(ExpositionFormat format) {
@@ -71,6 +73,7 @@ TEST_CASE("what a node has not told has no line, and every family stands once an
         std::string::npos);
     CHECK(text.find("rdma_received") == std::string::npos);
     CHECK(text.find("node=\"node-1\",host=\"gpu7\"} 0\n") != std::string::npos);
+    CHECK(text.find("node-2") == std::string::npos); // neither up nor down, as far as is known
     std::set<std::string> families;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {

@@ -95,6 +95,12 @@ TEST_CASE("a name is cut in the middle, by whole characters") {
     }
 }
 
+TEST_CASE("a name of a megabyte is cut as fast as it is read") {
+    const auto cut = clipped_middle(std::string(1U << 20U, 'x'), 11, true); // a square of that took minutes
+    CHECK(cut == "xxxxx…xxxxx");
+    CHECK(clipped_middle("abcdeX\u0301Y", 4, true) == "ab…Y");
+}
+
 TEST_CASE("lines that are too wide go on below, at words, and no word is broken") {
     CHECK(wrap_words("error: the node is not there, and nothing is\n", 20, 4) ==
           "error: the node is\n    not there, and\n    nothing is\n");

@@ -64,6 +64,17 @@ TEST_CASE("every event is one JSON object a line on stdout, and every error one 
     }
 }
 
+TEST_CASE("beside one value events are on stderr, too") {
+    for (const bool one_value : {true, false}) {
+        KeepingSink sink;
+        const auto reporter = make_reporter({.format = OutputFormat::json, .one_value = one_value}, sink);
+        reporter->on({.kind = Kind::warning, .text = "look"});
+        CHECK(sink.written[one_value ? 2 : 1] ==
+              "{\"type\":\"event\",\"kind\":\"warning\",\"text\":\"look\"}\n");
+        CHECK(sink.written[one_value ? 1 : 2].empty());
+    }
+}
+
 TEST_CASE("progress as JSON comes once a second for a subject") {
     Json json;
     for (int i = 0; i < 50; ++i) {

@@ -90,6 +90,9 @@ TEST_CASE("scrolling stops at the top, and knows the page") {
     CHECK(after("\x1b[F").first == most_first_row);
     CHECK(after("\x1b[F\x1b[H").first == 0);
     CHECK(after("\x1b[6~g").first == 0); // another view begins at its top
+    CHECK(after("\x1b[C\x1bOC\x1b[D").skipped == 1);
+    CHECK(after("\x1b[D").skipped == 0);
+    CHECK(after("\x1b[Cg").skipped == 0);
 }
 
 } // namespace top_keys_test

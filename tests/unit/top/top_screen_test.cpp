@@ -191,10 +191,40 @@ TEST_CASE("a round as JSON") {
     check_golden("top/round.json", top_json(scene_model()).dump(1) + "\n");
 }
 
+TEST_CASE("what a narrow terminal gives up is scrolled to, and whose row it is stays") {
+    const auto model = scene_model();
+    const TerminalSize size{.columns = 80, .rows = 24};
+    CHECK(joined(top_screen(model, {}, size, plain)).find("DISK") == std::string::npos);
+    const auto screen = top_screen(model, {.skipped = 9}, size, plain);
+    CHECK(screen.skipped == 9);
+    CHECK(screen.lines[1].ends_with("  from NET IN"));
+    CHECK(screen.lines[2] == "NODE    NET IN  NET OUT  READ  WRITE  DISK  STATE");
+    CHECK(screen.lines[4].starts_with("node-1    1.1G     1.0G  1.0M   256M  98 %"));
+    const auto far = top_screen(model, {.view = TopView::gpus, .skipped = 100}, size, plain);
+    CHECK(far.skipped == 9);
+    CHECK(far.lines[2] == "NODE    GPU  STATE");
+}
+
 TEST_CASE("a history's graph has the latest at its right") {
-    CHECK(history_graph({0.0, 0.5, std::nullopt, 1.0}, 6, true) == "  ▁▄ █");
-    CHECK(history_graph({0.0, 0.5, 1.0}, 2, false) == "-#");
-    CHECK(history_graph({}, 0, true).empty());
+    CHECK(history_graph({0.0, 0.5, std::nullopt, 1.0}, true) == "▁▄ █");
+    CHECK(history_graph({0.5, 1.0}, false) == "-#");
+    CHECK(history_graph({}, true).empty());
+}
+
+TEST_CASE("a history's points are the means of samples that stay together") {
+    History history;
+    CHECK(history.in_columns(3) == HistoryPoints(3));
+    CHECK(history.in_columns(0).empty());
+    for (int i = 0; i < 25; ++i) {
+        history.add(i < 20 ? std::optional(0.5) : std::nullopt);
+    }
+    CHECK(history.in_columns(6) == HistoryPoints{{}, {}, {}, 0.5, 0.5, std::nullopt}); // of 10 each
+    history.add(1.0);
+    CHECK(history.in_columns(6) == HistoryPoints{{}, {}, {}, 0.5, 0.5, 1.0});
+    for (int i = 26; i < 95; ++i) {
+        history.add(0.0);
+    }
+    CHECK(history.in_columns(6) == HistoryPoints(6, 0.0)); // from 40 on
 }
 
 } // namespace top_screen_test

@@ -180,11 +180,25 @@ TEST_CASE("frames of a connection that was given up meanwhile mean nothing") {
     CHECK(pair.client.waiting() == 0);
 }
 
+TEST_CASE("a ping is answered, unless something is on its way anyway") {
+    auto pair = greeted();
+    pair.client.ping();
+    CHECK_FALSE(pair.client.answered());
+    REQUIRE(pair.node.take(pair.client.take_output(), [](const auto&) {}).has_value());
+    CHECK(pair.node.waiting() == wire::tunnel_header_size);
+    REQUIRE(pair.node.take(frame(TunnelKind::ping, 0) + frame(TunnelKind::ping, 0), [](const auto&) {})
+                .has_value());
+    CHECK(pair.node.waiting() == wire::tunnel_header_size);
+    pair.pass();
+    CHECK(pair.client.answered());
+    CHECK(pair.client.waiting() == 0);
+    CHECK(pair.at_client == "hello0 ");
+}
+
 TEST_CASE("a node that breaks the rules ends the tunnel") {
     for (const auto& bytes : {
              frame(TunnelKind::hello, 0),                                 // twice
              frame(TunnelKind::open, 2, R"({"port":1})"),                 // the client's
-             frame(TunnelKind::ping, 0),                                  // the same
              frame(TunnelKind::data, 9, "x"),                             // of a channel that never was
              frame(TunnelKind::accept, 0),                                // of none
              frame(TunnelKind::accept, 1),                                // again
@@ -204,6 +218,8 @@ TEST_CASE("a node that breaks the rules ends the tunnel") {
     auto mute = Pair{};
     (void)mute.client.open({.port = 1});
     refuses(mute.client, frame(TunnelKind::accept, 1)); // before its first word
+    auto early = Pair{};
+    refuses(early.client, frame(TunnelKind::ping, 0)); // the same
     auto generous = greeted();
     (void)generous.open();
     refuses(generous.client, frame(TunnelKind::window, 1, window(0xFFFFFFFF)) +

@@ -49,6 +49,33 @@ TEST_CASE("a node that did less than the others, and GPUs that mostly waited") {
                    "nodes)"});
 }
 
+TEST_CASE("nodes in reserve are no reason for anything that is said") {
+    auto spare = usage("node-4", 0, 0);
+    spare.spare = true;
+    spare.usage.findings = {{.kind = wire::Finding::Kind::disk_full, .disk = "/", .about = "1 GiB left"}};
+    const NodeHistory works{.node = NodeName("node-0"), .history = {.curves = {curve(0, {80, 90})}}};
+    const NodeHistory rests{.node = NodeName("node-4"), .history = {.curves = {curve(0, {0, 0})}}};
+    CHECK(findings({usage("node-0", 85, 90), spare}, {works, rests}).empty());
+    spare.spare = false;
+    CHECK(findings({usage("node-0", 85, 90), spare}, {works, rests}).size() == 4);
+}
+
+TEST_CASE("GPUs of the job that did nothing for long, or that their hardware slowed down, are told") {
+    auto first = usage("node-0", 85, 100);
+    auto second = usage("node-1", 85, 100);
+    first.usage.findings = {{.kind = wire::Finding::Kind::idle, .for_ms = 2'700'000}};
+    second.usage.findings = {{.kind = wire::Finding::Kind::hw_slowdown,
+                              .gpu = 3,
+                              .for_ms = 180'000,
+                              .about = "66 °C, 600 of 1980 MHz"},
+                             {.kind = wire::Finding::Kind::idle, .for_ms = 2'701'000}};
+    CHECK(
+        findings({first, second}, {}) ==
+        Findings{"the job's GPUs on node-0, node-1 did nothing for 45 min",
+                 "node-1 GPU 3: slowed down by the hardware (a power brake, or the power supply) for 3 min, "
+                 "at 66 °C, 600 of 1980 MHz"});
+}
+
 TEST_CASE("what the nodes found while it ran is told by node, also of a short job") {
     auto first = usage("node-0", 85, 100, 20'000);
     auto second = usage("node-1", 85, 100, 20'000);

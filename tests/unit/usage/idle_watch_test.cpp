@@ -27,7 +27,9 @@ TEST_CASE("GPUs are idle when all of them have done nothing for so long") {
     CHECK_FALSE(watch.hear(loads(9999, {0, 0})).has_value());
     CHECK(watch.hear(loads(10'000, {0, 0})) == true);
     CHECK_FALSE(watch.hear(loads(11'000, {0, 0})).has_value()); // told once
+    CHECK(watch.idle_for_ms(11'000) == 11'000);
     CHECK(watch.hear(loads(12'000, {0, 1})) == false);
+    CHECK_FALSE(watch.idle_for_ms(12'000).has_value());
     CHECK_FALSE(watch.hear(loads(21'999, {0, 0})).has_value());
     CHECK(watch.hear(loads(22'000, {0, 0})) == true);
 }
@@ -52,6 +54,7 @@ TEST_CASE("an attempt begins anew, and who has no GPUs rests from the beginning"
     IdleWatch none(5000, 0);
     CHECK(none.begin(0));
     CHECK(none.gpus() == 0);
+    CHECK_FALSE(none.idle_for_ms(60'000).has_value());
     CHECK_FALSE(none.hear(loads(60'000, {})).has_value());
     IdleWatch unwatched(0, 0);
     CHECK_FALSE(unwatched.begin(0));

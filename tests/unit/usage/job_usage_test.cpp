@@ -52,6 +52,38 @@ TEST_CASE("over nodes means are weighted, peaks are placed, and sums are of all"
     CHECK(sum_usage({}).figures.empty());
 }
 
+TEST_CASE("of nodes that share a host, the one that saw most stands for its network and disks") {
+    auto nodes = two_nodes();
+    auto third = nodes[0];
+    third.node = NodeName("node-2");
+    nodes.push_back(third);
+    nodes[0].usage.host = nodes[1].usage.host = "boot-1 net:[1]";
+    nodes[1].usage.figures.push_back(
+        {.figure = Figure::network_received, .mean = 2 * gib, .peak = 9 * gib, .seconds = 150});
+    nodes[1].usage.figures.push_back({.figure = Figure::disk_read, .mean = 1, .peak = 1, .seconds = 150});
+    nodes[2].usage.host = "boot-1 net:[2]";
+    const auto sum = sum_usage(nodes);
+    CHECK(sum.find(Figure::network_received)->total() == doctest::Approx((300 + 200) * gib));
+    CHECK(sum.find(Figure::network_received)->seconds == doctest::Approx(150 + 200));
+    CHECK(sum.find(Figure::network_received)->peak_node.str() == "node-1");
+    CHECK(sum.find(Figure::network_sent)->total() == doctest::Approx((100 + 100) * gib));
+    CHECK(sum.find(Figure::disk_read)->total() == doctest::Approx(150));
+    CHECK(sum.find(Figure::cpu)->total() == doctest::Approx(2000 + 400 + 2000)); // of the processes
+    nodes[0].usage.host.clear(); // of an earlier dockdist: nobody knows
+    CHECK(sum_usage(nodes).find(Figure::network_received)->total() ==
+          doctest::Approx((200 + 300 + 200) * gib));
+}
+
+TEST_CASE("a node in reserve does not count in the load, and in all else") {
+    auto nodes = two_nodes();
+    nodes[1].spare = true;
+    const auto sum = sum_usage(nodes);
+    CHECK(sum.find(Figure::gpu_utilization)->mean == doctest::Approx(90));
+    CHECK(sum.find(Figure::cpu)->mean == doctest::Approx(6));
+    CHECK(sum.gpus == 4);
+    CHECK(sum_usage({nodes[1]}).find(Figure::gpu_utilization)->mean == doctest::Approx(30)); // its own
+}
+
 TEST_CASE("what people read of figures") {
     CHECK(figure_text(Figure::gpu_utilization, 87.4) == "87 %");
     CHECK(figure_text(Figure::gpu_memory, 61.2 * gib) == "61.2 GiB");

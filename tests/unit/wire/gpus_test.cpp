@@ -35,6 +35,23 @@ TEST_CASE("a report of GPUs is read as it was written, and what is not known sta
     CHECK(*parse_gpu_report("{}") == GpuReport{});
 }
 
+TEST_CASE("names without end are cut, and the rest of the report counts") {
+    auto endless = party;
+    endless.owner = std::string(100'000, 'x');
+    endless.job = std::string(100'000, 'y');
+    const auto read = parse_gpu_report(gpu_report_line({.line = {{.who = endless, .wanted = 2}}}));
+    REQUIRE(read.has_value());
+    CHECK(read->line[0].who.owner.size() == 512);
+    CHECK(read->line[0].who.job.size() == 512);
+    CHECK(read->line[0].who.node == party.node);
+    endless.owner = "x";
+    for (int i = 0; i < 500; ++i) {
+        endless.owner += "é"; // two bytes, of which none stands alone
+    }
+    CHECK(parse_gpu_report(gpu_report_line({.line = {{.who = endless}}}))->line[0].who.owner.size() == 511);
+    CHECK(read->line[0].wanted == 2);
+}
+
 TEST_CASE("a report of another shape is refused, and says where") {
     CHECK_FALSE(parse_gpu_report("").has_value());
     CHECK_FALSE(parse_gpu_report("[]").has_value());

@@ -55,16 +55,24 @@ TEST_CASE("a job's result bears what it has used of the node") {
     result.usage = {
         .gpus = 2,
         .duration_ms = 5000,
+        .host = "3b8c7a52-5b0a-4c57-a2f8-6f2d8d0f3a11 net:[4026531840]",
         .figures =
             {{.figure = Figure::gpu_utilization, .mean = 87.25, .peak = 99.5, .seconds = 9.5, .peak_gpu = 1},
              {.figure = Figure::memory, .mean = 8192, .peak = 8192, .seconds = 5}},
         .findings = {{.gpu = 3, .for_ms = 72'000, .about = "102 W of 700 W"},
                      {.kind = Finding::Kind::disk_full, .disk = "/", .about = "1 GiB left"},
-                     {.kind = Finding::Kind::memory_grows, .rank = 0, .about = "1.0 GiB more"}}};
+                     {.kind = Finding::Kind::memory_grows, .rank = 0, .about = "1.0 GiB more"},
+                     {.kind = Finding::Kind::idle, .for_ms = 1'900'000}}};
     const auto text = nlohmann::json(result).dump();
     const auto read = parse_job_result(text);
     REQUIRE(read.has_value());
     CHECK(read->usage == result.usage);
+    const auto without = parse_job_result(R"({"usage":{"duration_ms":1}})"); // of an earlier dockdist
+    REQUIRE(without.has_value());
+    CHECK(without->usage.host.empty());
+    CHECK_FALSE(parse_job_result(R"({"usage":{"host":")" + std::string(longest_host_mark + 1, 'x') + R"("}})")
+                    .has_value());
+    CHECK_FALSE(parse_job_result(R"({"usage":{"host":7}})").has_value());
     CHECK(nlohmann::json(JobResult{}).contains("usage") == false);
     CHECK_FALSE(
         parse_job_result(R"({"usage":{"figures":[{"figure":"cpu_cores","mean":1,"peak":1,"seconds":-1}]}})")

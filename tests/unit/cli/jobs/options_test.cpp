@@ -86,4 +86,23 @@ TEST_CASE("what a job asks for of GPUs, and how long it waits for them") {
     CHECK(job({.stall = "5m", .timeout = "90s"}).timeout == std::chrono::seconds(90));
 }
 
+TEST_CASE("the GPUs of a job that shares are not watched, and who asks for that hears so") {
+    const ClusterSpec file{.name = ClusterName("llm"), .idle = {.after = std::chrono::minutes(30)}};
+    CHECK(job_options({}, file)->idle == std::chrono::minutes(30));
+    CHECK_FALSE(unwatched({}, file.idle, false).has_value());
+    CHECK(job_options({.share = true}, file)->idle.count() == 0);
+    CHECK(to_text(unwatched({}, file.idle, true).value()) ==
+          "`idle` of the file says nothing of this job: with --share it has no GPUs of its own\n"
+          "  --idle off says that this is meant");
+    CHECK(job_options({.share = true, .idle = {.idle = "off"}}, file).has_value());
+    CHECK_FALSE(unwatched({.idle = "off"}, file.idle, true).has_value());
+    CHECK_FALSE(unwatched({}, {}, true).has_value());
+    CHECK(to_text(job_options({.share = true, .idle = {.idle = "10m"}}, file).error()) ==
+          "--idle: a job that shares has no GPUs of its own that could be watched\n"
+          "  leave out --share or --idle");
+    CHECK(to_text(job_options({.share = true, .idle = {.on_idle = "stop"}}, file).error()) ==
+          "--on-idle: a job that shares has no GPUs of its own that could be watched\n"
+          "  leave out --share or --on-idle");
+}
+
 } // namespace options_test

@@ -50,6 +50,20 @@ TEST_CASE("-o json has a line of JSON for each line of the job, whole, whatever 
     CHECK_FALSE(written.text.contains(2));
 }
 
+TEST_CASE("a line of another kind is whole, at once, and behind those that came before it") {
+    Written written;
+    JsonJobSink sink(written);
+    sink.output(node_0, 0, StdStream::out, "one\nha");
+    sink.tell({{"type", "forward"}, {"node", "node-0"}});
+    auto told = lines(written.text[1]);
+    REQUIRE(told.size() == 2);
+    CHECK(told[0]["line"] == "one");
+    CHECK(told[1]["type"] == "forward");
+    sink.output(node_0, 0, StdStream::out, "lf\n");
+    sink.flush();
+    CHECK(lines(written.text[1]).back()["line"] == "half");
+}
+
 TEST_CASE("-o json tells in the end what had no newline, once") {
     Written written;
     JsonJobSink sink(written);

@@ -15,7 +15,10 @@ std::vector<Candidate> known(const std::string& kind, const std::string& file) {
         return {{"night", "running"}, {"day" + file, "done"}};
     }
     if (kind == "NODE" || kind == "NODES") {
-        return {{"node-0", "ssh://a"}, {"node-1", "ssh://b"}, {"@rack1", "a group"}};
+        return file.empty() ? std::vector<Candidate>{{"node-0", "ssh://a"},
+                                                     {"node-1", "ssh://b"},
+                                                     {"@rack1", "a group"}}
+                            : std::vector<Candidate>{{"far-" + file, "ssh://c"}};
     }
     return {};
 }
@@ -50,7 +53,7 @@ TEST_CASE("commands, and theirs, without what is hidden") {
 
 TEST_CASE("options of the command and of every command, those that were given no more") {
     CHECK(offered("dockdist check --") ==
-          "--help --deep --stage-timeout --interval --all --file --output :none");
+          "--help --node --listen --deep --stage-timeout --interval --all --file --output :none");
     CHECK(offered("dockdist logs --since 3m --") == "--help --file --output :none");
     CHECK(offered("dockdist run --en") == "--env :none");
     CHECK(offered("dockdist run -- --") == ":files"); // the command's own
@@ -63,6 +66,7 @@ TEST_CASE("values by what the option takes") {
     CHECK(offered("dockdist -f ") == ":files");
     CHECK(offered("dockdist run --log-dir ") == ":folders");
     CHECK(offered("dockdist run --gpus ") == ":none");
+    CHECK(offered("dockdist run --idle ") == "off :none"); // no placeholder is a value
     CHECK(offered("dockdist run --nodes n") == "node-0 node-1 :none");
     CHECK(offered("dockdist run --nodes node-0,n") == "node-0,node-1 :none");
     CHECK(offered("dockdist run --nodes=node-1,") == "--nodes=node-1,node-0 --nodes=node-1,@rack1 :none");
@@ -73,6 +77,9 @@ TEST_CASE("names where names stand, of the file that the line names") {
     CHECK(offered("dockdist -f x logs d") == "dayx :none");
     CHECK(offered("dockdist logs --file=x d") == "dayx :none");
     CHECK(offered("dockdist logs night ") == ":none"); // one job alone
+    CHECK(offered("dockdist check --node ") == "node-0 node-1 @rack1 :none");
+    CHECK(offered("dockdist check x --node ") == "far-x :none");
+    CHECK(offered("dockdist check x -f y --node ") == "far-y :none");
     CHECK(offered("dockdist cp n") == "node-0: node-1: :files open");
     CHECK(offered("dockdist cp a node-1") == "node-1: :files open");
 }
@@ -92,6 +99,15 @@ TEST_CASE("a line is split as a shell does") {
     CHECK(shell_words("\\").words == Words{"\\"});
     CHECK(
         offered("dockdist -f 'a b' logs da").starts_with(":none")); // a name with a space cannot be typed so
+}
+
+TEST_CASE("a path is what its shell will make of it") {
+    CHECK(with_home("~/a.yaml", "/home/ada") == "/home/ada/a.yaml");
+    CHECK(with_home("$HOME/a.yaml", "/home/ada") == "/home/ada/a.yaml");
+    CHECK(with_home("${HOME}/a.yaml", "/home/ada") == "/home/ada/a.yaml");
+    CHECK(with_home("~ada/a.yaml", "/home/ada") == "~ada/a.yaml");
+    CHECK(with_home("a/~/b", "/home/ada") == "a/~/b");
+    CHECK(with_home("", "/home/ada").empty());
 }
 
 TEST_CASE("nothing that a shell would obey is offered") {

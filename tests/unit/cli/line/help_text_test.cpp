@@ -36,4 +36,13 @@ TEST_CASE("no line of the help is wider than the terminal") {
     }
 }
 
+TEST_CASE("an example that is too long goes on behind a backslash, and what is said of it stands above") {
+    const Line program;
+    const auto text = help_text(*program.app.get_subcommand("logs"), {.unicode = true, .columns = 28});
+    CHECK_MESSAGE(text.find("  # of the last ten minutes\n"
+                            "  dockdist logs 'a b' \\\n"
+                            "      --since 10m\n") != std::string::npos,
+                  text);
+}
+
 } // namespace help_text_test

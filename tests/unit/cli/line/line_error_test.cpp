@@ -34,6 +34,10 @@ TEST_CASE("an option that is none is told, with what was meant, and where the co
                                      "  `dockdist help check` shows what it takes");
     CHECK(said({"check", "--ouput=json"}) == "dockdist check has no option --ouput; did you mean --output?\n"
                                              "  `dockdist help check` shows what it takes");
+    CHECK(said({"--outptu", "json", "check"}) ==
+          "dockdist has no option --outptu; did you mean --output?\n  `dockdist help` shows the commands");
+    CHECK(said({"chekc", "--al", "logs"}) ==
+          "there is no command chekc; did you mean check?\n  `dockdist help` shows the commands");
     CHECK(said({"run", "train.py", "--lr", "3"}) ==
           "dockdist run has no option --lr\n"
           "  what belongs to the command stands behind `--`: dockdist run [OPTIONS] -- COMMAND...");
@@ -52,6 +56,9 @@ TEST_CASE("each value is refused with what is right") {
     CHECK(said({"run", "--timeout", "0", "--", "x"}) ==
           "--timeout: `0` is not a duration above zero\n  write it like 10s, 5m or 1h30m");
     CHECK(said({"run", "--grace", "0", "--", "x"}).empty());
+    CHECK(said({"run", "--idle", "abc", "--", "x"}) ==
+          "--idle: `abc` is not a duration above zero\n  write it like 30m or 1h30m, or off");
+    CHECK(said({"run", "--idle", "off", "--", "x"}).empty());
     CHECK(said({"run", "--grace", "soon", "--", "x"}) ==
           "--grace: `soon` is not a duration\n  write it like 10s, 5m or 1h30m");
     for (const auto* const word : {"99ms", "1h1s", "0", "x"}) {
@@ -82,6 +89,11 @@ TEST_CASE("an option without its value takes no other word for it") {
           "--timeout: must not be empty\n  give it a DURATION, or leave it out");
     CHECK(said({"run", "--timeout"}) == "--timeout: its value is missing\n  write --timeout DURATION");
     CHECK(said({"-f"}) == "--file: its value is missing\n  write --file FILE");
+}
+
+TEST_CASE("an option that takes no value says so") {
+    CHECK(said({"check", "--all=yess"}) == "--all: it takes no value\n  write --all alone, or leave it out");
+    CHECK(said({"check", "--all"}).empty());
 }
 
 TEST_CASE("too much, too little, and what does not go together") {

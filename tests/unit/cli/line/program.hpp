@@ -17,7 +17,7 @@ namespace dockdist::test {
 struct Line {
     CLI::App app{"Trains", "dockdist"};
     std::string file{}, format{}, name{}, node{}, job{}, since{}, grace = "10s", limit = "1g", way{};
-    std::string to{};
+    std::string to{}, idle{};
     int gpus = 0;
     std::vector<std::string> command{}, env{}, words{};
     bool all = false, share = false, deep = false;
@@ -37,15 +37,20 @@ struct Line {
         size(run->add_option("--log-limit", limit, "Output that is kept"), 1U << 20U);
         variable(run->add_option("--env", env, "For every rank"))->allow_extra_args(false);
         choice(run->add_option("--on-stall", way, "What follows"), {"report", "stop"});
+        duration_or_off(run->add_option("--idle", idle, "When they do nothing"));
         run->add_option("--nodes", node, "Which")->type_name("NODES");
         run->add_option("--log-dir", to, "Files")->type_name("FOLDER");
         run->add_option("COMMAND", command, "The command")->required();
-        auto* logs = describe(app.add_subcommand("logs", "Show output; or part of it"), command_group::jobs,
-                              {"dockdist logs"});
+        auto* logs =
+            describe(app.add_subcommand("logs", "Show output; or part of it"), command_group::jobs,
+                     {"dockdist logs", "dockdist logs 'a b' --since 10m  # of the last ten minutes"});
         logs->add_option("JOB", job, "Its name");
         moment(logs->add_option("--since", since, "Since then"));
         auto* check = describe(app.add_subcommand("check", "Say whether it works"), command_group::looking,
                                {"dockdist check"});
+        check->add_option("FILE", file, "cluster.yaml");
+        check->add_option("--node", node, "Which")->type_name("NODE");
+        check->add_option("--listen", to, "Where")->type_name("ADDRESS:PORT");
         auto* deeply = check->add_flag("--deep", deep, "Also measure");
         duration(check->add_option("--stage-timeout", name, "Each"))->needs(deeply);
         duration(check->add_option("--interval", since, "Between two"), std::chrono::milliseconds(100),

@@ -23,6 +23,8 @@ TEST_CASE("the login's sshd lets one key of one user in, and forwards") {
     }));
     CHECK(has("AllowTcpForwarding=yes"));
     CHECK(has("GatewayPorts=no"));
+    CHECK(has("StreamLocalBindUnlink=yes"));
+    CHECK(has("MaxAuthTries=64"));
     CHECK(has("PasswordAuthentication=no"));
 }
 

@@ -130,7 +130,8 @@ TEST_CASE("a process is asked for its environment twice, for it may have been fo
 
 TEST_CASE("a rank's GPUs by index, UUID and instance; all where it says nothing") {
     const auto of = [](const char* visible, int rank, int local) {
-        return gpus_of({.job = "j", .rank = rank, .local_rank = local, .visible = visible}, gpus());
+        return gpus_of({.job = "j", .numbers = {.rank = rank, .local_rank = local}, .visible = visible},
+                       gpus());
     };
     CHECK(of("GPU-c", 0, 0).empty()); // MIG splits it
     CHECK(of("MIG-2", 0, 0) == std::vector{2});
@@ -138,9 +139,87 @@ TEST_CASE("a rank's GPUs by index, UUID and instance; all where it says nothing"
     CHECK(of("GPU-b", 3, 3) == std::vector{1}); // its launcher has given it one already
     CHECK(of("GPU-a,GPU-b", 0, -1) == std::vector{0, 1});
     CHECK(of("", 0, 1) == std::vector{1});
-    const ProcessMark alone{.job = "j", .rank = 0, .local_rank = 0, .local_world = 1, .visible = "0,1"};
+    const ProcessMark alone{
+        .job = "j", .numbers = {.rank = 0, .local_rank = 0, .local_world = 1}, .visible = "0,1"};
     CHECK(gpus_of(alone, gpus()) == std::vector{0, 1}); // one process for all of a node
     CHECK(of("", -1, -1).empty());
+}
+
+// What the launcher plain gives a node's script, which then launches ranks itself.
+TEST_CASE("a script that has a number and launches ranks with torchrun or DeepSpeed is none of them") {
+    Node node;
+    const std::string job = "DOCKDIST_JOB=job-1", one = "LOCAL_WORLD_SIZE=1",
+                      gpus = "CUDA_VISIBLE_DEVICES=0,1";
+    for (const auto* size : {"LOCAL_WORLD_SIZE=2", "LOCAL_SIZE=2"}) {
+        node = Node{};
+        node.start(10, 1, environ_of({job, "RANK=1", "LOCAL_RANK=0", one, gpus}));
+        node.start(11, 10, environ_of({job, "RANK=1", "LOCAL_RANK=0", one, gpus})); // the agent
+        const auto kept = std::string(size).starts_with("LOCAL_SIZE") ? one : size;
+        node.start(20, 11, environ_of({job, "RANK=2", "LOCAL_RANK=0", kept, size, gpus}));
+        node.start(21, 11, environ_of({job, "RANK=3", "LOCAL_RANK=1", kept, size, gpus}));
+        node.start(31, 21, environ_of({job, "RANK=3", "LOCAL_RANK=1", kept, size, gpus})); // loads data
+        const auto ranks = node.see();
+        REQUIRE(ranks.size() == 3);
+        CHECK(ranks[0] ==
+              wire::RankSample{
+                  .job = "job-1", .rank = -1, .pid = 10, .memory_bytes = 20 * page, .gpus = {0, 1}});
+        CHECK(ranks[1] ==
+              wire::RankSample{.job = "job-1", .rank = 2, .pid = 20, .memory_bytes = 10 * page, .gpus = {0}});
+        CHECK(ranks[2] ==
+              wire::RankSample{.job = "job-1", .rank = 3, .pid = 21, .memory_bytes = 20 * page, .gpus = {1}});
+    }
+}
+
+TEST_CASE("so is one that launches them with mpirun, which leaves RANK as it is") {
+    Node node;
+    const std::string job = "DOCKDIST_JOB=job-1", rank = "RANK=0", local = "LOCAL_RANK=0",
+                      one = "LOCAL_WORLD_SIZE=1", visible = "CUDA_VISIBLE_DEVICES=0,1";
+    node.start(10, 1, environ_of({job, rank, local, one, visible}));
+    node.start(11, 10, environ_of({job, rank, local, one, visible})); // mpirun
+    for (int i = 0; i < 2; ++i) {
+        const auto number = std::to_string(i);
+        const auto environ_block =
+            environ_of({job, rank, local, one, visible, "OMPI_COMM_WORLD_RANK=" + number,
+                        "OMPI_COMM_WORLD_LOCAL_RANK=" + number, "OMPI_COMM_WORLD_LOCAL_SIZE=2"});
+        node.start(20 + i, 11, environ_block);
+        node.start(30 + i, 20 + i, environ_block);
+    }
+    const auto ranks = node.see();
+    REQUIRE(ranks.size() == 3);
+    CHECK(ranks[0].rank == -1);
+    CHECK(ranks[0].pid == 10);
+    for (std::size_t i = 0; i < 2; ++i) {
+        CHECK(ranks[i + 1].rank == static_cast<int>(i));
+        CHECK(ranks[i + 1].memory_bytes == 20 * page);
+        CHECK(ranks[i + 1].gpus == std::vector{static_cast<int>(i)});
+    }
+}
+
+TEST_CASE("a script that is a rank beside those that it starts by hand") {
+    Node node;
+    const std::string job = "DOCKDIST_JOB=job-1", one = "LOCAL_WORLD_SIZE=1",
+                      visible = "CUDA_VISIBLE_DEVICES=0,1";
+    node.start(10, 1, environ_of({job, "RANK=0", "LOCAL_RANK=0", one, visible}));
+    node.start(20, 10, environ_of({job, "RANK=0", "LOCAL_RANK=0", one, visible}));
+    node.start(21, 10, environ_of({job, "RANK=1", "LOCAL_RANK=1", one, visible}));
+    const auto ranks = node.see();
+    REQUIRE(ranks.size() == 2);
+    CHECK(ranks[0].rank == 0);
+    CHECK(ranks[0].memory_bytes == 20 * page);
+    CHECK(ranks[1].rank == 1);
+    CHECK(ranks[1].gpus == std::vector{1});
+}
+
+TEST_CASE("a rank that starts something with a number of its own is the rank that it was") {
+    Node node;
+    const std::string job = "DOCKDIST_JOB=job-1";
+    node.start(20, 1,
+               environ_of({job, "RANK=3", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2", "CUDA_VISIBLE_DEVICES=0,1"}));
+    node.start(21, 20, environ_of({job, "RANK=0", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1"})); // evaluates
+    const auto ranks = node.see();
+    REQUIRE(ranks.size() == 1);
+    CHECK(ranks[0].rank == 3);
+    CHECK(ranks[0].gpus == std::vector{1});
 }
 
 TEST_CASE("there is an end to ranks") {

@@ -92,6 +92,8 @@ TEST_CASE("names resolve through the hosts file alone") {
     CHECK(resolve_in_hosts(hosts, "nas") == "10.0.0.5");
     CHECK(resolve_in_hosts(hosts, "other").empty());
     CHECK(resolve_in_hosts("", "x").empty());
+    CHECK(addresses_in_hosts("::1 both\n10.0.0.5 nas\n127.0.0.1\tboth\n::1 both\n", "both") ==
+          std::vector<std::string>{"::1", "127.0.0.1"});
 }
 
 } // namespace network_test
