@@ -58,7 +58,7 @@ def test_top_and_a_job_s_page_are_as_the_readme_shows_them(lab):
         job = Running(c, "run", "--name", "llama", "--report", str(page), "--launcher", "plain", "--per-rank", "--", "sh", "-c",
                       "echo epoch 1; until [ -e /tmp/enough ]; do head -c 9000000 /dev/urandom | sha256sum >/dev/null; sleep 0.3; done")
         job.until("epoch 1", times=4)
-        screen = Screen(c.command("top", "--by", "gpu", "--interval", "250ms"), 100, c.environment(**UTF8), rows=13)
+        screen = Screen(c.command("top", "--by", "gpu", "--interval", "100ms"), 100, c.environment(**UTF8), rows=13)
         # Graphs that are full, and each of the four at a step's work, with its figures.
         row = r"^node-[01] +[01] +(?:9\d|100) % +[▁▂▃▄▅▆▇█]{12} +\S+/80G +\d+/700 +\d+ +\d+ +(?:too hot +)?llama +[0-3]$"
         screen.until(lambda text: len(re.findall(row, text, re.M)) == 4 and "! node-1 GPU 0: slowed down because too hot" in text, timeout=60)

@@ -142,11 +142,9 @@ const RankWatch::Placed& RankWatch::place(const Process& process, int generation
     const auto& own = process.mark;
     if (!own.job.empty()) {
         const auto above = std::exchange(placed.told, own);
-        if (own.job != placed.mark.job) {
-            placed.mark = own;
-            placed.root = pid;
-        } else if (own.numbers.rank >= 0 && own.numbers != above.numbers &&
-                   are_launched_by(own.numbers, placed.mark.numbers)) {
+        const bool is_launched = own.numbers.rank >= 0 && own.numbers != above.numbers &&
+                                 are_launched_by(own.numbers, placed.mark.numbers);
+        if (is_launched || own.job != placed.mark.job) {
             placed.mark = own;
             placed.root = pid;
         } else if (own.by_others.rank >= 0 && own.by_others != above.by_others) { // whose RANK is from above
