@@ -1,6 +1,7 @@
 #include "load/findings.hpp"
 
 #include "core/units.hpp"
+#include "load/mean.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -170,15 +171,11 @@ std::optional<FindingWatch::Minute> FindingWatch::mean_of(const Rank& rank) {
     Minute mean;
     for (auto member :
          {&Minute::utilization, &Minute::power_share, &Minute::power_w, &Minute::clock_mhz, &Minute::cpus}) {
-        double sum = 0;
-        int count = 0;
+        Mean of_all;
         for (const auto& look : rank.last) {
-            sum += (look.*member).value_or(0);
-            count += (look.*member).has_value() ? 1 : 0;
+            of_all.add(look.*member);
         }
-        if (count > 0) {
-            mean.*member = sum / count;
-        }
+        mean.*member = of_all.value();
     }
     return mean;
 }

@@ -18,9 +18,7 @@ void GpuSum::add(const wire::GpuInventory& gpu, const wire::GpuSample& sample) {
         slowest = std::min(slowest.value_or(*sample.clock_mhz), *sample.clock_mhz);
     }
     if (sample.utilization_percent) {
-        const auto share = std::clamp(*sample.utilization_percent / 100, 0.0, 1.0);
-        utilization = (utilization.value_or(0) * busy_known_ + share) / (busy_known_ + 1);
-        ++busy_known_;
+        utilization.add(std::clamp(*sample.utilization_percent / 100, 0.0, 1.0));
     }
     throttle |= sample.throttle.value_or(0);
 }

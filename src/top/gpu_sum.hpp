@@ -1,6 +1,7 @@
 // What several GPUs are at together: those of a node, of a job, of a rank. Pure.
 #pragma once
 
+#include "load/mean.hpp"
 #include "top/top_model.hpp"
 
 #include <cstdint>
@@ -13,14 +14,11 @@ struct GpuSum {
     std::optional<std::uint64_t> memory{}, memory_total{}; // bytes, of all
     std::optional<double> power{}, limit{};                // watts, of all
     std::optional<double> hottest{}, slowest{};            // °C, MHz
-    std::optional<double> utilization{};                   // 0 to 1, in the mean
+    Mean utilization{};                                    // 0 to 1
     std::uint64_t throttle = 0;                            // bits of wire::throttle_reasons, of any
     std::size_t count = 0;
 
     void add(const wire::GpuInventory& gpu, const wire::GpuSample& sample);
-
-private:
-    int busy_known_ = 0;
 };
 
 void add_gpus(GpuSum& sum, const TopNode& node); // all that it has

@@ -3,6 +3,7 @@
 #include "top/gpu_sum.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace dockdist {
@@ -41,32 +42,33 @@ void History::add(std::optional<double> share) {
     }
 }
 
+HistoryPoints values_of(const std::vector<Mean>& points) {
+    HistoryPoints values;
+    std::ranges::transform(points, std::back_inserter(values), &Mean::value);
+    return values;
+}
+
 HistoryPoints History::in_columns(std::size_t columns) const {
-    HistoryPoints points(columns);
     if (columns == 0 || shares_.empty()) {
-        return points;
+        return HistoryPoints(columns);
     }
+    std::vector<Mean> points(columns);
     const auto each = (shown_history + columns - 1) / columns;
     const auto last = (gone_ + shares_.size() - 1) / each;
-    std::vector<int> known(columns);
     for (std::size_t i = 0; i < shares_.size(); ++i) {
         const auto back = last - (gone_ + i) / each;
-        if (!shares_[i] || back >= columns) {
-            continue;
+        if (back < columns) {
+            points[columns - 1 - back].add(shares_[i]);
         }
-        auto& point = points[columns - 1 - back];
-        auto& count = known[columns - 1 - back];
-        point = (point.value_or(0) * count + *shares_[i]) / (count + 1);
-        ++count;
     }
-    return points;
+    return values_of(points);
 }
 
 std::optional<double> rank_load(const TopNode& node, std::size_t rank) {
     GpuSum own;
     add_gpus(own, node, node.sample.ranks[rank].gpus);
     if (own.count > 0) {
-        return own.utilization;
+        return own.utilization.value();
     }
     const auto cpus = rank < node.rates.rank_cpus.size() ? node.rates.rank_cpus[rank] : std::nullopt;
     return cpus ? std::optional(std::min(*cpus, 1.0)) : std::nullopt;
@@ -92,7 +94,7 @@ void TopModel::hear(std::size_t index, const wire::SampleFacts& all, wire::Sampl
     watch_.hear(node.name, node.facts, node.sample);
     GpuSum sum;
     add_gpus(sum, node);
-    node.load.add(sum.count == 0 ? node.rates.cpu_share : sum.utilization);
+    node.load.add(sum.count == 0 ? node.rates.cpu_share : sum.utilization.value());
     std::map<int, History> gpus;
     for (std::size_t i = 0; i < node.facts.gpus.size(); ++i) {
         const auto gpu = node.facts.gpus[i].index;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "load/findings.hpp"
+#include "load/mean.hpp"
 #include "load/rates.hpp"
 #include "wire/sample.hpp"
 
@@ -19,6 +20,7 @@ inline constexpr std::size_t shown_history = 60; // samples that a graph has roo
 
 // Shares from 0 to 1, the latest one last; what is not known is absent.
 using HistoryPoints = std::vector<std::optional<double>>;
+HistoryPoints values_of(const std::vector<Mean>& points);
 
 class History {
 public:

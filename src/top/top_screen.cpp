@@ -61,7 +61,7 @@ std::vector<std::string> totals(const TopModel& model) {
         const auto add_figure = [&text](const TopCell& cell, const char* unit) {
             text += cell.number ? " " + cell.text + unit : "";
         };
-        add_figure(share_cell(gpus.utilization), "");
+        add_figure(share_cell(gpus.utilization.value()), "");
         add_figure(power_cell(gpus.power, gpus.limit), " W");
         add_figure(of_cell(gpus.memory, gpus.memory_total), "");
     }

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -93,14 +93,11 @@ void add_gpu_cells(std::vector<TopCell>& row, const GpuSum& sum) {
 
 // What a node's interfaces and ports move.
 struct NodeTraffic {
-    TrafficRate network{}, rdma{};
+    std::vector<TrafficRate> network{}, rdma{};
 
     void add(const NodeRates& rates) {
-        const std::array sums{sum_of(rates.network), sum_of(rates.rdma)};
-        add_known(network.received, sums[0].received);
-        add_known(network.sent, sums[0].sent);
-        add_known(rdma.received, sums[1].received);
-        add_known(rdma.sent, sums[1].sent);
+        std::ranges::copy(rates.network, std::back_inserter(network));
+        std::ranges::copy(rates.rdma, std::back_inserter(rdma));
     }
 };
 
@@ -116,7 +113,7 @@ void add_traffic_columns(std::vector<Column>& columns, const TrafficColumns& tra
 }
 
 void add_traffic_cells(std::vector<TopCell>& row, const NodeTraffic& traffic) {
-    for (const auto& rate : {traffic.network, traffic.rdma}) {
+    for (const auto& rate : {sum_of(traffic.network), sum_of(traffic.rdma)}) {
         row.push_back(size_cell(rate.received));
         row.push_back(size_cell(rate.sent));
     }
@@ -148,7 +145,7 @@ TopTable TableMaker::nodes() const {
         add_gpus(sum, node);
         NodeTraffic traffic;
         traffic.add(node.rates);
-        Row row{{node.name}, share_cell(sum.utilization), history_cell(node.load.in_columns(graph_))};
+        Row row{{node.name}, share_cell(sum.utilization.value()), history_cell(node.load.in_columns(graph_))};
         add_gpu_cells(row, sum);
         row.push_back(share_cell(node.rates.cpu_share));
         row.push_back(of_cell(node.sample.memory_bytes, node.facts.memory_bytes));
@@ -182,7 +179,7 @@ TopTable TableMaker::gpus() const {
             sum.add(gpu, i < node.sample.gpus.size() ? node.sample.gpus[i] : wire::GpuSample{});
             Row row{{node.name},
                     number_cell(gpu.index),
-                    share_cell(sum.utilization),
+                    share_cell(sum.utilization.value()),
                     history_cell(history == node.gpus.end() ? HistoryPoints(graph_)
                                                             : history->second.in_columns(graph_))};
             add_gpu_cells(row, sum);
@@ -214,7 +211,7 @@ TopTable TableMaker::ranks() const {
                     {node.name},
                     number_cell(static_cast<double>(rank.pid)),
                     {rank.gpus.empty() ? "-" : fmt::format("{}", fmt::join(rank.gpus, ","))},
-                    share_cell(sum.utilization),
+                    share_cell(sum.utilization.value()),
                     history_cell(history == node.ranks.end() ? HistoryPoints(graph_)
                                                              : history->second.in_columns(graph_))};
             add_gpu_cells(row, sum);
@@ -234,17 +231,12 @@ struct JobSum {
     NodeTraffic traffic{}; // of its nodes, whoever else uses them
     std::optional<double> cpus{};
     std::uint64_t memory = 0;
-    HistoryPoints load{}; // in the mean over its ranks
-    std::vector<int> loads_known{};
+    std::vector<Mean> load{}; // over its ranks, the points of a history
 
     void add_load(const HistoryPoints& points) {
         load.resize(points.size());
-        loads_known.resize(points.size());
         for (std::size_t i = 0; i < points.size(); ++i) {
-            if (points[i]) {
-                load[i] = (load[i].value_or(0) * loads_known[i] + *points[i]) / (loads_known[i] + 1);
-                ++loads_known[i];
-            }
+            load[i].add(points[i]);
         }
     }
 };
@@ -288,8 +280,8 @@ TopTable TableMaker::jobs() const {
                 {list_names(job.nodes)},
                 number_cell(job.ranks),
                 number_cell(static_cast<double>(job.gpus.count)),
-                share_cell(job.gpus.utilization),
-                history_cell(job.load)};
+                share_cell(job.gpus.utilization.value()),
+                history_cell(values_of(job.load))};
         add_gpu_cells(row, job.gpus);
         row.push_back(cpus_cell(job.cpus));
         row.push_back(size_cell(std::optional(job.memory)));

@@ -93,6 +93,15 @@ Task<std::string> until_opened(FakeExec exec) {
     co_return said;
 }
 
+// Reads a connection until it ends, or breaks off.
+Task<boost::system::error_code> how_it_ends(tcp::socket& socket) {
+    std::string rest;
+    boost::system::error_code error;
+    co_await boost::asio::async_read(socket, boost::asio::dynamic_buffer(rest),
+                                     boost::asio::redirect_error(use_awaitable, error));
+    co_return error;
+}
+
 // Answers each connection with what it was sent, in capitals, once its end has come.
 Task<int> shout(FakeExec exec) {
     TunnelChannels channels(TunnelChannels::Side::node);
@@ -179,11 +188,7 @@ TEST_CASE(
         auto open = co_await bench.connect();
         CHECK(co_await ask(bench, "one") == "ONE");
         first->break_stream({ErrorKind::unreachable, "", "connection reset by peer", ""});
-        std::string rest;
-        boost::system::error_code error;
-        co_await boost::asio::async_read(open, boost::asio::dynamic_buffer(rest),
-                                         boost::asio::redirect_error(use_awaitable, error));
-        CHECK(error);
+        CHECK(co_await how_it_ends(open));
         CHECK(co_await ask(bench, "two") == "TWO");
     });
     CHECK(bench.found == 1);
@@ -229,11 +234,7 @@ TEST_CASE("ports that lead to another node close what is open, and are told anew
         auto open = co_await bench.connect();
         CHECK(co_await ask(bench, "one") == "ONE");
         bench.forwarder->lead_to({NodeName("node-1"), {&bench.engine, other}, [&] { return bench.find(); }});
-        std::string rest;
-        boost::system::error_code error;
-        co_await boost::asio::async_read(open, boost::asio::dynamic_buffer(rest),
-                                         boost::asio::redirect_error(use_awaitable, error));
-        CHECK(error);
+        CHECK(co_await how_it_ends(open));
         CHECK(co_await ask(bench, "two") == "TWO");
     });
     CHECK(bench.forwarder->node() == NodeName("node-1"));
