@@ -106,6 +106,12 @@ struct SshSpec {
     bool operator==(const SshSpec&) const = default;
 };
 
+struct NetworkSpec {
+    enum class Rdma { automatic, required, off };
+    Rdma rdma = Rdma::automatic; // required: jobs run over it or not at all
+    bool operator==(const NetworkSpec&) const = default;
+};
+
 struct SyncSpec {
     std::string source{}, target{};     // a path of this machine; an absolute one in the containers
     bool remove = false;                // what is in the target alone goes
@@ -145,6 +151,7 @@ struct ClusterSpec {
     std::vector<HostSpec> hosts{};
     ContainerSpec container{};
     SshSpec ssh{};
+    NetworkSpec network{};
     std::vector<SyncSpec> sync{};
     std::vector<SetupSpec> setup{}; // in this order on each node
     std::vector<DataSpec> data{};

@@ -145,6 +145,10 @@ constexpr std::array cluster_table{
                               read_keys(reader, value, ssh_keys(), draft);
                           }
                       }},
+    Key<ClusterDraft>{"network",
+                      [](Reader& reader, const Value& value, ClusterDraft& draft) {
+                          read_network(reader, value, draft.spec.network);
+                      }},
     Key<ClusterDraft>{"sync", read_sync},
     Key<ClusterDraft>{"setup", read_setup},
     Key<ClusterDraft>{"data", read_data},

@@ -45,6 +45,7 @@ std::span<const Key<UlimitSpec>> ulimit_keys(); // of the long form
 Words ulimit_names();
 std::span<const Key<MountSpec>> mount_keys(); // of the long form
 std::span<const Key<ClusterDraft>> ssh_keys();
+std::span<const Key<NetworkSpec>> network_keys();
 std::span<const Key<SyncSpec>> sync_keys();   // of the long form
 std::span<const Key<SetupSpec>> setup_keys(); // of the long form
 std::span<const Key<DataSpec>> data_keys();
@@ -63,6 +64,7 @@ void read_mounts(Reader& reader, const Value& value, ContainerSpec& container);
 void read_ulimits(Reader& reader, const Value& value, ContainerSpec& container);
 void read_env(Reader& reader, const Value& value, std::map<std::string, std::string>& env);
 void read_secrets(Reader& reader, const Value& value, ContainerSpec& container);
+void read_network(Reader& reader, const Value& value, NetworkSpec& network);
 void read_sync(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_setup(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_data(Reader& reader, const Value& value, ClusterDraft& draft);

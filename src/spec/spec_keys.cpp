@@ -38,6 +38,7 @@ std::vector<SpecSection> spec_sections() {
         section("container.mounts[]", mount_keys()),
         section("container.secrets.*", secret_keys()),
         section("ssh", ssh_keys()),
+        section("network", network_keys()),
         section("roles", role_keys()),
         section("sync[]", sync_keys()),
         section("setup[]", setup_keys()),

@@ -29,6 +29,7 @@ DEFINITIONS = {
     "container.secrets.*": ["definitions", "secret"],
     "roles": ["definitions", "roles"],
     "ssh": ["definitions", "ssh"],
+    "network": ["definitions", "network"],
     "data[]": ["definitions", "data"],
     "idle": ["definitions", "idle"],
     "setup[]": ["definitions", "setup"],
