@@ -12,7 +12,7 @@ set(DOCKDIST_LABS test test-2 CACHE STRING "Names of the two labs that tests run
 
 function(dockdist_lab name)
     set(properties LABELS lab ENVIRONMENT "DOCKDIST_LAB=${name}" RUN_SERIAL TRUE)
-    add_test(NAME lab/up-${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up 4 --podman 3,4 --debian12 --force)
+    add_test(NAME lab/up-${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up 5 --podman 3,4 --containerd-store 5 --debian12 --force)
     set_tests_properties(lab/up-${name} PROPERTIES FIXTURES_SETUP lab-${name} TIMEOUT 1800 ${properties})
     add_test(NAME lab/down-${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab down)
     set_tests_properties(lab/down-${name} PROPERTIES FIXTURES_CLEANUP lab-${name} TIMEOUT 300 ${properties})

@@ -17,7 +17,7 @@ write_compose_file() {
         for ((number = 1; number <= count; number++)); do
             echo "  host-$number:"
             echo "    extends: {file: $repository/compose/host.yaml, service: host}"
-            echo "    image: dockdist-lab/host:$((number % 2 ? 12 : 13))"
+            echo "    image: dockdist-lab/host:$(debian_of "$number")"
             echo "    container_name: host-$number"
             echo "    hostname: host-$number"
             echo "    networks: {default: {ipv4_address: $(address_of "$number")}}"
@@ -40,15 +40,21 @@ write_compose_file() {
     } >"$dir/compose.yaml"
 }
 
-# Without: the numbers of hosts that have none, as in ",3,5,".
+# Without: the numbers of hosts that have none, as in ",3,5,". Podman 4.3 could not give them to anybody.
 gpus_of() {
     local number=$1 gpus=$2 without=$3
     [[ $without != *,$number,* ]] || gpus=0
+    [[ $(engine_of "$number") != podman ]] || ((number % 2 == 0)) || gpus=0
     echo "$gpus"
 }
 
-# $podman: the numbers of hosts that run it, as in ",3,5,".
-engine_of() { [[ $podman == *,$1,* ]] && echo podman || echo docker; }
+# $podman: the numbers of hosts that run it, as in ",3,5,"; $containerd: of those whose Docker has the containerd image store.
+engine_of() {
+    if [[ $podman == *,$1,* ]]; then echo podman; elif [[ $containerd == *,$1,* ]]; then echo containerd; else echo docker; fi
+}
+
+# Only Debian 13's Docker has that store.
+debian_of() { [[ $(engine_of "$1") == docker || $(engine_of "$1") == podman ]] && (($1 % 2)) && echo 12 || echo 13; }
 
 make_keys() {
     local count=$1 number etc
@@ -140,10 +146,15 @@ nproc_limit() {
 }
 
 write_cluster_file() {
-    local count=$1 gpus=$2 without=$3 number
+    local count=$1 gpus=$2 without=$3 number image='{ref: dockdist-lab/busybox}'
+    # Hosts with the containerd store get it from the first host that has it.
+    for ((number = count; number > 0; number--)); do
+        [[ $(engine_of "$number") == containerd ]] || image="{ref: dockdist-lab/torch, from: node-$((number - 1))}"
+    done
+    [[ $containerd != , ]] || image=dockdist-lab/torch
     {
         echo "name: $name"
-        echo "image: dockdist-lab/torch"
+        echo "image: $image"
         echo "hosts:"
         for ((number = 1; number <= count; number++)); do
             echo "  - name: node-$((number - 1))"

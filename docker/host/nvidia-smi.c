@@ -8,6 +8,7 @@
 //   mig=UUID PROFILE         a MIG instance; for mig.mode.current=Enabled
 //   topo.M=LINK              how it is linked with /dev/nvidiaM: NV18, PIX, PXB, PHB, NODE, SYS. One of the two files is
 //                            enough; without it NODE within a numa_node, and SYS
+//   fabric.state=Completed   its NVLink fabric, as `nvidia-smi -q` has it; also .status, .cliqueId and .clusterUuid
 //   removed=yes              it has fallen off the bus, and the driver lists it no more
 // With -lms the files are read anew for each round.
 #include <dirent.h>
@@ -237,9 +238,11 @@ static int query_processes(char *names, const char *format, const char *ids) {
     return 0;
 }
 
-// A container that was given some instances only has a file with their UUIDs, from the hook.
+// A container that was given some instances only has a file with their UUIDs, from the hook, or one for each, by CDI.
 static int sees_instance(const char *uuid) {
     char line[MAX_VALUE];
+    snprintf(line, sizeof line, "/dev/nvidia-caps/instances.d/%.200s", uuid);
+    if (!access("/dev/nvidia-caps/instances.d", F_OK)) return !access(line, F_OK);
     FILE *file = fopen("/dev/nvidia-caps/instances", "r");
     if (!file) return 1;
     int found = 0;
@@ -294,6 +297,28 @@ static int topology_matrix(void) {
     return 0;
 }
 
+// What `nvidia-smi -q` says of the fabric, and of little else.
+static int full_log(const char *ids) {
+    static const char *const names[][2] = {{"State", "fabric.state"},
+                                           {"Status", "fabric.status"},
+                                           {"CliqueId", "fabric.cliqueId"},
+                                           {"ClusterUUID", "fabric.clusterUuid"}};
+    printf("\n==============NVSMI LOG==============\n\nDriver Version                            : %s\nAttached GPUs"
+           "                             : %d\n",
+           value_of(0, "driver_version"), gpu_count);
+    for (int gpu = 0; gpu < gpu_count; ++gpu) {
+        if (!selected(gpu, ids)) continue;
+        printf("GPU %s\n    Product Name                          : %s\n    Fabric\n", value_of(gpu, "pci.bus_id"),
+               value_of(gpu, "name"));
+        for (int i = 0; i < 4; ++i) {
+            const char *value = value_of(gpu, names[i][1]);
+            printf("        %-34s: %s\n", names[i][0], *value == '[' ? "N/A" : value);
+        }
+        printf("    Processes                             : None\n");
+    }
+    return 0;
+}
+
 static int table(const char *ids) {
     const char *line = "+-----------------------------------------------------------------------------------------+\n";
     const char *columns = "+-----------------------------------------+------------------------+----------------------+\n";
@@ -334,9 +359,10 @@ int main(int argc, char **argv) {
     char *names = 0, *remaps = 0, *processes = 0, *format = 0;
     const char *ids = 0;
     long loop_ms = 0;
-    int only_list = 0, matrix = argc == 3 && !strcmp(argv[1], "topo") && (!strcmp(argv[2], "-m") || !strcmp(argv[2], "--matrix"));
+    int only_list = 0, log = 0, matrix = argc == 3 && !strcmp(argv[1], "topo") && (!strcmp(argv[2], "-m") || !strcmp(argv[2], "--matrix"));
     for (int i = matrix ? argc : 1; i < argc; ++i) {
         if (!strcmp(argv[i], "-L") || !strcmp(argv[i], "--list-gpus")) only_list = 1;
+        else if (!strcmp(argv[i], "-q")) log = 1;
         else if (!strncmp(argv[i], "--query-gpu=", 12)) names = argv[i] + 12;
         else if (!strncmp(argv[i], "--query-remapped-rows=", 22)) remaps = argv[i] + 22;
         else if (!strncmp(argv[i], "--query-compute-apps=", 21)) processes = argv[i] + 21;
@@ -385,5 +411,6 @@ int main(int argc, char **argv) {
         find_gpus();
     }
     if (names) return query(known_fields, names, format, ids);
+    if (log) return full_log(ids);
     return only_list ? list(ids) : table(ids);
 }

@@ -9,6 +9,8 @@ import socket
 import subprocess
 import urllib.parse
 
+from harness.settings import restore_settings
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCKDIST = pathlib.Path(os.environ.get("DOCKDIST", ROOT / "build" / "dockdist"))
 LAB_NAME = os.environ.get("DOCKDIST_LAB", "lab")
@@ -30,8 +32,9 @@ class Engine:
     def call(self, method, path, body=None):
         kind = UnixConnection if self.address.startswith("/") else http.client.HTTPConnection
         connection = kind(self.address, 2375, timeout=60)
-        headers = {"Content-Type": "application/json"} if body is not None else {}
-        connection.request(method, path, json.dumps(body) if body is not None else None, {"Host": "engine", **headers})
+        tar = isinstance(body, bytes)
+        headers = {"Content-Type": "application/x-tar" if tar else "application/json"} if body is not None else {}
+        connection.request(method, path, body if tar or body is None else json.dumps(body), {"Host": "engine", **headers})
         response = connection.getresponse()
         data = response.read()
         connection.close()
@@ -66,15 +69,23 @@ class Lab:
         self.addresses = [self.env[f"LAB_HOST_{i}_ADDRESS"] for i in docker]
         self.sockets = [self.env[f"LAB_HOST_{i}_SOCKET"] for i in docker]
         self.engines = [Engine(address) for address in self.addresses]
-        self.podman = [i for i in hosts if i not in docker]  # numbers of hosts, 4.3 before 5.4
+        self.podman = [i for i in hosts if self.env[f"LAB_HOST_{i}_KIND"] == "podman"]  # numbers of hosts, 4.3 before 5.4
         self.podman_addresses = [self.env[f"LAB_HOST_{i}_ADDRESS"] for i in self.podman]
         self.podman_sockets = [self.env[f"LAB_HOST_{i}_SOCKET"] for i in self.podman]
         self.podman_engines = [Engine(address) for address in self.podman_addresses]
-        self.all_engines = self.engines + self.podman_engines
+        # Docker's engines whose images are in containerd's store; the other ones' are in a graph driver's.
+        self.containerd = [i for i in hosts if self.env[f"LAB_HOST_{i}_KIND"] == "containerd"]
+        self.containerd_addresses = [self.env[f"LAB_HOST_{i}_ADDRESS"] for i in self.containerd]
+        self.containerd_sockets = [self.env[f"LAB_HOST_{i}_SOCKET"] for i in self.containerd]
+        self.containerd_engines = [Engine(address) for address in self.containerd_addresses]
+        self.all_engines = self.engines + self.podman_engines + self.containerd_engines
+        self.all_addresses = self.addresses + self.podman_addresses + self.containerd_addresses
+        self.all_numbers = docker + self.podman + self.containerd  # of the hosts of all_engines
+        self.kinds = ["docker"] * len(docker) + ["podman"] * len(self.podman) + ["containerd"] * len(self.containerd)  # theirs
         self.memlock = self.env["LAB_MEMLOCK"]
         self.shared = pathlib.Path(self.env["LAB_SHARED"])
         # Only the lab's own link leads to its addresses: a lab that is down must not send its tests' packets elsewhere.
-        for address in self.addresses + self.podman_addresses:
+        for address in self.all_addresses:
             route = subprocess.run(["ip", "-4", "route", "get", address], check=True, capture_output=True, text=True).stdout
             assert self.env["LAB_MACHINE_ADDRESS"] in route, f"{address} is not reached through the lab: {route}"
 
@@ -87,6 +98,7 @@ class Lab:
     def heal(self):
         """Gives back what a test that was killed has taken from a host, its network or its engine; and removes its cluster."""
         for number in range(1, int(self.env["LAB_HOSTS"]) + 1):
+            restore_settings(self, number)
             connection = http.client.HTTPConnection(self.env[f"LAB_HOST_{number}_ADDRESS"], 2375, timeout=5)
             try:
                 connection.request("GET", "/_ping")

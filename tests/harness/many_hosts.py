@@ -1,16 +1,19 @@
-"""All of the lab's hosts, Docker's and Podman's: a cluster on them, what is left there, and a slow way to them."""
+"""All of the lab's hosts, whatever engine they run: a cluster on them, what is left there, and a slow way to them."""
 
 import subprocess
 
 
 def every_host(lab, c, image, more=""):
-    """A cluster over all the lab's hosts, Podman's too; returns their engines in its order."""
-    addresses = [*lab.addresses, *lab.podman_addresses]
+    """A cluster over all the lab's hosts; returns their engines in its order."""
     lines = [f"name: {c.name}", f"image: {image}", "hosts:"]
-    lines += [f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for address in addresses]
+    lines += [f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for address in lab.all_addresses]
     lines += ["container:", f"  ulimits: {{memlock: {lab.memlock}, nofile: {lab.env['LAB_NOFILE']}, nproc: {lab.env['LAB_NPROC']}}}"]
     c.file.write_text("\n".join([*lines, *more.splitlines()]) + "\n")
-    return [*lab.engines, *lab.podman_engines]
+    return lab.all_engines
+
+
+def layers(engine, ref):
+    return engine.get(f"/v1.40/images/{ref}/json")["RootFS"]["Layers"]
 
 
 def nothing_is_left(lab, c, but=0):

@@ -116,6 +116,7 @@ class Proxy(Door):
         self.slice = 0  # bytes of an answer sent at once; 0: as they come
         self.patient = False  # the engine hears of a client's end only when it has answered
         self.on_part = lambda call: True  # a part of a request, not passed on yet; False: cut instead
+        self.rewrite = lambda part: part  # what the engine gets of a request, instead of its own bytes
         self.on_answer = lambda call: True  # the engine has answered, and the client does not know; False: cut instead
         self.edit = lambda data: data  # an answer's bytes, which must stay as many
         self.on_bytes = lambda count: True  # so many more bytes from the engine; False: cut instead
@@ -152,7 +153,7 @@ class Proxy(Door):
                 if complete:
                     waiting.append(call)
                 await asyncio.sleep(self.delay)
-                writer.write(part)
+                writer.write(self.rewrite(part))
                 await writer.drain()
         while self.patient and waiting:
             await asyncio.sleep(0.01)
