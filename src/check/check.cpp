@@ -11,8 +11,10 @@
 #include "check/network_rows.hpp"
 #include "check/node_questions.hpp"
 #include "check/peers.hpp"
+#include "check/rdma_rows.hpp"
 #include "check/software.hpp"
 #include "check/system_rows.hpp"
+#include "container/engine_words.hpp"
 #include "core/text.hpp"
 #include "observe/ask_gpus.hpp"
 #include "plan/engine_abilities.hpp"
@@ -144,6 +146,7 @@ private:
         std::vector<Result<wire::GpuReport>> holders;
         std::vector<std::pair<NodeName, Result<ImageDetails>>> images;
         std::map<std::string, std::string> addresses;
+        RdmaFacts rdma;
         for (std::size_t i = 0; i < asked_.size(); ++i) {
             const auto& asked = asked_[i];
             report.nodes.push_back(asked.node->name);
@@ -153,6 +156,7 @@ private:
                 wanted.push_back(*asked.spec);
                 holders.push_back(gpus_[i]);
                 addresses[asked.node->name.str()] = asked.node->record.address;
+                rdma.records.push_back(asked.node->record);
             }
         }
         if (!nodes.empty()) {
@@ -162,6 +166,9 @@ private:
             add(rows, judge_holders(spec_.name.str(), node_names(), nodes, holders));
             add(rows, judge_disks(nodes, engine_roots()));
             add(rows, judge_system(nodes, spec_.container));
+            rdma.nodes = nodes;
+            rdma.whole = nodes.size() == node_names().size();
+            add(rows, judge_rdma(rdma));
             add(rows, judge_images(images));
             add(rows, judge_versions(nodes));
             add(rows, judge_openssh(nodes));
@@ -256,7 +263,7 @@ private:
             } else if (!asked->told) {
                 row.state = State::fail;
                 row.text = "it does not answer: " + printable(asked->told.error().message);
-                row.hint = asked->told.error().hint.empty() ? "see `docker logs` of its container"
+                row.hint = asked->told.error().hint.empty() ? see_container_log(engines_[node.host]->podman())
                                                             : asked->told.error().hint;
             } else {
                 const auto& record = asked->node->record;
@@ -268,11 +275,12 @@ private:
         return rows;
     }
 
-    std::vector<std::pair<HostName, std::string>> engine_roots() const {
-        std::vector<std::pair<HostName, std::string>> roots;
+    std::vector<EngineRoot> engine_roots() const {
+        std::vector<EngineRoot> roots;
         for (std::size_t i = 0; i < spec_.hosts.size(); ++i) {
             if (engine_findings_[i].info) {
-                roots.emplace_back(spec_.hosts[i].name, engine_findings_[i].info->root_dir);
+                const auto& info = *engine_findings_[i].info;
+                roots.push_back({spec_.hosts[i].name, info.root_dir, info.podman});
             }
         }
         return roots;

@@ -79,7 +79,7 @@ std::vector<CheckRow> judge_transport(const std::vector<NodeName>& nodes, const 
             "container's devices")};
     }
     return {transport_row(State::pass, subject,
-                          fmt::format("{}{}", over, sockets ? "; there is no RDMA device" : ""))};
+                          fmt::format("{}{}", over, sockets ? "; no RDMA device is used" : ""))};
 }
 
 } // namespace dockdist

@@ -6,6 +6,7 @@
 #include "plan/engine_abilities.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -42,6 +43,13 @@ std::optional<Version> version_of(const std::string& text) {
         ++at;
     }
     return version;
+}
+
+// What every call passes: its administrator may have it refuse some.
+std::string guards(const EngineInfo& engine) {
+    constexpr std::size_t longest = 100;
+    const auto plugins = fmt::format("{}", fmt::join(engine.authorization_plugins, ", "));
+    return plugins.empty() ? "" : ", authorization by " + printable(plugins.substr(0, longest));
 }
 
 CheckRow failed(const HostSpec& host, const Error& error) {
@@ -129,9 +137,9 @@ Task<EngineFinding> check_engine(const ClusterSpec& spec, const HostSpec& host, 
     std::vector<CheckRow> rows{
         {.subject = host.name.str(),
          .check = "engine",
-         .text = fmt::format("{}, API {}.{}, {}{}, round trip {:.1f} ms", engine_name(*info), info->api.major,
-                             info->api.minor, address.url,
-                             address.scheme == EngineAddress::Scheme::tls ? " (TLS)" : "",
+         .text = fmt::format("{}, API {}.{}, {}{}{}, round trip {:.1f} ms", engine_name(*info),
+                             info->api.major, info->api.minor, address.url,
+                             address.scheme == EngineAddress::Scheme::tls ? " (TLS)" : "", guards(*info),
                              Milliseconds(shortest).count())}};
     const auto verdict = judge_engine(spec, host, *info);
     const auto add = [&](CheckRow::State state, const EngineRemark& remark) {

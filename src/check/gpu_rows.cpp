@@ -1,10 +1,14 @@
 #include "check/gpu_rows.hpp"
 
 #include "check/compare.hpp"
+#include "check/fabric_row.hpp"
 #include "check/gpu_health.hpp"
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "gpu/gpu.hpp"
+#include "plan/engine_abilities.hpp"
+#include "wire/gpus.hpp"
+#include "wire/layout.hpp"
 
 #include <fmt/format.h>
 
@@ -48,7 +52,55 @@ CheckRow host_row(const CheckedNode& node, const char* check) {
     return {.layer = CheckLayer::host, .subject = node.name.str(), .check = check};
 }
 
+bool are_of_amd(const GpuSpec& gpus) {
+    const auto& devices = gpus.devices;
+    return gpus.amd || (!devices.empty() && std::ranges::all_of(devices, [](const std::string& device) {
+               return device.starts_with("amd.com/");
+           }));
+}
+
+// Those of AMD's, by what dockdist-init reads from their driver's files.
+CheckRow judge_amd(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& gpus) {
+    auto row = host_row(node, "gpus");
+    const auto answer = output_of(node, question_gpus);
+    const auto report = answer && answer->code == 0
+                            ? wire::parse_gpu_report(answer->output.substr(0, answer->output.find('\n')))
+                            : Result<wire::GpuReport>(Error{});
+    const bool all = wanted.amd || std::ranges::any_of(wanted.devices, [](const std::string& device) {
+                         return device.ends_with("=all");
+                     });
+    const auto least = all ? 1 : wanted.devices.size();
+    if (!report || report->units.size() < least) {
+        row.state = State::fail;
+        row.text =
+            fmt::format("{} of {} GPUs of AMD's are visible", report ? report->units.size() : 0, least);
+        row.hint = "is the amdgpu driver loaded on the host, and are /dev/kfd and /dev/dri there?";
+        return row;
+    }
+    for (const auto& unit : report->units) {
+        gpus.gpus.push_back({.index = unit.unit.index,
+                             .uuid = unit.unit.id,
+                             .name = unit.unit.name,
+                             .driver = report->driver,
+                             .memory_used_mib = unit.memory_used_mib,
+                             .memory_total_mib = unit.memory_total_mib,
+                             .utilization_percent = unit.utilization_percent,
+                             .temperature_c = unit.temperature_c,
+                             .power_w = unit.power_w});
+        if (!unit.problem.empty() && row.state == State::pass) {
+            row.state = State::warn;
+            row.hint = printable(unit.problem) + ": look at it with amd-smi on the host";
+        }
+    }
+    gpus.node = node.name;
+    row.text = models(gpus.gpus);
+    return row;
+}
+
 CheckRow judge_there(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& gpus) {
+    if (are_of_amd(wanted)) {
+        return judge_amd(node, wanted, gpus);
+    }
     auto row = host_row(node, "gpus");
     const auto fail = [&](std::string text, std::string hint) {
         row.state = State::fail;
@@ -157,8 +209,12 @@ bool asks_for_gpus(const GpuSpec& gpus) {
     return gpus.kind != GpuSpec::Kind::none && !(gpus.kind == GpuSpec::Kind::count && gpus.count == 0);
 }
 
-std::vector<wire::Question> gpu_questions() {
+std::vector<wire::Question> gpu_questions(const GpuSpec& gpus) {
+    if (are_of_amd(gpus)) {
+        return {{.name = question_gpus, .argv = {layout::init, "gpus"}}};
+    }
     auto questions = gpu_health_questions();
+    std::ranges::move(fabric_questions(), std::back_inserter(questions));
     questions.push_back({.name = question_gpus, .argv = gpu_query()});
     questions.push_back({.name = question_table, .argv = {"nvidia-smi"}});
     return questions;
@@ -184,11 +240,14 @@ GpuFindings judge_gpus(const std::vector<CheckedNode>& nodes, const std::vector<
         all_of_each = all_of_each && wanted[i].gpus.kind == GpuSpec::Kind::all;
         health.push_back(judge_ecc(node, gpus.gpus));
         health.push_back(judge_gpu_memory(node, gpus.gpus));
+        if (auto fabric = judge_fabric(node)) {
+            health.push_back(std::move(*fabric));
+        }
         findings.gpus.push_back(std::move(gpus));
     }
     compare_models(findings.gpus, all_of_each, findings.rows);
     compare_drivers(findings.gpus, findings.rows);
-    for (const auto* check : {"ecc", "memory"}) {
+    for (const auto* check : {"ecc", "memory", "fabric"}) {
         std::ranges::copy_if(health, std::back_inserter(findings.rows),
                              [&](const CheckRow& row) { return row.check == check; });
     }
@@ -197,9 +256,13 @@ GpuFindings judge_gpus(const std::vector<CheckedNode>& nodes, const std::vector<
 
 CheckRow judge_toolkit(const HostSpec& host, const EngineInfo& engine) {
     CheckRow row{.layer = CheckLayer::engine, .subject = host.name.str(), .check = "toolkit"};
-    if (host.cdi) {
+    if (are_of_amd(host.gpus)) {
+        row.text = host.gpus.amd ? "AMD's GPUs, as devices: no toolkit is needed" : "AMD's GPUs by CDI names";
+        return row;
+    }
+    if (uses_cdi(host, engine)) {
         const auto devices = std::ranges::count_if(
-            engine.cdi_devices, [](const std::string& name) { return name.starts_with("nvidia.com/gpu="); });
+            engine.cdi_devices, [](const std::string& name) { return name.starts_with(nvidia_cdi_kind); });
         row.text = devices > 0 ? fmt::format("CDI: {} names of GPUs", devices) : std::string("CDI");
         return row;
     }

@@ -16,10 +16,10 @@ namespace dockdist {
 bool asks_for_gpus(const GpuSpec& gpus);
 
 // The programs whose output the functions below read, by the names under which they stand in NodeFacts.
-std::vector<wire::Question> gpu_questions();
+std::vector<wire::Question> gpu_questions(const GpuSpec& gpus);
 
 struct GpuFindings {
-    std::vector<CheckRow> rows{}; // gpus, models, driver, ecc, memory
+    std::vector<CheckRow> rows{}; // gpus, models, driver, ecc, memory, fabric
     std::vector<NodeGpus> gpus{};
 };
 // `wanted`: the file's node of each.

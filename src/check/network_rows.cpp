@@ -50,6 +50,31 @@ CheckRow judge_interface(const CheckedNode& node) {
                     choose);
     }
     row.text = name + ", up";
+    const auto warn = [&row](const std::string& text, const char* hint) {
+        row.state = State::warn;
+        row.text += (row.text.ends_with(", up") ? ": " : "; ") + text;
+        row.hint += (row.hint.empty() ? "" : "; ") + std::string(hint);
+    };
+    for (const auto& way : network.other_ways) {
+        warn(fmt::format(
+                 "what goes to {}{} leaves by {}", printable(way.node),
+                 way.nodes > 1 ? fmt::format(" and {} other{}", way.nodes - 1, way.nodes > 2 ? "s" : "") : "",
+                 printable(way.interface)),
+             "two interfaces of the host lead there (`ip route get ADDRESS from OWN` on it): put them into "
+             "networks of their own, or give each a routing table (`ip rule add from OWN table N`) and set "
+             "net.ipv4.conf.all.arp_ignore=1, arp_announce=2 and rp_filter=2");
+    }
+    if (!network.first_address.empty()) {
+        warn(fmt::format("its first address is {}, which programs take that know its name alone (NCCL, Gloo)",
+                         printable(network.first_address)),
+             "set the host's `address` to the interface's first one, or put the other on an interface of its "
+             "own");
+    }
+    if (network.tunnel) {
+        warn("a tunnel, as a VPN's: all that jobs exchange goes through it",
+             "good enough to try things; for training, give the hosts a network of their own and name it: "
+             "`network: {subnet: 10.1.0.0/16}`");
+    }
     return row;
 }
 

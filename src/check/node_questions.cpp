@@ -39,7 +39,7 @@ wire::FactsQuestion facts_question(std::size_t asked, const std::vector<AskedNod
         }
     }
     if (asks_for_gpus(nodes[asked].spec->gpus)) {
-        std::ranges::move(gpu_questions(), std::back_inserter(question.programs));
+        std::ranges::move(gpu_questions(nodes[asked].spec->gpus), std::back_inserter(question.programs));
     }
     return question;
 }

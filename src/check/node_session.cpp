@@ -1,6 +1,7 @@
 #include "check/node_session.hpp"
 
 #include "async/with_timeout.hpp"
+#include "container/engine_words.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "wire/layout.hpp"
@@ -25,7 +26,7 @@ Task<Result<std::unique_ptr<NodeSession>>> NodeSession::open(ContainerEngine& en
     if (!started) {
         co_return located(started.error(), node);
     }
-    co_return std::unique_ptr<NodeSession>(new NodeSession(node, std::move(*started)));
+    co_return std::unique_ptr<NodeSession>(new NodeSession(node, std::move(*started), engine.podman()));
 }
 
 // Located; after some errors the session is of no more use.
@@ -47,7 +48,7 @@ Task<Result<std::string>> NodeSession::converse(std::string question) {
         const auto said = printable(lines_.err());
         broken_ = line ? Error{ErrorKind::node, node_.name.str(),
                                "the node ended the check" + (said.empty() ? "" : ": " + said),
-                               "see `docker logs` of its container"}
+                               see_container_log(podman_)}
                        : located(line.error(), node_);
         co_return *broken_;
     }

@@ -35,8 +35,8 @@ public:
     const ReadyNode& node() const { return node_; }
 
 private:
-    NodeSession(const ReadyNode& node, std::unique_ptr<ExecStream> stream)
-        : node_(node), lines_(std::move(stream)) {}
+    NodeSession(const ReadyNode& node, std::unique_ptr<ExecStream> stream, bool podman)
+        : node_(node), lines_(std::move(stream)), podman_(podman) {}
     Task<Result<std::string>> answer_to(std::string word, std::string question,
                                         std::chrono::milliseconds limit);
     Task<Result<std::string>> converse(std::string question);
@@ -44,6 +44,7 @@ private:
 
     const ReadyNode& node_;
     ExecLines lines_;
+    bool podman_; // the engine
     std::optional<Error> broken_{};
 };
 

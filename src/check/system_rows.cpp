@@ -1,6 +1,7 @@
 #include "check/system_rows.hpp"
 
 #include "check/compare.hpp"
+#include "container/engine_words.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -84,37 +85,6 @@ std::optional<CheckRow> judge_xids(const CheckedNode& node) {
 
 } // namespace
 
-CheckRow judge_rdma(const CheckedNode& node) {
-    auto row = host_row(node, "rdma");
-    std::string active;
-    std::string down;
-    for (const auto& port : node.facts.system->rdma) {
-        const auto name = fmt::format("{} port {}", printable(port.device), port.port);
-        if (port.state == "ACTIVE") {
-            active += fmt::format("{}{} {} {}", active.empty() ? "" : ", ", name, printable(port.link),
-                                  printable(port.rate.substr(0, port.rate.find(" ("))));
-        } else {
-            down += fmt::format("{}{} is {}", down.empty() ? "" : ", ", name,
-                                port.state.empty() ? "in no known state" : printable(port.state));
-        }
-    }
-    if (active.empty()) {
-        set(row, State::fail, "no RDMA port has a link: " + down,
-            "look at cables and switch, `ibstat` on the host; until then NCCL goes over TCP");
-    } else if (!node.facts.system->rdma_inside) {
-        set(row, State::warn,
-            "the host has RDMA devices, and the container has no /dev/infiniband: " + active,
-            "leave `container.devices` at auto, or add /dev/infiniband to it, then `dockdist up`");
-    } else if (!down.empty()) {
-        set(row, State::warn, "RDMA: " + active + "; " + down,
-            "look at cable and switch; if that port is meant to be unused, name the others in NCCL_IB_HCA "
-            "(`container.env`)");
-    } else {
-        row.text = "RDMA: " + active;
-    }
-    return row;
-}
-
 CheckRow judge_shm(const CheckedNode& node, const ContainerSpec& container) {
     auto row = host_row(node, "shm");
     const auto& shm = node.facts.system->shm;
@@ -159,9 +129,9 @@ CheckRow judge_limits(const CheckedNode& node, const ContainerSpec& container) {
         add(rdma ? State::fail : State::warn,
             std::string(rdma ? "RDMA fails to register memory with that: "
                              : "RDMA would fail to register memory: ") +
-                (asked_for_less
-                     ? "set `container.ulimits: {memlock: unlimited}`"
-                     : "let the host's engine have more (`LimitMEMLOCK=infinity` in docker.service)") +
+                (asked_for_less ? "set `container.ulimits: {memlock: unlimited}`"
+                                : "let the host's engine have more (`LimitMEMLOCK=infinity` in "
+                                  "docker.service, or podman.service)") +
                 ", then `dockdist up`");
     }
     if (limits.nofile >= 0 && limits.nofile < few_files) {
@@ -190,9 +160,6 @@ std::vector<CheckRow> judge_system(const std::vector<CheckedNode>& nodes, const 
         }
     }
     each(judge_xids);
-    each([](const CheckedNode& node) {
-        return node.facts.system->rdma.empty() ? std::nullopt : std::optional(judge_rdma(node));
-    });
     each(judge_governor);
     each([&](const CheckedNode& node) { return std::optional(judge_shm(node, container)); });
     for (const auto& node : nodes) {
@@ -202,12 +169,12 @@ std::vector<CheckRow> judge_system(const std::vector<CheckedNode>& nodes, const 
 }
 
 std::vector<CheckRow> judge_disks(const std::vector<CheckedNode>& nodes,
-                                  const std::vector<std::pair<HostName, std::string>>& roots) {
+                                  const std::vector<EngineRoot>& roots) {
     std::vector<CheckRow> rows;
     std::vector<std::string> enough;
     std::string tightest;
     auto least = ~std::uint64_t{0};
-    for (const auto& [host, root] : roots) {
+    for (const auto& [host, root, podman] : roots) {
         const auto node = std::ranges::find(nodes, host, &CheckedNode::host);
         if (node == nodes.end() || !node->facts.system || !node->facts.system->disk) {
             continue;
@@ -227,9 +194,9 @@ std::vector<CheckRow> judge_disks(const std::vector<CheckedNode>& nodes,
              .subject = host.str(),
              .check = "disk",
              .text = fmt::format("{} free in {}", format_size(free), folder),
-             .hint =
-                 "make room on the host, where images and containers stand: `docker system df` shows, and "
-                 "`docker image prune` removes what nothing uses"});
+             .hint = fmt::format("make room on the host, where images and containers stand: `{0} system df` "
+                                 "shows, and `{0} image prune` removes what nothing uses",
+                                 words_of(podman).program)});
     }
     if (!enough.empty()) {
         rows.push_back(

@@ -148,7 +148,8 @@ Task<Loaded> load(const Context& context, Secrets secrets) {
             file = std::move(*found);
         }
     }
-    LoadOptions options{.resolve_secrets = secrets == Secrets::resolve};
+    LoadOptions options{.resolve_secrets = secrets == Secrets::resolve || secrets == Secrets::all,
+                        .resolve_build_secrets = secrets == Secrets::of_build || secrets == Secrets::all};
     auto loaded = load_spec_file(file, client_environment, options);
     if (loaded.errors.empty() &&
         !loaded.sources.empty()) { // what else is wrong is told before anything is run
@@ -218,10 +219,6 @@ std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& cont
     return [executor = context.executor, image] {
         return find_registry_auth(executor, image, {.environment = client_environment});
     };
-}
-
-Task<Result<std::string>> all_registry_auth(const Context& context) {
-    return find_all_registry_auth(context.executor, {.environment = client_environment});
 }
 
 Result<ReadyNode> one_node(const Attached& cluster, const NodeWords& words) {

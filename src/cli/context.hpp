@@ -106,7 +106,8 @@ struct Loaded {
 };
 // Secrets are read only for commands that need them: a token that this machine lacks is no reason to refuse
 // `down`.
-enum class Secrets { leave, resolve };
+// Which secrets of the file are looked up: those of the containers, of image.build, or both.
+enum class Secrets { leave, resolve, of_build, all };
 Task<Loaded> load(const Context& context, Secrets secrets);
 std::string user_and_machine();                 // USER@MACHINE: who runs dockdist, and where
 std::string origin_of(const ClusterSpec& spec); // USER@MACHINE:FILE
@@ -144,9 +145,6 @@ Result<ReadyNode> one_node(const Attached& cluster, const NodeWords& words);
 
 // The user's login for the registry of an image; looked up when the function is called.
 std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& context, const ImageRef& image);
-
-// The user's logins for all registries, as the X-Registry-Config header of a build wants them.
-Task<Result<std::string>> all_registry_auth(const Context& context);
 
 // What to say when a build is asked for and the file has no `image.build`.
 Error no_build_in_file(const ClusterSpec& spec);

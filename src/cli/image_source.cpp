@@ -68,11 +68,8 @@ Task<Result<ImageSource>> find_source(const Context& context, const Connected& c
             co_return found;
         }
     }
-    auto logins = co_await all_registry_auth(context);
-    if (!logins) {
-        co_return logins.error();
-    }
-    const auto built = co_await build_image(**engine, name, image, std::move(*logins), *context.reporter);
+    const auto built =
+        co_await build_image(**engine, name, image, {.environment = client_environment}, *context.reporter);
     if (!built) {
         co_return built.error();
     }

@@ -25,7 +25,7 @@ Status use_context(HostSpec& host) {
     }
     host.docker = std::move(context->address);
     host.tls = std::move(context->tls);
-    if (host.address.empty() && !is_loopback(host.docker.host)) {
+    if (host.address.empty() && host.subnets.empty() && !is_loopback(host.docker.host)) {
         host.address = host.docker.host; // as read_hosts does for an address in the file
     }
     return ok;

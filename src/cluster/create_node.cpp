@@ -2,12 +2,13 @@
 
 #include "async/pause.hpp"
 #include "plan/labels.hpp"
+#include "plan/node_config.hpp"
 
 namespace dockdist {
 namespace {
 
-bool lacks_infiniband(const Error& error) {
-    return error.kind != ErrorKind::conflict && error.message.find("/dev/infiniband") != std::string::npos;
+bool lacks(const Error& error, std::string_view device) {
+    return error.kind != ErrorKind::conflict && error.message.find(device) != std::string::npos;
 }
 
 // Made by an earlier `up` from the same file, which came no further. While this one holds the lock, that one
@@ -46,9 +47,22 @@ Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string
 } // namespace
 
 Task<Result<ContainerId>> create_node_container(ContainerEngine& engine, const CreateNode& create) {
-    auto id = co_await create_or_replace(engine, create.container_name, create.config);
-    if (!id && create.without_rdma && lacks_infiniband(id.error())) {
-        id = co_await create_or_replace(engine, create.container_name, *create.without_rdma);
+    auto config = create.config;
+    auto id = co_await create_or_replace(engine, create.container_name, config);
+    // The engine names one of what its host lacks, whichever it comes to first.
+    bool rdma = create.without_rdma.has_value();
+    bool imex = create.tries_imex;
+    while (!id) {
+        if (rdma && lacks(id.error(), "/dev/infiniband")) {
+            rdma = false;
+            config = imex || !create.tries_imex ? *create.without_rdma : without_imex(*create.without_rdma);
+        } else if (imex && lacks(id.error(), imex_channel)) {
+            imex = false;
+            config = without_imex(std::move(config));
+        } else {
+            break;
+        }
+        id = co_await create_or_replace(engine, create.container_name, config);
     }
     if (!id && id.error().kind == ErrorKind::conflict) {
         auto error = id.error();

@@ -6,8 +6,8 @@
 
 namespace dockdist {
 
-// What is in the way from an `up` of the same file that was cut off is replaced. Without RDMA devices where
-// the host has none. Errors: conflict (a container of that name that is somebody else's), those of the
+// What is in the way from an `up` of the same file that was cut off is replaced. Without RDMA or IMEX devices
+// where the host has none. Errors: conflict (a container of that name that is somebody else's), those of the
 // engine.
 Task<Result<ContainerId>> create_node_container(ContainerEngine& engine, const CreateNode& create);
 

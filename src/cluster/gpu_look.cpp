@@ -7,6 +7,7 @@
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "plan/engine_abilities.hpp"
 #include "plan/labels.hpp"
 #include "plan/node_config.hpp"
 #include "plan/node_gpus.hpp"
@@ -66,6 +67,11 @@ GpuLook::GpuLook(const ClusterSpec& spec, const Engines& engines, Setting settin
     : spec_(spec), engines_(engines), setting_(std::move(setting)) {}
 
 Task<Errors> GpuLook::take(ObservedCluster& observed, std::vector<std::size_t> hosts, Reporter& reporter) {
+    for (const auto host : hosts) {
+        if (uses_cdi(spec_.hosts[host], observed.hosts[host].engine)) {
+            by_cdi_.insert(host);
+        }
+    }
     const auto held = co_await hold(hosts);
     if (!held) {
         co_return Errors{held.error()};
@@ -96,7 +102,7 @@ Task<void> GpuLook::give_back() {
 }
 
 ContainerConfig GpuLook::config_for(std::size_t host) const {
-    auto config = gpu_look_config(spec_.image.ref, setting_.toolkit_version, spec_.hosts[host].cdi,
+    auto config = gpu_look_config(spec_.image.ref, setting_.toolkit_version, by_cdi_.contains(host),
                                   gpu_in_use_mib(spec_));
     config.labels = {{labels::cluster, spec_.name.str()},
                      {labels::role, "look"},

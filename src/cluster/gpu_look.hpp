@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ private:
     const ClusterSpec& spec_;
     const Engines& engines_;
     Setting setting_;
+    std::set<std::size_t> by_cdi_{};            // hosts whose GPUs are asked for by CDI names
     std::map<std::size_t, ContainerId> held_{}; // by host
 };
 

@@ -6,6 +6,7 @@
 #include "cluster/container_end.hpp"
 #include "cluster/joined_record.hpp"
 #include "cluster/unreached.hpp"
+#include "container/engine_words.hpp"
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -39,7 +40,7 @@ public:
             co_await with_timeout(open_and_read_hello(), timeout,
                                   Error{ErrorKind::timeout, target_.where,
                                         "the node did not say hello within " + format_duration(timeout),
-                                        "see `docker logs` of its container"});
+                                        see_container_log(target_.engine->podman())});
         if (!result) {
             result = co_await explained(result.error());
             step_.failed(result.error().message);
@@ -54,7 +55,7 @@ public:
             send_and_wait(std::move(notice), list), timeout,
             Error{ErrorKind::timeout, target_.where,
                   "the node was not ready within " + format_duration(timeout),
-                  "see `docker logs` of its container, and whether the nodes reach each other"});
+                  see_container_log(target_.engine->podman()) + ", and whether the nodes reach each other"});
         if (result) {
             step_.finished("ready");
         } else {
@@ -166,7 +167,7 @@ private:
             const auto said = printable(lines_->err());
             co_return Error{ErrorKind::node, target_.where,
                             "the node ended the key exchange" + (said.empty() ? "" : ": " + said),
-                            "see `docker logs` of its container"};
+                            see_container_log(target_.engine->podman())};
         }
         auto message = wire::parse_join_message(**line);
         if (!message) {

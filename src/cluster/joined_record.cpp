@@ -1,9 +1,11 @@
 #include "cluster/joined_record.hpp"
 
+#include "core/subnet.hpp"
 #include "core/text.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <utility>
@@ -43,6 +45,11 @@ Status check_record(const wire::NodeRecord& record, const wire::JoinRequest& req
     if (!named && address != wanted) {
         return claims("address", record.address, request.address);
     }
+    if (request.address.empty() && request.interface.empty() && !request.subnets.empty() &&
+        !any_holds(request.subnets, record.address)) {
+        return claims("address", record.address,
+                      fmt::format("one in {}", fmt::join(request.subnets, " or ")));
+    }
     if (record.ssh_port < 1 || record.ssh_port > 65535 ||
         (request.ssh_port != 0 && record.ssh_port != request.ssh_port)) {
         return claims("ssh port", std::to_string(record.ssh_port),
@@ -58,7 +65,19 @@ Status check_record(const wire::NodeRecord& record, const wire::JoinRequest& req
 
 Status check_distinct(const std::vector<wire::NodeRecord>& records) {
     std::map<std::pair<std::string, int>, std::string> seen;
+    std::map<std::string, const wire::NodeRecord*> hosts;
     for (const auto& record : records) {
+        const auto& other = *hosts.try_emplace(record.address, &record).first->second;
+        if (!other.host.empty() && !record.host.empty() && other.host != record.host) {
+            return Error{ErrorKind::config, record.node,
+                         fmt::format("it is at {}, and so is {} on another machine: no node reaches the "
+                                     "other there",
+                                     record.address, other.node),
+                         "an address that two machines have is behind each one's own NAT: that of a virtual "
+                         "machine (Docker Desktop, WSL), of rootless Docker's network (10.0.2.100) or of "
+                         "loopback; set each host's `address` to one that the others reach, and where it has "
+                         "none, use its system-wide Docker or rootless Podman"};
+        }
         const auto [first, fresh] = seen.try_emplace({record.address, record.ssh_port}, record.node);
         if (!fresh) {
             return Error{ErrorKind::protocol, record.node,

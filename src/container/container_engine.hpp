@@ -86,6 +86,9 @@ public:
 
     virtual const HostName& host() const = 0;
     virtual const EngineAddress& address() const = 0;
+    // Whether it is Podman: as its first answer says, and before that as its socket's name does. For words
+    // (engine_words.hpp); what it can do is known of EngineInfo.
+    virtual bool podman() const = 0;
     // Requests sent one after another so far: a group of pipelined reads counts once. For --timings.
     virtual int round_trips() const = 0;
 
@@ -120,20 +123,31 @@ public:
 
     virtual Task<Result<ImageDetails>> inspect_image(ImageRef ref) = 0; // not_found when the host lacks it
     // Pulls; `on_progress` is called for each message. No deadline while messages come; 60 s of silence is a
-    // timeout. An image_at (image_address.hpp) is imported from there instead, with neither of the two.
+    // timeout, unless all has come: while it is extracted, only an engine that is gone is noticed. An
+    // image_at (image_address.hpp) is imported from there instead, with none of these.
     virtual Task<Status> pull_image(ImageRef ref, std::string platform, std::string registry_auth,
                                     std::function<void(const PullProgress&)> on_progress) = 0;
 
     // The image as `docker save` writes it: a tar.
     virtual Task<Result<std::unique_ptr<ByteSource>>> export_image(ImageRef ref) = 0;
+    // Takes in what `docker save` writes, a tar of `size` bytes, which is read as fast as the engine takes
+    // it. `on_sent` is told how many bytes it has. No deadline; an engine that is gone is noticed. Errors:
+    // the source's; engine; protocol (it ended without an image).
+    virtual Task<Status> load_image(std::unique_ptr<ByteSource> tar, std::uint64_t size,
+                                    std::function<void(std::uint64_t)> on_sent) = 0;
     // Makes an image of one layer, the uncompressed tar, which the caller keeps alive.
     virtual Task<Status> import_image(std::string repository, std::string tag, std::span<const char> tar) = 0;
     virtual Task<Status> tag_image(ImageRef ref, std::string repository, std::string tag) = 0;
     // Takes the name away, and the image with its last name. 404 is success; conflict: a container uses it.
     virtual Task<Status> remove_image(ImageRef ref) = 0;
-    // Builds by the classic builder from an uncompressed tar, which the caller keeps alive; the image's id.
+    // What build_image builds with there. An error (config) where `secrets` are to be given and it takes
+    // none.
+    virtual Task<Result<Builder>> builder(bool secrets) = 0;
+    // Builds by builder() from an uncompressed tar, which the caller keeps alive, or, with BuildKit, from
+    // config.folders; the image's id.
     // `on_output` is called for each piece that was sent and each message that comes; what it gets is as the
-    // build wrote it, not fit for a terminal. No deadline: a step may be silent for hours; an engine that is
+    // build wrote it, not fit for a terminal. BuildKit's steps run side by side: what a step has written is
+    // told when it fails. No deadline: a step may be silent for hours; an engine that is
     // gone is noticed. Cancelling ends the build. Errors: config, where the Dockerfile or its files are at
     // fault (the message names the step and its exit code); engine; protocol (cut, or no image came of it).
     virtual Task<Result<std::string>> build_image(BuildConfig config, std::span<const char> tar,

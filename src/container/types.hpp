@@ -3,6 +3,8 @@
 // else.
 #pragma once
 
+#include "async/task.hpp"
+#include "container/build_files.hpp"
 #include "core/engine_address.hpp"
 #include "core/names.hpp"
 
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +44,9 @@ struct EngineInfo {
     Bytes memory{};
     bool podman = false;
     bool rootless = false;
+    bool remaps_users = false; // Docker's userns-remap
+    bool selinux = false;      // containers have labels, and reach what has one that lets them
+    std::vector<std::string> authorization_plugins{}; // Docker: each call passes them
     std::vector<std::string> cdi_devices{};   // DiscoveredDevices (API 1.50), "nvidia.com/gpu=0"; else empty
     std::vector<std::string> cdi_spec_dirs{}; // Docker, from API 1.44; empty where CDI is off
 };
@@ -57,6 +63,9 @@ struct Mount {
     Labels volume_labels{};      // volume only: given to the volume when it is made
     std::string tmpfs_options{}; // tmpfs only: "mode=0755,size=64m" (sent as HostConfig.Tmpfs)
     bool make_source = false;    // bind only: a folder that is missing on the host is made there, as root
+    std::string selinux{};       // bind only: "z" or "Z"; engines then make a missing folder too
+    std::string propagation{};   // bind only: "rslave", …
+    bool no_copy = false;        // volume only: begins empty, without what the image has at its target
     bool operator==(const Mount&) const = default;
 };
 
@@ -175,24 +184,50 @@ struct PullProgress {
     bool operator==(const PullProgress&) const = default;
 };
 
+// What makes an image of a Dockerfile on a host.
+enum class Builder {
+    buildkit, // Docker's own since 18.09
+    classic,  // where an engine has no other, or its administrator has turned BuildKit off
+    buildah   // Podman's
+};
+
+struct BuildSecret {
+    std::string id{};    // of `RUN --mount=type=secret,id=…`
+    std::string value{}; // never printed
+    std::string file{};  // where it stands in the tar: Buildah takes it from there, and puts it aside first
+};
+
+struct BuildLogin {
+    std::string user{}, password{}; // never printed; without a user the password is an identity token
+};
+
 // POST /build, beside the tar.
 struct BuildConfig {
     ImageRef reference{};                      // what the image is called then
     std::string dockerfile{"Dockerfile"};      // a name in the tar
     std::map<std::string, std::string> args{}; // ARG
     Labels labels{};
-    std::string platform{};        // "linux/arm64"; empty: the host's own
-    std::string target{};          // the stage to end at; empty: the last one
-    std::string registry_config{}; // X-Registry-Config: base64url of {"REGISTRY": {"username": …}, …}
-    bool pull = false;             // asks the registry for the base images even where they are there
+    std::string platform{}; // "linux/arm64"; empty: the host's own
+    std::string target{};   // the stage to end at; empty: the last one
+    // X-Registry-Config: base64url of {"REGISTRY": {"username": …}, …}; BuildKit asks `login` instead.
+    std::string registry_config{};
+    bool pull = false; // asks the registry for the base images even where they are there
     bool no_cache = false;
+    std::vector<BuildSecret> secrets{}; // not for the classic builder, which has none
+    // What BuildKit asks for while it builds: the folders "context" and "dockerfile", instead of a tar; by
+    // the key, which is the same at each build of that folder, it finds again what it has of them.
+    std::map<std::string, std::shared_ptr<BuildFiles>> folders{};
+    std::string folder_key{};
+    // The login for a registry ("ghcr.io"), or that there is none.
+    std::function<Task<std::optional<BuildLogin>>(std::string)> login{};
 };
 
-// One message of a build. One of the three is set.
+// One message of a build. One of the four is set.
 struct BuildOutput {
     std::string text{};     // what the builder or a step writes: lines or parts of such, with their ends
+    std::string step{};     // what BuildKit is at: "[2/5] RUN make"
     PullProgress pull{};    // of a base image
-    std::uint64_t sent = 0; // bytes of the tar so far
+    std::uint64_t sent = 0; // bytes of the tar, or of the files that BuildKit lacks, so far
     bool operator==(const BuildOutput&) const = default;
 };
 

@@ -16,6 +16,19 @@ void put_octal(char* field, std::size_t digits, std::uint64_t value) {
     }
 }
 
+// What eleven octal digits do not hold stands there as GNU tar writes it: a bit, and the number in bytes.
+void put_size(char* field, std::uint64_t value) {
+    constexpr std::uint64_t least = 8ULL << 30U;
+    if (value < least) {
+        return put_octal(field, 11, value);
+    }
+    field[0] = '\x80';
+    for (std::size_t at = 11; at > 3; --at) {
+        field[at] = static_cast<char>(value & 0xFFU);
+        value >>= 8U;
+    }
+}
+
 void put_text(char* field, std::size_t room, std::string_view text) {
     text.copy(field, room);
 }
@@ -42,7 +55,7 @@ std::string ustar_header(const UstarEntry& entry) {
     put_octal(header + mode, 7, entry.mode);
     put_octal(header + user, 7, entry.owner);
     put_octal(header + group, 7, entry.owner);
-    put_octal(header + size, 11, static_cast<std::uint64_t>(entry.size));
+    put_size(header + size, static_cast<std::uint64_t>(entry.size));
     put_octal(header + time, 11, 0);
     header[type] = is_folder ? '5' : entry.type == UstarEntry::Type::link ? '2' : '0';
     put_text(header + link, longest_ustar_name, entry.link);

@@ -15,7 +15,7 @@ struct UstarEntry {
     std::string link{}; // where a link leads; the same
     std::uint32_t mode = 0;
     std::uint32_t owner = 0; // user and group
-    std::int64_t size = 0;   // bytes of a file
+    std::int64_t size = 0;   // bytes of a file; from 8 GiB on it is told as GNU tar tells it
 };
 inline constexpr std::size_t longest_ustar_name = 99;
 

@@ -1,5 +1,7 @@
+#include "container/engine_words.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
+#include "engine/engine_error.hpp"
 #include "engine/engine_session.hpp"
 #include "engine/json_decode.hpp"
 
@@ -28,11 +30,17 @@ std::optional<ApiVersion> parse_version(std::string_view text) {
 
 Result<ApiVersion> agree_on_version(const HttpResponse& ping) {
     const auto header = find_header(ping.headers, "Api-Version");
+    const bool podman = !find_header(ping.headers, libpod_header).empty();
+    const auto& words = words_of(podman);
     if (ping.body.find("HTTP request to an HTTPS server") != std::string::npos ||
         ping.body.find("plain HTTP request was sent to HTTPS port") != std::string::npos) {
         return Error{ErrorKind::protocol, "", "the engine speaks TLS, and was spoken to without",
                      "give the host its `tls:` files (ca, cert, key); port 2376 is Docker's port for TLS, "
                      "2375 the one without"};
+    }
+    constexpr auto request = "GET /_ping";
+    if (!authorization_hint(decode_error_message(ping.body), request).empty()) {
+        return engine_error(ping, {.what = "greet the engine", .request = request});
     }
     if (header.empty()) {
         const auto server = find_header(ping.headers, "Server");
@@ -49,7 +57,7 @@ Result<ApiVersion> agree_on_version(const HttpResponse& ping) {
         return Error{
             ErrorKind::engine, "",
             fmt::format("the engine is not well: /_ping answered with status {}: {}", ping.status, message),
-            "look at the Docker daemon's log on that host (journalctl -u docker)"};
+            fmt::format("look at what it says on that host ({})", words.log)};
     }
     const auto version = parse_version(header);
     if (!version) {
@@ -58,12 +66,26 @@ Result<ApiVersion> agree_on_version(const HttpResponse& ping) {
             fmt::format("the engine's API version '{}' is no version", printable(header.substr(0, 40))), ""};
     }
     if (*version < oldest_api) {
-        return Error{ErrorKind::engine, "",
-                     fmt::format("the engine speaks API {}, and dockdist needs {} or newer",
-                                 to_string(*version), to_string(oldest_api)),
-                     "upgrade Docker on that host to 19.03 or newer"};
+        return Error{
+            ErrorKind::engine, "",
+            fmt::format("the engine speaks API {}, and dockdist needs {} or newer", to_string(*version),
+                        to_string(oldest_api)),
+            fmt::format("upgrade {} on that host to {} or newer", words.name, podman ? "4.3" : "19.03")};
     }
     return std::min(*version, newest_api);
+}
+
+std::string libpod_version_of(const HttpResponse& ping) {
+    const std::string header(find_header(ping.headers, libpod_header));
+    if (header.empty()) {
+        return {};
+    }
+    const auto parts = split(header.substr(0, header.find('-')), '.'); // "5.5.0-dev"
+    const bool is_version = parts.size() == 3 && std::ranges::all_of(parts, [](const std::string& part) {
+                                return part.size() <= 3 && whole_number<int>(part).value_or(-1) >= 0;
+                            });
+    return is_version ? fmt::format("{}.{}.{}", parts[0], parts[1], parts[2])
+                      : "4.0.0"; // which every Podman of today speaks
 }
 
 } // namespace dockdist

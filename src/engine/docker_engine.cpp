@@ -57,6 +57,7 @@ public:
 
     const HostName& host() const override { return session_->endpoint.host; }
     const EngineAddress& address() const override { return session_->endpoint.address; }
+    bool podman() const override { return session_->podman(); }
     int round_trips() const override { return session_->round_trips(); }
 
 private:

@@ -17,7 +17,7 @@ struct EngineLimits {
     std::chrono::milliseconds connect{5'000};
     std::chrono::milliseconds call{30'000};         // one request, from sending it to the end of its answer
     std::chrono::milliseconds pull_silence{60'000}; // between two messages of a pull
-    // Without a word of a build, after which the engine is asked for a sign of life.
+    // Without a word of a build, a pull or a load, after which the engine is asked for a sign of life.
     std::chrono::milliseconds build_silence{30'000};
 };
 

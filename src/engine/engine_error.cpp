@@ -5,6 +5,7 @@
 #include "engine/json_decode.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,21 +14,44 @@ namespace dockdist {
 namespace {
 
 struct KnownMessage {
-    std::string_view part; // lower case
-    std::string_view hint;
+    std::string_view part{}; // lower case
+    std::string_view hint{};
+    std::string_view of_podman{}; // the hint where the engine is Podman; empty: the same
 };
 
+constexpr std::string_view docker_limits =
+    "the Docker daemon on that host may not raise this limit: set `container.ulimits.memlock` to what it "
+    "allows, or give its systemd unit LimitMEMLOCK=infinity";
+constexpr std::string_view podman_limits =
+    "Podman on that host may not raise this limit: set `container.ulimits.memlock`, and `nofile` and "
+    "`nproc`, which Podman raises unless they are set, to what it allows";
+
 // In order: the first that fits is taken.
-constexpr std::array<KnownMessage, 38> known_messages{{
+constexpr auto known_messages = std::to_array<KnownMessage>({
+    {R"(could not select device driver "cdi")",
+     R"(CDI is off in that engine: write "features": {"cdi": true} into the host's )"
+     "/etc/docker/daemon.json and restart Docker, or leave out `cdi:`"},
     {"could not select device driver", "install the NVIDIA Container Toolkit on that host (nvidia-ctk "
                                        "runtime configure --runtime=docker, then restart Docker), "
+                                       "set `cdi: true` where it has a CDI file, "
                                        "or write `gpus: none` for it"},
-    {"unresolvable cdi devices", "generate the host's CDI file (nvidia-ctk cdi generate "
-                                 "--output=/etc/cdi/nvidia.yaml), or leave out `cdi:`"},
-    {"cdi device injection failed", "generate the host's CDI file (nvidia-ctk cdi generate "
-                                    "--output=/etc/cdi/nvidia.yaml), or leave out `cdi:`"},
+    {"unresolvable cdi devices nvidia.com",
+     "`nvidia-ctk cdi list` on that host shows the names it has; write its CDI file anew where GPUs or "
+     "their MIG instances have changed (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"},
+    {"unresolvable cdi devices",
+     "that host has no CDI file (/etc/cdi, /var/run/cdi) with these names: its GPUs' toolkit writes it "
+     "(NVIDIA: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml; AMD: amd-ctk cdi generate "
+     "--output=/etc/cdi/amd.json)"},
+    {"cdi device injection failed",
+     "write the host's CDI file anew (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"},
     {"nvidia-container-cli",
      "the NVIDIA driver or toolkit on that host is not in order: does nvidia-smi work there?"},
+    {"/dev/kfd",
+     "that host shows no GPU of AMD's: is its amdgpu driver loaded (ls /dev/kfd)? Else correct `gpus:`"},
+    {"libcuda.so.", "the host's CDI file is of another version of the driver: write it anew (nvidia-ctk cdi "
+                    "generate --output=/etc/cdi/nvidia.yaml)"},
+    {"libnvidia-", "the host's CDI file is of another version of the driver: write it anew (nvidia-ctk cdi "
+                   "generate --output=/etc/cdi/nvidia.yaml)"},
     {"unknown or invalid runtime name",
      "that runtime is not set up on the host (docker info shows those that are)"},
     {"unknown runtime specified",
@@ -35,16 +59,14 @@ constexpr std::array<KnownMessage, 38> known_messages{{
     {"bind source path does not exist",
      "make that folder on the host (`dockdist data push` makes and fills those of "
      "`data`), or correct `container.mounts`"},
-    {"error setting rlimit",
-     "the Docker daemon on that host may not raise this limit: set "
-     "`container.ulimits.memlock` to what it allows, or give its "
-     "systemd unit LimitMEMLOCK=infinity; Podman raises `nofile` and `nproc` too, unless "
-     "`container.ulimits` sets them"},
-    {"error setting ulimit", "the Docker daemon on that host may not raise this limit: set "
-                             "`container.ulimits.memlock` to what it allows"},
-    {"rlimit",
-     "the engine on that host may not raise this limit: set `container.ulimits.memlock` (with Podman also "
-     "`nofile` and `nproc`, which it raises unless they are set) to what it allows"},
+    {"but it is not a shared", // "… or slave mount"
+     "on that host the mount that this folder is on is private: `mount --make-rshared` it there, or leave "
+     "the propagation out of `container.mounts`"},
+    {"rlimit", docker_limits, podman_limits},
+    {"error setting ulimit", docker_limits, podman_limits},
+    {"when user namespaces are enabled",
+     "that engine remaps users (`userns-remap`): take that out of the host's /etc/docker/daemon.json and "
+     "restart Docker"},
     {"client version",
      "this engine is too old or too new for this dockdist; dockdist speaks API 1.40 to 1.51"},
     {"toomanyrequests", "the registry limits anonymous pulls: log in (docker login), or use a mirror"},
@@ -58,13 +80,17 @@ constexpr std::array<KnownMessage, 38> known_messages{{
     {"verification failed", "what arrived is not what its digest says: pull again; if it stays so, the "
                             "registry or a proxy before it "
                             "has it damaged"},
+    {"dial tcp: lookup", "that host cannot resolve the registry's name: check its DNS and network"},
     {"unexpected eof", "the connection to the registry was cut in the middle: run the command again, layers "
                        "that are complete stay"},
     {"connection reset by peer", "the connection to the registry was cut: run the command again"},
     {"server gave http response to https client",
-     "that registry has no TLS: name it in `insecure-registries` of the host's /etc/docker/daemon.json"},
+     "that registry has no TLS: name it in `insecure-registries` of the host's /etc/docker/daemon.json",
+     "that registry has no TLS: give it a [[registry]] with `insecure = true` in the host's "
+     "/etc/containers/registries.conf"},
     {"certificate signed by unknown authority",
-     "put the registry's CA on that host: /etc/docker/certs.d/REGISTRY/ca.crt"},
+     "put the registry's CA on that host: /etc/docker/certs.d/REGISTRY/ca.crt",
+     "put the registry's CA on that host: /etc/containers/certs.d/REGISTRY/ca.crt"},
     {"connection refused",
      "nothing listens at that registry's address: is it up, and reachable from that host?"},
     {"tls handshake timeout", "the registry does not answer that host: check its network and proxy"},
@@ -78,23 +104,61 @@ constexpr std::array<KnownMessage, 38> known_messages{{
     {"port is already allocated", "another container holds that port: choose another one in cluster.yaml"},
     {"is already in use by",
      "a container of that name is there already: another cluster of the same name? choose another `name:`"},
-    {"no space left on device", "free disk space on that host (docker system df)"},
+    {"no space left on device", "free disk space on that host (docker system df)",
+     "free disk space on that host (podman system df)"},
     {"permission denied",
-     "the engine may not do that on its host (rootless Docker, SELinux, or the file's owner?)"},
+     "the engine may not do that on its host (rootless Docker, SELinux, or the file's owner?)",
+     "Podman may not do that on its host (rootless, SELinux, or the file's owner?)"},
     {"cannot allocate memory", "the host is out of memory"},
-}};
+});
+
+constexpr std::string_view denied_by = "authorization denied by plugin "; // "NAME: MESSAGE", with status 403
+constexpr std::string_view plugin = "plugin ";                            // "NAME failed with error: …", 500
+constexpr std::string_view broken = " failed with error: AuthZPlugin.";
 
 } // namespace
 
-std::string engine_hint(std::string_view message) {
+std::string authorization_hint(std::string_view message, const std::string& request) {
+    if (message.starts_with(denied_by)) {
+        message.remove_prefix(denied_by.size());
+        return fmt::format("ask whoever runs that host to let its authorization plugin {} pass this call{}{}",
+                           printable(message.substr(0, message.find(':'))), request.empty() ? "" : ": ",
+                           request);
+    }
+    if (const auto end = message.find(broken); message.starts_with(plugin) && end != std::string_view::npos) {
+        return fmt::format(
+            "tell whoever runs that host that its authorization plugin {} does not work: nothing "
+            "passes without it",
+            printable(message.substr(plugin.size(), end - plugin.size())));
+    }
+    return {};
+}
+
+std::string request_in_words(const HttpRequest& request) {
+    constexpr std::size_t digits_of_an_id = 64;
+    auto parts = split(request.target.substr(0, request.target.find('?')), '/');
+    for (auto& part : parts) {
+        if (part.size() == digits_of_an_id &&
+            part.find_first_not_of("0123456789abcdef") == std::string::npos) {
+            part = "ID";
+        }
+    }
+    return fmt::format("{} {}", request.method, fmt::join(parts, "/"));
+}
+
+std::string engine_hint(std::string_view message, bool podman) {
     const auto lower = to_lower(message);
     const auto found = std::ranges::find_if(known_messages, [&](const KnownMessage& known) {
         return lower.find(known.part) != std::string::npos;
     });
-    return found == known_messages.end() ? std::string() : std::string(found->hint);
+    if (found == known_messages.end()) {
+        return {};
+    }
+    return std::string(podman && !found->of_podman.empty() ? found->of_podman : found->hint);
 }
 
-Error engine_error(const HttpResponse& response, std::string_view what) {
+Error engine_error(const HttpResponse& response, const AskedCall& call) {
+    const auto& what = call.what;
     const int status = response.status;
     if (status >= 300 && status < 400 && status != 304) {
         return {ErrorKind::protocol, "",
@@ -112,7 +176,10 @@ Error engine_error(const HttpResponse& response, std::string_view what) {
                                                : ErrorKind::engine;
     error.message = message.empty() ? fmt::format("{}: the engine answered with status {}", what, status)
                                     : fmt::format("{}: {}", what, message);
-    error.hint = engine_hint(message);
+    error.hint = authorization_hint(message, call.request);
+    if (error.hint.empty()) {
+        error.hint = engine_hint(message, call.podman);
+    }
     return error;
 }
 

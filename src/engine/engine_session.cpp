@@ -1,7 +1,9 @@
 #include "engine/engine_session.hpp"
 
 #include "async/with_timeout.hpp"
-#include "engine/engine_error.hpp"
+#include "container/engine_words.hpp"
+#include "core/number.hpp"
+#include "engine/transport/connect_error.hpp"
 
 #include <fmt/format.h>
 
@@ -23,27 +25,33 @@ std::string host_header(const EngineAddress& address) {
                 : fmt::format("{}:{}", host, address.port.number);
 }
 
-// To the target: "/v1.40/…", as agreed with the engine.
-Task<Status> add_version(EngineSession& session, HttpRequest& request) {
-    const auto version = co_await session.negotiate();
-    if (!version) {
-        co_return version.error();
-    }
-    request.target = "/v" + to_string(*version) + request.target;
-    co_return ok;
-}
-
 } // namespace
 
 EngineSession::EngineSession(boost::asio::any_io_executor where, EngineEndpoint what,
                              std::shared_ptr<Transport> transport)
     : executor(std::move(where)), endpoint(std::move(what)),
       http(executor, transport, host_header(endpoint.address)), transport_(std::move(transport)),
-      host_header_(host_header(endpoint.address)) {}
+      host_header_(host_header(endpoint.address)), podman_(is_podman_socket(endpoint.address.path)) {}
 
 Error EngineSession::located(Error error) const {
     error.where = endpoint.host.str();
+    if (error.kind == ErrorKind::timeout && error.hint.empty()) {
+        const auto& words = words_of(podman_);
+        error.hint = fmt::format("is {} on that host stuck? ({})", words.service, words.status);
+    }
     return error;
+}
+
+// To the target: "/v1.40/…", as agreed with the engine. Tells what was asked, in words.
+Task<Result<std::string>> EngineSession::add_version(HttpRequest& request) {
+    const auto version = co_await negotiate();
+    if (!version) {
+        co_return version.error();
+    }
+    auto words = request_in_words(request);
+    const bool libpod = request.target.starts_with("/libpod/");
+    request.target = "/v" + (libpod ? libpod_version_ : to_string(*version)) + request.target;
+    co_return words;
 }
 
 Task<Result<ApiVersion>> EngineSession::negotiate(bool again) {
@@ -84,7 +92,16 @@ Task<Result<ApiVersion>> EngineSession::ping() {
     if (!version) {
         co_return located(version.error());
     }
-    podman_ = !find_header(answer->headers, "Libpod-API-Version").empty();
+    libpod_version_ = libpod_version_of(*answer);
+    podman_ = !libpod_version_.empty();
+    // Docker's engines of Linux have BuildKit since 18.09, and do what is asked of them by version=2. The
+    // header came later; "1" says that its administrator has turned BuildKit off (daemon.json: features).
+    builder_ = podman_                                                  ? Builder::buildah
+               : find_header(answer->headers, "Builder-Version") == "1" ? Builder::classic
+                                                                        : Builder::buildkit;
+    builds_with_secrets_ =
+        podman_ ? whole_number<int>(libpod_version_.substr(0, libpod_version_.find('.'))).value_or(0) >= 4
+                : builder_ == Builder::buildkit;
     api_ = *version;
     co_return *version;
 }
@@ -109,8 +126,9 @@ Task<Result<HttpResponse>> EngineSession::call_aside(HttpRequest request, std::s
 
 Task<Result<HttpResponse>> EngineSession::call_on(HttpClient& client, HttpRequest request, std::string what,
                                                   std::vector<int> also, CallLimits limits) {
-    if (const auto known = co_await add_version(*this, request); !known) {
-        co_return known.error();
+    auto asked = co_await add_version(request);
+    if (!asked) {
+        co_return asked.error();
     }
     auto answer = co_await client.call(std::move(request), limits);
     if (!answer) {
@@ -119,15 +137,16 @@ Task<Result<HttpResponse>> EngineSession::call_on(HttpClient& client, HttpReques
     const bool good = (answer->status >= 200 && answer->status < 300) ||
                       std::ranges::find(also, answer->status) != also.end();
     if (!good) {
-        co_return located(engine_error(*answer, what));
+        co_return located(engine_error(*answer, {std::move(what), std::move(*asked), podman_}));
     }
     co_return answer;
 }
 
 Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest request, std::string what) {
     const auto self = shared_from_this();
-    if (const auto known = co_await add_version(*this, request); !known) {
-        co_return known.error();
+    auto asked = co_await add_version(request);
+    if (!asked) {
+        co_return asked.error();
     }
     ++own_round_trips_;
     auto connection = http.take_idle();
@@ -140,25 +159,26 @@ Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest reques
     }
     auto stream = co_await HttpStream::open(std::move(connection), std::move(request), host_header_,
                                             endpoint.limits.call);
-    co_return co_await accepted(std::move(stream), std::move(what));
+    co_return co_await accepted(std::move(stream), {std::move(what), std::move(*asked), podman_});
 }
 
 Task<Result<std::unique_ptr<HttpStream>>>
 EngineSession::open_upload(HttpRequest request, std::string what,
                            std::function<void(std::uint64_t)> on_sent) {
     const auto self = shared_from_this();
-    if (const auto known = co_await add_version(*this, request); !known) {
-        co_return known.error();
+    auto asked = co_await add_version(request);
+    if (!asked) {
+        co_return asked.error();
     }
     ++own_round_trips_;
     auto stream =
         co_await HttpStream::upload(transport_, std::move(request), host_header_, std::move(on_sent));
-    co_return co_await accepted(std::move(stream), std::move(what));
+    co_return co_await accepted(std::move(stream), {std::move(what), std::move(*asked), podman_});
 }
 
 // The stream of a success; else the error that the answer tells.
 Task<Result<std::unique_ptr<HttpStream>>> EngineSession::accepted(Result<std::unique_ptr<HttpStream>> stream,
-                                                                  std::string what) {
+                                                                  AskedCall asked) {
     if (!stream) {
         co_return located(stream.error());
     }
@@ -169,11 +189,11 @@ Task<Result<std::unique_ptr<HttpStream>>> EngineSession::accepted(Result<std::un
     HttpResponse answer{status, (*stream)->headers(), {}};
     auto body = co_await with_timeout(
         (*stream)->read_all(error_body_limit), endpoint.limits.call,
-        Error{ErrorKind::timeout, "", what + ": the engine's answer did not come to its end", ""});
+        Error{ErrorKind::timeout, "", asked.what + ": the engine's answer did not come to its end", ""});
     if (body) {
         answer.body = std::move(*body);
     }
-    co_return located(engine_error(answer, what));
+    co_return located(engine_error(answer, asked));
 }
 
 std::string to_string(ApiVersion version) {

@@ -4,6 +4,7 @@
 
 #include "async/async_event.hpp"
 #include "engine/docker_engine.hpp"
+#include "engine/engine_error.hpp"
 #include "engine/http/http_client.hpp"
 #include "engine/http/http_stream.hpp"
 
@@ -29,10 +30,16 @@ public:
 
     // The version agreed on; asks once, also when many ask at the same time.
     Task<Result<ApiVersion>> negotiate(bool again = false);
-    bool podman() const { return podman_; }
+    bool podman() const { return podman_; } // as ContainerEngine's
+    // What the engine builds with, as its answer to the ping has it (after negotiate()).
+    Builder builder() const { return builder_; }
+    // Whether Buildah takes secrets from the tar: before Podman 4 it would leave them among the image's
+    // files.
+    bool builds_with_secrets() const { return builds_with_secrets_; }
 
-    // `request.target` without the version. Answers of a status outside `also` and 2xx are errors that begin
-    // with `what` ("create container x"). All errors bear `where`.
+    // `request.target` without the version, which is Docker's API's or, for libpod's paths, that API's own.
+    // Answers of a status outside `also` and 2xx are errors that begin with `what` ("create container x").
+    // All errors bear `where`.
     Task<Result<HttpResponse>> call(HttpRequest request, std::string what, std::vector<int> also = {});
     Task<Result<HttpResponse>> call(HttpRequest request, std::string what, std::vector<int> also,
                                     CallLimits limits);
@@ -48,7 +55,7 @@ public:
     Task<Result<std::unique_ptr<HttpStream>>> open_upload(HttpRequest request, std::string what,
                                                           std::function<void(std::uint64_t)> on_sent);
 
-    Error located(Error error) const; // with `where`
+    Error located(Error error) const; // with `where`; of a timeout, with what to do where nobody has said it
 
     int round_trips() const { return http.round_trips() + own_round_trips_; }
 
@@ -59,8 +66,9 @@ private:
         std::optional<Result<ApiVersion>> result{};
     };
     Task<Result<ApiVersion>> ping();
+    Task<Result<std::string>> add_version(HttpRequest& request);
     Task<Result<std::unique_ptr<HttpStream>>> accepted(Result<std::unique_ptr<HttpStream>> stream,
-                                                       std::string what);
+                                                       AskedCall asked);
     Task<Result<HttpResponse>> call_on(HttpClient& client, HttpRequest request, std::string what,
                                        std::vector<int> also, CallLimits limits);
 
@@ -69,11 +77,18 @@ private:
     std::optional<ApiVersion> api_{};
     std::shared_ptr<Negotiation> negotiation_{};
     bool podman_ = false;
+    std::string libpod_version_{}; // Podman's
+    Builder builder_ = Builder::buildkit;
+    bool builds_with_secrets_ = true;
     int own_round_trips_ = 0;
 };
 
 // The API version in an answer to /_ping, or why there can be none.
 Result<ApiVersion> agree_on_version(const HttpResponse& ping);
 std::string to_string(ApiVersion version); // "1.41"
+// The version of Podman's own API (paths below /libpod/) that the same answer tells: "5.4.2"; empty:
+// Docker's.
+std::string libpod_version_of(const HttpResponse& ping);
+inline constexpr const char* libpod_header = "Libpod-API-Version";
 
 } // namespace dockdist

@@ -60,10 +60,12 @@ PullProgress pull_progress(JsonFields& fields) {
     progress.layer = fields.text("id");
     progress.status = fields.text("status");
     auto counts = fields.object("progressDetail");
-    if (counts.find("current") != nullptr) {
+    // Of an extraction, containerd's image store counts the seconds (moby, daemon/containerd/progress.go).
+    const bool counts_bytes = counts.text("units").empty();
+    if (counts_bytes && counts.find("current") != nullptr) {
         progress.current = counts.natural("current");
     }
-    if (counts.find("total") != nullptr) {
+    if (counts_bytes && counts.find("total") != nullptr) {
         progress.total = counts.natural("total");
     }
     fields.take(counts);
@@ -100,7 +102,12 @@ Result<EngineInfo> decode_info(std::string_view text, ApiVersion negotiated) {
     info.rootless = fields.flag("Rootless"); // Podman
     for (const auto& option : fields.texts("SecurityOptions")) {
         info.rootless = info.rootless || option == "name=rootless" || option == "rootless";
+        info.remaps_users = info.remaps_users || option == "name=userns";
+        info.selinux = info.selinux || option == "name=selinux";
     }
+    auto plugins = fields.object("Plugins");
+    info.authorization_plugins = plugins.texts("Authorization");
+    fields.take(plugins);
     info.cdi_spec_dirs = fields.texts("CDISpecDirs");
     if (const auto* devices = fields.find("DiscoveredDevices"); devices != nullptr && devices->is_array()) {
         for (const auto& device : *devices) {
@@ -322,7 +329,9 @@ Result<BuildMessage> decode_build_message(std::string_view line) {
     if (fields.find("status") != nullptr) {
         message.output.pull = pull_progress(fields);
     }
-    if (const auto* aux = fields.find("aux"); aux != nullptr && aux->is_object()) { // text with BuildKit
+    if (const auto* aux = fields.find("aux"); aux != nullptr && aux->is_string()) {
+        message.trace = fields.text("id") == "moby.buildkit.trace" ? fields.text("aux") : "";
+    } else if (aux != nullptr && aux->is_object()) {
         auto result = fields.object("aux");
         message.image_id = result.text("ID");
         fields.take(result);

@@ -24,6 +24,7 @@ Result<PullProgress> decode_pull_message(std::string_view line);
 // One message of a build; `error` is its end.
 struct BuildMessage {
     BuildOutput output{};
+    std::string trace{};            // of BuildKit: build_trace.hpp reads it
     std::string image_id{};         // "sha256:…"
     std::string error{};            // one line, printable
     std::optional<int> exit_code{}; // of the step that failed, where the engine tells it

@@ -33,7 +33,21 @@ json encode_mount(const Mount& mount) {
     if (mount.type == Mount::Type::volume && !mount.volume_labels.empty()) {
         object["VolumeOptions"] = {{"Labels", mount.volume_labels}};
     }
+    if (mount.type == Mount::Type::volume && mount.no_copy) {
+        object["VolumeOptions"]["NoCopy"] = true;
+    }
+    if (mount.type == Mount::Type::bind && !mount.propagation.empty()) {
+        object["BindOptions"] = {{"Propagation", mount.propagation}};
+    }
     return object;
+}
+
+std::string encode_bind(const Mount& mount) {
+    std::string options;
+    for (const auto& option : {std::string(mount.read_only ? "ro" : ""), mount.selinux, mount.propagation}) {
+        options += (option.empty() || options.empty() ? "" : ",") + option;
+    }
+    return mount.source + ":" + mount.target + (options.empty() ? "" : ":" + options);
 }
 
 json encode_device_request(const DeviceRequest& request) {
@@ -49,8 +63,8 @@ json encode_host_config(const ContainerConfig& config) {
     for (const auto& mount : config.mounts) {
         if (mount.type == Mount::Type::tmpfs) {
             host["Tmpfs"][mount.target] = mount.tmpfs_options;
-        } else if (mount.type == Mount::Type::bind && mount.make_source) {
-            host["Binds"].push_back(mount.source + ":" + mount.target + (mount.read_only ? ":ro" : ""));
+        } else if (mount.type == Mount::Type::bind && (mount.make_source || !mount.selinux.empty())) {
+            host["Binds"].push_back(encode_bind(mount)); // Mounts have no label
         } else {
             host["Mounts"].push_back(
                 encode_mount(mount)); // not Binds, which make a missing folder on the host
@@ -139,6 +153,10 @@ std::string encode_volume(const std::string& name, const Labels& labels) {
 
 std::string encode_map(const std::map<std::string, std::string>& map) {
     return map.empty() ? std::string() : dump(map);
+}
+
+std::string encode_list(const std::vector<std::string>& list) {
+    return list.empty() ? std::string() : dump(list);
 }
 
 std::string encode_filters(const std::vector<std::pair<std::string, std::vector<std::string>>>& filters) {

@@ -2,6 +2,7 @@
 
 #include "core/number.hpp"
 #include "core/text.hpp"
+#include "gpu/kfd.hpp"
 
 #include <algorithm>
 #include <set>
@@ -115,9 +116,9 @@ std::vector<UnitState> unit_states(const std::vector<wire::GpuUnit>& at_join, co
             const auto behind = std::ranges::find_if(
                 states, [&](const UnitState& state) { return state.unit.index > unit.index; });
             states.insert(behind, {.unit = unit,
-                                   .problem = title(unit) +
-                                              " was there when the node joined, and nvidia-smi does not list "
-                                              "it any more"});
+                                   .problem = title(unit) + " was there when the node joined, and " +
+                                              (is_amd_uuid(unit.id) ? "its driver" : "nvidia-smi") +
+                                              " does not list it any more"});
         }
     }
     return states;

@@ -1,10 +1,15 @@
 #include "image/build_image.hpp"
 
+#include "async/run_aside.hpp"
+#include "core/random.hpp"
 #include "core/text.hpp"
 #include "image/build_context.hpp"
+#include "image/build_folder.hpp"
 #include "image/pull_tracker.hpp"
+#include "image/registry_name.hpp"
 #include "report/step.hpp"
 
+#include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
 #include <deque>
@@ -57,35 +62,124 @@ private:
     std::deque<std::string> last_{};
 };
 
-} // namespace
+std::string_view name_of(Builder builder) {
+    switch (builder) {
+    case Builder::classic:
+        return "Docker's classic builder";
+    case Builder::buildah:
+        return "Buildah";
+    case Builder::buildkit:
+        break;
+    }
+    return "BuildKit";
+}
 
-Task<Status> build_image(ContainerEngine& engine, std::string host, ImageSpec image,
-                         std::string registry_config, Reporter& reporter) {
-    Step step(reporter, "image", host, "build " + image.ref.str());
-    auto context = co_await BuildContext::pack_aside(
-        image.build->context, image.build->dockerfile, [&step](PackedSize size) {
-            step.progress(fmt::format("pack {} file{}", size.files, size.files == 1 ? "" : "s"), size.bytes,
-                          std::nullopt);
-        });
-    if (!context) {
-        step.failed(context.error().message);
-        co_return context.error();
+// What the builder is to have of the secrets: by their names, or from the tar.
+struct Secrets {
+    std::vector<BuildSecret> named{};
+    std::vector<std::pair<std::string, std::string>> in_tar{};
+};
+
+Secrets secrets_for(Builder builder, const std::vector<SecretSpec>& given) {
+    Secrets secrets;
+    for (const auto& secret : given) {
+        if (builder == Builder::buildah) {
+            secrets.in_tar.emplace_back(".dockdist-secret-" + random_hex(32), secret.value);
+            secrets.named.push_back({.id = secret.name, .file = secrets.in_tar.back().first});
+        } else {
+            secrets.named.push_back({.id = secret.name, .value = secret.value});
+        }
+    }
+    return secrets;
+}
+
+// A login that cannot be found is told: what the registry refuses then says nothing of a helper.
+auto login_finder(boost::asio::any_io_executor executor, AuthSurroundings surroundings, std::string host,
+                  Reporter& reporter) {
+    return [executor, surroundings = std::move(surroundings), host = std::move(host),
+            &reporter](std::string registry) -> Task<std::optional<BuildLogin>> {
+        return [](boost::asio::any_io_executor where, AuthSurroundings around, std::string subject,
+                  Reporter& told, std::string wanted) -> Task<std::optional<BuildLogin>> {
+            const auto found =
+                co_await find_registry_login(where, registry_of_key(wanted), std::move(around));
+            if (!found) {
+                told.on({.kind = Event::Kind::note,
+                         .phase = "image",
+                         .subject = subject,
+                         .text = fmt::format("no login for {}: {}: {}", printable(wanted),
+                                             found.error().where, found.error().message)});
+            }
+            if (!found || !found->login) {
+                co_return std::nullopt;
+            }
+            const auto& login = *found->login;
+            co_return login.identity_token.empty() ? BuildLogin{login.user, login.password}
+                                                   : BuildLogin{"", login.identity_token};
+        }(executor, surroundings, host, reporter, std::move(registry));
+    };
+}
+
+Task<Status> build_in_step(ContainerEngine& engine, const std::string& host, ImageSpec image,
+                           AuthSurroundings surroundings, Step& step, Reporter& reporter) {
+    const auto executor = co_await boost::asio::this_coro::executor;
+    const auto builder = co_await engine.builder(!image.build->secrets.empty());
+    if (!builder) {
+        co_return builder.error();
+    }
+    auto secrets = secrets_for(*builder, image.build->secrets);
+    BuildConfig config{.reference = image.ref,
+                       .args = image.build->args,
+                       .platform = image.platform,
+                       .target = image.build->target,
+                       .secrets = std::move(secrets.named)};
+    BuildContext context; // for those who take a tar
+    if (*builder == Builder::buildkit) {
+        step.progress("read the folder", std::nullopt, std::nullopt);
+        auto folders = co_await run_aside<Result<BuildFolders>>(
+            [folder = image.build->context, file = image.build->dockerfile](const std::atomic<bool>& stop) {
+                return read_build_folder(folder, file, stop);
+            });
+        if (!folders) {
+            co_return folders.error();
+        }
+        config.folders = std::move(folders->folders);
+        config.folder_key = std::move(folders->key);
+        config.dockerfile = std::move(folders->dockerfile);
+        config.login = login_finder(executor, std::move(surroundings), host, reporter);
+    } else {
+        auto logins = co_await find_all_registry_auth(executor, std::move(surroundings));
+        if (!logins) {
+            co_return logins.error();
+        }
+        config.registry_config = std::move(*logins);
+        auto packed = co_await BuildContext::pack_aside(
+            image.build->context, image.build->dockerfile,
+            [&step](PackedSize size) {
+                step.progress(fmt::format("pack {} file{}", size.files, size.files == 1 ? "" : "s"),
+                              size.bytes, std::nullopt);
+            },
+            std::move(secrets.in_tar));
+        if (!packed) {
+            co_return packed.error();
+        }
+        context = std::move(*packed);
+        config.dockerfile = context.dockerfile();
     }
     BuildLog log;
     PullTracker base;
-    const BuildConfig config{.reference = image.ref,
-                             .dockerfile = context->dockerfile(),
-                             .args = image.build->args,
-                             .platform = image.platform,
-                             .target = image.build->target,
-                             .registry_config = std::move(registry_config)};
-    const auto built = co_await engine.build_image(config, context->tar(), [&](const BuildOutput& output) {
+    const auto built = co_await engine.build_image(config, context.tar(), [&](const BuildOutput& output) {
         if (output.sent > 0) {
-            context->let_go(output.sent);
-            step.progress("send the folder", output.sent, context->tar().size());
+            context.let_go(output.sent);
+            step.progress("send the folder", output.sent,
+                          context.tar().empty() ? std::nullopt
+                                                : std::optional<std::uint64_t>(context.tar().size()));
+        } else if (!output.step.empty()) {
+            step.progress(printable(output.step), std::nullopt, std::nullopt);
         } else if (!output.text.empty()) {
             log.add(output.text);
-            step.progress(log.step(), std::nullopt, std::nullopt);
+            if (!log.step().empty()) { // BuildKit's come by themselves
+                step.progress(log.step(), std::nullopt, std::nullopt);
+            }
         } else {
             base.apply(output.pull);
             step.progress(base.text(), base.current(), base.total());
@@ -96,11 +190,23 @@ Task<Status> build_image(ContainerEngine& engine, std::string host, ImageSpec im
         for (const auto& line : log.last()) {
             reporter.on({.kind = Event::Kind::note, .phase = "image", .subject = host, .text = line});
         }
-        step.failed(built.error().message);
         co_return built.error();
     }
-    step.finished("built");
+    step.finished(fmt::format("built with {}", name_of(*builder)));
     co_return ok;
+}
+
+} // namespace
+
+Task<Status> build_image(ContainerEngine& engine, std::string host, ImageSpec image,
+                         AuthSurroundings surroundings, Reporter& reporter) {
+    Step step(reporter, "image", host, "build " + image.ref.str());
+    auto built =
+        co_await build_in_step(engine, host, std::move(image), std::move(surroundings), step, reporter);
+    if (!built) {
+        step.failed(built.error().message);
+    }
+    co_return built;
 }
 
 } // namespace dockdist

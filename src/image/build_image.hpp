@@ -2,6 +2,7 @@
 #pragma once
 
 #include "container/container_engine.hpp"
+#include "image/registry_auth.hpp"
 #include "report/event.hpp"
 #include "spec/cluster_spec.hpp"
 
@@ -9,10 +10,10 @@
 
 namespace dockdist {
 
-// `image.build` is there. `registry_config` is the X-Registry-Config for what its Dockerfile pulls. What the
-// build says last is told when it fails. Errors: those of make_build_context and
-// ContainerEngine::build_image; `where` is `host`, a name for people, or a path on this machine.
+// `image.build` is there; `surroundings` are where the logins for what its Dockerfile pulls are looked for.
+// What the build says last is told when it fails. Errors: those of BuildContext::pack, find_all_registry_auth
+// and ContainerEngine::build_image; `where` is `host`, a name for people, or a path on this machine.
 Task<Status> build_image(ContainerEngine& engine, std::string host, ImageSpec image,
-                         std::string registry_config, Reporter& reporter);
+                         AuthSurroundings surroundings, Reporter& reporter);
 
 } // namespace dockdist

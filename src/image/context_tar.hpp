@@ -2,12 +2,13 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "image/docker_ignore.hpp"
-#include "tree/folder.hpp"
+#include "image/context_folder.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace dockdist {
 
@@ -20,11 +21,10 @@ struct PackedSize {
 // Told now and then what is packed so far; false ends the packing (interrupted).
 using PackProgress = std::function<bool(PackedSize)>;
 
-// To the open file `file`. `path` is what errors call the folder.
-Result<PackedSize> write_context(Folder folder, const std::string& path, const DockerIgnore& rules, int file,
-                                 const PackProgress& on_progress);
+using ContextFiles = std::vector<std::pair<std::string, std::string>>; // names and contents
 
-// Something that the build needs cannot be read (config).
-Error unreadable_for_build(const std::string& path, int number);
+// To the open file `file`; `more` are files beside, for their owner alone.
+Result<PackedSize> write_context(ContextFolder context, const ContextFiles& more, int file,
+                                 const PackProgress& on_progress);
 
 } // namespace dockdist

@@ -160,7 +160,19 @@ Result<DockerIgnore> DockerIgnore::parse(std::string_view text, const std::strin
 }
 
 void DockerIgnore::keep(std::string_view name) {
-    Rule rule{.keep = true};
+    add_name(name, true);
+}
+
+void DockerIgnore::drop(std::string_view name) {
+    add_name(name, false);
+}
+
+void DockerIgnore::drop_all() {
+    rules_.assign(1, Rule{.parts = {{.kind = Part::Kind::everything}}});
+}
+
+void DockerIgnore::add_name(std::string_view name, bool keep) {
+    Rule rule{.keep = keep};
     for (const auto character : characters(name)) {
         rule.parts.push_back({.character = character});
     }

@@ -16,8 +16,10 @@ public:
     // `file` is the name that errors bear. A pattern that Docker refuses is an error (config).
     static Result<DockerIgnore> parse(std::string_view text, const std::string& file);
 
-    // One more rule after the others: the file of that name is sent.
+    // One more rule after the others: the file of that name is sent, or stays behind.
     void keep(std::string_view name);
+    void drop(std::string_view name);
+    void drop_all();
 
     // The last rule decides that matches `name` or a folder above it. `name` is relative: "a/b.py".
     bool ignored(std::string_view name) const;
@@ -51,6 +53,7 @@ private:
         bool may_go_on = false; // with more characters there might be a match
     };
 
+    void add_name(std::string_view name, bool keep);
     static bool parse_set(std::u32string_view& pattern, Part& part);
     static bool parse_pattern(std::u32string_view pattern, Rule& rule);
     static Outcome match(const Rule& rule, std::u32string_view name);

@@ -1,12 +1,17 @@
 #include "image/image_relay.hpp"
 
+#include "container/engine_words.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "image/docker_config.hpp"
+#include "image/image_archive.hpp"
 #include "image/pull_tracker.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
+#include <string_view>
 
 namespace dockdist {
 namespace {
@@ -14,6 +19,16 @@ namespace {
 constexpr std::size_t piece_size = 256 * 1024;
 
 } // namespace
+
+// The words of Go's net/http and crypto/tls, which engines pass on.
+bool needs_tls(std::string_view pull_error) {
+    for (const std::string_view words : {"server gave HTTP response to HTTPS client", "tls: ", "x509: "}) {
+        if (pull_error.find(words) != std::string_view::npos) {
+            return true;
+        }
+    }
+    return false;
+}
 
 Task<Status> ImageRelay::start() {
     if (const auto made = co_await make_container(); !made) {
@@ -105,6 +120,33 @@ Task<void> ImageRelay::end() {
     }
 }
 
+Task<Status> ImageRelay::pull_from_relay(ImageRef from, std::string login, Step& step) {
+    PullTracker tracker;
+    co_return co_await engine().pull_image(from, "", login, [&](const PullProgress& message) {
+        tracker.apply(message);
+        if (tracker.has_begun()) {
+            step.progress(tracker.text(), tracker.current(), tracker.total());
+        }
+    });
+}
+
+// Out of this machine's files: what the relay has would have to come back here first, and go the same way.
+Task<Status> ImageRelay::load_from_here(std::string name, Step& step, Reporter& reporter) {
+    auto archive = std::make_unique<ImageArchive>(*spool_, name);
+    const auto size = archive->size();
+    reporter.on(warning_event(
+        {ErrorKind::engine, host(),
+         fmt::format("its engine does not take images from its own loopback over plain HTTP: loading it from "
+                     "this machine, {} more over this machine's link",
+                     format_size(Bytes{size})),
+         engine().podman() ? ""
+                           : "\"insecure-registries\": [\"127.0.0.0/8\"] in that host's "
+                             "/etc/docker/daemon.json spares it"}));
+    co_return co_await engine().load_image(std::move(archive), size, [&](std::uint64_t sent) {
+        step.progress("load from this machine", sent, size);
+    });
+}
+
 Task<Status> ImageRelay::pull(const ImageRef& ref, const std::vector<std::string>& layers,
                               Reporter& reporter) {
     Step step(reporter, "image", host(), "send " + ref.str());
@@ -113,25 +155,31 @@ Task<Status> ImageRelay::pull(const ImageRef& ref, const std::vector<std::string
         return error;
     };
     const auto registry = fmt::format("127.0.0.1:{}", listening().engine_port);
-    const ImageRef from(fmt::format("{}/dockdist/image@{}", registry, spool_->manifest_digest()));
+    ImageRef from(fmt::format("{}/dockdist/image@{}", registry, spool_->manifest_digest()));
     const auto login = registry_auth_header({.user = wire::relay_user, .password = token_}, registry);
-    PullTracker tracker;
-    const auto pulled = co_await engine().pull_image(from, "", login, [&](const PullProgress& message) {
-        tracker.apply(message);
-        if (tracker.current() > 0) {
-            step.progress(tracker.text(), tracker.current(), tracker.total());
-        }
-    });
-    if (!pulled) {
-        auto error = pulled.error();
+    auto brought = co_await pull_from_relay(from, login, step);
+    if (!brought && needs_tls(brought.error().message)) {
+        from = ImageRef(registry + "/dockdist/image:sent");
+        brought = co_await load_from_here(from.str(), step, reporter);
+    }
+    if (!brought) {
+        auto error = brought.error();
         const auto at = error.message.find(": "); // "pull image 127.0.0.1:…/dockdist/image@sha256:…: why"
         error.message = "receive " + ref.str() + (at == std::string::npos ? ": " : "") +
                         (at == std::string::npos ? error.message : error.message.substr(at));
         if (const auto said = printable(lines().err().substr(0, lines().err().find('\n'))); !said.empty()) {
             error.message += " (its relay: " + said + ")";
             if (said.find("No space left") != std::string::npos) {
-                error.hint = "free disk space on that host (docker system df)";
+                error.hint = fmt::format("free disk space on that host ({} system df)",
+                                         words_of(engine().podman()).program);
             }
+        }
+        const auto is_zstd = [](const SavedBlob& layer) { return layer.zstd; };
+        if (error.message.find("invalid tar header") != std::string::npos &&
+            std::ranges::any_of(spool_->image().layers, is_zstd)) {
+            error.hint =
+                "the image's layers are packed with zstd, which Docker takes from version 23 on: update that "
+                "engine, or make the image with gzip";
         }
         co_return fail(std::move(error));
     }

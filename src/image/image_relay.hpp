@@ -35,10 +35,14 @@ public:
     // No more is wanted from the relay.
     Task<void> end();
 
-    // Lets the engine pull from the relay, looks at what it has then, and gives it its name.
+    // Lets the engine pull from the relay, looks at what it has then, and gives it its name. An engine that
+    // takes no image over plain HTTP even from its own loopback gets it from here: the relays behind this one
+    // are served all the same.
     Task<Status> pull(const ImageRef& ref, const std::vector<std::string>& layers, Reporter& reporter);
 
 private:
+    Task<Status> pull_from_relay(ImageRef from, std::string login, Step& step);
+    Task<Status> load_from_here(std::string name, Step& step, Reporter& reporter);
     Task<Status> give(const wire::RelayRequest& wanted);
 
     std::string token_;
@@ -47,5 +51,8 @@ private:
     bool giving_ = false; // a write is under way
     bool ended_ = false;
 };
+
+// Whether that is why a pull failed.
+bool needs_tls(std::string_view pull_error);
 
 } // namespace dockdist

@@ -27,12 +27,14 @@ void PullTracker::apply(const PullProgress& message) {
         reach(Stage::downloaded);
     } else if (status == "Extracting") {
         reach(Stage::extracting);
+        tells_bytes_ = tells_bytes_ || message.current.has_value();
         layer.extracted = message.current.value_or(layer.extracted);
         if (!layer.size && message.total.value_or(0) > 0) {
             layer.size = message.total;
         }
     } else if (status == "Pull complete" || status == "Already exists") {
         reach(Stage::done);
+        tells_layers_ = tells_layers_ || status == "Pull complete";
     }
     if (layer.stage >= Stage::downloaded) {
         layer.downloaded = layer.size.value_or(layer.downloaded);
@@ -53,14 +55,26 @@ std::string PullTracker::text() const {
         return "ask the registry";
     }
     const bool extracting = all_downloaded();
+    if (extracting && !tells_layers_ && !tells_bytes_) {
+        return "extract";
+    }
     const auto reached = std::ranges::count_if(layers_, [&](const auto& each) {
         return each.second.stage >= (extracting ? Stage::done : Stage::downloaded);
     });
     return fmt::format("{}, {} of {} layers", extracting ? "extract" : "download", reached, layers_.size());
 }
 
-std::uint64_t PullTracker::current() const {
+bool PullTracker::has_begun() const {
+    return std::ranges::any_of(layers_, [](const auto& each) {
+        return each.second.downloaded > 0 || each.second.stage >= Stage::downloaded;
+    });
+}
+
+std::optional<std::uint64_t> PullTracker::current() const {
     const bool extracting = all_downloaded();
+    if (extracting && !tells_bytes_) {
+        return std::nullopt;
+    }
     std::uint64_t sum = 0;
     for (const auto& [id, layer] : layers_) {
         sum += extracting ? layer.extracted : layer.downloaded;
@@ -69,6 +83,9 @@ std::uint64_t PullTracker::current() const {
 }
 
 std::optional<std::uint64_t> PullTracker::total() const {
+    if (!current()) {
+        return std::nullopt;
+    }
     std::uint64_t sum = 0;
     for (const auto& [id, layer] : layers_) {
         if (!layer.size && layer.stage < Stage::downloaded) {

@@ -1,5 +1,6 @@
 // What the messages of one pull add up to: layers of which several are under way at once, first downloaded,
-// then extracted. Pure.
+// then extracted. Of the extraction containerd's image store tells no bytes, and some versions nothing at
+// all. Pure.
 #pragma once
 
 #include "container/types.hpp"
@@ -15,9 +16,11 @@ class PullTracker {
 public:
     void apply(const PullProgress& message);
 
-    std::string text() const; // "download, 2 of 7 layers", then "extract, 6 of 7 layers"
-    std::uint64_t current() const;
-    // Bytes in all; only once the size of every layer that is to come is known.
+    std::string text() const; // "download, 2 of 7 layers", then "extract, 6 of 7 layers", or "extract"
+    bool has_begun() const;   // something has come
+    // Bytes; nothing while none are told.
+    std::optional<std::uint64_t> current() const;
+    // Bytes in all; only once the size of every layer that is to come is known, and with current().
     std::optional<std::uint64_t> total() const;
 
 private:
@@ -30,6 +33,7 @@ private:
     bool all_downloaded() const;
 
     std::map<std::string, Layer> layers_{};
+    bool tells_layers_ = false, tells_bytes_ = false; // that were extracted
 };
 
 } // namespace dockdist

@@ -105,11 +105,6 @@ Result<DockerConfig> given_config(const AuthSurroundings& surroundings) {
     return given && !given->empty() ? parse_at(*given, given_name) : DockerConfig{};
 }
 
-struct FoundLogin {
-    std::optional<RegistryLogin> login{};
-    std::string source{};
-};
-
 Task<Result<FoundLogin>> login_of(boost::asio::any_io_executor executor, DockerConfig config,
                                   std::string file, std::string registry, std::chrono::milliseconds limit) {
     FoundLogin found{.login = login_in_file(config, registry), .source = file};
@@ -152,30 +147,32 @@ std::string refused_login_hint(const std::string& message, const RegistryAuth& a
 Task<Result<RegistryAuth>> find_registry_auth(boost::asio::any_io_executor executor, ImageRef image,
                                               AuthSurroundings surroundings) {
     const auto registry = registry_of(image);
-    const auto server = credentials_key(registry);
-    RegistryAuth auth{.registry = registry, .source = config_file(surroundings)};
+    const auto found = co_await find_registry_login(executor, registry, std::move(surroundings));
+    if (!found) {
+        co_return found.error();
+    }
+    RegistryAuth auth{.registry = registry, .source = found->source};
+    if (found->login) {
+        auth.header = registry_auth_header(*found->login, credentials_key(registry));
+    }
+    co_return auth;
+}
+
+Task<Result<FoundLogin>> find_registry_login(boost::asio::any_io_executor executor, std::string registry,
+                                             AuthSurroundings surroundings) {
     const auto given = given_config(surroundings);
     if (!given) {
         co_return given.error();
     }
-    if (const auto login = login_in_file(*given, registry)) {
-        auth.source = given_name;
-        auth.header = registry_auth_header(*login, server);
-        co_return auth;
+    if (auto login = login_in_file(*given, registry)) {
+        co_return FoundLogin{.login = std::move(login), .source = given_name};
     }
-    const auto config = read_config(auth.source);
+    const auto file = config_file(surroundings);
+    const auto config = read_config(file);
     if (!config) {
         co_return config.error();
     }
-    const auto found = co_await login_of(executor, *config, auth.source, registry, surroundings.helper_limit);
-    if (!found) {
-        co_return found.error();
-    }
-    if (found->login) {
-        auth.header = registry_auth_header(*found->login, server);
-    }
-    auth.source = found->source;
-    co_return auth;
+    co_return co_await login_of(executor, *config, file, registry, surroundings.helper_limit);
 }
 
 Task<Result<std::string>> find_all_registry_auth(boost::asio::any_io_executor executor,

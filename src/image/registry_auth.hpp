@@ -4,6 +4,7 @@
 
 #include "async/task.hpp"
 #include "core/names.hpp"
+#include "image/docker_config.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -33,9 +34,17 @@ struct AuthSurroundings {
 Task<Result<RegistryAuth>> find_registry_auth(boost::asio::any_io_executor executor, ImageRef image,
                                               AuthSurroundings surroundings);
 
+// The same for a registry ("ghcr.io"), as it stands.
+struct FoundLogin {
+    std::optional<RegistryLogin> login{};
+    std::string source{}; // as above
+};
+Task<Result<FoundLogin>> find_registry_login(boost::asio::any_io_executor executor, std::string registry,
+                                             AuthSurroundings surroundings);
+
 // The logins for all registries that the user is logged in to, as X-Registry-Config: nobody knows before a
-// build what its Dockerfile pulls. One whose helper fails is left out. Errors: config (the file is
-// malformed).
+// build what its Dockerfile pulls, and builders other than BuildKit do not ask. One whose helper fails is
+// left out. Errors: config (the file is malformed).
 Task<Result<std::string>> find_all_registry_auth(boost::asio::any_io_executor executor,
                                                  AuthSurroundings surroundings);
 

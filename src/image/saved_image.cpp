@@ -49,7 +49,8 @@ Status check_layers(const SavedImage& image, std::string_view config) {
     for (std::size_t i = 0; i < ids->size(); ++i) {
         // A compressed layer's own digest stands nowhere in the configuration: the engine checks that one.
         const auto& id = (*ids)[i];
-        if (!id.is_string() || (!image.layers[i].gzip && id.get<std::string>() != image.layers[i].digest)) {
+        const auto& layer = image.layers[i];
+        if (!id.is_string() || (!layer.gzip && !layer.zstd && id.get<std::string>() != layer.digest)) {
             return malformed("a layer is not what its configuration says");
         }
     }
@@ -59,6 +60,7 @@ Status check_layers(const SavedImage& image, std::string_view config) {
 std::string image_manifest(const SavedImage& image, std::uint64_t config_size) {
     auto layers = nlohmann::json::array();
     for (const auto& layer : image.layers) {
+        // For zstd there is no name that all engines know; those that know zstd see it by the bytes.
         layers.push_back({{"mediaType", layer.gzip ? "application/vnd.docker.image.rootfs.diff.tar.gzip"
                                                    : "application/vnd.docker.image.rootfs.diff.tar"},
                           {"size", layer.size},

@@ -14,9 +14,9 @@ namespace dockdist {
 struct SavedBlob {
     std::string digest{}; // "sha256:…" of its bytes
     std::uint64_t size = 0;
-    bool gzip = false;
-    std::string path{}; // where it is kept on this machine
-    int file = -1;      // which one of the tar's regular files it is, from 0
+    bool gzip = false, zstd = false; // a layer as a registry had it, which containerd's image store keeps
+    std::string path{};              // where it is kept on this machine
+    int file = -1;                   // which one of the tar's regular files it is, from 0
 };
 
 struct SavedImage {

@@ -73,6 +73,7 @@ private:
         for (const auto host : setting_.hosts) {
             auto relay = relay_setting(spec_.name, std::to_string(host), run);
             relay.address = spec_.hosts[host].address;
+            relay.subnets = spec_.hosts[host].subnets;
             relay.place = {.type = Mount::Type::volume, .target = relay_folder};
             relays_.push_back(std::make_unique<ImageRelay>(*engines_[host], spec_.hosts[host].name.str(),
                                                            std::move(relay), random_hex(64),

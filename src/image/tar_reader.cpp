@@ -79,8 +79,10 @@ Result<std::optional<SavedBlob>> keep(archive* from, const std::filesystem::path
             break;
         }
         const auto size = static_cast<std::size_t>(count);
-        if (blob.size == 0 && size > 1) {
-            blob.gzip = buffer[0] == '\x1f' && buffer[1] == '\x8b';
+        if (blob.size == 0) {
+            const std::string_view first(buffer.data(), size);
+            blob.gzip = first.starts_with("\x1f\x8b");
+            blob.zstd = first.starts_with("\x28\xb5\x2f\xfd");
         }
         hash.add({buffer.data(), size});
         if (const auto written = write_all(fd, buffer.data(), size, path); !written) {

@@ -129,10 +129,16 @@ std::string interface_selector(const LaunchRequest& request) {
     }
     std::string list;
     for (const auto& node : request.nodes) {
-        const bool is_ipv6 = node.address.find(':') != std::string::npos;
-        list += (list.empty() ? "" : ",") + node.address + (is_ipv6 ? "/128" : "/32");
+        if (is_ipv6(node)) {
+            return {};
+        }
+        list += (list.empty() ? "" : ",") + node.address + "/32";
     }
     return list;
+}
+
+bool is_ipv6(const LaunchNode& node) {
+    return node.address.find(':') != std::string::npos;
 }
 
 std::string list_of(std::span<const std::string_view> names) {

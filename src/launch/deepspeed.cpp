@@ -70,11 +70,18 @@ Result<std::vector<NodeLaunch>> launch_deepspeed(const LaunchRequest& request) {
         return launches;
     }
     if (request.via == "openmpi") {
+        const auto selector = interface_selector(request);
+        if (selector.empty()) { // DeepSpeed's own is eth0
+            return Error{
+                ErrorKind::config, "",
+                "over IPv6 Open MPI finds a node's network by its interface's name alone, and the nodes "
+                "have it by different ones",
+                "use --launcher deepspeed without --via openmpi, or give the interfaces one name"};
+        }
         auto argv = runner(request, launches);
         argv[1] = "-c";
         argv[2] = run_as_if_under_mpi;
-        argv.push_back("--launcher_args=--mca btl_tcp_if_include " + interface_selector(request) +
-                       " --bind-to none");
+        argv.push_back("--launcher_args=--mca btl_tcp_if_include " + selector + " --bind-to none");
         append_rank(argv, request.options, {"--no_python"});
         start_from_first_node(launches, std::move(argv));
         return launches;

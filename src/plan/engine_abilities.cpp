@@ -1,5 +1,8 @@
 #include "plan/engine_abilities.hpp"
 
+#include "core/text.hpp"
+#include "plan/driver_capabilities.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,14 +32,41 @@ constexpr Version first_podman_with_cdi{5, 4};
 constexpr Version oldest_podman{4, 2};
 constexpr ApiVersion first_docker_with_cdi{1, 44}; // Engine 25.0
 
-bool wants_gpus(const HostSpec& host) {
-    return host.gpus.kind != GpuSpec::Kind::none &&
-           !(host.gpus.kind == GpuSpec::Kind::count && host.gpus.count == 0);
+bool knows_nvidia(const EngineInfo& engine) {
+    return std::ranges::any_of(engine.cdi_devices,
+                               [](const std::string& name) { return name.starts_with(nvidia_cdi_kind); });
+}
+
+bool has_cdi_names(const HostSpec& host) {
+    return std::ranges::any_of(host.gpus.devices, is_cdi_name);
+}
+
+std::string without_cdi(const HostSpec& host) {
+    return has_cdi_names(host) ? "or name GPUs by index or UUID" : "or leave out `cdi:`";
+}
+
+bool is_desktop(const EngineInfo& engine) {
+    return engine.operating_system == "Docker Desktop";
+}
+
+bool is_folder(const MountSpec& mount) {
+    return mount.source.starts_with('/');
 }
 
 bool mounts_folders(const ContainerSpec& container) {
-    return std::ranges::any_of(container.mounts,
-                               [](const MountSpec& mount) { return mount.source.starts_with('/'); });
+    return std::ranges::any_of(container.mounts, is_folder);
+}
+
+bool mounts_labelled(const ContainerSpec& container) {
+    return std::ranges::any_of(
+        container.mounts, [](const MountSpec& mount) { return is_folder(mount) && !mount.selinux.empty(); });
+}
+
+// The first folder that nothing is said of.
+std::string unlabelled_folder(const ContainerSpec& container) {
+    const auto found = std::ranges::find_if(
+        container.mounts, [](const MountSpec& mount) { return is_folder(mount) && mount.selinux.empty(); });
+    return found == container.mounts.end() ? "" : found->source;
 }
 
 bool wants_unlimited(const ContainerSpec& container) {
@@ -45,23 +75,50 @@ bool wants_unlimited(const ContainerSpec& container) {
 
 EngineRemark no_gpus(const HostSpec& host, const EngineInfo& engine, const EngineAbilities& able) {
     const auto name = engine_name(engine);
-    if (!host.cdi && able.cdi) {
+    if (engine.podman && able.cdi) {
         return {name + " ignores GPU requests that are not CDI names",
-                "set `cdi: true` for this host (its CDI file: nvidia-ctk cdi generate "
-                "--output=/etc/cdi/nvidia.yaml), or `gpus: none`"};
+                "leave out `cdi: false` (the host's CDI file: nvidia-ctk cdi generate "
+                "--output=/etc/cdi/nvidia.yaml), or set `gpus: none`"};
     }
     if (engine.podman) {
         return {name + " ignores all GPU requests of its Docker-compatible API",
-                "upgrade Podman on that host to 5.4 or newer and set `cdi: true`, use Docker there, or set "
-                "`gpus: none`"};
+                "upgrade Podman on that host to 5.4 or newer, use Docker there, or set `gpus: none`"};
     }
     if (engine.api >= first_docker_with_cdi) {
         return {
             "CDI is off in " + name,
-            R"(write "features": {"cdi": true} into the host's /etc/docker/daemon.json and restart Docker, )"
-            "or leave out `cdi:`"};
+            R"(write "features": {"cdi": true} into the host's /etc/docker/daemon.json and restart Docker, )" +
+                without_cdi(host)};
     }
-    return {name + " knows no CDI names", "upgrade Docker on that host to 25 or newer, or leave out `cdi:`"};
+    return {name + " knows no CDI names", "upgrade Docker on that host to 25 or newer, " + without_cdi(host)};
+}
+
+// What the engine knows of the names that a host's nodes ask for: those that it lacks.
+std::optional<EngineRemark> unknown_names(const HostSpec& host, const EngineInfo& engine) {
+    const auto& known = engine.cdi_devices;
+    std::string unknown;
+    for (const auto& device : host.gpus.devices) {
+        const auto name = is_cdi_name(device) ? device : std::string(nvidia_cdi_kind) + device;
+        if (std::ranges::find(known, name) == known.end()) {
+            unknown += (unknown.empty() ? "" : ", ") + name;
+        }
+    }
+    if (host.gpus.kind == GpuSpec::Kind::all && !knows_nvidia(engine)) {
+        unknown = std::string(nvidia_cdi_kind) + "all";
+    }
+    if (known.empty() || unknown.empty()) { // older engines do not tell which they have
+        return std::nullopt;
+    }
+    constexpr std::size_t most = 12;
+    std::string there;
+    for (std::size_t i = 0; i < std::min(known.size(), most); ++i) {
+        there += (i == 0 ? "" : ", ") + printable(known[i]);
+    }
+    return EngineRemark{
+        fmt::format("the host has no CDI device {}; it has {}{}", unknown, there,
+                    known.size() > most ? fmt::format(" and {} more", known.size() - most) : ""),
+        "name one of these, or write the host's CDI file anew (nvidia-ctk cdi generate "
+        "--output=/etc/cdi/nvidia.yaml)"};
 }
 
 } // namespace
@@ -75,10 +132,43 @@ EngineAbilities abilities_of(const EngineInfo& engine) {
         able.refuses_mounts = false;
     } else {
         able.cdi = engine.api >= first_docker_with_cdi && !engine.cdi_spec_dirs.empty();
-        able.host_network = !engine.rootless; // RootlessKit's network namespace, with no address of the host
+        // RootlessKit's network namespace, or that of a virtual machine: with no address of the host.
+        able.host_network = !engine.rootless && !is_desktop(engine);
     }
     able.raises_limits = !engine.rootless;
+    able.selinux = engine.selinux;
     return able;
+}
+
+bool asks_for_nvidia(const GpuSpec& gpus) {
+    return gpus.kind != GpuSpec::Kind::none && !(gpus.kind == GpuSpec::Kind::count && gpus.count == 0) &&
+           !gpus.amd;
+}
+
+bool may_have_imex(const EngineInfo& engine) {
+    return engine.architecture == "aarch64" || engine.architecture == "arm64";
+}
+
+bool is_cdi_name(std::string_view device) {
+    return device.find('=') != std::string_view::npos;
+}
+
+bool uses_cdi(const HostSpec& host, const EngineInfo& engine) {
+    if (host.cdi) {
+        return *host.cdi;
+    }
+    return has_cdi_names(host) || engine.podman ||
+           (knows_nvidia(engine) && std::ranges::find(engine.runtimes, "nvidia") == engine.runtimes.end());
+}
+
+bool runs_on(const ImageDetails& image, const EngineInfo& engine) {
+    if (engine.architecture == "x86_64" || engine.architecture == "amd64") { // Podman has Go's names
+        return image.architecture == "amd64";
+    }
+    if (engine.architecture == "aarch64" || engine.architecture == "arm64") {
+        return image.architecture == "arm64";
+    }
+    return true;
 }
 
 std::string engine_name(const EngineInfo& engine) {
@@ -86,7 +176,8 @@ std::string engine_name(const EngineInfo& engine) {
                        engine.rootless ? ", rootless" : "");
 }
 
-EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const EngineInfo& engine) {
+EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const EngineInfo& engine,
+                           const ImageDetails* image) {
     EngineVerdict verdict;
     const auto able = abilities_of(engine);
     const auto name = engine_name(engine);
@@ -101,15 +192,36 @@ EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const 
                                   "upgrade Podman on that host to 4.3 or newer, or use Docker there"});
         return verdict;
     }
-    if (wants_gpus(host) && !(host.cdi ? able.cdi : able.gpu_hook)) {
-        verdict.errors.push_back(no_gpus(host, engine, able));
+    if (asks_for_nvidia(host.gpus)) {
+        const bool cdi = uses_cdi(host, engine);
+        if (!(cdi ? able.cdi : able.gpu_hook)) {
+            verdict.errors.push_back(no_gpus(host, engine, able));
+        } else if (auto unknown = cdi ? unknown_names(host, engine) : std::nullopt) {
+            verdict.errors.push_back(std::move(*unknown));
+        }
+        if (auto remark = cdi ? std::nullopt : judge_capabilities(spec, host, image)) {
+            verdict.warnings.push_back(std::move(*remark));
+        }
     }
     if (!spec.container.runtime.empty() && !able.runtimes) {
         verdict.errors.push_back(
             {name + " ignores `container.runtime`",
              "remove it, or use Docker on that host; Podman's runtime is set in the host's containers.conf"});
     }
-    if (!able.host_network && spec.hosts.size() > 1) {
+    if (engine.remaps_users) {
+        verdict.errors.push_back({name + " remaps users (`userns-remap`): no container there may have the "
+                                         "host's network, which every "
+                                         "node needs",
+                                  "take `userns-remap` out of the host's /etc/docker/daemon.json and restart "
+                                  "Docker, or use rootless "
+                                  "Podman there"});
+    }
+    if (is_desktop(engine) && spec.hosts.size() > 1) {
+        verdict.errors.push_back(
+            {name + " is Docker Desktop's: its containers run in a virtual machine, whose address no other "
+                    "machine reaches, so that no other node reaches this one",
+             "use that machine alone (one host in the file), or give it Docker Engine itself, or Podman"});
+    } else if (!able.host_network && spec.hosts.size() > 1) {
         verdict.errors.push_back(
             {name + ": the host network of its containers is RootlessKit's, which has no address of the "
                     "host, so "
@@ -128,6 +240,19 @@ EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const 
         verdict.warnings.push_back(
             {name + " makes a folder of `container.mounts` that is missing on its host, where Docker refuses",
              "see to it that the folders are there"});
+    } else if (able.selinux && mounts_labelled(spec.container)) {
+        verdict.warnings.push_back(
+            {name + " makes a folder of `container.mounts` with `z` or `Z` that is missing on its host",
+             "see to it that the folders are there"});
+    }
+    if (const auto folder = able.selinux ? unlabelled_folder(spec.container) : ""; !folder.empty()) {
+        verdict.warnings.push_back(
+            {fmt::format(
+                 "SELinux is on in {}: its nodes reach {} only where the folder's label lets containers in",
+                 name, folder),
+             "if they are refused: `SOURCE:TARGET:z` gives the folder such a label, for all containers of "
+             "the "
+             "host; of NFS, `setsebool -P virt_use_nfs 1` there lets them in"});
     }
     return verdict;
 }

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dockdist {
@@ -19,10 +20,26 @@ struct EngineAbilities {
     bool host_network = true;  // "host" has the host's own addresses
     bool raises_limits = true; // ulimits may be higher than the engine's own
     bool refuses_mounts =
-        true; // a mount of a folder that is not there fails; else the engine makes the folder
+        true;             // a mount of a folder that is not there fails; else the engine makes the folder
+    bool selinux = false; // containers reach a mounted folder only by its label
 };
 
 EngineAbilities abilities_of(const EngineInfo& engine);
+
+// For any GPUs that the engine gives by NVIDIA's hook or CDI names; AMD's by `gpus: amd` are devices as any
+// other.
+bool asks_for_nvidia(const GpuSpec& gpus);
+// Whether its host may share NVLink with other hosts: all that do have NVIDIA's own CPUs.
+bool may_have_imex(const EngineInfo& engine);
+
+// Whether a host's GPUs are asked for by CDI names. Where the file does not say it: when it has such names,
+// on Podman, and where the engine tells of NVIDIA's CDI devices and has no runtime of theirs.
+bool uses_cdi(const HostSpec& host, const EngineInfo& engine);
+inline constexpr std::string_view nvidia_cdi_kind = "nvidia.com/gpu=";
+bool is_cdi_name(std::string_view device);
+
+// Whether the image is of the architecture of the engine's host; also where one of the two is not known.
+bool runs_on(const ImageDetails& image, const EngineInfo& engine);
 
 // "Engine 26.1.5", "Podman 5.4.2, rootless".
 std::string engine_name(const EngineInfo& engine);
@@ -37,7 +54,9 @@ struct EngineVerdict {
     std::vector<EngineRemark> warnings{}; // what it does in another way than may be expected
 };
 
-EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const EngineInfo& engine);
+// `image`: the cluster's, of which something may be to be said; null where it is not there, or not asked.
+EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const EngineInfo& engine,
+                           const ImageDetails* image = nullptr);
 
 // What jobs on a host can do where its engine asks nobody for a key: nothing to say of unix sockets, TLS and
 // ssh. Known of a host that the file reaches by a context once that has been read.

@@ -1,5 +1,6 @@
 #include "plan/gpu_plan.hpp"
 
+#include "plan/engine_abilities.hpp"
 #include "plan/labels.hpp"
 
 #include <fmt/format.h>
@@ -77,10 +78,11 @@ void GpuPlan::give(const NodeSpec& node, const std::optional<ChosenGpus>& gpus,
         config.labels[labels::gpus] = gpus_label(node.gpus);
         return;
     }
-    const bool cdi = spec_.hosts[node.host].cdi;
+    const bool cdi = uses_cdi(spec_.hosts[node.host], seen(node).engine);
     DeviceRequest request{.driver = cdi ? "cdi" : ""};
     for (std::size_t i = 0; i < gpus->ids.size(); ++i) {
-        request.device_ids.push_back(device_name(gpus->ids[i], gpus->indices[i], cdi, seen(node).engine));
+        request.device_ids.push_back(cdi ? cdi_name_of(gpus->ids[i], *seen(node).gpus, seen(node).engine)
+                                         : gpus->ids[i]);
     }
     config.device_requests = {std::move(request)};
     config.labels[labels::gpus] = fmt::format("{}", fmt::join(gpus->ids, ","));

@@ -2,6 +2,7 @@
 
 #include "container/confine.hpp"
 #include "digest/sha256.hpp"
+#include "plan/driver_capabilities.hpp"
 #include "plan/labels.hpp"
 #include "wire/layout.hpp"
 
@@ -26,15 +27,9 @@ constexpr int first_free_port = 1024;
 
 constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-std::string image_path(const ImageDetails* image) {
-    if (image != nullptr) {
-        for (const auto& variable : image->env) {
-            if (variable.starts_with("PATH=")) {
-                return variable.substr(5);
-            }
-        }
-    }
-    return default_path;
+// By NVIDIA's hook; a CDI file names what it gives.
+bool gets_driver(const NodeConfigInput& input) {
+    return !input.cdi && asks_for_nvidia(input.node.gpus);
 }
 
 // The toolkit stands first in PATH for `docker exec` too, so the container's own environment has to say so.
@@ -43,8 +38,14 @@ std::vector<std::string> environment(const NodeConfigInput& input) {
     for (const auto& [name, value] : input.spec.hosts[input.node.host].env) {
         env[name] = value;
     }
+    if (gets_driver(input) && !env.contains(driver_capabilities_variable)) {
+        if (auto capabilities = driver_capabilities(input.image); !capabilities.empty()) {
+            env[driver_capabilities_variable] = std::move(capabilities);
+        }
+    }
     auto& path = env["PATH"];
-    path = std::string(layout::toolkit_bin) + ":" + (path.empty() ? image_path(input.image) : path);
+    path = std::string(layout::toolkit_bin) + ":" +
+           (path.empty() ? image_value(input.image, "PATH").value_or(default_path) : path);
     std::vector<std::string> lines;
     for (const auto& [name, value] : env) {
         lines.push_back(name + "=" + value);
@@ -54,12 +55,16 @@ std::vector<std::string> environment(const NodeConfigInput& input) {
 
 std::vector<DeviceRequest> device_requests(const NodeSpec& node, bool cdi) {
     DeviceRequest request{.driver = cdi ? "cdi" : ""};
+    if (node.gpus.amd) {
+        return {};
+    }
+    const std::string kind(nvidia_cdi_kind);
     switch (node.gpus.kind) {
     case GpuSpec::Kind::none:
         return {};
     case GpuSpec::Kind::all:
         if (cdi) {
-            request.device_ids = {"nvidia.com/gpu=all"};
+            request.device_ids = {kind + "all"};
         } else {
             request.count = -1;
         }
@@ -70,7 +75,7 @@ std::vector<DeviceRequest> device_requests(const NodeSpec& node, bool cdi) {
         }
         if (cdi) {
             for (int i = 0; i < node.gpus.count; ++i) {
-                request.device_ids.push_back("nvidia.com/gpu=" + std::to_string(i));
+                request.device_ids.push_back(kind + std::to_string(i));
             }
         } else {
             request.count = node.gpus.count;
@@ -78,8 +83,7 @@ std::vector<DeviceRequest> device_requests(const NodeSpec& node, bool cdi) {
         break;
     case GpuSpec::Kind::devices:
         for (const auto& device : node.gpus.devices) {
-            request.device_ids.push_back(
-                cdi && device.find('=') == std::string::npos ? "nvidia.com/gpu=" + device : device);
+            request.device_ids.push_back(cdi && !is_cdi_name(device) ? kind + device : device);
         }
         break;
     }
@@ -101,10 +105,26 @@ std::vector<Mount> mounts(const NodeConfigInput& input) {
         {.type = Mount::Type::tmpfs, .target = layout::run, .tmpfs_options = "mode=0755,size=64m"});
     for (const auto& mount : input.spec.container.mounts) {
         const auto type = mount.source.starts_with('/') ? Mount::Type::bind : Mount::Type::volume;
-        result.push_back(
-            {.type = type, .source = mount.source, .target = mount.target, .read_only = mount.read_only});
+        result.push_back({.type = type,
+                          .source = mount.source,
+                          .target = mount.target,
+                          .read_only = mount.read_only,
+                          // Without SELinux it says nothing, and a missing folder is refused.
+                          .selinux = input.engine.selinux ? mount.selinux : "",
+                          .propagation = mount.propagation,
+                          .no_copy = mount.no_copy});
     }
     return result;
+}
+
+// One that not every host has: where the engine refuses a missing device at start only, a mount of it that it
+// refuses at create.
+void add_device(ContainerConfig& config, const NodeConfigInput& input, const char* path, const char* target) {
+    config.devices.emplace_back(path);
+    if (input.engine.refuses_mounts) {
+        config.mounts.push_back(
+            {.type = Mount::Type::bind, .source = path, .target = target, .read_only = true});
+    }
 }
 
 void add_capability(ContainerConfig& config, const std::string& name) {
@@ -159,7 +179,10 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
         config.ulimits.push_back({.name = name, .soft = limit.soft, .hard = limit.hard});
     }
     config.devices = container.devices;
-    config.device_requests = device_requests(input.node, input.spec.hosts[input.node.host].cdi);
+    config.device_requests = device_requests(input.node, input.cdi);
+    if (input.node.gpus.amd) {
+        config.devices.insert(config.devices.end(), {amd_device, "/dev/dri"});
+    }
     set_rights(config, input.spec);
     config.pids_limit = container.pids_limit;
     config.disable_healthcheck = true;
@@ -169,15 +192,26 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
     config.log_driver = "json-file";
     config.log_options = {{"max-size", "1m"}, {"max-file", "2"}};
     if (rdma) {
-        config.devices.emplace_back("/dev/infiniband");
-        if (input.engine.refuses_mounts) {
-            config.mounts.push_back({.type = Mount::Type::bind,
-                                     .source = "/dev/infiniband",
-                                     .target = "/run/dockdist.infiniband",
-                                     .read_only = true});
-        }
+        add_device(config, input, "/dev/infiniband", "/run/dockdist.infiniband");
         add_capability(config, "IPC_LOCK");
     }
+    return config;
+}
+
+void add_beside(ContainerConfig& config, const NodeConfigInput& input) {
+    const auto variable = std::string(driver_capabilities_variable) + "=";
+    if (gets_driver(input) && gets_default_capabilities(input.image) &&
+        std::ranges::none_of(config.env, [&](const auto& line) { return line.starts_with(variable); })) {
+        config.env.push_back(variable + needed_capabilities);
+    }
+    if (input.imex) {
+        add_device(config, input, imex_channel, "/run/dockdist.imex");
+    }
+}
+
+ContainerConfig without_imex(ContainerConfig config) {
+    std::erase(config.devices, imex_channel);
+    std::erase_if(config.mounts, [](const Mount& mount) { return mount.source == imex_channel; });
     return config;
 }
 
@@ -212,7 +246,7 @@ ContainerConfig gpu_look_config(const ImageRef& image, const std::string& toolki
                       .volume_labels = {{labels::version, toolkit_version}}}};
     config.device_requests = {{.driver = cdi ? "cdi" : "", .count = cdi ? 0 : -1}};
     if (cdi) {
-        config.device_requests.front().device_ids = {"nvidia.com/gpu=all"};
+        config.device_requests.front().device_ids = {std::string(nvidia_cdi_kind) + "all"};
     }
     config.disable_healthcheck = true;
     config.log_driver = "json-file"; // what it says is read there
@@ -253,10 +287,15 @@ std::string fingerprint(const ContainerConfig& config) {
         {"log", {log_driver, log_options}},
     };
     for (const auto& mount : config_mounts) {
-        const auto& [type, source, target, read_only, volume_labels, tmpfs_options, make_source] = mount;
+        const auto& [type, source, target, read_only, volume_labels, tmpfs_options, make_source, selinux,
+                     propagation, no_copy] = mount;
         (void)volume_labels; // of the volume, which is made once
         (void)make_source;   // of a relay's container alone
-        text["mounts"].push_back({static_cast<int>(type), source, target, read_only, tmpfs_options});
+        auto& written = text["mounts"];
+        written.push_back({static_cast<int>(type), source, target, read_only, tmpfs_options});
+        if (!selinux.empty() || !propagation.empty() || no_copy) {
+            written.back().push_back({selinux, propagation, no_copy});
+        }
     }
     for (const auto& [name, soft, hard] : ulimits) {
         text["ulimits"].push_back({name, soft, hard});

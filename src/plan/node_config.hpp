@@ -15,12 +15,26 @@ struct NodeConfigInput {
     const ImageDetails* image = nullptr; // null while the image is not there yet
     std::string toolkit_version{};
     EngineAbilities engine{};
+    bool cdi = false;  // uses_cdi() of its host
+    bool imex = false; // its host may have IMEX channels
 };
+
+// Of `gpus: amd`, with all of /dev/dri.
+inline constexpr const char* amd_device = "/dev/kfd";
 
 // Without labels. `rdma`: ask for /dev/infiniband, which the engine refuses at create where the host has
 // none: Docker for the mount (a missing device it refuses at start only), Podman for the device (a missing
 // mount it would make).
 ContainerConfig node_config(const NodeConfigInput& input, bool rdma);
+
+// What a new node gets beside that; none that is there is made anew for it. What NVIDIA's hook gives where
+// nobody says what (its older versions gave less), and the IMEX channel.
+void add_beside(ContainerConfig& config, const NodeConfigInput& input);
+
+// What lets a node's GPUs reach those of other hosts over NVLink (nvidia-imex): asked for, and refused where
+// the host has none, as /dev/infiniband is.
+inline constexpr const char* imex_channel = "/dev/nvidia-caps-imex-channels/channel0";
+ContainerConfig without_imex(ContainerConfig config);
 
 // A container that is never started: it holds the toolkit's volume writable while the tar is put there.
 ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& toolkit_version);

@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "gpu/topology.hpp"
 #include "gpu/units.hpp"
+#include "plan/engine_abilities.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +14,6 @@
 
 namespace dockdist {
 namespace {
-
-constexpr std::string_view cdi_kind = "nvidia.com/gpu=";
 
 // Whether an engine that is given `name` gives this GPU. "0:1" is the second instance of GPU 0: then all of
 // its instances count, as nobody tells their order there.
@@ -209,12 +208,19 @@ std::vector<std::string> gpus_of_requests(const std::vector<DeviceRequest>& requ
     return gpus;
 }
 
-std::string device_name(const std::string& uuid, int index, bool cdi, const EngineInfo& engine) {
-    if (!cdi) {
-        return uuid;
+std::string cdi_name_of(const std::string& uuid, const wire::GpuReport& report, const EngineInfo& engine) {
+    auto by_uuid = std::string(nvidia_cdi_kind) + uuid;
+    const auto unit = std::ranges::find(report.units, uuid, [](const auto& gpu) { return gpu.unit.id; });
+    if (unit == report.units.end()) {
+        return by_uuid;
     }
-    const auto by_uuid = std::string(cdi_kind) + uuid;
-    const auto by_index = std::string(cdi_kind) + std::to_string(index);
+    auto by_index = std::string(nvidia_cdi_kind) + std::to_string(unit->unit.index);
+    if (is_instance(unit->unit)) { // nvidia-ctk counts a GPU's instances as nvidia-smi -L does
+        const auto before = std::count_if(report.units.begin(), unit, [&](const wire::GpuFacts& other) {
+            return other.unit.index == unit->unit.index;
+        });
+        by_index += ":" + std::to_string(before);
+    }
     const auto known = [&](const std::string& name) {
         return std::ranges::find(engine.cdi_devices, name) != engine.cdi_devices.end();
     };

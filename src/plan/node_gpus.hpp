@@ -33,7 +33,8 @@ std::vector<std::string> gpus_of_label(const std::string& label);
 // The same of an engine's requests, which parts out a count from the first GPU on.
 std::vector<std::string> gpus_of_requests(const std::vector<DeviceRequest>& requests);
 
-// The engine's name for a GPU of that UUID and index.
-std::string device_name(const std::string& uuid, int index, bool cdi, const EngineInfo& engine);
+// The CDI name of a GPU or MIG instance of `report`: by UUID, or by index where the engine tells that it
+// knows no other.
+std::string cdi_name_of(const std::string& uuid, const wire::GpuReport& report, const EngineInfo& engine);
 
 } // namespace dockdist

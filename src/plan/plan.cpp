@@ -4,6 +4,7 @@
 #include "plan/engine_abilities.hpp"
 #include "plan/gpu_plan.hpp"
 #include "plan/image_groups.hpp"
+#include "plan/join_requests.hpp"
 #include "plan/labels.hpp"
 #include "plan/node_config.hpp"
 #include "plan/replacement.hpp"
@@ -63,7 +64,7 @@ private:
         }
         const auto& image = seen(host).image;
         if (image && spec_.image.platform.empty() && !image->architecture.empty() &&
-            !same_architecture(*image, engine)) {
+            !runs_on(*image, engine)) {
             fail(host, ErrorKind::config,
                  "the image is for " + image->architecture + ", the host is " + engine.architecture,
                  "pull an image of the host's architecture, or name `image.platform`");
@@ -120,7 +121,7 @@ private:
             if (is_left_out(host)) {
                 continue;
             }
-            if (!same_architecture(source, seen(host).engine)) {
+            if (!runs_on(source, seen(host).engine)) {
                 fail(host, ErrorKind::config,
                      "the image is for " + source.architecture + ", the host is " +
                          seen(host).engine.architecture,
@@ -131,16 +132,6 @@ private:
                     {host, spec_.image.ref, image ? "the host has another" : "the host lacks it"});
             }
         }
-    }
-
-    static bool same_architecture(const ImageDetails& image, const EngineInfo& engine) {
-        if (engine.architecture == "x86_64" || engine.architecture == "amd64") { // Podman has Go's names
-            return image.architecture == "amd64";
-        }
-        if (engine.architecture == "aarch64" || engine.architecture == "arm64") {
-            return image.architecture == "arm64";
-        }
-        return true;
     }
 
     ContainerConfig labelled(ContainerConfig config, const NodeSpec& node, const std::string& print) const {
@@ -157,13 +148,23 @@ private:
 
     NodeConfigInput input_for(const NodeSpec& node) const {
         const auto& host = seen(node.host);
-        return {spec_, node, host.image ? &*host.image : nullptr, context_.toolkit_version,
-                abilities_of(host.engine)};
+        return {.spec = spec_,
+                .node = node,
+                .image = host.image ? &*host.image : nullptr,
+                .toolkit_version = context_.toolkit_version,
+                .engine = abilities_of(host.engine),
+                .cdi = uses_cdi(spec_.hosts[node.host], host.engine),
+                .imex =
+                    spec_.container.devices_auto && asks_for_nvidia(node.gpus) && may_have_imex(host.engine)};
+    }
+
+    bool wants_rdma_devices() const {
+        return spec_.container.devices_auto && spec_.network.rdma != NetworkSpec::Rdma::off;
     }
 
     void plan_node(const NodeSpec& node) {
         const auto& host = seen(node.host);
-        const auto config = node_config(input_for(node), spec_.container.devices_auto);
+        const auto config = node_config(input_for(node), wants_rdma_devices());
         const auto print = fingerprint(config);
         const auto there = std::ranges::find(host.nodes, node.name, &ObservedNode::node);
         if (there == host.nodes.end()) {
@@ -240,14 +241,17 @@ private:
                              .replaces = std::move(replaces),
                              .container_name = container_name(spec_.name, node.name),
                              .config = labelled(config, node, print),
+                             .tries_imex = input_for(node).imex,
                              .cause = std::move(cause)};
-        if (spec_.container.devices_auto) {
+        if (wants_rdma_devices()) {
             operation.without_rdma = labelled(node_config(input_for(node), false), node, print);
         }
         const auto gpus = gpus_.choose(node, result_);
-        gpus_.give(node, gpus, operation.config);
-        if (operation.without_rdma) {
-            gpus_.give(node, gpus, *operation.without_rdma);
+        for (auto* made : {&operation.config, operation.without_rdma ? &*operation.without_rdma : nullptr}) {
+            if (made != nullptr) {
+                gpus_.give(node, gpus, *made);
+                add_beside(*made, input_for(node));
+            }
         }
         operation.gpus = gpus ? to_text(*gpus) : "";
         result_.plan.creates.push_back(std::move(operation));
@@ -304,7 +308,8 @@ private:
             creating.insert(create.host);
         }
         for (const auto host : creating) {
-            for (auto& warning : judge_engine(spec_, spec_.hosts[host], seen(host).engine).warnings) {
+            const auto* image = seen(host).image ? &*seen(host).image : nullptr;
+            for (auto& warning : judge_engine(spec_, spec_.hosts[host], seen(host).engine, image).warnings) {
                 result_.warnings.push_back({ErrorKind::config, host_label(spec_.hosts[host]),
                                             std::move(warning.message), std::move(warning.hint)});
             }
@@ -334,42 +339,26 @@ private:
     }
 
     void plan_joins(const std::vector<NodeSpec>& nodes) {
-        if (!rejoin_ && !members_differ(nodes)) {
+        auto requests = join_requests(spec_, nodes);
+        if (!rejoin_ && !members_differ(nodes, requests)) {
             return;
         }
-        std::map<std::size_t, int> nodes_of;
-        int nodes_beside = 1;
-        for (const auto& node : nodes) {
-            nodes_beside = std::max(nodes_beside, ++nodes_of[node.host]);
-        }
-        for (const auto& node : nodes) {
-            const auto& host = spec_.hosts[node.host];
-            wire::JoinRequest request;
-            request.cluster = spec_.name.str();
-            request.node = node.name.str();
-            request.rank = node.rank;
-            request.address = host.address;
-            request.interface = host.interface;
-            request.ssh_port = spec_.ssh.port ? spec_.ssh.port->number : 0;
-            request.slots = node.slots.value_or(0);
-            request.user = spec_.container.user;
-            request.nodes = static_cast<int>(nodes.size());
-            request.nodes_beside = nodes_beside;
-            std::ranges::transform(spec_.container.mounts, std::back_inserter(request.mounts),
-                                   &MountSpec::target);
-            result_.plan.joins.push_back(
-                {node.host, node, ids_[node.name], request, observed_.hosts[node.host].engine.name});
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const auto& node = nodes[i];
+            result_.plan.joins.push_back({node.host, node, ids_[node.name], std::move(requests[i]),
+                                          observed_.hosts[node.host].engine.name});
         }
     }
 
-    // Whether the nodes that stand know another set of members than themselves, or were told another slot
-    // count.
-    bool members_differ(const std::vector<NodeSpec>& nodes) const {
+    // Whether the nodes that stand know another set of members than themselves, or would join otherwise now.
+    bool members_differ(const std::vector<NodeSpec>& nodes,
+                        const std::vector<wire::JoinRequest>& requests) const {
         wire::Members members{.cluster = spec_.name.str()};
         std::set<std::string> hashes;
-        for (const auto& node : nodes) {
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const auto& node = nodes[i];
             const auto& there = *std::ranges::find(seen(node.host).nodes, node.name, &ObservedNode::node);
-            if (node.slots && *node.slots != there.record->slots) {
+            if (joins_otherwise(requests[i], *there.record)) {
                 return true;
             }
             members.nodes.push_back(*there.record);

@@ -55,6 +55,8 @@ struct CreateNode {
     // What `config` becomes on a host that has no /dev/infiniband: no read of the API tells, but the engine
     // refuses `config` at create. Empty when `config` asks for no RDMA devices.
     std::optional<ContainerConfig> without_rdma{};
+    bool tries_imex =
+        false;          // both ask for an IMEX channel, and are refused in the same way where there is none
     std::string gpus{}; // "GPU 2, 3: NVLink", where they were chosen
     std::string cause{};
 };

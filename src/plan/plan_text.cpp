@@ -1,4 +1,5 @@
 #include "core/text.hpp"
+#include "plan/node_config.hpp"
 #include "plan/plan.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +11,8 @@ namespace {
 
 std::string gpus_text(const ContainerConfig& config) {
     if (config.device_requests.empty()) {
-        return "no GPU";
+        return std::ranges::find(config.devices, amd_device) == config.devices.end() ? "no GPU"
+                                                                                     : "all GPUs, AMD's";
     }
     const auto& request = config.device_requests.front();
     if (request.count < 0) {

@@ -31,7 +31,8 @@ JoinNode join_again(const ClusterSpec& spec, const ObservedHost& seen, std::size
                     .interface = record.interface,
                     .ssh_port = record.ssh_port,
                     .slots = record.slots,
-                    .user = record.user};
+                    .user = record.user,
+                    .rdma = record.rdma.use};
     std::ranges::transform(spec.container.mounts, std::back_inserter(join.request.mounts),
                            &MountSpec::target);
     return join;

@@ -45,6 +45,7 @@ struct CudaApi {
     CudaCode (*elapsed)(float* milliseconds, CudaEvent start, CudaEvent end) = nullptr;
 
     std::string path{}; // of the library
+    bool hip = false;   // these are HIP's functions, probe/hip_api.hpp
 };
 
 // ErrorKind::not_found where there is no driver, or functions are missing in it.

@@ -11,9 +11,13 @@ Error cuda_error(const CudaApi& api, CudaCode code, const char* what) {
     (void)api.error_string(code, &text);
     return Error{
         .kind = ErrorKind::node,
-        .message = std::string(what) + ": " + (text == nullptr ? "error" : text) + " (CUDA " +
-                   std::to_string(code) + ")",
-        .hint = "does nvidia-smi work in this container, and does the kernel's log (dmesg) show an Xid?"};
+        .message = (api.hip ? "HIP's " : "") + std::string(what) + ": " + (text == nullptr ? "error" : text) +
+                   (api.hip ? " (HIP " : " (CUDA ") + std::to_string(code) + ")",
+        .hint =
+            api.hip
+                ? "are /dev/kfd and /dev/dri in this container, and may its user open them? What does the "
+                  "kernel's log (dmesg) say of amdgpu?"
+                : "does nvidia-smi work in this container, and does the kernel's log (dmesg) show an Xid?"};
 }
 
 } // namespace
@@ -38,10 +42,12 @@ Result<Gpu> Gpu::open(CudaApi api, int ordinal) {
         return done.error();
     }
     if (ordinal >= count) {
-        return Error{.kind = ErrorKind::not_found,
-                     .message = "there is no GPU " + std::to_string(ordinal) + ": the container has " +
-                                std::to_string(count),
-                     .hint = "which GPUs does nvidia-smi -L show in it, and what is CUDA_VISIBLE_DEVICES?"};
+        return Error{
+            .kind = ErrorKind::not_found,
+            .message =
+                "there is no GPU " + std::to_string(ordinal) + ": the container has " + std::to_string(count),
+            .hint = cuda.hip ? "which GPUs does `dockdist gpus` show, and what is ROCR_VISIBLE_DEVICES?"
+                             : "which GPUs does nvidia-smi -L show in it, and what is CUDA_VISIBLE_DEVICES?"};
     }
     CudaDevice device = 0;
     CudaContext context = nullptr;

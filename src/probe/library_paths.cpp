@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <dirent.h>
+#include <span>
 #include <string_view>
 
 namespace dockdist::probe {
@@ -70,8 +71,9 @@ std::vector<std::string> python_prefixes(const SearchSettings& settings) {
     return prefixes;
 }
 
+// `in`: the folder in site-packages, and the name there.
 void add_wheels(std::vector<std::string>& paths, const SearchSettings& settings, const ListFolder& list,
-                const std::string& name) {
+                const std::string& in) {
     for (const auto& prefix : python_prefixes(settings)) {
         for (const auto* library : {"/lib", "/lib64"}) {
             auto pythons = list(prefix + library);
@@ -79,11 +81,34 @@ void add_wheels(std::vector<std::string>& paths, const SearchSettings& settings,
             std::ranges::sort(pythons);
             for (const auto& python : pythons) {
                 for (const auto* packages : {"/site-packages", "/dist-packages"}) {
-                    add(paths, prefix + library + "/" + python + packages + "/nvidia/nccl/lib/" + name);
+                    add(paths, prefix + library + "/" + python + packages + "/" + in);
                 }
             }
         }
     }
+}
+
+// By the version of their ABI, the newest first; PyTorch's have none.
+constexpr std::string_view hip_names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                          "libamdhip64.so"};
+constexpr std::string_view rccl_names[] = {"librccl.so.1", "librccl.so"};
+
+std::vector<std::string> rocm_paths(const SearchSettings& settings, const ListFolder& list,
+                                    std::span<const std::string_view> names) {
+    std::vector<std::string> paths;
+    for (const auto name : names) {
+        add_library_path(paths, settings, std::string(name));
+    }
+    for (const auto name : names) {
+        add_wheels(paths, settings, list, "torch/lib/" + std::string(name));
+    }
+    for (const auto name : names) {
+        add(paths, "/opt/rocm/lib/" + std::string(name));
+    }
+    for (const auto name : names) {
+        add_system(paths, std::string(name));
+    }
+    return paths;
 }
 
 std::string variable(const char* name) {
@@ -122,9 +147,17 @@ std::vector<std::string> cuda_paths(const SearchSettings& settings) {
 std::vector<std::string> nccl_paths(const SearchSettings& settings, const ListFolder& list) {
     std::vector<std::string> paths;
     add_library_path(paths, settings, "libnccl.so.2");
-    add_wheels(paths, settings, list, "libnccl.so.2");
+    add_wheels(paths, settings, list, "nvidia/nccl/lib/libnccl.so.2");
     add_system(paths, "libnccl.so.2");
     return paths;
+}
+
+std::vector<std::string> hip_paths(const SearchSettings& settings, const ListFolder& list) {
+    return rocm_paths(settings, list, hip_names);
+}
+
+std::vector<std::string> rccl_paths(const SearchSettings& settings, const ListFolder& list) {
+    return rocm_paths(settings, list, rccl_names);
 }
 
 } // namespace dockdist::probe

@@ -10,6 +10,9 @@
 //                     in PATH, of ~/.local, /opt/conda, /usr/local and /usr, as training takes it from there
 //                  3. the loader's own search
 //                  4. CUDA's and the system's folders
+//   libamdhip64.so, librccl.so.1, where there is no libcuda: LD_LIBRARY_PATH, torch/lib in site-packages as
+//   above
+//                  (whose RCCL needs the libamdhip64 beside it), /opt/rocm, the loader, the system's folders
 #pragma once
 
 #include <functional>
@@ -34,5 +37,7 @@ std::vector<std::string> list_folder(const std::string& folder);
 // What to hand to dlopen, one after the other. A bare name is the loader's own search.
 std::vector<std::string> cuda_paths(const SearchSettings& settings);
 std::vector<std::string> nccl_paths(const SearchSettings& settings, const ListFolder& list);
+std::vector<std::string> hip_paths(const SearchSettings& settings, const ListFolder& list);
+std::vector<std::string> rccl_paths(const SearchSettings& settings, const ListFolder& list);
 
 } // namespace dockdist::probe

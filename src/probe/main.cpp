@@ -21,7 +21,7 @@ open until the result is there; its end ends the probe. To try it on one GPU:
   (echo '{"rank":0,"world_size":1,"deadline_ms":60000,"last_bytes":1048576}'; sleep 60) | dockdist-probe
 
   --libcuda PATH   this libcuda.so.1, instead of the one found in LD_LIBRARY_PATH, by the loader, or where the NVIDIA
-                   container toolkit puts it
+                   container toolkit puts it; where there is none AMD's libamdhip64.so and librccl.so.1 are looked for
   --libnccl PATH   this libnccl.so.2, instead of the one found in LD_LIBRARY_PATH, in PyTorch's site-packages
                    (nvidia/nccl/lib), by the loader, or in CUDA's folders
   --version        its version

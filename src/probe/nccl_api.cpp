@@ -19,8 +19,8 @@ std::string nccl_version_text(int code) {
            std::to_string(code % 100);
 }
 
-Result<NcclApi> open_nccl(const std::vector<std::string>& paths) {
-    const auto library = Library::open("libnccl.so.2", paths);
+Result<NcclApi> open_nccl(const std::vector<std::string>& paths, const char* name) {
+    const auto library = Library::open(name, paths);
     if (!library) {
         return library.error();
     }

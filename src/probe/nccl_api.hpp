@@ -75,6 +75,6 @@ struct NcclApi {
 std::string nccl_version_text(int code);
 
 // ErrorKind::not_found where there is no NCCL, or one from before 2.10, which has no bf16.
-Result<NcclApi> open_nccl(const std::vector<std::string>& paths);
+Result<NcclApi> open_nccl(const std::vector<std::string>& paths, const char* name = "libnccl.so.2");
 
 } // namespace dockdist::probe

@@ -1,6 +1,7 @@
 #include "probe/run.hpp"
 
 #include "probe/debug_log.hpp"
+#include "probe/hip_api.hpp"
 #include "probe/library_paths.hpp"
 #include "probe/measure.hpp"
 #include "probe/nccl_log.hpp"
@@ -97,13 +98,22 @@ private:
 Status Probe::open_libraries(const Paths& paths) {
     const auto settings = own_search_settings();
     control_.doing("opening libcuda.so.1");
-    auto cuda = open_cuda(paths.cuda.empty() ? cuda_paths(settings) : std::vector{paths.cuda});
+    auto cuda = is_hip(paths.cuda)
+                    ? open_hip({paths.cuda})
+                    : open_cuda(paths.cuda.empty() ? cuda_paths(settings) : std::vector{paths.cuda});
+    if (!cuda && paths.cuda.empty()) {
+        if (auto hip = open_hip(hip_paths(settings, list_folder))) { // else there is nothing of AMD's either
+            cuda = std::move(hip);
+        }
+    }
     if (!cuda) {
         return cuda.error();
     }
     const auto cuda_path = cuda->path;
-    control_.doing("opening libnccl.so.2");
-    auto nccl = open_nccl(paths.nccl.empty() ? nccl_paths(settings, list_folder) : std::vector{paths.nccl});
+    const auto* const library = cuda->hip ? "librccl.so.1" : "libnccl.so.2";
+    control_.doing("opening " + std::string(library));
+    const auto found = cuda->hip ? rccl_paths(settings, list_folder) : nccl_paths(settings, list_folder);
+    auto nccl = open_nccl(paths.nccl.empty() ? found : std::vector{paths.nccl}, library);
     if (!nccl) {
         return nccl.error();
     }

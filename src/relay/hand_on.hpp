@@ -29,8 +29,9 @@ public:
     // A host that has it.
     struct Giver {
         ContainerEngine* engine = nullptr;
-        std::string host{};    // name
-        std::string address{}; // as its peers know it
+        std::string host{};                 // name
+        std::string address{};              // as its peers know it
+        std::vector<std::string> subnets{}; // in one of which it is, without an address
         ContainerId container{};
         std::vector<std::string> command{}; // that gives it, node/relay/tar_giver.hpp
     };

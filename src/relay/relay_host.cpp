@@ -49,6 +49,7 @@ Task<Status> RelayHost::make_container() {
         setting_.hand_on->add_giver({.engine = &engine_,
                                      .host = host_,
                                      .address = setting_.address,
+                                     .subnets = setting_.subnets,
                                      .container = container_,
                                      .command = {relay_init, "relay", "give-self"}});
     }
@@ -101,6 +102,7 @@ Task<Status> RelayHost::begin(wire::RelayOpening opening, std::string user) {
     }
     lines_ = std::make_unique<ExecLines>(std::move(*exec));
     opening.address = setting_.address;
+    opening.subnets = setting_.subnets;
     if (const auto written = co_await lines_->write(wire::to_line(opening)); !written) {
         co_return written;
     }

@@ -40,7 +40,8 @@ void PlainReporter::write_progress(const Event& event) {
     last = now;
     const auto* phase = progress_.find(event.phase);
     const auto step = std::ranges::find(phase->steps, event.subject, &ProgressStep::subject);
-    write(step_text(event, step->text + ' ' + transfer_text(*step)) + '\n');
+    const auto bytes = transfer_text(*step); // none are told of all that goes on
+    write(step_text(event, step->text + (bytes.empty() ? "" : " " + bytes)) + '\n');
 }
 
 void PlainReporter::write_ended(const Event& event, const std::string& text) {

@@ -235,6 +235,19 @@ void check_addresses(Reader& reader, const ClusterDraft& draft) {
     }
 }
 
+// Where the engine is reached is not where the nodes meet.
+void settle_subnets(ClusterDraft& draft) {
+    if (draft.spec.network.subnets.empty()) {
+        return;
+    }
+    for (auto& host : draft.hosts) {
+        if (!host.address) {
+            host.spec.address.clear();
+            host.spec.subnets = draft.spec.network.subnets;
+        }
+    }
+}
+
 // What more nodes than there are cannot be.
 void check_counts(Reader& reader, const ClusterDraft& draft) {
     int nodes = 0;
@@ -322,6 +335,7 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
                draft.hosts_are_known) {
         reader.error(*draft.hosts_at, "the list is empty", "add `- ssh://USER@HOST` for each machine");
     }
+    settle_subnets(draft);
     choose_ipc(root, draft);
     check_names(reader, draft);
     check_ports(reader, draft);

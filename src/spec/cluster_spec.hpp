@@ -14,12 +14,19 @@
 
 namespace dockdist {
 
+struct SecretSpec {
+    std::string name{};
+    std::string value{}; // never printed: no renderer, error or event may hold it
+    bool operator==(const SecretSpec&) const = default;
+};
+
 // A Dockerfile and what it may copy.
 struct BuildSpec {
     std::string context{};                 // a folder on this machine, absolute
     std::string dockerfile = "Dockerfile"; // in the context
     std::string target{};                  // a stage; empty: the last
     std::map<std::string, std::string> args{};
+    std::vector<SecretSpec> secrets{}; // of `RUN --mount=type=secret,id=NAME`
     bool operator==(const BuildSpec&) const = default;
 };
 
@@ -39,7 +46,8 @@ struct GpuSpec {
     enum class Kind { all, none, count, devices };
     Kind kind = Kind::all;
     int count = 0;                      // Kind::count
-    std::vector<std::string> devices{}; // Kind::devices: indices or UUIDs, or CDI names with cdi
+    std::vector<std::string> devices{}; // Kind::devices: indices or UUIDs, or CDI names
+    bool amd = false;                   // Kind::all: AMD's, by their devices; else they are NVIDIA's
     bool operator==(const GpuSpec&) const = default;
 };
 
@@ -50,10 +58,11 @@ struct HostSpec {
     bool use_current_context = false; // set instead of both when the file names no hosts
     std::optional<TlsFiles> tls{};
     bool insecure = false; // plain tcp:// beyond loopback was asked for by name
-    std::string address{}; // IP or name that peers use; empty for a unix:// host that names none: the node
-                           // finds its own
+    std::string address{}; // IP or name that peers use; empty for a unix:// host that names none, and where
+                           // `subnets` says which: the node finds its own
+    std::vector<std::string> subnets{}; // NetworkSpec's; empty where the host names its address
     GpuSpec gpus{};
-    bool cdi = false;           // ask for GPUs by CDI names instead of NVIDIA's hook
+    std::optional<bool> cdi{};  // GPUs by CDI names, or by NVIDIA's hook; empty: what its engine can do
     std::optional<int> slots{}; // process places a node; default: its GPUs, or 1 without any
     int nodes = 1;
     std::map<std::string, std::string> env{};
@@ -71,13 +80,10 @@ struct MountSpec {
     std::string source{}; // absolute path on the host, or a volume's name
     std::string target{}; // absolute path in the container
     bool read_only = false;
+    std::string selinux{};     // of a path: "z" (containers may share it) or "Z" (one has it)
+    std::string propagation{}; // of a path: mount(8)'s, "rslave"
+    bool no_copy = false;      // of a volume: not filled from the image
     bool operator==(const MountSpec&) const = default;
-};
-
-struct SecretSpec {
-    std::string name{};
-    std::string value{}; // never printed: no renderer, error or event may hold it
-    bool operator==(const SecretSpec&) const = default;
 };
 
 struct ContainerSpec {
@@ -109,8 +115,13 @@ struct SshSpec {
 struct NetworkSpec {
     enum class Rdma { automatic, required, off };
     Rdma rdma = Rdma::automatic; // required: jobs run over it or not at all
+    // Networks, "10.1.0.0/16": a node's address is its host's one in one of them, unless the host names its
+    // own.
+    std::vector<std::string> subnets{};
     bool operator==(const NetworkSpec&) const = default;
 };
+
+std::string to_word(NetworkSpec::Rdma rdma); // as the file has it
 
 struct SyncSpec {
     std::string source{}, target{};     // a path of this machine; an absolute one in the containers

@@ -34,8 +34,14 @@ constexpr std::array build_table{
                    [](Reader& reader, const Value& value, BuildSpec& build) {
                        build.target = reader.line(value, "a stage of the Dockerfile").value_or("");
                    }},
-    Key<BuildSpec>{"args", [](Reader& reader, const Value& value,
-                              BuildSpec& build) { read_env(reader, value, build.args); }},
+    Key<BuildSpec>{"args",
+                   [](Reader& reader, const Value& value, BuildSpec& build) {
+                       read_env(reader, value, build.args, Variables::of_build);
+                   }},
+    Key<BuildSpec>{"secrets",
+                   [](Reader& reader, const Value& value, BuildSpec& build) {
+                       read_secrets(reader, value, reader.resolve_build_secrets(), build.secrets);
+                   }},
 };
 
 } // namespace

@@ -195,7 +195,10 @@ constexpr std::array container_table{
     Key<ContainerSpec>{"mounts", read_mounts},
     Key<ContainerSpec>{"env", [](Reader& reader, const Value& value,
                                  ContainerSpec& container) { read_env(reader, value, container.env); }},
-    Key<ContainerSpec>{"secrets", read_secrets},
+    Key<ContainerSpec>{"secrets",
+                       [](Reader& reader, const Value& value, ContainerSpec& container) {
+                           read_secrets(reader, value, reader.resolve_secrets(), container.secrets);
+                       }},
     Key<ContainerSpec>{"devices", read_devices},
     Key<ContainerSpec>{"user", read_user},
     Key<ContainerSpec>{"workdir", read_workdir},

@@ -26,7 +26,7 @@ bool looks_secret(std::string_view name) {
 }
 
 void set_variable(Reader& reader, const Value& at, const std::string& name, std::optional<std::string> value,
-                  std::map<std::string, std::string>& env) {
+                  Variables of, std::map<std::string, std::string>& env) {
     if (!value) {
         value = reader.variable(name);
         if (!value) {
@@ -38,8 +38,13 @@ void set_variable(Reader& reader, const Value& at, const std::string& name, std:
         }
     }
     if (looks_secret(name) && !value->empty()) {
-        reader.warning(at, "it looks like a secret, and an `env` value stands readable in `docker inspect`",
-                       "move it to `container.secrets`");
+        of == Variables::of_build
+            ? reader.warning(at,
+                             "it looks like a secret, and a build's arguments stand in the image's history",
+                             "move it to `image.build.secrets`")
+            : reader.warning(at,
+                             "it looks like a secret, and an `env` value stands readable in `docker inspect`",
+                             "move it to `container.secrets`");
     }
     env[name] = *value;
 }
@@ -55,7 +60,8 @@ bool check_variable(Reader& reader, const Value& at, Place place, const std::str
     return false;
 }
 
-void read_env_list(Reader& reader, const Value& value, std::map<std::string, std::string>& env) {
+void read_env_list(Reader& reader, const Value& value, Variables of,
+                   std::map<std::string, std::string>& env) {
     std::map<std::string, std::size_t> seen;
     for (const auto& item : reader.list(value, "a map or a list")) {
         const auto text = reader.text(item, "NAME=VALUE");
@@ -73,17 +79,17 @@ void read_env_list(Reader& reader, const Value& value, std::map<std::string, std
             continue;
         }
         set_variable(reader, item, name,
-                     equals == std::string::npos ? std::nullopt : std::optional(text->substr(equals + 1)),
+                     equals == std::string::npos ? std::nullopt : std::optional(text->substr(equals + 1)), of,
                      env);
     }
 }
 
-std::optional<std::string> read_secret_file(Reader& reader, const Value& value) {
+std::optional<std::string> read_secret_file(Reader& reader, const Value& value, bool resolve) {
     auto visible = value; // the path is no secret
     visible.secret = false;
     const auto written = reader.line(visible, "a file's path");
     const auto path = written ? reader.client_path(visible, *written) : std::nullopt;
-    if (!path || !reader.resolve_secrets()) {
+    if (!path || !resolve) {
         return std::nullopt;
     }
     std::error_code failed;
@@ -113,12 +119,13 @@ std::optional<std::string> read_secret_file(Reader& reader, const Value& value) 
     return content;
 }
 
-std::optional<std::string> read_secret(Reader& reader, const Value& value, const std::string& name) {
+std::optional<std::string> read_secret(Reader& reader, const Value& value, const std::string& name,
+                                       bool resolve) {
     if (value.node->kind == YamlNode::Kind::map) {
         std::optional<std::string> content;
         for (const auto& entry : value.node->entries) {
             if (entry.key == "file") {
-                content = read_secret_file(reader, value.member(entry));
+                content = read_secret_file(reader, value.member(entry), resolve);
             } else {
                 reader.unknown(value, entry.place, entry.key, secret_table);
             }
@@ -129,14 +136,14 @@ std::optional<std::string> read_secret(Reader& reader, const Value& value, const
         return content;
     }
     if (value.node->kind == YamlNode::Kind::null) {
-        auto found = reader.resolve_secrets() ? reader.variable(name) : std::nullopt;
-        if (!found && reader.resolve_secrets()) {
+        auto found = resolve ? reader.variable(name) : std::nullopt;
+        if (!found && resolve) {
             reader.error(value, fmt::format("the variable `{}` is not set in your environment", name),
                          "set it, or write {file: PATH}");
         }
         return found;
     }
-    if (!reader.resolve_secrets() && value.node->kind == YamlNode::Kind::scalar) {
+    if (!resolve && value.node->kind == YamlNode::Kind::scalar) {
         return std::nullopt;
     }
     return reader.text(value, "a value, {file: PATH} or nothing");
@@ -148,9 +155,9 @@ Words secret_keys() {
     return secret_table;
 }
 
-void read_env(Reader& reader, const Value& value, std::map<std::string, std::string>& env) {
+void read_env(Reader& reader, const Value& value, std::map<std::string, std::string>& env, Variables of) {
     if (value.node->kind == YamlNode::Kind::list) {
-        read_env_list(reader, value, env);
+        read_env_list(reader, value, of, env);
         return;
     }
     if (!reader.is_map(value, "a map or a list", "write `env: {NAME: value}`")) {
@@ -162,14 +169,14 @@ void read_env(Reader& reader, const Value& value, std::map<std::string, std::str
             continue;
         }
         if (at.node->kind == YamlNode::Kind::null) {
-            set_variable(reader, at, entry.key, std::nullopt, env);
+            set_variable(reader, at, entry.key, std::nullopt, of, env);
         } else if (auto text = reader.text(at)) {
-            set_variable(reader, at, entry.key, std::move(text), env);
+            set_variable(reader, at, entry.key, std::move(text), of, env);
         }
     }
 }
 
-void read_secrets(Reader& reader, const Value& value, ContainerSpec& container) {
+void read_secrets(Reader& reader, const Value& value, bool resolve, std::vector<SecretSpec>& secrets) {
     auto hidden = value;
     hidden.secret = true;
     if (!reader.is_map(hidden, "a map", "write `secrets: {NAME: }` to take NAME from your environment")) {
@@ -184,8 +191,8 @@ void read_secrets(Reader& reader, const Value& value, ContainerSpec& container) 
                          "letters, digits and `_`, no digit first; the value follows a `: `");
             continue;
         }
-        auto content = read_secret(reader, at, entry.key);
-        container.secrets.push_back({entry.key, std::move(content).value_or("")});
+        auto content = read_secret(reader, at, entry.key, resolve);
+        secrets.push_back({entry.key, std::move(content).value_or("")});
     }
 }
 

@@ -9,17 +9,22 @@
 namespace dockdist {
 namespace {
 
-constexpr std::string_view forms = "all, none, a count, or a list of indices or UUIDs";
+constexpr std::string_view forms = "all, none, amd, a count, or a list of indices or UUIDs";
 constexpr std::int64_t max_gpus = 1024;
 
 bool is_number(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "0", "GPU-8f0c…", "MIG-…", or a CDI name "nvidia.com/gpu=0".
+bool is_index(std::string_view text) {
+    return is_number(text) && text.size() <= 4 && (text.front() != '0' || text.size() == 1);
+}
+
+// "0", "0:1" for the second MIG instance of it, "GPU-8f0c…", "MIG-…", or a CDI name "nvidia.com/gpu=0".
 bool is_device(std::string_view text) {
-    if (is_number(text)) {
-        return text.size() <= 4 && (text.front() != '0' || text.size() == 1);
+    if (const auto colon = text.find(':'); is_number(text.substr(0, colon))) {
+        return is_index(text.substr(0, colon)) &&
+               (colon == std::string_view::npos || is_index(text.substr(colon + 1)));
     }
     const bool uuid = text.starts_with("GPU-") || text.starts_with("MIG-");
     const bool cdi = text.find('/') != std::string_view::npos && text.find('=') != std::string_view::npos;
@@ -64,8 +69,9 @@ void read_gpus(Reader& reader, const Value& value, GpuSpec& gpus, bool& is_read)
     if (!text) {
         return;
     }
-    if (*text == "all" || *text == "none") {
-        gpus.kind = *text == "all" ? GpuSpec::Kind::all : GpuSpec::Kind::none;
+    if (*text == "all" || *text == "none" || *text == "amd") {
+        gpus.kind = *text == "none" ? GpuSpec::Kind::none : GpuSpec::Kind::all;
+        gpus.amd = *text == "amd";
         is_read = true;
     } else if (is_number(*text)) {
         if (const auto count = reader.integer(value, 0, max_gpus)) {
@@ -74,7 +80,7 @@ void read_gpus(Reader& reader, const Value& value, GpuSpec& gpus, bool& is_read)
             is_read = true;
         }
     } else {
-        static constexpr std::array<std::string_view, 2> words{"all", "none"};
+        static constexpr std::array<std::string_view, 3> words{"all", "none", "amd"};
         const auto meant = nearest(*text, words);
         const bool listed = text->find(',') != std::string::npos || is_device(*text);
         reader.error(

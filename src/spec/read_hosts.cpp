@@ -88,6 +88,13 @@ void read_interface(Reader& reader, const Value& value, HostDraft& draft) {
     }
 }
 
+std::optional<bool> read_cdi(Reader& reader, const Value& value) {
+    if (value.node->kind == YamlNode::Kind::scalar && value.node->text == "auto") {
+        return std::nullopt;
+    }
+    return reader.boolean(value);
+}
+
 constexpr std::array host_table{
     Key<HostDraft>{"name",
                    [](Reader& reader, const Value& value, HostDraft& draft) {
@@ -113,7 +120,7 @@ constexpr std::array host_table{
     Key<HostDraft>{"cdi",
                    [](Reader& reader, const Value& value, HostDraft& draft) {
                        draft.cdi = value;
-                       draft.spec.cdi = reader.boolean(value).value_or(true);
+                       draft.spec.cdi = read_cdi(reader, value);
                    }},
     Key<HostDraft>{"slots",
                    [](Reader& reader, const Value& value, HostDraft& draft) {
@@ -179,13 +186,13 @@ void settle_item(Reader& reader, HostDraft& draft) {
     if (draft.tls && draft.context && !draft.docker) {
         reader.error(*draft.tls, "a context brings its own TLS files", "remove `tls`");
     }
-    if (draft.gpus_are_read && !draft.spec.cdi) {
+    if (draft.gpus_are_read && draft.spec.cdi == false) {
         const auto& devices = draft.spec.gpus.devices;
         const auto cdi_name =
             std::ranges::find_if(devices, [](const auto& d) { return d.find('=') != std::string::npos; });
         if (cdi_name != devices.end()) {
             reader.error(*draft.gpus, fmt::format("{} is a CDI name", in_quotes(*cdi_name)),
-                         "add `cdi: true`, or name GPUs by index or UUID");
+                         "leave out `cdi: false`, or name GPUs by index or UUID");
         }
     }
 }

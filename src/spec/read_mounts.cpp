@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 
 namespace dockdist {
 namespace {
@@ -43,6 +44,52 @@ bool check_target(Reader& reader, const Value& value, const std::string& target)
     return true;
 }
 
+constexpr std::array<std::string_view, 2> selinux_labels{"z", "Z"};
+constexpr std::array<std::string_view, 6> propagations{"private", "rprivate", "shared",
+                                                       "rshared", "slave",    "rslave"};
+// Of Docker Desktop's file sharing; an engine on Linux does nothing for them.
+constexpr std::array<std::string_view, 3> consistencies{"cached", "consistent", "delegated"};
+// Of `podman run -v` alone: its Docker-compatible API, and Docker, have none of them.
+constexpr std::array<std::string_view, 12> of_podman_alone{
+    "U", "O", "idmap", "exec", "noexec", "dev", "nodev", "suid", "nosuid", "bind", "rbind", "copy"};
+
+bool is_among(std::span<const std::string_view> words, const std::string& word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+// What stands behind the second colon, as people have it in their lines of `docker run`.
+bool read_option(Reader& reader, const Value& value, const std::string& option, MountSpec& mount) {
+    const bool is_path = mount.source.starts_with('/');
+    if (option == "ro" || option == "rw") {
+        mount.read_only = option == "ro";
+    } else if (is_among(selinux_labels, option)) {
+        mount.selinux = is_path ? option : ""; // a volume has the right label anyway
+    } else if (is_among(propagations, option) && is_path) {
+        mount.propagation = option;
+    } else if (option == "nocopy" && !is_path) {
+        mount.no_copy = true;
+    } else if (is_among(propagations, option) || option == "nocopy") {
+        reader.error(value,
+                     fmt::format("{} is an option of {}", in_quotes(option),
+                                 is_path ? "volumes, and this is a path of the hosts"
+                                         : "paths of the hosts, and this is a volume"),
+                     "leave it out");
+        return false;
+    } else if (is_among(of_podman_alone, option)) {
+        reader.error(value,
+                     fmt::format("{} is an option of Podman's command line, which no engine takes from afar",
+                                 in_quotes(option)),
+                     "leave it out");
+        return false;
+    } else if (!is_among(consistencies, option)) {
+        reader.error(
+            value, fmt::format("{} is not a mount's option", in_quotes(option)),
+            "`ro`, `rw`; of a path also `z` or `Z` (SELinux), `rslave` and its like; of a volume `nocopy`");
+        return false;
+    }
+    return true;
+}
+
 constexpr std::array mount_table{
     Key<MountSpec>{"source",
                    [](Reader& reader, const Value& value, MountSpec& mount) {
@@ -62,6 +109,24 @@ constexpr std::array mount_table{
                    [](Reader& reader, const Value& value, MountSpec& mount) {
                        mount.read_only = reader.boolean(value).value_or(false);
                    }},
+    Key<MountSpec>{"selinux",
+                   [](Reader& reader, const Value& value, MountSpec& mount) {
+                       if (const auto index = reader.word(value, selinux_labels)) {
+                           mount.selinux = selinux_labels.at(*index);
+                       }
+                   },
+                   selinux_labels},
+    Key<MountSpec>{"propagation",
+                   [](Reader& reader, const Value& value, MountSpec& mount) {
+                       if (const auto index = reader.word(value, propagations)) {
+                           mount.propagation = propagations.at(*index);
+                       }
+                   },
+                   propagations},
+    Key<MountSpec>{"no_copy",
+                   [](Reader& reader, const Value& value, MountSpec& mount) {
+                       mount.no_copy = reader.boolean(value).value_or(false);
+                   }},
 };
 
 std::optional<MountSpec> read_short(Reader& reader, const Value& value) {
@@ -77,15 +142,15 @@ std::optional<MountSpec> read_short(Reader& reader, const Value& value) {
                          : "");
         return std::nullopt;
     }
-    const bool options = parts.size() == 3;
-    if (options && parts[2] != "ro" && parts[2] != "rw") {
-        reader.error(value, fmt::format("{} is not a mount's option", in_quotes(parts[2])), "`ro` or `rw`");
+    MountSpec mount{.source = parts[0], .target = parts[1]};
+    const auto options = parts.size() == 3 ? split(parts[2], ',') : std::vector<std::string>();
+    if (!std::ranges::all_of(
+            options, [&](const std::string& option) { return read_option(reader, value, option, mount); })) {
         return std::nullopt;
     }
-    const bool source = check_host_source(reader, value, parts[0]);
-    const bool target = check_target(reader, value, parts[1]);
-    return source && target ? std::optional(MountSpec{parts[0], parts[1], options && parts[2] == "ro"})
-                            : std::nullopt;
+    const bool source = check_host_source(reader, value, mount.source);
+    const bool target = check_target(reader, value, mount.target);
+    return source && target ? std::optional(std::move(mount)) : std::nullopt;
 }
 
 std::optional<MountSpec> read_long(Reader& reader, const Value& value) {
@@ -95,6 +160,14 @@ std::optional<MountSpec> read_long(Reader& reader, const Value& value) {
         if (value.node->find(key) == nullptr) {
             reader.error(value, fmt::format("`{}` is missing", key), "write {source: …, target: …}");
         }
+    }
+    const bool is_path = mount.source.starts_with('/');
+    if (!mount.source.empty() && (is_path ? mount.no_copy : !(mount.selinux + mount.propagation).empty())) {
+        reader.error(value,
+                     is_path ? "`no_copy` is an option of volumes, and this is a path of the hosts"
+                             : "`selinux` and `propagation` are options of paths of the hosts, and this is "
+                               "a volume",
+                     "leave it out");
     }
     return mount.source.empty() || mount.target.empty() ? std::nullopt : std::optional(mount);
 }

@@ -56,6 +56,7 @@ public:
     std::optional<std::string> variable(const std::string& name) const { return environment_(name); }
     const std::filesystem::path& folder() const { return folder_; }
     bool resolve_secrets() const { return options_.resolve_secrets; }
+    bool resolve_build_secrets() const { return options_.resolve_build_secrets; }
     const LoadOptions& options() const { return options_; }
     std::size_t errors() const { return errors_.size(); } // so far
 

@@ -62,8 +62,11 @@ void read_gpus(Reader& reader, const Value& value, GpuSpec& gpus, bool& is_read)
 void read_container(Reader& reader, const Value& value, ContainerSpec& container);
 void read_mounts(Reader& reader, const Value& value, ContainerSpec& container);
 void read_ulimits(Reader& reader, const Value& value, ContainerSpec& container);
-void read_env(Reader& reader, const Value& value, std::map<std::string, std::string>& env);
-void read_secrets(Reader& reader, const Value& value, ContainerSpec& container);
+enum class Variables { of_nodes, of_build };
+void read_env(Reader& reader, const Value& value, std::map<std::string, std::string>& env,
+              Variables of = Variables::of_nodes);
+// With `resolve` their values are looked up.
+void read_secrets(Reader& reader, const Value& value, bool resolve, std::vector<SecretSpec>& secrets);
 void read_network(Reader& reader, const Value& value, NetworkSpec& network);
 void read_sync(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_setup(Reader& reader, const Value& value, ClusterDraft& draft);

@@ -29,6 +29,7 @@ std::vector<SpecSection> spec_sections() {
         section("", cluster_keys()),
         section("image", image_keys()),
         section("image.build", build_keys()),
+        section("image.build.secrets.*", secret_keys()),
         section("hosts[]", host_keys()),
         section("hosts[].from", source_keys()),
         section("hosts[].tls", tls_keys()),

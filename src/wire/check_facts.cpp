@@ -55,22 +55,6 @@ void read_fields(ObjectReader& reader, Room& room) {
     reader.read("size", room.size.count);
 }
 
-void to_json(json& out, const RdmaPort& port) {
-    out = {{"device", port.device},
-           {"port", port.port},
-           {"state", port.state},
-           {"rate", port.rate},
-           {"link", port.link}};
-}
-
-void read_fields(ObjectReader& reader, RdmaPort& port) {
-    reader.read("device", port.device);
-    reader.read("port", port.port);
-    reader.read("state", port.state);
-    reader.read("rate", port.rate);
-    reader.read("link", port.link);
-}
-
 void to_json(json& out, const XidError& xid) {
     out = {{"gpu", xid.gpu}, {"code", xid.code}};
 }
@@ -101,7 +85,7 @@ void read_fields(ObjectReader& reader, SystemFacts& system) {
             reader.fail(counts.error().message);
         }
     }
-    read_objects(reader, "rdma", [&](ObjectReader& port) { read_fields(port, system.rdma.emplace_back()); });
+    read_rdma_ports(reader, "rdma", system.rdma);
     reader.read("rdma_inside", system.rdma_inside);
     if (reader.array("xids") != nullptr) {
         system.xids.emplace();
@@ -121,6 +105,15 @@ void to_json(json& out, const NetworkFacts& network) {
     if (network.mtu > 0) {
         out["mtu"] = network.mtu;
     }
+    if (network.tunnel) {
+        out["tunnel"] = true;
+    }
+    if (!network.first_address.empty()) {
+        out["first_address"] = network.first_address;
+    }
+    for (const auto& way : network.other_ways) {
+        out["other_ways"].push_back({{"interface", way.interface}, {"node", way.node}, {"nodes", way.nodes}});
+    }
 }
 
 void read_fields(ObjectReader& reader, NetworkFacts& network) {
@@ -132,6 +125,14 @@ void read_fields(ObjectReader& reader, NetworkFacts& network) {
     reader.read("bridge", network.bridge);
     reader.read("address_there", network.address_there);
     reader.read("mtu", network.mtu);
+    reader.read("tunnel", network.tunnel);
+    reader.read("first_address", network.first_address);
+    read_objects(reader, "other_ways", [&](ObjectReader& way) {
+        auto& one = network.other_ways.emplace_back();
+        way.read("interface", one.interface);
+        way.read("node", one.node);
+        way.read("nodes", one.nodes, 1, std::numeric_limits<int>::max());
+    });
 }
 
 void to_json(json& out, const NameFacts& names) {

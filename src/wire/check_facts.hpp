@@ -5,6 +5,7 @@
 #include "core/names.hpp"
 #include "wire/check_mounts.hpp"
 #include "wire/question.hpp"
+#include "wire/rdma.hpp"
 
 #include <cstdint>
 #include <map>
@@ -27,16 +28,6 @@ struct Room {
 };
 void to_json(nlohmann::json& json, const Room& room);
 void read_fields(ObjectReader& reader, Room& room);
-
-struct RdmaPort {
-    std::string device{};
-    int port = 0;
-    std::string state{}; // "ACTIVE"
-    std::string rate{};  // "400 Gb/sec (4X NDR)"
-    std::string link{};  // "InfiniBand", "Ethernet"
-};
-void to_json(nlohmann::json& json, const RdmaPort& port);
-void read_fields(ObjectReader& reader, RdmaPort& port);
 
 struct XidError {
     std::string gpu{}; // its PCI address: "0000:3b:00"
@@ -66,7 +57,18 @@ struct NetworkFacts {
     bool loopback = false;
     bool bridge = false; // one of the kernel's, as docker0 is
     bool address_there = false;
-    int mtu = 0; // 0: not known
+    int mtu = 0;         // 0: not known
+    bool tunnel = false; // from point to point, as a VPN's is
+    // The interface's first address, where the node's is another: programs that are told the interface's name
+    // alone take that.
+    std::string first_address{};
+    // What the node sends to its peers, by the interface that it leaves through: those beside its own.
+    struct OtherWay {
+        std::string interface{};
+        std::string node{}; // the first of them
+        int nodes = 0;
+    };
+    std::vector<OtherWay> other_ways{};
 };
 void to_json(nlohmann::json& json, const NetworkFacts& network);
 void read_fields(ObjectReader& reader, NetworkFacts& network);

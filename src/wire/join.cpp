@@ -1,6 +1,10 @@
 #include "wire/join.hpp"
 
+#include "core/subnet.hpp"
+#include "wire/job_usage.hpp"
 #include "wire/json_reader.hpp"
+
+#include <algorithm>
 
 namespace dockdist::wire {
 namespace {
@@ -17,12 +21,17 @@ void read_record(ObjectReader& reader, NodeRecord& record) {
     reader.read("address", record.address);
     reader.read("interface", record.interface);
     reader.read("hostname", record.hostname);
+    reader.read("host", record.host);
+    if (record.host.size() > longest_host_mark) {
+        reader.fail("\"host\" must be " + std::to_string(longest_host_mark) + " bytes at most");
+    }
     reader.read("ssh_port", record.ssh_port);
     reader.read("slots", record.slots);
     reader.read("gpus", record.gpus);
     reader.read("user", record.user);
     reader.read("user_key", record.user_key);
     reader.read("host_key", record.host_key);
+    read_object(reader, "rdma", [&](ObjectReader& rdma) { read_fields(rdma, record.rdma); });
     reader.read("clock_ms", record.clock_ms);
 }
 
@@ -67,10 +76,12 @@ void to_json(json& out, const JoinRequest& request) {
                {"rank", request.rank},
                {"address", request.address},
                {"interface", request.interface},
+               {"subnets", request.subnets},
                {"ssh_port", request.ssh_port},
                {"slots", request.slots},
                {"user", request.user},
                {"mounts", json::array()},
+               {"rdma", request.rdma},
                {"nodes", request.nodes},
                {"nodes_beside", request.nodes_beside},
                {"ready_timeout_ms", request.ready_timeout_ms}};
@@ -81,9 +92,13 @@ void to_json(json& out, const JoinRequest& request) {
 
 void to_json(json& out, const NodeRecord& record) {
     out = json{{"node", record.node},           {"rank", record.rank},         {"address", record.address},
-               {"interface", record.interface}, {"hostname", record.hostname}, {"ssh_port", record.ssh_port},
-               {"slots", record.slots},         {"gpus", record.gpus},         {"user", record.user},
-               {"user_key", record.user_key},   {"host_key", record.host_key}, {"clock_ms", record.clock_ms}};
+               {"interface", record.interface}, {"hostname", record.hostname}, {"host", record.host},
+               {"ssh_port", record.ssh_port},   {"slots", record.slots},       {"gpus", record.gpus},
+               {"user", record.user},           {"user_key", record.user_key}, {"host_key", record.host_key},
+               {"clock_ms", record.clock_ms}};
+    if (record.rdma != RdmaRecord{}) {
+        out["rdma"] = record.rdma;
+    }
 }
 
 void to_json(json& out, const Members& members) {
@@ -105,15 +120,26 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
     reader.read("rank", request.rank);
     reader.read("address", request.address);
     reader.read("interface", request.interface);
+    reader.read_bytes("subnets", request.subnets);
     reader.read("ssh_port", request.ssh_port);
     reader.read("slots", request.slots);
     reader.read("user", request.user);
     reader.read_bytes("mounts", request.mounts);
+    reader.read("rdma", request.rdma);
     reader.read("nodes", request.nodes, 1, most_nodes);
     reader.read("nodes_beside", request.nodes_beside, 1, most_nodes);
     reader.read("ready_timeout_ms", request.ready_timeout_ms);
+    if (!is_rdma_use(request.rdma)) {
+        reader.fail("\"rdma\" must be auto, required or off");
+    }
     if (request.ssh_port < 0 || request.ssh_port > 65535) {
         reader.fail("\"ssh_port\" must be between 0 and 65535");
+    }
+    if (request.subnets.size() > most_subnets || !std::ranges::all_of(request.subnets, [](const auto& text) {
+            return read_subnet(text).has_value();
+        })) {
+        reader.fail("\"subnets\" must be networks in CIDR form, " + std::to_string(most_subnets) +
+                    " at most");
     }
     if (reader.failed()) {
         return reader.error();

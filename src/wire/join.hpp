@@ -22,6 +22,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "wire/rdma.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -42,13 +43,15 @@ struct JoinRequest {
     int rank = 0;
     std::string address{};   // numeric IP or a name that peers use; empty: the address of the default route
     std::string interface{}; // empty: the one that holds the address
-    int ssh_port = 0;        // 0: the first free one from 2222
-    int slots = 0;           // 0: count the GPUs inside, else 1
-    std::string user{};      // container.user: "", "name", "uid", "uid:gid"; empty: root
-    std::vector<std::string> mounts{}; // targets of container.mounts: what is there is the host's
-    int nodes = 1;                     // of the cluster
-    int nodes_beside = 1;              // the most of them that share a host
-    int ready_timeout_ms = 60000;      // how long to try to meet the peers, from the notice on
+    std::vector<std::string> subnets{}; // "10.1.0.0/16": without an address, the one that is in one of them
+    int ssh_port = 0;                   // 0: the first free one from 2222
+    int slots = 0;                      // 0: count the GPUs inside, else 1
+    std::string user{};                 // container.user: "", "name", "uid", "uid:gid"; empty: root
+    std::vector<std::string> mounts{};  // targets of container.mounts: what is there is the host's
+    std::string rdma = "auto";          // network.rdma: "auto", "required", "off"
+    int nodes = 1;                      // of the cluster
+    int nodes_beside = 1;               // the most of them that share a host
+    int ready_timeout_ms = 60000;       // how long to try to meet the peers, from the notice on
 };
 
 // What a node tells about itself. Everything here is public.
@@ -58,12 +61,14 @@ struct NodeRecord {
     std::string address{}; // numeric
     std::string interface{};
     std::string hostname{}; // of its machine, as gethostname tells it inside
+    std::string host{};     // the same for nodes that share a network namespace, and for no others; opaque
     int ssh_port = 0;
     int slots = 1;
     int gpus = 0;
     std::string user{};     // the account that peers log in as: a name in the node's own /etc/passwd
     std::string user_key{}; // "ssh-ed25519 AAAA…", without comment
     std::string host_key{};
+    RdmaRecord rdma{};
     std::int64_t clock_ms = 0; // Unix time in milliseconds, when the record was made
     bool operator==(const NodeRecord&) const = default;
 };

@@ -116,13 +116,17 @@ public:
     void on_pull(const std::string& reference, std::vector<PullProgress> messages = {});
     std::string registry_auth{};                  // of the last pull
     std::map<std::string, std::string> exports{}; // what export_image gives, by reference
+    std::vector<std::string> loads{};             // what load_image got
+    ImageDetails loaded{};                        // what it brings, under `loaded_name`
+    std::string loaded_name{};
 
     // What building an image says, and what it ends with: without an error, the image is there. A build that
     // nobody has scripted says nothing and succeeds.
     void on_build(const std::string& reference, std::vector<BuildOutput> output,
                   std::optional<Error> error = {});
     BuildConfig build_config{}; // of the last build
-    std::string build_tar{};    // the same
+    Result<Builder> builder_is{Builder::classic};
+    std::string build_tar{}; // the same
 
     void append_log(const std::string& name, const std::string& text);
     // The main process ends: state, exit code, a "die" event, the end of followed logs.
@@ -132,6 +136,7 @@ public:
     // --- ContainerEngine ---
     const HostName& host() const override { return host_; }
     const EngineAddress& address() const override { return address_; }
+    bool podman() const override { return engine_info.podman; }
     int round_trips() const override { return static_cast<int>(calls.size()); }
     Task<Result<ApiVersion>> ping() override;
     Task<Result<EngineInfo>> info() override;
@@ -153,9 +158,12 @@ public:
     Task<Status> pull_image(ImageRef ref, std::string platform, std::string registry_auth,
                             std::function<void(const PullProgress&)> on_progress) override;
     Task<Result<std::unique_ptr<ByteSource>>> export_image(ImageRef ref) override; // of `exports`
+    Task<Status> load_image(std::unique_ptr<ByteSource> tar, std::uint64_t size,
+                            std::function<void(std::uint64_t)> on_sent) override; // into `loads`
     Task<Status> import_image(std::string repository, std::string tag, std::span<const char> tar) override;
     Task<Status> tag_image(ImageRef ref, std::string repository, std::string tag) override;
     Task<Status> remove_image(ImageRef ref) override;
+    Task<Result<Builder>> builder(bool secrets) override;
     Task<Result<std::string>> build_image(BuildConfig config, std::span<const char> tar,
                                           std::function<void(const BuildOutput&)> on_output) override;
     Task<Result<VolumeDetails>> inspect_volume(std::string name) override;

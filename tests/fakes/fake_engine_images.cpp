@@ -34,6 +34,28 @@ Task<Result<std::unique_ptr<ByteSource>>> FakeEngine::export_image(ImageRef ref)
     co_return source;
 }
 
+Task<Status> FakeEngine::load_image(std::unique_ptr<ByteSource> tar, std::uint64_t size,
+                                    std::function<void(std::uint64_t)> on_sent) {
+    const auto begun = co_await begin("load_image");
+    if (!begun) {
+        co_return begun;
+    }
+    auto& got = loads.emplace_back();
+    while (got.size() < size) {
+        const auto bytes = co_await tar->read();
+        if (!bytes) {
+            co_return bytes.error();
+        }
+        if (bytes->empty()) {
+            co_return error(ErrorKind::internal, "the tar is shorter than was said");
+        }
+        got += *bytes;
+        on_sent(got.size());
+    }
+    images[loaded_name] = loaded;
+    co_return ok;
+}
+
 Task<Status> FakeEngine::import_image(std::string repository, std::string tag, std::span<const char>) {
     const auto name = repository + ":" + tag;
     const auto begun = co_await begin("import_image " + name);
@@ -66,6 +88,10 @@ void FakeEngine::on_build(const std::string& reference, std::vector<BuildOutput>
         with->where = host_.str();
     }
     builds_[reference] = {std::move(output), std::move(with)};
+}
+
+Task<Result<Builder>> FakeEngine::builder(bool) {
+    co_return builder_is; // no call: the engine has said it in its answer to the ping
 }
 
 Task<Result<std::string>> FakeEngine::build_image(BuildConfig config, std::span<const char> tar,

@@ -226,10 +226,10 @@ std::string http_chunked(int status, const std::vector<std::string>& chunks) {
     return text + "0\r\n\r\n";
 }
 
-std::string ping_answer(const std::string& api) {
-    return fmt::format("HTTP/1.1 200 OK\r\nApi-Version: {}\r\nOstype: linux\r\nContent-Length: "
-                       "2\r\nContent-Type: text/plain\r\n\r\nOK",
-                       api);
+std::string ping_answer(const std::string& api, const std::string& builder) {
+    return fmt::format("HTTP/1.1 200 OK\r\nApi-Version: {}\r\nBuilder-Version: {}\r\nOstype: linux\r\n"
+                       "Content-Length: 2\r\nContent-Type: text/plain\r\n\r\nOK",
+                       api, builder);
 }
 
 std::string stdio_frame(char stream, std::string_view bytes) {

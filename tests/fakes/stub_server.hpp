@@ -76,7 +76,8 @@ private:
 std::string http_answer(int status, const std::string& body,
                         const std::string& content_type = "application/json");
 std::string http_chunked(int status, const std::vector<std::string>& chunks);
-std::string ping_answer(const std::string& api = "1.45");
+// `builder`: "1" where BuildKit is turned off, "2" where it is the default.
+std::string ping_answer(const std::string& api = "1.45", const std::string& builder = "1");
 
 // A frame of an exec's or a log's output; `stream`: 1 for stdout, 2 for stderr.
 std::string stdio_frame(char stream, std::string_view bytes);

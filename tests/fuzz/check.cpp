@@ -5,7 +5,7 @@
 #include "fuzz/fuzz.hpp"
 #include "launch/launcher.hpp"
 #include "node/check/kernel.hpp"
-#include "node/check/nccl_library.hpp"
+#include "node/system/nccl_library.hpp"
 #include "node/system/process_stat.hpp"
 #include "probe/nccl_log.hpp"
 #include "probe/order.hpp"
@@ -44,7 +44,7 @@ std::vector<CheckedNode> two_nodes(const std::vector<wire::Question>& questions,
 
 // One output for each of the questions, in their order.
 void gpus(std::string_view text) {
-    const auto questions = gpu_questions();
+    const auto questions = gpu_questions({});
     auto nodes =
         two_nodes(questions, "", "0, GPU-aa, NVIDIA H100, 1, 81559, 0, 31, 69, 550.127.08, Disabled, 0\n");
     const auto said = fuzz::parts(text, questions.size());

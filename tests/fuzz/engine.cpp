@@ -20,7 +20,9 @@ using namespace dockdist;
 
 using Answers = std::shared_ptr<std::deque<std::string>>;
 
-constexpr std::string_view good_ping = "HTTP/1.1 200 OK\r\nApi-Version: 1.45\r\nContent-Length: 2\r\n\r\nOK";
+// A build's messages are read alike with BuildKit, which asks back first (buildkit.cpp).
+constexpr std::string_view good_ping =
+    "HTTP/1.1 200 OK\r\nApi-Version: 1.45\r\nBuilder-Version: 1\r\nContent-Length: 2\r\n\r\nOK";
 
 // Each request is answered by the next of the answers; where there is none, and after the last, the stream
 // has ended.
@@ -74,6 +76,7 @@ public:
     const HostName& host() const override { return session_->endpoint.host; }
     const EngineAddress& address() const override { return session_->endpoint.address; }
     int round_trips() const override { return session_->round_trips(); }
+    bool podman() const override { return session_->podman(); }
 };
 
 template <class T>
@@ -318,6 +321,7 @@ std::vector<std::string> fuzz::seeds() {
     add(10, "20.10/volume.json");
     add(11, "20.10/pull_failed.jsonl", true);
     add(15, "20.10/events.jsonl", true);
+    add(12, "26.1/build_cached.jsonl", true);
     for (std::size_t kind = 1; kind < calls.size(); ++kind) {
         all.push_back(of_kind(kind, answer(R"({"message":"no such thing"})", "404 Not Found")));
     }

@@ -5,6 +5,8 @@
 
 #include "fuzz/fuzz.hpp"
 #include "gpu/board.hpp"
+#include "gpu/fabric.hpp"
+#include "gpu/kfd.hpp"
 #include "gpu/topology.hpp"
 #include "gpu/units.hpp"
 
@@ -123,7 +125,26 @@ void users_gpus(std::string_view variable) {
     fuzz::require(named_units(visible_devices(named), units).units == named, "and by its own name too");
 }
 
-constexpr std::array<fuzz::Read, 6> kinds{states, listing, topology, board, report, users_gpus};
+// What `nvidia-smi -q` says of the fabric.
+void fabric(std::string_view text) {
+    if (const auto read = parse_fabric(text)) {
+        fuzz::require(!read->state.empty(), "a fabric is in some state");
+        for (const auto* field : {&read->state, &read->status, &read->clique, &read->cluster}) {
+            fuzz::require(field->find('\n') == std::string::npos, "a field is of one line");
+        }
+    }
+}
+
+// What AMD's driver says of a GPU, and of its memory's errors.
+void amd(std::string_view text) {
+    if (const auto read = parse_kfd(text)) {
+        fuzz::require(read->uuid.empty() || is_amd_uuid(read->uuid), "it has ROCm's name, or none");
+        fuzz::require(read->render_minor > 0 && read->kind.size() < 40, "it is bounded");
+    }
+    (void)parse_ras(text);
+}
+
+constexpr std::array<fuzz::Read, 8> kinds{states, listing, topology, board, report, users_gpus, fabric, amd};
 
 } // namespace
 
@@ -160,5 +181,10 @@ std::vector<std::string> fuzz::seeds() {
 "topology":"x","problem":""})"),
             of_kind(5, "0,GPU-ab"),
             of_kind(5, "MIG-b,-1"),
-            of_kind(5, "")};
+            of_kind(5, ""),
+            of_kind(6, "GPU 0\n    Fabric\n        State : Completed\n        Status : Success\n"
+                       "        CliqueId : 1\n        ClusterUUID : 67b8e05c-a0a6-4a3e-9b8d-2f0f5b7d9f11\n"
+                       "    Processes : None\n"),
+            of_kind(7, "simd_count 1216\ngfx_target_version 90402\nvendor_id 4098\ndrm_render_minor 128\n"
+                       "unique_id 10683493184402157354\nue: 3\n")};
 }

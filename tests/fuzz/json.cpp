@@ -49,6 +49,9 @@ constexpr std::array<fuzz::Read, 13> kinds{
         judge(agreed);
         fuzz::require(!agreed || (*agreed >= oldest_api && *agreed <= newest_api),
                       "a version is one that is spoken");
+        const auto libpod = libpod_version_of({.status = 200, .headers = {{libpod_header, said[0]}}});
+        fuzz::require(libpod.find_first_not_of("0123456789.") == std::string::npos && libpod.size() <= 11,
+                      "what becomes part of a path is a version");
     }};
 
 } // namespace

@@ -70,6 +70,12 @@ void fuzz::one_input(std::string_view input) {
     require(!engine ||
                 input.find(authorization.substr(authorization.find(' ') + 1)) != std::string_view::npos,
             "nobody comes in without the login");
+    if (input.starts_with('\x16')) {
+        std::string answer;
+        require(EngineStranger(authorization).hear(input, answer) == Stranger::Verdict::send_away &&
+                    answer == relay_no_tls(),
+                "a TLS hello is answered in plain HTTP");
+    }
     const RelayStranger::Keys keys{{7, relay_key(std::string(64, 'a'))}};
     require(heard([&] { return RelayStranger(keys); }, input) != Stranger::Verdict::let_in,
             "nobody comes in who does not have the pair's key");

@@ -94,6 +94,37 @@ def take(stream, order):
     return turn_after(stream, order)
 
 
+AMD = {"simd_count": 1216, "gfx_target_version": 90402, "vendor_id": 4098}
+
+
+def amd_uuid(index):
+    return "GPU-%016x" % (0xA000 + index)
+
+
+def add_amd_gpus(root, count):
+    """As AMD's driver and the engine show them to a container: KFD's nodes, a CPU's first, and their devices. The last one's
+    device is another container's."""
+    def write(path, text):
+        os.makedirs(os.path.dirname(root + path), exist_ok=True)
+        with open(root + path, "w") as file:
+            file.write(text)
+    write("/sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 64\nsimd_count 0\n")
+    write("/sys/module/amdgpu/version", "6.8.5\n")
+    write("/dev/kfd", "")
+    os.chmod(root + "/dev/kfd", 0o660)
+    for index in range(count + 1):
+        facts = {**AMD, "drm_render_minor": 128 + index, "unique_id": 0xA000 + index}
+        write("/sys/class/kfd/kfd/topology/nodes/%d/properties" % (index + 1), "".join("%s %d\n" % fact for fact in facts.items()))
+        device = "/sys/class/drm/renderD%d/device/" % (128 + index)
+        for name, text in (("mem_info_vram_total", 206141652992), ("mem_info_vram_used", 297795584 + index), ("gpu_busy_percent", 7),
+                           ("product_name", "AMD Instinct MI300X"), ("ras/umc_err_count", "ue: %d\nce: 9" % index),
+                           ("hwmon/hwmon3/power1_average", 141000000), ("hwmon/hwmon3/power1_cap", 750000000),
+                           ("hwmon/hwmon3/temp1_input", 43000), ("hwmon/hwmon3/freq1_input", 132000000)):
+            write(device + name, "%s\n" % text)
+        if index < count:
+            write("/dev/dri/renderD%d" % (128 + index), "")
+
+
 class OnAHost:
     """Tests with a host of their own each, on which they put nodes."""
 

@@ -44,6 +44,34 @@ def write(lab, number, path, lines):
     lab.script("exec", str(number), "sh", "-c", 'printf "%s\\n" "$@" >/tmp/gpu; cat /tmp/gpu >"$0"; rm /tmp/gpu', path, *lines)
 
 
+@contextlib.contextmanager
+def docker_with_cdi(lab, number):
+    """A host whose Docker takes CDI names; it is restarted for it, and again at the end."""
+    def restart(features):
+        script = """mkdir -p /etc/docker; [ -e /etc/docker/daemon.json ] || echo '{}' >/etc/docker/daemon.json
+            jq "$1" /etc/docker/daemon.json >/tmp/daemon.json; mv /tmp/daemon.json /etc/docker/"""
+        lab.script("exec", str(number), "sh", "-euc", script, "sh", features)
+        lab.script("stop-engine", str(number))
+        lab.script("start-engine", str(number))
+    restart(".features.cdi = true")
+    try:
+        yield
+    finally:
+        restart("del(.features.cdi)")
+
+
+@contextlib.contextmanager
+def written_anew(lab, number):
+    """The host's CDI file, by what its GPUs are now."""
+    def write_file():
+        lab.script("exec", str(number), "nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
+    write_file()
+    try:
+        yield
+    finally:
+        write_file()
+
+
 def entries(lab, number):
     """Who holds, and who waits, by the host's own board: {job: entry}. Entries of the dead may still stand there."""
     text = lab.script("exec", str(number), "sh", "-c", f"cat {BOARD} 2>/dev/null || true")

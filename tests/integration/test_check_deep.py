@@ -65,7 +65,7 @@ def test_nccl_over_two_nodes_of_two_gpus(lab):
         assert_in("NCCL 2.21.5", texts["node-0"])
         assert_in("4 GPUs of 2 nodes: all_reduce ", texts["all nodes"])
         assert [row["state"] for row in rows_of(report, "transport")] == ["pass"]
-        assert_in("NET/Socket; there is no RDMA device", rows_of(report, "transport")[0]["text"])
+        assert_in("NET/Socket; no RDMA device is used", rows_of(report, "transport")[0]["text"])
         assert not probes(c)
 
 

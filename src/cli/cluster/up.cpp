@@ -157,7 +157,7 @@ Task<CheckReport> check_after_up(const Connected& cluster, const UpResult& resul
 }
 
 Task<int> run_up(Context& context, UpArguments options) {
-    auto cluster = co_await connect(context, Secrets::resolve);
+    auto cluster = co_await connect(context, Secrets::all);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

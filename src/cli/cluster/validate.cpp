@@ -36,7 +36,7 @@ void tell_open_engines(const Context& context, const Loaded& loaded) {
 }
 
 Task<int> run_validate(Context& context) {
-    const auto loaded = co_await load(context, Secrets::resolve);
+    const auto loaded = co_await load(context, Secrets::all);
     tell_open_engines(context, loaded);
     if (context.json()) {
         context.print_json({{"valid", loaded.errors.empty()}, {"errors", to_json(loaded.errors)}});

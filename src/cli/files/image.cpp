@@ -91,7 +91,7 @@ void print_pushed(const Context& context, const ClusterSpec& spec, const std::ve
 }
 
 Task<int> run_image_push(Context& context, PushOptions options) {
-    auto cluster = co_await connect(context);
+    auto cluster = co_await connect(context, Secrets::of_build);
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

@@ -3,6 +3,7 @@
 #include "cli/jobs/job_page.hpp"
 #include "cli/jobs/job_view.hpp"
 #include "cli/jobs/own_variables.hpp"
+#include "cli/jobs/rdma_required.hpp"
 #include "cli/jobs/run_options.hpp"
 #include "cli/key_watch.hpp"
 #include "cli/line/values.hpp"
@@ -256,6 +257,9 @@ Task<int> run(Context& context, RunOptions options) {
     }
     if (const auto chosen = choose_nodes(*prepared, options, cluster); !chosen) {
         co_return fail_before(context, {chosen.error()});
+    }
+    if (const auto lacking = lacking_rdma(cluster.spec.network, prepared->nodes); !lacking.empty()) {
+        co_return fail_before(context, lacking);
     }
     auto local =
         take_local_ports(context.executor, options.dry_run ? std::vector<ForwardPort>{} : forwarded.ports);

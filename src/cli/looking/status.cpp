@@ -1,5 +1,6 @@
 #include "cli/context.hpp"
 #include "cli/line/values.hpp"
+#include "cli/looking/rdma_view.hpp"
 #include "plan/labels.hpp"
 #include "plan/plan.hpp"
 #include "report/table.hpp"
@@ -72,7 +73,8 @@ std::vector<Row> rows_of(const ClusterSpec& spec, const Observation& observation
     return rows;
 }
 
-void print_json(const Context& context, const ClusterSpec& spec, const std::vector<Row>& rows) {
+void print_json(const Context& context, const ClusterSpec& spec, const std::vector<Row>& rows,
+                const RdmaView& rdma) {
     auto nodes = nlohmann::json::array();
     for (const auto& row : rows) {
         nlohmann::json node{
@@ -83,7 +85,8 @@ void print_json(const Context& context, const ClusterSpec& spec, const std::vect
                          {"interface", row.record->interface},
                          {"ssh_port", row.record->ssh_port},
                          {"slots", row.record->slots},
-                         {"gpus", row.record->gpus}});
+                         {"gpus", row.record->gpus},
+                         {"rdma", rdma.to_json(row.node)}});
         }
         nodes.push_back(std::move(node));
     }
@@ -116,6 +119,7 @@ std::string to_table(const std::vector<Row>& rows, std::size_t most_rows, const 
 struct StatusOptions {
     std::vector<std::string> nodes{};
     bool all = false;
+    bool verbose = false;
 };
 
 // Those that were asked for, in the file's order; what is left over is nobody's.
@@ -149,11 +153,21 @@ Task<int> run_status(Context& context, StatusOptions options) {
     QuietReporter quiet(*context.reporter);
     const auto observation = co_await observe(cluster.spec, cluster.engines, "", quiet);
 
-    const auto rows = *asked_for(rows_of(cluster.spec, observation), cluster.spec, options);
+    const auto there = rows_of(cluster.spec, observation);
+    std::vector<wire::NodeRecord> records;
+    for (const auto& row : there) {
+        if (row.record) {
+            records.push_back(*row.record);
+        }
+    }
+    const RdmaView rdma(records);
+    const auto rows = *asked_for(there, cluster.spec, options);
     if (context.json()) {
-        print_json(context, cluster.spec, rows);
+        print_json(context, cluster.spec, rows, rdma);
     } else {
-        context.show(to_table(rows, context.table_rows(options.all), context.output()));
+        const auto most = context.table_rows(options.all);
+        context.show(to_table(rows, most, context.output()) +
+                     (options.verbose ? rdma.to_text(most, context.output()) : ""));
     }
     if (!observation.errors.empty()) {
         co_return context.fail(observation.errors);
@@ -177,6 +191,8 @@ void add_status(CLI::App& app, Program& program) {
         ->type_name("NODES")
         ->allow_extra_args(false);
     command->add_flag("--all", options->all, "A row for every node, also of many that are alike");
+    command->add_flag("-v,--verbose", options->verbose,
+                      "Also the nodes' RDMA ports: which jobs use, and what they are told of them");
     command->callback([options, &program] {
         program.one_value = true;
         program.work = [options](Context& context) { return run_status(context, *options); };

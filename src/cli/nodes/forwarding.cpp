@@ -1,5 +1,7 @@
 #include "cli/nodes/forwarding.hpp"
 
+#include "container/engine_words.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +23,7 @@ Task<Result<NodeDoor>> find_door(Context& context, const ClusterSpec& spec, cons
     const auto found = std::ranges::find(nodes, name, &ObservedNode::node);
     if (found != nodes.end() && found->state == ContainerState::paused) {
         co_return Error{ErrorKind::node, name.str(), "its container is paused",
-                        "`docker unpause` lets it go on"};
+                        fmt::format("`{} unpause` lets it go on", words_of(engines[host]->podman()).program)};
     }
     if (found == nodes.end() || found->state != ContainerState::running) {
         co_return Error{ErrorKind::node, name.str(), "its container does not run",

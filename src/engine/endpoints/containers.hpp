@@ -138,9 +138,8 @@ public:
             }
             co_await pause_for(delay);
         }
-        co_return session->located({ErrorKind::timeout, "",
-                                    what + ": its removal by somebody else does not come to an end",
-                                    "look at the Docker daemon's log on that host (journalctl -u docker)"});
+        co_return session->located(
+            {ErrorKind::timeout, "", what + ": its removal by somebody else does not come to an end", ""});
     }
 
     Task<Status> put_archive(ContainerId id, std::string path, std::span<const char> tar) override {

@@ -2,16 +2,20 @@
 #pragma once
 
 #include "async/with_timeout.hpp"
+#include "async/with_watch.hpp"
 #include "container/image_address.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/endpoints/requests.hpp"
+#include "engine/endpoints/watch.hpp"
 #include "engine/engine_calls.hpp"
 #include "engine/engine_error.hpp"
 #include "engine/json_decode.hpp"
 #include "engine/line_stream.hpp"
 
 #include <fmt/format.h>
+
+#include <set>
 
 namespace dockdist::endpoints {
 namespace {
@@ -107,7 +111,7 @@ Status take_import_message(const EngineSession& session, const std::string& line
     const auto message = decode_pull_message(line);
     if (!message) {
         auto error = message.error();
-        error.hint = engine_hint(error.message);
+        error.hint = engine_hint(error.message, session.podman());
         error.message = fmt::format("{}: {}", what, error.message);
         return session.located(error);
     }
@@ -120,6 +124,112 @@ Task<Status> name_imported(Session session, std::string id, std::string reposito
         co_return co_await tag_image_of(session, ImageRef(id), repository, tag);
     }
     co_return ok;
+}
+
+// Whether all layers that were told of have come: the engine extracts them then, and some say nothing of
+// that.
+class Arrivals {
+public:
+    void take(const PullProgress& message) {
+        const auto& status = message.status;
+        if (status == "Download complete" || status == "Pull complete" || status == "Already exists") {
+            some_ = true;
+            coming_.erase(message.layer);
+        } else if (status == "Pulling fs layer" || status == "Waiting" || status == "Downloading") {
+            coming_.insert(message.layer);
+        }
+    }
+    bool all() const { return some_ && coming_.empty(); }
+
+private:
+    std::set<std::string> coming_{};
+    bool some_ = false;
+};
+
+Task<Status> run_pull(Session session, ImageRef ref, std::string path, std::string registry_auth,
+                      std::function<void(const PullProgress&)> on_progress,
+                      std::shared_ptr<std::uint64_t> heard) {
+    const auto what = "pull image " + ref.str();
+    auto request = post(std::move(path));
+    if (!registry_auth.empty()) {
+        request.headers.emplace_back("X-Registry-Auth", registry_auth);
+    }
+    auto stream = co_await session->open(std::move(request), what);
+    if (!stream) {
+        co_return stream.error();
+    }
+    LineStream messages(std::move(*stream));
+    Arrivals arrivals;
+    while (true) {
+        // That call of Podman's says nothing while a layer comes.
+        const auto silence = is_podman_on_loopback(*session, ref.str()) || arrivals.all()
+                                 ? std::chrono::hours(12)
+                                 : session->endpoint.limits.pull_silence;
+        const auto line = co_await with_timeout(
+            messages.next(), silence,
+            Error{ErrorKind::timeout, "",
+                  fmt::format("{}: the engine said nothing for {}", what, format_duration(silence)),
+                  "is the registry reachable from that host?"});
+        if (!line) {
+            co_return session->located(line.error());
+        }
+        if (!*line) {
+            co_return ok;
+        }
+        ++*heard;
+        const auto progress = decode_pull_message(**line);
+        if (!progress) {
+            Error error = progress.error();
+            error.hint = error.hint.empty() ? engine_hint(error.message, session->podman()) : error.hint;
+            error.message = fmt::format("{}: {}", what, error.message);
+            co_return session->located(error);
+        }
+        arrivals.take(*progress);
+        if (on_progress) {
+            on_progress(*progress);
+        }
+    }
+}
+
+Task<Status> run_load(Session session, std::shared_ptr<ByteSource> tar, std::uint64_t size,
+                      std::function<void(std::uint64_t)> on_sent, std::shared_ptr<std::uint64_t> heard) {
+    const std::string what = "load an image";
+    auto request = post("/images/load?quiet=1");
+    request.content_type = "application/x-tar";
+    request.streamed_body = std::move(tar);
+    request.streamed_size = size;
+    auto stream = co_await session->open_upload(std::move(request), what, [&](std::uint64_t sent) {
+        ++*heard;
+        if (on_sent) {
+            on_sent(sent);
+        }
+    });
+    if (!stream) {
+        co_return stream.error();
+    }
+    LineStream messages(std::move(*stream));
+    bool loaded = false;
+    while (true) {
+        const auto line = co_await messages.next();
+        if (!line) {
+            co_return session->located(line.error());
+        }
+        if (!*line) {
+            break;
+        }
+        ++*heard;
+        const auto message = decode_pull_message(**line);
+        if (!message) {
+            auto error = message.error();
+            error.hint = engine_hint(error.message, session->podman());
+            error.message = fmt::format("{}: {}", what, error.message);
+            co_return session->located(error);
+        }
+        loaded = true;
+    }
+    co_return loaded ? Status(ok)
+                     : session->located({ErrorKind::protocol, "", what + ": it ended without an image",
+                                         "the engine may have been restarted: run the command again"});
 }
 
 } // namespace
@@ -140,42 +250,10 @@ public:
         if (const auto known = co_await session->negotiate(); !known) { // tells what engine it is
             co_return known.error();
         }
-        auto request = post(pull_path(*session, ref, platform));
-        if (!registry_auth.empty()) {
-            request.headers.emplace_back("X-Registry-Auth", registry_auth);
-        }
-        auto stream = co_await session->open(std::move(request), what);
-        if (!stream) {
-            co_return stream.error();
-        }
-        LineStream messages(std::move(*stream));
-        // That call of Podman's says nothing while a layer comes.
-        const auto silence = is_podman_on_loopback(*session, ref.str())
-                                 ? std::chrono::hours(12)
-                                 : session->endpoint.limits.pull_silence;
-        while (true) {
-            const auto line = co_await with_timeout(
-                messages.next(), silence,
-                Error{ErrorKind::timeout, "",
-                      fmt::format("{}: the engine said nothing for {}", what, format_duration(silence)),
-                      "is the registry reachable from that host?"});
-            if (!line) {
-                co_return session->located(line.error());
-            }
-            if (!*line) {
-                co_return ok;
-            }
-            const auto progress = decode_pull_message(**line);
-            if (!progress) {
-                Error error = progress.error();
-                error.hint = error.hint.empty() ? engine_hint(error.message) : error.hint;
-                error.message = fmt::format("{}: {}", what, error.message);
-                co_return session->located(error);
-            }
-            if (on_progress) {
-                on_progress(*progress);
-            }
-        }
+        const auto heard = std::make_shared<std::uint64_t>(0);
+        co_return co_await with_watch(run_pull(session, ref, pull_path(*session, ref, platform),
+                                               std::move(registry_auth), std::move(on_progress), heard),
+                                      watch_engine(session, what, heard));
     }
 
     Task<Result<std::unique_ptr<ByteSource>>> export_image(ImageRef ref) override {
@@ -188,6 +266,14 @@ public:
         co_return bytes;
     }
 
+    Task<Status> load_image(std::unique_ptr<ByteSource> tar, std::uint64_t size,
+                            std::function<void(std::uint64_t)> on_sent) override {
+        const auto session = session_;
+        const auto heard = std::make_shared<std::uint64_t>(0);
+        co_return co_await with_watch(run_load(session, std::move(tar), size, std::move(on_sent), heard),
+                                      watch_engine(session, "load an image", heard));
+    }
+
     Task<Status> import_image(std::string repository, std::string tag, std::span<const char> tar) override {
         const auto session = session_;
         const auto what = "import image " + repository;
@@ -195,7 +281,7 @@ public:
         if (!request) {
             co_return request.error();
         }
-        request->content_type = "application/x-tar";
+        request->content_type = "application/octet-stream"; // as Docker's description of its API has it
         request->borrowed_body = tar;
         const auto answer = co_await session->call(std::move(*request), what);
         if (!answer) {

@@ -1,24 +1,28 @@
 // The engine itself, its volumes and its events. Included by docker_engine.cpp alone.
 #pragma once
 
+#include "container/engine_words.hpp"
 #include "engine/endpoints/requests.hpp"
 #include "engine/engine_calls.hpp"
 #include "engine/json_decode.hpp"
 #include "engine/json_encode.hpp"
 #include "engine/line_stream.hpp"
 
+#include <fmt/format.h>
+
 namespace dockdist::endpoints {
 namespace {
 
 class DockerEventStream final : public EventStream {
 public:
-    DockerEventStream(std::unique_ptr<HttpStream> stream, HostName host)
-        : lines_(std::move(stream)), host_(std::move(host)) {}
+    DockerEventStream(std::unique_ptr<HttpStream> stream, HostName host, bool podman)
+        : lines_(std::move(stream)), host_(std::move(host)), podman_(podman) {}
 
     Task<Result<EngineEvent>> next() override {
         auto line = co_await lines_.next();
-        Result<EngineEvent> event = Error{ErrorKind::unreachable, "", "the engine ended the stream of events",
-                                          "the Docker daemon on that host may have been restarted"};
+        Result<EngineEvent> event =
+            Error{ErrorKind::unreachable, "", "the engine ended the stream of events",
+                  fmt::format("{} on that host may have been restarted", words_of(podman_).service)};
         if (!line) {
             event = line.error();
         } else if (*line) {
@@ -35,6 +39,7 @@ public:
 private:
     LineStream lines_;
     HostName host_;
+    bool podman_;
 };
 
 } // namespace
@@ -100,7 +105,8 @@ public:
         if (!stream) {
             co_return stream.error();
         }
-        co_return std::make_unique<DockerEventStream>(std::move(*stream), session->endpoint.host);
+        co_return std::make_unique<DockerEventStream>(std::move(*stream), session->endpoint.host,
+                                                      session->podman());
     }
 };
 

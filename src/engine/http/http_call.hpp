@@ -52,7 +52,7 @@ inline Error no_answer(const HttpCall& call) {
             fmt::format("the engine accepted {} {} and did not answer within {}", call.request.method,
                         call.request.target.substr(0, call.request.target.find('?')),
                         format_duration(call.limits.deadline)),
-            "is the Docker daemon on that host stuck? (systemctl status docker; journalctl -u docker)"};
+            ""};
 }
 
 } // namespace dockdist

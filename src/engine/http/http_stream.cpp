@@ -2,6 +2,7 @@
 
 #include "async/children.hpp"
 #include "async/with_timeout.hpp"
+#include "container/container_engine.hpp"
 #include "core/units.hpp"
 
 #include <fmt/format.h>
@@ -23,11 +24,11 @@ constexpr std::size_t largest_read = 64 * 1024;
 Task<Result<std::unique_ptr<HttpStream>>> HttpStream::open(std::shared_ptr<ByteStream> stream,
                                                            HttpRequest request, std::string host_header,
                                                            std::chrono::milliseconds deadline) {
-    const Error timeout{
-        ErrorKind::timeout, "",
-        fmt::format("the engine accepted {} {} and did not answer within {}", request.method,
-                    request.target.substr(0, request.target.find('?')), format_duration(deadline)),
-        "is the Docker daemon on that host stuck? (systemctl status docker; journalctl -u docker)"};
+    const Error timeout{ErrorKind::timeout, "",
+                        fmt::format("the engine accepted {} {} and did not answer within {}", request.method,
+                                    request.target.substr(0, request.target.find('?')),
+                                    format_duration(deadline)),
+                        ""};
     co_return co_await with_timeout(exchange(std::move(stream), std::move(request), std::move(host_header)),
                                     deadline, timeout);
 }
@@ -62,7 +63,6 @@ Task<Result<std::unique_ptr<HttpStream>>> HttpStream::upload(std::shared_ptr<Tra
     if (!head) {
         co_return head.error();
     }
-    const std::span<const char> body = request.borrowed_body.empty() ? request.body : request.borrowed_body;
     std::unique_ptr<HttpStream> self(new HttpStream(std::move(*stream)));
     // Side by side: who refuses may answer before the end and read no more.
     std::optional<Status> answered;
@@ -71,7 +71,7 @@ Task<Result<std::unique_ptr<HttpStream>>> HttpStream::upload(std::shared_ptr<Tra
     detail::Children reader(executor);
     detail::Children writer(executor);
     reader.start(detail::store(self->read_answer(), answered));
-    writer.start(detail::store(self->send(std::move(*head), body, std::move(on_sent)), sent));
+    writer.start(detail::store(self->send(std::move(*head), std::move(request), std::move(on_sent)), sent));
     bool cancelled = co_await reader.join(detail::Children::OnCancel::forward);
     const bool accepted = answered && *answered && self->status() < 300;
     if (cancelled || !accepted) {
@@ -87,6 +87,9 @@ Task<Result<std::unique_ptr<HttpStream>>> HttpStream::upload(std::shared_ptr<Tra
     if (const auto exception = writer.exception(0); exception && !detail::is_cancellation(exception)) {
         std::rethrow_exception(exception);
     }
+    if (self->body_error_) {
+        co_return *self->body_error_;
+    }
     if (!*answered) {
         // Why it could not be sent says more than that the answer was cut short.
         co_return sent && !*sent ? sent->error() : answered->error();
@@ -94,10 +97,14 @@ Task<Result<std::unique_ptr<HttpStream>>> HttpStream::upload(std::shared_ptr<Tra
     co_return std::move(self);
 }
 
-Task<Status> HttpStream::send(std::string head, std::span<const char> body,
+Task<Status> HttpStream::send(std::string head, HttpRequest request,
                               std::function<void(std::uint64_t)> on_sent) {
     constexpr std::size_t upload_piece = std::size_t{1} << 20U;
     auto written = co_await stream_->write(head);
+    if (written && request.streamed_body) {
+        co_return co_await send_streamed(*request.streamed_body, request.streamed_size, std::move(on_sent));
+    }
+    const std::span<const char> body = request.borrowed_body.empty() ? request.body : request.borrowed_body;
     for (std::size_t sent = 0; written && sent < body.size();) {
         const auto part = body.subspan(sent, std::min(upload_piece, body.size() - sent));
         written = co_await stream_->write(part);
@@ -107,6 +114,27 @@ Task<Status> HttpStream::send(std::string head, std::span<const char> body,
         }
     }
     co_return written;
+}
+
+Task<Status> HttpStream::send_streamed(ByteSource& body, std::uint64_t size,
+                                       std::function<void(std::uint64_t)> on_sent) {
+    for (std::uint64_t sent = 0; sent < size;) {
+        const auto bytes = co_await body.read();
+        if (!bytes || bytes->empty() || bytes->size() > size - sent) {
+            body_error_ = bytes
+                              ? Error{ErrorKind::internal, "", "what is sent is not as long as was said", ""}
+                              : bytes.error();
+            co_return co_await stream_->shutdown_send(); // the engine waits for the rest, and then answers
+        }
+        if (const auto written = co_await stream_->write(*bytes); !written) {
+            co_return written;
+        }
+        sent += bytes->size();
+        if (on_sent) {
+            on_sent(sent);
+        }
+    }
+    co_return ok;
 }
 
 // The header; of an answer that refuses, the body too, while the stream is still good.

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace dockdist {
 
@@ -46,13 +47,15 @@ private:
                                                               HttpRequest request, std::string host_header);
     Task<Status> read_header();
     Task<Status> read_answer();
-    Task<Status> send(std::string head, std::span<const char> body,
-                      std::function<void(std::uint64_t)> on_sent);
+    Task<Status> send(std::string head, HttpRequest request, std::function<void(std::uint64_t)> on_sent);
+    Task<Status> send_streamed(ByteSource& body, std::uint64_t size,
+                               std::function<void(std::uint64_t)> on_sent);
 
     std::shared_ptr<ByteStream> stream_;
     ResponseParser parser_{std::nullopt};
-    std::string ready_{}; // bytes that came together with the header
-    bool raw_ = false;    // after 101
+    std::optional<Error> body_error_{}; // why a streamed body did not come to its end
+    std::string ready_{};               // bytes that came together with the header
+    bool raw_ = false;                  // after 101
     bool ended_ = false;
     bool full_ = false; // the last read brought as much as a small buffer takes
 };

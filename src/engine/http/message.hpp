@@ -3,6 +3,8 @@
 
 #include "core/result.hpp"
 
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,8 @@
 #include <vector>
 
 namespace dockdist {
+
+class ByteSource;
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
@@ -20,9 +24,14 @@ struct HttpRequest {
     std::string content_type{};
     std::string body{};
     std::span<const char> borrowed_body{}; // sent instead of body when not empty; the caller keeps it alive
+    // Read and sent instead of both; of an HttpStream::upload alone.
+    std::shared_ptr<ByteSource> streamed_body{};
+    std::uint64_t streamed_size = 0; // bytes of it
 
     bool is_read() const { return method == "GET"; }
-    std::size_t body_size() const { return borrowed_body.empty() ? body.size() : borrowed_body.size(); }
+    std::uint64_t body_size() const {
+        return streamed_body ? streamed_size : borrowed_body.empty() ? body.size() : borrowed_body.size();
+    }
 };
 
 struct HttpResponse {

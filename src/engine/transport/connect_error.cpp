@@ -1,5 +1,6 @@
 #include "engine/transport/connect_error.hpp"
 
+#include "container/engine_words.hpp"
 #include "core/units.hpp"
 
 #include <boost/asio/error.hpp>
@@ -15,23 +16,41 @@ Error unreachable(std::string message, std::string hint) {
 }
 
 Error unix_error(const EngineAddress& address, const boost::system::error_code& error) {
+    const bool podman = is_podman_socket(address.path);
+    const auto& words = words_of(podman);
     if (error == errc::permission_denied || error == errc::operation_not_permitted) {
         return unreachable(fmt::format("permission denied on {}", address.path),
-                           "add yourself to the docker group (sudo usermod -aG docker $USER, then log in "
-                           "again), or use sudo");
+                           podman ? "use sudo, or your own Podman: `systemctl --user start podman.socket`, "
+                                    "whose socket is $XDG_RUNTIME_DIR/podman/podman.sock"
+                                  : "add yourself to the docker group (sudo usermod -aG docker $USER, then "
+                                    "log in again), or use sudo");
     }
     if (error == errc::no_such_file_or_directory || error == errc::not_a_directory) {
         return unreachable(fmt::format("no socket at {}", address.path),
-                           "is Docker installed and running on this machine? (sudo systemctl start docker)");
+                           fmt::format("is {} installed and running on this machine? ({})", words.name,
+                                       how_to_start(address.path)));
     }
     if (error == errc::connection_refused) {
-        return unreachable(fmt::format("nothing listens on {}", address.path),
-                           "the Docker daemon has stopped; start it (sudo systemctl start docker)");
+        return unreachable(
+            fmt::format("nothing listens on {}", address.path),
+            fmt::format("{} has stopped; start it ({})", words.service, how_to_start(address.path)));
     }
     return unreachable(fmt::format("cannot connect to {}: {}", address.path, error.message()), "");
 }
 
 } // namespace
+
+bool is_podman_socket(std::string_view path) {
+    return path.find("podman") != std::string_view::npos;
+}
+
+std::string how_to_start(std::string_view socket) {
+    const bool podman = is_podman_socket(socket);
+    if (socket.starts_with("/run/user/")) {
+        return podman ? "systemctl --user start podman.socket" : "systemctl --user start docker";
+    }
+    return std::string(words_of(podman).start);
+}
 
 Error connect_error(const EngineAddress& address, const boost::system::error_code& error) {
     if (error == errc::too_many_files_open || error == errc::too_many_files_open_in_system) {

@@ -10,11 +10,15 @@
 #include "node/boot/node_state.hpp"
 #include "node/boot/wait_for_peers.hpp"
 #include "node/gpus/gpu_look.hpp"
+#include "node/system/environment.hpp"
 #include "node/system/gpus.hpp"
+#include "node/system/nccl_library.hpp"
 #include "node/system/network.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
+#include "node/system/rdma_ports.hpp"
+#include "rdma/variables.hpp"
 #include "wire/handed_on.hpp"
 #include "wire/join.hpp"
 #include "wire/partners.hpp"
@@ -46,7 +50,11 @@ Result<Endpoint> find_endpoint(const wire::JoinRequest& request) {
         }
         address = std::move(resolved);
     }
-    return choose_endpoint(address, request.interface, default_address(), interface_addresses());
+    return choose_endpoint({.address = std::move(address),
+                            .interface = request.interface,
+                            .subnets = request.subnets,
+                            .default_address = default_address()},
+                           interface_addresses());
 }
 
 // The port is claimed from PID 1 first, then tried: two nodes of one host never try the same one.
@@ -94,10 +102,32 @@ Result<wire::NodeRecord> begin_record(const wire::JoinRequest& request, const Ac
     return record;
 }
 
+wire::RdmaRecord find_rdma(const std::string& use) {
+    wire::RdmaRecord rdma{.use = use, .ports = rdma_ports_of_host()};
+    if (rdma.ports.empty() && use == "auto") {
+        return rdma;
+    }
+    if (!rdma.ports.empty()) {
+        rdma.inside = has_rdma_devices();
+        rdma.nccl = oldest_nccl();
+    }
+    const auto given = Environment::from_block(read_file_or_empty(paths().container_environment));
+    const auto note = [&](const char* name) {
+        if (given.get(name)) {
+            rdma.yours.emplace_back(name);
+        }
+    };
+    std::ranges::for_each(rdma::names_by_node, note);
+    std::ranges::for_each(rdma::names_for_all, note);
+    wire::shorten(rdma);
+    return rdma;
+}
+
 Status end_record(const wire::JoinRequest& request, const Account& account, wire::NodeRecord& record) {
     char hostname[256] = "";
     (void)::gethostname(hostname, sizeof hostname - 1);
     record.hostname = hostname;
+    record.host = host_mark();
     const auto key = make_user_key(account);
     if (!key) {
         return key.error();
@@ -111,6 +141,7 @@ Status end_record(const wire::JoinRequest& request, const Account& account, wire
     record.gpus = known.units.empty() ? count_gpus() : static_cast<int>(known.units.size());
     record.slots = request.slots > 0 ? request.slots : std::max(record.gpus, 1);
     known.slots = record.slots;
+    record.rdma = find_rdma(request.rdma);
     record.clock_ms = unix_ms();
     return save_known_gpus(known);
 }

@@ -1,10 +1,12 @@
 #include "node/boot/node_files.hpp"
 
 #include "core/ip_address.hpp"
+#include "core/subnet.hpp"
 #include "core/text.hpp"
 #include "keys/ssh_key.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/paths.hpp"
+#include "rdma/variables.hpp"
 #include "wire/job.hpp"
 
 #include <algorithm>
@@ -227,30 +229,12 @@ std::string wcoll(const wire::Members& members) {
 }
 
 std::optional<std::string> common_subnet(const wire::Members& members) {
-    if (members.nodes.empty()) {
-        return std::nullopt;
-    }
-    std::uint32_t first = 0;
-    std::uint32_t differing = 0;
-    for (const auto& node : members.nodes) {
-        const auto address = read_ipv4(node.address);
-        if (!address) {
-            return std::nullopt;
-        }
-        const auto bits = ntohl(address->s_addr);
-        first = &node == &members.nodes.front() ? bits : first;
-        differing |= bits ^ first;
-    }
-    const int prefix = std::countl_zero(differing);
-    if (prefix < 16) {
-        return std::nullopt;
-    }
-    const auto network = first & (prefix == 32 ? ~0U : ~(~0U >> static_cast<unsigned>(prefix)));
-    std::string text;
-    for (unsigned shift = 32; shift > 0; shift -= 8) {
-        text += (text.empty() ? "" : ".") + std::to_string(network >> (shift - 8U) & 0xFFU);
-    }
-    return text + "/" + std::to_string(prefix);
+    std::vector<std::string> addresses;
+    std::ranges::transform(members.nodes, std::back_inserter(addresses), &wire::NodeRecord::address);
+    const auto subnet = narrowest_subnet(addresses);
+    constexpr int widest = 16;
+    return !subnet || subnet->ipv6 || subnet->prefix < widest ? std::nullopt
+                                                              : std::optional(to_text(*subnet));
 }
 
 std::string profile_script(std::string_view path) {
@@ -275,6 +259,9 @@ std::map<std::string, std::string> node_variables(const wire::NodeRecord& self,
         {"OMPI_MCA_orte_default_hostfile", place.hostfile},
         {"PRTE_MCA_prte_default_hostfile", place.hostfile},
     };
+    if (std::ranges::all_of(members.nodes, [](const auto& node) { return is_ipv6(node.address); })) {
+        variables["NCCL_SOCKET_FAMILY"] = "AF_INET6"; // else it takes IPv4's of an interface that has both
+    }
     // mpirun hands its own OMPI_MCA_ variables to every node, so they must be true for all.
     const bool same_interface = std::ranges::all_of(
         members.nodes, [&](const auto& node) { return node.interface == self.interface; });
@@ -283,6 +270,13 @@ std::map<std::string, std::string> node_variables(const wire::NodeRecord& self,
         for (const auto* name :
              {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "PRTE_MCA_prte_if_include"}) {
             variables[name] = selector;
+        }
+    }
+    const auto own = std::ranges::find(members.nodes, self.node, &wire::NodeRecord::node);
+    if (own != members.nodes.end()) {
+        const auto settings = rdma::settings(rdma::judge(members.nodes));
+        for (const auto& variable : settings.nodes[static_cast<std::size_t>(own - members.nodes.begin())]) {
+            variables[variable.name] = variable.value;
         }
     }
     if (self.user == "root") {

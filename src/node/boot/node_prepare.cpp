@@ -1,6 +1,7 @@
 #include "node/boot/node_prepare.hpp"
 
 #include "node/system/accounts.hpp"
+#include "node/system/amd_gpus.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
@@ -82,6 +83,9 @@ Status prepare_container() {
 Status prepare_places(const UserMounts& mounts) {
     make_sticky_folder(under_root("/tmp"), mounts);
     make_sticky_folder(under_root("/dev/shm"), mounts);
+    if (!mounts.hold(under_root("/dev/kfd"))) { // else they are the host's own
+        open_amd_gpus_to_all();
+    }
     if (mounts.hold(paths().jobs)) {
         return Error{.kind = ErrorKind::config,
                      .message = paths().jobs + ", where jobs keep their output, is in a mount of the file's",

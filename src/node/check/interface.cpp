@@ -1,8 +1,11 @@
 #include "node/check/interface.hpp"
 
+#include "core/ip_address.hpp"
 #include "node/system/network.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "node/system/routes.hpp"
+#include "wire/join.hpp"
 #include "wire/json_reader.hpp"
 
 #include <algorithm>
@@ -12,6 +15,44 @@
 #include <sys/socket.h>
 
 namespace dockdist::node {
+namespace {
+
+constexpr std::size_t most_other_ways = 8; // to tell of
+
+// Of the node's own family; empty where it is the node's.
+std::string first_address(const std::string& interface, const std::string& address) {
+    const bool ipv6 = read_ipv6(address).has_value();
+    const auto all = interface_addresses();
+    const auto first = std::ranges::find_if(all, [&](const InterfaceAddress& one) {
+        return one.interface == interface && read_ipv6(one.address).has_value() == ipv6;
+    });
+    return first == all.end() || first->address == address ? "" : first->address;
+}
+
+std::vector<wire::NetworkFacts::OtherWay> other_ways(const std::string& interface,
+                                                     const std::string& address) {
+    std::vector<wire::NetworkFacts::OtherWay> ways;
+    const auto members = wire::parse_members(read_file_or_empty(paths().members));
+    if (!members) {
+        return ways;
+    }
+    Routes routes;
+    for (const auto& peer : members->nodes) {
+        const auto way = peer.address == address ? std::string() : routes.interface_to(address, peer.address);
+        if (way.empty() || way == interface || way == "lo") { // another address of this very host
+            continue;
+        }
+        const auto told = std::ranges::find(ways, way, &wire::NetworkFacts::OtherWay::interface);
+        if (told != ways.end()) {
+            ++told->nodes;
+        } else if (ways.size() < most_other_ways) {
+            ways.push_back({.interface = way, .node = peer.node, .nodes = 1});
+        }
+    }
+    return ways;
+}
+
+} // namespace
 
 Result<wire::NetworkFacts> network_facts() {
     wire::NetworkFacts facts;
@@ -39,6 +80,9 @@ Result<wire::NetworkFacts> network_facts() {
     facts.address_there = std::ranges::any_of(interface_addresses(), [&](const InterfaceAddress& one) {
         return one.interface == interface && one.address == address;
     });
+    facts.tunnel = (flags & IFF_POINTOPOINT) != 0;
+    facts.first_address = first_address(interface, address);
+    facts.other_ways = other_ways(interface, address);
     if (::ioctl(socket.get(), SIOCGIFMTU, &request) == 0) {
         facts.mtu = request.ifr_mtu;
     }

@@ -4,6 +4,7 @@
 #include "node/job/job_store.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "node/system/rdma_ports.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -20,12 +21,6 @@ namespace {
 std::string first_line(const std::string& path) {
     const auto text = read_file_or_empty(path);
     return printable(text.substr(0, text.find('\n')));
-}
-
-// "ACTIVE" of "4: ACTIVE".
-std::string state_word(const std::string& line) {
-    const auto colon = line.find(": ");
-    return colon == std::string::npos ? line : line.substr(colon + 2);
 }
 
 std::optional<wire::Room> room(const char* path) {
@@ -50,24 +45,6 @@ std::map<std::string, int> governors() {
         }
     }
     return counts;
-}
-
-std::vector<wire::RdmaPort> rdma_ports() {
-    std::vector<wire::RdmaPort> ports;
-    const auto folder = under_root("/sys/class/infiniband");
-    for (const auto& device : list_folder(folder)) {
-        for (const auto& port : list_folder(folder + "/" + device + "/ports")) {
-            const auto place = folder + "/" + device + "/ports/" + port;
-            int number = 0;
-            std::from_chars(port.data(), port.data() + port.size(), number);
-            ports.push_back({.device = device,
-                             .port = number,
-                             .state = state_word(first_line(place + "/state")),
-                             .rate = first_line(place + "/rate"),
-                             .link = first_line(place + "/link_layer")});
-        }
-    }
-    return ports;
 }
 
 // Every record that is there now; nothing where the log may not be read.
@@ -116,8 +93,8 @@ wire::SystemFacts system_facts() {
     wire::SystemFacts facts{.disk = room("/"),
                             .shm = room("/dev/shm"),
                             .governors = governors(),
-                            .rdma = rdma_ports(),
-                            .rdma_inside = is_folder(under_root("/dev/infiniband"))};
+                            .rdma = rdma_ports_of_host(),
+                            .rdma_inside = has_rdma_devices()};
     if (const auto log = kernel_log()) {
         facts.xids = parse_xids(*log);
     }

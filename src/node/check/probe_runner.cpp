@@ -9,6 +9,7 @@
 #include "node/system/process.hpp"
 #include "wire/json_reader.hpp"
 #include "wire/probe.hpp"
+#include "wire/rdma.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -110,9 +111,21 @@ private:
     int code_ = 0;
 };
 
+// network.rdma, as the node was told when it joined.
+bool rdma_is_off() {
+    wire::RdmaRecord rdma;
+    if (const auto record =
+            wire::parse_object(read_file_or_empty(paths().node_record), "the node's record")) {
+        wire::ObjectReader reader(*record, "the node's record");
+        wire::read_object(reader, "rdma", [&](wire::ObjectReader& fields) { read_fields(fields, rdma); });
+    }
+    return rdma.use == "off";
+}
+
 int Carrier::run() {
     (void)std::signal(SIGPIPE, SIG_IGN);
-    tell(wire::rdma_line(active_rdma_devices(paths().infiniband)));
+    tell(wire::rdma_line(rdma_is_off() ? std::vector<std::string>()
+                                       : active_rdma_devices(paths().infiniband)));
     loop_.watch(STDIN_FILENO, POLLIN, [this](short) { hear_client(); });
     if (!ending_) {
         loop_.run();

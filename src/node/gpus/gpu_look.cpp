@@ -1,6 +1,7 @@
 #include "node/gpus/gpu_look.hpp"
 
 #include "core/text.hpp"
+#include "node/system/amd_gpus.hpp"
 #include "node/system/paths.hpp"
 #include "wire/json_reader.hpp"
 
@@ -42,7 +43,12 @@ void GpuLook::ask(std::vector<std::string> argv, void (GpuLook::*heard)(const Fi
     const auto program = nvidia_smi();
     if (program.path.empty()) {
         soon_ = loop_.after(0, [this, message = program.error.message] {
-            tell(Error{.kind = ErrorKind::not_found, .message = message});
+            SeenGpus amd;
+            for (auto& found : look_at_amd_gpus()) {
+                amd.gpus.push_back(std::move(found.gpu));
+            }
+            amd.gpus.empty() ? tell(Error{.kind = ErrorKind::not_found, .message = message})
+                             : tell(std::move(amd));
         });
         return;
     }

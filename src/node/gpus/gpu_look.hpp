@@ -1,4 +1,4 @@
-// What nvidia-smi says of a node's GPUs now, and what the node keeps of them from its join.
+// What nvidia-smi, or AMD's driver, says of a node's GPUs now, and what the node keeps of them from its join.
 #pragma once
 
 #include "core/result.hpp"
@@ -15,7 +15,8 @@ namespace dockdist::node {
 // Asks beside the loop: one call, and another for the instances where a GPU is split.
 class GpuLook {
 public:
-    // not_found where there is no nvidia-smi; node when it does not answer, or says nothing that is known.
+    // not_found where there is no nvidia-smi and no GPU of AMD's; node when it does not answer, or says
+    // nothing that is known.
     using Done = std::function<void(Result<SeenGpus>)>;
     // `when_done` is called from the loop, once; it may destroy this object.
     GpuLook(Loop& loop, Done when_done);

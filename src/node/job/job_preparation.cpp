@@ -1,5 +1,7 @@
 #include "node/job/job_preparation.hpp"
 
+#include "gpu/kfd.hpp"
+#include "gpu/units.hpp"
 #include "node/session/session.hpp"
 
 #include <algorithm>
@@ -65,6 +67,10 @@ Status JobPreparation::begin() {
 
 void JobPreparation::reserve(const Environment& recorded) {
     users_gpus_ = users_value(opening_, recorded, cuda_devices_variable);
+    if (!users_gpus_) {
+        users_gpus_ = users_value(opening_, recorded, rocm_devices_variable);
+        as_rocm_has_them_ = users_gpus_.has_value();
+    }
     auto known = load_known_gpus();
     wire::GpuParty who{.job = opening_.job, .owner = opening_.owner};
     if (known) {
@@ -138,6 +144,9 @@ PreparedJob JobPreparation::finish(wire::JobStart start) {
         part_.units = static_cast<int>(job.held.units().size());
         const auto visible = visible_devices(job.held.units());
         part_.gpus = users_gpus_ && !visible.empty() ? *users_gpus_ : visible;
+        if (as_rocm_has_them_) { // what it has chosen is counted anew for CUDA's variable
+            part_.gpus.clear();
+        }
     }
     job.part = part_;
     job.opening_env = opening_.env;

@@ -52,6 +52,7 @@ private:
     std::unique_ptr<Questions> questions_{};
     std::optional<std::vector<wire::Answer>> answers_{};
     std::optional<std::string> users_gpus_{}; // CUDA_VISIBLE_DEVICES, where the user sets it
+    bool as_rocm_has_them_ = false;           // that is ROCR_VISIBLE_DEVICES
     std::unique_ptr<Reservation> reservation_{};
     bool turn_known_ = false;
     bool told_ = false;

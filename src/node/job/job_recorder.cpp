@@ -2,6 +2,7 @@
 
 #include "gpu/units.hpp"
 #include "node/job/job_store.hpp"
+#include "node/system/network.hpp"
 #include "node/system/os.hpp"
 
 #include <algorithm>
@@ -25,16 +26,6 @@ std::vector<std::string> own_gpus(const wire::JobSummary& summary) {
         }
     }
     return ids;
-}
-
-// Of this boot and this network: two engines on one machine may have networks of their own.
-std::string host_mark() {
-    const auto boot = read_file_or_empty("/proc/sys/kernel/random/boot_id");
-    const auto network = read_link("/proc/self/ns/net"); // "net:[4026531840]"
-    if (boot.empty() || network.empty()) {
-        return {};
-    }
-    return (boot.substr(0, boot.find('\n')) + " " + network).substr(0, wire::longest_host_mark);
 }
 
 } // namespace

@@ -2,7 +2,6 @@
 
 #include "node/relay/relay_socket.hpp"
 #include "node/relay/relay_thread.hpp"
-#include "node/system/network.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 
@@ -38,12 +37,7 @@ int Relay::run() {
             return relay_failed("cannot listen on 127.0.0.1");
         }
     }
-    listening.address = opening_.address;
-    relays_ = listen_on(listening.address, listening.peer_port);
-    if (!relays_.open()) {
-        listening.address = default_address();
-        relays_ = listen_on(listening.address, listening.peer_port);
-    }
+    relays_ = listen_for_peers(opening_, listening);
     client_.tell(listening);
     const auto line = input_.line();
     auto peers = line ? wire::parse_relay_peers(*line) : Result<wire::RelayPeers>(Error{});

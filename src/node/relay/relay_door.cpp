@@ -55,6 +55,9 @@ void RelayDoor::hear(Place place) {
     if (count <= 0) {
         return drop(place);
     }
+    if (place->leaving) {
+        return;
+    }
     std::string answer;
     const auto verdict = place->stranger->hear({bytes.data(), static_cast<std::size_t>(count)}, answer);
     // An answer is a few bytes, for which an honest connection has room.
@@ -62,6 +65,12 @@ void RelayDoor::hear(Place place) {
         answer.empty() || ::send(fd, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
                               static_cast<ssize_t>(answer.size());
     if (verdict == Stranger::Verdict::unknown && answered) {
+        return;
+    }
+    if (verdict == Stranger::Verdict::send_away && answered && !answer.empty()) {
+        // Closed with something unread, a connection is reset, and the answer may be lost with it.
+        place->leaving = true;
+        ::shutdown(fd, SHUT_WR);
         return;
     }
     auto let_in = std::move(*place);

@@ -22,7 +22,8 @@ public:
     Stranger& operator=(const Stranger&) = delete;
     virtual ~Stranger() = default;
 
-    // Takes what came; what it is answered goes behind `answer`.
+    // Takes what came; what it is answered goes behind `answer`. Who is sent away with an answer hears it to
+    // the end.
     virtual Verdict hear(std::string_view bytes, std::string& answer) = 0;
 };
 
@@ -51,6 +52,7 @@ private:
         Fd connection{};
         std::unique_ptr<Stranger> stranger{};
         Loop::Timer limit = 0;
+        bool leaving = false; // has been answered for the last time
     };
     using Place = std::list<Waiting>::iterator;
 

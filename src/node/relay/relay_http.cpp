@@ -16,6 +16,10 @@ namespace http = boost::beast::http;
 
 constexpr std::uint32_t longest_head = 16 * 1024;
 
+bool is_tls_hello(std::string_view bytes) {
+    return bytes.starts_with('\x16');
+}
+
 Error no_request(const std::string& why) {
     return {ErrorKind::protocol, "", "no request that is taken: " + why, ""};
 }
@@ -34,7 +38,7 @@ std::optional<std::int64_t> offset_in(std::string_view range) {
 } // namespace
 
 Result<std::optional<RelayHttpRequest>> take_relay_http(std::string& bytes) {
-    if (bytes.starts_with('\x16')) { // engines try TLS first
+    if (is_tls_hello(bytes)) {
         return no_request("TLS");
     }
     http::request_parser<http::empty_body> parser;
@@ -93,8 +97,16 @@ std::string relay_refusal() {
     return relay_answer("401 Unauthorized", "WWW-Authenticate: Basic realm=\"dockdist\"\r\n", "");
 }
 
+std::string relay_no_tls() {
+    return relay_answer("400 Bad Request", "Connection: close\r\n", "");
+}
+
 Stranger::Verdict EngineStranger::hear(std::string_view bytes, std::string& answer) {
     bytes_ += bytes;
+    if (is_tls_hello(bytes_)) {
+        answer += relay_no_tls();
+        return Verdict::send_away;
+    }
     while (true) {
         auto request = take_relay_http(bytes_);
         if (!request) {

@@ -35,6 +35,9 @@ std::string relay_authorization(std::string_view token);
 std::string relay_answer(std::string_view status, std::string_view headers, std::string_view body,
                          bool wants_body = true);
 std::string relay_refusal(); // 401, with what to log in for
+// 400, to a TLS hello: engines try TLS first, and those with containerd's image store go on to plain HTTP
+// only where the first answer looks like it (containerd, core/remotes/docker/resolver.go).
+std::string relay_no_tls();
 
 // A connection that wants to be the engine's: until a request with the login comes.
 class EngineStranger : public Stranger {

@@ -1,5 +1,7 @@
 #include "node/relay/relay_socket.hpp"
 
+#include "node/system/network.hpp"
+
 #include <cerrno>
 #include <linux/tcp.h>
 #include <netdb.h>
@@ -136,6 +138,20 @@ Fd listen_on(const std::string& address, int& port) {
     port = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port
                                              : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
     return fd;
+}
+
+Fd listen_for_peers(const wire::RelayOpening& opening, wire::RelayMessage& listening) {
+    listening.address = opening.address;
+    if (listening.address.empty() && !opening.subnets.empty()) {
+        const auto within = choose_endpoint({.subnets = opening.subnets}, interface_addresses());
+        listening.address = within ? within->address : "";
+    }
+    auto listener = listen_on(listening.address, listening.peer_port);
+    if (!listener.open()) {
+        listening.address = default_address();
+        listener = listen_on(listening.address, listening.peer_port);
+    }
+    return listener;
 }
 
 } // namespace dockdist::node

@@ -3,6 +3,7 @@
 
 #include "core/result.hpp"
 #include "node/system/os.hpp"
+#include "wire/relay.hpp"
 
 #include <cstdint>
 #include <span>
@@ -20,6 +21,9 @@ Status send_all(int fd, std::string_view bytes, std::int64_t idle_ms);
 Result<Fd> connect_to(const std::string& upstream);
 // On a free port of a numeric address, not blocking; `port` is set. Not open when that fails.
 Fd listen_on(const std::string& address, int& port);
+// Where the opening says; where that cannot be, at the default route's address. `listening` gets address and
+// port.
+Fd listen_for_peers(const wire::RelayOpening& opening, wire::RelayMessage& listening);
 
 // Noticed within about ten seconds when its machine is gone; one that is slow is not disturbed.
 void keep_alive(int fd);

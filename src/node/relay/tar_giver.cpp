@@ -1,5 +1,6 @@
 #include "node/relay/tar_giver.hpp"
 
+#include "core/text.hpp"
 #include "node/relay/relay.hpp"
 #include "node/relay/relay_http.hpp"
 #include "node/relay/relay_socket.hpp"
@@ -148,14 +149,10 @@ int give_tar(bool own_image) {
     if (!entries) {
         return relay_failed(entries.error().message);
     }
-    wire::RelayMessage listening{.address = opening->address};
-    auto listener = listen_on(listening.address, listening.peer_port);
+    wire::RelayMessage listening;
+    auto listener = listen_for_peers(*opening, listening);
     if (!listener.open()) {
-        listening.address = default_address();
-        listener = listen_on(listening.address, listening.peer_port);
-    }
-    if (!listener.open()) {
-        return relay_failed("cannot listen on " + opening->address);
+        return relay_failed("cannot listen on " + printable(listening.address));
     }
     // Its threads may be anywhere when the process ends.
     auto* giver = // NOLINTNEXTLINE(cppcoreguidelines-owning-memory)

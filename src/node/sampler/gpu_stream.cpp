@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "gpu/gpu.hpp"
+#include "node/system/amd_gpus.hpp"
 #include "node/system/process_killer.hpp"
 #include "wire/job.hpp"
 
@@ -37,6 +38,7 @@ void GpuStream::start() {
     if (program.path.empty()) {
         asking_ = false;
         present_ = false;
+        amd_ = !look_at_amd_gpus().empty();
         return;
     }
     buffer_.clear();
@@ -141,6 +143,13 @@ bool GpuStream::fresh(const Known& known) const {
 
 void GpuStream::tell(wire::SampleFacts& facts) const {
     facts.gpus.clear();
+    for (auto& amd : amd_ ? look_at_amd_gpus() : std::vector<AmdGpu>()) {
+        facts.gpus.push_back(std::move(amd.inventory));
+        facts.driver = std::move(amd.gpu.driver);
+    }
+    if (amd_) {
+        return;
+    }
     for (const auto& [index, known] : known_) {
         facts.gpus.push_back(known.gpu);
     }
@@ -161,6 +170,12 @@ void GpuStream::tell(wire::SampleFacts& facts) const {
 
 std::vector<wire::GpuSample> GpuStream::figures(const wire::SampleFacts& facts) const {
     std::vector<wire::GpuSample> figures;
+    if (amd_) {
+        for (const auto& amd : look_at_amd_gpus()) {
+            figures.push_back(amd.figures);
+        }
+        return figures.size() == facts.gpus.size() ? figures : std::vector<wire::GpuSample>{};
+    }
     bool any = false;
     for (const auto& gpu : facts.gpus) {
         const auto found = known_.find(gpu.index);

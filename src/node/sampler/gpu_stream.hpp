@@ -1,4 +1,5 @@
-// The GPUs' figures, from one nvidia-smi that runs on and on.
+// The GPUs' figures, from one nvidia-smi that runs on and on; AMD's from the files of their driver, each
+// time.
 #pragma once
 
 #include "gpu/gpu_figures.hpp"
@@ -46,6 +47,7 @@ private:
     std::string driver_{}, problem_{};
     bool asking_ = true;
     bool present_ = true; // there is an nvidia-smi
+    bool amd_ = false;    // none, but GPUs of AMD's
     std::string buffer_{}, last_words_{};
     std::int64_t started_at_ms_ = 0;
     bool has_told_ = false; // since it was started

@@ -3,6 +3,7 @@
 #include "core/number.hpp"
 #include "gpu/units.hpp"
 #include "node/session/rank_names.hpp"
+#include "node/system/gpus.hpp"
 #include "node/system/process_environ.hpp"
 #include "wire/job.hpp"
 
@@ -64,7 +65,7 @@ ProcessMark process_mark(std::string_view environ_block) {
     if (!wire::is_job_id(mark.job)) {
         return {};
     }
-    mark.visible = environment.get(cuda_devices_variable).value_or("");
+    mark.visible = visible_to(environment).value_or("");
     mark.numbers = numbers_in(environment);
     for (const auto* name : {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"}) {
         environment.unset(name);

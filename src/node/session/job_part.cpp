@@ -1,7 +1,7 @@
 #include "node/session/job_part.hpp"
 
 #include "core/text.hpp"
-#include "gpu/units.hpp"
+#include "gpu/kfd.hpp"
 #include "node/session/session.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
@@ -152,7 +152,7 @@ void apply_part(Environment& environment, const JobPart& part, bool for_rank) {
     // LOCAL_RANK is an index into it, and NCCL reaches the other ranks' GPUs directly only where it sees
     // them.
     if (!part.gpus.empty()) {
-        environment.set(cuda_devices_variable, part.gpus);
+        environment.set(devices_variable_for(part.gpus), part.gpus);
     }
     environment.set(wire::job_mark, part.job);
     environment.unset(job_environment_variable);

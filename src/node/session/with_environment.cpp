@@ -2,10 +2,11 @@
 
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
-#include "gpu/units.hpp"
+#include "gpu/kfd.hpp"
 #include "node/gpus/session_units.hpp"
 #include "node/session/exec_session.hpp"
 #include "node/session/session.hpp"
+#include "node/system/gpus.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
 
@@ -112,8 +113,7 @@ int run_beside(Entry& entry) {
     ExecSession session(loop, entry.session);
     SessionUnits reserved;
     if (entry.gpus) {
-        auto turn =
-            reserve_for_session(loop, *entry.gpus, entry.owner, entry.environment.get(cuda_devices_variable));
+        auto turn = reserve_for_session(loop, *entry.gpus, entry.owner, visible_to(entry.environment));
         if (session.given_up()) {
             return exit_codes::interrupted;
         }
@@ -122,7 +122,7 @@ int run_beside(Entry& entry) {
         }
         reserved = std::move(*turn);
         if (!reserved.visible.empty()) {
-            entry.environment.set(cuda_devices_variable, reserved.visible);
+            entry.environment.set(devices_variable_for(reserved.visible), reserved.visible);
         }
     }
     const pid_t own = ::getpid();

@@ -1,6 +1,9 @@
 #include "node/system/gpus.hpp"
 
 #include "gpu/gpu.hpp"
+#include "gpu/kfd.hpp"
+#include "gpu/units.hpp"
+#include "node/system/amd_gpus.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/process.hpp"
 
@@ -22,7 +25,13 @@ int count_gpus() {
             return count_listed_gpus(finished.output);
         }
     }
-    return count_gpu_devices(list_folder("/dev"));
+    const auto devices = count_gpu_devices(list_folder("/dev"));
+    return devices > 0 ? devices : static_cast<int>(look_at_amd_gpus().size());
+}
+
+std::optional<std::string> visible_to(const Environment& environment) {
+    auto visible = environment.get(cuda_devices_variable);
+    return visible ? visible : environment.get(rocm_devices_variable);
 }
 
 int count_gpu_devices(const std::vector<std::string>& dev_entries) {

@@ -1,15 +1,20 @@
 #include "node/system/network.hpp"
 
+#include "core/subnet.hpp"
 #include "core/text.hpp"
 #include "node/system/os.hpp"
+#include "node/system/paths.hpp"
 #include "node/system/port_holder.hpp"
+#include "wire/job_usage.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
 #include <ifaddrs.h>
+#include <linux/if_addr.h>
 #include <net/if.h>
+#include <set>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -49,38 +54,29 @@ std::string list_interfaces(const std::vector<InterfaceAddress>& available) {
     return list.empty() ? "none" : list;
 }
 
-} // namespace
-
-std::vector<InterfaceAddress> interface_addresses() {
-    std::vector<InterfaceAddress> result;
-    ifaddrs* all = nullptr;
-    if (::getifaddrs(&all) != 0) {
-        return result;
-    }
-    for (const auto* one = all; one != nullptr; one = one->ifa_next) {
-        if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) {
-            continue;
+// Lines of /proc/net/if_inet6: the address in 32 hex digits, then index, prefix, scope, flags in hex, name.
+std::set<std::string> passing_addresses(const std::string& table) {
+    std::set<std::string> passing;
+    for (const auto& line : split(table, '\n')) {
+        std::string address;
+        for (std::size_t i = 0; i + 4 <= 32 && line.size() >= 32; i += 4) {
+            address += (i == 0 ? "" : ":") + line.substr(i, 4);
         }
-        auto address = to_text(one->ifa_addr);
-        if (address.empty() || address.starts_with("fe80:")) {
-            continue; // link-local addresses need a scope, which no launcher can carry
+        const auto flags = line.size() < 44 ? 0 : std::strtoul(line.substr(42, 2).c_str(), nullptr, 16);
+        const NumericAddress read = numeric_address(address, 0);
+        if (read.length != 0 &&
+            (flags & (IFA_F_TEMPORARY | IFA_F_DADFAILED | IFA_F_DEPRECATED | IFA_F_TENTATIVE)) != 0) {
+            passing.insert(to_text(reinterpret_cast<const sockaddr*>(&read.storage)));
         }
-        result.push_back({.interface = one->ifa_name,
-                          .address = std::move(address),
-                          .loopback = (one->ifa_flags & IFF_LOOPBACK) != 0});
     }
-    ::freeifaddrs(all);
-    return result;
+    return passing;
 }
 
-std::string default_address() {
-    const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_in far{};
-    far.sin_family = AF_INET;
-    far.sin_port = htons(9);
-    ::inet_pton(AF_INET, "192.0.2.1",
-                &far.sin_addr); // TEST-NET-1: connecting a datagram socket only asks the routes
-    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&far), sizeof far) != 0) {
+// The source address that the kernel's routes choose: connecting a datagram socket only asks them.
+std::string source_address(const std::string& far) {
+    const auto peer = numeric_address(far, 9);
+    const Fd socket(::socket(peer.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&peer.storage), peer.length) != 0) {
         return {};
     }
     sockaddr_storage own{};
@@ -91,44 +87,129 @@ std::string default_address() {
     return to_text(reinterpret_cast<const sockaddr*>(&own));
 }
 
-Result<Endpoint> choose_endpoint(const std::string& address, const std::string& interface,
-                                 const std::string& default_route_address,
-                                 const std::vector<InterfaceAddress>& available) {
-    if (!address.empty()) {
-        bool held = false;
-        for (const auto& one : available) {
-            if (one.address == address) {
-                held = true;
-                if (interface.empty() || interface == one.interface) {
-                    return Endpoint{one.address, one.interface};
-                }
-            }
-        }
-        return Error{.kind = ErrorKind::config,
-                     .message =
-                         held ? "the address " + address + " is not on the interface " + printable(interface)
-                              : "no interface of this host has the address " + printable(address),
-                     .hint = "set the host's `address` to one of: " + list_interfaces(available)};
-    }
-    if (!interface.empty()) {
-        for (const auto& one : available) {
-            if (one.interface == interface) {
+Result<Endpoint> endpoint_with(const WantedEndpoint& wanted, const std::vector<InterfaceAddress>& available) {
+    bool held = false;
+    for (const auto& one : available) {
+        if (is_same_address(one.address, wanted.address)) {
+            held = true;
+            if (wanted.interface.empty() || wanted.interface == one.interface) {
                 return Endpoint{one.address, one.interface};
             }
         }
-        return Error{.kind = ErrorKind::config,
-                     .message = "this host has no interface " + printable(interface) + " with an address",
-                     .hint = "set the host's `interface` to one of: " + list_interfaces(available)};
     }
-    const auto usable = [](const InterfaceAddress& one) {
-        return !one.loopback && !is_engine_interface(one.interface);
-    };
+    return Error{.kind = ErrorKind::config,
+                 .message = held ? "the address " + wanted.address + " is not on the interface " +
+                                       printable(wanted.interface)
+                                 : "no interface of this host has the address " + printable(wanted.address),
+                 .hint = "set the host's `address` to one of: " + list_interfaces(available)};
+}
+
+Result<Endpoint> endpoint_on(const WantedEndpoint& wanted, const std::vector<InterfaceAddress>& available) {
+    const InterfaceAddress* first = nullptr;
     for (const auto& one : available) {
-        if (one.address == default_route_address && usable(one)) {
+        if (one.interface == wanted.interface) {
+            if (!one.passing && any_holds(wanted.subnets, one.address)) {
+                return Endpoint{one.address, one.interface};
+            }
+            first = first == nullptr ? &one : first;
+        }
+    }
+    if (first != nullptr) {
+        return Endpoint{first->address, first->interface};
+    }
+    return Error{.kind = ErrorKind::config,
+                 .message = "this host has no interface " + printable(wanted.interface) + " with an address",
+                 .hint = "set the host's `interface` to one of: " + list_interfaces(available)};
+}
+
+bool is_usable(const InterfaceAddress& one) {
+    return !one.loopback && !is_engine_interface(one.interface);
+}
+
+Result<Endpoint> endpoint_within(const std::vector<std::string>& subnets,
+                                 const std::vector<InterfaceAddress>& available) {
+    std::vector<InterfaceAddress> within;
+    std::ranges::copy_if(available, std::back_inserter(within), [&](const InterfaceAddress& one) {
+        return is_usable(one) && !one.passing && any_holds(subnets, one.address);
+    });
+    if (within.size() == 1) {
+        return Endpoint{within.front().address, within.front().interface};
+    }
+    std::string networks;
+    for (const auto& subnet : subnets) {
+        networks += (networks.empty() ? "" : " or ") + printable(subnet);
+    }
+    if (within.empty()) {
+        return Error{.kind = ErrorKind::config,
+                     .message = "this host has no address in " + networks + " (`network.subnet`)",
+                     .hint = "is its interface there up? It has: " + list_interfaces(available) +
+                             "; name one with the host's `address` or `interface`, or mend the subnet"};
+    }
+    return Error{.kind = ErrorKind::config,
+                 .message = "this host has more than one address in " + networks +
+                            " (`network.subnet`): " + list_interfaces(within),
+                 .hint = "say which with the host's `interface` or `address`"};
+}
+
+} // namespace
+
+std::vector<InterfaceAddress> interface_addresses() {
+    std::vector<InterfaceAddress> result;
+    ifaddrs* all = nullptr;
+    if (::getifaddrs(&all) != 0) {
+        return result;
+    }
+    const auto passing = passing_addresses(read_file_or_empty(under_root("/proc/net/if_inet6")));
+    for (const auto* one = all; one != nullptr; one = one->ifa_next) {
+        if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) {
+            continue;
+        }
+        auto address = to_text(one->ifa_addr);
+        if (address.empty() || address.starts_with("fe80:")) {
+            continue; // link-local addresses need a scope, which no launcher can carry
+        }
+        const bool passes = passing.contains(address);
+        result.push_back({.interface = one->ifa_name,
+                          .address = std::move(address),
+                          .loopback = (one->ifa_flags & IFF_LOOPBACK) != 0,
+                          .passing = passes});
+    }
+    ::freeifaddrs(all);
+    return result;
+}
+
+std::string host_mark() {
+    const auto boot = read_file_or_empty("/proc/sys/kernel/random/boot_id");
+    const auto network = read_link("/proc/self/ns/net"); // "net:[4026531840]"
+    if (boot.empty() || network.empty()) {
+        return {};
+    }
+    return (boot.substr(0, boot.find('\n')) + " " + network).substr(0, wire::longest_host_mark);
+}
+
+std::string default_address() {
+    // TEST-NET-1, and its like of IPv6.
+    const auto ipv4 = source_address("192.0.2.1");
+    return ipv4.empty() ? source_address("2001:db8::1") : ipv4;
+}
+
+Result<Endpoint> choose_endpoint(const WantedEndpoint& wanted,
+                                 const std::vector<InterfaceAddress>& available) {
+    if (!wanted.address.empty()) {
+        return endpoint_with(wanted, available);
+    }
+    if (!wanted.interface.empty()) {
+        return endpoint_on(wanted, available);
+    }
+    if (!wanted.subnets.empty()) {
+        return endpoint_within(wanted.subnets, available);
+    }
+    for (const auto& one : available) {
+        if (is_same_address(one.address, wanted.default_address) && is_usable(one)) {
             return Endpoint{one.address, one.interface};
         }
     }
-    const auto first = std::ranges::find_if(available, usable);
+    const auto first = std::ranges::find_if(available, is_usable);
     if (first != available.end()) {
         return Endpoint{first->address, first->interface};
     }
@@ -176,25 +257,14 @@ std::string resolve_in_hosts(std::string_view hosts, std::string_view name) {
 }
 
 Status check_port_free(const std::string& address, int port) {
-    sockaddr_storage storage{};
-    socklen_t length = 0;
-    auto* ipv4 = reinterpret_cast<sockaddr_in*>(&storage);
-    auto* ipv6 = reinterpret_cast<sockaddr_in6*>(&storage);
-    if (::inet_pton(AF_INET, address.c_str(), &ipv4->sin_addr) == 1) {
-        ipv4->sin_family = AF_INET;
-        ipv4->sin_port = htons(static_cast<std::uint16_t>(port));
-        length = sizeof *ipv4;
-    } else if (::inet_pton(AF_INET6, address.c_str(), &ipv6->sin6_addr) == 1) {
-        ipv6->sin6_family = AF_INET6;
-        ipv6->sin6_port = htons(static_cast<std::uint16_t>(port));
-        length = sizeof *ipv6;
-    } else {
+    const auto end = numeric_address(address, port);
+    if (end.length == 0) {
         return Error{.kind = ErrorKind::config, .message = printable(address) + " is not a numeric address"};
     }
-    const Fd socket(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const Fd socket(::socket(end.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
     ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); // as sshd does
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0 ||
+    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&end.storage), end.length) != 0 ||
         ::listen(socket.get(), 1) != 0) {
         const int number = errno;
         if (number != EADDRINUSE) {

@@ -15,6 +15,7 @@ struct InterfaceAddress {
     std::string interface{};
     std::string address{}; // numeric
     bool loopback = false;
+    bool passing = false; // of IPv6: a temporary one (RFC 8981), or one that is not, or no longer, to be used
 };
 
 struct Endpoint {
@@ -23,13 +24,23 @@ struct Endpoint {
 };
 
 std::vector<InterfaceAddress> interface_addresses(); // of interfaces that are up
-// The source address of the default route; empty when there is none. Sends nothing.
+// Of this boot and this network: two engines on one machine may have networks of their own. Empty where it is
+// not known, wire::longest_host_mark bytes at most.
+std::string host_mark();
+// The source address of the default route, IPv4's before IPv6's; empty when there is none. Sends nothing.
 std::string default_address();
 
-// Pure. `address`: numeric, or empty for `default_address`; `interface`: a name, or empty for the one that
-// holds the address. Loopback and the engines' own interfaces are chosen only when they are asked for.
-Result<Endpoint> choose_endpoint(const std::string& address, const std::string& interface,
-                                 const std::string& default_address,
+// Where a node is to be found.
+struct WantedEndpoint {
+    std::string address{};              // numeric; empty: nobody said which
+    std::string interface{};            // a name; empty: the one that holds the address
+    std::vector<std::string> subnets{}; // without an address: the one that is in one of them
+    std::string default_address{};      // without all that
+};
+
+// Pure. An interface that is asked for wins over the subnets where it has no address in them. Loopback and
+// the engines' own interfaces are chosen only when they are asked for by their name or address.
+Result<Endpoint> choose_endpoint(const WantedEndpoint& wanted,
                                  const std::vector<InterfaceAddress>& available);
 
 // For connect(2) and bind(2).

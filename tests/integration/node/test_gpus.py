@@ -9,7 +9,7 @@ import time
 
 from harness import namespaces
 from harness.cleanup import WithCleanup
-from harness.gpu_node import OnAHost, get_in_line, gpu, take, turn_after, until_state, uuid
+from harness.gpu_node import OnAHost, add_amd_gpus, amd_uuid, get_in_line, gpu, take, turn_after, until_state, uuid
 from harness.node_process import DEADLINE, PROGRAM, Stream, kill, marked
 
 INIT = "/opt/dockdist/bin/dockdist-init"
@@ -368,6 +368,45 @@ class TestReport(OnAHost):
         assert json.loads(watch.stdout.readline())["units"][0]["hold"]["by"]["job"] == "holds"
         watch.stdin.close()
         assert watch.wait(DEADLINE) == 0
+
+
+class TestAmd(OnAHost):
+    """GPUs of AMD's, by the files of their driver."""
+
+    def amd_node(self, gpus=2):
+        node = self.node(gpus=0, slots=gpus)
+        os.unlink(node.root + "/run/dockdist/gpus.json")
+        node.environment["PATH"] = node.bin + ":/bin"  # with no nvidia-smi of this machine
+        add_amd_gpus(node.root, gpus)
+        return node
+
+    def test_they_are_told_as_others_are(self):
+        report = self.amd_node().report()
+        first, second = report["units"]
+        assert (report["driver"], report["problem"]) == ("6.8.5", "")
+        assert [unit["unit"] for unit in (first, second)] == [
+            {"id": amd_uuid(i), "index": i, "name": "AMD Instinct MI300X"} for i in range(2)]
+        assert (first["memory_used_mib"], first["memory_total_mib"], first["utilization_percent"], first["temperature_c"],
+                first["power_w"]) == (284, 196592, 7, 43, 141)
+        assert (first["problem"], second["problem"]) == ("", "GPU 1 has 1 uncorrected memory error")
+
+    def test_jobs_and_sessions_have_their_own_by_rocm_s_variable(self):
+        node = self.amd_node()
+        node.record()
+        show = ["sh", "-c", "echo GPUS=$ROCR_VISIBLE_DEVICES,$CUDA_VISIBLE_DEVICES; exec sleep 1000"]
+        job = node.ask("amd-a")
+        assert [unit["id"] for unit in job.until("prepared")["gpus"]["units"]] == [amd_uuid(0)]
+        job.send(argv=show)
+        job.until_output(b"GPUS=%s,\n" % amd_uuid(0).encode())
+        # The other one has had errors. One that the user names is held all the same, or waited for.
+        named = node.ask("amd-b", env={"ROCR_VISIBLE_DEVICES": "0"})
+        assert [hold["by"]["job"] for hold in named.until("prepared")["gpus"]["held"]] == ["amd-a"]
+        named.close()
+        job.close()
+        ask = json.dumps({"count": 1, "in_use_mib": 1024})  # idle ones have some hundred MiB in use
+        done = subprocess.run([PROGRAM, "with-environment", "--gpus", ask, "--", "sh", "-c", "echo $ROCR_VISIBLE_DEVICES"], env=node.environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=DEADLINE, check=True)
+        assert done.stdout.decode() == amd_uuid(0) + "\n"
 
 
 class TestSessions(OnAHost):

@@ -13,7 +13,7 @@ from harness.node_process import DEADLINE, PROGRAM
 
 
 class TestCarrier(WithCleanup):
-    def start(self, script=None):
+    def start(self, script=None, rdma="auto"):
         """Its first line is taken."""
         root = pathlib.Path(tempfile.mkdtemp(prefix="dockdist-carrier-"))
         self.cleanup.callback(shutil.rmtree, root)
@@ -25,10 +25,12 @@ class TestCarrier(WithCleanup):
         port = root / "sys/class/infiniband/mlx5_3/ports/1"
         port.mkdir(parents=True)
         (port / "state").write_text("4: ACTIVE\n")
+        (root / "run/dockdist").mkdir(parents=True)
+        (root / "run/dockdist/node.json").write_text(json.dumps({"node": "node-0", "rdma": {"use": rdma}}))
         self.process = subprocess.Popen([PROGRAM, "probe"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**os.environ, "DOCKDIST_TEST_ROOT": str(root)}, text=True, bufsize=1)
         self.cleanup.callback(self.stop, self.process)
-        assert self.next() == {"rdma": ["mlx5_3"]}
+        assert self.next() == {"rdma": [] if rdma == "off" else ["mlx5_3"]}
         return self.process
 
     def stop(self, process):
@@ -96,6 +98,9 @@ class TestCarrier(WithCleanup):
         self.start()
         self.tell(0, rank=0)
         assert "dockdist-probe: No such file or directory" in self.next()["ended"]["message"]
+
+    def test_with_rdma_off_no_device_is_told(self):
+        self.start(rdma="off")
 
     def test_what_is_not_of_the_protocol_ends_it(self):
         for line in ("nonsense", '{"probe":0}', '{"probe":99,"line":{}}', '{"rdma":[]}'):

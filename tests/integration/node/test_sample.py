@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from harness import eventually
+from harness.gpu_node import add_amd_gpus, amd_uuid
 from harness.node_process import DEADLINE, PROGRAM, Node
 
 LINE = "0, GPU-0, Model, %s, Disabled, 81920, 700.00, 1980, 100, 1024, 100.50, 61, 1980, 0x0000000000000020"
@@ -38,8 +39,9 @@ HOST = {
 
 
 class Sampled(Node):
-    def __init__(self, mode="runs", driver="550.127.08"):
+    def __init__(self, mode="runs", driver="550.127.08", before=lambda root: None):
         super().__init__()
+        before(self.root)
         self.bin = self.root + "/bin"
         os.makedirs(self.bin)
         self.environment["PATH"] = self.bin + ":" + os.environ["PATH"]
@@ -151,6 +153,19 @@ def test_figures_that_are_not_fresh_are_absent(sampled):
     facts, sample = node.until(lambda facts, sample: facts["gpu_problem"])
     assert facts["gpu_problem"].startswith("nvidia-smi says nothing") and facts["asking_gpus"] is False
     assert "gpus" not in sample and sample["cpu_ms"] > 0
+
+
+def test_amd_s_gpus_are_read_from_their_driver_s_files(sampled):
+    node = sampled("", before=lambda root: add_amd_gpus(root, 1))
+    facts, sample = node.until(has_figures)
+    assert facts["driver"] == "6.8.5"
+    (gpu,) = facts["gpus"]
+    assert (gpu["uuid"], gpu["name"], gpu["memory_bytes"], gpu["power_limit_w"]) == (amd_uuid(0), "AMD Instinct MI300X", 206141652992, 750)
+    with open(node.root + "/sys/class/drm/renderD128/device/gpu_busy_percent", "w") as file:
+        file.write("93\n")
+    facts, sample = node.until(lambda facts, sample: sample["gpus"]["utilization_percent"] == [93])
+    assert {name: sample["gpus"][name] for name in ("memory_bytes", "power_w", "temperature_c", "clock_mhz")} == {
+        "memory_bytes": [297795584], "power_w": [141], "temperature_c": [43], "clock_mhz": [132]}
 
 
 def test_a_node_without_gpus_tells_of_the_rest(sampled):

@@ -245,7 +245,7 @@ TEST_CASE("sockets where RDMA devices are fail") {
     auto made = world({0, 1}, 1, 5);
     set_transport(made, "NET/Socket", "");
     CHECK(judge_transport(nodes, made)[0].state == State::pass);
-    CHECK(judge_transport(nodes, made)[0].text == "NET/Socket; there is no RDMA device");
+    CHECK(judge_transport(nodes, made)[0].text == "NET/Socket; no RDMA device is used");
     made.rdma = {{"mlx5_0"}, {}};
     CHECK(judge_transport(nodes, made)[0].state == State::warn);
     made.rdma = {{"mlx5_0"}, {"mlx5_0"}};

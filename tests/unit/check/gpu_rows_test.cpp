@@ -160,6 +160,44 @@ TEST_CASE("how an engine gives GPUs: NVIDIA's runtime, its hook alone, CDI") {
     CHECK(judge_toolkit(host, {.cdi_devices = {"nvidia.com/gpu=0", "nvidia.com/gpu=all", "x/y=z"}}).text ==
           "CDI: 2 names of GPUs");
     CHECK(judge_toolkit(host, {}).text == "CDI");
+    host.cdi.reset();
+    CHECK(judge_toolkit(host, {.podman = true}).text == "CDI");
+    host.gpus = {.amd = true};
+    CHECK(judge_toolkit(host, {}).text == "AMD's GPUs, as devices: no toolkit is needed");
+    host.gpus = {.kind = GpuSpec::Kind::devices, .devices = {"amd.com/gpu=all"}};
+    CHECK(judge_toolkit(host, {}).text == "AMD's GPUs by CDI names");
+}
+
+TEST_CASE("AMD's GPUs are known from what dockdist-init says of them") {
+    const GpuSpec amd{.amd = true};
+    const auto questions = gpu_questions(amd);
+    REQUIRE(questions.size() == 1);
+    CHECK(questions[0].argv.back() == "gpus");
+    wire::GpuReport report{.driver = "6.8.5"};
+    for (int i = 0; i < 2; ++i) {
+        report.units.push_back({.unit = {.id = "GPU-000000000000000" + std::to_string(i),
+                                         .index = i,
+                                         .name = "AMD Instinct MI300X"},
+                                .memory_used_mib = 20480,
+                                .memory_total_mib = 196592});
+    }
+    const auto node = answering("gpus", 0, wire::gpu_report_line(report));
+    const auto found = judge_gpus({node}, all_of(1, amd));
+    CHECK(rows_of(found.rows, "gpus")[0].text == "2 × AMD Instinct MI300X");
+    CHECK(rows_of(found.rows, "driver")[0].text == "driver 6.8.5");
+    CHECK(rows_of(found.rows, "memory")[0].text.find("GPU 0: 20.0 GiB, GPU 1: 20.0 GiB") !=
+          std::string::npos);
+    REQUIRE(found.gpus.size() == 1);
+    CHECK(found.gpus[0].gpus[1].uuid == "GPU-0000000000000001");
+
+    const GpuSpec three{.kind = GpuSpec::Kind::devices,
+                        .devices = {"amd.com/gpu=0", "amd.com/gpu=1", "amd.com/gpu=2"}};
+    CHECK(one_row(node, "gpus", three).text == "2 of 3 GPUs of AMD's are visible");
+    for (const auto& unknown : {answering("gpus", 0, "{}\n"), answering("gpus", 127, ""), facts_of(0)}) {
+        const auto row = one_row(unknown, "gpus", amd);
+        CHECK(row.state == State::fail);
+        CHECK(row.text == "0 of 1 GPUs of AMD's are visible");
+    }
 }
 
 } // namespace gpu_rows_test

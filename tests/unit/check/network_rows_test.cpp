@@ -54,6 +54,32 @@ TEST_CASE("an interface that is gone, down, without the address, a bridge or loo
     CHECK(first(nodes, "interface").text == "not known: no such part");
 }
 
+TEST_CASE("another way out, another first address and a tunnel are warned of") {
+    auto nodes = cluster_facts(1);
+    auto& network = *nodes[0].facts.network;
+    network.other_ways = {{.interface = "eth1", .node = "node-2", .nodes = 3},
+                          {.interface = "eth2", .node = "node-7", .nodes = 1}};
+    auto row = first(nodes, "interface");
+    CHECK(row.state == State::warn);
+    CHECK(row.text ==
+          "eth0, up: what goes to node-2 and 2 others leaves by eth1; what goes to node-7 leaves by eth2");
+    CHECK(row.hint.find("arp_ignore") != std::string::npos);
+    network.other_ways = {{.interface = "eth1\033[2J", .node = "node-2", .nodes = 2}};
+    CHECK(first(nodes, "interface").text.find('\033') == std::string::npos);
+    network.other_ways.clear();
+    network.first_address = "10.7.0.1";
+    row = first(nodes, "interface");
+    CHECK(row.state == State::warn);
+    CHECK(row.text == "eth0, up: its first address is 10.7.0.1, which programs take that know its name alone "
+                      "(NCCL, Gloo)");
+    network.tunnel = true;
+    network.first_address.clear();
+    row = first(nodes, "interface");
+    CHECK(row.state == State::warn);
+    CHECK(row.text == "eth0, up: a tunnel, as a VPN's: all that jobs exchange goes through it");
+    CHECK(row.hint.find("network: {subnet:") != std::string::npos);
+}
+
 TEST_CASE("an MTU that differs names the odd node") {
     auto nodes = cluster_facts(3);
     nodes[2].facts.network->mtu = 9000;

@@ -26,6 +26,14 @@ TEST_CASE("a node is who it was asked to be") {
     CHECK(check_record(record, asked, "").has_value());
     const wire::JoinRequest open{.node = "node-1", .rank = 1}; // the address of the default route
     CHECK(check_record(record, open, "").has_value());
+    const wire::JoinRequest within{.node = "node-1", .rank = 1, .subnets = {"10.9.0.0/16", "10.0.0.0/30"}};
+    CHECK(check_record(record, within, "").has_value());
+    wire::JoinRequest by_interface = within; // which wins over the subnets
+    by_interface.interface = "ib0";
+    record.address = "192.168.0.9";
+    CHECK(check_record(record, by_interface, "").has_value());
+    CHECK(check_record(record, within, "").error().message ==
+          "the node says that its address is `192.168.0.9`, not one in 10.9.0.0/16 or 10.0.0.0/30");
 }
 
 TEST_CASE("a node that claims another's name, address or a name of the world's is refused") {
@@ -60,6 +68,26 @@ TEST_CASE("two nodes at one address and port are refused") {
     CHECK(check_distinct({honest(), other}).has_error());
     other.ssh_port = 2223;
     CHECK(check_distinct({honest(), other}).has_value());
+}
+
+TEST_CASE("two machines at one address are named before anybody waits for them") {
+    auto one = honest();
+    one.address = "10.0.2.100";
+    one.host = "boot-a net:[1]";
+    auto other = one;
+    other.node = "node-0";
+    other.ssh_port = 2223;                           // else their sshds would clash, which is told as such
+    CHECK(check_distinct({one, other}).has_value()); // two nodes of one machine
+    other.host = "boot-b net:[1]";
+    const auto checked = check_distinct({other, one});
+    REQUIRE(checked.has_error());
+    CHECK(checked.error().kind == ErrorKind::config);
+    CHECK(checked.error().where == "node-1");
+    CHECK(checked.error().message ==
+          "it is at 10.0.2.100, and so is node-0 on another machine: no node reaches the other there");
+    CHECK(checked.error().hint.find("rootless Docker") != std::string::npos);
+    other.host.clear(); // not known
+    CHECK(check_distinct({other, one}).has_value());
 }
 
 } // namespace joined_record_test

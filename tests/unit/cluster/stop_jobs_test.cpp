@@ -105,6 +105,12 @@ TEST_CASE("what a node says that cannot say whether jobs run") {
     FakeCluster cluster(2);
     cluster.up();
     auto& engine = *cluster.fakes[1];
+    SUBCASE("nothing, and its engine says why") {
+        engine.fail("create_exec", {ErrorKind::engine, "", "denied", "ask its administrator"}, -1);
+        CHECK(take_down(cluster).errors.at(0).hint ==
+              "ask its administrator; or add --stop-jobs, which goes on without knowing");
+        CHECK(take_down(cluster, {.stop_jobs = true}).errors.empty());
+    }
     SUBCASE("nothing, in time: there may be work on it") {
         engine.fail("create_exec", {ErrorKind::timeout, "", "no answer for 30 s", ""}, -1);
         const auto result = take_down(cluster);

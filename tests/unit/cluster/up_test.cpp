@@ -300,7 +300,10 @@ TEST_CASE("a node that ends the key exchange is named with what it said") {
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].where == "node-1 on node-1 (tcp://10.0.0.2)");
     CHECK(result.errors[0].message == "the node ended the key exchange: no space left on device");
+    CHECK(result.errors[0].hint == "see `docker logs` of its container");
     CHECK(cluster.containers().empty());
+    cluster.fakes[1]->engine_info.podman = true;
+    CHECK(cluster.up("a2").errors.at(0).hint == "see `podman logs` of its container");
 }
 
 TEST_CASE("a container that has died tells why, and not what became of the exchange") {

@@ -1,4 +1,5 @@
 // Real answers of Engine 20.10 and 26.1, in recorded/, and answers that no engine should give.
+#include "core/ascii.hpp"
 #include "engine/engine_error.hpp"
 #include "engine/json_decode.hpp"
 #include "fakes/show.hpp"
@@ -70,6 +71,25 @@ TEST_CASE("CDI devices and rootless are found in info") {
     REQUIRE(info);
     CHECK(info->rootless);
     CHECK(info->cdi_devices == std::vector<std::string>{"nvidia.com/gpu=0"});
+}
+
+TEST_CASE("how an engine is set is found in info") {
+    const auto info = decode_info(R"({"SecurityOptions":["name=userns","name=selinux"],
+        "Plugins":{"Authorization":["opa","b"]}})",
+                                  {1, 45});
+    REQUIRE(info);
+    CHECK(info->remaps_users);
+    CHECK(info->selinux);
+    CHECK(info->authorization_plugins == std::vector<std::string>{"opa", "b"});
+    for (const std::string engine : {"20.10", "26.1", "podman-4.3", "podman-5.4", "26.1-rootless"}) {
+        CAPTURE(engine);
+        const auto usual = decode_info(recorded(engine + "/info.json"), {1, 41});
+        REQUIRE(usual);
+        CHECK_FALSE(usual->remaps_users);
+        CHECK_FALSE(usual->selinux);
+        CHECK(usual->authorization_plugins.empty());
+    }
+    CHECK_FALSE(decode_info(R"({"Plugins":{"Authorization":"opa"}})", {1, 45}));
 }
 
 TEST_CASE("rootless engines say so, each in its own way") {
@@ -250,14 +270,14 @@ TEST_CASE("a pull's message is progress or an error") {
 
 TEST_CASE("the engines' refusals, and what to do about them") {
     const auto refusal = [](int status, const std::string& file) {
-        return engine_error({status, {}, recorded(file)}, "start x");
+        return engine_error({status, {}, recorded(file)}, {.what = "start x"});
     };
     CHECK(refusal(500, "20.10/no_gpu_driver.json") ==
           Error{ErrorKind::engine, "",
                 "start x: could not select device driver \"\" with capabilities: [[gpu]]",
                 "install the NVIDIA Container Toolkit on that host (nvidia-ctk runtime configure "
                 "--runtime=docker, then restart "
-                "Docker), or write `gpus: none` for it"});
+                "Docker), set `cdi: true` where it has a CDI file, or write `gpus: none` for it"});
     for (const std::string engine : {"20.10", "26.1"}) {
         CAPTURE(engine);
         CHECK(refusal(409, engine + "/name_taken.json").kind == ErrorKind::conflict);
@@ -282,7 +302,7 @@ TEST_CASE("Podman's refusals mean what Docker's do, by other statuses") {
     for (const std::string engine : {"podman-4.3", "podman-5.4"}) {
         CAPTURE(engine);
         const auto refusal = [&](int status, const std::string& file) {
-            return engine_error({status, {}, recorded(engine + file)}, "create x");
+            return engine_error({status, {}, recorded(engine + file)}, {.what = "create x", .podman = true});
         };
         const auto taken = refusal(500, "/name_taken.json");
         CHECK(taken.kind == ErrorKind::conflict);
@@ -296,14 +316,54 @@ TEST_CASE("Podman's refusals mean what Docker's do, by other statuses") {
     }
 }
 
+TEST_CASE("what to do on a host is said in the words of its engine") {
+    const std::string no_tls = "http: server gave HTTP response to HTTPS client";
+    CHECK(engine_hint(no_tls).find("/etc/docker/daemon.json") != std::string::npos);
+    CHECK(engine_hint(no_tls, true) ==
+          "that registry has no TLS: give it a [[registry]] with `insecure = true` in "
+          "the host's /etc/containers/registries.conf");
+    for (const std::string message :
+         {"x509: certificate signed by unknown authority", "no space left on device",
+          "error setting rlimit type 8", "mkdir /x: permission denied"}) {
+        CAPTURE(message);
+        CHECK(to_lower(engine_hint(message)).find("docker") != std::string::npos);
+        const auto of_podman = to_lower(engine_hint(message, true));
+        CHECK_FALSE(of_podman.empty());
+        CHECK(of_podman.find("docker") == std::string::npos);
+    }
+    CHECK(engine_hint("manifest unknown", true) == engine_hint("manifest unknown"));
+}
+
+TEST_CASE("what an authorization plugin refuses is told with the plugin, the call, and whom to ask") {
+    const HttpResponse answer{
+        403, {}, R"({"message":"authorization denied by plugin opa: not for you: ever"})"};
+    HttpRequest request;
+    request.method = "POST";
+    request.target = "/containers/" + std::string(64, 'a') + "/exec?x=" + std::string(64, 'b');
+    CHECK(request_in_words(request) == "POST /containers/ID/exec");
+    const auto error = engine_error(answer, {.what = "start x", .request = request_in_words(request)});
+    CHECK(error ==
+          Error{ErrorKind::engine, "", "start x: authorization denied by plugin opa: not for you: ever",
+                "ask whoever runs that host to let its authorization plugin opa pass this call: POST "
+                "/containers/ID/exec"});
+    CHECK(authorization_hint("authorization denied by plugin a\x1b[2J: x", "") ==
+          "ask whoever runs that host to let its authorization plugin a\\x1b[2J pass this call");
+    CHECK(authorization_hint("plugin opa failed with error: AuthZPlugin.AuthZReq: dial unix: refused",
+                             "GET /info") == "tell whoever runs that host that its authorization plugin opa "
+                                             "does not work: nothing passes without it");
+    CHECK(authorization_hint("pull access denied for x", "").empty());
+    CHECK(authorization_hint("plugin x failed with error: no driver", "").empty());
+}
+
 TEST_CASE("a refusal that is no JSON is told by its first line, made printable and bounded") {
     CHECK(decode_error_message("bad\x1b[31m news.\r\nmore") == "bad\\x1b[31m news");
     CHECK(decode_error_message(std::string(5000, 'x')).size() == 1000);
-    CHECK(engine_error({502, {}, ""}, "start x").message == "start x: the engine answered with status 502");
+    CHECK(engine_error({502, {}, ""}, {.what = "start x"}).message ==
+          "start x: the engine answered with status 502");
 }
 
 TEST_CASE("a redirect is refused as one") {
-    const auto error = engine_error({301, {{"Location", "/login\n"}}, "moved"}, "list containers");
+    const auto error = engine_error({301, {{"Location", "/login\n"}}, "moved"}, {.what = "list containers"});
     CHECK(error.kind == ErrorKind::protocol);
     CHECK(error.message == "list containers: answered by a redirect (301 to '/login\\x0a'), which no Docker "
                            "engine does for a good request");

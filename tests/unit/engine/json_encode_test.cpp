@@ -85,6 +85,26 @@ TEST_CASE("all that a container can ask for") {
             "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m"}}}})"));
 }
 
+TEST_CASE("a label for SELinux is to be had by Binds alone") {
+    ContainerConfig config;
+    config.image = ImageRef("bb");
+    config.mounts = {
+        {.source = "/a", .target = "/a", .read_only = true, .selinux = "z", .propagation = "rslave"},
+        {.source = "/b", .target = "/c", .selinux = "Z"},
+        {.source = "/d", .target = "/d", .propagation = "rslave"},
+        {.type = Mount::Type::volume,
+         .source = "v",
+         .target = "/v",
+         .volume_labels = {{"l", "m"}},
+         .no_copy = true}};
+    CHECK(encoded(config)["HostConfig"] == json::parse(R"({
+        "Binds": ["/a:/a:ro,z,rslave", "/b:/c:Z"],
+        "Mounts": [
+            {"Type": "bind", "Source": "/d", "Target": "/d", "ReadOnly": false, "BindOptions": {"Propagation": "rslave"}},
+            {"Type": "volume", "Source": "v", "Target": "/v", "ReadOnly": false,
+             "VolumeOptions": {"Labels": {"l": "m"}, "NoCopy": true}}]})"));
+}
+
 TEST_CASE("text that is not UTF-8 does not end the program") {
     ContainerConfig config;
     config.env = {"A=\xff"};

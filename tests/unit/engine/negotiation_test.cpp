@@ -1,4 +1,5 @@
 // Which API version an engine is spoken to in, from 20.10 to 29, and how Podman is known.
+#include "engine/engine_session.hpp"
 #include "over_stub.hpp"
 
 #include <doctest/doctest.h>
@@ -104,6 +105,40 @@ TEST_CASE("Podman is known by its answer to a ping") {
     }
     CHECK_FALSE(info_of("20.10").podman);
     CHECK_FALSE(info_of("26.1").podman);
+}
+
+TEST_CASE("Podman's own calls are made in the version of its own API") {
+    OverStub stub(replay(recorded("podman-4.3/ping.http"), R"({"status":"done"})"));
+    CHECK_FALSE(stub.engine->podman()); // nobody knows yet
+    CHECK(stub.run(stub.engine->pull_image(ImageRef("127.0.0.1:4000/x:1"), "", "", {})));
+    CHECK(stub.engine->podman());
+    CHECK(stub.run(stub.engine->pull_image(ImageRef("x:1"), "", "", {})));
+    REQUIRE(stub.server.requests().size() == 2); // beside the ping
+    CHECK(stub.server.requests()[0].line() ==
+          "POST /v4.3.1/libpod/images/pull?reference=127.0.0.1%3A4000%2Fx%3A1&tlsVerify=false");
+    CHECK(stub.server.requests()[1].line() == "POST /v1.41/images/create?fromImage=x&tag=1");
+
+    const auto told = [](const std::string& version) {
+        return libpod_version_of({200, {{"Libpod-API-Version", version}}, ""});
+    };
+    CHECK(told("5.4.2") == "5.4.2");
+    CHECK(told("5.5.0-dev") == "5.5.0");
+    CHECK(told("") == "");
+    for (const std::string odd : {"5", "5.4", "5.4.2/../x", "5.4.-2", "5.4.2.1", "a.b.c", "5.4.9999"}) {
+        CAPTURE(odd);
+        CHECK(told(odd) == "4.0.0");
+    }
+}
+
+TEST_CASE("an authorization plugin that refuses even the ping is told as such") {
+    OverStub stub(
+        replay("HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: 62\r\n\r\n"
+               R"({"message":"authorization denied by plugin opa: not for you"}
+)",
+               "{}"));
+    CHECK(stub.run(stub.engine->ping()).error() ==
+          Error{ErrorKind::engine, "a", "greet the engine: authorization denied by plugin opa: not for you",
+                "ask whoever runs that host to let its authorization plugin opa pass this call: GET /_ping"});
 }
 
 } // namespace negotiation_test

@@ -137,6 +137,10 @@ TEST_CASE("a socket file that is not there") {
     CHECK(error.kind == ErrorKind::unreachable);
     CHECK(error.message == "no socket at " + folder.file("docker.sock"));
     CHECK(error.hint.find("is Docker installed and running") == 0);
+    CHECK(connect_error("unix://" + folder.file("podman.sock")).hint ==
+          "is Podman installed and running on this machine? (sudo systemctl start podman.socket)");
+    CHECK(connect_error("unix:///run/user/4999/podman/podman.sock").hint ==
+          "is Podman installed and running on this machine? (systemctl --user start podman.socket)");
 }
 
 TEST_CASE("a socket file where nothing listens any more") {

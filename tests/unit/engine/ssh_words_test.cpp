@@ -147,6 +147,11 @@ TEST_CASE("each trouble with the socket says what to do") {
                                             "(connect failed), and `docker` there says: docker: "
                                             "not found");
     CHECK(error(State::unknown).hint.find("AllowStreamLocalForwarding yes") != std::string::npos);
+    for (const auto state : {State::forbidden, State::missing, State::writable}) {
+        const auto hint = socket_error({.state = state}, "gpu-1", "ada", "/run/podman/podman.sock", "").hint;
+        CAPTURE(hint);
+        CHECK(hint.find("start podman.socket") != std::string::npos);
+    }
 }
 
 TEST_CASE("paths reach the host's shell as one word") {

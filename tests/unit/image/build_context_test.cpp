@@ -217,6 +217,36 @@ TEST_CASE("a Dockerfile of another name is sent with its folder") {
     CHECK(names(*context) == ".dockerignore docker/ docker/gpu.Dockerfile");
 }
 
+TEST_CASE("a Dockerfile's own .dockerignore counts instead of the common one, which stays behind") {
+    const Scratch scratch;
+    put(scratch / "t/docker/train");
+    put(scratch / "t/docker/train.dockerignore", "*.log\ndocker\n");
+    put(scratch / "t/.dockerignore", "*");
+    put(scratch / "t/a");
+    put(scratch / "t/b.log");
+    const auto context = BuildContext::pack(scratch / "t", "docker/train");
+    REQUIRE(context.has_value());
+    CHECK(names(*context) == "a docker/ docker/train");
+    const auto other = BuildContext::pack(scratch / "t", "docker/train.dockerignore");
+    REQUIRE(other.has_value());
+    CHECK(names(*other) == ".dockerignore docker/ docker/train.dockerignore");
+    put(scratch / "t/docker/train.dockerignore", "[");
+    CHECK(BuildContext::pack(scratch / "t", "docker/train").error().where ==
+          scratch / "t/docker/train.dockerignore:1");
+}
+
+TEST_CASE("files beside are for their owner alone, and count for nothing") {
+    const Scratch scratch;
+    put(scratch / "t/Dockerfile");
+    const auto context = BuildContext::pack(scratch / "t", "Dockerfile", {}, {{".secret", "hunter2"}});
+    REQUIRE(context.has_value());
+    CHECK(names(*context) == "Dockerfile .secret");
+    const auto all = entries(context->tar());
+    CHECK(all.back().content == "hunter2");
+    CHECK((all.back().mode & 07777U) == 0600);
+    CHECK(context->size().files == 1);
+}
+
 TEST_CASE("what cannot be built from says what was looked for") {
     const Scratch scratch;
     const auto error_of = [&](const std::string& folder, const char* dockerfile = "Dockerfile") {

@@ -40,9 +40,18 @@ struct Building {
                                          .build = BuildSpec{.context = folder.path,
                                                             .dockerfile = "Dockerfile.train",
                                                             .target = "t",
-                                                            .args = {{"A", "1"}}}},
-                                        "logins", told));
+                                                            .args = {{"A", "1"}},
+                                                            .secrets = secrets}},
+                                        {.environment =
+                                             [this](const std::string& name) {
+                                                 return name == "DOCKER_AUTH_CONFIG" ? std::optional(logins)
+                                                        : name == "HOME" ? std::optional(folder.path)
+                                                                         : std::nullopt;
+                                             }},
+                                        told));
     }
+    std::string logins = R"({"auths":{"ghcr.io":{"auth":"YWRhOnB3"}}})"; // ada:pw
+    std::vector<SecretSpec> secrets{};
     Scratch folder{};
     boost::asio::io_context io{};
     FakeEngine engine{io.get_executor(), "a"};
@@ -62,12 +71,70 @@ TEST_CASE_FIXTURE(Building, "a build is asked for what the file says, and its st
     CHECK(engine.build_config.args == std::map<std::string, std::string>{{"A", "1"}});
     CHECK(engine.build_config.target == "t");
     CHECK(engine.build_config.platform == "linux/amd64");
-    CHECK(engine.build_config.registry_config == "logins");
+    CHECK(!engine.build_config.registry_config.empty());
+    CHECK(!engine.build_config.login);
     CHECK(engine.build_tar.find("FROM a\n") != std::string::npos);
     CHECK(std::ranges::count(told.progress, "Step 1/2 : FROM a") == 1);
     CHECK(std::ranges::count(told.progress, "Step 2/2 : RUN x") == 1);
-    CHECK(told.steps == std::vector<std::string>{"a: build train:1", "a: built"});
+    CHECK(told.steps ==
+          std::vector<std::string>{"a: build train:1", "a: built with Docker's classic builder"});
     CHECK(told.notes.empty());
+}
+
+TEST_CASE_FIXTURE(Building, "BuildKit asks for what it needs, and its steps are told") {
+    engine.builder_is = Builder::buildkit;
+    secrets = {{"TOKEN", "hunter2"}};
+    engine.on_build("train:1", {{.step = "[1/2] FROM a"}, {.step = "[2/2] RUN x\x1b"}});
+    CHECK(build().has_value());
+    CHECK(std::ranges::count(told.progress, "[1/2] FROM a") == 1);
+    CHECK(std::ranges::count(told.progress, "[2/2] RUN x\\x1b") == 1);
+    CHECK(told.steps.back() == "a: built with BuildKit");
+    const auto& config = engine.build_config;
+    CHECK(config.registry_config.empty());
+    REQUIRE(config.secrets.size() == 1);
+    CHECK(config.secrets[0].id == "TOKEN");
+    CHECK(config.secrets[0].value == "hunter2");
+    CHECK(engine.build_tar.empty());
+    CHECK(config.dockerfile == "Dockerfile.train");
+    CHECK(config.folders.at("dockerfile")->list().at(0).name == "Dockerfile.train");
+    CHECK(config.folder_key.size() == 64);
+    const auto login = run_task(io, config.login("ghcr.io"));
+    REQUIRE(login.has_value());
+    CHECK(login->user == "ada");
+    CHECK(login->password == "pw");
+    CHECK(!run_task(io, config.login("quay.io")));
+    logins = R"({"auths":{"registry-1.docker.io":{},"https://index.docker.io/v1/":{"identitytoken":"t"}}})";
+    const auto hub = run_task(io, config.login("registry-1.docker.io"));
+    REQUIRE(hub.has_value());
+    CHECK(hub->user.empty());
+    CHECK(hub->password == "t");
+    CHECK(told.notes.empty());
+    logins = "{";
+    CHECK(!run_task(io, config.login("ghcr.io")));
+    REQUIRE(told.notes.size() == 1);
+    CHECK(told.notes[0].starts_with("a: no login for ghcr.io: DOCKER_AUTH_CONFIG: "));
+}
+
+TEST_CASE_FIXTURE(Building, "Buildah finds the secrets in the tar, under names that nobody guesses") {
+    engine.builder_is = Builder::buildah;
+    secrets = {{"TOKEN", "hunter2"}};
+    engine.on_build("train:1", {});
+    CHECK(build().has_value());
+    CHECK(told.steps.back() == "a: built with Buildah");
+    REQUIRE(engine.build_config.secrets.size() == 1);
+    const auto& secret = engine.build_config.secrets[0];
+    CHECK(secret.value.empty());
+    CHECK(secret.file.starts_with(".dockdist-secret-"));
+    CHECK(secret.file.size() == 49);
+    CHECK(engine.build_tar.find(secret.file) != std::string::npos);
+    CHECK(engine.build_tar.find("hunter2") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Building, "where an engine takes no secrets nothing is packed") {
+    engine.builder_is = Error{ErrorKind::config, "a", "no secrets", ""};
+    CHECK(build().error().message == "no secrets");
+    CHECK(engine.calls.empty());
+    CHECK(told.steps.back() == "a: no secrets");
 }
 
 TEST_CASE_FIXTURE(Building, "of a build that fails the last lines are told, without colours and controls") {

@@ -1,4 +1,6 @@
 #include "async/run_all.hpp"
+#include "core/ustar.hpp"
+#include "digest/sha256.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/run_task.hpp"
@@ -7,8 +9,10 @@
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,6 +44,19 @@ struct Relaying {
         std::ofstream(folder / name) << content;
         growing.grow(content.size());
     }
+    std::unique_ptr<ImageSpool> spool_of_one_layer(const std::string& layer) {
+        const auto entry = [](const std::string& name, const std::string& content) {
+            const UstarEntry head{.name = name, .size = static_cast<std::int64_t>(content.size())};
+            return ustar_header(head) + content + ustar_padding(head);
+        };
+        engine.exports["train"] =
+            entry("l", layer) +
+            entry("c.json", "{\"rootfs\":{\"diff_ids\":[\"" + sha256_of(layer) + "\"]}}") +
+            entry("manifest.json", R"([{"Config":"c.json","Layers":["l"]}])") + ustar_end();
+        return run_task(io, ImageSpool::fill(
+                                engine, ImageRef("train"), [](std::uint64_t) {}, growing))
+            .value();
+    }
     Task<void> wait_for(std::size_t lines) {
         while (heard.size() < lines) {
             co_await changed.wait_for_change();
@@ -70,6 +87,21 @@ struct Relaying {
                                   .address = "10.0.0.1",
                                   .place = {.type = Mount::Type::volume, .target = relay_folder}},
                      "t0ken", 1000};
+};
+
+struct Heard : Reporter {
+    std::vector<std::string> warnings{};
+    std::string progress{}; // the last one
+    void on(const Event& event) override {
+        if (event.kind == Event::Kind::warning) {
+            warnings.push_back(event.subject + ": " + event.text);
+        } else if (event.kind == Event::Kind::step_progress) {
+            progress =
+                fmt::format("{} {} of {}", event.text, event.current.value_or(0), event.total.value_or(0));
+        }
+    }
+    void error(const Error&) override {}
+    void finish() override {}
 };
 
 Task<Status> both(Relaying& relaying) {
@@ -136,6 +168,48 @@ TEST_CASE("a relay whose create was cut off is removed all the same, however lat
         CHECK(engine.containers.empty());
         CHECK(engine.images.empty());
     }
+}
+
+TEST_CASE("an engine that takes nothing over plain HTTP from its own loopback gets the image from here") {
+    const std::vector<std::string> layers{sha256_of("layer")};
+    const std::string ref = "127.0.0.1:4000/dockdist/image:sent";
+    for (const bool same : {true, false}) {
+        CAPTURE(same);
+        Relaying relaying;
+        Heard said;
+        auto& engine = relaying.engine;
+        const auto spool = relaying.spool_of_one_layer("layer");
+        REQUIRE(run_task(relaying.io, relaying.relay.start()).has_value());
+        REQUIRE(run_task(relaying.io, relaying.relay.tell_image(*spool)).has_value());
+        engine.fail(
+            "pull_image",
+            {ErrorKind::engine, "",
+             "pull image 127.0.0.1:4000/dockdist/image@sha256:0: Get \"https://127.0.0.1:4000/v2/\": http: "
+             "server gave HTTP response to HTTPS client",
+             ""});
+        engine.loaded_name = ref;
+        engine.loaded.layers = same ? layers : std::vector{sha256_of("other")};
+        const auto pulled = run_task(relaying.io, relaying.relay.pull(ImageRef("train"), layers, said));
+        CHECK(pulled.has_value() == same);
+        REQUIRE(engine.loads.size() == 1);
+        CHECK(engine.loads[0].size() == 4096); // three files, each with its header, and the end
+        CHECK(engine.images.contains("train:latest") == same);
+        CHECK(engine.images.contains(ref) == !same);
+        CHECK(said.warnings == std::vector<std::string>{"node-0: its engine does not take images from its "
+                                                        "own loopback over plain HTTP: loading it from "
+                                                        "this machine, 4.0 KiB more over this machine's link "
+                                                        "(\"insecure-registries\": [\"127.0.0.0/8\"] in "
+                                                        "that host's /etc/docker/daemon.json spares it)"});
+        CHECK(said.progress == "load from this machine 4096 of 4096");
+    }
+}
+
+TEST_CASE("of the errors of a pull, those of TLS are told from others") {
+    CHECK(needs_tls("Head \"https://127.0.0.1:5\": http: server gave HTTP response to HTTPS client"));
+    CHECK(needs_tls("tls: first record does not look like a TLS handshake"));
+    CHECK(needs_tls("x509: certificate signed by unknown authority"));
+    CHECK_FALSE(needs_tls("no space left on device"));
+    CHECK_FALSE(needs_tls("Head \"https://127.0.0.1:5\": EOF"));
 }
 
 } // namespace image_relay_test

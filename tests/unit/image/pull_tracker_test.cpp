@@ -1,3 +1,4 @@
+#include "engine/json_decode.hpp"
 #include "image/pull_tracker.hpp"
 
 #include <doctest/doctest.h>
@@ -14,6 +15,13 @@ PullProgress message(const char* layer, const char* status) {
 
 PullProgress message(const char* layer, const char* status, std::uint64_t current, std::uint64_t total) {
     return {.layer = layer, .status = status, .current = current, .total = total};
+}
+
+// A line of the engine's.
+void said(PullTracker& tracker, const char* line) {
+    const auto message = decode_pull_message(line);
+    REQUIRE(message.has_value());
+    tracker.apply(*message);
 }
 
 } // namespace
@@ -63,7 +71,42 @@ TEST_CASE("a layer whose size nobody told, and messages of no layer") {
     CHECK(tracker.current() == 7);
     CHECK_FALSE(tracker.total().has_value());
     tracker.apply(message("a", "Download complete"));
-    CHECK(tracker.text() == "extract, 0 of 1 layers");
+    CHECK(tracker.text() == "extract");
+    CHECK_FALSE(tracker.total().has_value());
+}
+
+// What Docker 26.1 said of a pull into containerd's image store; while it extracted, ten seconds of nothing.
+TEST_CASE("of an extraction of which the engine tells nothing, nothing is told") {
+    PullTracker tracker;
+    CHECK_FALSE(tracker.has_begun());
+    said(tracker, R"({"status":"Pulling from train","id":"1"})");
+    said(tracker, R"({"status":"Pulling fs layer","progressDetail":{},"id":"ec0ec4a6c525"})");
+    CHECK_FALSE(tracker.has_begun());
+    said(tracker, R"({"status":"Downloading","progressDetail":{"current":3145728,"total":306227633},)"
+                  R"("progress":"[\u003e    ]  3.146MB/306.2MB","id":"ec0ec4a6c525"})");
+    CHECK(tracker.text() == "download, 0 of 1 layers");
+    CHECK(tracker.current() == 3145728);
+    CHECK(tracker.total() == 306227633);
+    said(tracker,
+         R"({"status":"Download complete","progressDetail":{"hidecounts":true},"id":"ec0ec4a6c525"})");
+    CHECK(tracker.has_begun());
+    CHECK(tracker.text() == "extract");
+    CHECK_FALSE(tracker.current().has_value());
+    CHECK_FALSE(tracker.total().has_value());
+}
+
+// As later versions do (moby, daemon/containerd/progress.go).
+TEST_CASE("seconds of an extraction are no bytes of it") {
+    PullTracker tracker;
+    said(tracker, R"({"status":"Downloading","progressDetail":{"current":100,"total":100},"id":"a"})");
+    said(tracker, R"({"status":"Download complete","progressDetail":{"hidecounts":true},"id":"a"})");
+    said(tracker, R"({"status":"Download complete","progressDetail":{"hidecounts":true},"id":"b"})");
+    said(tracker,
+         R"({"status":"Extracting","progressDetail":{"current":3,"units":"s"},"progress":"3 s","id":"a"})");
+    CHECK(tracker.text() == "extract");
+    CHECK_FALSE(tracker.current().has_value());
+    said(tracker, R"({"status":"Pull complete","progressDetail":{"hidecounts":true},"id":"a"})");
+    CHECK(tracker.text() == "extract, 1 of 2 layers");
     CHECK_FALSE(tracker.total().has_value());
 }
 

@@ -188,6 +188,28 @@ TEST_CASE("mpirun: its dialect follows from what the nodes' mpirun says") {
               .starts_with("node-0: the image has no mpirun of MPICH"));
 }
 
+TEST_CASE(
+    "over IPv6: an address stands without brackets, MPICH is refused, Open MPI gets an interface's name") {
+    auto request = request_of({"train.py"});
+    request.nodes[0].address = "fd00::1";
+    request.nodes[1].address = "fd00::2";
+    const auto launched = [&](const char* launcher, const char* via) {
+        request.via = via;
+        const auto launches = launcher_of(launcher).launch(request);
+        return launches ? shell_join(launches->front().start.argv) : to_text(launches.error());
+    };
+    CHECK(launched("torchrun", "").find("--master_addr=fd00::1 ") != std::string::npos);
+    CHECK(launched("mpirun", "mpich")
+              .starts_with("node-0: MPICH's mpirun knows no IPv6, and the node is at fd00::1"));
+    CHECK(launched("mpirun", "openmpi").starts_with("mpirun --allow-run-as-root"));
+    CHECK(launched("deepspeed", "openmpi").find("btl_tcp_if_include eth0 ") != std::string::npos);
+    request.nodes[1].interface = "eth1";
+    CHECK(launched("deepspeed", "openmpi").starts_with("over IPv6 Open MPI finds a node's network by"));
+    CHECK(launched("mpirun", "openmpi").starts_with("mpirun --allow-run-as-root"));
+    request.nodes.resize(1);
+    CHECK(launched("mpirun", "mpich").find("-launcher ssh") != std::string::npos); // it connects to nobody
+}
+
 TEST_CASE("torchrun: what torch 1.13 breaks on Python 3.11 is said, and other versions pass") {
     auto request = request_of({"train.py"});
     request.nodes[0].versions = {{"torch", "1.13.1"}, {"python", "3.11.2"}};

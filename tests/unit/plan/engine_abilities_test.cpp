@@ -68,23 +68,26 @@ TEST_CASE("Docker from 20.10 to 29 does what a file with GPUs asks for") {
     }
 }
 
-TEST_CASE("GPUs on Podman: by CDI names, from 5.4 on") {
+TEST_CASE("GPUs on Podman: by CDI names, whether the file says so or not, from 5.4 on") {
     auto spec = spec_of(1);
-    CHECK(errors(spec, podman("5.4.2")) ==
-          Messages{"Podman 5.4.2 ignores GPU requests that are not CDI names -> set `cdi: true` for this "
-                   "host (its CDI "
-                   "file: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or `gpus: none`"});
+    CHECK(errors(spec, podman("5.4.2")).empty());
     spec.hosts[0].cdi = true;
     CHECK(errors(spec, podman("5.4.2")).empty());
-    for (const bool cdi : {false, true}) {
+    spec.hosts[0].cdi = false;
+    CHECK(errors(spec, podman("5.4.2")) ==
+          Messages{"Podman 5.4.2 ignores GPU requests that are not CDI names -> leave out `cdi: false` (the "
+                   "host's CDI file: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or set `gpus: "
+                   "none`"});
+    for (const auto cdi : {std::optional(false), std::optional(true), std::optional<bool>()}) {
         spec.hosts[0].cdi = cdi;
         CHECK(errors(spec, podman("4.3.1")) ==
               Messages{"Podman 4.3.1 ignores all GPU requests of its Docker-compatible API -> upgrade Podman "
-                       "on that "
-                       "host to 5.4 or newer and set `cdi: true`, use Docker there, or set `gpus: none`"});
+                       "on that host to 5.4 or newer, use Docker there, or set `gpus: none`"});
     }
-    spec.hosts[0].gpus = {.kind = GpuSpec::Kind::count, .count = 0};
-    CHECK(errors(spec, podman("4.3.1")).empty());
+    for (const auto& gpus : {GpuSpec{.kind = GpuSpec::Kind::count, .count = 0}, GpuSpec{.amd = true}}) {
+        spec.hosts[0].gpus = gpus;
+        CHECK(errors(spec, podman("4.3.1")).empty());
+    }
 }
 
 TEST_CASE("CDI names on Docker: from 25 on, and where the daemon has it on") {
@@ -99,8 +102,58 @@ TEST_CASE("CDI names on Docker: from 25 on, and where the daemon has it on") {
     CHECK(errors(spec, engine) ==
           Messages{R"(CDI is off in Engine 26.1.5 -> write "features": {"cdi": true} into the host's )"
                    "/etc/docker/daemon.json and restart Docker, or leave out `cdi:`"});
+    spec.hosts[0].cdi.reset();
+    CHECK(errors(spec, engine).empty()); // by the hook
+    spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"amd.com/gpu=0"}};
+    CHECK(errors(spec, engine) ==
+          Messages{R"(CDI is off in Engine 26.1.5 -> write "features": {"cdi": true} into the host's )"
+                   "/etc/docker/daemon.json and restart Docker, or name GPUs by index or UUID"});
     engine.cdi_spec_dirs = {"/etc/cdi", "/var/run/cdi"};
     CHECK(errors(spec, engine).empty());
+}
+
+TEST_CASE("which way an engine gives GPUs, where the file does not say it") {
+    HostSpec host;
+    CHECK_FALSE(uses_cdi(host, docker("26.1.5", {1, 45})));
+    CHECK(uses_cdi(host, podman("5.4.2")));
+    auto engine = docker("28.5.1", {1, 50});
+    engine.cdi_devices = {"amd.com/gpu=0"};
+    CHECK_FALSE(uses_cdi(host, engine));
+    engine.cdi_devices.emplace_back("nvidia.com/gpu=0");
+    CHECK(uses_cdi(host, engine));
+    engine.runtimes = {"nvidia", "runc"};
+    CHECK_FALSE(uses_cdi(host, engine));
+    host.gpus = {.kind = GpuSpec::Kind::devices, .devices = {"nvidia.com/gpu=0:1"}};
+    CHECK(uses_cdi(host, engine));
+    host.cdi = false;
+    CHECK_FALSE(uses_cdi(host, engine));
+}
+
+TEST_CASE("CDI names that an engine does not have, where it tells which it has") {
+    auto spec = spec_of(1);
+    spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"0", "7", "amd.com/gpu=0"}};
+    auto engine = docker("28.5.1", {1, 50});
+    engine.cdi_spec_dirs = {"/etc/cdi"};
+    CHECK(errors(spec, engine).empty());
+    engine.cdi_devices = {"nvidia.com/gpu=0", "nvidia.com/gpu=1", "nvidia.com/gpu=all"};
+    CHECK(errors(spec, engine) ==
+          Messages{"the host has no CDI device nvidia.com/gpu=7, amd.com/gpu=0; it has nvidia.com/gpu=0, "
+                   "nvidia.com/gpu=1, nvidia.com/gpu=all -> name one of these, or write the host's CDI file "
+                   "anew (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"});
+    spec.hosts[0].gpus = {};
+    CHECK(errors(spec, engine).empty());
+    for (int i = 0; i < 20; ++i) {
+        engine.cdi_devices.insert(engine.cdi_devices.begin(), "x.com/y=\x1b" + std::to_string(i));
+    }
+    spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"7"}};
+    CHECK(errors(spec, engine).at(0).find("\\x1b19, ") != std::string::npos);
+    CHECK(errors(spec, engine).at(0).find(" and 11 more -> ") != std::string::npos);
+    engine.cdi_devices = {"amd.com/gpu=all"};
+    spec.hosts[0].gpus = {};
+    spec.hosts[0].cdi = true;
+    CHECK(errors(spec, engine)
+              .at(0)
+              .starts_with("the host has no CDI device nvidia.com/gpu=all; it has amd.com/gpu=all -> "));
 }
 
 TEST_CASE("a Podman that is too old is told so, and of nothing else") {
@@ -139,6 +192,44 @@ TEST_CASE("rootless Docker has no network of its host: refused where nodes are o
               "address "
               "of the host, so that no other node reaches this one -> use that host's system-wide Docker, or "
               "rootless Podman, whose host network is the host's own"});
+    CHECK(errors(without_gpus(1), engine).empty());
+}
+
+TEST_CASE("an engine that remaps users gives no node the host's network") {
+    auto engine = docker("26.1.5", {1, 45});
+    engine.remaps_users = true;
+    CHECK(errors(without_gpus(1), engine) ==
+          Messages{
+              "Engine 26.1.5 remaps users (`userns-remap`): no container there may have the host's network, "
+              "which every node needs -> take `userns-remap` out of the host's /etc/docker/daemon.json "
+              "and restart Docker, or use rootless Podman there"});
+}
+
+TEST_CASE(
+    "SELinux: folders without a label may be shut, and a label is given to a folder that may not be there") {
+    auto spec = without_gpus(1);
+    auto engine = docker("26.1.5", {1, 45});
+    spec.container.mounts = {{.source = "/a", .target = "/a", .selinux = "z"},
+                             {.source = "v", .target = "/v"}};
+    CHECK(warnings(spec, engine).empty());
+    engine.selinux = true;
+    CHECK(warnings(spec, engine) ==
+          Messages{"Engine 26.1.5 makes a folder of `container.mounts` with `z` or `Z` "
+                   "that is missing on its host"});
+    spec.container.mounts = {{.source = "v", .target = "/v"}, {.source = "/b", .target = "/b"}};
+    CHECK(warnings(spec, engine) ==
+          Messages{"SELinux is on in Engine 26.1.5: its nodes reach /b only where the "
+                   "folder's label lets containers in"});
+}
+
+TEST_CASE("Docker Desktop has that of its virtual machine: the same") {
+    auto engine = docker("28.5.1", {1, 51});
+    engine.operating_system = "Docker Desktop";
+    CHECK(errors(without_gpus(2), engine) ==
+          Messages{
+              "Engine 28.5.1 is Docker Desktop's: its containers run in a virtual machine, whose address no "
+              "other machine reaches, so that no other node reaches this one -> use that machine alone (one "
+              "host in the file), or give it Docker Engine itself, or Podman"});
     CHECK(errors(without_gpus(1), engine).empty());
 }
 

@@ -21,6 +21,13 @@ ContainerConfig config_of(const ClusterSpec& spec, std::size_t index = 0, bool r
     return node_config({spec, nodes.at(index), &details, "t1"}, rdma);
 }
 
+ObservedCluster with_cdi(const ClusterSpec& spec) {
+    auto observed = fresh(spec);
+    observed.hosts[0].engine.api = {1, 45};
+    observed.hosts[0].engine.cdi_spec_dirs = {"/etc/cdi"};
+    return observed;
+}
+
 } // namespace
 
 TEST_CASE("the defaults are right for GPU training and not privileged") {
@@ -92,10 +99,31 @@ TEST_CASE("GPUs as the engine is asked for them") {
     }
     SUBCASE("devices by CDI") {
         spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"0", "vendor.com/gpu=x"}};
-        spec.hosts[0].cdi = true;
-        CHECK(config_of(spec).device_requests ==
+        const auto plan = make_plan(spec, with_cdi(spec), context()).plan;
+        CHECK(plan.creates.at(0).config.device_requests ==
               std::vector<DeviceRequest>{
                   {.driver = "cdi", .device_ids = {"nvidia.com/gpu=0", "vendor.com/gpu=x"}}});
+    }
+    SUBCASE("by CDI names where the engine's devices are NVIDIA's and it has no runtime of theirs") {
+        auto observed = with_cdi(spec);
+        observed.hosts[0].engine.cdi_devices = {"nvidia.com/gpu=0", "nvidia.com/gpu=all"};
+        const auto requests = [&] {
+            return make_plan(spec, observed, context()).plan.creates.at(0).config.device_requests;
+        };
+        const std::vector<DeviceRequest> by_cdi{{.driver = "cdi", .device_ids = {"nvidia.com/gpu=all"}}};
+        CHECK(requests() == by_cdi);
+        observed.hosts[0].engine.runtimes = {"nvidia", "runc"};
+        CHECK(requests() == std::vector<DeviceRequest>{{.count = -1}});
+        spec.hosts[0].cdi = true;
+        CHECK(requests() == by_cdi);
+    }
+    SUBCASE("AMD's, as devices") {
+        spec.hosts[0].gpus = {.amd = true};
+        CHECK(config_of(spec).device_requests.empty());
+        CHECK(config_of(spec).devices == std::vector<std::string>{"/dev/kfd", "/dev/dri"});
+        CHECK(
+            to_text(make_plan(spec, fresh(spec), context()).plan, spec).find("(train:1, all GPUs, AMD's)") !=
+            std::string::npos);
     }
     SUBCASE("two nodes on one host share its GPUs without overlap") {
         spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"0", "1", "2", "3"}};
@@ -110,6 +138,39 @@ TEST_CASE("RDMA: the devices, IPC_LOCK, and a mount that the engine refuses wher
     CHECK(config.devices == std::vector<std::string>{"/dev/infiniband"});
     CHECK(config.cap_add.back() == "IPC_LOCK");
     CHECK(config.mounts.back().source == "/dev/infiniband");
+    auto spec = spec_of(1);
+    CHECK(make_plan(spec, fresh(spec), context()).plan.creates.at(0).without_rdma.has_value());
+    spec.network.rdma = NetworkSpec::Rdma::off;
+    const auto off = make_plan(spec, fresh(spec), context()).plan.creates.at(0);
+    CHECK_FALSE(off.without_rdma.has_value());
+    CHECK(off.config.devices.empty());
+}
+
+TEST_CASE("hosts with NVIDIA's own CPUs: the IMEX channel, and what it is refused by where there is none") {
+    auto spec = spec_of(1);
+    auto observed = fresh(spec);
+    observed.hosts[0].image->architecture = "arm64";
+    const auto created = [&] { return make_plan(spec, observed, context()).plan.creates.at(0); };
+    const auto asks = [](const ContainerConfig& config) {
+        return std::ranges::count(config.devices, imex_channel) +
+               std::ranges::count(config.mounts, imex_channel, &Mount::source);
+    };
+    observed.hosts[0].engine.architecture = "aarch64";
+    CHECK(asks(created().config) == 2);
+    CHECK(asks(*created().without_rdma) == 2);
+    auto stripped = created().config;
+    stripped = without_imex(std::move(stripped));
+    CHECK(asks(stripped) == 0);
+    CHECK(std::ranges::count(stripped.devices, "/dev/infiniband") == 1);
+    spec.container.devices_auto = false;
+    CHECK(asks(created().config) == 0);
+    spec.container.devices_auto = true;
+    spec.hosts[0].gpus = {.kind = GpuSpec::Kind::none};
+    CHECK(asks(created().config) == 0);
+    spec.hosts[0].gpus = {};
+    observed.hosts[0].engine.architecture = "x86_64";
+    observed.hosts[0].image->architecture = "amd64";
+    CHECK(asks(created().config) == 0);
 }
 
 TEST_CASE("shm_size counts only where /dev/shm is the container's own") {
@@ -163,6 +224,25 @@ TEST_CASE("nobody gains rights by a program's owner where jobs run as root; else
     CHECK_FALSE(config_of(spec).no_new_privileges);
 }
 
+TEST_CASE("a mount's label is asked for where the engine has SELinux, which makes a missing folder there") {
+    auto spec = spec_of(1);
+    spec.container.mounts = {{.source = "/a", .target = "/a", .selinux = "z", .propagation = "rslave"},
+                             {.source = "c", .target = "/c", .no_copy = true}};
+    const auto mounts = [&](bool selinux) {
+        const auto nodes = expand_nodes(spec);
+        NodeConfigInput input{spec, nodes.at(0), nullptr, "t1"};
+        input.engine.selinux = selinux;
+        auto all = node_config(input, false).mounts;
+        return std::vector<Mount>(all.end() - 2, all.end());
+    };
+    const Mount volume{.type = Mount::Type::volume, .source = "c", .target = "/c", .no_copy = true};
+    CHECK(mounts(true) ==
+          std::vector<Mount>{{.source = "/a", .target = "/a", .selinux = "z", .propagation = "rslave"},
+                             volume});
+    CHECK(mounts(false) ==
+          std::vector<Mount>{{.source = "/a", .target = "/a", .propagation = "rslave"}, volume});
+}
+
 TEST_CASE("the fingerprint of a configuration stays: with another, an update would make every node anew") {
     const ContainerConfig config{
         .image = ImageRef("train:1"),
@@ -208,6 +288,9 @@ TEST_CASE("the fingerprint follows every field but the labels") {
     CHECK(differs([](ContainerConfig& c) { c.env.emplace_back("X=1"); }));
     CHECK(differs([](ContainerConfig& c) { c.mounts.pop_back(); }));
     CHECK(differs([](ContainerConfig& c) { c.mounts[0].read_only = false; }));
+    CHECK(differs([](ContainerConfig& c) { c.mounts[0].selinux = "z"; }));
+    CHECK(differs([](ContainerConfig& c) { c.mounts[0].propagation = "rslave"; }));
+    CHECK(differs([](ContainerConfig& c) { c.mounts[0].no_copy = true; }));
     CHECK(differs([](ContainerConfig& c) { c.ulimits[0].hard = 1; }));
     CHECK(differs([](ContainerConfig& c) { c.device_requests.clear(); }));
     CHECK(differs([](ContainerConfig& c) { c.privileged = true; }));

@@ -249,13 +249,33 @@ TEST_CASE("every node bears a label of its GPUs") {
 }
 
 TEST_CASE("a CDI engine is told the UUID's name, or the index's where it knows that one alone") {
+    auto report = four_gpus();
     EngineInfo engine;
-    CHECK(device_name("GPU-1", 1, false, engine) == "GPU-1");
-    CHECK(device_name("GPU-1", 1, true, engine) == "nvidia.com/gpu=GPU-1");
+    CHECK(cdi_name_of("GPU-1", report, engine) == "nvidia.com/gpu=GPU-1");
     engine.cdi_devices = {"nvidia.com/gpu=0", "nvidia.com/gpu=1", "nvidia.com/gpu=all"};
-    CHECK(device_name("GPU-1", 1, true, engine) == "nvidia.com/gpu=1");
+    CHECK(cdi_name_of("GPU-1", report, engine) == "nvidia.com/gpu=1");
     engine.cdi_devices.emplace_back("nvidia.com/gpu=GPU-1");
-    CHECK(device_name("GPU-1", 1, true, engine) == "nvidia.com/gpu=GPU-1");
+    CHECK(cdi_name_of("GPU-1", report, engine) == "nvidia.com/gpu=GPU-1");
+    CHECK(cdi_name_of("GPU-9", report, engine) == "nvidia.com/gpu=GPU-9");
+
+    report.units[1].unit.id = "MIG-a";
+    report.units[2].unit = {.id = "MIG-b", .index = 1};
+    engine.cdi_devices = {"nvidia.com/gpu=0", "nvidia.com/gpu=1:0", "nvidia.com/gpu=1:1"};
+    CHECK(cdi_name_of("MIG-a", report, engine) == "nvidia.com/gpu=1:0");
+    CHECK(cdi_name_of("MIG-b", report, engine) == "nvidia.com/gpu=1:1");
+}
+
+TEST_CASE("GPUs are chosen by CDI names where the engine has no other way") {
+    const auto spec = wants(2);
+    auto observed = looked_at(spec);
+    observed.hosts[0].engine = {
+        .version = "5.4.2", .architecture = "amd64", .os_type = "linux", .podman = true};
+    const auto plan = make_plan(spec, observed, context()).plan;
+    REQUIRE(plan.creates.size() == 1);
+    CHECK(plan.creates[0].config.device_requests ==
+          std::vector<DeviceRequest>{
+              {.driver = "cdi", .device_ids = {"nvidia.com/gpu=GPU-0", "nvidia.com/gpu=GPU-1"}}});
+    CHECK(plan.creates[0].config.labels.at("dockdist.gpus") == "GPU-0,GPU-1");
 }
 
 } // namespace node_gpus_test

@@ -45,6 +45,25 @@ TEST_CASE("libnccl: what PyTorch would take comes before the system's") {
     CHECK(place(paths, "libnccl.so.2") < place(paths, "/usr/local/cuda/lib64/libnccl.so.2"));
 }
 
+TEST_CASE("AMD's: PyTorch's own before ROCm's, the newest ABI first, both from the same place") {
+    const auto list = [](const std::string& folder) {
+        return folder == "/opt/venv/lib" ? Strings{"python3.12"} : Strings{};
+    };
+    const SearchSettings settings{.library_path = "/mine", .virtual_env = "/opt/venv"};
+    const auto hip = hip_paths(settings, list);
+    CHECK(hip.front() == "/mine/libamdhip64.so.7");
+    CHECK(place(hip, "/mine/libamdhip64.so") <
+          place(hip, "/opt/venv/lib/python3.12/site-packages/torch/lib/libamdhip64.so"));
+    CHECK(place(hip, "/opt/venv/lib/python3.12/site-packages/torch/lib/libamdhip64.so") <
+          place(hip, "/opt/rocm/lib/libamdhip64.so.7"));
+    CHECK(place(hip, "/opt/rocm/lib/libamdhip64.so.7") < place(hip, "/opt/rocm/lib/libamdhip64.so.5"));
+    const auto rccl = rccl_paths(settings, list);
+    CHECK(rccl.front() == "/mine/librccl.so.1");
+    CHECK(place(rccl, "/opt/venv/lib/python3.12/site-packages/torch/lib/librccl.so") <
+          place(rccl, "/opt/rocm/lib/librccl.so.1"));
+    CHECK(place(rccl, "/opt/rocm/lib/librccl.so.1") < place(rccl, "librccl.so.1"));
+}
+
 TEST_CASE("a virtual environment is before the python in PATH, and nothing stands twice") {
     const auto list = [](const std::string& folder) {
         return folder.ends_with("/lib") ? Strings{"python3.12"} : Strings{};

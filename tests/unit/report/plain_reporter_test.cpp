@@ -89,6 +89,10 @@ TEST_CASE("a long transfer shows life in a pipe every ten seconds and no oftener
     }
     CHECK(plain.text() == "node-0: image: pulling 11.0 MiB of 100.0 MiB, 1.0 MiB/s, 1 min 30 s left\n"
                           "node-0: image: pulling 21.0 MiB of 100.0 MiB, 1.0 MiB/s, 1 min 20 s left\n");
+    plain.clock.advance(10s);
+    plain.reporter.on(
+        {.kind = Kind::step_progress, .phase = "image", .subject = "node-0", .text = "extract"});
+    CHECK(plain.text().ends_with("20 s left\nnode-0: image: extract\n"));
 }
 
 TEST_CASE("what is waited for is told in a pipe when it changes") {

@@ -71,6 +71,28 @@ TEST_CASE("tcp without TLS is taken on loopback and where the file insists") {
     CHECK(spec.hosts[1].insecure);
 }
 
+TEST_CASE("with network.subnet the engine's address is the engine's alone") {
+    const auto read = [](const std::string& subnet) {
+        return load_good(
+            "image: a\nnetwork: {subnet: " + subnet +
+            "}\nhosts:\n  - ssh://ops@10.0.0.1\n  - {docker: ssh://ops@10.0.0.2, interface: ib0}\n"
+            "  - {docker: ssh://ops@10.0.0.3, address: 10.9.0.3}\n");
+    };
+    const auto spec = read("10.1.0.0/16");
+    CHECK(spec.network.subnets == std::vector<std::string>{"10.1.0.0/16"});
+    CHECK(spec.hosts[0].docker.host == "10.0.0.1");
+    CHECK(spec.hosts[0].address.empty());
+    CHECK(spec.hosts[0].subnets == spec.network.subnets);
+    CHECK(spec.hosts[1].address.empty());
+    CHECK(spec.hosts[1].subnets == spec.network.subnets);
+    CHECK(spec.hosts[1].interface == "ib0");
+    CHECK(spec.hosts[2].address == "10.9.0.3"); // its own wins
+    CHECK(spec.hosts[2].subnets.empty());
+    CHECK(read("[10.1.0.0/16, \"FD00:1:0::/48\"]").hosts[0].subnets ==
+          std::vector<std::string>{"10.1.0.0/16", "fd00:1::/48"});
+    CHECK(read("[]").hosts[0].address == "10.0.0.1");
+}
+
 TEST_CASE("an engine on loopback or a unix socket leaves the node to find its address") {
     const auto spec =
         hosts("  - {docker: tcp://localhost:2375}\n  - {docker: unix:///var/run/docker.sock}\n");
@@ -95,13 +117,21 @@ TEST_CASE("a context is kept by name") {
 TEST_CASE("gpus: all, none, a count, indices, CDI names") {
     const auto spec = hosts("  - {docker: ssh://a, gpus: all}\n  - {docker: ssh://b, gpus: none}\n"
                             "  - {docker: ssh://c, gpus: 8}\n  - {docker: ssh://d, gpus: [1]}\n"
-                            "  - {docker: ssh://e, gpus: [nvidia.com/gpu=0], cdi: true}\n");
+                            "  - {docker: ssh://e, gpus: [nvidia.com/gpu=0], cdi: true}\n"
+                            "  - {docker: ssh://f, gpus: [MIG-aa, 1:0], cdi: auto}\n"
+                            "  - {docker: ssh://g, gpus: [amd.com/gpu=all]}\n"
+                            "  - {docker: ssh://i, gpus: amd, cdi: false}\n");
     CHECK(spec.hosts[0].gpus.kind == GpuSpec::Kind::all);
     CHECK(spec.hosts[1].gpus.kind == GpuSpec::Kind::none);
     CHECK(spec.hosts[2].gpus == GpuSpec{.kind = GpuSpec::Kind::count, .count = 8});
     CHECK(spec.hosts[3].gpus.devices == std::vector<std::string>{"1"});
     CHECK(spec.hosts[4].gpus.devices == std::vector<std::string>{"nvidia.com/gpu=0"});
-    CHECK(spec.hosts[4].cdi);
+    CHECK(spec.hosts[4].cdi == true);
+    CHECK(spec.hosts[5].gpus.devices == std::vector<std::string>{"MIG-aa", "1:0"});
+    CHECK_FALSE(spec.hosts[5].cdi.has_value());
+    CHECK(spec.hosts[6].gpus.devices == std::vector<std::string>{"amd.com/gpu=all"});
+    CHECK(spec.hosts[7].gpus == GpuSpec{.amd = true});
+    CHECK(spec.hosts[7].cdi == false);
 }
 
 TEST_CASE("entries of one engine are fine while their GPUs differ") {

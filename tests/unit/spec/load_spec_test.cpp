@@ -91,6 +91,20 @@ TEST_CASE("mounts in short and long form") {
                                              {"/etc/hosts.more", "/opt/dockdist-x", false}});
 }
 
+TEST_CASE("a mount's options as people have them in their lines of docker run") {
+    const auto mounts =
+        load_container("  mounts:\n  - /a:/a:ro,z\n  - /b:/b:Z,rslave,cached\n  - cc:/c:nocopy,z\n"
+                       "  - {source: /d, target: /d, selinux: z, propagation: shared}\n"
+                       "  - {source: ee, target: /e, no_copy: true}\n")
+            .container.mounts;
+    CHECK(mounts == std::vector<MountSpec>{
+                        {.source = "/a", .target = "/a", .read_only = true, .selinux = "z"},
+                        {.source = "/b", .target = "/b", .selinux = "Z", .propagation = "rslave"},
+                        {.source = "cc", .target = "/c", .no_copy = true}, // a volume's label is right anyway
+                        {.source = "/d", .target = "/d", .selinux = "z", .propagation = "shared"},
+                        {.source = "ee", .target = "/e", .no_copy = true}});
+}
+
 TEST_CASE("devices: auto, none, a list") {
     CHECK(load_container("  {devices: auto}\n").container.devices_auto);
     CHECK_FALSE(load_container("  {devices: none}\n").container.devices_auto);
@@ -290,6 +304,23 @@ TEST_CASE("image.build is a folder or its long form; the first host builds unles
     CHECK(*full.image.build ==
           BuildSpec{.context = "/c", .dockerfile = "d/F", .target = "t", .args = {{"A", "1"}}});
     CHECK(full.image.from == "local");
+}
+
+TEST_CASE("secrets of a build are looked up for commands that may build alone; its arguments are none") {
+    const std::string text =
+        "image: {ref: a, build: {context: ., args: {API_TOKEN: x}, secrets: {A: , B: \"${OTHER}\", "
+        "C: {file: /nowhere}}}}\nhosts: [ssh://h]\n";
+    const auto left = load_spec(text, "cluster.yaml", environment());
+    CHECK_MESSAGE(left.errors.empty(), all_text(left.errors));
+    CHECK(left.spec.image.build->secrets == std::vector<SecretSpec>{{"A", ""}, {"B", ""}, {"C", ""}});
+    REQUIRE(left.warnings.size() == 1);
+    CHECK(left.warnings[0].hint == "move it to `image.build.secrets`");
+    CHECK(load_spec(text, "cluster.yaml", environment(), {.resolve_build_secrets = true}).errors.size() == 3);
+    const auto found =
+        load_spec(text.substr(0, text.find(", C:")) + "}}}\nhosts: [ssh://h]\n", "cluster.yaml",
+                  environment({{"A", "from env"}, {"OTHER", "other"}}), {.resolve_build_secrets = true});
+    CHECK_MESSAGE(found.errors.empty(), all_text(found.errors));
+    CHECK(found.spec.image.build->secrets == std::vector<SecretSpec>{{"A", "from env"}, {"B", "other"}});
 }
 
 } // namespace load_spec_test

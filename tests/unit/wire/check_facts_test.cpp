@@ -17,9 +17,10 @@ namespace {
 const char* const whole = R"json({"answer":"facts",
   "limits":{"memlock":-1,"nofile":1024,"stack":8388608,"nproc":-1},
   "system":{"disk":{"free":1,"size":2},"shm":{"free":3,"size":4},"governors":{"powersave":8},
-            "rdma":[{"device":"mlx5_0","port":1,"state":"ACTIVE","rate":"400 Gb/sec (4X NDR)","link":"InfiniBand"}],
+            "rdma":[{"device":"mlx5_0","port":1,"state":"ACTIVE","link":"InfiniBand","mbps":400000}],
             "rdma_inside":true,"xids":[{"gpu":"0000:3b:00","code":79}],"jobs":["vision-1"]},
-  "network":{"interface":"eth0","there":true,"up":true,"loopback":false,"bridge":false,"address_there":true,"mtu":9000},
+  "network":{"interface":"eth0","there":true,"up":true,"loopback":false,"bridge":false,"address_there":true,"mtu":9000,
+             "tunnel":true,"first_address":"10.9.0.1","other_ways":[{"interface":"eth1","node":"node-1","nodes":2}]},
   "names":{"by":"getent","hostname":"node-0","addresses":{"node-0":["10.0.0.1"],"node-1":[]}},
   "nccl":{"version":"2.21.5","path":"/usr/lib/libnccl.so.2"},
   "ssh":[{"peer":"node-1","ok":true,"ms":84},{"peer":"node-2","ok":false,"ms":3,"message":"Connection refused"}],
@@ -52,6 +53,11 @@ TEST_CASE("a whole answer becomes facts") {
     CHECK(facts.system->jobs == std::vector<std::string>{"vision-1"});
     REQUIRE(facts.network.has_value());
     CHECK(facts.network->mtu == 9000);
+    CHECK(facts.network->tunnel);
+    CHECK(facts.network->first_address == "10.9.0.1");
+    REQUIRE(facts.network->other_ways.size() == 1);
+    CHECK(facts.network->other_ways[0].interface == "eth1");
+    CHECK(facts.network->other_ways[0].nodes == 2);
     REQUIRE(facts.names.has_value());
     CHECK(facts.names->addresses.at("node-0") == std::vector<std::string>{"10.0.0.1"});
     CHECK(facts.names->addresses.at("node-1").empty());

@@ -17,6 +17,7 @@ NodeRecord record(const std::string& name, int rank) {
             .address = "10.0.0." + std::to_string(rank + 1),
             .interface = "eth0",
             .hostname = "host-" + std::to_string(rank),
+            .host = "boot net:[" + std::to_string(rank) + "]",
             .ssh_port = 2222,
             .slots = 8,
             .gpus = 8,
@@ -34,6 +35,7 @@ TEST_CASE("a join request survives the way") {
                         .rank = 1,
                         .address = "10.0.0.2",
                         .interface = "eth1",
+                        .subnets = {"10.0.0.0/24", "fd00:1::/64"},
                         .ssh_port = 2300,
                         .slots = 4,
                         .user = "1000:100",
@@ -64,6 +66,19 @@ TEST_CASE("a number beyond its type is refused") {
     CHECK_FALSE(parse_join_request(R"({"version":2,"cluster":"c","node":"n","rank":18446744073709551615})")
                     .has_value());
     CHECK_FALSE(parse_join_request(R"({"version":2,"cluster":"c","node":"n","ssh_port":65536})").has_value());
+}
+
+TEST_CASE("subnets that are none, or too many, are refused") {
+    const auto parsed = [](const json& subnets) {
+        return parse_join_request(
+            json{{"version", 2}, {"cluster", "c"}, {"node", "n"}, {"subnets", subnets}}.dump());
+    };
+    CHECK(parsed({"10.1.0.0/16"}).has_value());
+    CHECK(parsed(json::array()).has_value());
+    CHECK(parsed({"10.1.0.0"}).error().message ==
+          "the join request: \"subnets\" must be networks in CIDR form, 64 at most");
+    CHECK(parsed(json(std::vector<std::string>(65, "10.1.0.0/16"))).has_error());
+    CHECK(parsed({7}).has_error());
 }
 
 TEST_CASE("another version of the protocol is refused") {

@@ -1,6 +1,8 @@
 #include "engine/transport/ssh/remote_socket.hpp"
 
+#include "container/engine_words.hpp"
 #include "core/text.hpp"
+#include "engine/transport/connect_error.hpp"
 
 #include <fmt/format.h>
 
@@ -57,23 +59,28 @@ std::string dial_command(const std::string& path) {
 Error socket_error(const SocketReport& report, const std::string& where, const std::string& user,
                    const std::string& path, const std::string& refusal) {
     const auto socket = path.empty() ? std::string(default_engine_socket) : path;
+    const bool podman = is_podman_socket(socket);
+    const auto& words = words_of(podman);
     switch (report.state) {
     case SocketReport::State::forbidden:
         return {ErrorKind::unreachable, "", fmt::format("{} may not use {} on {}", user, socket, where),
-                fmt::format(
-                    "add that user to the group docker there: sudo usermod -aG docker {} (it counts from the "
-                    "next login on)",
-                    shell_quote(user))};
+                podman ? "reach it as ssh://root@HOST, or that user's own Podman: `systemctl --user start "
+                         "podman.socket` there, and ssh://USER@HOST/run/user/UID/podman/podman.sock"
+                       : fmt::format("add that user to the group docker there: sudo usermod -aG docker {} "
+                                     "(it counts from the next login on)",
+                                     shell_quote(user))};
     case SocketReport::State::missing:
         return {ErrorKind::unreachable, "", fmt::format("there is no socket {} on {}", socket, where),
-                "is Docker installed and running there? (sudo systemctl start docker); a socket elsewhere: "
-                "ssh://USER@HOST/path/of/docker.sock"};
+                fmt::format("is {} installed and running there? ({}); a socket elsewhere: "
+                            "ssh://USER@HOST/path/of/{}.sock",
+                            words.name, how_to_start(socket), words.program)};
     case SocketReport::State::writable:
         return {ErrorKind::unreachable, "",
                 fmt::format("sshd on {} did not connect us to {} ({}), and `docker` there says: {}", where,
                             socket, refusal, report.complaint.empty() ? "nothing" : report.complaint),
-                "if the Docker daemon has stopped, start it (sudo systemctl start docker); else allow "
-                "`AllowStreamLocalForwarding yes` in sshd_config, or install Docker's command line there"};
+                fmt::format("if {} has stopped, start it ({}); else allow `AllowStreamLocalForwarding yes` "
+                            "in sshd_config, or install Docker's command line there",
+                            words.service, how_to_start(socket))};
     default:
         return {ErrorKind::unreachable, "",
                 fmt::format("sshd on {} connects us neither to {} ({}) nor runs a command for {}", where,

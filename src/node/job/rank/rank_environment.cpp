@@ -2,6 +2,9 @@
 
 #include "core/number.hpp"
 #include "node/session/rank_names.hpp"
+#include "rdma/variables.hpp"
+
+#include <algorithm>
 
 namespace dockdist::node {
 
@@ -20,13 +23,16 @@ void number_rank(Environment& environment, const RankNumbers& numbers) {
 }
 
 Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part) {
-    for (const auto* name :
-         {"DOCKDIST_NODE", "DOCKDIST_NODE_RANK", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
-          "TP_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "UCX_NET_DEVICES", "HOSTNAME"}) {
+    const auto take_own = [&](const char* name) {
         if (const auto value = recorded.get(name)) {
             own.set(name, *value);
         }
+    };
+    for (const auto* name : {"DOCKDIST_NODE", "DOCKDIST_NODE_RANK", "NCCL_SOCKET_IFNAME",
+                             "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HOSTNAME"}) {
+        take_own(name);
     }
+    std::ranges::for_each(rdma::names_by_node, take_own);
     apply_part(own, part, true);
     name_ranks(own);
     const int local_rank = number_in(own, "LOCAL_RANK");

@@ -1,12 +1,13 @@
 #include "node/job/srun/step_part.hpp"
 
 #include "core/text.hpp"
-#include "gpu/units.hpp"
+#include "gpu/kfd.hpp"
 #include "node/job/rank/rank_environment.hpp"
 #include "node/job/srun/srun_environment.hpp"
 #include "node/job/srun/step_messages.hpp"
 #include "node/job/srun/step_task.hpp"
 #include "node/session/job_part.hpp"
+#include "node/system/gpus.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/port_reservation.hpp"
 #include "node/system/process.hpp"
@@ -35,7 +36,7 @@ constexpr int most_reads = 64;                  // of a full pipe
 
 // The GPUs that this session sees: the job's, the user's choice, or the node's.
 std::vector<std::string> visible_gpus(const Environment& environment) {
-    if (const auto list = environment.get(cuda_devices_variable)) {
+    if (const auto list = visible_to(environment)) {
         return list->empty() ? std::vector<std::string>{} : split(*list, ',');
     }
     const auto record = wire::parse_members(read_file_or_empty(paths().members));
@@ -223,7 +224,9 @@ Environment StepPart::environment_of(int local_rank) const {
                               .cpus = own_cpus()});
     if (opening_.gpus >= 0) {
         const auto list = gpus_of_task(gpus_, opening_.gpus, opening_.gpus_per_task, local_rank);
-        environment.set(cuda_devices_variable, list);
+        environment.set(environment.get(rocm_devices_variable) ? rocm_devices_variable
+                                                               : devices_variable_for(list),
+                        list);
         environment.set("SLURM_STEP_GPUS", list);
     }
     return environment;

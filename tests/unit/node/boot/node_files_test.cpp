@@ -128,4 +128,52 @@ TEST_CASE("without a common network the interface's name is used when all have i
     CHECK_FALSE(node_variables(members.nodes[0], members).contains("OMPI_MCA_btl_tcp_if_include"));
 }
 
+TEST_CASE("Open MPI knows no networks of IPv6: it gets the interface's name, and NCCL the family") {
+    auto members = some_members();
+    CHECK_FALSE(node_variables(members.nodes[0], members).contains("NCCL_SOCKET_FAMILY"));
+    for (std::size_t i = 0; i < members.nodes.size(); ++i) {
+        CHECK_FALSE(node_variables(members.nodes[0], members).contains("NCCL_SOCKET_FAMILY"));
+        members.nodes[i].address = "fd00::" + std::to_string(i + 1);
+    }
+    const auto variables = node_variables(members.nodes[0], members);
+    CHECK(variables.at("NCCL_SOCKET_FAMILY") == "AF_INET6");
+    CHECK(variables.at("OMPI_MCA_btl_tcp_if_include") == "eth0");
+    CHECK(variables.at("PRTE_MCA_prte_if_include") == "eth0");
+}
+
+TEST_CASE("peers of a VPN are spread over more than a network: the interface's name serves") {
+    auto members = some_members();
+    members.nodes[0].address = "100.101.1.2";
+    members.nodes[1].address = "100.72.3.4";
+    members.nodes[2].address = "100.90.200.1";
+    for (auto& node : members.nodes) {
+        node.interface = "tailscale0";
+    }
+    const auto variables = node_variables(members.nodes[1], members);
+    CHECK(variables.at("OMPI_MCA_btl_tcp_if_include") == "tailscale0");
+    CHECK(variables.at("NCCL_SOCKET_IFNAME") == "=tailscale0");
+}
+
+TEST_CASE("a node's jobs are told its own RDMA ports, as all nodes share a network with them") {
+    auto members = some_members();
+    CHECK_FALSE(node_variables(members.nodes[0], members).contains("NCCL_IB_HCA"));
+    for (std::size_t i = 0; i < members.nodes.size(); ++i) {
+        members.nodes[i].rdma = {
+            .inside = true,
+            .nccl = "2.19.3",
+            .ports = {{.device = "mlx5_" + std::to_string(i),
+                       .link = "Ethernet",
+                       .state = "ACTIVE",
+                       .mbps = 200'000,
+                       .gids = {{i == 0 ? 4 : 3, "10.1.0." + std::to_string(i + 1), 24, "eth2"}}}}};
+    }
+    auto variables = node_variables(members.nodes[0], members);
+    CHECK(variables.at("NCCL_IB_HCA") == "=mlx5_0:1");
+    CHECK(variables.at("NCCL_IB_GID_INDEX") == "4");
+    CHECK(variables.at("UCX_NET_DEVICES") == "mlx5_0:1,eth0");
+    variables = node_variables(members.nodes[2], members);
+    CHECK(variables.at("NCCL_IB_HCA") == "=mlx5_2:1");
+    CHECK(variables.at("NCCL_IB_GID_INDEX") == "3");
+}
+
 } // namespace node_files_test

@@ -1,6 +1,5 @@
 #include "node/check/kernel.hpp"
 #include "node/check/names.hpp"
-#include "node/check/nccl_library.hpp"
 #include "node/system/side_by_side.hpp"
 
 #include <doctest/doctest.h>
@@ -23,13 +22,6 @@ TEST_CASE("Xid errors are found among other lines of the kernel's log, each GPU'
     CHECK(parse_xids("NVRM: Xid (PCI:0000:3b:00): many").empty());
     CHECK(parse_xids("NVRM: Xid (PCI:").empty());
     CHECK(parse_xids("").empty());
-}
-
-TEST_CASE("NCCL's version stands in its file's name") {
-    CHECK(version_in_name("/usr/lib/x86_64-linux-gnu/libnccl.so.2.21.5") == "2.21.5");
-    CHECK_FALSE(version_in_name("/opt/lib/libnccl.so.2").has_value());
-    CHECK_FALSE(version_in_name("/opt/lib/libnccl.so.2.21.5-test").has_value());
-    CHECK_FALSE(version_in_name("/opt/lib/libcuda.so.1").has_value());
 }
 
 TEST_CASE("parts run side by side; one that hangs or dies is told, and keeps nobody") {

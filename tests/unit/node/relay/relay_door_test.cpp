@@ -96,6 +96,23 @@ TEST_CASE("who shows that they may is let in, with what they said") {
     CHECK(house.guests.size() == 1);
 }
 
+TEST_CASE("who is sent away with an answer hears it to the end, whatever they still say") {
+    House house;
+    const auto caller = house.call("no");
+    house.say(caller, std::string(10'000, 'x'));
+    char bytes[100];
+    REQUIRE(::recv(caller.get(), bytes, sizeof bytes, MSG_DONTWAIT) == 6);
+    CHECK(std::string(bytes, 6) == "what?\n");
+    CHECK(::recv(caller.get(), bytes, sizeof bytes, MSG_DONTWAIT) == 0); // an end, and no reset
+    CHECK(house.door.strangers() == 1);
+    ::shutdown(caller.get(), SHUT_WR);
+    house.turned.settle();
+    CHECK(house.door.strangers() == 0);
+    const auto lingering = house.call("no");
+    house.turned.pass(10'000);
+    CHECK(house.door.strangers() == 0);
+}
+
 TEST_CASE("a stranger has ten seconds, however busily they say nothing") {
     House house;
     const auto silent = house.call();

@@ -114,7 +114,15 @@ TEST_CASE("an engine is let in with the login, on the connection on which it was
     CHECK(answer.empty());
     CHECK(stranger.request().path == "/v2/");
     CHECK(stranger.rest() == "more");
-    CHECK(EngineStranger("").hear("\x16\x03", answer) == Stranger::Verdict::send_away);
+}
+
+TEST_CASE("a TLS hello is answered as plain HTTP would be, so that whoever said it goes on to that") {
+    for (const std::string hello : {"\x16", "\x16\x03\x01\x02"}) {
+        std::string answer;
+        CHECK(EngineStranger(relay_authorization("t0ken")).hear(hello, answer) ==
+              Stranger::Verdict::send_away);
+        CHECK(answer == "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    }
 }
 
 TEST_CASE("the login is Basic of the relays' user") {

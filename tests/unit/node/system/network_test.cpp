@@ -19,8 +19,25 @@ const std::vector<InterfaceAddress> available{{.interface = "lo", .address = "12
 
 std::string chosen(const std::string& address, const std::string& interface,
                    const std::string& default_route) {
-    const auto endpoint = choose_endpoint(address, interface, default_route, available);
+    const auto endpoint = choose_endpoint(
+        {.address = address, .interface = interface, .default_address = default_route}, available);
     return endpoint ? endpoint->address + "@" + endpoint->interface : "error: " + endpoint.error().message;
+}
+
+// On a host with a network for its management and two interfaces in the one for data.
+std::string chosen_within(const std::vector<std::string>& subnets, const std::string& interface = "") {
+    const std::vector<InterfaceAddress> two{{.interface = "lo", .address = "127.0.0.1", .loopback = true},
+                                            {.interface = "docker0", .address = "10.9.0.1"},
+                                            {.interface = "eth0", .address = "192.168.7.1"},
+                                            {.interface = "eth1", .address = "10.1.0.5"},
+                                            {.interface = "eth2", .address = "10.1.0.6"},
+                                            {.interface = "eth3", .address = "10.2.0.6"},
+                                            {.interface = "eth3", .address = "fd00:1::a1", .passing = true},
+                                            {.interface = "eth3", .address = "fd00:1::a2"}};
+    const auto endpoint =
+        choose_endpoint({.interface = interface, .subnets = subnets, .default_address = "192.168.7.1"}, two);
+    return endpoint ? endpoint->address + "@" + endpoint->interface
+                    : endpoint.error().message + " | " + endpoint.error().hint;
 }
 
 Error busy() {
@@ -32,6 +49,34 @@ Error busy() {
 TEST_CASE("the interface is the one that holds the address") {
     CHECK(chosen("192.168.0.1", "", "10.0.0.1") == "192.168.0.1@ib0");
     CHECK(chosen("fd00::1", "", "10.0.0.1") == "fd00::1@ib0");
+    CHECK(chosen("FD00:0::1", "", "10.0.0.1") == "fd00::1@ib0");
+}
+
+TEST_CASE("the one address in a subnet is the node's, whatever the default route is") {
+    CHECK(chosen_within({"10.2.0.0/16"}) == "10.2.0.6@eth3");
+    CHECK(chosen_within({"172.16.0.0/12", "10.2.0.0/24"}) == "10.2.0.6@eth3");
+    CHECK(chosen_within({"fd00:1::/64"}) == "fd00:1::a2@eth3"); // not the one that passes
+}
+
+TEST_CASE("no address in the subnet, and several, are errors that name what there is") {
+    CHECK(chosen_within({"10.3.0.0/16", "fd00:9::/64"}) ==
+          "this host has no address in 10.3.0.0/16 or fd00:9::/64 (`network.subnet`) | is its interface "
+          "there up? "
+          "It has: lo 127.0.0.1, docker0 10.9.0.1, eth0 192.168.7.1, eth1 10.1.0.5, eth2 10.1.0.6, eth3 "
+          "10.2.0.6, "
+          "eth3 fd00:1::a1, eth3 fd00:1::a2; name one with the host's `address` or `interface`, or mend the "
+          "subnet");
+    CHECK(chosen_within({"10.1.0.0/16"}) == "this host has more than one address in 10.1.0.0/16 "
+                                            "(`network.subnet`): eth1 10.1.0.5, eth2 10.1.0.6 | "
+                                            "say which with the host's `interface` or `address`");
+    CHECK(chosen_within({"10.9.0.0/16"}).starts_with("this host has no address in")); // an engine's own
+    CHECK(chosen_within({"127.0.0.0/8"}).starts_with("this host has no address in"));
+}
+
+TEST_CASE("an interface that is asked for chooses in the subnet, and wins over it") {
+    CHECK(chosen_within({"10.1.0.0/16"}, "eth2") == "10.1.0.6@eth2");
+    CHECK(chosen_within({"fd00:1::/64"}, "eth3") == "fd00:1::a2@eth3");
+    CHECK(chosen_within({"10.1.0.0/16"}, "eth0") == "192.168.7.1@eth0");
 }
 
 TEST_CASE("without an address the default route's is taken") {
@@ -52,7 +97,7 @@ TEST_CASE("an interface alone brings its first address") {
 }
 
 TEST_CASE("an address that nobody holds is an error that names what there is") {
-    const auto endpoint = choose_endpoint("10.9.9.9", "", "", available);
+    const auto endpoint = choose_endpoint({.address = "10.9.9.9"}, available);
     CHECK(endpoint.error().message == "no interface of this host has the address 10.9.9.9");
     CHECK(endpoint.error().hint ==
           "set the host's `address` to one of: lo 127.0.0.1, docker0 172.17.0.1, eth0 10.0.0.1, "
@@ -61,8 +106,8 @@ TEST_CASE("an address that nobody holds is an error that names what there is") {
 }
 
 TEST_CASE("a host with nothing but loopback says so") {
-    CHECK(choose_endpoint("", "", "", {available[0], available[1]}).has_error());
-    CHECK(choose_endpoint("", "", "", {}).error().hint.ends_with("none"));
+    CHECK(choose_endpoint({}, {available[0], available[1]}).has_error());
+    CHECK(choose_endpoint({}, {}).error().hint.ends_with("none"));
 }
 
 TEST_CASE("the first free port from 2222 is taken") {

@@ -46,6 +46,17 @@ TEST_CASE("what the launcher brought from its own node gives way to this node's 
     CHECK(chosen.get("A") == "job");
 }
 
+TEST_CASE("of RDMA's variables those that differ by node are the node's own, the others the launcher's") {
+    const auto own =
+        Environment::from_block("NCCL_IB_HCA==mlx5_0:1\0NVSHMEM_HCA_LIST=mlx5_0:1\0NCCL_NET=Socket\0"s);
+    const auto recorded =
+        Environment::from_block("NCCL_IB_HCA==rocep1s0f0:1\0NVSHMEM_HCA_LIST=rocep1s0f0:1\0NCCL_NET=IB\0"s);
+    const auto rank = rank_environment(own, recorded, {.job = "j"});
+    CHECK(rank.get("NCCL_IB_HCA") == "=rocep1s0f0:1");
+    CHECK(rank.get("NVSHMEM_HCA_LIST") == "rocep1s0f0:1");
+    CHECK(rank.get("NCCL_NET") == "Socket");
+}
+
 TEST_CASE("what is one rank's alone goes over the part and its GPUs") {
     const JobPart part{.job = "j",
                        .env = {{"A", "part"}},

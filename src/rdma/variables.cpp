@@ -1,0 +1,232 @@
+#include "rdma/variables.hpp"
+
+#include "core/number.hpp"
+#include "core/subnet.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+namespace dockdist::rdma {
+namespace {
+
+bool is_ipv6(const wire::RdmaGid& gid) {
+    return gid.address.find(':') != std::string::npos;
+}
+
+// What NCCL tells its search for a GID: the first one of RoCE v2 with an address of this family, in this
+// range (ncclIbGetGidIndex in its transport/net_ib).
+struct Search {
+    bool ipv6 = false;
+    std::string range{}; // CIDR; empty: any
+};
+const wire::RdmaGid* found_by(const Search& search, const wire::RdmaPort& port) {
+    const auto range = read_subnet(search.range);
+    const auto found = std::ranges::find_if(port.gids, [&](const wire::RdmaGid& gid) {
+        return is_ipv6(gid) == search.ipv6 && (!range || holds(*range, gid.address));
+    });
+    return found == port.gids.end() ? nullptr : &*found;
+}
+
+// How the right GIDs are come by, on all nodes alike.
+enum class Way { none, family, range, index, unsettled };
+
+// The used ports of a node that have a GID to choose.
+struct Chosen {
+    std::vector<const Port*> ports{};
+    std::string range{}; // holds all their addresses
+    bool ipv6 = false;
+    std::optional<int> index{}; // the same of all; empty: they differ
+};
+
+Chosen chosen_of(const Node& node) {
+    Chosen chosen;
+    std::vector<std::string> addresses;
+    std::vector<std::string> networks;
+    for (const auto& port : node.ports) {
+        const auto* gid = port.used ? gid_of(port) : nullptr;
+        if (gid == nullptr) {
+            continue;
+        }
+        const bool same = chosen.ports.empty() || chosen.index == gid->index;
+        chosen.index = same ? std::optional(gid->index) : std::nullopt;
+        chosen.ports.push_back(&port);
+        chosen.ipv6 = is_ipv6(*gid);
+        addresses.push_back(gid->address);
+        networks.push_back(port.network);
+    }
+    const bool one = std::ranges::adjacent_find(networks, std::not_equal_to<>()) == networks.end();
+    if (one && !networks.empty() && !networks.front().empty()) {
+        chosen.range = networks.front();
+    } else if (const auto subnet = narrowest_subnet(addresses)) {
+        chosen.range = to_text(*subnet);
+    }
+    return chosen;
+}
+
+// Whether the search finds on every port the GID that was chosen.
+bool finds(const std::vector<Chosen>& nodes, bool ipv6, bool with_range) {
+    return std::ranges::all_of(nodes, [&](const Chosen& node) {
+        const Search search{.ipv6 = ipv6, .range = with_range ? node.range : ""};
+        return (!with_range || !node.range.empty() || node.ports.empty()) &&
+               std::ranges::all_of(node.ports, [&](const Port* port) {
+                   return found_by(search, port->port) == gid_of(*port);
+               });
+    });
+}
+
+bool one_index_a_node(const std::vector<Chosen>& nodes) {
+    return std::ranges::all_of(
+        nodes, [](const Chosen& node) { return node.ports.empty() || node.index.has_value(); });
+}
+
+Way way_to_gids(const std::vector<Chosen>& nodes, bool old_nccl) {
+    if (std::ranges::all_of(nodes, [](const Chosen& node) { return node.ports.empty(); })) {
+        return Way::none;
+    }
+    if (!old_nccl) {
+        const auto with = std::ranges::find_if(nodes, [](const Chosen& node) { return !node.ports.empty(); });
+        if (finds(nodes, false, false)) {
+            return Way::none;
+        }
+        if (with->ipv6 && finds(nodes, true, false)) {
+            return Way::family;
+        }
+        if (finds(nodes, with->ipv6, true)) {
+            return Way::range;
+        }
+    }
+    return one_index_a_node(nodes) ? Way::index : Way::unsettled;
+}
+
+std::string indices_text(const std::vector<Node>& nodes, const std::vector<Chosen>& chosen) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (chosen[i].ports.empty() || chosen[i].index) {
+            continue;
+        }
+        std::string list;
+        for (const auto* port : chosen[i].ports) {
+            list += (list.empty() ? "" : ", ") + port_name(port->port) + " has its own at " +
+                    std::to_string(gid_of(*port)->index);
+        }
+        return "NCCL takes one GID index for all ports of a node, and on " + nodes[i].name + " " + list;
+    }
+    return "NCCL would choose GIDs of other networks";
+}
+
+std::string list_of(const Node& node) {
+    std::string list;
+    for (const auto& port : node.ports) {
+        if (port.used) {
+            list += (list.empty() ? "" : ",") + port_name(port.port);
+        }
+    }
+    return list;
+}
+
+class Teller {
+public:
+    Teller(const Fabric& fabric, Settings& out) : fabric_(fabric), out_(out) {
+        for (const auto& node : fabric.nodes) {
+            chosen_.push_back(chosen_of(node));
+            old_ = old_ || !finds_gids(node.record.nccl);
+            left_out_ = left_out_ || has_left_out_active(node);
+        }
+        way_ = way_to_gids(chosen_, old_);
+        // The others' own searches are those of a new NCCL, without its variables.
+        odd_ = way_ != Way::unsettled && one_index_a_node(chosen_) && !finds(chosen_, false, false);
+        if (way_ == Way::unsettled) {
+            out_.unsettled = indices_text(fabric.nodes, chosen_);
+        }
+    }
+
+    void tell(std::size_t place) {
+        const auto& node = fabric_.nodes[place];
+        auto& list = out_.nodes[place];
+        const auto set = [&](const char* name, std::string value, std::string why) {
+            list.push_back({name, std::move(value), std::move(why)});
+        };
+        if (node.record.use == "off") {
+            return set("NCCL_IB_DISABLE", "1", "`network.rdma` is off");
+        }
+        if (node.record.use == "required" && fabric_.link != efa) {
+            set("NCCL_NET", "IB", "`network.rdma` is required: rather fail than go over sockets");
+        }
+        const auto ports = list_of(node);
+        if (ports.empty()) {
+            return;
+        }
+        if (fabric_.link == efa) {
+            return set("FI_PROVIDER", "efa", "NCCL reaches EFA through libfabric (aws-ofi-nccl)");
+        }
+        const auto why = std::string("the ports that are used");
+        set("NCCL_IB_HCA", "=" + ports, why); // '=': these very names, not prefixes
+        // Less would keep UCX from an interface where its build knows no verbs.
+        set("UCX_NET_DEVICES", node.record.use == "required" ? ports : ports + "," + node.interface, why);
+        set("NVSHMEM_HCA_LIST", ports, why);
+        if (left_out_) {
+            set("NVSHMEM_ENABLE_NIC_PE_MAPPING", "1", "else NVSHMEM takes the nearest port, used or not");
+        }
+        tell_gids(chosen_[place], set);
+    }
+
+private:
+    static bool has_left_out_active(const Node& node) {
+        return std::ranges::any_of(node.ports,
+                                   [](const Port& port) { return !port.used && is_active(port.port); }) &&
+               std::ranges::any_of(node.ports, &Port::used);
+    }
+
+    template <class Set>
+    void tell_gids(const Chosen& chosen, Set set) const {
+        if (chosen.ports.empty()) {
+            return;
+        }
+        const std::string several = "the first GID of RoCE v2 is not that of the shared network";
+        if ((way_ == Way::family || way_ == Way::range) && chosen.ipv6) {
+            set("NCCL_IB_ADDR_FAMILY", "AF_INET6", "the ports have addresses of IPv6");
+        }
+        if (way_ == Way::range) {
+            set("NCCL_IB_ADDR_RANGE", chosen.range, several);
+        }
+        if (way_ == Way::index) {
+            set("NCCL_IB_GID_INDEX", std::to_string(*chosen.index),
+                old_ ? "the node's GID of RoCE v2: this NCCL is older than 2.21 and does not find it"
+                     : several);
+        }
+        if (odd_) {
+            set("UCX_IB_GID_INDEX", std::to_string(*chosen.index), several);
+            set("NVSHMEM_IB_GID_INDEX", std::to_string(*chosen.index), several);
+        }
+    }
+
+    const Fabric& fabric_;
+    Settings& out_;
+    std::vector<Chosen> chosen_{};
+    Way way_ = Way::none;
+    bool old_ = false;      // the NCCL of a node
+    bool odd_ = false;      // others than NCCL need an index, too
+    bool left_out_ = false; // a node has ports with a link that are not used
+};
+
+} // namespace
+
+Settings settings(const Fabric& fabric) {
+    Settings found;
+    found.nodes.resize(fabric.nodes.size());
+    Teller teller(fabric, found);
+    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
+        teller.tell(i);
+    }
+    return found;
+}
+
+bool finds_gids(std::string_view nccl_version) {
+    const auto parts = split(nccl_version, '.');
+    const auto major = parts.empty() ? std::nullopt : whole_number<int>(parts[0]);
+    const auto minor = parts.size() > 1 ? whole_number<int>(parts[1]) : std::nullopt;
+    return !major || *major > 2 || (*major == 2 && (!minor || *minor >= 21));
+}
+
+} // namespace dockdist::rdma

@@ -1,0 +1,163 @@
+#include "wire/rdma.hpp"
+
+#include "core/ip_address.hpp"
+#include "wire/json_reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dockdist::wire {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t longest_word = 64;
+constexpr int most_ports_of_a_device = 255; // a byte of the verbs
+constexpr int highest_gid = 255;
+constexpr std::int64_t fastest_mbps = 100'000'000;
+
+bool is_device_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+}
+
+void read_port_word(ObjectReader& reader, const char* key, std::string& word) {
+    reader.read(key, word);
+    const bool plain = std::ranges::all_of(word, [](char c) { return c >= ' ' && c < '\x7F'; });
+    if (!plain || word.size() > longest_word) {
+        reader.fail(std::string("\"") + key + "\" of an RDMA port must be a short plain word");
+    }
+}
+
+void read_gid(ObjectReader& reader, const json& item, RdmaGid& gid) {
+    const bool whole = item.is_array() && item.size() == 4 && item[0].is_number_integer() &&
+                       item[1].is_string() && item[2].is_number_integer() && item[3].is_string();
+    if (!whole) {
+        return reader.fail("\"gids\" of an RDMA port must be arrays of index, address, prefix and interface");
+    }
+    const auto index = item[0].get<std::int64_t>();
+    const auto prefix = item[2].get<std::int64_t>();
+    gid.address = item[1].get<std::string>();
+    gid.netdev = item[3].get<std::string>();
+    const int bits = read_ipv4(gid.address) ? 32 : 128;
+    if (index < 0 || index > highest_gid || prefix < 0 || prefix > bits || !is_ip_address(gid.address) ||
+        gid.netdev.size() > longest_word ||
+        !std::ranges::all_of(gid.netdev, [](char c) { return c > ' ' && c < '\x7F'; })) {
+        return reader.fail("a GID of an RDMA port that is none");
+    }
+    gid.index = static_cast<int>(index);
+    gid.prefix = static_cast<int>(prefix);
+}
+
+} // namespace
+
+void shorten(RdmaRecord& record) {
+    auto rest = record;
+    rest.ports.clear();
+    auto size = dump(json(rest)).size() + 64; // what stands around the ports
+    std::size_t kept = 0;
+    while (kept < record.ports.size()) {
+        size += dump(json(record.ports[kept])).size() + 1;
+        if (size > longest_rdma_record) {
+            break;
+        }
+        ++kept;
+    }
+    record.ports.resize(kept);
+}
+
+bool is_rdma_use(std::string_view text) {
+    return text == "auto" || text == "required" || text == "off";
+}
+
+bool is_rdma_device(std::string_view name) {
+    return !name.empty() && name.size() < longest_rdma_device && name.front() != '.' && name.front() != '-' &&
+           std::ranges::all_of(name, is_device_letter);
+}
+
+void to_json(json& out, const RdmaPort& port) {
+    out = {{"device", port.device}, {"port", port.port}, {"state", port.state}};
+    for (const auto& [key, word] : {std::pair("link", &port.link), std::pair("netdev", &port.netdev),
+                                    std::pair("bond", &port.bond), std::pair("pci", &port.pci),
+                                    std::pair("part_of", &port.part_of), std::pair("prefix", &port.prefix)}) {
+        if (!word->empty()) {
+            out[key] = *word;
+        }
+    }
+    if (port.mbps > 0) {
+        out["mbps"] = port.mbps;
+    }
+    for (const auto& gid : port.gids) {
+        out["gids"].push_back({gid.index, gid.address, gid.prefix, gid.netdev});
+    }
+}
+
+void read_fields(ObjectReader& reader, RdmaPort& port) {
+    reader.require("device");
+    reader.read("device", port.device);
+    if (!is_rdma_device(port.device)) {
+        reader.fail("an RDMA device with a name that is none");
+    }
+    reader.read("port", port.port, 0, most_ports_of_a_device);
+    reader.read("mbps", port.mbps, 0, fastest_mbps);
+    read_port_word(reader, "link", port.link);
+    read_port_word(reader, "state", port.state);
+    read_port_word(reader, "netdev", port.netdev);
+    read_port_word(reader, "bond", port.bond);
+    read_port_word(reader, "pci", port.pci);
+    read_port_word(reader, "part_of", port.part_of);
+    read_port_word(reader, "prefix", port.prefix);
+    if (const auto* gids = reader.array("gids")) {
+        if (gids->size() > most_rdma_gids) {
+            return reader.fail("an RDMA port with too many GIDs");
+        }
+        for (const auto& item : *gids) {
+            read_gid(reader, item, port.gids.emplace_back());
+        }
+    }
+}
+
+void read_rdma_ports(ObjectReader& reader, const char* key, std::vector<RdmaPort>& ports) {
+    const auto* items = reader.array(key);
+    if (items != nullptr && items->size() > most_rdma_ports) {
+        return reader.fail(std::string("\"") + key + "\" holds too many RDMA ports");
+    }
+    read_objects(reader, key, [&](ObjectReader& port) { read_fields(port, ports.emplace_back()); });
+}
+
+void to_json(json& out, const RdmaRecord& record) {
+    out = {{"use", record.use}};
+    if (record.inside) {
+        out["inside"] = true;
+    }
+    if (!record.ports.empty()) {
+        out["ports"] = record.ports;
+    }
+    if (!record.nccl.empty()) {
+        out["nccl"] = record.nccl;
+    }
+    if (!record.yours.empty()) {
+        out["yours"] = record.yours;
+    }
+}
+
+void read_fields(ObjectReader& reader, RdmaRecord& record) {
+    reader.read("use", record.use);
+    if (!is_rdma_use(record.use)) {
+        reader.fail("\"use\" of RDMA must be auto, required or off");
+    }
+    reader.read("inside", record.inside);
+    reader.read("nccl", record.nccl);
+    if (record.nccl.size() > longest_word ||
+        record.nccl.find_first_not_of("0123456789.") != std::string::npos) {
+        reader.fail("\"nccl\" must be a version");
+    }
+    reader.read_bytes("yours", record.yours);
+    if (record.yours.size() > most_rdma_variables ||
+        !std::ranges::all_of(record.yours, [](const auto& name) { return is_rdma_device(name); })) {
+        reader.fail("\"yours\" must be names of variables");
+    }
+    read_rdma_ports(reader, "ports", record.ports);
+}
+
+} // namespace dockdist::wire

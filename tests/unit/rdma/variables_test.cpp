@@ -1,0 +1,160 @@
+#include "unit/rdma/rdma_builder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace variables_test {
+
+using namespace dockdist;
+using namespace dockdist::testing;
+
+std::vector<wire::NodeRecord> with_nccl(std::vector<wire::NodeRecord> nodes, const std::string& version) {
+    for (auto& node : nodes) {
+        node.rdma.nccl = version;
+    }
+    return nodes;
+}
+
+// A launcher carries variables from node to node: a name that one has, all have.
+bool same_names(const std::vector<wire::NodeRecord>& nodes) {
+    std::set<std::set<std::string>> all;
+    for (const auto& list : rdma::settings(rdma::judge(nodes)).nodes) {
+        std::set<std::string> names;
+        std::ranges::transform(list, std::inserter(names, names.end()), &rdma::Variable::name);
+        all.insert(names);
+    }
+    return all.size() == 1;
+}
+
+const std::vector<wire::NodeRecord> spark{
+    node_with(0, {roce_port("rocep1s0f0", {{4, "192.168.100.10", 24, ""}}),
+                  roce_port("roceP2p1s0f0", {{4, "192.168.101.10", 24, ""}})}),
+    node_with(1, {roce_port("rocep1s0f0", {{3, "192.168.100.11", 24, ""}}),
+                  roce_port("roceP2p1s0f0", {{3, "192.168.101.11", 24, ""}})})};
+
+TEST_CASE("without RDMA there is nothing to say") {
+    CHECK(variables_of({node_with(0, {}), node_with(1, {})}, 0).empty());
+}
+
+TEST_CASE("InfiniBand: the ports, exactly; no GIDs") {
+    CHECK(variables_of({node_with(0, {ib_port("mlx5_0"), ib_port("mlx5_1")})}, 0) ==
+          "NCCL_IB_HCA==mlx5_0:1,mlx5_1:1 UCX_NET_DEVICES=mlx5_0:1,mlx5_1:1,eth0 "
+          "NVSHMEM_HCA_LIST=mlx5_0:1,mlx5_1:1");
+}
+
+TEST_CASE("NVSHMEM is kept from active ports that are not used") {
+    const std::vector nodes{node_with(0, {ib_port("mlx5_0"), ib_port("mlx5_1", 100)}),
+                            node_with(1, {ib_port("mlx5_0"), down(ib_port("mlx5_1", 100))})};
+    CHECK(variables_of(nodes, 0) == "NCCL_IB_HCA==mlx5_0:1 UCX_NET_DEVICES=mlx5_0:1,eth0 "
+                                    "NVSHMEM_HCA_LIST=mlx5_0:1 NVSHMEM_ENABLE_NIC_PE_MAPPING=1");
+    CHECK(same_names(nodes));
+}
+
+TEST_CASE("NCCL from 2.21 finds the GIDs itself; an older one is told, on each node its own") {
+    CHECK(variables_of(with_nccl(spark, "2.21.5"), 0).find("GID") == std::string::npos);
+    CHECK(variables_of(with_nccl(spark, ""), 0).find("GID") == std::string::npos);
+    const auto old = with_nccl(spark, "2.20.5");
+    CHECK(variables_of(old, 0) ==
+          "NCCL_IB_HCA==rocep1s0f0:1,roceP2p1s0f0:1 UCX_NET_DEVICES=rocep1s0f0:1,roceP2p1s0f0:1,eth0 "
+          "NVSHMEM_HCA_LIST=rocep1s0f0:1,roceP2p1s0f0:1 NCCL_IB_GID_INDEX=4");
+    CHECK(variables_of(old, 1).ends_with(" NCCL_IB_GID_INDEX=3"));
+    CHECK(same_names(old));
+    auto one_old = spark;
+    one_old[1].rdma.nccl = "2.18.1";
+    CHECK(same_names(one_old));
+}
+
+TEST_CASE("ports of a node that have theirs at different indices cannot be told to an old NCCL") {
+    const std::vector nodes{node_with(
+        0, {roce_port("mlx5_0", {{3, "10.1.0.1", 24, ""}}), roce_port("mlx5_1", {{5, "10.2.0.1", 24, ""}})})};
+    CHECK(rdma::settings(rdma::judge(nodes)).unsettled.empty());
+    const auto old = rdma::settings(rdma::judge(with_nccl(nodes, "2.19.3")));
+    CHECK(old.unsettled ==
+          "NCCL takes one GID index for all ports of a node, and on node-0 mlx5_0:1 has its own at "
+          "3, mlx5_1:1 has its own at 5");
+    CHECK(variables_of(with_nccl(nodes, "2.19.3"), 0).find("GID") == std::string::npos);
+}
+
+TEST_CASE("addresses of IPv6 alone") {
+    const std::vector nodes{node_with(0, {roce_port("bnxt_re0", {{3, "fd00:1::1", 64, ""}})}),
+                            node_with(1, {roce_port("bnxt_re0", {{5, "fd00:1::2", 64, ""}})})};
+    CHECK(variables_of(nodes, 0) ==
+          "NCCL_IB_HCA==bnxt_re0:1 UCX_NET_DEVICES=bnxt_re0:1,eth0 NVSHMEM_HCA_LIST=bnxt_re0:1 "
+          "NCCL_IB_ADDR_FAMILY=AF_INET6 UCX_IB_GID_INDEX=3 NVSHMEM_IB_GID_INDEX=3");
+    CHECK(variables_of(nodes, 1).ends_with("NVSHMEM_IB_GID_INDEX=5"));
+}
+
+TEST_CASE("a first GID of another network: NCCL is told the range") {
+    const auto port = [](const char* first, const char* second) {
+        return roce_port("mlx5_0", {{3, first, 16, "eth2"}, {5, second, 24, "eth2.100"}});
+    };
+    const std::vector nodes{node_with(0, {port("169.254.1.1", "10.1.0.1")}),
+                            node_with(1, {port("10.7.0.1", "10.1.0.2")})};
+    CHECK(variables_of(nodes, 0) ==
+          "NCCL_IB_HCA==mlx5_0:1 UCX_NET_DEVICES=mlx5_0:1,eth0 NVSHMEM_HCA_LIST=mlx5_0:1 "
+          "NCCL_IB_ADDR_RANGE=10.1.0.0/24 UCX_IB_GID_INDEX=5 NVSHMEM_IB_GID_INDEX=5");
+    CHECK(same_names(nodes));
+    CHECK(variables_of(with_nccl(nodes, "2.19.3"), 0).find("NCCL_IB_GID_INDEX=5") != std::string::npos);
+}
+
+TEST_CASE("rails in networks of their own, each behind another address: one range, or one index, or none") {
+    const auto two_rails = [](int rank, const char* stray, int index) {
+        const auto last = std::to_string(rank + 1);
+        return node_with(rank, {roce_port("mlx5_0", {{3, stray, 16, ""}, {5, "10.1.0." + last, 24, ""}}),
+                                roce_port("mlx5_1", {{3, stray + std::string("0"), 16, ""},
+                                                     {index, "10.2.0." + last, 24, ""}})});
+    };
+    // 10.1.0.1 and 10.2.0.1 are in 10.0.0.0/14, and 172.16.… is not.
+    CHECK(variables_of({two_rails(0, "172.16.0.1", 5), two_rails(1, "172.17.0.1", 5)}, 0)
+              .find("NCCL_IB_ADDR_RANGE=10.0.0.0/14 ") != std::string::npos);
+    // 10.3.… is, too: only an index is left.
+    CHECK(variables_of({two_rails(0, "10.3.0.1", 5), two_rails(1, "172.17.0.1", 5)}, 1)
+              .find("NCCL_IB_GID_INDEX=5") != std::string::npos);
+    const auto none =
+        rdma::settings(rdma::judge({two_rails(0, "10.3.0.1", 7), two_rails(1, "172.17.0.1", 7)}));
+    CHECK(none.unsettled.starts_with(
+        "NCCL takes one GID index for all ports of a node, and on node-0 mlx5_0:1"));
+}
+
+TEST_CASE("EFA goes through libfabric, whatever is required") {
+    auto port = roce_port("rdmap16s27", {}, 100);
+    port.link = rdma::efa;
+    CHECK(variables_of({node_with(0, {port}, "required")}, 0) == "FI_PROVIDER=efa");
+}
+
+TEST_CASE("required keeps NCCL and UCX from sockets, on every node; off keeps NCCL from RDMA") {
+    const std::vector nodes{node_with(0, {ib_port("mlx5_0")}, "required"), node_with(1, {}, "required")};
+    CHECK(variables_of(nodes, 0) ==
+          "NCCL_NET=IB NCCL_IB_HCA==mlx5_0:1 UCX_NET_DEVICES=mlx5_0:1 NVSHMEM_HCA_LIST=mlx5_0:1");
+    CHECK(variables_of(nodes, 1) == "NCCL_NET=IB");
+    CHECK(variables_of({node_with(0, {ib_port("mlx5_0")}, "off")}, 0) == "NCCL_IB_DISABLE=1");
+}
+
+TEST_CASE("all that is set is one of the names that are known") {
+    std::set<std::string> known(rdma::names_by_node.begin(), rdma::names_by_node.end());
+    known.insert(rdma::names_for_all.begin(), rdma::names_for_all.end());
+    for (const auto& nodes :
+         {spark, with_nccl(spark, "2.19.3"),
+          std::vector{node_with(0, {ib_port("mlx5_0"), ib_port("mlx5_1", 10)}, "required")},
+          std::vector{node_with(0, {roce_port("b", {{3, "fd00::1", 64, ""}})})}}) {
+        for (const auto& list : rdma::settings(rdma::judge(nodes)).nodes) {
+            for (const auto& variable : list) {
+                CHECK(known.contains(variable.name));
+                CHECK_FALSE(variable.why.empty());
+            }
+        }
+    }
+}
+
+TEST_CASE("versions of NCCL") {
+    CHECK(rdma::finds_gids(""));
+    CHECK(rdma::finds_gids("2.21.5"));
+    CHECK(rdma::finds_gids("3.0.0"));
+    CHECK(rdma::finds_gids("unknown"));
+    CHECK_FALSE(rdma::finds_gids("2.9.9"));
+    CHECK_FALSE(rdma::finds_gids("2.20.5"));
+}
+
+} // namespace variables_test
