@@ -5,11 +5,17 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <fstream>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <sched.h>
 #include <sstream>
 #include <stdexcept>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -44,6 +50,22 @@ Fd new_network() {
 
 void write_setting(const char* path, const char* value) {
     std::ofstream(path) << value; // what is not there (a kernel without IPv6) need not be set
+}
+
+// The kernel tells of a carrier up to a second after it is there. Who asks for it by this call gets it told
+// at once.
+void tell_carrier_of(const char* link) {
+    const Fd any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ethtool_value carrier{.cmd = ETHTOOL_GLINK, .data = 0};
+    ifreq request{};
+    std::snprintf(request.ifr_name, sizeof request.ifr_name, "%s", link);
+    request.ifr_data = reinterpret_cast<char*>(&carrier);
+    if (!any.open() || ::ioctl(any.get(), SIOCETHTOOL, &request) != 0) {
+        fabric_failed("ask for the carrier of a link");
+    }
+    if (carrier.data == 0) {
+        throw std::runtime_error("a link has no carrier");
+    }
 }
 
 std::string link_of(int host) {
@@ -104,6 +126,7 @@ void Fabric::add_host(int host) {
     own.add_address("eth0", address);
     own.add_route("eth0", node_network, node_network_bits, router_address);
     own.add_neighbour("eth0", router_address, hardware_of_router);
+    tell_carrier_of("eth0");
 }
 
 // Both ways: what the host sends is held up at its own end, what comes to it at the router's.

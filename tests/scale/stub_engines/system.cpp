@@ -34,7 +34,8 @@ json info_of(const Host& host) {
             {"NCPU", std::thread::hardware_concurrency()},
             {"MemTotal", memory.totalram * memory.mem_unit},
             {"SecurityOptions", {"name=seccomp,profile=builtin"}},
-            {"CDISpecDirs", json::array()}};
+            {"CDISpecDirs", json::array()},
+            {"Plugins", {{"Authorization", nullptr}}}};
 }
 
 json volume_json(const Volume& volume) {
