@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "gpu/fabric.hpp"
 #include "plan/node_config.hpp"
+#include "wire/layout.hpp"
 
 #include <fmt/format.h>
 
@@ -23,8 +24,11 @@ bool has_channel(const CheckedNode& node) {
 
 std::vector<wire::Question> fabric_questions() {
     const std::string_view channel = imex_channel;
+    const std::string folder(channel.substr(0, channel.rfind('/') + 1));
     return {{.name = question_fabric, .argv = {"nvidia-smi", "-q", "-i", "0"}},
-            {.name = question_channels, .argv = {"ls", std::string(channel.substr(0, channel.rfind('/')))}}};
+            // dockdist's own: an image may have no `ls`.
+            {.name = question_channels,
+             .argv = {std::string(layout::toolkit) + "/libexec/rsync", "--list-only", folder}}};
 }
 
 std::optional<CheckRow> judge_fabric(const CheckedNode& node) {
@@ -64,7 +68,8 @@ std::optional<CheckRow> judge_fabric(const CheckedNode& node) {
     row.hint =
         "on the host nvidia-imex must run, and the driver make the channel (`options nvidia "
         "NVreg_CreateImexChannel0=1` in /etc/modprobe.d); then make the node anew with `dockdist down` "
-        "and `dockdist up`. A file with `container.devices` has to name it there";
+        "and `dockdist up`. Hosts with x86 CPUs, and a file with `container.devices`, get it only "
+        "where it is named there (beside /dev/infiniband, if the hosts have that)";
     return row;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/number.hpp"
 #include "core/text.hpp"
+#include "gpu/kfd.hpp"
 
 #include <fmt/format.h>
 
@@ -141,8 +142,10 @@ CheckRow judge_gpu_memory(const CheckedNode& node, const std::vector<Gpu>& gpus)
     } else {
         row.state = State::warn;
         row.text = "GPU memory is held, and no job of this cluster runs here: " + held;
-        row.hint =
-            "on the host, `nvidia-smi` and `fuser -v /dev/nvidia*` name who it is: end that, or wait for it";
+        row.hint = is_amd_uuid(gpus.front().uuid) ? "on the host, `amd-smi process` and `fuser -v /dev/kfd` "
+                                                    "name who it is: end that, or wait for it"
+                                                  : "on the host, `nvidia-smi` and `fuser -v /dev/nvidia*` "
+                                                    "name who it is: end that, or wait for it";
     }
     return row;
 }

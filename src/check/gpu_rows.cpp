@@ -52,13 +52,6 @@ CheckRow host_row(const CheckedNode& node, const char* check) {
     return {.layer = CheckLayer::host, .subject = node.name.str(), .check = check};
 }
 
-bool are_of_amd(const GpuSpec& gpus) {
-    const auto& devices = gpus.devices;
-    return gpus.amd || (!devices.empty() && std::ranges::all_of(devices, [](const std::string& device) {
-               return device.starts_with("amd.com/");
-           }));
-}
-
 // Those of AMD's, by what dockdist-init reads from their driver's files.
 CheckRow judge_amd(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& gpus) {
     auto row = host_row(node, "gpus");
@@ -77,6 +70,7 @@ CheckRow judge_amd(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& gpu
         row.hint = "is the amdgpu driver loaded on the host, and are /dev/kfd and /dev/dri there?";
         return row;
     }
+    std::vector<std::string> problems;
     for (const auto& unit : report->units) {
         gpus.gpus.push_back({.index = unit.unit.index,
                              .uuid = unit.unit.id,
@@ -87,18 +81,22 @@ CheckRow judge_amd(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& gpu
                              .utilization_percent = unit.utilization_percent,
                              .temperature_c = unit.temperature_c,
                              .power_w = unit.power_w});
-        if (!unit.problem.empty() && row.state == State::pass) {
-            row.state = State::warn;
-            row.hint = printable(unit.problem) + ": look at it with amd-smi on the host";
+        if (!unit.problem.empty()) {
+            problems.push_back(printable(unit.problem));
         }
     }
     gpus.node = node.name;
     row.text = models(gpus.gpus);
+    if (!problems.empty()) {
+        row.state = State::warn;
+        row.text += fmt::format("; {}", fmt::join(problems, "; "));
+        row.hint = "look at it with `amd-smi` on the host; it is given to no job";
+    }
     return row;
 }
 
 CheckRow judge_there(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& gpus) {
-    if (are_of_amd(wanted)) {
+    if (asks_for_amd(wanted)) {
         return judge_amd(node, wanted, gpus);
     }
     auto row = host_row(node, "gpus");
@@ -189,8 +187,9 @@ void compare_drivers(const std::vector<NodeGpus>& gpus, std::vector<CheckRow>& r
         .state = State::warn,
         .layer = CheckLayer::host,
         .check = "driver",
-        .hint = "install the same NVIDIA driver on every host: NCCL and CUDA graphs are tried with one "
-                "driver in a job, not with several"};
+        .hint =
+            "install the same driver on every host: NCCL or RCCL, and graphs, are tried with one driver in "
+            "a job, not with several"};
     auto differing = odd_rows(odd, model, "driver ");
     if (!odd.with_common.empty()) {
         const bool all = differing.empty();
@@ -210,7 +209,7 @@ bool asks_for_gpus(const GpuSpec& gpus) {
 }
 
 std::vector<wire::Question> gpu_questions(const GpuSpec& gpus) {
-    if (are_of_amd(gpus)) {
+    if (asks_for_amd(gpus)) {
         return {{.name = question_gpus, .argv = {layout::init, "gpus"}}};
     }
     auto questions = gpu_health_questions();
@@ -256,7 +255,7 @@ GpuFindings judge_gpus(const std::vector<CheckedNode>& nodes, const std::vector<
 
 CheckRow judge_toolkit(const HostSpec& host, const EngineInfo& engine) {
     CheckRow row{.layer = CheckLayer::engine, .subject = host.name.str(), .check = "toolkit"};
-    if (are_of_amd(host.gpus)) {
+    if (asks_for_amd(host.gpus)) {
         row.text = host.gpus.amd ? "AMD's GPUs, as devices: no toolkit is needed" : "AMD's GPUs by CDI names";
         return row;
     }

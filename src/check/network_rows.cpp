@@ -32,8 +32,7 @@ CheckRow judge_interface(const CheckedNode& node) {
     const auto& network = *node.facts.network;
     const auto name = printable(network.interface);
     constexpr const char* choose =
-        "set the host's `address` (or `interface`) to one that its peers reach, then "
-        "`dockdist down` and `dockdist up`";
+        "set the host's `address` (or `interface`) to one that its peers reach, then `dockdist up`";
     if (!network.there) {
         return fail("the interface " + name + " is gone", choose);
     }
@@ -55,11 +54,15 @@ CheckRow judge_interface(const CheckedNode& node) {
         row.text += (row.text.ends_with(", up") ? ": " : "; ") + text;
         row.hint += (row.hint.empty() ? "" : "; ") + std::string(hint);
     };
+    std::string ways;
     for (const auto& way : network.other_ways) {
-        warn(fmt::format(
-                 "what goes to {}{} leaves by {}", printable(way.node),
-                 way.nodes > 1 ? fmt::format(" and {} other{}", way.nodes - 1, way.nodes > 2 ? "s" : "") : "",
-                 printable(way.interface)),
+        ways += fmt::format(
+            "{}what goes to {}{} leaves by {}", ways.empty() ? "" : "; ", printable(way.node),
+            way.nodes > 1 ? fmt::format(" and {} other{}", way.nodes - 1, way.nodes > 2 ? "s" : "") : "",
+            printable(way.interface));
+    }
+    if (!ways.empty()) {
+        warn(ways,
              "two interfaces of the host lead there (`ip route get ADDRESS from OWN` on it): put them into "
              "networks of their own, or give each a routing table (`ip rule add from OWN table N`) and set "
              "net.ipv4.conf.all.arp_ignore=1, arp_announce=2 and rp_filter=2");

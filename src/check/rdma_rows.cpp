@@ -88,27 +88,37 @@ CheckRow judge_ports(const rdma::Node& node) {
     const bool active = has([](const rdma::Port& port) { return rdma::is_active(port.port); });
     if (node.record.use == "off") {
         tell(row, State::pass, "RDMA is not used: `network.rdma` is off", "");
+    } else if (!has([](const rdma::Port& port) { return rdma::is_of_nccl(port.port); })) {
+        row.text = "no RDMA that NCCL can use: " + left_out;
     } else if (!active) {
-        tell(row, State::fail, "no RDMA port has a link: " + left_out,
-             "look at cables and switch, `ibstat` on the host; until then NCCL goes over TCP");
+        tell(row, State::warn, "no RDMA port has a link: " + left_out,
+             "NCCL goes over TCP. If they are to be used, look at cables and switch, `ibstat` on the host; "
+             "if not, set "
+             "`network: {rdma: off}`");
     } else if (!node.record.inside) {
         tell(row, State::warn, "the host has RDMA devices, and the container has no /dev/infiniband",
              "leave `container.devices` at auto, or add /dev/infiniband to it, then `dockdist up`");
     } else if (!has([](const rdma::Port& port) { return port.used; })) {
         tell(row, State::warn, "no RDMA port is of use to the cluster: " + left_out,
-             "NCCL goes over TCP: give the ports addresses in a network that all nodes share, or take the "
-             "node "
-             "out of the file");
+             "NCCL goes over TCP: give the ports addresses in a network that all nodes share, take the node "
+             "out of "
+             "the file, or set `network: {rdma: off}`");
     } else {
         row.text = "RDMA: " + used_text(node) + (left_out.empty() ? "" : "; left out: " + left_out);
     }
     return row;
 }
 
-// What jobs are told, by the nodes' records; and whether it still is what they should be told.
-std::vector<CheckRow> judge_variables(const rdma::Fabric& joined, const rdma::Fabric& now) {
+// What jobs are told, by the nodes' records; and whether it still is what they should be told: what they
+// would be if the nodes joined now.
+std::vector<CheckRow> judge_variables(const RdmaFacts& facts) {
+    auto records = as_it_is_now(facts);
+    for (auto& record : records) {
+        wire::shorten(record.rdma, wire::room_for_rdma(records.size()));
+    }
+    const auto joined = rdma::judge(facts.records);
     const auto told = rdma::settings(joined);
-    const auto wanted = rdma::settings(now);
+    const auto wanted = rdma::settings(rdma::judge(records));
     std::vector<CheckRow> rows;
     for (std::size_t i = 0; i < joined.nodes.size(); ++i) {
         const auto& node = joined.nodes[i];
@@ -165,6 +175,7 @@ public:
         judge_links();
         judge_rates();
         judge_networks();
+        judge_lost_networks();
         if (rows_.empty()) {
             add("all nodes", State::pass, pass_text(), "");
             rows_.back().subject = "all nodes";
@@ -182,10 +193,16 @@ private:
                          .hint = std::move(hint)});
     }
 
-    static std::vector<std::string> names_of(const std::vector<const rdma::Node*>& nodes) {
-        std::vector<std::string> names;
-        std::ranges::transform(nodes, std::back_inserter(names), &rdma::Node::name);
-        return names;
+    static std::string names_text(const std::set<std::string>& names) {
+        return list_names(std::vector(names.begin(), names.end()));
+    }
+
+    // A virtual function beside its physical one: how many there are, and which have a link, is the host's
+    // affair.
+    static bool is_part(const rdma::Node& node, const rdma::Port& part) {
+        return !part.port.part_of.empty() && std::ranges::any_of(node.ports, [&](const auto& other) {
+            return other.port.pci == part.port.part_of;
+        });
     }
 
     // Those without a port that is used, where others have one or all must.
@@ -214,7 +231,9 @@ private:
         for (const auto* node : with_) {
             std::string list;
             for (const auto& port : node->ports) {
-                ports[node->name].insert(rdma::port_name(port.port));
+                if (!is_part(*node, port)) {
+                    ports[node->name].insert(rdma::port_name(port.port));
+                }
             }
             for (const auto& port : ports[node->name]) {
                 list += port + " ";
@@ -254,8 +273,8 @@ private:
         for (const auto* node : with_) {
             for (const auto& port : node->ports) {
                 const auto& up = active[rdma::port_name(port.port)];
-                if (node->lacks.empty() && !rdma::is_active(port.port) && up.size() * 2 >= with_.size() &&
-                    !up.empty()) {
+                if (node->lacks.empty() && !rdma::is_active(port.port) && !is_part(*node, port) &&
+                    up.size() * 2 >= with_.size() && !up.empty()) {
                     add(node->name, State::warn,
                         fmt::format("{} is {}, and ACTIVE on {}", rdma::port_name(port.port),
                                     port.port.state.empty() ? "in no known state" : port.port.state,
@@ -310,11 +329,38 @@ private:
                       "in one network (`dockdist check --deep` tries it)"
                     : "these are several InfiniBand fabrics: cable them to one, or make a cluster of each");
         }
-        if (const auto unsettled = rdma::settings(fabric_).unsettled; !unsettled.empty()) {
-            add("all nodes", State::warn, unsettled,
-                "set NCCL_IB_GID_INDEX in `hosts[].env` and the ports in NCCL_IB_HCA, or remove the "
-                "addresses that "
-                "are not for the cluster; NCCL 2.21 and newer chooses by port");
+        if (const auto told = rdma::settings(fabric_); !told.unsettled.empty()) {
+            add("all nodes", State::warn, told.unsettled, told.hint);
+        }
+    }
+
+    // A network that most nodes have a port in, and that none uses for the sake of a few, whose ports are in
+    // others: a wrong address, or a cable in the wrong switch.
+    void judge_lost_networks() {
+        std::map<std::string, std::set<std::string>> nodes_in;
+        for (const auto* node : with_) {
+            for (const auto& port : node->ports) {
+                if (!port.used && !port.network.empty()) {
+                    nodes_in[port.network].insert(node->name);
+                }
+            }
+        }
+        for (const auto& [network, nodes] : nodes_in) {
+            std::set<std::string> strays;
+            if (nodes.size() < 2 || nodes.size() * 2 < with_.size()) {
+                continue;
+            }
+            for (const auto& [other, few] : nodes_in) {
+                if (few.size() == 1) { // several in one have a network of their own: another rack's, say
+                    std::ranges::set_difference(few, nodes, std::inserter(strays, strays.end()));
+                }
+            }
+            if (!strays.empty()) {
+                add(names_text(strays), State::warn,
+                    fmt::format("no port in {}, as on {}: no node uses these ports", network,
+                                names_text(nodes)),
+                    "look at the port's address (`ip address`) and at the switch that it is cabled to");
+            }
         }
     }
 
@@ -343,7 +389,7 @@ std::vector<CheckRow> judge_rdma(const RdmaFacts& facts) {
         }
     }
     if (facts.whole) {
-        std::ranges::move(judge_variables(rdma::judge(facts.records), now), std::back_inserter(rows));
+        std::ranges::move(judge_variables(facts), std::back_inserter(rows));
     }
     std::ranges::move(RdmaFabricJudge(now).rows(), std::back_inserter(rows));
     return rows;

@@ -1,6 +1,7 @@
 #include "check/software.hpp"
 
 #include "check/compare.hpp"
+#include "container/same_image.hpp"
 #include "core/text.hpp"
 #include "launch/launcher.hpp"
 #include "wire/layout.hpp"
@@ -140,6 +141,7 @@ std::vector<CheckRow> judge_openssh(const std::vector<CheckedNode>& nodes) {
 
 std::vector<CheckRow> judge_images(const std::vector<std::pair<NodeName, Result<ImageDetails>>>& images) {
     std::vector<CheckRow> rows;
+    std::vector<const ImageDetails*> kinds; // one of each image that is there
     std::vector<std::pair<std::string, std::string>> values;
     for (const auto& [node, image] : images) {
         if (!image) {
@@ -153,10 +155,15 @@ std::vector<CheckRow> judge_images(const std::vector<std::pair<NodeName, Result<
                          "HOST`), or nodes that are made anew will differ"});
             continue;
         }
-        values.emplace_back(node.str(), fmt::format("{}", fmt::join(image->layers, " ")));
+        auto known =
+            std::ranges::find_if(kinds, [&](const ImageDetails* kind) { return same_image(*kind, *image); });
+        if (known == kinds.end()) {
+            known = kinds.insert(kinds.end(), &*image);
+        }
+        values.emplace_back(node.str(), std::to_string(known - kinds.begin()));
     }
     const auto odd = find_odd(values);
-    for (const auto& [layers, who] : odd.others) {
+    for (const auto& [kind, who] : odd.others) {
         rows.push_back({.state = State::warn,
                         .layer = CheckLayer::container,
                         .subject = list_names(who),

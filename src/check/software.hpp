@@ -21,7 +21,8 @@ std::vector<CheckRow> judge_versions(const std::vector<CheckedNode>& nodes);
 // The toolkit's OpenSSH, whose version tells those who read of a hole whether it is theirs.
 std::vector<CheckRow> judge_openssh(const std::vector<CheckedNode>& nodes);
 
-// The image that each node was made of, by its layers: ids cannot be compared between image stores.
+// The image that each node was made of (container/same_image.hpp): ids cannot be compared between image
+// stores.
 std::vector<CheckRow> judge_images(const std::vector<std::pair<NodeName, Result<ImageDetails>>>& images);
 
 } // namespace dockdist

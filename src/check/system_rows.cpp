@@ -123,7 +123,9 @@ CheckRow judge_limits(const CheckedNode& node, const ContainerSpec& container) {
         row.hint += (row.hint.empty() ? "" : "; ") + hint;
     };
     if (limits.memlock >= 0) {
-        const bool rdma = node.facts.system && !node.facts.system->rdma.empty();
+        const bool rdma = node.facts.system && node.facts.system->rdma_inside &&
+                          std::ranges::find(node.facts.system->rdma, "ACTIVE", &wire::RdmaPort::state) !=
+                              node.facts.system->rdma.end();
         const auto asked = container.ulimits.find("memlock");
         const bool asked_for_less = asked != container.ulimits.end() && asked->second.soft >= 0;
         add(rdma ? State::fail : State::warn,

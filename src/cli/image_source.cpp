@@ -49,6 +49,19 @@ Task<Result<ContainerEngine*>> source_engine(const Context& context, const Conne
     co_return local->get();
 }
 
+// What the build's secrets lack: asked for where something is built, and not before.
+Status secrets_are_there(const ImageSpec& image) {
+    const auto& missing = image.build->missing;
+    if (missing.empty()) {
+        return ok;
+    }
+    auto error = missing.front();
+    for (std::size_t i = 1; i < missing.size(); ++i) {
+        error.message += "; " + missing[i].message;
+    }
+    return error;
+}
+
 Task<Result<ImageSource>> find_source(const Context& context, const Connected& cluster, Build build,
                                       std::shared_ptr<std::unique_ptr<ContainerEngine>> local) {
     const auto& image = cluster.spec.image;
@@ -67,6 +80,9 @@ Task<Result<ImageSource>> find_source(const Context& context, const Connected& c
         if (found || found.error().kind != ErrorKind::not_found || !image.build || build == Build::never) {
             co_return found;
         }
+    }
+    if (const auto there = secrets_are_there(image); !there) {
+        co_return there.error();
     }
     const auto built =
         co_await build_image(**engine, name, image, {.environment = client_environment}, *context.reporter);

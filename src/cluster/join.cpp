@@ -242,8 +242,10 @@ Task<JoinResult> join_nodes(std::vector<JoinTarget> targets, std::string cluster
             result.errors.push_back(hello.error());
         }
     }
-    if (auto distinct = check_distinct(result.records); result.errors.empty() && !distinct) {
-        result.errors.push_back(distinct.error());
+    for (const auto& checked : {check_distinct(result.records), check_one_family(result.records)}) {
+        if (result.errors.empty() && !checked) {
+            result.errors.push_back(checked.error());
+        }
     }
     if (!result.errors.empty()) {
         co_return result;

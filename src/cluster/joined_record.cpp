@@ -1,5 +1,6 @@
 #include "cluster/joined_record.hpp"
 
+#include "core/ip_address.hpp"
 #include "core/subnet.hpp"
 #include "core/text.hpp"
 
@@ -7,7 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace dockdist {
@@ -23,6 +26,13 @@ Error claims(std::string_view what, const std::string& said, const std::string& 
 // "gpu1" and "gpu1.example.org" are one machine.
 bool same_machine(const std::string& one, const std::string& other) {
     return one == other || one.starts_with(other + ".") || other.starts_with(one + ".");
+}
+
+std::string list_nodes(const std::vector<std::string>& nodes) {
+    constexpr std::size_t most_named = 8;
+    const auto named = std::min(nodes.size(), most_named);
+    const auto list = fmt::format("{}", fmt::join(std::span(nodes).first(named), ", "));
+    return nodes.size() > named ? fmt::format("{} and {} more", list, nodes.size() - named) : list;
 }
 
 } // namespace
@@ -42,11 +52,11 @@ Status check_record(const wire::NodeRecord& record, const wire::JoinRequest& req
     if (none || address.is_unspecified() || address.is_multicast()) {
         return claims("address", record.address, "one of a machine");
     }
-    if (!named && address != wanted) {
+    const bool binds = !request.derived || request.interface.empty();
+    if (!named && address != wanted && binds) {
         return claims("address", record.address, request.address);
     }
-    if (request.address.empty() && request.interface.empty() && !request.subnets.empty() &&
-        !any_holds(request.subnets, record.address)) {
+    if (request.address.empty() && !request.subnets.empty() && !any_holds(request.subnets, record.address)) {
         return claims("address", record.address,
                       fmt::format("one in {}", fmt::join(request.subnets, " or ")));
     }
@@ -87,6 +97,23 @@ Status check_distinct(const std::vector<wire::NodeRecord>& records) {
         }
     }
     return ok;
+}
+
+Status check_one_family(const std::vector<wire::NodeRecord>& records) {
+    std::vector<std::string> ipv4;
+    std::vector<std::string> ipv6;
+    for (const auto& record : records) {
+        (read_ipv6(record.address) ? ipv6 : ipv4).push_back(record.node);
+    }
+    if (ipv4.empty() || ipv6.empty()) {
+        return ok;
+    }
+    return Error{
+        ErrorKind::config, ipv6.size() < ipv4.size() ? ipv6.front() : ipv4.front(),
+        fmt::format("{} {} at IPv4 addresses, and {} at IPv6's: launchers and NCCL need one family for all",
+                    list_nodes(ipv4), ipv4.size() == 1 ? "is" : "are", list_nodes(ipv6)),
+        "give all hosts addresses of one family: `network: {subnet: …}` for all of them, or each host's "
+        "`address`"};
 }
 
 } // namespace dockdist

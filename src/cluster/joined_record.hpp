@@ -18,4 +18,7 @@ Status check_record(const wire::NodeRecord& record, const wire::JoinRequest& req
 // No two nodes at one address and port.
 Status check_distinct(const std::vector<wire::NodeRecord>& records);
 
+// No IPv4 beside IPv6: each node listens at its one address alone.
+Status check_one_family(const std::vector<wire::NodeRecord>& records);
+
 } // namespace dockdist

@@ -117,6 +117,7 @@ void ToolkitBringer::add_giver(std::size_t host, const ContainerId& container) {
     hand_on_->add_giver({.engine = engines_[host].get(),
                          .host = spec_.hosts[host].name.str(),
                          .address = spec_.hosts[host].address,
+                         .interface = spec_.hosts[host].interface,
                          .subnets = spec_.hosts[host].subnets,
                          .container = container,
                          .command = {layout::init, "relay", "give"}});

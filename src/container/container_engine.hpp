@@ -141,7 +141,8 @@ public:
     // Takes the name away, and the image with its last name. 404 is success; conflict: a container uses it.
     virtual Task<Status> remove_image(ImageRef ref) = 0;
     // What build_image builds with there. An error (config) where `secrets` are to be given and it takes
-    // none.
+    // none. BuildKit until build_image has found that the session which it needs is refused there: from then
+    // on the classic builder.
     virtual Task<Result<Builder>> builder(bool secrets) = 0;
     // Builds by builder() from an uncompressed tar, which the caller keeps alive, or, with BuildKit, from
     // config.folders; the image's id.

@@ -17,10 +17,27 @@ constexpr EngineWords podman_words{.name = "Podman",
                                    .status = "systemctl status podman.socket podman; journalctl -u podman",
                                    .start = "sudo systemctl start podman.socket",
                                    .log = "journalctl -u podman"};
+constexpr EngineWords users_docker_words{.name = "Docker",
+                                         .service = "the user's Docker daemon",
+                                         .program = "docker",
+                                         .status =
+                                             "systemctl --user status docker; journalctl --user -u docker",
+                                         .start = "systemctl --user start docker",
+                                         .log = "journalctl --user -u docker"};
+constexpr EngineWords users_podman_words{
+    .name = "Podman",
+    .service = "the user's Podman service",
+    .program = "podman",
+    .status = "systemctl --user status podman.socket podman; journalctl --user -u podman",
+    .start = "systemctl --user start podman.socket",
+    .log = "journalctl --user -u podman"};
 
 } // namespace
 
-const EngineWords& words_of(bool podman) {
+const EngineWords& words_of(bool podman, bool of_user) {
+    if (of_user) {
+        return podman ? users_podman_words : users_docker_words;
+    }
     return podman ? podman_words : docker_words;
 }
 

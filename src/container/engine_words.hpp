@@ -17,7 +17,8 @@ struct EngineWords {
     std::string_view log{};
 };
 
-const EngineWords& words_of(bool podman);
+// `of_user`: a user's own (rootless), which their own systemd starts.
+const EngineWords& words_of(bool podman, bool of_user = false);
 
 std::string see_container_log(bool podman); // "see `docker logs` of its container"
 

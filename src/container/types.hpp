@@ -106,7 +106,8 @@ struct ContainerConfig {
     std::vector<DeviceRequest> device_requests{};
     std::vector<std::string> cap_add{}, cap_drop{}; // "ALL" in cap_drop: what cap_add names, and nothing else
     bool no_new_privileges = false;                 // HostConfig.SecurityOpt
-    bool read_only_root = false;                    // volumes and tmpfs are written to all the same
+    bool no_label = false;       // the same: SELinux lets it into folders of whatever label
+    bool read_only_root = false; // volumes and tmpfs are written to all the same
     std::optional<std::int64_t> pids_limit{};
     bool privileged = false;
     std::string restart_policy{}; // "" (no), "unless-stopped", …

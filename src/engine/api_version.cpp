@@ -28,10 +28,10 @@ std::optional<ApiVersion> parse_version(std::string_view text) {
 
 } // namespace
 
-Result<ApiVersion> agree_on_version(const HttpResponse& ping) {
+Result<ApiVersion> agree_on_version(const HttpResponse& ping, bool of_user) {
     const auto header = find_header(ping.headers, "Api-Version");
     const bool podman = !find_header(ping.headers, libpod_header).empty();
-    const auto& words = words_of(podman);
+    const auto& words = words_of(podman, of_user);
     if (ping.body.find("HTTP request to an HTTPS server") != std::string::npos ||
         ping.body.find("plain HTTP request was sent to HTTPS port") != std::string::npos) {
         return Error{ErrorKind::protocol, "", "the engine speaks TLS, and was spoken to without",

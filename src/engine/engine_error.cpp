@@ -34,7 +34,7 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
     {"could not select device driver", "install the NVIDIA Container Toolkit on that host (nvidia-ctk "
                                        "runtime configure --runtime=docker, then restart Docker), "
                                        "set `cdi: true` where it has a CDI file, "
-                                       "or write `gpus: none` for it"},
+                                       "or write `gpus: none` for it, or `gpus: amd` where they are AMD's"},
     {"unresolvable cdi devices nvidia.com",
      "`nvidia-ctk cdi list` on that host shows the names it has; write its CDI file anew where GPUs or "
      "their MIG instances have changed (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"},
@@ -46,6 +46,10 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
      "write the host's CDI file anew (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"},
     {"nvidia-container-cli",
      "the NVIDIA driver or toolkit on that host is not in order: does nvidia-smi work there?"},
+    {"nvidia-caps-imex-channels",
+     "that host has lost its IMEX channel (ls /dev/nvidia-caps-imex-channels): load the driver with "
+     "NVreg_CreateImexChannel0=1 again, or make the node anew with `dockdist down` and `dockdist up`, which "
+     "does without it"},
     {"/dev/kfd",
      "that host shows no GPU of AMD's: is its amdgpu driver loaded (ls /dev/kfd)? Else correct `gpus:`"},
     {"libcuda.so.", "the host's CDI file is of another version of the driver: write it anew (nvidia-ctk cdi "
@@ -66,7 +70,15 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
     {"error setting ulimit", docker_limits, podman_limits},
     {"when user namespaces are enabled",
      "that engine remaps users (`userns-remap`): take that out of the host's /etc/docker/daemon.json and "
-     "restart Docker"},
+     "restart Docker (images and containers of before are not seen then)"},
+    {"relabeling of", // "SELinux relabeling of /etc is not allowed"
+     "that folder is one of the system's (/etc, /home, /var and their like), whose label engines leave as it "
+     "is: mount one below it, or leave `z` out of `container.mounts`"},
+    {"error setting label on mount source",
+     "that folder's file system takes no label for SELinux: leave `z` out of `container.mounts`"},
+    {"relabel failed", // of Podman, often followed by "operation not permitted"
+     "Podman may not give that folder a label for SELinux (is it its user's own?): leave `z` out of "
+     "`container.mounts`"},
     {"client version",
      "this engine is too old or too new for this dockdist; dockdist speaks API 1.40 to 1.51"},
     {"toomanyrequests", "the registry limits anonymous pulls: log in (docker login), or use a mirror"},

@@ -22,7 +22,7 @@ Error engine_error(const HttpResponse& response, const AskedCall& call);
 std::string request_in_words(const HttpRequest& request);
 
 // What to do about an engine's message; empty when it is none that we know.
-std::string engine_hint(std::string_view message, bool podman = false);
+std::string engine_hint(std::string_view message, bool podman);
 
 // What to do about the message of an authorization plugin, or about one that does not work (moby,
 // pkg/authorization); empty: it is none. `request`: AskedCall's.

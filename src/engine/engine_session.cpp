@@ -36,7 +36,7 @@ EngineSession::EngineSession(boost::asio::any_io_executor where, EngineEndpoint 
 Error EngineSession::located(Error error) const {
     error.where = endpoint.host.str();
     if (error.kind == ErrorKind::timeout && error.hint.empty()) {
-        const auto& words = words_of(podman_);
+        const auto& words = words_of(podman_, is_users_socket(endpoint.address.path));
         error.hint = fmt::format("is {} on that host stuck? ({})", words.service, words.status);
     }
     return error;
@@ -88,7 +88,7 @@ Task<Result<ApiVersion>> EngineSession::ping() {
     if (!answer) {
         co_return located(answer.error());
     }
-    const auto version = agree_on_version(*answer);
+    const auto version = agree_on_version(*answer, is_users_socket(endpoint.address.path));
     if (!version) {
         co_return located(version.error());
     }
@@ -142,7 +142,8 @@ Task<Result<HttpResponse>> EngineSession::call_on(HttpClient& client, HttpReques
     co_return answer;
 }
 
-Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest request, std::string what) {
+Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest request, std::string what,
+                                                              int* status) {
     const auto self = shared_from_this();
     auto asked = co_await add_version(request);
     if (!asked) {
@@ -159,6 +160,9 @@ Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest reques
     }
     auto stream = co_await HttpStream::open(std::move(connection), std::move(request), host_header_,
                                             endpoint.limits.call);
+    if (stream && status != nullptr) {
+        *status = (*stream)->status();
+    }
     co_return co_await accepted(std::move(stream), {std::move(what), std::move(*asked), podman_});
 }
 

@@ -31,11 +31,16 @@ public:
     // The version agreed on; asks once, also when many ask at the same time.
     Task<Result<ApiVersion>> negotiate(bool again = false);
     bool podman() const { return podman_; } // as ContainerEngine's
-    // What the engine builds with, as its answer to the ping has it (after negotiate()).
-    Builder builder() const { return builder_; }
+    // What the engine builds with, as its answer to the ping has it (after negotiate()), or since a session
+    // was refused.
+    Builder builder() const { return refused_session_ == 0 ? builder_ : Builder::classic; }
     // Whether Buildah takes secrets from the tar: before Podman 4 it would leave them among the image's
     // files.
     bool builds_with_secrets() const { return builds_with_secrets_; }
+    // The status with which the engine, or what stands before it, has refused the session that BuildKit
+    // needs; 0: it has not.
+    int refused_session() const { return refused_session_; }
+    void refuse_session(int status) { refused_session_ = status; }
 
     // `request.target` without the version, which is Docker's API's or, for libpod's paths, that API's own.
     // Answers of a status outside `also` and 2xx are errors that begin with `what` ("create container x").
@@ -47,8 +52,10 @@ public:
     Task<Result<HttpResponse>> call_aside(HttpRequest request, std::string what, std::vector<int> also,
                                           CallLimits limits);
     // A streamed answer, on the kept connection where that lies idle: a host has no more of them than it
-    // needs, and nobody waits for one more to open. 101 is a success too.
-    Task<Result<std::unique_ptr<HttpStream>>> open(HttpRequest request, std::string what);
+    // needs, and nobody waits for one more to open. 101 is a success too. `status`, where it is given, is
+    // told the answer's.
+    Task<Result<std::unique_ptr<HttpStream>>> open(HttpRequest request, std::string what,
+                                                   int* status = nullptr);
 
     // The same for a request with a body that takes as long as it takes: `on_sent` is told its bytes. No
     // deadline, neither for the body nor for the answer.
@@ -80,11 +87,12 @@ private:
     std::string libpod_version_{}; // Podman's
     Builder builder_ = Builder::buildkit;
     bool builds_with_secrets_ = true;
+    int refused_session_ = 0;
     int own_round_trips_ = 0;
 };
 
-// The API version in an answer to /_ping, or why there can be none.
-Result<ApiVersion> agree_on_version(const HttpResponse& ping);
+// The API version in an answer to /_ping, or why there can be none. `of_user`: the engine is a user's own.
+Result<ApiVersion> agree_on_version(const HttpResponse& ping, bool of_user = false);
 std::string to_string(ApiVersion version); // "1.41"
 // The version of Podman's own API (paths below /libpod/) that the same answer tells: "5.4.2"; empty:
 // Docker's.

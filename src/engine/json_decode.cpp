@@ -78,6 +78,10 @@ int to_int(std::int64_t number) {
     return static_cast<int>(std::clamp(number, lowest, highest));
 }
 
+// A device that nobody asks for by such a name, or could find in a message, is as good as not there.
+constexpr std::size_t longest_device_name = 256;
+constexpr std::size_t most_devices = 4096;
+
 } // namespace
 
 Result<EngineInfo> decode_info(std::string_view text, ApiVersion negotiated) {
@@ -112,8 +116,10 @@ Result<EngineInfo> decode_info(std::string_view text, ApiVersion negotiated) {
     if (const auto* devices = fields.find("DiscoveredDevices"); devices != nullptr && devices->is_array()) {
         for (const auto& device : *devices) {
             JsonFields entry(device, "the answer to GET /info: DiscoveredDevices");
-            if (entry.text("Source") == "cdi") {
-                info.cdi_devices.push_back(entry.text("ID"));
+            auto name = entry.text("Source") == "cdi" ? entry.text("ID") : std::string();
+            if (!name.empty() && name.size() <= longest_device_name &&
+                info.cdi_devices.size() < most_devices) {
+                info.cdi_devices.push_back(std::move(name));
             }
             fields.take(entry);
         }

@@ -90,7 +90,10 @@ json encode_host_config(const ContainerConfig& config) {
     set(host, "CapAdd", config.cap_add);
     set(host, "CapDrop", config.cap_drop);
     if (config.no_new_privileges) {
-        host["SecurityOpt"] = {"no-new-privileges"}; // Podman knows no ":true" behind it
+        host["SecurityOpt"].push_back("no-new-privileges"); // Podman knows no ":true" behind it
+    }
+    if (config.no_label) {
+        host["SecurityOpt"].push_back("label=disable"); // nothing to engines without SELinux
     }
     if (config.read_only_root) {
         host["ReadonlyRootfs"] = true;

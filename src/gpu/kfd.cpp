@@ -66,6 +66,20 @@ bool is_amd_uuid(std::string_view id) {
            });
 }
 
+std::string devices_within(std::string_view outer, std::string_view inner) {
+    const auto there = split(outer, ',');
+    std::string list;
+    for (auto word : split(inner, ',')) {
+        std::erase_if(word, [](char c) { return c == ' ' || c == '\t'; });
+        const auto index = whole_number<std::int64_t>(word);
+        if (word.empty() || (index && (*index < 0 || *index >= static_cast<std::int64_t>(there.size())))) {
+            break;
+        }
+        list += (list.empty() ? "" : ",") + (index ? there[static_cast<std::size_t>(*index)] : word);
+    }
+    return list;
+}
+
 const char* devices_variable_for(std::string_view visible) {
     return is_amd_uuid(visible.substr(0, visible.find(','))) ? rocm_devices_variable : cuda_devices_variable;
 }

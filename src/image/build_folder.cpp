@@ -8,11 +8,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <unistd.h>
 #include <utility>
 
 namespace dockdist {
 namespace {
+
+// A file system may tell times that nanoseconds do not reach: before 1677, after 2262.
+std::int64_t nanoseconds(const timespec& time) {
+    constexpr std::int64_t a_second = 1'000'000'000,
+                           most = std::numeric_limits<std::int64_t>::max() / a_second - 1;
+    return std::clamp<std::int64_t>(time.tv_sec, -most, most) * a_second + time.tv_nsec;
+}
 
 class FolderFiles final : public BuildFiles {
 public:
@@ -28,8 +36,7 @@ public:
                              .size = S_ISREG(found.status.st_mode)
                                          ? static_cast<std::uint64_t>(found.status.st_size)
                                          : std::uint64_t{0},
-                             .time = found.status.st_mtim.tv_sec * std::int64_t{1'000'000'000} +
-                                     found.status.st_mtim.tv_nsec,
+                             .time = nanoseconds(found.status.st_mtim),
                              .target = found.target});
             return ok;
         });
@@ -99,9 +106,7 @@ Result<BuildFolders> read_build_folder(const std::string& folder, std::string_vi
     host.resize(host.find('\0'));
     return BuildFolders{.folders = {{"context", *all}, {"dockerfile", *one}},
                         .dockerfile = real,
-                        .key = sha256_hex(host + ":" + path),
-                        .files = static_cast<std::size_t>(std::ranges::count_if(
-                            (*all)->list(), [](const BuildFile& each) { return S_ISREG(each.mode); }))};
+                        .key = sha256_hex(host + ":" + path)};
 }
 
 } // namespace dockdist

@@ -6,7 +6,6 @@
 #include "core/result.hpp"
 
 #include <atomic>
-#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,7 +17,6 @@ struct BuildFolders {
     std::map<std::string, std::shared_ptr<BuildFiles>> folders{}; // BuildConfig::folders
     std::string dockerfile{};                                     // BuildConfig::dockerfile
     std::string key{};                                            // BuildConfig::folder_key
-    std::size_t files = 0;
 };
 
 // The same as BuildContext::pack has of the folder, but that the Dockerfile goes by itself, and with the rest

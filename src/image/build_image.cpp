@@ -113,27 +113,33 @@ auto login_finder(boost::asio::any_io_executor executor, AuthSurroundings surrou
                 co_return std::nullopt;
             }
             const auto& login = *found->login;
+            if (login.user.empty() && login.password.empty() && login.identity_token.empty()) {
+                told.on({.kind = Event::Kind::note,
+                         .phase = "image",
+                         .subject = subject,
+                         .text = fmt::format(
+                             "no login for {}: {} holds a `registrytoken` for it alone, which "
+                             "BuildKit cannot be given: `docker login {}`",
+                             printable(wanted), found->source, registry_of_key(printable(wanted)))});
+                co_return std::nullopt;
+            }
             co_return login.identity_token.empty() ? BuildLogin{login.user, login.password}
                                                    : BuildLogin{"", login.identity_token};
         }(executor, surroundings, host, reporter, std::move(registry));
     };
 }
 
-Task<Status> build_in_step(ContainerEngine& engine, const std::string& host, ImageSpec image,
-                           AuthSurroundings surroundings, Step& step, Reporter& reporter) {
+Task<Status> build_with(Builder builder, ContainerEngine& engine, const std::string& host, ImageSpec image,
+                        AuthSurroundings surroundings, Step& step, Reporter& reporter) {
     const auto executor = co_await boost::asio::this_coro::executor;
-    const auto builder = co_await engine.builder(!image.build->secrets.empty());
-    if (!builder) {
-        co_return builder.error();
-    }
-    auto secrets = secrets_for(*builder, image.build->secrets);
+    auto secrets = secrets_for(builder, image.build->secrets);
     BuildConfig config{.reference = image.ref,
                        .args = image.build->args,
                        .platform = image.platform,
                        .target = image.build->target,
                        .secrets = std::move(secrets.named)};
     BuildContext context; // for those who take a tar
-    if (*builder == Builder::buildkit) {
+    if (builder == Builder::buildkit) {
         step.progress("read the folder", std::nullopt, std::nullopt);
         auto folders = co_await run_aside<Result<BuildFolders>>(
             [folder = image.build->context, file = image.build->dockerfile](const std::atomic<bool>& stop) {
@@ -192,8 +198,34 @@ Task<Status> build_in_step(ContainerEngine& engine, const std::string& host, Ima
         }
         co_return built.error();
     }
-    step.finished(fmt::format("built with {}", name_of(*builder)));
+    step.finished(fmt::format("built with {}", name_of(builder)));
     co_return ok;
+}
+
+// An engine may turn out to have another builder than it has told of: what stands before it lets no session
+// pass.
+Task<Status> build_in_step(ContainerEngine& engine, const std::string& host, ImageSpec image,
+                           AuthSurroundings surroundings, Step& step, Reporter& reporter) {
+    const bool secrets = !image.build->secrets.empty();
+    const auto builder = co_await engine.builder(secrets);
+    if (!builder) {
+        co_return builder.error();
+    }
+    auto built = co_await build_with(*builder, engine, host, image, surroundings, step, reporter);
+    if (built || *builder != Builder::buildkit) {
+        co_return built;
+    }
+    const auto other = co_await engine.builder(secrets);
+    if (!other || *other == *builder) {
+        co_return built;
+    }
+    reporter.on(warning_event(
+        {.where = host,
+         .message = fmt::format("{}; {} builds it instead, which knows neither RUN --mount nor heredocs",
+                                built.error().message, name_of(*other)),
+         .hint = built.error().hint}));
+    co_return co_await build_with(*other, engine, host, std::move(image), std::move(surroundings), step,
+                                  reporter);
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace dockdist {
 
 class ImageArchive final : public ByteSource {
 public:
-    // `name`, with its tag, is what the image is called once it is loaded. `spool` outlives this.
+    // `name`, a full one with its tag, is what the image is called once it is loaded. `spool` outlives this.
     ImageArchive(const ImageSpool& spool, const std::string& name);
 
     std::uint64_t size() const { return size_; } // bytes of the tar

@@ -1,9 +1,11 @@
 #include "image/image_list.hpp"
 
 #include "async/run_all.hpp"
+#include "container/same_image.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "digest/sha256.hpp"
+#include "plan/engine_abilities.hpp"
 #include "plan/plan.hpp"
 #include "report/error_text.hpp"
 #include "report/table.hpp"
@@ -78,6 +80,36 @@ Task<ImageList> list_images(const ClusterSpec& spec, const Engines& engines) {
     }
     list.groups = image_groups(cluster);
     co_return list;
+}
+
+Task<LackingHosts> hosts_without(const ImageList& list, const ImageDetails& image, const ClusterSpec& spec,
+                                 const Engines& engines) {
+    LackingHosts lacking;
+    std::vector<Task<Result<EngineInfo>>> questions;
+    for (std::size_t i = 0; i < list.rows.size(); ++i) {
+        const auto& row = list.rows[i];
+        if (row.reached && (!row.image || !same_image(*row.image, image))) {
+            lacking.hosts.push_back(i);
+            questions.push_back(engines[i]->info());
+        }
+    }
+    const auto answers = co_await run_all(std::move(questions));
+    std::vector<std::size_t> fitting;
+    for (std::size_t n = 0; n < answers.size(); ++n) {
+        const auto host = lacking.hosts[n];
+        const auto& there = list.rows[host].image;
+        if (!answers[n] || runs_on(image, *answers[n])) { // what breaks here breaks the sending as well
+            fitting.push_back(host);
+        } else if (!there || !runs_on(*there, *answers[n])) {
+            lacking.errors.push_back({ErrorKind::config, host_label(spec.hosts[host]),
+                                      "the image is for " + printable(image.architecture) + ", the host is " +
+                                          printable(answers[n]->architecture),
+                                      "build it for the host's architecture, too, and let hosts pull from a "
+                                      "registry that has both"});
+        }
+    }
+    lacking.hosts = std::move(fitting);
+    co_return lacking;
 }
 
 std::string to_text(const ImageList& list, const OutputTraits& output) {

@@ -30,6 +30,15 @@ struct ImageList {
 // One read a host, all side by side.
 Task<ImageList> list_images(const ClusterSpec& spec, const Engines& engines);
 
+// Hosts that were reached and lack the image, or have another. One that it is not for is an error, unless it
+// has one for itself. One read of each of these hosts.
+struct LackingHosts {
+    std::vector<std::size_t> hosts{}; // ascending
+    Errors errors{};
+};
+Task<LackingHosts> hosts_without(const ImageList& list, const ImageDetails& image, const ClusterSpec& spec,
+                                 const Engines& engines);
+
 // A table, and below it who has what where the hosts differ.
 std::string to_text(const ImageList& list, const OutputTraits& output = no_terminal);
 

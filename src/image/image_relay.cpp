@@ -1,11 +1,13 @@
 #include "image/image_relay.hpp"
 
 #include "container/engine_words.hpp"
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "image/docker_config.hpp"
 #include "image/image_archive.hpp"
 #include "image/pull_tracker.hpp"
+#include "image/registry_name.hpp"
 
 #include <fmt/format.h>
 
@@ -120,85 +122,126 @@ Task<void> ImageRelay::end() {
     }
 }
 
-Task<Status> ImageRelay::pull_from_relay(ImageRef from, std::string login, Step& step) {
+Task<Status> ImageRelay::pull_from_relay(std::string login) {
     PullTracker tracker;
-    co_return co_await engine().pull_image(from, "", login, [&](const PullProgress& message) {
+    co_return co_await engine().pull_image(passing_name_, "", login, [&](const PullProgress& message) {
         tracker.apply(message);
         if (tracker.has_begun()) {
-            step.progress(tracker.text(), tracker.current(), tracker.total());
+            step_->progress(tracker.text(), tracker.current(), tracker.total());
         }
     });
 }
 
-// Out of this machine's files: what the relay has would have to come back here first, and go the same way.
-Task<Status> ImageRelay::load_from_here(std::string name, Step& step, Reporter& reporter) {
-    auto archive = std::make_unique<ImageArchive>(*spool_, name);
-    const auto size = archive->size();
-    reporter.on(warning_event(
-        {ErrorKind::engine, host(),
-         fmt::format("its engine does not take images from its own loopback over plain HTTP: loading it from "
-                     "this machine, {} more over this machine's link",
-                     format_size(Bytes{size})),
-         engine().podman() ? ""
-                           : "\"insecure-registries\": [\"127.0.0.0/8\"] in that host's "
-                             "/etc/docker/daemon.json spares it"}));
-    co_return co_await engine().load_image(std::move(archive), size, [&](std::uint64_t sent) {
-        step.progress("load from this machine", sent, size);
-    });
+Error load_notice(const std::vector<std::string>& hosts, bool only_podman, std::uint64_t size) {
+    const auto each = format_size(Bytes{size});
+    const bool one = hosts.size() == 1;
+    return {
+        ErrorKind::engine, list_names(hosts),
+        fmt::format("{} loopback over plain HTTP: loading it from this machine, {}; while {} loads it, {} "
+                    "needs that much disk space once more",
+                    one ? "its engine does not take images from its own"
+                        : "their engines do not take images from their own",
+                    one ? each + " more over this machine's link"
+                        : fmt::format("{} more over this machine's link, {} for each host",
+                                      format_size(Bytes{size * hosts.size()}), each),
+                    one ? "it" : "a host", one ? "it" : "that host"),
+        only_podman ? ""
+                    : fmt::format("\"insecure-registries\": [\"127.0.0.0/8\"] in {} "
+                                  "/etc/docker/daemon.json spares it",
+                                  one ? "that host's" : "the Docker hosts'")};
+}
+
+Error ImageRelay::failed(Error error) {
+    step_->failed(error.message);
+    return error;
+}
+
+Error ImageRelay::why_not(const ImageRef& ref, Error error) {
+    const auto at = error.message.find(": "); // "pull image 127.0.0.1:…/dockdist/image@sha256:…: why"
+    error.message = "receive " + ref.str() + (at == std::string::npos ? ": " : "") +
+                    (at == std::string::npos ? error.message : error.message.substr(at));
+    const auto said = printable(lines().err().substr(0, lines().err().find('\n')));
+    if (!said.empty()) {
+        error.message += " (its relay: " + said + ")";
+        if (said.find("No space left") != std::string::npos) {
+            error.hint = fmt::format("free disk space on that host ({} system df)",
+                                     words_of(engine().podman()).program);
+        }
+    }
+    const auto is_zstd = [](const SavedBlob& layer) { return layer.zstd; };
+    if (error.message.find("invalid tar header") != std::string::npos &&
+        std::ranges::any_of(spool_->image().layers, is_zstd)) {
+        error.hint =
+            "the image's layers are packed with zstd, which Docker takes from version 23 on: update that "
+            "engine, or make the image with gzip";
+    }
+    return error;
+}
+
+Task<Status> ImageRelay::look_at(const ImageRef& ref, const std::vector<std::string>& layers) {
+    const auto there = co_await engine().inspect_image(ref);
+    if (!there) {
+        co_return there.error();
+    }
+    co_return there->layers == layers
+        ? Status(ok)
+        : Error{ErrorKind::protocol, "", "what arrived is not the image that was sent", ""};
 }
 
 Task<Status> ImageRelay::pull(const ImageRef& ref, const std::vector<std::string>& layers,
                               Reporter& reporter) {
-    Step step(reporter, "image", host(), "send " + ref.str());
-    const auto fail = [&](Error error) {
-        step.failed(error.message);
-        return error;
-    };
+    step_.emplace(reporter, "image", host(), "send " + ref.str());
     const auto registry = fmt::format("127.0.0.1:{}", listening().engine_port);
-    ImageRef from(fmt::format("{}/dockdist/image@{}", registry, spool_->manifest_digest()));
-    const auto login = registry_auth_header({.user = wire::relay_user, .password = token_}, registry);
-    auto brought = co_await pull_from_relay(from, login, step);
+    passing_name_ = ImageRef(fmt::format("{}/dockdist/image@{}", registry, spool_->manifest_digest()));
+    const auto brought = co_await pull_from_relay(
+        registry_auth_header({.user = wire::relay_user, .password = token_}, registry));
     if (!brought && needs_tls(brought.error().message)) {
-        from = ImageRef(registry + "/dockdist/image:sent");
-        brought = co_await load_from_here(from.str(), step, reporter);
+        must_load_ = true;
+        passing_name_ = {};
+        step_->progress("wait to be loaded from this machine", std::nullopt, std::nullopt);
+        co_return ok;
     }
     if (!brought) {
-        auto error = brought.error();
-        const auto at = error.message.find(": "); // "pull image 127.0.0.1:…/dockdist/image@sha256:…: why"
-        error.message = "receive " + ref.str() + (at == std::string::npos ? ": " : "") +
-                        (at == std::string::npos ? error.message : error.message.substr(at));
-        if (const auto said = printable(lines().err().substr(0, lines().err().find('\n'))); !said.empty()) {
-            error.message += " (its relay: " + said + ")";
-            if (said.find("No space left") != std::string::npos) {
-                error.hint = fmt::format("free disk space on that host ({} system df)",
-                                         words_of(engine().podman()).program);
-            }
-        }
-        const auto is_zstd = [](const SavedBlob& layer) { return layer.zstd; };
-        if (error.message.find("invalid tar header") != std::string::npos &&
-            std::ranges::any_of(spool_->image().layers, is_zstd)) {
-            error.hint =
-                "the image's layers are packed with zstd, which Docker takes from version 23 on: update that "
-                "engine, or make the image with gzip";
-        }
-        co_return fail(std::move(error));
+        co_return failed(why_not(ref, brought.error()));
     }
-    const auto there = co_await engine().inspect_image(from);
-    if (!there) {
-        co_return fail(there.error());
-    }
-    if (there->layers != layers) {
-        co_return fail({ErrorKind::protocol, "", "what arrived is not the image that was sent", ""});
+    if (const auto same = co_await look_at(passing_name_, layers); !same) {
+        co_return failed(same.error());
     }
     const auto name = split_ref(ref.str());
-    if (const auto tagged = co_await engine().tag_image(from, name.repository, name.tag); !tagged) {
-        co_return fail(tagged.error());
+    if (const auto tagged = co_await engine().tag_image(passing_name_, name.repository, name.tag); !tagged) {
+        co_return failed(tagged.error());
     }
-    if (const auto untagged = co_await engine().remove_image(from); !untagged) {
-        co_return fail(untagged.error());
+    if (const auto untagged = co_await engine().remove_image(passing_name_); !untagged) {
+        co_return failed(untagged.error());
     }
-    step.finished("sent");
+    passing_name_ = {};
+    step_->finished("sent");
     co_return ok;
+}
+
+// Out of this machine's files: what the relay has would have to come back here first, and go the same way.
+Task<Status> ImageRelay::load(const ImageRef& ref, const std::vector<std::string>& layers) {
+    auto archive = std::make_unique<ImageArchive>(*spool_, full_name(ref));
+    const auto size = archive->size();
+    const auto loaded = co_await engine().load_image(std::move(archive), size, [&](std::uint64_t sent) {
+        step_->progress("load from this machine", sent, size);
+    });
+    if (!loaded) {
+        co_return failed(why_not(ref, loaded.error()));
+    }
+    if (const auto same = co_await look_at(ref, layers); !same) {
+        co_return failed(same.error());
+    }
+    step_->finished("sent");
+    co_return ok;
+}
+
+Task<Status> ImageRelay::clean_up() {
+    const auto removed = co_await remove();
+    if (!removed || passing_name_.empty()) {
+        co_return removed; // a host that does not answer is not asked twice
+    }
+    co_return co_await engine().remove_image(passing_name_); // well, where there is none
 }
 
 } // namespace dockdist

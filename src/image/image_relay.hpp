@@ -7,6 +7,7 @@
 #include "relay/relay_host.hpp"
 #include "report/step.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,22 +36,39 @@ public:
     // No more is wanted from the relay.
     Task<void> end();
 
-    // Lets the engine pull from the relay, looks at what it has then, and gives it its name. An engine that
-    // takes no image over plain HTTP even from its own loopback gets it from here: the relays behind this one
-    // are served all the same.
+    // Lets the engine pull from the relay, looks at what it has then, and gives it its name. Well, but
+    // without the image, where must_load() then.
     Task<Status> pull(const ImageRef& ref, const std::vector<std::string>& layers, Reporter& reporter);
+    // The engine takes no image over plain HTTP, not even from its own loopback. The relays behind this one
+    // are served all the same.
+    bool must_load() const { return must_load_; }
+    // Gives the engine the image from here, after such a pull(): under its own name, so that nothing else is
+    // left of a load that the engine ends although nobody waits for it.
+    Task<Status> load(const ImageRef& ref, const std::vector<std::string>& layers);
+
+    // The container, and the name that the image had on its way; safe whatever came of the rest.
+    Task<Status> clean_up();
 
 private:
-    Task<Status> pull_from_relay(ImageRef from, std::string login, Step& step);
-    Task<Status> load_from_here(std::string name, Step& step, Reporter& reporter);
+    Task<Status> pull_from_relay(std::string login);
+    Task<Status> look_at(const ImageRef& ref, const std::vector<std::string>& layers);
     Task<Status> give(const wire::RelayRequest& wanted);
+    Error why_not(const ImageRef& ref, Error error);
+    Error failed(Error error); // the step too
 
     std::string token_;
     std::int64_t most_ahead_;
     const ImageSpool* spool_ = nullptr;
     bool giving_ = false; // a write is under way
     bool ended_ = false;
+    bool must_load_ = false;
+    ImageRef passing_name_{}; // set: the engine may have something of that name
+    std::optional<Step> step_{};
 };
+
+// What is to be told of hosts that must load: their names, and what it costs. `size`: of what each loads.
+Error load_notice(const std::vector<std::string>& hosts, bool only_podman, std::uint64_t size);
+inline constexpr std::size_t most_loads = 2; // at once, of one run: they share this machine's link
 
 // Whether that is why a pull failed.
 bool needs_tls(std::string_view pull_error);

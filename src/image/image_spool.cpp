@@ -155,6 +155,7 @@ Status ImageSpool::finish(const ImageRef& ref, Files files) {
     if (!manifest) {
         return manifest.error();
     }
+    Status named = ok;
     const auto take = [&](const std::string& name, SavedBlob& blob) {
         const auto found = files.find(name);
         if (found == files.end()) {
@@ -162,6 +163,7 @@ Status ImageSpool::finish(const ImageRef& ref, Files files) {
         }
         blob = found->second;
         blobs_[blob.digest] = blob;
+        named = named ? check_name(name, blob) : named;
         return true;
     };
     bool complete = take(manifest->config, image_.config);
@@ -170,6 +172,9 @@ Status ImageSpool::finish(const ImageRef& ref, Files files) {
     }
     if (!complete) {
         return Error{ErrorKind::protocol, "", "the image's tar lacks files that its manifest names", ""};
+    }
+    if (!named) {
+        return named;
     }
     manifest_ = image_manifest(image_, image_.config.size);
     const auto config = read(manifest->config);

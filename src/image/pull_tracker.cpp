@@ -6,10 +6,11 @@
 
 namespace dockdist {
 
-// The words are those of moby's pkg/streamformatter users (distribution/xfer/download.go).
+// The words are those of moby's pkg/streamformatter users (distribution/xfer/download.go, daemon/containerd).
 void PullTracker::apply(const PullProgress& message) {
     const auto& status = message.status;
-    const bool known = status == "Pulling fs layer" || status == "Waiting" || status == "Downloading" ||
+    const bool comes = status == "Downloading" || status == "Pulling layer fs"; // containerd's transfers
+    const bool known = comes || status == "Pulling fs layer" || status == "Waiting" ||
                        status == "Verifying Checksum" || status == "Download complete" ||
                        status == "Extracting" || status == "Pull complete" || status == "Already exists";
     if (message.layer.empty() || !known) {
@@ -17,7 +18,7 @@ void PullTracker::apply(const PullProgress& message) {
     }
     auto& layer = layers_[message.layer];
     const auto reach = [&](Stage stage) { layer.stage = std::max(layer.stage, stage); };
-    if (status == "Downloading") {
+    if (comes) {
         reach(Stage::downloading);
         layer.downloaded = message.current.value_or(layer.downloaded);
         if (message.total.value_or(0) > 0) {

@@ -1,5 +1,7 @@
 #include "image/registry_name.hpp"
 
+#include "relay/relay_host.hpp"
+
 namespace dockdist {
 namespace {
 
@@ -10,17 +12,25 @@ std::string normalised(std::string_view name) {
     return std::string(name);
 }
 
+// The registry that a reference names; empty for Docker Hub's short names.
+std::string_view host_in(std::string_view reference) {
+    const auto slash = reference.find('/');
+    const auto first = reference.substr(0, slash == std::string_view::npos ? 0 : slash);
+    return first.find_first_of(".:") != std::string_view::npos || first == "localhost" ? first : "";
+}
+
 } // namespace
 
 std::string registry_of(const ImageRef& image) {
-    const std::string_view reference = image.str();
-    const auto slash = reference.find('/');
-    if (slash == std::string_view::npos) {
-        return std::string(docker_hub);
-    }
-    const auto first = reference.substr(0, slash);
-    const bool is_host = first.find_first_of(".:") != std::string_view::npos || first == "localhost";
-    return is_host ? normalised(first) : std::string(docker_hub);
+    const auto host = host_in(image.str());
+    return host.empty() ? std::string(docker_hub) : normalised(host);
+}
+
+std::string full_name(const ImageRef& image) {
+    const auto parts = split_ref(image.str());
+    const std::string short_of = host_in(image.str()).empty() ? std::string(docker_hub) + "/" : "";
+    const bool is_official = !short_of.empty() && parts.repository.find('/') == std::string::npos;
+    return short_of + (is_official ? "library/" : "") + parts.repository + ":" + parts.tag;
 }
 
 std::string credentials_key(std::string_view registry) {

@@ -15,6 +15,10 @@ inline constexpr std::string_view docker_hub = "docker.io";
 // too.
 std::string registry_of(const ImageRef& image);
 
+// With its registry and its tag: "docker.io/library/train:1" for "train:1". In an archive, engines read a
+// short name each in its own way.
+std::string full_name(const ImageRef& image);
+
 // What docker's config.json calls that registry: "https://index.docker.io/v1/" for Docker Hub, else its name.
 std::string credentials_key(std::string_view registry);
 

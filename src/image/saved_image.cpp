@@ -2,10 +2,13 @@
 
 #include "core/text.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace dockdist {
 namespace {
+
+constexpr std::size_t most_layers = 1000; // what overlayfs can stack at most is half of that
 
 Error malformed(const std::string& message) {
     return {ErrorKind::protocol, "", "what the engine gave as an image is none: " + message, ""};
@@ -30,7 +33,21 @@ Result<SaveManifest> parse_save_manifest(std::string_view json) {
         }
         manifest.layers.push_back(layer.get<std::string>());
     }
+    if (manifest.layers.size() > most_layers) {
+        return malformed(fmt::format("it names {} layers, and no engine takes more than {}",
+                                     manifest.layers.size(), most_layers));
+    }
     return manifest;
+}
+
+Status check_name(std::string_view name, const SavedBlob& blob) {
+    constexpr std::string_view blobs = "blobs/sha256/";
+    if (name.starts_with(blobs) && blob.digest != fmt::format("sha256:{}", name.substr(blobs.size()))) {
+        auto error = malformed(printable(name) + " in it is not what its name says");
+        error.hint = "is that engine's disk well? pull or build the image there again";
+        return error;
+    }
+    return ok;
 }
 
 Status check_layers(const SavedImage& image, std::string_view config) {

@@ -31,6 +31,10 @@ struct SaveManifest {
 };
 Result<SaveManifest> parse_save_manifest(std::string_view json); // errors: protocol
 
+// Whether a file that the tar names by a digest ("blobs/sha256/…", as an OCI layout has it) has that one;
+// others are well. Of a compressed layer it is all that tells. Errors: protocol.
+Status check_name(std::string_view name, const SavedBlob& blob);
+
 // Whether the layers are those that the image's configuration names; else ErrorKind::protocol.
 Status check_layers(const SavedImage& image, std::string_view config);
 

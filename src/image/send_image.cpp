@@ -1,8 +1,12 @@
 #include "image/send_image.hpp"
 
 #include "async/cleanup.hpp"
+#include "async/limiter.hpp"
 #include "async/run_all.hpp"
 #include "core/random.hpp"
+#include "core/units.hpp"
+#include "image/image_archive.hpp"
+#include "image/registry_name.hpp"
 #include "plan/plan.hpp"
 #include "relay/relay_peers.hpp"
 
@@ -19,6 +23,12 @@ std::int64_t most_ahead(const ImageDetails& image) {
     constexpr std::uint64_t margin = 256 << 20;
     constexpr std::uint64_t most = 1ULL << 50U;
     return static_cast<std::int64_t>(margin + 4 * std::min(image.size.count, most));
+}
+
+// By a name alone, engines give all images of that name, whatever their tags.
+ImageRef with_tag(const ImageRef& ref) {
+    const auto name = split_ref(ref.str());
+    return ImageRef(name.repository + ":" + name.tag);
 }
 
 class Sending {
@@ -42,7 +52,7 @@ private:
     Task<Status> read() {
         Step step(reporter_, "image", setting_.source.name, "read " + setting_.ref.str());
         auto spool = co_await ImageSpool::fill(
-            *setting_.source.engine, setting_.ref,
+            *setting_.source.engine, with_tag(setting_.ref),
             [&](std::uint64_t bytes) {
                 step.progress("read " + setting_.ref.str(), bytes, std::nullopt);
                 is_read_.notify();
@@ -53,6 +63,15 @@ private:
             auto error = spool.error();
             if (error.where.empty()) {
                 error.where = setting_.source.name;
+            }
+            if (error.kind == ErrorKind::internal) { // the disk here
+                error.message +=
+                    fmt::format(" (the image has about {})", format_size(setting_.source.image.size));
+            }
+            if (error.message.find("no manifest found for platform") != std::string::npos) {
+                error.hint =
+                    "that engine gives nothing away but what is for its own machine: build or pull the "
+                    "image there for that, or let hosts pull it from a registry";
             }
             step.failed(error.message);
             co_return error;
@@ -73,6 +92,7 @@ private:
         for (const auto host : setting_.hosts) {
             auto relay = relay_setting(spec_.name, std::to_string(host), run);
             relay.address = spec_.hosts[host].address;
+            relay.interface = spec_.hosts[host].interface;
             relay.subnets = spec_.hosts[host].subnets;
             relay.place = {.type = Mount::Type::volume, .target = relay_folder};
             relays_.push_back(std::make_unique<ImageRelay>(*engines_[host], spec_.hosts[host].name.str(),
@@ -183,7 +203,43 @@ private:
             ends.push_back(end(*relay));
         }
         co_await run_all(std::move(ends));
+        co_await load_on_those_left();
         co_return ok;
+    }
+
+    // After the others have it: all of it goes over this machine's link.
+    Task<void> load_on_those_left() {
+        std::vector<std::size_t> left;
+        std::vector<std::string> names;
+        bool only_podman = true;
+        for (std::size_t i = 0; i < relays_.size(); ++i) {
+            if (!failures_[i] && relays_[i]->must_load()) {
+                left.push_back(i);
+                names.push_back(relays_[i]->host());
+                only_podman = only_podman && relays_[i]->engine().podman();
+            }
+        }
+        if (left.empty()) {
+            co_return;
+        }
+        const auto size = ImageArchive(*spool_, full_name(setting_.ref)).size();
+        reporter_.on(warning_event(load_notice(names, only_podman, size)));
+        Limiter places(co_await boost::asio::this_coro::executor, most_loads);
+        std::vector<Task<Status>> loads;
+        for (const auto i : left) {
+            loads.push_back(load_on(i, places));
+        }
+        const auto results = co_await run_all(std::move(loads));
+        for (std::size_t n = 0; n < left.size(); ++n) {
+            if (!results[n]) {
+                failed(left[n], results[n].error());
+            }
+        }
+    }
+
+    Task<Status> load_on(std::size_t i, Limiter& places) {
+        const auto place = co_await places.acquire();
+        co_return co_await relays_[i]->load(setting_.ref, setting_.source.image.layers);
     }
 
     Task<Status> pull_on(std::size_t i) {
@@ -200,7 +256,7 @@ private:
     Task<void> clean_up() {
         std::vector<Task<Status>> removals;
         for (const auto& relay : relays_) {
-            removals.push_back(relay->remove());
+            removals.push_back(relay->clean_up());
         }
         co_await run_all(std::move(removals)); // what stays of a host that is gone bears our labels: down's
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace dockdist {
 namespace {
@@ -81,6 +82,33 @@ void check_jobs(const ObservedCluster& observed, bool stop_jobs, PlanResult& res
             result.plan.stops.push_back({job, to_text(job) + ": " + what});
         } else {
             result.errors.push_back(would_end(job, what));
+        }
+    }
+}
+
+void warn_of_moves(const ObservedCluster& observed, PlanResult& result) {
+    std::set<NodeName> moved;
+    for (const auto& join : result.plan.joins) {
+        if (join.elsewhere) {
+            moved.insert(join.node.name);
+        }
+    }
+    if (moved.empty()) {
+        return;
+    }
+    if (!observed.jobs) {
+        result.wanted.jobs = true;
+        return;
+    }
+    for (const auto& job : observed.jobs->jobs) {
+        const auto part =
+            std::ranges::find_if(job.parts, [&](const auto& one) { return moved.contains(one.node); });
+        if (part != job.parts.end()) {
+            result.warnings.push_back(
+                {ErrorKind::conflict, job.job.str(),
+                 fmt::format("{}: it goes on over the addresses that it began with, though {} gets another",
+                             to_text(job), part->node.str()),
+                 "keep the old network up until it is over; what starts from now on uses the new one"});
         }
     }
 }

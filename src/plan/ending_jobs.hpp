@@ -9,4 +9,7 @@ namespace dockdist {
 // what is in the way, as errors; or with `stop_jobs` the end of these jobs.
 void check_jobs(const ObservedCluster& observed, bool stop_jobs, PlanResult& result);
 
+// The same of the joins that `result` has by now: a job on a node that is to be elsewhere goes on.
+void warn_of_moves(const ObservedCluster& observed, PlanResult& result);
+
 } // namespace dockdist

@@ -32,9 +32,33 @@ constexpr Version first_podman_with_cdi{5, 4};
 constexpr Version oldest_podman{4, 2};
 constexpr ApiVersion first_docker_with_cdi{1, 44}; // Engine 25.0
 
-bool knows_nvidia(const EngineInfo& engine) {
-    return std::ranges::any_of(engine.cdi_devices,
-                               [](const std::string& name) { return name.starts_with(nvidia_cdi_kind); });
+bool knows_device(const EngineInfo& engine, const std::string& name) {
+    const auto& known = engine.cdi_devices;
+    return std::ranges::find(known, std::string(nvidia_cdi_kind) + name) != known.end();
+}
+
+bool is_of_amd(const std::string& device) {
+    return device.starts_with("amd.com/");
+}
+
+// Whether the engine tells of all that a host's nodes would ask for by CDI names. A CDI file may have other
+// names than the hook knows (no UUIDs, none of a GPU that is new), or be another vendor's.
+bool knows_all_of(const GpuSpec& gpus, const EngineInfo& engine) {
+    switch (gpus.kind) {
+    case GpuSpec::Kind::none:
+        return false;
+    case GpuSpec::Kind::all:
+        return knows_device(engine, "all");
+    case GpuSpec::Kind::count: // chosen among all
+        return knows_device(engine, "all") &&
+               std::ranges::count_if(engine.cdi_devices, [](const std::string& name) {
+                   return name.starts_with(nvidia_cdi_kind) && !name.ends_with("=all");
+               }) >= gpus.count;
+    case GpuSpec::Kind::devices:
+        return std::ranges::all_of(gpus.devices,
+                                   [&](const std::string& name) { return knows_device(engine, name); });
+    }
+    return false;
 }
 
 bool has_cdi_names(const HostSpec& host) {
@@ -69,6 +93,33 @@ std::string unlabelled_folder(const ContainerSpec& container) {
     return found == container.mounts.end() ? "" : found->source;
 }
 
+// With the host's IPC namespace, or all rights, a container has no label of its own: it reaches all of them.
+bool is_labelled(const ContainerSpec& container) {
+    return !container.privileged && container.ipc != "host";
+}
+
+bool is_same_engine(const HostSpec& a, const HostSpec& b) {
+    return a.docker.host == b.docker.host && a.docker.port == b.docker.port && a.docker.path == b.docker.path;
+}
+
+int hosts_with_engine_of(const ClusterSpec& spec, const HostSpec& host) {
+    return static_cast<int>(std::ranges::count_if(
+        spec.hosts, [&](const HostSpec& other) { return is_same_engine(other, host); }));
+}
+
+bool has_other_engines(const ClusterSpec& spec, const HostSpec& host) {
+    return hosts_with_engine_of(spec, host) < static_cast<int>(spec.hosts.size());
+}
+
+// A folder that several nodes of one machine want for one of them alone.
+const MountSpec* contested_folder(const ClusterSpec& spec, const HostSpec& host) {
+    const auto& mounts = spec.container.mounts;
+    const auto found = std::ranges::find_if(
+        mounts, [](const MountSpec& mount) { return is_folder(mount) && mount.selinux == "Z"; });
+    const bool several = found != mounts.end() && (host.nodes > 1 || hosts_with_engine_of(spec, host) > 1);
+    return several ? &*found : nullptr;
+}
+
 bool wants_unlimited(const ContainerSpec& container) {
     return std::ranges::any_of(container.ulimits, [](const auto& limit) { return limit.second.hard < 0; });
 }
@@ -85,10 +136,10 @@ EngineRemark no_gpus(const HostSpec& host, const EngineInfo& engine, const Engin
                 "upgrade Podman on that host to 5.4 or newer, use Docker there, or set `gpus: none`"};
     }
     if (engine.api >= first_docker_with_cdi) {
-        return {
-            "CDI is off in " + name,
-            R"(write "features": {"cdi": true} into the host's /etc/docker/daemon.json and restart Docker, )" +
-                without_cdi(host)};
+        return {"CDI is off in " + name,
+                fmt::format(R"(write "features": {{"cdi": true}} into the host's {} and restart Docker, {})",
+                            engine.rootless ? "~/.config/docker/daemon.json" : "/etc/docker/daemon.json",
+                            without_cdi(host))};
     }
     return {name + " knows no CDI names", "upgrade Docker on that host to 25 or newer, " + without_cdi(host)};
 }
@@ -103,7 +154,7 @@ std::optional<EngineRemark> unknown_names(const HostSpec& host, const EngineInfo
             unknown += (unknown.empty() ? "" : ", ") + name;
         }
     }
-    if (host.gpus.kind == GpuSpec::Kind::all && !knows_nvidia(engine)) {
+    if (host.gpus.kind == GpuSpec::Kind::all && !knows_device(engine, "all")) {
         unknown = std::string(nvidia_cdi_kind) + "all";
     }
     if (known.empty() || unknown.empty()) { // older engines do not tell which they have
@@ -137,12 +188,18 @@ EngineAbilities abilities_of(const EngineInfo& engine) {
     }
     able.raises_limits = !engine.rootless;
     able.selinux = engine.selinux;
+    able.labels = engine.selinux || engine.podman; // Podman 4 does not tell of SELinux
     return able;
 }
 
 bool asks_for_nvidia(const GpuSpec& gpus) {
     return gpus.kind != GpuSpec::Kind::none && !(gpus.kind == GpuSpec::Kind::count && gpus.count == 0) &&
            !gpus.amd;
+}
+
+bool asks_for_amd(const GpuSpec& gpus) {
+    const auto& devices = gpus.devices;
+    return gpus.amd || (!devices.empty() && std::ranges::all_of(devices, is_of_amd));
 }
 
 bool may_have_imex(const EngineInfo& engine) {
@@ -158,15 +215,20 @@ bool uses_cdi(const HostSpec& host, const EngineInfo& engine) {
         return *host.cdi;
     }
     return has_cdi_names(host) || engine.podman ||
-           (knows_nvidia(engine) && std::ranges::find(engine.runtimes, "nvidia") == engine.runtimes.end());
+           (asks_for_nvidia(host.gpus) && knows_all_of(host.gpus, engine) &&
+            std::ranges::find(engine.runtimes, "nvidia") == engine.runtimes.end());
+}
+
+bool may_change_way(const HostSpec& host, const EngineInfo& engine) {
+    return !host.cdi && !has_cdi_names(host) && !engine.podman && asks_for_nvidia(host.gpus);
 }
 
 bool runs_on(const ImageDetails& image, const EngineInfo& engine) {
     if (engine.architecture == "x86_64" || engine.architecture == "amd64") { // Podman has Go's names
-        return image.architecture == "amd64";
+        return image.architecture.empty() || image.architecture == "amd64";
     }
     if (engine.architecture == "aarch64" || engine.architecture == "arm64") {
-        return image.architecture == "arm64";
+        return image.architecture.empty() || image.architecture == "arm64";
     }
     return true;
 }
@@ -203,25 +265,30 @@ EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const 
             verdict.warnings.push_back(std::move(*remark));
         }
     }
+    if (std::ranges::any_of(host.gpus.devices, is_of_amd) && !asks_for_amd(host.gpus)) {
+        verdict.warnings.push_back(
+            {"`gpus` names GPUs of AMD's beside others: jobs are given the others alone",
+             "name those of one vendor"});
+    }
     if (!spec.container.runtime.empty() && !able.runtimes) {
         verdict.errors.push_back(
             {name + " ignores `container.runtime`",
              "remove it, or use Docker on that host; Podman's runtime is set in the host's containers.conf"});
     }
     if (engine.remaps_users) {
-        verdict.errors.push_back({name + " remaps users (`userns-remap`): no container there may have the "
-                                         "host's network, which every "
-                                         "node needs",
-                                  "take `userns-remap` out of the host's /etc/docker/daemon.json and restart "
-                                  "Docker, or use rootless "
-                                  "Podman there"});
+        verdict.errors.push_back(
+            {name + " remaps users (`userns-remap`): it keeps the host's network, which every node needs, "
+                    "from the containers that are remapped",
+             "take `userns-remap` out of the host's /etc/docker/daemon.json and restart Docker (images and "
+             "containers of before are not seen then), or use rootless Podman there"});
     }
-    if (is_desktop(engine) && spec.hosts.size() > 1) {
+    const bool with_others = (is_desktop(engine) || !able.host_network) && has_other_engines(spec, host);
+    if (is_desktop(engine) && with_others) {
         verdict.errors.push_back(
             {name + " is Docker Desktop's: its containers run in a virtual machine, whose address no other "
                     "machine reaches, so that no other node reaches this one",
-             "use that machine alone (one host in the file), or give it Docker Engine itself, or Podman"});
-    } else if (!able.host_network && spec.hosts.size() > 1) {
+             "use that machine alone, or give it Docker Engine itself, or Podman"});
+    } else if (!able.host_network && with_others) {
         verdict.errors.push_back(
             {name + ": the host network of its containers is RootlessKit's, which has no address of the "
                     "host, so "
@@ -245,7 +312,16 @@ EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const 
             {name + " makes a folder of `container.mounts` with `z` or `Z` that is missing on its host",
              "see to it that the folders are there"});
     }
-    if (const auto folder = able.selinux ? unlabelled_folder(spec.container) : ""; !folder.empty()) {
+    const bool labelled = is_labelled(spec.container);
+    if (const auto* mount = able.selinux && labelled ? contested_folder(spec, host) : nullptr) {
+        verdict.errors.push_back(
+            {fmt::format("with SELinux, `Z` gives {} to one container alone: of the nodes of this "
+                         "machine the last one takes it from the others",
+                         mount->source),
+             "write `z`, which lets all containers of the host in"});
+    }
+    if (const auto folder = able.selinux && labelled ? unlabelled_folder(spec.container) : "";
+        !folder.empty()) {
         verdict.warnings.push_back(
             {fmt::format(
                  "SELinux is on in {}: its nodes reach {} only where the folder's label lets containers in",

@@ -21,7 +21,8 @@ struct EngineAbilities {
     bool raises_limits = true; // ulimits may be higher than the engine's own
     bool refuses_mounts =
         true;             // a mount of a folder that is not there fails; else the engine makes the folder
-    bool selinux = false; // containers reach a mounted folder only by its label
+    bool selinux = false; // it has SELinux: containers reach a mounted folder only by its label
+    bool labels = false;  // a mount's label is to be asked for: that is so, or it does not tell
 };
 
 EngineAbilities abilities_of(const EngineInfo& engine);
@@ -29,12 +30,17 @@ EngineAbilities abilities_of(const EngineInfo& engine);
 // For any GPUs that the engine gives by NVIDIA's hook or CDI names; AMD's by `gpus: amd` are devices as any
 // other.
 bool asks_for_nvidia(const GpuSpec& gpus);
+// By `gpus: amd`, or by CDI names of these alone.
+bool asks_for_amd(const GpuSpec& gpus);
 // Whether its host may share NVLink with other hosts: all that do have NVIDIA's own CPUs.
 bool may_have_imex(const EngineInfo& engine);
 
 // Whether a host's GPUs are asked for by CDI names. Where the file does not say it: when it has such names,
-// on Podman, and where the engine tells of NVIDIA's CDI devices and has no runtime of theirs.
+// on Podman, and where the engine tells of all that is asked for by NVIDIA's names and has no runtime of
+// theirs.
 bool uses_cdi(const HostSpec& host, const EngineInfo& engine);
+// Whether that hangs on what the engine tells today.
+bool may_change_way(const HostSpec& host, const EngineInfo& engine);
 inline constexpr std::string_view nvidia_cdi_kind = "nvidia.com/gpu=";
 bool is_cdi_name(std::string_view device);
 

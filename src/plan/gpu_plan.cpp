@@ -45,6 +45,14 @@ std::string GpuPlan::lost(const NodeSpec& node, const ObservedNode& there) const
     return "";
 }
 
+bool GpuPlan::went_other_way(const ObservedNode& there, NodeConfigInput input, bool rdma) const {
+    const auto host = input.node.host;
+    input.cdi = !input.cdi;
+    const bool may_go_on = there.state == ContainerState::running || !input.cdi || input.engine.cdi;
+    return may_go_on && may_change_way(spec_.hosts[host], observed_.hosts[host].engine) &&
+           label_of(there.labels, labels::spec) == fingerprint(node_config(input, rdma));
+}
+
 void GpuPlan::want_look(const NodeSpec& node, PlanResult& result) const {
     auto& looks = result.wanted.looks;
     if (is_counted(node) && !seen(node).gpus && seen(node).image &&

@@ -1,6 +1,7 @@
 // The GPUs of a cluster's nodes with `gpus: N`, over all its hosts: what each has, keeps or gets.
 #pragma once
 
+#include "plan/node_config.hpp"
 #include "plan/node_gpus.hpp"
 #include "plan/plan.hpp"
 
@@ -18,6 +19,9 @@ public:
     // Why `there` cannot go on with its GPUs: one is gone from the host. Empty where it can, or nobody
     // looked.
     std::string lost(const NodeSpec& node, const ObservedNode& there) const;
+    // Whether `there` is as it would be made now, but for the way to its GPUs: its engine told of another
+    // when it was made. No job should end for that. `input`: what it would be made of now.
+    bool went_other_way(const ObservedNode& there, NodeConfigInput input, bool rdma) const;
     // Asks for a look at the host, which chooses, and sees what is gone, where `node` needs that.
     void want_look(const NodeSpec& node, PlanResult& result) const;
     // What a new container of the node gets: nothing where the file names its GPUs, or nobody looked yet.

@@ -1,5 +1,6 @@
 #include "plan/image_groups.hpp"
 
+#include "container/same_image.hpp"
 #include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -10,6 +11,17 @@
 #include <set>
 
 namespace dockdist {
+namespace {
+
+std::string beside_layers(const std::vector<ImageGroup>& groups, const ImageDetails& image) {
+    const auto with_same_layers = std::ranges::find_if(
+        groups, [&](const ImageGroup& group) { return group.image.layers == image.layers; });
+    return with_same_layers == groups.end()
+               ? ""
+               : fmt::format("{}", fmt::join(image_differences(with_same_layers->image, image), ", "));
+}
+
+} // namespace
 
 std::vector<ImageGroup> image_groups(const ObservedCluster& cluster) {
     std::vector<ImageGroup> groups;
@@ -18,11 +30,10 @@ std::vector<ImageGroup> image_groups(const ObservedCluster& cluster) {
         if (!image) {
             continue;
         }
-        const auto same = std::ranges::find_if(groups, [&](const ImageGroup& group) {
-            return group.image.layers == image->layers && group.image.architecture == image->architecture;
-        });
+        const auto same = std::ranges::find_if(
+            groups, [&](const ImageGroup& group) { return same_image(group.image, *image); });
         if (same == groups.end()) {
-            groups.push_back({*image, {host}});
+            groups.push_back({*image, {host}, beside_layers(groups, *image)});
         } else {
             same->hosts.push_back(host);
         }
@@ -43,12 +54,14 @@ std::string to_text(const ImageGroup& group, const std::vector<std::string>& hos
         names.push_back(printable(host_names.at(host)));
     }
     const auto& created = group.image.created; // RFC 3339
-    return fmt::format("{} {} {} ({}{})", list_names(names), names.size() == 1 ? "has" : "have",
-                       short_image_id(group.image.id),
-                       created.size() < 16 ? ""
-                                           : fmt::format("made {} {}, ", printable(created.substr(0, 10)),
-                                                         printable(created.substr(11, 5))),
-                       format_size(group.image.size));
+    return fmt::format(
+        "{} {} {} ({}{}{})", list_names(names), names.size() == 1 ? "has" : "have",
+        short_image_id(group.image.id),
+        created.size() < 16
+            ? ""
+            : fmt::format("made {} {}, ", printable(created.substr(0, 10)), printable(created.substr(11, 5))),
+        format_size(group.image.size),
+        group.beside_layers.empty() ? "" : "; the same layers, but another " + group.beside_layers);
 }
 
 std::string short_image_id(const std::string& id) {

@@ -8,11 +8,14 @@
 
 namespace dockdist {
 
-// Hosts whose image has the same layers. Layers (RootFS diff ids) and not image ids are compared: ids differ
-// between an engine's image stores. Of another architecture an image has other layers, and rightly so.
+// Hosts that have the same image (container/same_image.hpp). Of another architecture it has other layers, and
+// rightly so.
 struct ImageGroup {
     ImageDetails image{};             // the first host's
     std::vector<std::size_t> hosts{}; // indices into ObservedCluster::hosts, ascending
+    // In what it differs from the first group with the same layers: "environment, user". Its LAYERS and its
+    // size say nothing of that.
+    std::string beside_layers{};
 };
 
 // In the order of their first hosts; hosts without the image are in none.
@@ -21,7 +24,8 @@ std::vector<ImageGroup> image_groups(const ObservedCluster& cluster);
 // Whether two groups of one architecture stand side by side.
 bool images_differ(const std::vector<ImageGroup>& groups);
 
-// "node-0, node-2 have 3bf57800663b (made 2026-11-21 16:45, 2.0 MiB)", one a group.
+// "node-0, node-2 have 3bf57800663b (made 2026-11-21 16:45, 2.0 MiB)", one a group; where its layers are
+// another group's too: "(made …, 2.0 MiB; the same layers, but another environment)".
 std::string to_text(const ImageGroup& group, const std::vector<std::string>& host_names);
 
 std::string short_image_id(const std::string& id); // "3bf57800663b"

@@ -2,12 +2,68 @@
 
 #include "core/ip_address.hpp"
 #include "core/subnet.hpp"
+#include "digest/sha256.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <vector>
 
 namespace dockdist {
+namespace {
+
+// One address in one writing.
+std::string uniform(const std::string& address) {
+    const auto subnet = read_subnet(address + (read_ipv6(address) ? "/128" : "/32"));
+    return subnet ? address_of(*subnet) : address;
+}
+
+// What the file says of the host's place, as far as that is the same for whoever reads it: what an ssh alias
+// or a context stands for is not.
+std::string asked_of(const HostSpec& host) {
+    std::vector<std::string> words;
+    if (!host.given_address.empty()) {
+        words.push_back("address " + uniform(host.given_address));
+    }
+    if (!host.interface.empty()) {
+        words.push_back("interface " + host.interface);
+    }
+    if (!host.subnets.empty()) {
+        words.push_back(fmt::format("network.subnet {}", fmt::join(host.subnets, ", ")));
+    }
+    auto text = fmt::format("{}", fmt::join(words, ", "));
+    return text.size() <= wire::longest_asked ? text : sha256_of(text);
+}
+
+// The address of the engine, where the file has it in numbers and nothing else says where the node is.
+std::string engine_address(const HostSpec& host, const std::string& asked) {
+    return asked.empty() && host.context.empty() && is_ip_address(host.docker.host) ? host.address : "";
+}
+
+std::string changed(std::string_view what, const std::string& now, const std::string& before) {
+    return fmt::format("{} changed: {} instead of {}", what, now, before);
+}
+
+// Empty where it would be at the same place.
+std::string why_elsewhere(const HostSpec& host, const std::string& asked, const wire::NodeRecord& record) {
+    if (is_same_address(host.given_address, record.address) &&
+        (host.interface.empty() || host.interface == record.interface)) {
+        return ""; // whatever led it there
+    }
+    if (asked != record.asked) {
+        const auto said = [](const std::string& words) { return words.empty() ? "none" : words; };
+        return changed("its place in the file", said(asked), said(record.asked));
+    }
+    const auto address = engine_address(host, asked);
+    return address.empty() || is_same_address(address, record.address)
+               ? ""
+               : changed("its address", address, record.address);
+}
+
+} // namespace
 
 std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std::vector<NodeSpec>& nodes) {
     std::map<std::size_t, int> nodes_of;
@@ -23,8 +79,10 @@ std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std:
         request.node = node.name.str();
         request.rank = node.rank;
         request.address = host.address;
+        request.derived = host.given_address.empty();
         request.interface = host.interface;
         request.subnets = host.subnets;
+        request.asked = asked_of(host);
         request.ssh_port = spec.ssh.port ? spec.ssh.port->number : 0;
         request.slots = node.slots.value_or(0);
         request.user = spec.container.user;
@@ -37,18 +95,22 @@ std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std:
     return requests;
 }
 
-bool joins_otherwise(const wire::JoinRequest& request, const wire::NodeRecord& record) {
-    if ((request.slots != 0 && request.slots != record.slots) || request.rdma != record.rdma.use) {
-        return true;
+void tell_cause(const ClusterSpec& spec, const ObservedNode& there, JoinNode& join) {
+    if (!there.record) {
+        return;
     }
-    if (!request.interface.empty() && request.interface != record.interface) {
-        return true;
+    const auto& record = *there.record;
+    const auto& request = join.request;
+    join.cause = why_elsewhere(spec.hosts[join.host], request.asked, record);
+    join.elsewhere = !join.cause.empty();
+    if (join.elsewhere) {
+        return;
     }
-    if (!request.address.empty()) {
-        return is_ip_address(request.address) && !is_same_address(request.address, record.address);
+    if (request.slots != 0 && request.slots != record.slots) {
+        join.cause = changed("its slots", std::to_string(request.slots), std::to_string(record.slots));
+    } else if (request.rdma != record.rdma.use) {
+        join.cause = changed("`network.rdma`", request.rdma, record.rdma.use);
     }
-    return !request.subnets.empty() && request.interface.empty() &&
-           !any_holds(request.subnets, record.address);
 }
 
 } // namespace dockdist

@@ -10,9 +10,9 @@ namespace dockdist {
 // One for each of `nodes`, which are all that join.
 std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std::vector<NodeSpec>& nodes);
 
-// Whether a node that has joined would join as another now: the file names another address, interface or
-// subnet than those of its record, another count of slots or another use of RDMA. Nobody here can tell it of
-// a name.
-bool joins_otherwise(const wire::JoinRequest& request, const wire::NodeRecord& record);
+// Why a node that has joined, `there`, would join otherwise now, into its `join`. What the file said of its
+// place is held to what it says now: that a name or a subnet leads elsewhere than it did, nobody can tell
+// here.
+void tell_cause(const ClusterSpec& spec, const ObservedNode& there, JoinNode& join);
 
 } // namespace dockdist

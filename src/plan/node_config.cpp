@@ -2,6 +2,7 @@
 
 #include "container/confine.hpp"
 #include "digest/sha256.hpp"
+#include "gpu/kfd.hpp"
 #include "plan/driver_capabilities.hpp"
 #include "plan/labels.hpp"
 #include "wire/layout.hpp"
@@ -42,6 +43,11 @@ std::vector<std::string> environment(const NodeConfigInput& input) {
         if (auto capabilities = driver_capabilities(input.image); !capabilities.empty()) {
             env[driver_capabilities_variable] = std::move(capabilities);
         }
+    }
+    const auto& devices = input.spec.container.devices; // by their names, they are asked for as well
+    if (asks_for_amd(input.node.gpus) ||
+        std::ranges::any_of(devices, [](const auto& device) { return device.starts_with(amd_device); })) {
+        env[amd_asked_variable] = "1";
     }
     auto& path = env["PATH"];
     path = std::string(layout::toolkit_bin) + ":" +
@@ -109,8 +115,8 @@ std::vector<Mount> mounts(const NodeConfigInput& input) {
                           .source = mount.source,
                           .target = mount.target,
                           .read_only = mount.read_only,
-                          // Without SELinux it says nothing, and a missing folder is refused.
-                          .selinux = input.engine.selinux ? mount.selinux : "",
+                          // Without SELinux it says nothing, and Docker refuses a missing folder.
+                          .selinux = input.engine.labels ? mount.selinux : "",
                           .propagation = mount.propagation,
                           .no_copy = mount.no_copy});
     }
@@ -199,10 +205,18 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
 }
 
 void add_beside(ContainerConfig& config, const NodeConfigInput& input) {
-    const auto variable = std::string(driver_capabilities_variable) + "=";
-    if (gets_driver(input) && gets_default_capabilities(input.image) &&
-        std::ranges::none_of(config.env, [&](const auto& line) { return line.starts_with(variable); })) {
-        config.env.push_back(variable + needed_capabilities);
+    const auto lacks = [&](const std::string& variable) {
+        return std::ranges::none_of(config.env, [&](const auto& line) { return line.starts_with(variable); });
+    };
+    const auto capabilities = std::string(driver_capabilities_variable) + "=";
+    if (gets_driver(input) && gets_default_capabilities(input.image) && lacks(capabilities)) {
+        config.env.push_back(capabilities + needed_capabilities);
+    }
+    // Where NVIDIA's runtime is the engine's own one it gives what the image says, which mostly is `all`.
+    const std::string visible = "NVIDIA_VISIBLE_DEVICES=";
+    if (!asks_for_nvidia(input.node.gpus) && config.runtime.empty() && lacks(visible) &&
+        (input.image == nullptr || image_value(input.image, "NVIDIA_VISIBLE_DEVICES"))) {
+        config.env.push_back(visible + "void");
     }
     if (input.imex) {
         add_device(config, input, imex_channel, "/run/dockdist.imex");
@@ -261,9 +275,10 @@ std::string fingerprint(const ContainerConfig& config) {
     using nlohmann::json;
     const auto& [image, hostname, user, working_dir, entrypoint, command, env, container_labels,
                  config_mounts, network_mode, ipc_mode, pid_mode, runtime, shm_size, ulimits, devices,
-                 requests, cap_add, cap_drop, no_new_privileges, read_only_root, pids_limit, privileged,
-                 restart_policy, stop_timeout, stdin_once, disable_healthcheck, log_driver, log_options] =
-        config;
+                 requests, cap_add, cap_drop, no_new_privileges, no_label, read_only_root, pids_limit,
+                 privileged, restart_policy, stop_timeout, stdin_once, disable_healthcheck, log_driver,
+                 log_options] = config;
+    (void)no_label;         // of a relay's container alone
     (void)container_labels; // they hold the fingerprint
     (void)stdin_once;       // of the way to join, not of the node
     json text{

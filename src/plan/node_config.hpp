@@ -28,7 +28,8 @@ inline constexpr const char* amd_device = "/dev/kfd";
 ContainerConfig node_config(const NodeConfigInput& input, bool rdma);
 
 // What a new node gets beside that; none that is there is made anew for it. What NVIDIA's hook gives where
-// nobody says what (its older versions gave less), and the IMEX channel.
+// nobody says what (its older versions gave less); none of NVIDIA's GPUs where none are asked for; and the
+// IMEX channel.
 void add_beside(ContainerConfig& config, const NodeConfigInput& input);
 
 // What lets a node's GPUs reach those of other hosts over NVLink (nvidia-imex): asked for, and refused where

@@ -1,5 +1,6 @@
 #include "plan/plan.hpp"
 
+#include "container/same_image.hpp"
 #include "plan/ending_jobs.hpp"
 #include "plan/engine_abilities.hpp"
 #include "plan/gpu_plan.hpp"
@@ -104,7 +105,8 @@ private:
                  ? "bring one host's to all (`dockdist image push --from HOST`), let all pull it anew "
                    "(`image: {ref: …, pull: always}`), or name it by its digest (REPOSITORY@sha256:…); "
                    "`dockdist image ls` shows more"
-                 : "remove the wrong one with docker rmi; `dockdist image ls` shows more"});
+                 : "remove the wrong one there (`docker rmi`, or `podman rmi`); `dockdist image ls` shows "
+                   "more"});
     }
 
     void plan_build() {
@@ -127,7 +129,7 @@ private:
                          seen(host).engine.architecture,
                      "build it for the host's architecture, too, and let hosts pull from a registry that has "
                      "both");
-            } else if (const auto& image = seen(host).image; !image || image->layers != source.layers) {
+            } else if (const auto& image = seen(host).image; !image || !same_image(*image, source)) {
                 result_.plan.sends.push_back(
                     {host, spec_.image.ref, image ? "the host has another" : "the host lacks it"});
             }
@@ -205,7 +207,8 @@ private:
         if (label_of(there.labels, labels::version) != context_.toolkit_version) {
             return "another version of dockdist made it";
         }
-        if (label_of(there.labels, labels::spec) != print) {
+        if (label_of(there.labels, labels::spec) != print &&
+            !gpus_.went_other_way(there, input_for(node), wants_rdma_devices())) {
             return "its configuration changed";
         }
         if (image && image->id != there.image_id) {
@@ -340,27 +343,30 @@ private:
 
     void plan_joins(const std::vector<NodeSpec>& nodes) {
         auto requests = join_requests(spec_, nodes);
-        if (!rejoin_ && !members_differ(nodes, requests)) {
-            return;
-        }
+        std::vector<JoinNode> joins;
+        bool anew = rejoin_;
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             const auto& node = nodes[i];
-            result_.plan.joins.push_back({node.host, node, ids_[node.name], std::move(requests[i]),
-                                          observed_.hosts[node.host].engine.name});
+            auto& join = joins.emplace_back(JoinNode{node.host, node, ids_[node.name], std::move(requests[i]),
+                                                     observed_.hosts[node.host].engine.name});
+            if (!join.id.empty()) {
+                tell_cause(spec_, *std::ranges::find(seen(node.host).nodes, node.name, &ObservedNode::node),
+                           join);
+            }
+            anew = anew || !join.cause.empty();
+        }
+        if (anew || members_differ(nodes)) {
+            result_.plan.joins = std::move(joins);
+            warn_of_moves(observed_, result_);
         }
     }
 
-    // Whether the nodes that stand know another set of members than themselves, or would join otherwise now.
-    bool members_differ(const std::vector<NodeSpec>& nodes,
-                        const std::vector<wire::JoinRequest>& requests) const {
+    // Whether the nodes, which all stand, know another set of members than themselves.
+    bool members_differ(const std::vector<NodeSpec>& nodes) const {
         wire::Members members{.cluster = spec_.name.str()};
         std::set<std::string> hashes;
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-            const auto& node = nodes[i];
+        for (const auto& node : nodes) {
             const auto& there = *std::ranges::find(seen(node.host).nodes, node.name, &ObservedNode::node);
-            if (joins_otherwise(requests[i], *there.record)) {
-                return true;
-            }
             members.nodes.push_back(*there.record);
             hashes.insert(there.members_hash);
         }

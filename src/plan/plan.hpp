@@ -81,7 +81,9 @@ struct JoinNode {
     NodeSpec node{};
     ContainerId id{}; // empty: the container that CreateNode made
     wire::JoinRequest request{};
-    std::string machine{}; // the host's own name, as its engine tells it
+    std::string machine{};  // the host's own name, as its engine tells it
+    std::string cause{};    // where the file wants the node otherwise than it joined, …
+    bool elsewhere = false; // … at another place
 };
 
 // The image goes there from `image.from`, with no registry.

@@ -78,7 +78,7 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
         line(join.host,
              fmt::format("join node {} (rank {} of {})", join.node.name.str(), join.node.rank,
                          plan.joins.size()),
-             "");
+             join.cause);
     }
     return text.empty() ? "nothing to do\n" : text;
 }

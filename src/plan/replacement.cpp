@@ -29,6 +29,7 @@ JoinNode join_again(const ClusterSpec& spec, const ObservedHost& seen, std::size
                     .rank = record.rank,
                     .address = record.address,
                     .interface = record.interface,
+                    .asked = record.asked,
                     .ssh_port = record.ssh_port,
                     .slots = record.slots,
                     .user = record.user,

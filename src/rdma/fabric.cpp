@@ -33,15 +33,25 @@ struct Choice {
 };
 std::vector<Choice> networks_of(const wire::RdmaPort& port) {
     std::vector<Choice> choices;
+    int link_local = -1;
     if (port.link == "InfiniBand" && !port.prefix.empty()) {
         choices.push_back({port.prefix, -1});
     }
     for (std::size_t i = 0; port.link == "Ethernet" && i < port.gids.size(); ++i) {
         if (!is_link_local(port.gids[i].address)) {
             choices.push_back({network_of(port.gids[i]), static_cast<int>(i)});
+        } else if (link_local < 0) {
+            link_local = static_cast<int>(i);
         }
     }
+    if (choices.empty() && link_local >= 0) {
+        choices.push_back({"", link_local}); // two machines and a cable: nobody knows, and that is the GID
+    }
     return choices;
+}
+
+bool has_address(const wire::RdmaPort& port) {
+    return std::ranges::any_of(port.gids, [](const auto& gid) { return !is_link_local(gid.address); });
 }
 
 // Of a node, by place: those that may still be used.
@@ -54,6 +64,7 @@ public:
             auto& node = fabric_.nodes.emplace_back();
             node.name = record.node;
             node.interface = record.interface;
+            node.gpus = record.gpus;
             node.record = record.rdma;
             addresses_.push_back(record.address);
             for (const auto& port : record.rdma.ports) {
@@ -94,15 +105,20 @@ private:
         });
     }
 
+    // Whether a physical function does all that a virtual one of it could do: the host may have given its
+    // addresses to the virtual one alone.
+    static bool stands_for(const wire::RdmaPort& whole, const wire::RdmaPort& part) {
+        return !part.part_of.empty() && whole.pci == part.part_of && is_active(whole) &&
+               (has_address(whole) || !has_address(part));
+    }
+
     // What is so whatever the other nodes have.
     static Places usable(Node& node) {
         Places open;
         for (std::size_t i = 0; i < node.ports.size(); ++i) {
             auto& one = node.ports[i];
-            const auto whole = std::ranges::find_if(node.ports, [&](const Port& other) {
-                return !one.port.part_of.empty() && other.port.pci == one.port.part_of &&
-                       is_active(other.port);
-            });
+            const auto whole = std::ranges::find_if(
+                node.ports, [&](const Port& other) { return stands_for(other.port, one.port); });
             if (!is_active(one.port)) {
                 one.why = one.port.state.empty() ? "its state is not known" : "it is " + one.port.state;
             } else if (one.port.link == "iWARP") {
@@ -115,6 +131,8 @@ private:
                 one.why = "`network.rdma` is off";
             } else if (!node.record.inside) {
                 one.why = "/dev/infiniband is not in the container";
+            } else if (one.port.outside) {
+                one.why = "its file in /dev/infiniband is not in the container";
             } else {
                 open.push_back(i);
             }
@@ -197,11 +215,11 @@ private:
             return;
         }
         const bool any = std::ranges::any_of(
-            open_[node], [&](std::size_t place) { return !networks_of(port(node, place).port).empty(); });
+            open_[node], [&](std::size_t place) { return has_address(port(node, place).port); });
         std::vector<std::pair<std::string, std::string>> seen; // address, and the device that has it
         leave_out(node, [&](const wire::RdmaPort& one) -> std::string {
             const auto choices = networks_of(one);
-            if (choices.empty()) {
+            if (!has_address(one)) {
                 const auto why = one.bond.empty()
                                      ? std::string("it has no address but a link-local one")
                                      : "its interface is a part of " + one.bond + " and has no address";
@@ -315,7 +333,7 @@ private:
     }
 
     static std::string what_lacks(const Node& node) {
-        if (std::ranges::any_of(node.ports, &Port::used)) {
+        if (node.record.cut || std::ranges::any_of(node.ports, &Port::used)) {
             return "";
         }
         if (node.ports.empty()) {
@@ -357,26 +375,12 @@ bool is_active(const wire::RdmaPort& port) {
     return port.state == "ACTIVE";
 }
 
-const wire::RdmaGid* gid_of(const Port& port) {
-    return port.gid < 0 ? nullptr : &port.port.gids[static_cast<std::size_t>(port.gid)];
+bool is_of_nccl(const wire::RdmaPort& port) {
+    return std::ranges::find(links, port.link) != links.end();
 }
 
-std::vector<Unfit> unfit_nodes(const Fabric& fabric) {
-    std::vector<Unfit> unfit;
-    for (const auto& node : fabric.nodes) {
-        if (!node.lacks.empty()) {
-            unfit.push_back({node.name, node.lacks});
-        }
-    }
-    // Subnets of RoCE may be routed; those of InfiniBand are not, as a rule, and then nothing gets through.
-    if (unfit.empty() && fabric.apart && fabric.link == links.front()) {
-        for (const auto& node : fabric.nodes) {
-            const auto first = std::ranges::find_if(node.ports, &Port::used);
-            unfit.push_back({node.name, "it is in the InfiniBand subnet " + first->network +
-                                            ", where not all other nodes are"});
-        }
-    }
-    return unfit;
+const wire::RdmaGid* gid_of(const Port& port) {
+    return port.gid < 0 ? nullptr : &port.port.gids[static_cast<std::size_t>(port.gid)];
 }
 
 } // namespace dockdist::rdma

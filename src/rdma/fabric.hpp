@@ -28,6 +28,7 @@ struct Port {
 struct Node {
     std::string name{};
     std::string interface{}; // of its record
+    int gpus = 0;
     wire::RdmaRecord record{};
     std::vector<Port> ports{};
     std::string lacks{}; // why no port of it is used; empty where one is
@@ -45,6 +46,7 @@ std::string port_name(const wire::RdmaPort& port); // "mlx5_0:1"
 std::string rate_text(std::int64_t mbps);          // "400 Gb/sec", as ibstat counts
 std::string link_text(const std::string& link);    // "InfiniBand", "RoCE", "EFA"
 bool is_active(const wire::RdmaPort& port);
+bool is_of_nccl(const wire::RdmaPort& port);   // InfiniBand, RoCE or EFA, whatever its state
 const wire::RdmaGid* gid_of(const Port& port); // nullptr: none
 
 // A node that a job must not run on where `network.rdma` is `required`, and why.

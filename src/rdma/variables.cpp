@@ -131,13 +131,23 @@ public:
         for (const auto& node : fabric.nodes) {
             chosen_.push_back(chosen_of(node));
             old_ = old_ || !finds_gids(node.record.nccl);
-            left_out_ = left_out_ || has_left_out_active(node);
+            if (node.record.cut && cut_.empty()) {
+                cut_ = node.name;
+            }
         }
         way_ = way_to_gids(chosen_, old_);
         // The others' own searches are those of a new NCCL, without its variables.
         odd_ = way_ != Way::unsettled && one_index_a_node(chosen_) && !finds(chosen_, false, false);
         if (way_ == Way::unsettled) {
             out_.unsettled = indices_text(fabric.nodes, chosen_);
+            out_.hint = "set NCCL_IB_GID_INDEX in `hosts[].env` and the ports in NCCL_IB_HCA, or remove the "
+                        "addresses that are not for the cluster; NCCL 2.21 and newer chooses by port";
+        }
+        if (!cut_.empty()) {
+            out_.unsettled = cut_ +
+                             " has more RDMA ports and addresses than a cluster of this size has room for: "
+                             "jobs are told of no ports, and choose for themselves";
+            out_.hint = "set NCCL_IB_HCA in `container.env` or `hosts[].env`";
         }
     }
 
@@ -154,28 +164,46 @@ public:
             set("NCCL_NET", "IB", "`network.rdma` is required: rather fail than go over sockets");
         }
         const auto ports = list_of(node);
-        if (ports.empty()) {
+        if (ports.empty() || !cut_.empty()) {
             return;
         }
         if (fabric_.link == efa) {
-            return set("FI_PROVIDER", "efa", "NCCL reaches EFA through libfabric (aws-ofi-nccl)");
+            // Without it libfabric takes EFA first, and what the image's libfabric has no EFA for goes on.
+            if (node.record.use == "required") {
+                set("FI_PROVIDER", "efa",
+                    "`network.rdma` is required: NCCL reaches EFA through libfabric, which must take no "
+                    "other");
+            }
+            return;
         }
         const auto why = std::string("the ports that are used");
         set("NCCL_IB_HCA", "=" + ports, why); // '=': these very names, not prefixes
         // Less would keep UCX from an interface where its build knows no verbs.
         set("UCX_NET_DEVICES", node.record.use == "required" ? ports : ports + "," + node.interface, why);
+        // Also where nothing is left out: PyTorch would copy NCCL's list, with a '=' that NVSHMEM does not
+        // know.
         set("NVSHMEM_HCA_LIST", ports, why);
-        if (left_out_) {
+        if (may_map(node)) {
             set("NVSHMEM_ENABLE_NIC_PE_MAPPING", "1", "else NVSHMEM takes the nearest port, used or not");
         }
         tell_gids(chosen_[place], set);
+        const auto& yours = node.record.yours;
+        const auto left_out = not_for([&](std::string_view name) { return has(yours, name); });
+        std::erase_if(list, [&](const Variable& variable) { return has(left_out, variable.name); });
     }
 
 private:
-    static bool has_left_out_active(const Node& node) {
-        return std::ranges::any_of(node.ports,
-                                   [](const Port& port) { return !port.used && is_active(port.port); }) &&
-               std::ranges::any_of(node.ports, &Port::used);
+    static bool has(const std::vector<std::string>& names, std::string_view name) {
+        return std::ranges::find(names, name) != names.end();
+    }
+
+    // Newer versions of NVSHMEM heed the list only where it maps, and then the first process of a node gets
+    // the first port, whichever is near to its GPU: well where each GPU has a port.
+    static bool may_map(const Node& node) {
+        const auto used = std::ranges::count_if(node.ports, &Port::used);
+        return (used == 1 || used == node.gpus) && std::ranges::any_of(node.ports, [](const Port& port) {
+                   return !port.used && is_active(port.port);
+               });
     }
 
     template <class Set>
@@ -205,9 +233,9 @@ private:
     Settings& out_;
     std::vector<Chosen> chosen_{};
     Way way_ = Way::none;
-    bool old_ = false;      // the NCCL of a node
-    bool odd_ = false;      // others than NCCL need an index, too
-    bool left_out_ = false; // a node has ports with a link that are not used
+    bool old_ = false;  // the NCCL of a node
+    bool odd_ = false;  // others than NCCL need an index, too
+    std::string cut_{}; // a node that has more ports than its record
 };
 
 } // namespace
@@ -220,6 +248,32 @@ Settings settings(const Fabric& fabric) {
         teller.tell(i);
     }
     return found;
+}
+
+std::vector<std::string> not_for(const std::function<bool(std::string_view name)>& is_yours) {
+    std::vector<std::string> names;
+    for (const auto& choice : port_choices) {
+        for (const auto* name : choice.follow) {
+            if (name != nullptr && is_yours(choice.ports) && !is_yours(name)) {
+                names.emplace_back(name);
+            }
+        }
+    }
+    return names;
+}
+
+bool is_told(const std::vector<wire::NodeRecord>& nodes, std::string_view name, std::string_view value) {
+    const bool is_yours = std::ranges::any_of(nodes, [&](const wire::NodeRecord& node) {
+        return std::ranges::find(node.rdma.yours, name) != node.rdma.yours.end();
+    });
+    if (is_yours) {
+        return true;
+    }
+    const auto all = settings(judge(nodes)).nodes;
+    return std::ranges::any_of(all, [&](const auto& list) {
+        return std::ranges::any_of(
+            list, [&](const Variable& variable) { return variable.name == name && variable.value == value; });
+    });
 }
 
 bool finds_gids(std::string_view nccl_version) {

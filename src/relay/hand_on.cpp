@@ -148,7 +148,8 @@ Task<Result<std::unique_ptr<ExecLines>>> HandOn::begin_giving(const Source& sour
         co_return exec.error();
     }
     auto lines = std::make_unique<ExecLines>(std::move(*exec));
-    const wire::RelayOpening opening{.token = token, .address = source.address, .subnets = source.subnets};
+    const wire::RelayOpening opening{
+        .token = token, .address = source.address, .interface = source.interface, .subnets = source.subnets};
     if (const auto written = co_await lines->write(wire::to_line(opening)); !written) {
         co_return written.error();
     }

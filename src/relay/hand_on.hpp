@@ -31,6 +31,7 @@ public:
         ContainerEngine* engine = nullptr;
         std::string host{};                 // name
         std::string address{};              // as its peers know it
+        std::string interface{};            // which decides where it lacks the address
         std::vector<std::string> subnets{}; // in one of which it is, without an address
         ContainerId container{};
         std::vector<std::string> command{}; // that gives it, node/relay/tar_giver.hpp

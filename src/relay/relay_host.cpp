@@ -49,6 +49,7 @@ Task<Status> RelayHost::make_container() {
         setting_.hand_on->add_giver({.engine = &engine_,
                                      .host = host_,
                                      .address = setting_.address,
+                                     .interface = setting_.interface,
                                      .subnets = setting_.subnets,
                                      .container = container_,
                                      .command = {relay_init, "relay", "give-self"}});
@@ -85,6 +86,8 @@ Task<Status> RelayHost::make_and_start() {
     config.user = fmt::format("{0}:{0}", relay_account);
     config.mounts = {setting_.place};
     confine(config);
+    // A host's folder has a label that shuts containers out, and which is not ours to change.
+    config.no_label = setting_.place.type == Mount::Type::bind;
     may_be_there_ = true;
     const auto id = co_await engine_.create_container(setting_.container, std::move(config));
     if (!id) {
@@ -102,6 +105,7 @@ Task<Status> RelayHost::begin(wire::RelayOpening opening, std::string user) {
     }
     lines_ = std::make_unique<ExecLines>(std::move(*exec));
     opening.address = setting_.address;
+    opening.interface = setting_.interface;
     opening.subnets = setting_.subnets;
     if (const auto written = co_await lines_->write(wire::to_line(opening)); !written) {
         co_return written;

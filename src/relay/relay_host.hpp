@@ -21,7 +21,8 @@ struct RelaySetting {
     std::span<const char> tar{}; // what that image is made of where the host lacks it: RelayProgram::tar
     HandOn* hand_on = nullptr;   // where many hosts lack it
     std::string address{};       // of the host, as its peers know it
-    std::vector<std::string> subnets{}; // in one of which it is, without an address
+    std::string interface{};     // which decides where it lacks the address …
+    std::vector<std::string> subnets{}; // … in one of which it is, without an address
     Mount place{}; // where what it carries lies; of an image: a volume of the container's own
 };
 

@@ -106,7 +106,9 @@ void check_ports(Reader& reader, const ClusterDraft& draft) {
             const auto [first, fresh] = engines.try_emplace(*key, &host);
             other = fresh ? nullptr : first->second;
         }
-        if (!host.spec.address.empty()) {
+        // With `network.subnet` an address that is only the engine's may be a gateway's.
+        const bool peers_use_it = host.address.has_value() || draft.spec.network.subnets.empty();
+        if (peers_use_it && !host.spec.address.empty()) {
             const auto [first, fresh] = addresses.try_emplace(host.spec.address, &host);
             other = fresh || other != nullptr ? other : first->second;
         }
@@ -235,7 +237,7 @@ void check_addresses(Reader& reader, const ClusterDraft& draft) {
     }
 }
 
-// Where the engine is reached is not where the nodes meet.
+// Where the engine is reached is not where the nodes meet; that two engines are one machine it still tells.
 void settle_subnets(ClusterDraft& draft) {
     if (draft.spec.network.subnets.empty()) {
         return;
@@ -335,7 +337,6 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
                draft.hosts_are_known) {
         reader.error(*draft.hosts_at, "the list is empty", "add `- ssh://USER@HOST` for each machine");
     }
-    settle_subnets(draft);
     choose_ipc(root, draft);
     check_names(reader, draft);
     check_ports(reader, draft);
@@ -345,6 +346,7 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
     settle_groups(reader, draft);
     check_image_source(reader, draft);
     check_data(reader, draft);
+    settle_subnets(draft);
 }
 
 } // namespace dockdist

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/engine_address.hpp"
+#include "core/error.hpp"
 #include "core/names.hpp"
 
 #include <chrono>
@@ -27,6 +28,7 @@ struct BuildSpec {
     std::string target{};                  // a stage; empty: the last
     std::map<std::string, std::string> args{};
     std::vector<SecretSpec> secrets{}; // of `RUN --mount=type=secret,id=NAME`
+    Errors missing{};                  // of these: what is not to be had here; told where a build begins
     bool operator==(const BuildSpec&) const = default;
 };
 
@@ -60,6 +62,8 @@ struct HostSpec {
     bool insecure = false; // plain tcp:// beyond loopback was asked for by name
     std::string address{}; // IP or name that peers use; empty for a unix:// host that names none, and where
                            // `subnets` says which: the node finds its own
+    std::string given_address{}; // `address` as the file has it; without it the above is `docker`'s host,
+                                 // or what this very machine makes of that: another may know another
     std::vector<std::string> subnets{}; // NetworkSpec's; empty where the host names its address
     GpuSpec gpus{};
     std::optional<bool> cdi{};  // GPUs by CDI names, or by NVIDIA's hook; empty: what its engine can do

@@ -140,6 +140,7 @@ bool set_address(Reader& reader, const HostDraft& item, const Meaning& meaning, 
     const auto address = filled(item.address_text, meaning);
     if (is_peer_address(address)) {
         host.address = address;
+        host.given_address = address;
         return true;
     }
     const bool port = std::ranges::count(address, ':') == 1 || address.find("]:") != std::string::npos;

@@ -84,6 +84,9 @@ LoadedSpec load_spec(const std::string& text, const fs::path& file, const Enviro
         draft.spec.name = ClusterName(to_cluster_name(folder.filename().string()));
     }
     draft.spec.file = file;
+    if (draft.spec.image.build) {
+        draft.spec.image.build->missing = located(reader.take_put_off(), file);
+    }
     return {std::move(draft.spec), located(reader.take_errors(), file), located(reader.take_warnings(), file),
             std::move(draft.sources)};
 }

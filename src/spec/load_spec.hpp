@@ -18,7 +18,8 @@ struct LoadOptions {
     // false for commands that start nothing (down, status, logs, …): a secret that this machine does not hold
     // is no reason to refuse them. The secrets' values then stay empty.
     bool resolve_secrets = true;
-    // The same of image.build.secrets: for those commands that may build.
+    // The same of image.build.secrets, for those commands that may build; what is not to be had of them is
+    // in BuildSpec::missing, and no error.
     bool resolve_build_secrets = false;
     // What has been read of the lists that `hosts` names with `from`; see LoadedSpec::sources.
     std::map<HostSource, Result<std::string>> host_lists{};

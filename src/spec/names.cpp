@@ -91,6 +91,10 @@ bool is_shell_name(std::string_view text) {
     return !text.empty() && !is_digit(text.front()) && all_of(text, "_");
 }
 
+bool is_build_secret_id(std::string_view text) {
+    return !text.empty() && (is_alnum(text.front()) || text.front() == '_') && all_of(text, "_.-");
+}
+
 bool is_volume_name(std::string_view text) {
     return text.size() >= 2 && text.size() <= 255 && is_alnum(text.front()) && all_of(text, "_.-");
 }

@@ -9,6 +9,7 @@ namespace dockdist {
 bool is_image_reference(std::string_view text); // [HOST[:PORT]/]path[:tag][@digest], or an id
 bool is_variable_name(std::string_view text);   // of an environment: [A-Za-z_.-][A-Za-z0-9_.-]*
 bool is_shell_name(std::string_view text);      // [A-Za-z_][A-Za-z0-9_]*
+bool is_build_secret_id(std::string_view text); // [A-Za-z0-9_][A-Za-z0-9_.-]*
 bool is_volume_name(std::string_view text);     // Docker's: [a-zA-Z0-9][a-zA-Z0-9_.-]+
 bool is_peer_address(std::string_view text);    // an IP address or a host name
 

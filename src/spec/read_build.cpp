@@ -40,7 +40,8 @@ constexpr std::array build_table{
                    }},
     Key<BuildSpec>{"secrets",
                    [](Reader& reader, const Value& value, BuildSpec& build) {
-                       read_secrets(reader, value, reader.resolve_build_secrets(), build.secrets);
+                       read_secrets(reader, value, reader.resolve_build_secrets(), build.secrets,
+                                    Variables::of_build);
                    }},
 };
 

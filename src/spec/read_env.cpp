@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> secret_table{"file"};
 constexpr std::uintmax_t max_secret_bytes = 64U << 10U;
+constexpr std::uintmax_t max_build_secret_bytes = std::uintmax_t{500} * 1024; // BuildKit's own
 
 bool looks_secret(std::string_view name) {
     static constexpr std::array<std::string_view, 7> ends{"TOKEN",   "PASSWORD",   "PASSWD",    "SECRET",
@@ -32,7 +33,9 @@ void set_variable(Reader& reader, const Value& at, const std::string& name, std:
         if (!value) {
             reader.warning(
                 at,
-                "it takes its value from your environment, where it is not set: the nodes will not have it",
+                fmt::format(
+                    "it takes its value from your environment, where it is not set: {} will not have it",
+                    of == Variables::of_build ? "the build" : "the nodes"),
                 fmt::format("set it, give it a value here, or write `${{{}-}}` for an empty one", name));
             return;
         }
@@ -84,7 +87,8 @@ void read_env_list(Reader& reader, const Value& value, Variables of,
     }
 }
 
-std::optional<std::string> read_secret_file(Reader& reader, const Value& value, bool resolve) {
+// A variable is text without the line's end; what a build's step mounts is the file, byte for byte.
+std::optional<std::string> read_secret_file(Reader& reader, const Value& value, bool resolve, Variables of) {
     auto visible = value; // the path is no secret
     visible.secret = false;
     const auto written = reader.line(visible, "a file's path");
@@ -95,9 +99,10 @@ std::optional<std::string> read_secret_file(Reader& reader, const Value& value, 
     std::error_code failed;
     const bool regular = std::filesystem::is_regular_file(*path, failed);
     const auto size = regular ? std::filesystem::file_size(*path, failed) : 0;
-    if (regular && !failed && size > max_secret_bytes) {
+    const auto most = of == Variables::of_build ? max_build_secret_bytes : max_secret_bytes;
+    if (regular && !failed && size > most) {
         reader.error(visible, fmt::format("{} is larger than the {} bytes that a secret may have",
-                                          in_quotes(*path), max_secret_bytes));
+                                          in_quotes(*path), most));
         return std::nullopt;
     }
     std::ifstream file(*path, std::ios::binary);
@@ -107,6 +112,9 @@ std::optional<std::string> read_secret_file(Reader& reader, const Value& value, 
         return std::nullopt;
     }
     std::string content{std::istreambuf_iterator<char>(file), {}};
+    if (of == Variables::of_build) {
+        return content;
+    }
     if (content.find('\0') != std::string::npos) {
         reader.error(visible,
                      fmt::format("the file {} holds a NUL byte, which no variable can", in_quotes(*path)),
@@ -120,12 +128,12 @@ std::optional<std::string> read_secret_file(Reader& reader, const Value& value, 
 }
 
 std::optional<std::string> read_secret(Reader& reader, const Value& value, const std::string& name,
-                                       bool resolve) {
+                                       bool resolve, Variables of) {
     if (value.node->kind == YamlNode::Kind::map) {
         std::optional<std::string> content;
         for (const auto& entry : value.node->entries) {
             if (entry.key == "file") {
-                content = read_secret_file(reader, value.member(entry), resolve);
+                content = read_secret_file(reader, value.member(entry), resolve, of);
             } else {
                 reader.unknown(value, entry.place, entry.key, secret_table);
             }
@@ -136,6 +144,11 @@ std::optional<std::string> read_secret(Reader& reader, const Value& value, const
         return content;
     }
     if (value.node->kind == YamlNode::Kind::null) {
+        if (!is_shell_name(name)) { // of a build
+            reader.error(value, "it has no value, and its name is none that a variable of yours can have",
+                         "write \"${VARIABLE}\", or {file: PATH}");
+            return std::nullopt;
+        }
         auto found = resolve ? reader.variable(name) : std::nullopt;
         if (!found && resolve) {
             reader.error(value, fmt::format("the variable `{}` is not set in your environment", name),
@@ -176,7 +189,8 @@ void read_env(Reader& reader, const Value& value, std::map<std::string, std::str
     }
 }
 
-void read_secrets(Reader& reader, const Value& value, bool resolve, std::vector<SecretSpec>& secrets) {
+void read_secrets(Reader& reader, const Value& value, bool resolve, std::vector<SecretSpec>& secrets,
+                  Variables of) {
     auto hidden = value;
     hidden.secret = true;
     if (!reader.is_map(hidden, "a map", "write `secrets: {NAME: }` to take NAME from your environment")) {
@@ -184,14 +198,23 @@ void read_secrets(Reader& reader, const Value& value, bool resolve, std::vector<
     }
     for (const auto& entry : hidden.node->entries) {
         const auto at = hidden.member(entry);
-        if (!is_shell_name(entry.key)) {
+        const bool of_build = of == Variables::of_build;
+        if (!(of_build ? is_build_secret_id(entry.key) : is_shell_name(entry.key))) {
             auto where = hidden;
             where.place = entry.place; // unquoted: with NAME=VALUE for a key it would be the secret itself
-            reader.error(where, "this key is not a variable's name",
-                         "letters, digits and `_`, no digit first; the value follows a `: `");
+            reader.error(where,
+                         of_build ? "this key is not a secret's id" : "this key is not a variable's name",
+                         of_build ? "letters, digits, `_`, `-` and `.`, a letter, digit or `_` first; the "
+                                    "value follows a `: `"
+                                  : "letters, digits and `_`, no digit first; the value follows a `: `");
             continue;
         }
-        auto content = read_secret(reader, at, entry.key, resolve);
+        const auto before = reader.errors();
+        auto content = read_secret(reader, at, entry.key, resolve && !of_build, of);
+        if (of_build && resolve && reader.errors() == before) { // what is written there is right
+            content = read_secret(reader, at, entry.key, true, of);
+            reader.put_off(before);
+        }
         secrets.push_back({entry.key, std::move(content).value_or("")});
     }
 }

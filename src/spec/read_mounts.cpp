@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <span>
 
@@ -55,6 +56,29 @@ constexpr std::array<std::string_view, 12> of_podman_alone{
 
 bool is_among(std::span<const std::string_view> words, const std::string& word) {
     return std::ranges::find(words, word) != words.end();
+}
+
+// One of each kind, as `docker run` takes them.
+bool check_options(Reader& reader, const Value& value, const std::vector<std::string>& options) {
+    std::map<int, std::string> kinds;
+    return std::ranges::all_of(options, [&](const std::string& option) {
+        const int kind = option == "ro" || option == "rw"   ? 1
+                         : is_among(selinux_labels, option) ? 2
+                         : is_among(propagations, option)   ? 3
+                                                            : 0;
+        const auto& first = kind == 0 ? option : kinds.try_emplace(kind, option).first->second;
+        if (first != option) {
+            reader.error(value,
+                         fmt::format("{} and {} exclude each other", in_quotes(first), in_quotes(option)),
+                         "keep one of them");
+        }
+        return first == option;
+    });
+}
+
+// Engines take a label in the line SOURCE:TARGET:OPTIONS alone.
+bool has_colon(const MountSpec& mount) {
+    return mount.source.find(':') != std::string::npos || mount.target.find(':') != std::string::npos;
 }
 
 // What stands behind the second colon, as people have it in their lines of `docker run`.
@@ -144,7 +168,8 @@ std::optional<MountSpec> read_short(Reader& reader, const Value& value) {
     }
     MountSpec mount{.source = parts[0], .target = parts[1]};
     const auto options = parts.size() == 3 ? split(parts[2], ',') : std::vector<std::string>();
-    if (!std::ranges::all_of(
+    if (!check_options(reader, value, options) ||
+        !std::ranges::all_of(
             options, [&](const std::string& option) { return read_option(reader, value, option, mount); })) {
         return std::nullopt;
     }
@@ -168,6 +193,11 @@ std::optional<MountSpec> read_long(Reader& reader, const Value& value) {
                              : "`selinux` and `propagation` are options of paths of the hosts, and this is "
                                "a volume",
                      "leave it out");
+    }
+    if (is_path && !mount.selinux.empty() && has_colon(mount)) {
+        reader.error(value, "engines give no label to a mount with a colon in its path",
+                     "leave `selinux` out, and give the folder its label on the hosts: chcon -Rt "
+                     "container_file_t PATH");
     }
     return mount.source.empty() || mount.target.empty() ? std::nullopt : std::optional(mount);
 }

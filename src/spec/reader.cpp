@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <tuple>
 
 namespace dockdist {
@@ -83,6 +84,12 @@ std::string found(const Value& value) {
 
 void Reader::error(const Value& at, const std::string& message, std::string hint) {
     errors_.push_back(about(at, message, std::move(hint)));
+}
+
+void Reader::put_off(std::size_t count) {
+    const auto first = errors_.begin() + static_cast<std::ptrdiff_t>(std::min(count, errors_.size()));
+    std::move(first, errors_.end(), std::back_inserter(put_off_));
+    errors_.erase(first, errors_.end());
 }
 
 void Reader::warning(const Value& at, const std::string& message, std::string hint) {
@@ -278,6 +285,10 @@ std::vector<YamlMistake> Reader::take_errors() {
 
 std::vector<YamlMistake> Reader::take_warnings() {
     return in_order(std::move(warnings_));
+}
+
+std::vector<YamlMistake> Reader::take_put_off() {
+    return in_order(std::move(put_off_));
 }
 
 } // namespace dockdist

@@ -38,6 +38,8 @@ public:
     void error(const Value& at, const std::string& message, std::string hint = {});
     void warning(const Value& at, const std::string& message, std::string hint = {});
     void add(YamlMistake mistake) { errors_.push_back(std::move(mistake)); }
+    // Those after the first `count` are none yet: a secret that is not to be had matters where it is needed.
+    void put_off(std::size_t count);
     void expected(const Value& at, std::string_view what, std::string hint = {});
     void unknown(const Value& in, Place place, const std::string& key, Words allowed);
 
@@ -65,12 +67,13 @@ public:
 
     std::vector<YamlMistake> take_errors();
     std::vector<YamlMistake> take_warnings();
+    std::vector<YamlMistake> take_put_off();
 
 private:
     const Environment& environment_;
     std::filesystem::path folder_;
     const LoadOptions& options_;
-    std::vector<YamlMistake> errors_{}, warnings_{};
+    std::vector<YamlMistake> errors_{}, warnings_{}, put_off_{};
 };
 
 // "a list", "`abc`", …: what stands at `value`, as far as it may be told.

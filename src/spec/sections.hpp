@@ -65,8 +65,10 @@ void read_ulimits(Reader& reader, const Value& value, ContainerSpec& container);
 enum class Variables { of_nodes, of_build };
 void read_env(Reader& reader, const Value& value, std::map<std::string, std::string>& env,
               Variables of = Variables::of_nodes);
-// With `resolve` their values are looked up.
-void read_secrets(Reader& reader, const Value& value, bool resolve, std::vector<SecretSpec>& secrets);
+// With `resolve` their values are looked up. Those of a build are no variables: their names are ids, and a
+// file's content goes as it is; what cannot be looked up is put off.
+void read_secrets(Reader& reader, const Value& value, bool resolve, std::vector<SecretSpec>& secrets,
+                  Variables of = Variables::of_nodes);
 void read_network(Reader& reader, const Value& value, NetworkSpec& network);
 void read_sync(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_setup(Reader& reader, const Value& value, ClusterDraft& draft);

@@ -16,7 +16,7 @@ bool has_tab_in_indentation(std::string_view line) {
     return indentation.find('\t') != std::string_view::npos;
 }
 
-struct Meaning {
+struct SyntaxMeaning {
     std::string_view message_of_yaml_cpp;
     std::string_view message;
     std::string_view hint;
@@ -26,25 +26,25 @@ constexpr std::string_view check_indentation =
     "keys of one map begin in the same column; quote text that holds `: `";
 
 const std::array meanings{
-    Meaning{YAML::ErrorMsg::MAP_VALUE, "a `:` stands where no key can be", check_indentation},
-    Meaning{YAML::ErrorMsg::MAP_KEY, "a key stands where none can be", check_indentation},
-    Meaning{YAML::ErrorMsg::BLOCK_ENTRY, "a `-` stands where no list item can be",
-            "put the list's items below its key"},
-    Meaning{YAML::ErrorMsg::END_OF_MAP, "this line fits no map above it", check_indentation},
-    Meaning{YAML::ErrorMsg::END_OF_SEQ, "this line fits no list above it",
-            "items of one list begin in the same column"},
-    Meaning{YAML::ErrorMsg::END_OF_SEQ_FLOW, "a `[` is not closed, or its items are not parted by commas",
-            "close it with `]`"},
-    Meaning{YAML::ErrorMsg::END_OF_MAP_FLOW, "a `{` is not closed, or its keys are not parted by commas",
-            "close it with `}`"},
-    Meaning{YAML::ErrorMsg::FLOW_END, "a bracket is closed that was never opened",
-            "remove it, or quote the text"},
-    Meaning{YAML::ErrorMsg::UNKNOWN_TOKEN, "text cannot begin with this character",
-            "put it between quotation marks"},
-    Meaning{YAML::ErrorMsg::UNKNOWN_ANCHOR, "this alias names no anchor",
-            "define it further up with `&NAME`"},
-    Meaning{YAML::ErrorMsg::EOF_IN_SCALAR, "a quotation mark is not closed", "close it"},
-    Meaning{YAML::ErrorMsg::DOC_IN_SCALAR, "a quotation mark is not closed before `---`", "close it"},
+    SyntaxMeaning{YAML::ErrorMsg::MAP_VALUE, "a `:` stands where no key can be", check_indentation},
+    SyntaxMeaning{YAML::ErrorMsg::MAP_KEY, "a key stands where none can be", check_indentation},
+    SyntaxMeaning{YAML::ErrorMsg::BLOCK_ENTRY, "a `-` stands where no list item can be",
+                  "put the list's items below its key"},
+    SyntaxMeaning{YAML::ErrorMsg::END_OF_MAP, "this line fits no map above it", check_indentation},
+    SyntaxMeaning{YAML::ErrorMsg::END_OF_SEQ, "this line fits no list above it",
+                  "items of one list begin in the same column"},
+    SyntaxMeaning{YAML::ErrorMsg::END_OF_SEQ_FLOW,
+                  "a `[` is not closed, or its items are not parted by commas", "close it with `]`"},
+    SyntaxMeaning{YAML::ErrorMsg::END_OF_MAP_FLOW,
+                  "a `{` is not closed, or its keys are not parted by commas", "close it with `}`"},
+    SyntaxMeaning{YAML::ErrorMsg::FLOW_END, "a bracket is closed that was never opened",
+                  "remove it, or quote the text"},
+    SyntaxMeaning{YAML::ErrorMsg::UNKNOWN_TOKEN, "text cannot begin with this character",
+                  "put it between quotation marks"},
+    SyntaxMeaning{YAML::ErrorMsg::UNKNOWN_ANCHOR, "this alias names no anchor",
+                  "define it further up with `&NAME`"},
+    SyntaxMeaning{YAML::ErrorMsg::EOF_IN_SCALAR, "a quotation mark is not closed", "close it"},
+    SyntaxMeaning{YAML::ErrorMsg::DOC_IN_SCALAR, "a quotation mark is not closed before `---`", "close it"},
 };
 
 } // namespace
@@ -58,7 +58,7 @@ YamlMistake explain(const YAML::Exception& error, const YamlSource& source) {
                 "indent with spaces: YAML knows no tabs there"};
     }
     const auto* meaning = std::ranges::find_if(
-        meanings, [&](const Meaning& m) { return error.msg.starts_with(m.message_of_yaml_cpp); });
+        meanings, [&](const SyntaxMeaning& m) { return error.msg.starts_with(m.message_of_yaml_cpp); });
     if (meaning == meanings.end()) {
         return {place, "this is not YAML: " + printable(error.msg), ""};
     }

@@ -19,6 +19,15 @@ void for_each_part(Facts& facts, Part part) {
     part("ssh", facts.logins);
 }
 
+// Of an interface, a node or an address: nothing of these is longer.
+void read_short(ObjectReader& reader, const char* key, std::string& text) {
+    constexpr std::size_t longest = 64;
+    reader.read(key, text);
+    if (text.size() > longest) {
+        reader.fail("\"" + std::string(key) + "\" must be " + std::to_string(longest) + " bytes at most");
+    }
+}
+
 json room_to_json(const std::optional<Room>& room) {
     return room ? json(*room) : json(nullptr);
 }
@@ -118,7 +127,7 @@ void to_json(json& out, const NetworkFacts& network) {
 
 void read_fields(ObjectReader& reader, NetworkFacts& network) {
     reader.require("interface");
-    reader.read("interface", network.interface);
+    read_short(reader, "interface", network.interface);
     reader.read("there", network.there);
     reader.read("up", network.up);
     reader.read("loopback", network.loopback);
@@ -126,13 +135,16 @@ void read_fields(ObjectReader& reader, NetworkFacts& network) {
     reader.read("address_there", network.address_there);
     reader.read("mtu", network.mtu);
     reader.read("tunnel", network.tunnel);
-    reader.read("first_address", network.first_address);
+    read_short(reader, "first_address", network.first_address);
     read_objects(reader, "other_ways", [&](ObjectReader& way) {
         auto& one = network.other_ways.emplace_back();
-        way.read("interface", one.interface);
-        way.read("node", one.node);
+        read_short(way, "interface", one.interface);
+        read_short(way, "node", one.node);
         way.read("nodes", one.nodes, 1, std::numeric_limits<int>::max());
     });
+    if (network.other_ways.size() > most_other_ways) {
+        reader.fail("\"other_ways\" must have " + std::to_string(most_other_ways) + " entries at most");
+    }
 }
 
 void to_json(json& out, const NameFacts& names) {

@@ -55,7 +55,7 @@ struct NetworkFacts {
     bool there = false; // the rest is told only where it is
     bool up = false;    // set up, and with a carrier
     bool loopback = false;
-    bool bridge = false; // one of the kernel's, as docker0 is
+    bool bridge = false; // one of the kernel's that leads to no other machine, as docker0
     bool address_there = false;
     int mtu = 0;         // 0: not known
     bool tunnel = false; // from point to point, as a VPN's is
@@ -68,8 +68,9 @@ struct NetworkFacts {
         std::string node{}; // the first of them
         int nodes = 0;
     };
-    std::vector<OtherWay> other_ways{};
+    std::vector<OtherWay> other_ways{}; // most_other_ways at most
 };
+inline constexpr std::size_t most_other_ways = 8;
 void to_json(nlohmann::json& json, const NetworkFacts& network);
 void read_fields(ObjectReader& reader, NetworkFacts& network);
 

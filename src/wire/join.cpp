@@ -20,6 +20,10 @@ void read_record(ObjectReader& reader, NodeRecord& record) {
     reader.read("rank", record.rank);
     reader.read("address", record.address);
     reader.read("interface", record.interface);
+    reader.read("asked", record.asked);
+    if (record.asked.size() > longest_asked) {
+        reader.fail("\"asked\" must be " + std::to_string(longest_asked) + " bytes at most");
+    }
     reader.read("hostname", record.hostname);
     reader.read("host", record.host);
     if (record.host.size() > longest_host_mark) {
@@ -77,6 +81,8 @@ void to_json(json& out, const JoinRequest& request) {
                {"address", request.address},
                {"interface", request.interface},
                {"subnets", request.subnets},
+               {"derived", request.derived},
+               {"asked", request.asked},
                {"ssh_port", request.ssh_port},
                {"slots", request.slots},
                {"user", request.user},
@@ -96,6 +102,9 @@ void to_json(json& out, const NodeRecord& record) {
                {"ssh_port", record.ssh_port},   {"slots", record.slots},       {"gpus", record.gpus},
                {"user", record.user},           {"user_key", record.user_key}, {"host_key", record.host_key},
                {"clock_ms", record.clock_ms}};
+    if (!record.asked.empty()) {
+        out["asked"] = record.asked;
+    }
     if (record.rdma != RdmaRecord{}) {
         out["rdma"] = record.rdma;
     }
@@ -121,6 +130,8 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
     reader.read("address", request.address);
     reader.read("interface", request.interface);
     reader.read_bytes("subnets", request.subnets);
+    reader.read("derived", request.derived);
+    reader.read("asked", request.asked);
     reader.read("ssh_port", request.ssh_port);
     reader.read("slots", request.slots);
     reader.read("user", request.user);
@@ -140,6 +151,9 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
         })) {
         reader.fail("\"subnets\" must be networks in CIDR form, " + std::to_string(most_subnets) +
                     " at most");
+    }
+    if (request.asked.size() > longest_asked) {
+        reader.fail("\"asked\" must be " + std::to_string(longest_asked) + " bytes at most");
     }
     if (reader.failed()) {
         return reader.error();

@@ -37,6 +37,8 @@ namespace dockdist::wire {
 inline constexpr int version =
     2; // of this protocol; both sides must agree exactly (the toolkit travels with the client)
 
+inline constexpr std::size_t longest_asked = 256;
+
 struct JoinRequest {
     std::string cluster{};
     std::string node{};
@@ -44,6 +46,8 @@ struct JoinRequest {
     std::string address{};   // numeric IP or a name that peers use; empty: the address of the default route
     std::string interface{}; // empty: the one that holds the address
     std::vector<std::string> subnets{}; // "10.1.0.0/16": without an address, the one that is in one of them
+    bool derived = false;               // the address is the engine's: an interface that lacks it decides
+    std::string asked{};                // what the file says of the place, for NodeRecord::asked
     int ssh_port = 0;                   // 0: the first free one from 2222
     int slots = 0;                      // 0: count the GPUs inside, else 1
     std::string user{};                 // container.user: "", "name", "uid", "uid:gid"; empty: root
@@ -60,6 +64,7 @@ struct NodeRecord {
     int rank = 0;
     std::string address{}; // numeric
     std::string interface{};
+    std::string asked{};    // JoinRequest::asked, as it was told: longest_asked bytes at most
     std::string hostname{}; // of its machine, as gethostname tells it inside
     std::string host{};     // the same for nodes that share a network namespace, and for no others; opaque
     int ssh_port = 0;

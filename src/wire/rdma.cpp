@@ -51,19 +51,42 @@ void read_gid(ObjectReader& reader, const json& item, RdmaGid& gid) {
 
 } // namespace
 
-void shorten(RdmaRecord& record) {
-    auto rest = record;
-    rest.ports.clear();
-    auto size = dump(json(rest)).size() + 64; // what stands around the ports
-    std::size_t kept = 0;
-    while (kept < record.ports.size()) {
-        size += dump(json(record.ports[kept])).size() + 1;
-        if (size > longest_rdma_record) {
-            break;
-        }
-        ++kept;
+std::size_t room_for_rdma(std::size_t nodes) {
+    constexpr std::size_t rest_of_record = 1024;
+    constexpr std::size_t least = 128; // without any port
+    const auto share = max_line / std::max<std::size_t>(nodes, 1);
+    return std::clamp(share, rest_of_record + least, rest_of_record + longest_rdma_record) - rest_of_record;
+}
+
+void shorten(RdmaRecord& record, std::size_t room) {
+    if (dump(json(record)).size() <= room) {
+        return;
     }
-    record.ports.resize(kept);
+    const auto all = std::exchange(record.ports, {});
+    const auto weight = [&](const RdmaPort& port) {
+        return has_whole(all, port) ? 2 : port.state == "ACTIVE" ? 0 : 1;
+    };
+    auto size = dump(json(record)).size() + 64; // what stands around the ports
+    for (const int of : {0, 1, 2}) {
+        for (const auto& port : all) {
+            if (weight(port) != of) {
+                continue;
+            }
+            size += dump(json(port)).size() + 1;
+            if (size > room) {
+                record.cut = record.cut || of == 0;
+                return;
+            }
+            record.ports.push_back(port);
+        }
+    }
+}
+
+bool has_whole(const std::vector<RdmaPort>& ports, const RdmaPort& part) {
+    return !part.part_of.empty() && std::ranges::any_of(ports, [&](const RdmaPort& other) {
+        return other.pci == part.part_of && other.state == "ACTIVE" &&
+               (part.gids.empty() || !other.gids.empty());
+    });
 }
 
 bool is_rdma_use(std::string_view text) {
@@ -87,6 +110,9 @@ void to_json(json& out, const RdmaPort& port) {
     if (port.mbps > 0) {
         out["mbps"] = port.mbps;
     }
+    if (port.outside) {
+        out["outside"] = true;
+    }
     for (const auto& gid : port.gids) {
         out["gids"].push_back({gid.index, gid.address, gid.prefix, gid.netdev});
     }
@@ -107,6 +133,7 @@ void read_fields(ObjectReader& reader, RdmaPort& port) {
     read_port_word(reader, "pci", port.pci);
     read_port_word(reader, "part_of", port.part_of);
     read_port_word(reader, "prefix", port.prefix);
+    reader.read("outside", port.outside);
     if (const auto* gids = reader.array("gids")) {
         if (gids->size() > most_rdma_gids) {
             return reader.fail("an RDMA port with too many GIDs");
@@ -139,6 +166,9 @@ void to_json(json& out, const RdmaRecord& record) {
     if (!record.yours.empty()) {
         out["yours"] = record.yours;
     }
+    if (record.cut) {
+        out["cut"] = true;
+    }
 }
 
 void read_fields(ObjectReader& reader, RdmaRecord& record) {
@@ -158,6 +188,7 @@ void read_fields(ObjectReader& reader, RdmaRecord& record) {
         reader.fail("\"yours\" must be names of variables");
     }
     read_rdma_ports(reader, "ports", record.ports);
+    reader.read("cut", record.cut);
 }
 
 } // namespace dockdist::wire

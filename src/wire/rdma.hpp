@@ -42,6 +42,7 @@ struct RdmaPort {
     std::string bond{};    // that the interface is a part of
     std::string pci{};     // "0000:3b:00.0"; told only where virtual functions of it are there
     std::string part_of{}; // the PCI address of the physical function, where this is a virtual one
+    bool outside = false;  // its device file is not in the container, as those of others may be
     std::string prefix{};  // InfiniBand: the subnet's, "fe80:0000:0000:0000"
     std::vector<RdmaGid> gids{};
     bool operator==(const RdmaPort&) const = default;
@@ -55,13 +56,19 @@ struct RdmaRecord {
     std::vector<std::string>
         yours{}; // variables that follow from it and that the container has from its user
     std::vector<RdmaPort> ports{};
+    bool cut = false; // it has ports that jobs may use and that found no room here
     bool operator==(const RdmaRecord&) const = default;
 };
 
-// Leaves out the last ports until it is no longer than this as JSON. A node's record is one line of its
-// container's log, and json-file keeps lines in pieces of 16 KiB, of which the last alone is read back.
+// Leaves out ports until it is no longer than the room as JSON: virtual functions first, then what has no
+// link. A node's record is one line of its container's log, and json-file keeps lines in pieces of 16 KiB, of
+// which the last alone is read back; and the list of members, with the records of all nodes, is one line.
 inline constexpr std::size_t longest_rdma_record = 10U << 10U;
-void shorten(RdmaRecord& record);
+std::size_t room_for_rdma(std::size_t nodes); // of one of so many
+void shorten(RdmaRecord& record, std::size_t room);
+
+// A virtual function whose physical one is among the ports, with a link and, where the part has any, GIDs.
+bool has_whole(const std::vector<RdmaPort>& ports, const RdmaPort& part);
 
 bool is_rdma_use(std::string_view text); // "auto", "required", "off"
 bool is_rdma_device(std::string_view name);

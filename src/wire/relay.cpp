@@ -70,6 +70,9 @@ std::string relay_blob_id(int file) {
 std::string to_line(const RelayOpening& opening) {
     nlohmann::json json{
         {"token", opening.token}, {"address", opening.address}, {"most_ahead", opening.most_ahead}};
+    if (!opening.interface.empty()) {
+        json["interface"] = bytes_to_json(opening.interface);
+    }
     if (!opening.subnets.empty()) {
         json["subnets"] = opening.subnets;
     }
@@ -170,6 +173,7 @@ Result<RelayOpening> parse_relay_opening(std::string_view line) {
     reader.read("origin", opening.origin);
     reader.read("token", opening.token);
     reader.read("address", opening.address);
+    reader.read_bytes("interface", opening.interface);
     reader.read_bytes("subnets", opening.subnets);
     reader.read("most_ahead", opening.most_ahead, 0, std::numeric_limits<std::int64_t>::max());
     if (reader.failed()) {

@@ -38,9 +38,10 @@ namespace dockdist::wire {
 inline constexpr const char* relay_user = "dockdist"; // of the engine's login, with the token as its password
 
 struct RelayOpening {
-    std::string token{};   // of this relay alone: its engine's; empty for a tree, which no engine asks for
-    std::string address{}; // where other relays are to connect; no numeric one: that of the default route
-    std::vector<std::string> subnets{}; // "10.1.0.0/16": rather the host's address in one of these
+    std::string token{};     // of this relay alone: its engine's; empty for a tree, which no engine asks for
+    std::string address{};   // where other relays are to connect; no numeric one: that of the default route
+    std::string interface{}; // where it is given, and has another address: that, rather …
+    std::vector<std::string> subnets{}; // … or without a numeric address, one in these, "10.1.0.0/16"
     std::int64_t most_ahead = 0;        // bytes
     bool tree = false;                  // not an image
     bool origin = false;                // of a tree: its files are here

@@ -61,9 +61,13 @@ public:
                 of(user).answers_[stream].ended = true;
                 return 0;
             });
+        nghttp2_option* option = nullptr;
+        ::nghttp2_option_new(&option);
+        ::nghttp2_option_set_max_send_header_block_length(option, std::size_t{1} << 20U);
         nghttp2_session* session = nullptr;
-        ::nghttp2_session_client_new(&session, callbacks, this);
+        ::nghttp2_session_client_new2(&session, callbacks, this, option);
         session_.reset(session);
+        ::nghttp2_option_del(option);
         ::nghttp2_session_callbacks_del(callbacks);
         ::nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, nullptr, 0);
     }

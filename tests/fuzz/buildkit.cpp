@@ -5,13 +5,18 @@
 #include "engine/buildkit/build_steps.hpp"
 #include "engine/buildkit/folder_sender.hpp"
 #include "engine/buildkit/grpc_server.hpp"
+#include "engine/endpoints/serve_build.hpp"
 #include "engine/json_decode.hpp"
 #include "fakes/grpc_client.hpp"
 #include "fuzz/fuzz.hpp"
 
+#include <boost/asio/io_context.hpp>
+
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <sys/stat.h>
+#include <utility>
 
 namespace {
 
@@ -64,6 +69,8 @@ void questions(std::string_view bytes) {
                 continue;
             }
             const auto question = read_build_question(call, secrets);
+            fuzz::require(question.login_for.size() <= 300 && fuzz::has_no_controls(question.login_for),
+                          "a registry's name is a short word");
             seen[way] += question.login_for + "\n";
             server.answer(call.stream,
                           question.login_for.empty() ? question.answer : login_answer(std::nullopt));
@@ -104,7 +111,39 @@ void folder(std::string_view text) {
     fuzz::require(sender.sent() <= 70'005, "a file is sent once");
 }
 
-constexpr std::array<fuzz::Read, 3> kinds{traces, questions, folder};
+// The whole of a session, whatever the engine says in it: what is kept for it is bounded, and nothing is read
+// for a call that nobody hears.
+void session(std::string_view bytes) {
+    constexpr std::size_t most_streams = 100; // HTTP/2's until the peer has seen our own number
+    boost::asio::io_context io;
+    endpoints::Questions all(io.get_executor(), nullptr,
+                             {.secrets = {{.id = "TOKEN", .value = "hunter2"}},
+                              .folders = {{"context", std::make_shared<Files>()}}});
+    bool failed = false;
+    fuzz::in_pieces(bytes, [&](std::string_view piece) {
+        failed = failed || all.fault || !all.server.feed(piece);
+        if (failed) {
+            return;
+        }
+        for (const auto& call : all.server.take_calls()) {
+            endpoints::take_question(all, call);
+        }
+        while (endpoints::send_files(all) && !all.fault) {
+            failed = failed || !all.server.take_output();
+        }
+        fuzz::require(all.logins.size() <= most_streams, "no more logins wait than calls are open");
+        for (const auto& [stream, sender] : all.senders) {
+            fuzz::require(all.fault || all.server.is_open(stream), "who has given up a folder gets nothing");
+            fuzz::require(all.server.waiting(stream) < (300U << 10U), "what waits for the engine is bounded");
+        }
+        failed = failed || !all.server.take_output();
+    });
+}
+
+// What of that header takes a connection.
+[[maybe_unused]] const auto not_tried = std::pair(&endpoints::session_request, &endpoints::serve_build);
+
+constexpr std::array<fuzz::Read, 4> kinds{traces, questions, folder, session};
 
 } // namespace
 
@@ -128,7 +167,12 @@ std::vector<std::string> fuzz::seeds() {
     client.reset(client.call("/grpc.health.v1.Health/Check", ""));
     const auto stream = client.open(std::string(diff_copy), {{"dir-name", "context"}, {"followpaths", "a"}});
     client.send(stream, std::string("\x08\x01\x18\x01", 4));
-    all.push_back(of_kind(1, client.take_output()));
+    const auto talk = client.take_output();
+    client.send(stream, std::string("\x08\x03", 2));
+    const auto end = client.take_output();
+    client.reset(stream);
+    all.push_back(of_kind(1, talk));
+    all.push_back(of_kind(3, talk + end + client.take_output()));
     all.push_back(
         of_kind(2, of_parts({"a/x", std::string("\x08\x01\x18\x01", 4), std::string("\x08\x03", 2)})));
     all.push_back(of_kind(2, of_parts({"", "\x08\x04\x22\x02no"})));

@@ -52,7 +52,7 @@ void fuzz::one_input(std::string_view input) {
     require(settings.nodes.size() == members->nodes.size(), "every node has settings");
     for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
         const auto& node = fabric.nodes[i];
-        require(node.lacks.empty() == std::ranges::any_of(node.ports, &rdma::Port::used),
+        require(node.lacks.empty() == (node.record.cut || std::ranges::any_of(node.ports, &rdma::Port::used)),
                 "a node lacks RDMA, or uses a port");
         for (const auto& port : node.ports) {
             require(port.used == port.why.empty(), "a port is used, or it is said why not");

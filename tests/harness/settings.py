@@ -19,11 +19,14 @@ echo "the engine does not answer" >&2
 exit 1
 """
 
+# Some settings it takes while it runs; when it has them is for the test to wait for.
+RELOAD = "kill -HUP $(cat /run/lab/engine.pid)"
+
 SET = f"""
 mkdir -p /etc/docker
 [ -e /run/lab/{KEPT} ] || {{ cat /etc/docker/daemon.json 2>/dev/null || true; }} >/run/lab/{KEPT}
 printf %s "$1" >/etc/docker/daemon.json
-{RESTART}"""
+"""
 
 RESTORE = f"""
 if [ -s /run/lab/{KEPT} ]; then cp /run/lab/{KEPT} /etc/docker/daemon.json; else rm -f /etc/docker/daemon.json; fi
@@ -38,10 +41,10 @@ def restore_settings(lab, number):
 
 
 @contextlib.contextmanager
-def engine_settings(lab, number, settings):
+def engine_settings(lab, number, settings, apply=RESTART):
     """The engine of a host with this daemon.json; afterwards with its own."""
     try:
-        lab.script("exec", str(number), "sh", "-euc", SET, "sh", json.dumps(settings))
+        lab.script("exec", str(number), "sh", "-euc", SET + apply, "sh", json.dumps(settings))
         yield
     finally:
         restore_settings(lab, number)

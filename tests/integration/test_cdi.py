@@ -123,6 +123,8 @@ def test_amd_s_gpus_by_their_devices_and_by_cdi_names(lab):
             said = c.run("run", "--gpus", "1", "--", "sh", "-c", "echo has $ROCR_VISIBLE_DEVICES; [ -w /dev/kfd ] || echo closed").stdout
             assert sorted(said.splitlines()) == [f"[{node}] has {own[0]}" for node, own in uuids_of.items()]
             assert rows(c, "gpus") == {"node-0": ("pass", "2 × AMD gfx942"), "node-1": ("pass", "1 × AMD gfx942")}
+            for number in numbers:  # the host's own stay as they are
+                assert lab.script("exec", str(number), "stat", "-c", "%a", "/dev/kfd", "/dev/dri/renderD128").split() == ["660", "660"]
     finally:
         for number in numbers:
             lab.script("exec", str(number), "rm", "-rf", "/dev/kfd", "/dev/dri", "/run/amd", "/etc/cdi/amd.json")

@@ -8,7 +8,7 @@ from harness.authorization import NAME, authorized
 from harness.proxy import proxies, write_through
 from harness.settings import engine_settings
 
-REMAPS = "remaps users (`userns-remap`): no container there may have the host's network, which every node needs"
+REMAPS = "remaps users (`userns-remap`): it keeps the host's network, which every node needs, from the containers that are remapped"
 
 
 def test_an_engine_that_remaps_users_is_told_before_anything_is_made(lab):
@@ -44,12 +44,17 @@ def test_what_an_authorization_plugin_refuses_is_told_with_the_plugin_and_the_ca
         assert_in(f"error: node-1 ({url}): create container dockdist-{c.name}-", said)
         assert_in(f": {denied}POST /containers/create", said)
         c.assert_clean()
+        c.run("down", "--purge")
+        said = refused("PUT /containers/[^/]*/archive", "up", "--no-check")
+        assert_in(f": {denied}PUT /containers/ID/archive", said)
+        c.run("down", "--purge")
         c.up()
         row, = [row["text"] for row in json.loads(c.run("check", "-o", "json").stdout)["rows"]
                 if row["check"] == "engine" and row["subject"] == "node-1"]
         assert_in(f", authorization by {NAME}, ", row)
         assert_in(f"error: node-1: prepare a command in container SHORT: {denied}POST /containers/ID/exec",
                   refused("POST /containers/[^/]*/exec", "run", "--", "hostname", code=125))
+        assert_in(f": {denied}POST /exec/ID/start", refused("POST /exec/[^/]*/start", "run", "--", "hostname", code=125))
         assert sorted(c.run("run", "--", "hostname").stdout.splitlines()) == ["[node-0] node-0", "[node-1] node-1"]
         assert_in(f"error: node-1 ({url}): remove container SHORT: {denied}DELETE /containers/ID",
                   refused("DELETE /containers", "down"))

@@ -14,6 +14,7 @@ import pytest
 from harness import assert_in, cluster, eventually, read_until
 from harness.waiting import peak_memory
 from harness.proxy import proxies, write_through
+from harness.settings import RELOAD, engine_settings
 
 
 def numbers(text, node):
@@ -48,23 +49,6 @@ def test_a_job_whose_engine_is_restarted_fails_and_no_rank_is_left_within_ten_se
         assert c.run("run", "--", "echo", "again").stdout.count("again\n") == 2
 
 
-@contextlib.contextmanager
-def live_restore(lab, number):
-    """Containers of this host's engine outlive it."""
-    def set_to(on):
-        setting = json.dumps({"live-restore": on})
-        lab.script("exec", str(number), "sh", "-euc", "mkdir -p /etc/docker; echo \"$1\" >/etc/docker/daemon.json; "
-                   "kill -HUP $(cat /run/lab/engine.pid)", "sh", setting)
-        eventually(lambda: lab.engines[number - 1].get("/v1.40/info")["LiveRestoreEnabled"] == on, f"live-restore: {on}")
-
-    set_to(True)
-    try:
-        yield
-    finally:
-        set_to(False)
-        lab.script("exec", str(number), "rm", "/etc/docker/daemon.json")
-
-
 def restart(lab, number):
     try:
         lab.script("stop-engine", str(number))
@@ -73,7 +57,9 @@ def restart(lab, number):
 
 
 def test_a_stream_goes_on_where_it_was_when_an_engine_with_live_restore_is_restarted(lab):
-    with cluster(lab, "t-live") as c, live_restore(lab, 1), live_restore(lab, 2):
+    live = ({"live-restore": True}, RELOAD)
+    with engine_settings(lab, 1, *live), engine_settings(lab, 2, *live), cluster(lab, "t-live") as c:
+        eventually(lambda: all(engine.get("/v1.40/info")["LiveRestoreEnabled"] for engine in lab.engines[:2]), "live-restore is on")
         c.write().up()
         client = c.start("run", "--", "sh", "-c", counting(200))
         lines = read_until(client, "started", times=2)

@@ -1,10 +1,15 @@
 """The same image on every host, from a real registry with the user's own login."""
 
 import base64
+import gzip
+import hashlib
+import io
 import json
 import os
 import pathlib
+import secrets
 import subprocess
+import tarfile
 
 from harness import assert_in, cluster, eventually, read_until
 from harness.many_hosts import every_host, layers, nothing_is_left, shape
@@ -333,6 +338,13 @@ def output_of(engine, image, command):
         engine.call("DELETE", f"/v1.40/containers/{container}?force=1")
 
 
+def unpacked(archive):
+    """What lies in an image that an engine has saved: each file of it, layers without their compression."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        for data in (tar.extractfile(member).read() for member in tar if member.isfile()):
+            yield gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+
+
 def test_a_build_has_secrets_caches_and_ignore_rules_of_its_own_on_each_kind_of_engine(lab):
     builders = ["BuildKit"] * len(lab.engines) + ["Buildah"] * len(lab.podman) + ["BuildKit"] * len(lab.containerd)
     with registry(lab) as r, cluster(lab, "t-kit") as c:
@@ -343,29 +355,41 @@ def test_a_build_has_secrets_caches_and_ignore_rules_of_its_own_on_each_kind_of_
         (folder / "Dockerfile.train").write_text(
             "ARG BASE=dockdist-lab/busybox\nFROM $BASE\nCOPY . /context\n"
             "RUN --mount=type=secret,id=TOKEN,required=true --mount=type=cache,target=/cache \\\n"
-            "    sed s/hunter/found-/ /run/secrets/TOKEN >/found && echo x >>/cache/runs\n")
+            "    sed s/hunter/found-/ /run/secrets/TOKEN >/found && echo x >>/cache/runs\n"
+            "RUN --mount=type=secret,id=deploy-key,required=true sha256sum </run/secrets/deploy-key >/sum\n")
         (folder / "Dockerfile.train.dockerignore").write_text("*.log\n")
         (folder / ".dockerignore").write_text("*\n")
         (folder / "model").write_text("one\n")
         (folder / "noise.log").write_text("noise\n")
-        given = {"TOKEN": "hunter2", "DOCKER_CONFIG": docker_config(c.folder, **login(r.name))}
+        token, key = "hunter" + secrets.token_hex(8), b"\0key\n" + secrets.token_hex(8).encode() + b"\r\n"
+        (c.folder / "key").write_bytes(key)
+        given = {"TOKEN": token, "DOCKER_CONFIG": docker_config(c.folder, **login(r.name))}
         refs = [f"t-kit/train:{i}" for i in range(len(builders))]
         try:
             for i, (ref, builder) in enumerate(zip(refs, builders)):
                 # Engine 20.10's BuildKit learns of a registry's certificate when the engine starts.
                 private = f"args: {{BASE: '{base}'}}, " if engine_version(lab, i) != "20.10" else ""
-                build = "build: {context: context, dockerfile: Dockerfile.train, %ssecrets: {TOKEN: }}" % private
+                build = "build: {context: context, dockerfile: Dockerfile.train, %ssecrets: {TOKEN: , deploy-key: {file: key}}}" % private
                 engines = every_host(lab, c, "{ref: '%s', from: node-%d, %s}" % (ref, i, build))
                 assert_in("the variable `TOKEN` is not set", c.run("image", "build", code=2).stderr)
                 done = c.run("image", "build", **given)
                 assert_in(f"built with {builder}", done.stderr)
                 again = c.run("image", "build", **given)
                 assert_in("is on every host already", again.stdout)  # of the engine's cache
-                found = output_of(engines[i], ref, "cat /found; echo; ls -A /context").split()
-                assert [word for word in found if not word.endswith(".dockerignore")] == ["found-2", "Dockerfile.train", "model"]
-                everything = [done.stdout.encode(), done.stderr.encode(), again.stderr.encode()]
-                everything += [engines[i].call("GET", f"/v1.40/images/{ref}/{of}")[1] for of in ("json", "history", "get")]
-                assert [text for text in everything if b"hunter2" in text] == []
+                in_json = c.run("image", "build", "-o", "json", **given)
+                assert_in("is on every host already", c.run("image", "push").stdout)  # which builds nothing, and needs no secret
+                found = output_of(engines[i], ref, "cat /found; echo; cat /sum; ls -A /context").split()
+                changed = token.replace("hunter", "found-")
+                assert [word for word in found if not word.endswith(".dockerignore")] == [
+                    changed, hashlib.sha256(key).hexdigest(), "-", "Dockerfile.train", "model"]
+                layers_and_more = list(unpacked(engines[i].call("GET", f"/v1.40/images/{ref}/get")[1]))
+                assert any(changed.encode() in data for data in layers_and_more)  # so the secrets would be seen there
+                everything = [text.encode() for run in (done, again, in_json) for text in (run.stdout, run.stderr)]
+                everything += [engines[i].call("GET", f"/v1.40/images/{ref}/{of}")[1] for of in ("json", "history")]
+                for secret in (token.encode(), key):
+                    assert [text for text in everything + layers_and_more if secret in text] == []
+                left = f"grep -rl -e {token} -e {key[5:-2].decode()} /var/tmp || true"  # where Podman's service unpacks the context
+                assert lab.script("exec", str(lab.all_numbers[i]), "sh", "-c", left) == ""
             # What a frontend of its own costs, and how it is told where the registry cannot be reached.
             (folder / "Dockerfile.train").write_text(f"# syntax={r.name}/none:1\nFROM {base}\n")
             every_host(lab, c, "{ref: '%s', from: node-0, %s}" % (refs[0], build))

@@ -57,8 +57,10 @@ def test_a_job_on_the_data_network_needs_nothing_of_the_other(lab):
         c.write(image=TORCH, container=container, more="network: {subnet: 10.99.0.0/16}\n" + data)
         try:
             on(lab, 1, "mkdir -p /srv/t-here && echo here >/srv/t-here/file")
+            assert_in("its place in the file changed: network.subnet 10.99.0.0/16 instead of none", c.run("plan").stdout)
             with first_network_cut(lab, (1, 2)):
                 c.up()
+                assert_in("nothing to do", c.run("plan").stdout)
                 assert {found["Id"] for found in c.all_containers()} == before  # they joined anew, no more
                 assert places(c) == [("10.99.0.1", "data0"), ("10.99.0.2", "data0")]
                 answer = computes(c, "torchrun")
@@ -86,8 +88,12 @@ def test_two_interfaces_in_one_network_are_told_apart(lab):
             c.write(more="network: {subnet: 10.99.0.0/24}")
             failed = c.run("up", "--no-check", code=None)
             assert failed.returncode != 0, failed.stdout
-            assert_in("more than one address in 10.99.0.0/24 (`network.subnet`): data0 10.99.0.2, data1 10.99.0.22", failed.stderr)
+            assert_in("more than one interface in 10.99.0.0/24 (`network.subnet`): data0 10.99.0.2, data1 10.99.0.22", failed.stderr)
             assert_in("say which with the host's `interface`", failed.stderr)
+            c.write(host_more=", interface: eth0", more="network: {subnet: 10.99.0.0/24}")
+            assert_in("the interface eth0 of this host has no address in 10.99.0.0/24", c.run("up", "--no-check", code=None).stderr)
+            c.write(host_more=", interface: data0").up()  # the engine's address is not on it
+            assert places(c) == [("10.99.0.1", "data0"), ("10.99.0.2", "data0")]
             c.write(host_more=", interface: data0", more="network: {subnet: 10.99.0.0/24}").up()
             assert places(c) == [("10.99.0.1", "data0"), ("10.99.0.2", "data0")]
             environment = c.run("exec", "node-1", "--", "sh", "-c", "echo $NCCL_SOCKET_IFNAME $GLOO_SOCKET_IFNAME").stdout
@@ -184,3 +190,12 @@ def test_two_machines_at_one_address_are_named_and_nothing_waits(lab):
         finally:
             for number in (1, 2):
                 on(lab, number, "ip link delete tap0")
+
+
+def test_ipv4_beside_ipv6_is_named_and_nothing_waits(lab):
+    with second_network(lab, {1: "10.99.0.1/24", 2: "fd00:99::2/64"}), cluster(lab, "t-families") as c:
+        c.write(more="network: {subnet: [10.99.0.0/24, 'fd00:99::/64']}")
+        failed = c.run("up", "--no-check", code=None, timeout=20)
+        assert failed.returncode != 0
+        assert_in("node-0 is at IPv4 addresses, and node-1 at IPv6's", failed.stderr)
+        c.assert_clean()

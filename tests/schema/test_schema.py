@@ -19,6 +19,7 @@ DEFINITIONS = {
     "": [],
     "image": ["definitions", "image"],
     "image.build": ["definitions", "build"],
+    "image.build.secrets.*": ["definitions", "secret"],
     "hosts[]": ["definitions", "host"],
     "hosts[].from": ["definitions", "source"],
     "hosts[].tls": ["definitions", "tls"],

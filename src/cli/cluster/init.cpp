@@ -169,11 +169,13 @@ void tell_engine(const Context& context, const LocalEngine& engine, const std::s
     if (engine.found || !engine.denied.empty()) {
         return;
     }
-    context.reporter->on({.kind = Event::Kind::warning,
-                          .text = fmt::format("no engine answers on this machine: looked at {}; start Docker "
-                                              "or Podman (`systemctl start docker`), or set DOCKER_HOST, and "
-                                              "correct `docker:` in the file",
-                                              fmt::join(engine.looked_at, ", "))});
+    context.reporter->on(
+        {.kind = Event::Kind::warning,
+         .text =
+             fmt::format("no engine answers on this machine: looked at {}; start Docker "
+                         "or Podman (`systemctl start docker`, or `podman.socket`), or set DOCKER_HOST, and "
+                         "correct `docker:` in the file",
+                         fmt::join(engine.looked_at, ", "))});
 }
 
 Task<int> run_init(Context& context, InitOptions options) {

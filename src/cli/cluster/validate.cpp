@@ -36,7 +36,10 @@ void tell_open_engines(const Context& context, const Loaded& loaded) {
 }
 
 Task<int> run_validate(Context& context) {
-    const auto loaded = co_await load(context, Secrets::all);
+    auto loaded = co_await load(context, Secrets::all);
+    if (loaded.errors.empty() && loaded.spec.image.build) {
+        loaded.errors = loaded.spec.image.build->missing;
+    }
     tell_open_engines(context, loaded);
     if (context.json()) {
         context.print_json({{"valid", loaded.errors.empty()}, {"errors", to_json(loaded.errors)}});

@@ -63,18 +63,6 @@ struct PushOptions {
     bool build = false; // anew, before that
 };
 
-// Those that lack the image, or have another.
-std::vector<std::size_t> hosts_without(const ImageList& list, const ImageDetails& image) {
-    std::vector<std::size_t> hosts;
-    for (std::size_t i = 0; i < list.rows.size(); ++i) {
-        const auto& row = list.rows[i];
-        if (row.reached && (!row.image || row.image->layers != image.layers)) {
-            hosts.push_back(i);
-        }
-    }
-    return hosts;
-}
-
 void print_pushed(const Context& context, const ClusterSpec& spec, const std::vector<std::size_t>& sent) {
     if (context.json()) {
         nlohmann::json json{
@@ -114,7 +102,9 @@ Task<int> run_image_push(Context& context, PushOptions options) {
         co_return context.fail(source.error());
     }
     auto list = co_await list_images(spec, cluster.engines);
-    const auto hosts = hosts_without(list, source->image);
+    auto lacking = co_await hosts_without(list, source->image, spec, cluster.engines);
+    std::ranges::move(lacking.errors, std::back_inserter(list.errors));
+    const auto& hosts = lacking.hosts;
     if (!hosts.empty()) {
         auto errors = co_await send_image(spec, cluster.engines,
                                           {.ref = spec.image.ref,

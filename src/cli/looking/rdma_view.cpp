@@ -60,7 +60,7 @@ std::string RdmaView::to_text(std::size_t most_rows, const OutputTraits& output)
         text += "\n" + variables;
     }
     if (!settings_.unsettled.empty()) {
-        text += "\n" + settings_.unsettled + ".\n";
+        text += "\n" + settings_.unsettled + ". What helps: " + settings_.hint + ".\n";
     }
     return text;
 }

@@ -168,6 +168,14 @@ Task<int> run_status(Context& context, StatusOptions options) {
         const auto most = context.table_rows(options.all);
         context.show(to_table(rows, most, context.output()) +
                      (options.verbose ? rdma.to_text(most, context.output()) : ""));
+        const bool some =
+            std::ranges::any_of(records, [](const auto& one) { return !one.rdma.ports.empty(); });
+        if (options.verbose && some && std::ranges::any_of(there, [](const Row& row) {
+                return !row.record && row.state != "left over";
+            })) {
+            context.show(
+                "\nOnly nodes that are ready are judged: what jobs were told when all joined may differ.\n");
+        }
     }
     if (!observation.errors.empty()) {
         co_return context.fail(observation.errors);

@@ -31,6 +31,13 @@ std::optional<std::string> first_text(const std::string& bytes) {
     return text;
 }
 
+// It goes to a credential helper, as a line of its own.
+bool is_registry_name(std::string_view name) {
+    constexpr std::size_t longest = 300; // of a host and a port, with room
+    return !name.empty() && name.size() <= longest &&
+           std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; });
+}
+
 } // namespace
 
 std::vector<std::string> build_session_methods() {
@@ -51,8 +58,8 @@ BuildQuestion read_build_question(const GrpcCall& call, std::span<const BuildSec
         return {.answer = {.status = GrpcStatus::internal}};
     }
     if (call.method == credentials) {
-        return asked->empty() ? BuildQuestion{.answer = login_answer(std::nullopt)}
-                              : BuildQuestion{.login_for = std::move(*asked)};
+        return is_registry_name(*asked) ? BuildQuestion{.login_for = std::move(*asked)}
+                                        : BuildQuestion{.answer = login_answer(std::nullopt)};
     }
     const auto secret = std::ranges::find(secrets, *asked, &BuildSecret::id);
     if (secret == secrets.end()) {

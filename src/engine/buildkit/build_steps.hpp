@@ -30,7 +30,7 @@ private:
     static constexpr std::size_t kept_lines = 20, longest_line = 400;
     struct Vertex {
         std::string name{};
-        bool started = false, completed = false, failed = false;
+        bool started = false, completed = false;
         std::deque<std::string> lines{}; // the last one has not ended yet
     };
     Vertex* find(const std::string& digest);

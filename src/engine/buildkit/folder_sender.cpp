@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 #include <sys/stat.h>
+#include <unordered_set>
 #include <utility>
 
 namespace dockdist {
@@ -52,16 +54,18 @@ std::string data_message(std::uint32_t id, const std::string& bytes) {
     return message;
 }
 
-bool is_below(std::string_view name, std::string_view folder) {
-    return name.size() > folder.size() && name.starts_with(folder) && name[folder.size()] == '/';
-}
+using Names = std::unordered_set<std::string_view>; // of what lives longer
 
-// A link on the way to a path, or a pattern: the engine would have to be told where it leads.
-bool leads_elsewhere(const std::string& path, const std::vector<BuildFile>& files) {
-    return path.find_first_of("*?[\\%") != std::string::npos ||
-           std::ranges::any_of(files, [&](const BuildFile& file) {
-               return S_ISLNK(file.mode) && (file.name == path || is_below(path, file.name));
-           });
+// Whether one of them is `name` or a folder that it lies in.
+bool reaches(const Names& names, std::string_view name) {
+    while (!names.contains(name)) {
+        const auto slash = name.rfind('/');
+        if (slash == std::string_view::npos) {
+            return false;
+        }
+        name = name.substr(0, slash);
+    }
+    return true;
 }
 
 std::string plain(std::string path) {
@@ -82,18 +86,31 @@ std::string plain(std::string path) {
 FolderSender::FolderSender(std::shared_ptr<BuildFiles> files, const std::vector<std::string>& only)
     : files_(std::move(files)) {
     const auto& list = files_->list();
+    Names links;
+    for (const auto& file : list) {
+        if (S_ISLNK(file.mode)) {
+            links.insert(file.name);
+        }
+    }
     std::vector<std::string> paths;
-    bool all = only.empty();
-    for (const auto& path : only) {
-        paths.push_back(plain(path));
-        all = all || paths.back().empty() || leads_elsewhere(paths.back(), list);
+    std::ranges::transform(only, std::back_inserter(paths), plain);
+    // A link on the way to a path, or a pattern: the engine would have to be told where it leads.
+    const bool all =
+        paths.empty() || std::ranges::any_of(paths, [&](const std::string& path) {
+            return path.empty() || path.find_first_of("*?[\\%") != std::string::npos || reaches(links, path);
+        });
+    Names wanted, above; // the paths; the folders on the way there
+    for (const std::string_view path : paths) {
+        wanted.insert(path);
+        for (auto slash = path.rfind('/'); slash != std::string_view::npos && slash > 0;
+             slash = path.rfind('/', slash - 1)) {
+            if (!above.insert(path.substr(0, slash)).second) {
+                break; // those above it are there
+            }
+        }
     }
     for (std::size_t i = 0; i < list.size(); ++i) {
-        const auto& name = list[i].name;
-        if (all || std::ranges::any_of(paths, [&](const std::string& path) {
-                return name == path || is_below(name, path) ||
-                       (S_ISDIR(list[i].mode) && is_below(path, name));
-            })) {
+        if (all || reaches(wanted, list[i].name) || (S_ISDIR(list[i].mode) && above.contains(list[i].name))) {
             chosen_.push_back(i);
         }
     }

@@ -61,11 +61,11 @@ struct GrpcServer::Callbacks {
                       std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t,
                       void* user) {
         auto* stream = of(user).open(frame->hd.stream_id);
-        stream = stream != nullptr && stream->metadata_size + name_size + value_size <= most_metadata
-                     ? stream
-                     : nullptr;
-        if (stream != nullptr) {
-            stream->metadata_size += name_size + value_size;
+        if (stream == nullptr) {
+            return 0;
+        }
+        stream->metadata_size += name_size + value_size;
+        if (stream->metadata_size <= most_metadata) { // else the call is refused: a part of it would mislead
             stream->metadata.emplace(std::string(reinterpret_cast<const char*>(name), name_size),
                                      std::string(reinterpret_cast<const char*>(value), value_size));
         }
@@ -179,6 +179,11 @@ void GrpcServer::received_headers(std::int32_t id) {
     if (stream == nullptr) {
         return;
     }
+    if (stream->metadata_size > most_metadata) {
+        stream->metadata = {};
+        refuse(id, GrpcStatus::resource_exhausted);
+        return;
+    }
     if (const auto path = stream->metadata.find(":path"); path != stream->metadata.end()) {
         stream->method = path->second;
     }
@@ -237,17 +242,25 @@ void GrpcServer::answer(std::int32_t id, GrpcAnswer answer) {
         refuse(id, answer.status);
         return;
     }
-    send(id, answer.message);
-    finish(id, GrpcStatus::good);
+    if (send(id, answer.message)) {
+        finish(id, GrpcStatus::good);
+    }
 }
 
-void GrpcServer::send(std::int32_t id, std::string_view message) {
+bool GrpcServer::is_open(std::int32_t id) const {
+    const auto stream = streams_.find(id);
+    return stream != streams_.end() && !stream->second.end;
+}
+
+bool GrpcServer::send(std::int32_t id, std::string_view message) {
     auto* stream = open(id);
-    if (stream != nullptr && !stream->end) {
-        stream->waiting.erase(0, std::exchange(stream->taken, 0));
-        stream->waiting += framed(message);
-        begin_answer(id, *stream);
+    if (stream == nullptr || stream->end) {
+        return false;
     }
+    stream->waiting.erase(0, std::exchange(stream->taken, 0));
+    stream->waiting += framed(message);
+    begin_answer(id, *stream);
+    return true;
 }
 
 std::size_t GrpcServer::waiting(std::int32_t id) const {

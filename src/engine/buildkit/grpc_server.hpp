@@ -65,8 +65,11 @@ public:
     std::vector<GrpcCall> take_calls();
     // One whose call the peer has given up meanwhile is dropped.
     void answer(std::int32_t stream, GrpcAnswer answer);
-    // Of a call of many messages: one more; how many bytes wait there for the peer to take them; the end.
-    void send(std::int32_t stream, std::string_view message);
+    // Whether an answer to that call would be heard: it is there, and has not been answered to its end.
+    bool is_open(std::int32_t stream) const;
+    // Of a call of many messages: one more (false: that call is not open); how many bytes wait there for the
+    // peer to take them; the end.
+    bool send(std::int32_t stream, std::string_view message);
     std::size_t waiting(std::int32_t stream) const;
     void finish(std::int32_t stream, GrpcStatus status);
     // What is to be sent, as much as the peer takes now; empty: nothing for now.

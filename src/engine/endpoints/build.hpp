@@ -18,6 +18,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 namespace dockdist::endpoints {
@@ -62,13 +64,13 @@ HttpRequest build_request(const BuildConfig& config, std::span<const char> tar, 
 }
 
 // The error of an answer that is no 200: what is the Dockerfile's fault is told as such.
-Error refused(const std::string& what, Error error) {
+Error refused(const std::string& what, bool podman, Error error) {
     if (error.kind != ErrorKind::engine && error.kind != ErrorKind::not_found) {
         return error;
     }
     const auto message =
         error.message.starts_with(what + ": ") ? error.message.substr(what.size() + 2) : error.message;
-    auto judged = BuildTracker(what).failure(message, std::nullopt);
+    auto judged = BuildTracker(what, podman).failure(message, std::nullopt);
     if (judged.kind == ErrorKind::config) {
         judged.where = error.where;
         return judged;
@@ -89,10 +91,10 @@ Task<Result<std::string>> run_build(Session session, BuildConfig config, std::sp
     auto stream = co_await session->open_upload(build_request(config, tar, session->builder(), asks_at), what,
                                                 [&](std::uint64_t sent) { tell({.sent = sent}); });
     if (!stream) {
-        co_return refused(what, stream.error());
+        co_return refused(what, session->podman(), stream.error());
     }
     LineStream messages(std::move(*stream));
-    BuildTracker tracker(what);
+    BuildTracker tracker(what, session->podman());
     while (true) {
         const auto line = co_await messages.next();
         if (!line) {
@@ -140,6 +142,31 @@ Task<Result<std::string>> run_build(Session session, BuildConfig config, std::sp
     co_return built->id;
 }
 
+// By whoever stands before the engine, or by one that has no sessions; an engine that is out of order answers
+// otherwise, and would not build either.
+bool refuses_sessions(int status) {
+    static constexpr std::array<int, 7> refusals{400, 403, 404, 405, 426, 501, 502};
+    return std::ranges::find(refusals, status) != refusals.end() || (status >= 200 && status < 300);
+}
+
+constexpr std::string_view let_session_through =
+    "let POST /session (an upgrade to h2c) pass whatever stands before that engine, a proxy or an "
+    "authorization plugin, or build at another host (`image.from`)";
+
+// `answered` begins with `what`.
+Error refused_session(const std::string& what, Error answered, int status, bool secrets) {
+    const auto said = answered.message.starts_with(what + ": ") ? answered.message.substr(what.size() + 2)
+                                                                : answered.message;
+    answered.message = fmt::format(
+        "{}: POST /session is refused there (status {}), over which BuildKit asks for files{}: {}", what,
+        status, secrets ? " and for the secrets of `image.build`" : "", said);
+    answered.kind = ErrorKind::engine;
+    if (answered.hint.empty()) {
+        answered.hint = let_session_through;
+    }
+    return answered;
+}
+
 } // namespace
 
 class BuildEndpoints : public virtual EngineCalls {
@@ -160,6 +187,14 @@ public:
                                      "/etc/docker/daemon.json and restart Docker, or build at another host "
                                      "(`image.from`)"});
         }
+        if (const int status = session->refused_session(); status != 0 && secrets) {
+            co_return session->located(
+                {ErrorKind::config, "",
+                 fmt::format("POST /session is refused there (status {}), and a build's secrets go that way "
+                             "alone",
+                             status),
+                 std::string(let_session_through)});
+        }
         co_return session->builder();
     }
 
@@ -179,9 +214,19 @@ public:
         }
         // Whoever knows it could ask for the secrets, too, by a build of his own at that engine.
         const auto id = random_hex(32);
-        auto questions = co_await session->open(session_request(id, config.folder_key), what);
+        int status = 0;
+        auto questions = co_await session->open(session_request(id, config.folder_key), what, &status);
+        constexpr int upgraded = 101;
+        if (questions && status != upgraded) {
+            questions =
+                session->located({ErrorKind::protocol, "", what + ": it is answered by no upgrade", ""});
+        }
         if (!questions) {
-            co_return questions.error();
+            if (!refuses_sessions(status)) {
+                co_return questions.error();
+            }
+            session->refuse_session(status);
+            co_return refused_session(what, questions.error(), status, !config.secrets.empty());
         }
         auto answers = serve_build(std::move(*questions), {.secrets = config.secrets,
                                                            .folders = config.folders,

@@ -34,8 +34,9 @@ constexpr std::string_view no_agent =
 // What is the matter with the Dockerfile or the files beside it, not with the engine.
 constexpr std::array<FaultOfBuild, 16> faults{{
     {"requires buildkit",
-     "BuildKit is turned off in that engine: write \"features\": {\"buildkit\": true} into the "
-     "host's /etc/docker/daemon.json and restart Docker, or leave out what only BuildKit knows"},
+     "that was the classic builder: where BuildKit is turned off, write "
+     "\"features\": {\"buildkit\": true} into the host's /etc/docker/daemon.json and restart Docker; where "
+     "POST /session is refused, let it pass; or leave out what only BuildKit knows"},
     {"no active session",
      "the connection over which the engine asks for secrets was lost: run the command again"},
     {"no ssh handler", no_agent},
@@ -111,7 +112,7 @@ std::string without_wrappings(std::string message) {
 // The messages of one build: what step it is at, and what it has come to.
 class BuildTracker {
 public:
-    explicit BuildTracker(std::string what) : what_(std::move(what)) {}
+    BuildTracker(std::string what, bool podman) : what_(std::move(what)), podman_(podman) {}
 
     // What there is to tell of it. Errors: protocol.
     Result<std::vector<BuildOutput>> take(const BuildMessage& message) {
@@ -161,7 +162,7 @@ public:
             return !full && text.find(known.part) != std::string::npos;
         });
         return fault != faults.end() ? Error{ErrorKind::config, "", whole, std::string(fault->hint)}
-                                     : Error{ErrorKind::engine, "", whole, engine_hint(message)};
+                                     : Error{ErrorKind::engine, "", whole, engine_hint(message, podman_)};
     }
 
     const std::string& image_id() const { return image_id_; }
@@ -188,6 +189,7 @@ private:
     }
 
     std::string what_;
+    bool podman_;
     std::string line_{}; // not ended yet
     std::string step_{};
     std::string image_id_{};

@@ -10,7 +10,9 @@
 #include "engine/endpoints/requests.hpp"
 #include "engine/http/http_stream.hpp"
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <deque>
 #include <functional>
@@ -56,13 +58,20 @@ struct Questions {
     AsyncEvent changed; // there may be something to send
     AsyncEvent asked;   // `logins` has one more
     std::deque<std::pair<std::int32_t, std::string>> logins{};
+    std::map<std::string, std::optional<BuildLogin>> found_logins{}; // by registry
     std::map<std::int32_t, FolderSender> senders{};
+    std::size_t opened = 0;       // folders, so far
     std::uint64_t sent = 0;       // bytes of files, by senders that have ended
     std::uint64_t told = 0;       // of all, to on_sent
     std::optional<Error> fault{}; // the build cannot go on
 };
 
 void open_folder(Questions& all, const GrpcCall& call) {
+    constexpr std::size_t most = 256; // a build opens a few
+    if (++all.opened > most) {
+        all.server.finish(call.stream, GrpcStatus::resource_exhausted);
+        return;
+    }
     const auto name = call.metadata.find("dir-name");
     const auto folder =
         name == call.metadata.end() ? all.answers.folders.end() : all.answers.folders.find(name->second);
@@ -115,6 +124,8 @@ void take_question(Questions& all, const GrpcCall& call) {
     if (question.login_for.empty()) {
         all.server.answer(call.stream, std::move(question.answer));
     } else {
+        // So there are no more than calls that are open.
+        std::erase_if(all.logins, [&](const auto& waiting) { return !all.server.is_open(waiting.first); });
         all.logins.emplace_back(call.stream, std::move(question.login_for));
         all.asked.set();
     }
@@ -133,6 +144,21 @@ Task<void> read_questions(Questions& all) {
     }
 }
 
+// The login for a registry, looked for once a build: the engine asks again for each image. No more registries
+// than a build has.
+Task<std::optional<BuildLogin>> login_for(Questions& all, std::string registry) {
+    constexpr std::size_t most = 64;
+    if (const auto known = all.found_logins.find(registry); known != all.found_logins.end()) {
+        co_return known->second;
+    }
+    if (!all.answers.login || all.found_logins.size() == most) {
+        co_return std::nullopt;
+    }
+    auto found = co_await all.answers.login(registry);
+    all.found_logins[registry] = found;
+    co_return found;
+}
+
 // One after the other: a helper may ask the user. The engine's other questions are answered meanwhile.
 Task<void> find_logins(Questions& all) {
     while (true) {
@@ -141,59 +167,68 @@ Task<void> find_logins(Questions& all) {
         while (!all.logins.empty()) {
             const auto [stream, registry] = std::move(all.logins.front());
             all.logins.pop_front();
-            std::optional<BuildLogin> found;
-            if (all.answers.login) {
-                found = co_await all.answers.login(registry);
+            if (all.server.is_open(stream)) { // else nobody waits for it any more
+                all.server.answer(stream, login_answer(co_await login_for(all, registry)));
+                all.changed.set();
             }
-            all.server.answer(stream, login_answer(found));
-            all.changed.set();
         }
     }
 }
 
-// As much of the files as the engine takes now.
-void send_files(Questions& all) {
-    constexpr std::size_t enough = 256U << 10U;
-    std::uint64_t sent = all.sent;
-    for (auto next = all.senders.begin(); next != all.senders.end();) {
-        auto& [stream, sender] = *next++; // which may go
-        while (all.server.waiting(stream) < enough) {
-            auto message = sender.next();
+// As much of the files as the engine takes now, and no more than a turn's share: reading blocks, and others
+// have their turn between. Whether there may be more.
+bool send_files(Questions& all) {
+    constexpr std::size_t enough = 256U << 10U, share = 256U << 10U, least = 64;
+    std::size_t read = 0;
+    for (auto next = all.senders.begin(); next != all.senders.end() && !all.fault;) {
+        const auto current = next++; // which may go
+        const auto stream = current->first;
+        auto& sender = current->second;
+        bool open = all.server.is_open(stream); // the engine may have given it up
+        while (open && read < share && all.server.waiting(stream) < enough) {
+            const auto message = sender.next();
             if (!message) {
                 fail_sender(all, stream, message.error());
-                return;
+                return true;
             }
             if (!*message) {
                 break;
             }
-            all.server.send(stream, **message);
+            read += std::max(least, (*message)->size());
+            open = all.server.send(stream, **message);
         }
-        sent += sender.sent();
-        if (sender.ended()) {
+        if (!open || sender.ended()) {
             all.sent += sender.sent();
             all.server.finish(stream, GrpcStatus::good);
-            all.senders.erase(stream);
+            all.senders.erase(current);
         }
+    }
+    auto sent = all.sent;
+    for (const auto& [stream, sender] : all.senders) {
+        sent += sender.sent();
     }
     if (sent > all.told && all.answers.on_sent) {
         all.told = sent;
         all.answers.on_sent(sent);
     }
+    return read >= share;
 }
 
 Task<void> send_answers(Questions& all) {
     while (!all.fault) {
         all.changed.reset();
         while (true) {
-            send_files(all);
+            const bool more = send_files(all);
             const auto output = all.server.take_output();
             if (!output) {
                 co_return;
             }
-            if (output->empty()) {
+            if (output->empty() && !more) {
                 break;
             }
-            if (!co_await all.stream->write(*output)) {
+            if (output->empty()) {
+                co_await boost::asio::post(boost::asio::use_awaitable);
+            } else if (!co_await all.stream->write(*output)) {
                 co_return;
             }
         }

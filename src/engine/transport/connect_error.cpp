@@ -1,6 +1,5 @@
 #include "engine/transport/connect_error.hpp"
 
-#include "container/engine_words.hpp"
 #include "core/units.hpp"
 
 #include <boost/asio/error.hpp>
@@ -17,7 +16,7 @@ Error unreachable(std::string message, std::string hint) {
 
 Error unix_error(const EngineAddress& address, const boost::system::error_code& error) {
     const bool podman = is_podman_socket(address.path);
-    const auto& words = words_of(podman);
+    const auto& words = words_of_socket(address.path);
     if (error == errc::permission_denied || error == errc::operation_not_permitted) {
         return unreachable(fmt::format("permission denied on {}", address.path),
                            podman ? "use sudo, or your own Podman: `systemctl --user start podman.socket`, "
@@ -26,14 +25,13 @@ Error unix_error(const EngineAddress& address, const boost::system::error_code& 
                                     "log in again), or use sudo");
     }
     if (error == errc::no_such_file_or_directory || error == errc::not_a_directory) {
-        return unreachable(fmt::format("no socket at {}", address.path),
-                           fmt::format("is {} installed and running on this machine? ({})", words.name,
-                                       how_to_start(address.path)));
+        return unreachable(
+            fmt::format("no socket at {}", address.path),
+            fmt::format("is {} installed and running on this machine? ({})", words.name, words.start));
     }
     if (error == errc::connection_refused) {
-        return unreachable(
-            fmt::format("nothing listens on {}", address.path),
-            fmt::format("{} has stopped; start it ({})", words.service, how_to_start(address.path)));
+        return unreachable(fmt::format("nothing listens on {}", address.path),
+                           fmt::format("{} has stopped; start it ({})", words.service, words.start));
     }
     return unreachable(fmt::format("cannot connect to {}: {}", address.path, error.message()), "");
 }
@@ -44,12 +42,12 @@ bool is_podman_socket(std::string_view path) {
     return path.find("podman") != std::string_view::npos;
 }
 
-std::string how_to_start(std::string_view socket) {
-    const bool podman = is_podman_socket(socket);
-    if (socket.starts_with("/run/user/")) {
-        return podman ? "systemctl --user start podman.socket" : "systemctl --user start docker";
-    }
-    return std::string(words_of(podman).start);
+bool is_users_socket(std::string_view path) {
+    return path.starts_with("/run/user/");
+}
+
+const EngineWords& words_of_socket(std::string_view path) {
+    return words_of(is_podman_socket(path), is_users_socket(path));
 }
 
 Error connect_error(const EngineAddress& address, const boost::system::error_code& error) {

@@ -1,6 +1,7 @@
 // What a failed connection means for a person.
 #pragma once
 
+#include "container/engine_words.hpp"
 #include "core/engine_address.hpp"
 #include "core/error.hpp"
 
@@ -14,9 +15,8 @@ namespace dockdist {
 
 // By its name, before anything has answered there.
 bool is_podman_socket(std::string_view path);
-// What starts the engine that has this socket: "sudo systemctl start docker"; a user's own by their own
-// systemd.
-std::string how_to_start(std::string_view socket);
+bool is_users_socket(std::string_view path); // of a rootless engine
+const EngineWords& words_of_socket(std::string_view path);
 
 Error connect_error(const EngineAddress& address, const boost::system::error_code& error);
 Error connect_timeout_error(const EngineAddress& address, std::chrono::milliseconds limit);

@@ -1,5 +1,6 @@
 #include "node/boot/join.hpp"
 
+#include "core/ip_address.hpp"
 #include "core/text.hpp"
 #include "node/boot/hand_on.hpp"
 #include "node/boot/init_channel.hpp"
@@ -40,9 +41,12 @@ constexpr std::int64_t own_sshd_limit_ms = 18000;
 
 Result<Endpoint> find_endpoint(const wire::JoinRequest& request) {
     auto address = request.address;
-    if (!address.empty() && address.find_first_not_of("0123456789abcdefABCDEF.:") != std::string::npos) {
+    if (!address.empty() && !is_ip_address(address)) {
         auto resolved = resolve_in_hosts(read_file_or_empty(paths().hosts), address);
-        if (resolved.empty() || resolved.starts_with("127.")) {
+        if (resolved.starts_with("127.")) {
+            resolved.clear();
+        }
+        if (resolved.empty() && (!request.derived || request.interface.empty())) {
             return Error{.kind = ErrorKind::config,
                          .message =
                              "the address " + printable(address) + " is a name that this node cannot resolve",
@@ -51,6 +55,7 @@ Result<Endpoint> find_endpoint(const wire::JoinRequest& request) {
         address = std::move(resolved);
     }
     return choose_endpoint({.address = std::move(address),
+                            .derived = request.derived,
                             .interface = request.interface,
                             .subnets = request.subnets,
                             .default_address = default_address()},
@@ -64,9 +69,13 @@ Result<int> find_port(const wire::JoinRequest& request, const std::string& addre
         return status.error();
     }
     const int held = status->value("ssh_port", 0);
-    const bool sshd_runs = status->value("sshd", 0) > 0;
-    if (held != 0 && (request.ssh_port == 0 || request.ssh_port == held) && sshd_runs) {
-        return held; // this node's own sshd listens there
+    if (held != 0 && (request.ssh_port == 0 || request.ssh_port == held) && status->value("sshd", 0) > 0) {
+        // This node's own sshd has it, at this address or at the one that the node had until now.
+        const auto line = "ListenAddress " + address_and_port(address, held) + "\n";
+        if (read_file_or_empty(paths().sshd_config).find(line) != std::string::npos ||
+            check_port_free(address, held)) {
+            return held;
+        }
     }
     return choose_port(request.ssh_port, [&](int port) -> Status {
         if (const auto claimed = ask_init({{"do", "reserve"}, {"port", port}}); !claimed) {
@@ -82,7 +91,8 @@ Result<int> find_port(const wire::JoinRequest& request, const std::string& addre
 
 // What sshd needs to run: the rest of the record may take longer.
 Result<wire::NodeRecord> begin_record(const wire::JoinRequest& request, const Account& account) {
-    wire::NodeRecord record{.node = request.node, .rank = request.rank, .user = account.name};
+    wire::NodeRecord record{
+        .node = request.node, .rank = request.rank, .asked = request.asked, .user = account.name};
     const auto endpoint = find_endpoint(request);
     if (!endpoint) {
         return endpoint.error();
@@ -102,7 +112,7 @@ Result<wire::NodeRecord> begin_record(const wire::JoinRequest& request, const Ac
     return record;
 }
 
-wire::RdmaRecord find_rdma(const std::string& use) {
+wire::RdmaRecord find_rdma(const std::string& use, int nodes) {
     wire::RdmaRecord rdma{.use = use, .ports = rdma_ports_of_host()};
     if (rdma.ports.empty() && use == "auto") {
         return rdma;
@@ -119,7 +129,8 @@ wire::RdmaRecord find_rdma(const std::string& use) {
     };
     std::ranges::for_each(rdma::names_by_node, note);
     std::ranges::for_each(rdma::names_for_all, note);
-    wire::shorten(rdma);
+    note(rdma::port_choices.back().ports);
+    wire::shorten(rdma, wire::room_for_rdma(static_cast<std::size_t>(nodes)));
     return rdma;
 }
 
@@ -141,7 +152,7 @@ Status end_record(const wire::JoinRequest& request, const Account& account, wire
     record.gpus = known.units.empty() ? count_gpus() : static_cast<int>(known.units.size());
     record.slots = request.slots > 0 ? request.slots : std::max(record.gpus, 1);
     known.slots = record.slots;
-    record.rdma = find_rdma(request.rdma);
+    record.rdma = find_rdma(request.rdma, request.nodes);
     record.clock_ms = unix_ms();
     return save_known_gpus(known);
 }

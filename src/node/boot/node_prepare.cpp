@@ -83,9 +83,7 @@ Status prepare_container() {
 Status prepare_places(const UserMounts& mounts) {
     make_sticky_folder(under_root("/tmp"), mounts);
     make_sticky_folder(under_root("/dev/shm"), mounts);
-    if (!mounts.hold(under_root("/dev/kfd"))) { // else they are the host's own
-        open_amd_gpus_to_all();
-    }
+    open_amd_gpus_to_all(mounts);
     if (mounts.hold(paths().jobs)) {
         return Error{.kind = ErrorKind::config,
                      .message = paths().jobs + ", where jobs keep their output, is in a mount of the file's",

@@ -17,14 +17,13 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::size_t most_other_ways = 8; // to tell of
-
-// Of the node's own family; empty where it is the node's.
+// Of the node's own family, but for those that pass, and of the interface as programs that know its name
+// alone find it; empty where it is the node's.
 std::string first_address(const std::string& interface, const std::string& address) {
     const bool ipv6 = read_ipv6(address).has_value();
     const auto all = interface_addresses();
     const auto first = std::ranges::find_if(all, [&](const InterfaceAddress& one) {
-        return one.interface == interface && read_ipv6(one.address).has_value() == ipv6;
+        return one.interface == interface && !one.passing && read_ipv6(one.address).has_value() == ipv6;
     });
     return first == all.end() || first->address == address ? "" : first->address;
 }
@@ -45,7 +44,7 @@ std::vector<wire::NetworkFacts::OtherWay> other_ways(const std::string& interfac
         const auto told = std::ranges::find(ways, way, &wire::NetworkFacts::OtherWay::interface);
         if (told != ways.end()) {
             ++told->nodes;
-        } else if (ways.size() < most_other_ways) {
+        } else if (ways.size() < wire::most_other_ways) {
             ways.push_back({.interface = way, .node = peer.node, .nodes = 1});
         }
     }
@@ -76,13 +75,17 @@ Result<wire::NetworkFacts> network_facts() {
     facts.there = true;
     facts.up = (flags & IFF_UP) != 0 && (flags & IFF_RUNNING) != 0;
     facts.loopback = (flags & IFF_LOOPBACK) != 0;
-    facts.bridge = is_folder(under_root("/sys/class/net/") + interface + "/bridge");
+    const auto device = without_label(interface);
+    facts.bridge = is_folder(under_root("/sys/class/net/") + device + "/bridge") && !bridge_leads_out(device);
     facts.address_there = std::ranges::any_of(interface_addresses(), [&](const InterfaceAddress& one) {
         return one.interface == interface && one.address == address;
     });
     facts.tunnel = (flags & IFF_POINTOPOINT) != 0;
     facts.first_address = first_address(interface, address);
-    facts.other_ways = other_ways(interface, address);
+    // Through a dummy's, or the device of a VRF, which hold addresses alone, nothing leaves at all.
+    const bool holds_alone = (flags & IFF_NOARP) != 0 && !facts.tunnel;
+    facts.other_ways =
+        holds_alone ? std::vector<wire::NetworkFacts::OtherWay>{} : other_ways(device, address);
     if (::ioctl(socket.get(), SIOCGIFMTU, &request) == 0) {
         facts.mtu = request.ifr_mtu;
     }

@@ -288,7 +288,8 @@ std::vector<std::string> active_rdma_devices(const std::string& folder) {
     for (const auto& device : list_folder(folder)) {
         const auto ports = folder + "/" + device + "/ports";
         const auto numbers = list_folder(ports);
-        if (std::ranges::any_of(numbers, [&](const std::string& port) {
+        const bool iwarp = read_file_or_empty(folder + "/" + device + "/node_type").starts_with("4:");
+        if (!iwarp && std::ranges::any_of(numbers, [&](const std::string& port) {
                 return read_file_or_empty(ports + "/" + port + "/state").find("ACTIVE") != std::string::npos;
             })) {
             active.push_back(device);

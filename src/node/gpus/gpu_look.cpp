@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "node/system/amd_gpus.hpp"
+#include "node/system/gpus.hpp"
 #include "node/system/paths.hpp"
 #include "wire/json_reader.hpp"
 
@@ -47,8 +48,14 @@ void GpuLook::ask(std::vector<std::string> argv, void (GpuLook::*heard)(const Fi
             for (auto& found : look_at_amd_gpus()) {
                 amd.gpus.push_back(std::move(found.gpu));
             }
-            amd.gpus.empty() ? tell(Error{.kind = ErrorKind::not_found, .message = message})
-                             : tell(std::move(amd));
+            if (!amd.gpus.empty()) {
+                return tell(std::move(amd));
+            }
+            tell(
+                Error{.kind = ErrorKind::not_found,
+                      .message = has_amd_gpus(Environment::own())
+                                     ? "the amdgpu driver shows no GPU to this container (/dev/kfd, /dev/dri)"
+                                     : message});
         });
         return;
     }

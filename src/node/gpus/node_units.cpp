@@ -35,7 +35,7 @@ void NodeUnits::mean(const std::vector<wire::GpuUnit>& all) {
         auto named = named_units(*request_.visible, all);
         meant_ = std::move(named.units);
         if (!named.unknown.empty()) {
-            left_out_.push_back("CUDA_VISIBLE_DEVICES names " + named.unknown +
+            left_out_.push_back(request_.variable + " names " + named.unknown +
                                 ", which this node does not have");
         }
     }

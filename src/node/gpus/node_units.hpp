@@ -17,6 +17,7 @@ struct GpuRequest {
     wire::GpuAsk ask{};
     // CUDA_VISIBLE_DEVICES, where the user sets it for the job: exactly these are meant then.
     std::optional<std::string> visible{};
+    std::string variable = cuda_devices_variable; // that says it: AMD's have others
 };
 
 // Whether the request is for anything at all.

@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "node/gpus/reservation.hpp"
+#include "node/system/gpus.hpp"
 #include "wire/json_reader.hpp"
 
 #include <unistd.h>
@@ -116,13 +117,17 @@ wire::GpuParty session_party(const Result<KnownGpus>& known, const std::string& 
 } // namespace
 
 Result<SessionUnits> reserve_for_session(Loop& loop, const std::string& text, const std::string& owner,
-                                         const std::optional<std::string>& visible) {
+                                         const Environment& environment) {
     const auto ask = read_ask(text);
     if (!ask) {
         return ask.error();
     }
     auto known = load_known_gpus();
-    GpuRequest request{.who = session_party(known, owner), .ask = *ask, .visible = visible};
+    const auto visible = visible_to(environment);
+    GpuRequest request{.who = session_party(known, owner),
+                       .ask = *ask,
+                       .visible = visible,
+                       .variable = choosing_variable(environment)};
     auto held = SessionLine(loop, std::move(request), std::move(known)).run();
     if (!held) {
         return held.error();

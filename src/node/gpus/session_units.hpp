@@ -2,22 +2,22 @@
 #pragma once
 
 #include "node/gpus/held_units.hpp"
+#include "node/system/environment.hpp"
 #include "node/system/loop.hpp"
 
-#include <optional>
 #include <string>
 
 namespace dockdist::node {
 
 struct SessionUnits {
     HeldUnits held{};
-    std::string visible{}; // for CUDA_VISIBLE_DEVICES; empty: it is not to be set
+    std::string visible{}; // for show_gpus(); empty: nothing is to be set
 };
 // `ask`: a number, or a wire::GpuAsk as JSON. Runs `loop` and waits in line as long as it takes, and says on
-// stderr for whom whenever that changes; none where somebody else has stopped the loop. `visible`:
-// CUDA_VISIBLE_DEVICES as the session has it.
+// stderr for whom whenever that changes; none where somebody else has stopped the loop. `environment`: the
+// session's, which may choose (visible_to).
 Result<SessionUnits> reserve_for_session(Loop& loop, const std::string& ask, const std::string& owner,
-                                         const std::optional<std::string>& visible);
+                                         const Environment& environment);
 
 // "GPU 0 is job-a's (user-a@host, 12 min)": a sentence for a session that has not asked for any; empty where
 // nobody has one.

@@ -3,6 +3,10 @@
 #include "gpu/kfd.hpp"
 #include "gpu/units.hpp"
 #include "node/session/session.hpp"
+#include "node/system/gpus.hpp"
+#include "node/system/os.hpp"
+#include "node/system/paths.hpp"
+#include "rdma/variables.hpp"
 
 #include <algorithm>
 
@@ -20,6 +24,16 @@ std::optional<std::string> users_value(const wire::JobOpening& opening, const En
         }
     }
     return container.get(name);
+}
+
+// With what the node tells jobs of RDMA ports, where this one's user has chosen others.
+std::vector<std::string> unset_for(const wire::JobOpening& opening) {
+    const auto given = Environment::from_block(read_file_or_empty(paths().container_environment));
+    auto unset = rdma::not_for([&](std::string_view name) {
+        return users_value(opening, given, std::string(name).c_str()).has_value();
+    });
+    unset.insert(unset.end(), opening.unset.begin(), opening.unset.end());
+    return unset;
 }
 
 } // namespace
@@ -45,7 +59,7 @@ Status JobPreparation::begin() {
              .env = opening_.env,
              .secrets = opening_.secrets,
              .rank_secrets = true, // until the start says more: the questions need none
-             .unset = opening_.unset,
+             .unset = unset_for(opening_),
              .workdir = opening_.workdir.empty() ? recorded_workdir() : opening_.workdir};
     const auto recorded = recorded_environment();
     const Asking asking{.account = account_,
@@ -66,11 +80,15 @@ Status JobPreparation::begin() {
 }
 
 void JobPreparation::reserve(const Environment& recorded) {
-    users_gpus_ = users_value(opening_, recorded, cuda_devices_variable);
-    if (!users_gpus_) {
-        users_gpus_ = users_value(opening_, recorded, rocm_devices_variable);
-        as_rocm_has_them_ = users_gpus_.has_value();
+    Environment users;
+    for (const auto* name :
+         {amd_asked_variable, cuda_devices_variable, rocm_devices_variable, hip_devices_variable}) {
+        if (const auto value = users_value(opening_, recorded, name)) {
+            users.set(name, *value);
+        }
     }
+    users_gpus_ = visible_to(users);
+    are_amd_s_ = has_amd_gpus(users);
     auto known = load_known_gpus();
     wire::GpuParty who{.job = opening_.job, .owner = opening_.owner};
     if (known) {
@@ -78,7 +96,11 @@ void JobPreparation::reserve(const Environment& recorded) {
         who.node = known->node;
     }
     reservation_ = std::make_unique<Reservation>(
-        loop_, GpuRequest{.who = std::move(who), .ask = opening_.gpus, .visible = users_gpus_},
+        loop_,
+        GpuRequest{.who = std::move(who),
+                   .ask = opening_.gpus,
+                   .visible = users_gpus_,
+                   .variable = choosing_variable(users)},
         std::move(known),
         Reservation::Listener{.on_turn = [this](const wire::GpuTurn& turn) { hear_turn(turn); },
                               .on_error = listener_.on_error});
@@ -144,7 +166,7 @@ PreparedJob JobPreparation::finish(wire::JobStart start) {
         part_.units = static_cast<int>(job.held.units().size());
         const auto visible = visible_devices(job.held.units());
         part_.gpus = users_gpus_ && !visible.empty() ? *users_gpus_ : visible;
-        if (as_rocm_has_them_) { // what it has chosen is counted anew for CUDA's variable
+        if (users_gpus_ && are_amd_s_) { // the user's variables choose already, one among another's
             part_.gpus.clear();
         }
     }

@@ -51,8 +51,8 @@ private:
     std::vector<ReservedPort> ports_{};
     std::unique_ptr<Questions> questions_{};
     std::optional<std::vector<wire::Answer>> answers_{};
-    std::optional<std::string> users_gpus_{}; // CUDA_VISIBLE_DEVICES, where the user sets it
-    bool as_rocm_has_them_ = false;           // that is ROCR_VISIBLE_DEVICES
+    std::optional<std::string> users_gpus_{}; // what the user's variables show of them, if any does
+    bool are_amd_s_ = false;
     std::unique_ptr<Reservation> reservation_{};
     bool turn_known_ = false;
     bool told_ = false;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 #include <sys/resource.h>
+#include <utility>
 
 namespace dockdist::node {
 namespace {
@@ -37,7 +38,11 @@ int Relay::run() {
             return relay_failed("cannot listen on 127.0.0.1");
         }
     }
-    relays_ = listen_for_peers(opening_, listening);
+    auto relays = listen_for_peers(opening_, listening);
+    if (!relays) {
+        return relay_failed(relays.error().message + ": " + relays.error().hint);
+    }
+    relays_ = std::move(*relays);
     client_.tell(listening);
     const auto line = input_.line();
     auto peers = line ? wire::parse_relay_peers(*line) : Result<wire::RelayPeers>(Error{});

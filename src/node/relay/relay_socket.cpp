@@ -1,5 +1,6 @@
 #include "node/relay/relay_socket.hpp"
 
+#include "core/ip_address.hpp"
 #include "node/system/network.hpp"
 
 #include <cerrno>
@@ -140,18 +141,29 @@ Fd listen_on(const std::string& address, int& port) {
     return fd;
 }
 
-Fd listen_for_peers(const wire::RelayOpening& opening, wire::RelayMessage& listening) {
-    listening.address = opening.address;
-    if (listening.address.empty() && !opening.subnets.empty()) {
-        const auto within = choose_endpoint({.subnets = opening.subnets}, interface_addresses());
-        listening.address = within ? within->address : "";
+Result<Fd> listen_for_peers(const wire::RelayOpening& opening, wire::RelayMessage& listening) {
+    const auto available = interface_addresses();
+    const bool numeric = is_ip_address(opening.address);
+    const bool placed = !opening.interface.empty() || (!numeric && !opening.subnets.empty());
+    WantedEndpoint wanted;
+    if (placed) {
+        wanted = {.address = numeric ? opening.address : "",
+                  .derived = true,
+                  .interface = opening.interface,
+                  .subnets = opening.subnets};
+    } else {
+        listening.address = opening.address;
+        if (auto listener = listen_on(listening.address, listening.peer_port); listener.open()) {
+            return listener;
+        }
+        wanted.default_address = default_address();
     }
-    auto listener = listen_on(listening.address, listening.peer_port);
-    if (!listener.open()) {
-        listening.address = default_address();
-        listener = listen_on(listening.address, listening.peer_port);
+    const auto chosen = choose_endpoint(wanted, available);
+    if (placed && !chosen) {
+        return chosen.error();
     }
-    return listener;
+    listening.address = chosen ? chosen->address : wanted.default_address;
+    return listen_on(listening.address, listening.peer_port);
 }
 
 } // namespace dockdist::node

@@ -21,9 +21,10 @@ Status send_all(int fd, std::string_view bytes, std::int64_t idle_ms);
 Result<Fd> connect_to(const std::string& upstream);
 // On a free port of a numeric address, not blocking; `port` is set. Not open when that fails.
 Fd listen_on(const std::string& address, int& port);
-// Where the opening says; where that cannot be, at the default route's address. `listening` gets address and
-// port.
-Fd listen_for_peers(const wire::RelayOpening& opening, wire::RelayMessage& listening);
+// Where the opening says: an address that cannot be listened on is that of the default route instead; that
+// the interface or the subnet is not there is an error, as it is one of the node. `listening` gets address
+// and port.
+Result<Fd> listen_for_peers(const wire::RelayOpening& opening, wire::RelayMessage& listening);
 
 // Noticed within about ten seconds when its machine is gone; one that is slow is not disturbed.
 void keep_alive(int fd);

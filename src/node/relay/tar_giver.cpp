@@ -151,14 +151,15 @@ int give_tar(bool own_image) {
     }
     wire::RelayMessage listening;
     auto listener = listen_for_peers(*opening, listening);
-    if (!listener.open()) {
-        return relay_failed("cannot listen on " + printable(listening.address));
+    if (!listener || !listener->open()) {
+        return relay_failed(listener ? "cannot listen on " + printable(listening.address)
+                                     : listener.error().message + ": " + listener.error().hint);
     }
     // Its threads may be anywhere when the process ends.
     auto* giver = // NOLINTNEXTLINE(cppcoreguidelines-owning-memory)
         new TarGiver(std::move(opening->token), folder, std::move(*entries));
     if (!start_thread(
-            [giver, listener = std::move(listener)]() mutable { giver->keep_door(std::move(listener)); })) {
+            [giver, listener = std::move(*listener)]() mutable { giver->keep_door(std::move(listener)); })) {
         return relay_failed("cannot start a thread");
     }
     tell_giver(listening);

@@ -2,7 +2,6 @@
 
 #include "core/text.hpp"
 #include "gpu/gpu.hpp"
-#include "node/system/amd_gpus.hpp"
 #include "node/system/process_killer.hpp"
 #include "wire/job.hpp"
 
@@ -38,7 +37,7 @@ void GpuStream::start() {
     if (program.path.empty()) {
         asking_ = false;
         present_ = false;
-        amd_ = !look_at_amd_gpus().empty();
+        amd_ = !look_at_amd_gpus(false).empty();
         return;
     }
     buffer_.clear();
@@ -141,13 +140,14 @@ bool GpuStream::fresh(const Known& known) const {
            std::max<std::int64_t>(least_fresh_ms, 3LL * interval_ms_ + interval_ms_ / 2);
 }
 
-void GpuStream::tell(wire::SampleFacts& facts) const {
+void GpuStream::tell(wire::SampleFacts& facts) {
     facts.gpus.clear();
-    for (auto& amd : amd_ ? look_at_amd_gpus() : std::vector<AmdGpu>()) {
-        facts.gpus.push_back(std::move(amd.inventory));
-        facts.driver = std::move(amd.gpu.driver);
-    }
     if (amd_) {
+        amd_gpus_ = look_at_amd_gpus(false);
+        for (const auto& amd : amd_gpus_) {
+            facts.gpus.push_back(amd.inventory);
+            facts.driver = amd.gpu.driver;
+        }
         return;
     }
     for (const auto& [index, known] : known_) {
@@ -171,10 +171,10 @@ void GpuStream::tell(wire::SampleFacts& facts) const {
 std::vector<wire::GpuSample> GpuStream::figures(const wire::SampleFacts& facts) const {
     std::vector<wire::GpuSample> figures;
     if (amd_) {
-        for (const auto& amd : look_at_amd_gpus()) {
+        for (const auto& amd : amd_gpus_) {
             figures.push_back(amd.figures);
         }
-        return figures.size() == facts.gpus.size() ? figures : std::vector<wire::GpuSample>{};
+        return figures;
     }
     bool any = false;
     for (const auto& gpu : facts.gpus) {

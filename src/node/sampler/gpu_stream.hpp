@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/gpu_figures.hpp"
+#include "node/system/amd_gpus.hpp"
 #include "node/system/helper_run.hpp"
 
 #include <cstdint>
@@ -22,9 +23,10 @@ public:
     GpuStream(const GpuStream&) = delete;
     GpuStream& operator=(const GpuStream&) = delete;
 
-    // Of SampleFacts: gpus, driver, asking_gpus and gpu_problem.
-    void tell(wire::SampleFacts& facts) const;
-    // Of the GPUs that these facts have; empty where none of it is fresh.
+    // Of SampleFacts: gpus, driver, asking_gpus and gpu_problem. Looks at AMD's GPUs: some files each, which
+    // their driver answers at once unless it hangs.
+    void tell(wire::SampleFacts& facts);
+    // Of the GPUs that these facts have, the latest that were told; empty where none of it is fresh.
     std::vector<wire::GpuSample> figures(const wire::SampleFacts& facts) const;
 
 private:
@@ -48,6 +50,7 @@ private:
     bool asking_ = true;
     bool present_ = true; // there is an nvidia-smi
     bool amd_ = false;    // none, but GPUs of AMD's
+    std::vector<AmdGpu> amd_gpus_{};
     std::string buffer_{}, last_words_{};
     std::int64_t started_at_ms_ = 0;
     bool has_told_ = false; // since it was started

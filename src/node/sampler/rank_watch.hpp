@@ -21,7 +21,7 @@ struct ProcessMark {
     std::string job{};     // empty: it says nothing of a job
     RankMark numbers{};    // by RANK and its kin, else by the names of MPI, Slurm and others
     RankMark by_others{};  // by those names alone
-    std::string visible{}; // CUDA_VISIBLE_DEVICES, or ROCR_VISIBLE_DEVICES
+    std::string visible{}; // CUDA_VISIBLE_DEVICES, or what says it of AMD's (visible_to)
 };
 ProcessMark process_mark(std::string_view environ_block);
 

@@ -2,7 +2,6 @@
 
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
-#include "gpu/kfd.hpp"
 #include "node/gpus/session_units.hpp"
 #include "node/session/exec_session.hpp"
 #include "node/session/session.hpp"
@@ -113,7 +112,7 @@ int run_beside(Entry& entry) {
     ExecSession session(loop, entry.session);
     SessionUnits reserved;
     if (entry.gpus) {
-        auto turn = reserve_for_session(loop, *entry.gpus, entry.owner, visible_to(entry.environment));
+        auto turn = reserve_for_session(loop, *entry.gpus, entry.owner, entry.environment);
         if (session.given_up()) {
             return exit_codes::interrupted;
         }
@@ -122,7 +121,7 @@ int run_beside(Entry& entry) {
         }
         reserved = std::move(*turn);
         if (!reserved.visible.empty()) {
-            entry.environment.set(devices_variable_for(reserved.visible), reserved.visible);
+            show_gpus(entry.environment, reserved.visible);
         }
     }
     const pid_t own = ::getpid();

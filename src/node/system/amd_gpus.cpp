@@ -2,13 +2,16 @@
 
 #include "core/number.hpp"
 #include "gpu/kfd.hpp"
+#include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace dockdist::node {
 namespace {
@@ -24,6 +27,10 @@ std::string driver_text(const std::string& path) {
     return std::move(*text);
 }
 
+bool are_asked_for() {
+    return Environment::own().get(amd_asked_variable).has_value();
+}
+
 std::optional<double> driver_figure(const std::string& path, double unit = 1) {
     const auto number = whole_number<std::int64_t>(driver_text(path));
     return number && *number >= 0 ? std::optional(static_cast<double>(*number) / unit) : std::nullopt;
@@ -37,7 +44,7 @@ std::optional<double> in_mib(std::optional<std::uint64_t> bytes) {
     return bytes ? std::optional(static_cast<double>(*bytes >> 20U)) : std::nullopt;
 }
 
-AmdGpu gpu_at(const KfdGpu& found, int index) {
+AmdGpu gpu_at(const KfdGpu& found, int index, bool with_errors) {
     const auto device = under_root("/sys/class/drm/renderD") + std::to_string(found.render_minor) + "/device";
     auto sensors = list_folder(device + "/hwmon");
     std::ranges::sort(sensors);
@@ -72,8 +79,10 @@ AmdGpu gpu_at(const KfdGpu& found, int index) {
                .memory_total_mib = in_mib(total),
                .utilization_percent = figures.utilization_percent,
                .temperature_c = figures.temperature_c,
-               .power_w = figures.power_w,
-               .uncorrected = parse_ras(driver_text(device + "/ras/umc_err_count"))};
+               .power_w = figures.power_w};
+    if (with_errors) {
+        amd.gpu.uncorrected = parse_ras(driver_text(device + "/ras/umc_err_count"));
+    }
     if (amd.gpu.driver.empty()) {
         amd.gpu.driver = "amdgpu"; // the kernel's own
     }
@@ -82,7 +91,10 @@ AmdGpu gpu_at(const KfdGpu& found, int index) {
 
 } // namespace
 
-std::vector<AmdGpu> look_at_amd_gpus() {
+std::vector<AmdGpu> look_at_amd_gpus(bool with_errors) {
+    if (!are_asked_for() || ::access(under_root("/dev/kfd").c_str(), F_OK) != 0) {
+        return {};
+    }
     const auto topology = under_root("/sys/class/kfd/kfd/topology/nodes");
     std::vector<int> nodes;
     for (const auto& name : list_folder(topology)) {
@@ -97,26 +109,45 @@ std::vector<AmdGpu> look_at_amd_gpus() {
         const auto device = found ? under_root("/dev/dri/renderD") + std::to_string(found->render_minor) : "";
         struct stat status{};
         if (found && gpus.size() < wire::most_sampled_gpus && ::stat(device.c_str(), &status) == 0) {
-            gpus.push_back(gpu_at(*found, static_cast<int>(gpus.size())));
+            gpus.push_back(gpu_at(*found, static_cast<int>(gpus.size()), with_errors));
         }
     }
     // Partitions of one GPU may have its number: what cannot be told apart cannot be given out.
+    std::map<std::string, int> bearers;
+    for (const auto& one : gpus) {
+        ++bearers[one.gpu.uuid];
+    }
     for (auto& one : gpus) {
-        const auto uuid = one.gpu.uuid;
-        if (std::ranges::count(gpus, uuid, [](const AmdGpu& other) { return other.inventory.uuid; }) > 1) {
+        if (bearers[one.gpu.uuid] > 1) {
             one.gpu.uuid.clear();
+            one.inventory.uuid.clear();
         }
     }
     return gpus;
 }
 
-void open_amd_gpus_to_all() {
+bool is_own_device(const std::string& path, const std::string& dev, const UserMounts& mounts) {
+    struct stat folder{};
+    struct stat device{};
+    return ::stat(dev.c_str(), &folder) == 0 && ::lstat(path.c_str(), &device) == 0 &&
+           !S_ISLNK(device.st_mode) && device.st_dev == folder.st_dev && !mounts.hold(path);
+}
+
+void open_amd_gpus_to_all(const UserMounts& mounts) {
+    if (!are_asked_for()) {
+        return;
+    }
+    std::vector<std::string> devices{under_root("/dev/kfd")};
     for (const auto& name : list_folder(under_root("/dev/dri"))) {
         if (name.starts_with("renderD")) {
-            (void)::chmod((under_root("/dev/dri/") + name).c_str(), 0666);
+            devices.push_back(under_root("/dev/dri/") + name);
         }
     }
-    (void)::chmod(under_root("/dev/kfd").c_str(), 0666);
+    for (const auto& device : devices) {
+        if (is_own_device(device, under_root("/dev"), mounts)) {
+            (void)::chmod(device.c_str(), 0666);
+        }
+    }
 }
 
 } // namespace dockdist::node

@@ -12,8 +12,10 @@
 #pragma once
 
 #include "gpu/gpu.hpp"
+#include "node/system/user_mounts.hpp"
 #include "wire/sample.hpp"
 
+#include <string>
 #include <vector>
 
 namespace dockdist::node {
@@ -23,10 +25,16 @@ struct AmdGpu {
     wire::GpuInventory inventory{}; // the same for samples
     wire::GpuSample figures{};
 };
-std::vector<AmdGpu> look_at_amd_gpus(); // at most wire::most_sampled_gpus
+// At most wire::most_sampled_gpus; none where the file does not ask for any (amd_asked_variable), as a
+// privileged container sees its host's all the same. `with_errors`: those of their memory too, which the
+// driver has to ask the GPU for.
+std::vector<AmdGpu> look_at_amd_gpus(bool with_errors = true);
 
 // Lets every user of the container open them, as NVIDIA's are: theirs are of a group of the host, which an
-// image does not know. Of the container's own device files.
-void open_amd_gpus_to_all();
+// image does not know. Of the container's own device files alone: others are the host's.
+void open_amd_gpus_to_all(const UserMounts& mounts);
+
+// Whether a device file was made for this container: in its own /dev (`dev`), in no mount, and no link.
+bool is_own_device(const std::string& path, const std::string& dev, const UserMounts& mounts);
 
 } // namespace dockdist::node

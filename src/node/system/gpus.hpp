@@ -13,9 +13,14 @@ namespace dockdist::node {
 // or AMD's.
 int count_gpus();
 
-// What chooses among them for a process: CUDA_VISIBLE_DEVICES, and where that is not set
-// ROCR_VISIBLE_DEVICES.
+// Whether a process's GPUs are AMD's, as its environment has it.
+bool has_amd_gpus(const Environment& environment);
+// What a process sees of them: CUDA_VISIBLE_DEVICES; of AMD's HIP_VISIBLE_DEVICES or else that, among those
+// of ROCR_VISIBLE_DEVICES. Nothing where nothing chooses.
 std::optional<std::string> visible_to(const Environment& environment);
+std::string choosing_variable(const Environment& environment); // which of them says it
+// Makes a process see these, of those that its node has.
+void show_gpus(Environment& environment, const std::string& list);
 
 // Pure part.
 int count_gpu_devices(const std::vector<std::string>& dev_entries); // names in /dev

@@ -1,6 +1,5 @@
 #include "node/system/network.hpp"
 
-#include "core/subnet.hpp"
 #include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
@@ -10,11 +9,11 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ifaddrs.h>
 #include <linux/if_addr.h>
 #include <net/if.h>
-#include <set>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,43 +34,6 @@ std::string to_text(const sockaddr* address) {
     return text;
 }
 
-// Interfaces that engines and their kin make for themselves: no peer on another host is behind them.
-bool is_engine_interface(std::string_view name) {
-    for (const std::string_view prefix :
-         {"docker", "veth", "br-", "virbr", "cni", "flannel", "cali", "podman", "lxc"}) {
-        if (name.starts_with(prefix)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-std::string list_interfaces(const std::vector<InterfaceAddress>& available) {
-    std::string list;
-    for (const auto& one : available) {
-        list += (list.empty() ? "" : ", ") + one.interface + " " + one.address;
-    }
-    return list.empty() ? "none" : list;
-}
-
-// Lines of /proc/net/if_inet6: the address in 32 hex digits, then index, prefix, scope, flags in hex, name.
-std::set<std::string> passing_addresses(const std::string& table) {
-    std::set<std::string> passing;
-    for (const auto& line : split(table, '\n')) {
-        std::string address;
-        for (std::size_t i = 0; i + 4 <= 32 && line.size() >= 32; i += 4) {
-            address += (i == 0 ? "" : ":") + line.substr(i, 4);
-        }
-        const auto flags = line.size() < 44 ? 0 : std::strtoul(line.substr(42, 2).c_str(), nullptr, 16);
-        const NumericAddress read = numeric_address(address, 0);
-        if (read.length != 0 &&
-            (flags & (IFA_F_TEMPORARY | IFA_F_DADFAILED | IFA_F_DEPRECATED | IFA_F_TENTATIVE)) != 0) {
-            passing.insert(to_text(reinterpret_cast<const sockaddr*>(&read.storage)));
-        }
-    }
-    return passing;
-}
-
 // The source address that the kernel's routes choose: connecting a datagram socket only asks them.
 std::string source_address(const std::string& far) {
     const auto peer = numeric_address(far, 9);
@@ -85,70 +47,6 @@ std::string source_address(const std::string& far) {
         return {};
     }
     return to_text(reinterpret_cast<const sockaddr*>(&own));
-}
-
-Result<Endpoint> endpoint_with(const WantedEndpoint& wanted, const std::vector<InterfaceAddress>& available) {
-    bool held = false;
-    for (const auto& one : available) {
-        if (is_same_address(one.address, wanted.address)) {
-            held = true;
-            if (wanted.interface.empty() || wanted.interface == one.interface) {
-                return Endpoint{one.address, one.interface};
-            }
-        }
-    }
-    return Error{.kind = ErrorKind::config,
-                 .message = held ? "the address " + wanted.address + " is not on the interface " +
-                                       printable(wanted.interface)
-                                 : "no interface of this host has the address " + printable(wanted.address),
-                 .hint = "set the host's `address` to one of: " + list_interfaces(available)};
-}
-
-Result<Endpoint> endpoint_on(const WantedEndpoint& wanted, const std::vector<InterfaceAddress>& available) {
-    const InterfaceAddress* first = nullptr;
-    for (const auto& one : available) {
-        if (one.interface == wanted.interface) {
-            if (!one.passing && any_holds(wanted.subnets, one.address)) {
-                return Endpoint{one.address, one.interface};
-            }
-            first = first == nullptr ? &one : first;
-        }
-    }
-    if (first != nullptr) {
-        return Endpoint{first->address, first->interface};
-    }
-    return Error{.kind = ErrorKind::config,
-                 .message = "this host has no interface " + printable(wanted.interface) + " with an address",
-                 .hint = "set the host's `interface` to one of: " + list_interfaces(available)};
-}
-
-bool is_usable(const InterfaceAddress& one) {
-    return !one.loopback && !is_engine_interface(one.interface);
-}
-
-Result<Endpoint> endpoint_within(const std::vector<std::string>& subnets,
-                                 const std::vector<InterfaceAddress>& available) {
-    std::vector<InterfaceAddress> within;
-    std::ranges::copy_if(available, std::back_inserter(within), [&](const InterfaceAddress& one) {
-        return is_usable(one) && !one.passing && any_holds(subnets, one.address);
-    });
-    if (within.size() == 1) {
-        return Endpoint{within.front().address, within.front().interface};
-    }
-    std::string networks;
-    for (const auto& subnet : subnets) {
-        networks += (networks.empty() ? "" : " or ") + printable(subnet);
-    }
-    if (within.empty()) {
-        return Error{.kind = ErrorKind::config,
-                     .message = "this host has no address in " + networks + " (`network.subnet`)",
-                     .hint = "is its interface there up? It has: " + list_interfaces(available) +
-                             "; name one with the host's `address` or `interface`, or mend the subnet"};
-    }
-    return Error{.kind = ErrorKind::config,
-                 .message = "this host has more than one address in " + networks +
-                            " (`network.subnet`): " + list_interfaces(within),
-                 .hint = "say which with the host's `interface` or `address`"};
 }
 
 } // namespace
@@ -172,7 +70,8 @@ std::vector<InterfaceAddress> interface_addresses() {
         result.push_back({.interface = one->ifa_name,
                           .address = std::move(address),
                           .loopback = (one->ifa_flags & IFF_LOOPBACK) != 0,
-                          .passing = passes});
+                          .passing = passes,
+                          .leads_out = bridge_leads_out(one->ifa_name)});
     }
     ::freeifaddrs(all);
     return result;
@@ -193,29 +92,38 @@ std::string default_address() {
     return ipv4.empty() ? source_address("2001:db8::1") : ipv4;
 }
 
-Result<Endpoint> choose_endpoint(const WantedEndpoint& wanted,
-                                 const std::vector<InterfaceAddress>& available) {
-    if (!wanted.address.empty()) {
-        return endpoint_with(wanted, available);
-    }
-    if (!wanted.interface.empty()) {
-        return endpoint_on(wanted, available);
-    }
-    if (!wanted.subnets.empty()) {
-        return endpoint_within(wanted.subnets, available);
-    }
-    for (const auto& one : available) {
-        if (is_same_address(one.address, wanted.default_address) && is_usable(one)) {
-            return Endpoint{one.address, one.interface};
+std::set<std::string> passing_addresses(const std::string& table) {
+    std::set<std::string> passing;
+    for (const auto& line : split(table, '\n')) {
+        // The address in 32 hex digits, then index, prefix, scope, flags in hex, of as many digits as they
+        // need but two at least, and the name.
+        const auto words = split(line, ' ');
+        if (words.size() < 6 || words[0].size() != 32) {
+            continue;
+        }
+        std::string address;
+        for (std::size_t i = 0; i < 32; i += 4) {
+            address += (i == 0 ? "" : ":") + words[0].substr(i, 4);
+        }
+        const auto flags = std::strtoul(words[4].c_str(), nullptr, 16);
+        const NumericAddress read = numeric_address(address, 0);
+        if (read.length != 0 &&
+            (flags & (IFA_F_TEMPORARY | IFA_F_DADFAILED | IFA_F_DEPRECATED | IFA_F_TENTATIVE)) != 0) {
+            passing.insert(to_text(reinterpret_cast<const sockaddr*>(&read.storage)));
         }
     }
-    const auto first = std::ranges::find_if(available, is_usable);
-    if (first != available.end()) {
-        return Endpoint{first->address, first->interface};
-    }
-    return Error{.kind = ErrorKind::config,
-                 .message = "this host has no address that peers could reach",
-                 .hint = "name one with the host's `address`; its interfaces: " + list_interfaces(available)};
+    return passing;
+}
+
+bool bridge_leads_out(const std::string& bridge) {
+    const auto interfaces = under_root("/sys/class/net/");
+    const auto ports = list_folder(interfaces + bridge + "/brif");
+    return std::ranges::any_of(ports, [&](const std::string& port) {
+        const auto of_port = list_folder(interfaces + port + "/."); // what the link there leads to
+        return std::ranges::any_of(of_port, [](const std::string& entry) {
+            return entry == "device" || entry.starts_with("lower_");
+        });
+    });
 }
 
 NumericAddress numeric_address(const std::string& address, int port) {

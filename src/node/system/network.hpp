@@ -2,26 +2,16 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "node/system/endpoint.hpp"
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
 #include <vector>
 
 namespace dockdist::node {
-
-struct InterfaceAddress {
-    std::string interface{};
-    std::string address{}; // numeric
-    bool loopback = false;
-    bool passing = false; // of IPv6: a temporary one (RFC 8981), or one that is not, or no longer, to be used
-};
-
-struct Endpoint {
-    std::string address{};
-    std::string interface{};
-};
 
 std::vector<InterfaceAddress> interface_addresses(); // of interfaces that are up
 // Of this boot and this network: two engines on one machine may have networks of their own. Empty where it is
@@ -30,18 +20,11 @@ std::string host_mark();
 // The source address of the default route, IPv4's before IPv6's; empty when there is none. Sends nothing.
 std::string default_address();
 
-// Where a node is to be found.
-struct WantedEndpoint {
-    std::string address{};              // numeric; empty: nobody said which
-    std::string interface{};            // a name; empty: the one that holds the address
-    std::vector<std::string> subnets{}; // without an address: the one that is in one of them
-    std::string default_address{};      // without all that
-};
-
-// Pure. An interface that is asked for wins over the subnets where it has no address in them. Loopback and
-// the engines' own interfaces are chosen only when they are asked for by their name or address.
-Result<Endpoint> choose_endpoint(const WantedEndpoint& wanted,
-                                 const std::vector<InterfaceAddress>& available);
+// Those of /proc/net/if_inet6 (net/ipv6/addrconf.c) that pass, in the writing of inet_ntop. Pure.
+std::set<std::string> passing_addresses(const std::string& table);
+// Whether a port of this bridge leads to other machines: an interface of a device's, or a bond or VLAN of
+// one.
+bool bridge_leads_out(const std::string& bridge);
 
 // For connect(2) and bind(2).
 struct NumericAddress {

@@ -27,6 +27,7 @@ constexpr std::size_t most_devices = 512;
 constexpr std::size_t most_ports_looked_at = 1024;
 constexpr int last_gid = 255;
 constexpr std::size_t longest_value = 128; // of a file that is read
+constexpr const char* amazon = "0x1d0f";   // of PCI; its RDMA devices are EFA
 
 // The first line of a small file; empty where there is none. Never waits, whatever the file is.
 std::string value_of(const std::string& path) {
@@ -115,16 +116,16 @@ std::vector<wire::RdmaGid> gids_of(const std::string& port, const std::map<std::
 struct Device {
     std::string name{};
     std::string folder{};
-    bool iwarp = false, efa = false;
+    bool iwarp = false, efa = false, outside = false;
     std::string pci{}, part_of{};
     std::vector<std::string> netdevs{};
 };
 
-Device look_at(const std::string& folder, const std::string& name) {
-    Device device{.name = name, .folder = folder + "/" + name};
+Device look_at(const RdmaPlaces& places, const std::string& name) {
+    Device device{.name = name, .folder = places.infiniband + "/" + name};
     const auto behind = device.folder + "/device";
     device.iwarp = value_of(device.folder + "/node_type").starts_with("4:"); // RDMA_NODE_RNIC
-    device.efa = last_of_link(behind + "/driver") == "efa";
+    device.efa = last_of_link(behind + "/driver") == "efa" || value_of(behind + "/vendor") == amazon;
     for (const auto& [link, out] :
          {std::pair(behind, &device.pci), std::pair(behind + "/physfn", &device.part_of)}) {
         if (auto address = last_of_link(link); is_pci_address(address)) {
@@ -137,6 +138,11 @@ Device look_at(const std::string& folder, const std::string& name) {
         }
     }
     std::ranges::sort(device.netdevs);
+    // "uverbs0": the file that a program opens
+    const auto files = list_folder(behind + "/infiniband_verbs");
+    device.outside = !files.empty() && std::ranges::none_of(files, [&](const std::string& file) {
+        return ::access((places.devices + "/" + file).c_str(), F_OK) == 0;
+    });
     return device;
 }
 
@@ -164,7 +170,8 @@ wire::RdmaPort look_at_port(const Device& device, const RdmaPlaces& places, int 
                         .mbps = mbps_of(value_of(folder + "/rate")),
                         .netdev = netdev_of(device, places, number, folder),
                         .pci = device.pci,
-                        .part_of = device.part_of};
+                        .part_of = device.part_of,
+                        .outside = device.outside};
     if (device.efa || device.iwarp) {
         port.link = device.efa ? "EFA" : "iWARP";
         return port;
@@ -202,7 +209,7 @@ std::vector<wire::RdmaPort> read_rdma_ports(const RdmaPlaces& places,
     names.resize(std::min(names.size(), most_devices));
     std::vector<wire::RdmaPort> ports;
     for (const auto& name : names) {
-        const auto device = look_at(places.infiniband, name);
+        const auto device = look_at(places, name);
         std::vector<int> numbers;
         for (const auto& text : list_folder(device.folder + "/ports")) {
             if (const auto number = whole_number<int>(text); number && *number >= 0 && *number <= 255) {
@@ -235,7 +242,9 @@ std::vector<wire::RdmaPort> rdma_ports_of_host() {
     if (::access(paths().infiniband.c_str(), F_OK) != 0) {
         return {};
     }
-    return read_rdma_ports({.infiniband = paths().infiniband, .net = under_root("/sys/class/net")},
+    return read_rdma_ports({.infiniband = paths().infiniband,
+                            .net = under_root("/sys/class/net"),
+                            .devices = under_root("/dev/infiniband")},
                            address_prefixes());
 }
 

@@ -13,6 +13,7 @@ namespace dockdist::node {
 struct RdmaPlaces {
     std::string infiniband{}; // "/sys/class/infiniband"
     std::string net{};        // "/sys/class/net"
+    std::string devices{};    // "/dev/infiniband"
 };
 // The active ones first, each kind in the order of their names; wire::most_rdma_ports at most, and of a port
 // wire::most_rdma_gids. What no kernel would say is left out. `prefixes`: of the addresses, as

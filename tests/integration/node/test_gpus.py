@@ -378,7 +378,16 @@ class TestAmd(OnAHost):
         os.unlink(node.root + "/run/dockdist/gpus.json")
         node.environment["PATH"] = node.bin + ":/bin"  # with no nvidia-smi of this machine
         add_amd_gpus(node.root, gpus)
+        node.environment["DOCKDIST_AMD_GPUS"] = "1"
         return node
+
+    def test_those_of_the_host_that_a_node_sees_by_chance_are_none_of_its(self):
+        node = self.amd_node()
+        del node.environment["DOCKDIST_AMD_GPUS"]  # `gpus: none`, in a privileged container
+        assert node.report()["units"] == []
+        node.environment["DOCKDIST_AMD_GPUS"] = "1"
+        os.unlink(node.root + "/dev/kfd")
+        assert node.report()["units"] == []
 
     def test_they_are_told_as_others_are(self):
         report = self.amd_node().report()
@@ -392,16 +401,18 @@ class TestAmd(OnAHost):
 
     def test_jobs_and_sessions_have_their_own_by_rocm_s_variable(self):
         node = self.amd_node()
-        node.record()
+        node.record(DOCKDIST_AMD_GPUS="1")
         show = ["sh", "-c", "echo GPUS=$ROCR_VISIBLE_DEVICES,$CUDA_VISIBLE_DEVICES; exec sleep 1000"]
         job = node.ask("amd-a")
         assert [unit["id"] for unit in job.until("prepared")["gpus"]["units"]] == [amd_uuid(0)]
         job.send(argv=show)
         job.until_output(b"GPUS=%s,\n" % amd_uuid(0).encode())
         # The other one has had errors. One that the user names is held all the same, or waited for.
-        named = node.ask("amd-b", env={"ROCR_VISIBLE_DEVICES": "0"})
-        assert [hold["by"]["job"] for hold in named.until("prepared")["gpus"]["held"]] == ["amd-a"]
-        named.close()
+        for number, variables in enumerate(({"ROCR_VISIBLE_DEVICES": "0"}, {"HIP_VISIBLE_DEVICES": "0"},
+                                            {"ROCR_VISIBLE_DEVICES": "1,0", "CUDA_VISIBLE_DEVICES": "1"})):
+            named = node.ask("amd-b%d" % number, env=variables)
+            assert [hold["by"]["job"] for hold in named.until("prepared")["gpus"]["held"]] == ["amd-a"], variables
+            named.close()
         job.close()
         ask = json.dumps({"count": 1, "in_use_mib": 1024})  # idle ones have some hundred MiB in use
         done = subprocess.run([PROGRAM, "with-environment", "--gpus", ask, "--", "sh", "-c", "echo $ROCR_VISIBLE_DEVICES"], env=node.environment,

@@ -39,8 +39,9 @@ HOST = {
 
 
 class Sampled(Node):
-    def __init__(self, mode="runs", driver="550.127.08", before=lambda root: None):
+    def __init__(self, mode="runs", driver="550.127.08", before=lambda root: None, **variables):
         super().__init__()
+        self.environment.update(variables)
         before(self.root)
         self.bin = self.root + "/bin"
         os.makedirs(self.bin)
@@ -156,7 +157,7 @@ def test_figures_that_are_not_fresh_are_absent(sampled):
 
 
 def test_amd_s_gpus_are_read_from_their_driver_s_files(sampled):
-    node = sampled("", before=lambda root: add_amd_gpus(root, 1))
+    node = sampled("", before=lambda root: add_amd_gpus(root, 1), DOCKDIST_AMD_GPUS="1")
     facts, sample = node.until(has_figures)
     assert facts["driver"] == "6.8.5"
     (gpu,) = facts["gpus"]

@@ -33,7 +33,9 @@ TEST_CASE("nothing is said of GPUs without a fabric, and of drivers that do not 
     auto old = with_fabric(rack);
     old.facts.programs.insert_or_assign(fabric_questions().at(0).name, wire::ProgramOutput{2, "Invalid"});
     CHECK_FALSE(judge_fabric(old).has_value());
-    CHECK(fabric_questions().at(1).argv == std::vector<std::string>{"ls", "/dev/nvidia-caps-imex-channels"});
+    CHECK(fabric_questions().at(1).argv == std::vector<std::string>{"/opt/dockdist/libexec/rsync",
+                                                                    "--list-only",
+                                                                    "/dev/nvidia-caps-imex-channels/"});
 }
 
 TEST_CASE("a fabric within the host") {
@@ -62,7 +64,9 @@ TEST_CASE("a fabric that leads to other hosts needs the IMEX channel") {
         "NVLink leads to other hosts (clique 1 of 67b8e05c-a0a6-4a3e-9b8d-2f0f5b7d9f11), and the node has no "
         "/dev/nvidia-caps-imex-channels/channel0: NCCL goes there over the network");
     CHECK(lacks->hint.find("NVreg_CreateImexChannel0=1") != std::string::npos);
-    const auto has = judge_fabric(with_fabric(rack, 0, "channel0\n"));
+    CHECK(lacks->hint.find("Hosts with x86 CPUs, and a file with `container.devices`, get it only where it "
+                           "is named there") != std::string::npos);
+    const auto has = judge_fabric(with_fabric(rack, 0, "crw-rw-rw-              0 2026/11/25 channel0\n"));
     CHECK(has->state == State::pass);
     CHECK(has->text ==
           "NVLink to other hosts (clique 1 of 67b8e05c-a0a6-4a3e-9b8d-2f0f5b7d9f11), with its IMEX "

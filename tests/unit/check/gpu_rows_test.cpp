@@ -187,8 +187,15 @@ TEST_CASE("AMD's GPUs are known from what dockdist-init says of them") {
     CHECK(rows_of(found.rows, "driver")[0].text == "driver 6.8.5");
     CHECK(rows_of(found.rows, "memory")[0].text.find("GPU 0: 20.0 GiB, GPU 1: 20.0 GiB") !=
           std::string::npos);
+    CHECK(rows_of(found.rows, "memory")[0].hint.find("fuser -v /dev/kfd") != std::string::npos);
     REQUIRE(found.gpus.size() == 1);
     CHECK(found.gpus[0].gpus[1].uuid == "GPU-0000000000000001");
+
+    report.units[0].problem = "GPU 0 has 1 uncorrected memory error";
+    report.units[1].problem = "GPU 1 is gone";
+    const auto ill = one_row(answering("gpus", 0, wire::gpu_report_line(report)), "gpus", amd);
+    CHECK(ill.state == State::warn);
+    CHECK(ill.text == "2 × AMD Instinct MI300X; GPU 0 has 1 uncorrected memory error; GPU 1 is gone");
 
     const GpuSpec three{.kind = GpuSpec::Kind::devices,
                         .devices = {"amd.com/gpu=0", "amd.com/gpu=1", "amd.com/gpu=2"}};

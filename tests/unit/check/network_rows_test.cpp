@@ -64,6 +64,7 @@ TEST_CASE("another way out, another first address and a tunnel are warned of") {
     CHECK(row.text ==
           "eth0, up: what goes to node-2 and 2 others leaves by eth1; what goes to node-7 leaves by eth2");
     CHECK(row.hint.find("arp_ignore") != std::string::npos);
+    CHECK(row.hint.find("arp_ignore") == row.hint.rfind("arp_ignore")); // told once
     network.other_ways = {{.interface = "eth1\033[2J", .node = "node-2", .nodes = 2}};
     CHECK(first(nodes, "interface").text.find('\033') == std::string::npos);
     network.other_ways.clear();

@@ -61,8 +61,14 @@ TEST_CASE("a node's ports: all of use, some left out, none with a link, not insi
 
     facts = facts_with({node_with(0, {down(ib_port("mlx5_0"))})});
     row = only(facts, "rdma");
-    CHECK(row.state == State::fail);
+    CHECK(row.state == State::warn);
     CHECK(row.text == "no RDMA port has a link: mlx5_0 (it is DOWN)");
+    CHECK(row.hint.ends_with("set `network: {rdma: off}`"));
+    auto iwarp = roce_port("irdma0", {});
+    iwarp.link = "iWARP";
+    row = only(facts_with({node_with(0, {iwarp})}), "rdma");
+    CHECK(row.state == State::pass); // as many servers' network cards are
+    CHECK(row.text == "no RDMA that NCCL can use: irdma0 (it speaks iWARP, which NCCL does not)");
     facts = facts_with({node_with(0, {ib_port("mlx5_0")})});
     facts.nodes[0].facts.system->rdma_inside = false;
     row = only(facts, "rdma");
@@ -152,6 +158,54 @@ TEST_CASE("two subnets: RoCE may be routed, InfiniBand is not") {
                            node_with(1, {ib_port("mlx5_0", 400, "fe80:0000:0000:0002")})}),
                "rdma-fabric");
     CHECK(row.state == State::fail);
+}
+
+TEST_CASE("a network that most nodes are in and one is not: none uses it, and that one is named") {
+    std::vector<wire::NodeRecord> nodes;
+    for (int i = 0; i < 4; ++i) {
+        nodes.push_back(node_with(i, rails(2, i)));
+    }
+    nodes[3].rdma.ports[1].gids = {{3, "10.77.0.4", 24, ""}};
+    const auto row = only(facts_with(nodes), "rdma-fabric");
+    CHECK(row.state == State::warn);
+    CHECK(row.subject == "node-3");
+    CHECK(row.text == "no port in 10.2.0.0/24, as on node-0, node-1, node-2: no node uses these ports");
+    // A network for storage that some nodes have, and others not at all, is nobody's loss.
+    nodes[3].rdma.ports.pop_back();
+    nodes[2].rdma.ports.pop_back();
+    for (const auto& one : rows_of(judge_rdma(facts_with(nodes)), "rdma-fabric")) {
+        CHECK(one.text.find("no port in") == std::string::npos);
+    }
+}
+
+TEST_CASE(
+    "virtual functions come and go: a node with more of them, or with others that have a link, is whole") {
+    std::vector<wire::NodeRecord> nodes;
+    for (int i = 0; i < 3; ++i) {
+        auto ports = rails(1, i);
+        ports[0].pci = "0000:3b:00.0";
+        for (const auto* name : {"mlx5_8", "mlx5_9"}) {
+            auto part = roce_port(name, {});
+            part.part_of = ports[0].pci;
+            ports.push_back(i == 0 ? down(part) : part);
+        }
+        nodes.push_back(node_with(i, ports));
+    }
+    nodes[1].rdma.ports.pop_back();
+    CHECK(only(facts_with(nodes), "rdma-fabric").state == State::pass);
+}
+
+TEST_CASE("a node that told of a part of its ports is not said to have others now") {
+    auto records = std::vector{node_with(0, rails(2, 0)), node_with(1, rails(2, 1))};
+    auto facts = facts_with(records);
+    facts.records[0].rdma.ports.pop_back();
+    facts.records[0].rdma.cut = true;
+    const auto rows = judge_rdma(facts);
+    CHECK(rows_of(rows, "rdma-variables").empty());
+    const auto fabric = rows_of(rows, "rdma-fabric");
+    REQUIRE(fabric.size() == 1);
+    CHECK(fabric[0].text.starts_with("node-0 has more RDMA ports"));
+    CHECK(fabric[0].hint.starts_with("set NCCL_IB_HCA"));
 }
 
 TEST_CASE("GIDs that NCCL cannot be told of") {

@@ -87,7 +87,7 @@ TEST_CASE("the toolkit's OpenSSH is told, and who has another") {
     CHECK(rows[2].hint.find("dockdist up") != std::string::npos);
 }
 
-TEST_CASE("images are compared by their layers") {
+TEST_CASE("images are compared by their layers, and by how their containers begin") {
     const NodeName a("node-0");
     const NodeName b("node-1");
     const NodeName c("node-2");
@@ -102,6 +102,13 @@ TEST_CASE("images are compared by their layers") {
     CHECK(rows[0].subject == "node-1");
     CHECK(rows[0].text == "another image than on node-0, node-2");
     CHECK(rows[1].subject == "node-0, node-2");
+
+    auto other = image({"1", "2"});
+    other->entrypoint = {"/entry"};
+    rows = judge_images({{a, image({"1", "2"})}, {b, image({"1", "2"})}, {c, other}});
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].subject == "node-2");
+    CHECK(rows[0].text == "another image than on node-0, node-1");
 
     rows = judge_images({{a, image({"1"})}, {b, Error{ErrorKind::not_found, "node-1", "no such image", ""}}});
     REQUIRE(rows.size() == 1);

@@ -25,6 +25,8 @@ TEST_CASE("limits inside an ssh session") {
           std::string::npos);
 
     node.facts.system->rdma.push_back({.device = "mlx5_0", .port = 1, .state = "ACTIVE"});
+    CHECK(judge_limits(node, container).state == State::warn); // the container has no way to it
+    node.facts.system->rdma_inside = true;
     row = judge_limits(node, container);
     CHECK(row.state == State::fail);
     CHECK(row.hint.starts_with("RDMA fails to register memory"));

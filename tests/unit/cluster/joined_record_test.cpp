@@ -28,12 +28,19 @@ TEST_CASE("a node is who it was asked to be") {
     CHECK(check_record(record, open, "").has_value());
     const wire::JoinRequest within{.node = "node-1", .rank = 1, .subnets = {"10.9.0.0/16", "10.0.0.0/30"}};
     CHECK(check_record(record, within, "").has_value());
-    wire::JoinRequest by_interface = within; // which wins over the subnets
+    wire::JoinRequest by_interface = within;
     by_interface.interface = "ib0";
-    record.address = "192.168.0.9";
     CHECK(check_record(record, by_interface, "").has_value());
-    CHECK(check_record(record, within, "").error().message ==
-          "the node says that its address is `192.168.0.9`, not one in 10.9.0.0/16 or 10.0.0.0/30");
+    record.address = "192.168.0.9";
+    wire::JoinRequest derived = asked; // the engine's address, which the interface may lack
+    derived.derived = true;
+    CHECK(check_record(record, derived, "").has_error());
+    derived.interface = "ib0";
+    CHECK(check_record(record, derived, "").has_value());
+    for (const auto& request : {within, by_interface}) {
+        CHECK(check_record(record, request, "").error().message ==
+              "the node says that its address is `192.168.0.9`, not one in 10.9.0.0/16 or 10.0.0.0/30");
+    }
 }
 
 TEST_CASE("a node that claims another's name, address or a name of the world's is refused") {
@@ -68,6 +75,27 @@ TEST_CASE("two nodes at one address and port are refused") {
     CHECK(check_distinct({honest(), other}).has_error());
     other.ssh_port = 2223;
     CHECK(check_distinct({honest(), other}).has_value());
+}
+
+TEST_CASE("nodes at IPv4 and at IPv6 addresses are named before anybody waits for them") {
+    std::vector<wire::NodeRecord> records(12, honest());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        records[i].node = "node-" + std::to_string(i);
+    }
+    CHECK(check_one_family(records).has_value());
+    CHECK(check_one_family({}).has_value());
+    records[1].address = "fd00::1";
+    const auto checked = check_one_family(records);
+    REQUIRE(checked.has_error());
+    CHECK(checked.error().kind == ErrorKind::config);
+    CHECK(checked.error().where == "node-1");
+    CHECK(checked.error().message ==
+          "node-0, node-2, node-3, node-4, node-5, node-6, node-7, node-8 and 3 more are at IPv4 addresses, "
+          "and node-1 at IPv6's: launchers and NCCL need one family for all");
+    for (auto& record : records) {
+        record.address = "fd00::1";
+    }
+    CHECK(check_one_family(records).has_value());
 }
 
 TEST_CASE("two machines at one address are named before anybody waits for them") {

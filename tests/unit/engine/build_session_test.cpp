@@ -161,9 +161,11 @@ TEST_CASE("a call of many messages has them as they come, both ways, and its own
     REQUIRE(calls.size() == 1);
     CHECK(calls[0].kind == GrpcCall::Kind::closed);
     CHECK(!talk.client.answer(stream).ended);
-    talk.server.send(there, "last");
+    CHECK(talk.server.send(there, "last"));
+    CHECK(talk.server.is_open(there));
     talk.server.finish(there, GrpcStatus::good);
-    talk.server.send(there, "too late");
+    CHECK(!talk.server.is_open(there));
+    CHECK(!talk.server.send(there, "too late"));
     talk.exchange();
     CHECK(talk.client.answer(stream).take_messages() == std::vector<std::string>{"last"});
     CHECK(status(talk.client.answer(stream)) == "0");
@@ -180,8 +182,29 @@ TEST_CASE("a call of many messages that is given up, or says too much, is told")
     talk.exchange();
     const auto calls = talk.server.take_calls();
     CHECK(std::ranges::count(calls, GrpcCall::Kind::closed, &GrpcCall::kind) >= 1);
-    talk.server.send(given_up, "nobody hears it");
+    CHECK(!talk.server.is_open(given_up));
+    CHECK(!talk.server.send(given_up, "nobody hears it"));
     CHECK(talk.client.answer(too_long).fields.at("grpc-status") == "8");
+}
+
+TEST_CASE("what an engine wants of a folder comes whole or is refused") {
+    Talk talk;
+    std::vector<std::pair<std::string, std::string>> metadata{{"dir-name", "context"}};
+    for (int i = 0; i < 40; ++i) {
+        metadata.emplace_back("followpaths", std::string(1000, static_cast<char>('a' + i % 26)));
+    }
+    (void)talk.client.open(std::string(diff_copy), metadata);
+    talk.exchange();
+    const auto calls = talk.server.take_calls();
+    REQUIRE(calls.size() == 1);
+    CHECK(calls[0].metadata.count("followpaths") == 40);
+    for (int i = 0; i < 40; ++i) {
+        metadata.push_back(metadata[1]);
+    }
+    const auto too_much = talk.client.open(std::string(diff_copy), metadata);
+    talk.exchange();
+    CHECK(talk.server.take_calls().empty());
+    CHECK(talk.client.answer(too_much).fields.at("grpc-status") == "8");
 }
 
 TEST_CASE("who speaks no HTTP/2 is told from who does") {

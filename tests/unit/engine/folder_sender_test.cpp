@@ -118,9 +118,13 @@ TEST_CASE("an engine that is content with less gets less, with the folders on th
     CHECK(names({"a/y", "nothing"}) == " a a/y");
     CHECK(names({"/a/"}) == " a a/x a/y");
     CHECK(names({"ab"}) == " ab");
+    CHECK(names({"a/x/none", "a/none/none"}) == " a");
+    CHECK(names({"a/x", "ab", "a/y"}) == " a a/x a/y ab");
     const auto everything = names({});
     CHECK(names({"a/*"}) == everything);
     CHECK(names({"link"}) == everything);
+    CHECK(names({"ab", "link/below"}) == everything);
+    CHECK(names({"linked"}).empty());
     CHECK(names({"."}) == everything);
 }
 

@@ -277,7 +277,8 @@ TEST_CASE("the engines' refusals, and what to do about them") {
                 "start x: could not select device driver \"\" with capabilities: [[gpu]]",
                 "install the NVIDIA Container Toolkit on that host (nvidia-ctk runtime configure "
                 "--runtime=docker, then restart "
-                "Docker), set `cdi: true` where it has a CDI file, or write `gpus: none` for it"});
+                "Docker), set `cdi: true` where it has a CDI file, or write `gpus: none` for it, or `gpus: "
+                "amd` where they are AMD's"});
     for (const std::string engine : {"20.10", "26.1"}) {
         CAPTURE(engine);
         CHECK(refusal(409, engine + "/name_taken.json").kind == ErrorKind::conflict);
@@ -318,7 +319,7 @@ TEST_CASE("Podman's refusals mean what Docker's do, by other statuses") {
 
 TEST_CASE("what to do on a host is said in the words of its engine") {
     const std::string no_tls = "http: server gave HTTP response to HTTPS client";
-    CHECK(engine_hint(no_tls).find("/etc/docker/daemon.json") != std::string::npos);
+    CHECK(engine_hint(no_tls, false).find("/etc/docker/daemon.json") != std::string::npos);
     CHECK(engine_hint(no_tls, true) ==
           "that registry has no TLS: give it a [[registry]] with `insecure = true` in "
           "the host's /etc/containers/registries.conf");
@@ -326,12 +327,16 @@ TEST_CASE("what to do on a host is said in the words of its engine") {
          {"x509: certificate signed by unknown authority", "no space left on device",
           "error setting rlimit type 8", "mkdir /x: permission denied"}) {
         CAPTURE(message);
-        CHECK(to_lower(engine_hint(message)).find("docker") != std::string::npos);
+        CHECK(to_lower(engine_hint(message, false)).find("docker") != std::string::npos);
         const auto of_podman = to_lower(engine_hint(message, true));
         CHECK_FALSE(of_podman.empty());
         CHECK(of_podman.find("docker") == std::string::npos);
     }
-    CHECK(engine_hint("manifest unknown", true) == engine_hint("manifest unknown"));
+    const std::string system = "create x: SELinux relabeling of /etc is not allowed";
+    CHECK(engine_hint(system, false).find("mount one below it") != std::string::npos);
+    CHECK(engine_hint("relabel failed \"/x\": lsetxattr /x: operation not permitted", true)
+              .find("is it its user's own?") != std::string::npos);
+    CHECK(engine_hint("manifest unknown", true) == engine_hint("manifest unknown", false));
 }
 
 TEST_CASE("what an authorization plugin refuses is told with the plugin, the call, and whom to ask") {

@@ -105,6 +105,15 @@ TEST_CASE("a label for SELinux is to be had by Binds alone") {
              "VolumeOptions": {"Labels": {"l": "m"}, "NoCopy": true}}]})"));
 }
 
+TEST_CASE("a container without a label of SELinux keeps its other limits") {
+    ContainerConfig config;
+    config.no_label = true;
+    CHECK(encoded(config)["HostConfig"]["SecurityOpt"] == json::parse(R"(["label=disable"])"));
+    config.no_new_privileges = true;
+    CHECK(encoded(config)["HostConfig"]["SecurityOpt"] ==
+          json::parse(R"(["no-new-privileges", "label=disable"])"));
+}
+
 TEST_CASE("text that is not UTF-8 does not end the program") {
     ContainerConfig config;
     config.env = {"A=\xff"};

@@ -1,4 +1,5 @@
 // Addresses where no Docker engine answers, or none that may be used.
+#include "engine/engine_session.hpp"
 #include "fakes/tls_front.hpp"
 #include "over_stub.hpp"
 
@@ -141,6 +142,13 @@ TEST_CASE("a socket file that is not there") {
           "is Podman installed and running on this machine? (sudo systemctl start podman.socket)");
     CHECK(connect_error("unix:///run/user/4999/podman/podman.sock").hint ==
           "is Podman installed and running on this machine? (systemctl --user start podman.socket)");
+}
+
+TEST_CASE("where an engine that is not well says why: a user's own has a journal of its own") {
+    const HttpResponse sick{500, {{"Api-Version", "1.45"}}, R"({"message":"no"})"};
+    CHECK(agree_on_version(sick).error().hint == "look at what it says on that host (journalctl -u docker)");
+    CHECK(agree_on_version(sick, true).error().hint ==
+          "look at what it says on that host (journalctl --user -u docker)");
 }
 
 TEST_CASE("a socket file where nothing listens any more") {

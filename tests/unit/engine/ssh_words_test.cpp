@@ -143,6 +143,7 @@ TEST_CASE("each trouble with the socket says what to do") {
     CHECK(error(State::forbidden).message == "ada may not use /var/run/docker.sock on gpu-1");
     CHECK(error(State::forbidden).hint.find("sudo usermod -aG docker ada") != std::string::npos);
     CHECK(error(State::missing).message == "there is no socket /var/run/docker.sock on gpu-1");
+    CHECK(error(State::missing).hint.ends_with("; Podman's: ssh://root@HOST/run/podman/podman.sock"));
     CHECK(error(State::writable).message == "sshd on gpu-1 did not connect us to /var/run/docker.sock "
                                             "(connect failed), and `docker` there says: docker: "
                                             "not found");
@@ -151,12 +152,22 @@ TEST_CASE("each trouble with the socket says what to do") {
         const auto hint = socket_error({.state = state}, "gpu-1", "ada", "/run/podman/podman.sock", "").hint;
         CAPTURE(hint);
         CHECK(hint.find("start podman.socket") != std::string::npos);
+        CHECK(hint.find("ocker") == std::string::npos);
     }
+    const auto of_user =
+        socket_error({.state = State::writable}, "gpu-1", "ada", "/run/user/7/podman/podman.sock", "x");
+    CHECK(of_user.message == "sshd on gpu-1 did not connect us to /run/user/7/podman/podman.sock (x), and "
+                             "`podman` there says: nothing");
+    CHECK(of_user.hint.find("(systemctl --user start podman.socket)") != std::string::npos);
 }
 
 TEST_CASE("paths reach the host's shell as one word") {
     CHECK(dial_command("") == "docker system dial-stdio");
     CHECK(dial_command("/run/my docker.sock") == "docker -H 'unix:///run/my docker.sock' system dial-stdio");
+    CHECK(dial_command("/run/podman/podman.sock") ==
+          "podman --url unix:///run/podman/podman.sock system dial-stdio");
+    CHECK(ask_about_socket_command("/run/podman/podman.sock").find("podman --url unix:///run/podman/") !=
+          std::string::npos);
     const auto output =
         run_program({"sh", "-c", ask_about_socket_command("/no'where $(echo x)") + " || true"});
     CHECK(output.starts_with("missing\n"));

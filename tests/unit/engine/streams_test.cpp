@@ -217,6 +217,18 @@ TEST_CASE("an engine is told to import a tar from an address, and what it says o
     CHECK(error.where == "a");
 }
 
+TEST_CASE("a tar that is imported has the content type of Docker's description") {
+    OverStub stub(always(http_chunked(200, {R"({"status":"sha256:00"})"
+                                            "\r\n"})));
+    const std::string tar = "the tar";
+    CHECK(stub.run(stub.engine->import_image("dockdist-relay", "t1", tar)).has_value());
+    REQUIRE(stub.server.requests().size() == 1);
+    const auto& request = stub.server.requests()[0];
+    CHECK(request.line() == "POST /v1.45/images/create?fromSrc=-&repo=dockdist-relay&tag=t1");
+    CHECK(request.headers.at("content-type") == "application/octet-stream");
+    CHECK(request.body == tar);
+}
+
 TEST_CASE("an error inside a pull's 200 is an error") {
     OverStub stub(always(http_chunked(
         200,

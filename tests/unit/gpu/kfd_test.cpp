@@ -54,4 +54,13 @@ TEST_CASE("AMD's UUIDs go into ROCm's variable, all else into CUDA's") {
     }
 }
 
+TEST_CASE("what one variable shows of what another one shows") {
+    CHECK(devices_within("GPU-a,GPU-b,GPU-c", "2,0") == "GPU-c,GPU-a");
+    CHECK(devices_within("GPU-a,GPU-b", " 1, 0") == "GPU-b,GPU-a");
+    CHECK(devices_within("GPU-a,GPU-b", "1,2,0") == "GPU-b");
+    CHECK(devices_within("GPU-a,GPU-b", "0,-1,1") == "GPU-a");
+    CHECK(devices_within("GPU-a,GPU-b", "GPU-b") == "GPU-b");
+    CHECK(devices_within("GPU-a", "").empty());
+}
+
 } // namespace kfd_test

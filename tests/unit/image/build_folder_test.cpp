@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
@@ -45,16 +47,19 @@ TEST_CASE(
     put(scratch / "t/.dockerignore", "*");
     put(scratch / "t/a/b", "content");
     put(scratch / "t/a.txt");
+    const timespec in_2286{.tv_sec = 10'000'000'000, .tv_nsec = 0};
+    const std::array far{in_2286, in_2286};
+    REQUIRE(::utimensat(AT_FDCWD, (scratch / "t/a.txt").c_str(), far.data(), 0) == 0);
     fs::create_symlink("a/b", scratch / "t/link");
     const auto folders = read(scratch / "t", "./docker/train");
     CHECK(folders.dockerfile == "docker/train");
     CHECK(names(folders, "dockerfile") == "docker docker/train");
     CHECK(names(folders, "context") == "a a/b a.txt link");
-    CHECK(folders.files == 2);
     const auto& list = folders.folders.at("context")->list();
     CHECK(S_ISDIR(list[0].mode));
     CHECK(list[1].size == 7);
     CHECK(list[1].time > 0);
+    CHECK(list[2].time > list[1].time);
     CHECK(S_ISLNK(list[3].mode));
     CHECK(list[3].target == "a/b");
     CHECK(folders.key.size() == 64);
@@ -79,6 +84,9 @@ TEST_CASE("files are read in pieces, as they are when they are asked for") {
     const auto error = files.read(2, 0, 4).error();
     CHECK(error.kind == ErrorKind::config);
     CHECK(error.where == scratch / "t/b");
+    CHECK(error.message.starts_with("cannot be read: "));
+    fs::remove(scratch / "t/b");
+    CHECK(files.read(2, 0, 4).error().message == "is gone since the build began");
 }
 
 TEST_CASE("a Dockerfile that is a link within the folder is what it leads to") {

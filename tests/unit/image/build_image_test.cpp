@@ -17,7 +17,9 @@ namespace {
 class Told : public Reporter {
 public:
     void on(const Event& event) override {
-        if (event.kind == Event::Kind::note) {
+        if (event.kind == Event::Kind::warning) {
+            warnings.push_back(event.subject + ": " + event.text);
+        } else if (event.kind == Event::Kind::note) {
             notes.push_back(event.subject + ": " + event.text);
         } else if (event.kind == Event::Kind::step_progress) {
             progress.push_back(event.text);
@@ -27,7 +29,7 @@ public:
     }
     void error(const Error&) override {}
     void finish() override {}
-    std::vector<std::string> notes{}, progress{}, steps{};
+    std::vector<std::string> notes{}, progress{}, steps{}, warnings{};
 };
 
 struct Building {
@@ -109,10 +111,47 @@ TEST_CASE_FIXTURE(Building, "BuildKit asks for what it needs, and its steps are 
     CHECK(hub->user.empty());
     CHECK(hub->password == "t");
     CHECK(told.notes.empty());
+    logins = R"({"auths":{"ghcr.io":{"registrytoken":"bearer"}}})"; // which its protocol has no word for
+    CHECK(!run_task(io, config.login("ghcr.io")));
+    REQUIRE(told.notes.size() == 1);
+    CHECK(told.notes[0] ==
+          "a: no login for ghcr.io: DOCKER_AUTH_CONFIG holds a `registrytoken` for it alone, "
+          "which BuildKit cannot be given: `docker login ghcr.io`");
+    told.notes.clear();
     logins = "{";
     CHECK(!run_task(io, config.login("ghcr.io")));
     REQUIRE(told.notes.size() == 1);
     CHECK(told.notes[0].starts_with("a: no login for ghcr.io: DOCKER_AUTH_CONFIG: "));
+}
+
+TEST_CASE_FIXTURE(Building,
+                  "where BuildKit's session is refused the classic builder builds, with a warning") {
+    engine.builder_is = Builder::buildkit;
+    engine.fail("build_image train:1",
+                {ErrorKind::engine, "a", "build image train:1: POST /session is refused", "let it pass"});
+    engine.on_call = [&](const std::string&) { engine.builder_is = Builder::classic; };
+    CHECK(build().has_value());
+    CHECK(engine.calls == std::vector<std::string>{"build_image train:1", "build_image train:1"});
+    CHECK(engine.build_config.folders.empty());
+    CHECK(engine.build_tar.find("FROM a\n") != std::string::npos);
+    CHECK(told.warnings == std::vector<std::string>{
+                               "a: build image train:1: POST /session is refused; Docker's classic builder "
+                               "builds it instead, which knows neither RUN --mount nor heredocs (let it "
+                               "pass)"});
+    CHECK(told.steps.back() == "a: built with Docker's classic builder");
+}
+
+TEST_CASE_FIXTURE(Building,
+                  "a build with secrets, or one that fails otherwise, is not tried in another way") {
+    engine.builder_is = Builder::buildkit;
+    engine.on_build("train:1", {}, Error{ErrorKind::engine, "a", "no space left", ""});
+    CHECK(build().error().message == "no space left");
+    CHECK(engine.calls.size() == 1);
+    secrets = {{"TOKEN", "hunter2"}};
+    engine.on_call = [&](const std::string&) { engine.builder_is = Error{ErrorKind::config, "a", "no", ""}; };
+    CHECK(build().error().message == "no space left");
+    CHECK(engine.calls.size() == 2);
+    CHECK(told.warnings.empty());
 }
 
 TEST_CASE_FIXTURE(Building, "Buildah finds the secrets in the tar, under names that nobody guesses") {

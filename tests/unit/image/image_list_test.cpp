@@ -27,6 +27,9 @@ struct Hosts {
             engines.push_back(std::move(engine));
         }
     }
+    LackingHosts without(const ImageList& list) { // what the first one has
+        return run_task(io, hosts_without(list, fakes[0]->images["train:1"], spec, engines));
+    }
     ImageList list() { return run_task(io, list_images(spec, engines)); }
 
     boost::asio::io_context io{};
@@ -58,11 +61,43 @@ TEST_CASE("an image that differs, one that is not there, a host that is not") {
     check_golden("image/ls_differs.txt", to_text(list));
 }
 
+TEST_CASE("who lacks the image, or has one that only begins differently, is to be sent it") {
+    Hosts hosts(4);
+    auto& other = hosts.fakes[1]->images["train:1"];
+    other.command = {"python"};
+    hosts.fakes[2]->images.clear();
+    hosts.fakes[3]->fail("inspect_image", {ErrorKind::unreachable, "node-3", "no route to host", ""});
+    const auto list = hosts.list();
+    CHECK_FALSE(list.same_everywhere());
+    const auto lacking = hosts.without(list);
+    CHECK(lacking.hosts == std::vector<std::size_t>{1, 2});
+    CHECK(lacking.errors.empty());
+    CHECK(
+        to_text(list).find("node-1 has 3bf57800663b (made 2026-11-21 16:45, 100.0 MiB; the same layers, but "
+                           "another command)") != std::string::npos);
+}
+
 TEST_CASE("another architecture has other layers, and that is the same image") {
     Hosts hosts(2);
     hosts.fakes[1]->images["train:1"].layers = {"sha256:a"};
     hosts.fakes[1]->images["train:1"].architecture = "arm64";
     CHECK(hosts.list().same_everywhere());
+}
+
+TEST_CASE("a host that the image is not for is told, and keeps what it has for itself") {
+    Hosts hosts(4);
+    for (const std::size_t host : {1U, 2U, 3U}) {
+        hosts.fakes[host]->engine_info.architecture = "aarch64";
+        hosts.fakes[host]->images["train:1"].architecture = host == 1 ? "arm64" : "amd64";
+        hosts.fakes[host]->images["train:1"].layers = {"sha256:other"};
+    }
+    hosts.fakes[2]->images.clear();
+    const auto lacking = hosts.without(hosts.list());
+    CHECK(lacking.hosts.empty());
+    REQUIRE(lacking.errors.size() == 2);
+    CHECK(lacking.errors[0].where == "node-2 (tcp://10.0.0.3:2375)");
+    CHECK(lacking.errors[0].message == "the image is for amd64, the host is aarch64");
+    CHECK(lacking.errors[1].where == "node-3 (tcp://10.0.0.4:2375)");
 }
 
 TEST_CASE("a chain id is that of the OCI image specification") {

@@ -172,7 +172,6 @@ TEST_CASE("a relay whose create was cut off is removed all the same, however lat
 
 TEST_CASE("an engine that takes nothing over plain HTTP from its own loopback gets the image from here") {
     const std::vector<std::string> layers{sha256_of("layer")};
-    const std::string ref = "127.0.0.1:4000/dockdist/image:sent";
     for (const bool same : {true, false}) {
         CAPTURE(same);
         Relaying relaying;
@@ -187,21 +186,54 @@ TEST_CASE("an engine that takes nothing over plain HTTP from its own loopback ge
              "pull image 127.0.0.1:4000/dockdist/image@sha256:0: Get \"https://127.0.0.1:4000/v2/\": http: "
              "server gave HTTP response to HTTPS client",
              ""});
-        engine.loaded_name = ref;
+        CHECK(run_task(relaying.io, relaying.relay.pull(ImageRef("train"), layers, said)).has_value());
+        REQUIRE(relaying.relay.must_load());
+        CHECK(said.progress == "wait to be loaded from this machine 0 of 0");
+        engine.loaded_name = "train";
         engine.loaded.layers = same ? layers : std::vector{sha256_of("other")};
-        const auto pulled = run_task(relaying.io, relaying.relay.pull(ImageRef("train"), layers, said));
-        CHECK(pulled.has_value() == same);
+        const auto loaded = run_task(relaying.io, relaying.relay.load(ImageRef("train"), layers));
+        CHECK(loaded.has_value() == same);
         REQUIRE(engine.loads.size() == 1);
         CHECK(engine.loads[0].size() == 4096); // three files, each with its header, and the end
-        CHECK(engine.images.contains("train:latest") == same);
-        CHECK(engine.images.contains(ref) == !same);
-        CHECK(said.warnings == std::vector<std::string>{"node-0: its engine does not take images from its "
-                                                        "own loopback over plain HTTP: loading it from "
-                                                        "this machine, 4.0 KiB more over this machine's link "
-                                                        "(\"insecure-registries\": [\"127.0.0.0/8\"] in "
-                                                        "that host's /etc/docker/daemon.json spares it)"});
         CHECK(said.progress == "load from this machine 4096 of 4096");
+        CHECK(run_task(relaying.io, relaying.relay.clean_up()).has_value());
+        CHECK(engine.images.size() == 1); // under its own name, and no other
     }
+}
+
+TEST_CASE("a load that fails is told as what it is for, with what the engine's words mean") {
+    Relaying relaying;
+    Heard said;
+    const auto spool = relaying.spool_of_one_layer("layer");
+    REQUIRE(run_task(relaying.io, relaying.relay.start()).has_value());
+    REQUIRE(run_task(relaying.io, relaying.relay.tell_image(*spool)).has_value());
+    relaying.engine.fail("pull_image", {ErrorKind::engine, "", "pull image x: tls: no", ""});
+    REQUIRE(run_task(relaying.io, relaying.relay.pull(ImageRef("train"), {}, said)).has_value());
+    relaying.engine.fail("load_image",
+                         {ErrorKind::engine, "", "load an image: write /l: no space left on device",
+                          "free disk space on that host (docker system df)"});
+    const auto loaded = run_task(relaying.io, relaying.relay.load(ImageRef("train"), {}));
+    REQUIRE(loaded.has_error());
+    CHECK(loaded.error().message == "receive train: write /l: no space left on device");
+    CHECK(loaded.error().hint == "free disk space on that host (docker system df)");
+}
+
+TEST_CASE("what hosts that must load the image cost is told once for all of them") {
+    const auto one = load_notice({"node-0"}, false, 3 << 20);
+    CHECK(one.where == "node-0");
+    CHECK(one.message ==
+          "its engine does not take images from its own loopback over plain HTTP: loading it from "
+          "this machine, 3.0 MiB more over this machine's link; while it loads it, it needs that "
+          "much disk space once more");
+    CHECK(one.hint ==
+          "\"insecure-registries\": [\"127.0.0.0/8\"] in that host's /etc/docker/daemon.json spares it");
+    const auto two = load_notice({"node-0", "node-2"}, true, 3 << 20);
+    CHECK(two.where == "node-0, node-2");
+    CHECK(two.message ==
+          "their engines do not take images from their own loopback over plain HTTP: loading it "
+          "from this machine, 6.0 MiB more over this machine's link, 3.0 MiB for each host; while "
+          "a host loads it, that host needs that much disk space once more");
+    CHECK(two.hint.empty());
 }
 
 TEST_CASE("of the errors of a pull, those of TLS are told from others") {

@@ -199,6 +199,30 @@ TEST_CASE("one program is taken out of the toolkit") {
     CHECK(tar_of_one(tar, "missing", "x", folder).has_error());
 }
 
+TEST_CASE("layers packed with zstd or gzip are known by their bytes, and held to their names") {
+    const std::string zstd = "\x28\xb5\x2f\xfd and so on", gzip = "\x1f\x8b and so on";
+    const auto path = [](const std::string& bytes) { return "blobs/sha256/" + sha256_of(bytes).substr(7); };
+    const auto config = config_of({"unpacked", "unpacked too"}); // what they unpack to: the engine's to check
+    const auto tar = [&](const std::string& first_bytes) {
+        return TarText()
+            .file(path(zstd).c_str(), first_bytes)
+            .file(path(gzip).c_str(), gzip)
+            .file(path(config).c_str(), config)
+            .file("manifest.json", R"([{"Config":")" + path(config) + R"(","Layers":[")" + path(zstd) +
+                                       R"(",")" + path(gzip) + R"("]}])")
+            .done();
+    };
+    Spooled spooled;
+    const auto spool = spooled.fill(tar(zstd));
+    REQUIRE(spool.has_value());
+    CHECK((*spool)->image().layers[0].zstd);
+    CHECK_FALSE((*spool)->image().layers[0].gzip);
+    CHECK((*spool)->image().layers[1].gzip);
+    const auto damaged = spooled.fill(tar(zstd + "!"));
+    REQUIRE(damaged.has_error());
+    CHECK(damaged.error().message.ends_with(path(zstd) + " in it is not what its name says"));
+}
+
 TEST_CASE("a description that is larger than any image's is told, and not read") {
     const std::string large((4 << 20) + 1, ' ');
     const std::string names = R"([{"Config":"ab.json","Layers":[]}])";

@@ -45,6 +45,15 @@ TEST_CASE("a pull of three layers: the sum is told only when every size is known
     CHECK(tracker.text() == "download, 2 of 3 layers");
 }
 
+TEST_CASE("what containerd calls its transfer of a layer is a download") {
+    PullTracker tracker;
+    tracker.apply(message("a", "Waiting"));
+    tracker.apply(message("a", "Pulling layer fs", 10, 100));
+    CHECK(tracker.text() == "download, 0 of 1 layers");
+    CHECK(tracker.current() == 10);
+    CHECK(tracker.total() == 100);
+}
+
 TEST_CASE("when all is downloaded, the extraction counts") {
     PullTracker tracker;
     tracker.apply(message("b", "Downloading", 100, 100));

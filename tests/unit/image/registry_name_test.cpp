@@ -21,6 +21,16 @@ TEST_CASE("the registry of a reference is what docker takes it for") {
     CHECK(of("") == "docker.io");
 }
 
+TEST_CASE("a full name has the registry and the tag that a short one stands for") {
+    const auto of = [](const char* ref) { return full_name(ImageRef(ref)); };
+    CHECK(of("train") == "docker.io/library/train:latest");
+    CHECK(of("train:1") == "docker.io/library/train:1");
+    CHECK(of("team/train:1") == "docker.io/team/train:1");
+    CHECK(of("localhost/train:1") == "localhost/train:1");
+    CHECK(of("registry:5000/a/b") == "registry:5000/a/b:latest");
+    CHECK(of("ghcr.io/a/b:c") == "ghcr.io/a/b:c");
+}
+
 TEST_CASE("Docker Hub has a name of its own in config.json, the others have theirs") {
     CHECK(credentials_key("docker.io") == "https://index.docker.io/v1/");
     CHECK(credentials_key("ghcr.io") == "ghcr.io");

@@ -110,4 +110,18 @@ TEST_CASE("a host where the image or the container fails is told, and another on
     CHECK(made[3].has_value());
 }
 
+TEST_CASE(
+    "a relay reaches a folder of its host whatever label SELinux has for it; a volume has the right one") {
+    boost::asio::io_context io;
+    for (const auto type : {Mount::Type::bind, Mount::Type::volume}) {
+        FakeEngine engine(io.get_executor());
+        RelayHost relay(
+            engine, "node-0",
+            {.container = "r", .image = ImageRef(image), .place = {.type = type, .target = "/data"}});
+        CHECK(run_task(io, relay.make_container()).has_value());
+        CHECK(engine.container("r").config.no_label == (type == Mount::Type::bind));
+        CHECK(engine.container("r").config.no_new_privileges);
+    }
+}
+
 } // namespace relay_hand_on_test

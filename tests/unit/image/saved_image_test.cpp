@@ -65,6 +65,42 @@ TEST_CASE("the manifest keeps the configuration, so that the image keeps its id"
                          {"size", 5}});
 }
 
+TEST_CASE(
+    "a layer packed with zstd is left to the engine, and goes under the one name that all engines know") {
+    auto image = image_of_two_layers();
+    image.layers[1] = {.digest = "sha256:z", .size = 5, .zstd = true};
+    CHECK(check_layers(image, config).has_value());
+    const auto json = nlohmann::json::parse(image_manifest(image, 70));
+    CHECK(json["layers"][1] == nlohmann::json{{"mediaType", "application/vnd.docker.image.rootfs.diff.tar"},
+                                              {"digest", "sha256:z"},
+                                              {"size", 5}});
+    image.layers[1].zstd = false;
+    CHECK(check_layers(image, config).has_error());
+}
+
+TEST_CASE("a file that is named by a digest has that digest") {
+    const SavedBlob blob{.digest = "sha256:12ab"};
+    CHECK(check_name("blobs/sha256/12ab", blob).has_value());
+    CHECK(check_name("12ab.tar", blob).has_value());
+    CHECK(check_name("34cd/layer.tar", blob).has_value());
+    const auto other = check_name("blobs/sha256/12ac", blob);
+    REQUIRE(other.has_error());
+    CHECK(other.error().kind == ErrorKind::protocol);
+    CHECK(other.error().message ==
+          "what the engine gave as an image is none: blobs/sha256/12ac in it is not what its name says");
+}
+
+TEST_CASE("an image of more layers than any engine takes is none") {
+    const auto layers = [](std::size_t count) {
+        return nlohmann::json::array({{{"Config", "c"}, {"Layers", std::vector<std::string>(count, "l")}}})
+            .dump();
+    };
+    CHECK(parse_save_manifest(layers(1000)).has_value());
+    const auto manifest = parse_save_manifest(layers(1001));
+    REQUIRE(manifest.has_error());
+    CHECK(manifest.error().message.ends_with("it names 1001 layers, and no engine takes more than 1000"));
+}
+
 TEST_CASE("a link in the tar leads to a name in the tar, or nowhere") {
     CHECK(resolve_in_tar("a/layer.tar", "../b/layer.tar") == "b/layer.tar");
     CHECK(resolve_in_tar("a/layer.tar", "x") == "a/x");

@@ -201,6 +201,8 @@ TEST_CASE(
     CHECK(launched("torchrun", "").find("--master_addr=fd00::1 ") != std::string::npos);
     CHECK(launched("mpirun", "mpich")
               .starts_with("node-0: MPICH's mpirun knows no IPv6, and the node is at fd00::1"));
+    CHECK(launched("horovodrun", "")
+              .starts_with("node-0: horovodrun knows no IPv6, and the node is at fd00::1"));
     CHECK(launched("mpirun", "openmpi").starts_with("mpirun --allow-run-as-root"));
     CHECK(launched("deepspeed", "openmpi").find("btl_tcp_if_include eth0 ") != std::string::npos);
     request.nodes[1].interface = "eth1";
@@ -208,6 +210,7 @@ TEST_CASE(
     CHECK(launched("mpirun", "openmpi").starts_with("mpirun --allow-run-as-root"));
     request.nodes.resize(1);
     CHECK(launched("mpirun", "mpich").find("-launcher ssh") != std::string::npos); // it connects to nobody
+    CHECK(launched("horovodrun", "").starts_with("horovodrun -np "));
 }
 
 TEST_CASE("torchrun: what torch 1.13 breaks on Python 3.11 is said, and other versions pass") {

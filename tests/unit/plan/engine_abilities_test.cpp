@@ -102,6 +102,10 @@ TEST_CASE("CDI names on Docker: from 25 on, and where the daemon has it on") {
     CHECK(errors(spec, engine) ==
           Messages{R"(CDI is off in Engine 26.1.5 -> write "features": {"cdi": true} into the host's )"
                    "/etc/docker/daemon.json and restart Docker, or leave out `cdi:`"});
+    engine.rootless = true;
+    CHECK(errors(spec, engine).at(0).find("the host's ~/.config/docker/daemon.json and") !=
+          std::string::npos);
+    engine.rootless = false;
     spec.hosts[0].cdi.reset();
     CHECK(errors(spec, engine).empty()); // by the hook
     spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"amd.com/gpu=0"}};
@@ -120,13 +124,36 @@ TEST_CASE("which way an engine gives GPUs, where the file does not say it") {
     engine.cdi_devices = {"amd.com/gpu=0"};
     CHECK_FALSE(uses_cdi(host, engine));
     engine.cdi_devices.emplace_back("nvidia.com/gpu=0");
+    CHECK_FALSE(uses_cdi(host, engine)); // not all that there is
+    engine.cdi_devices.emplace_back("nvidia.com/gpu=all");
     CHECK(uses_cdi(host, engine));
+    CHECK(may_change_way(host, engine));
+    // What the CDI file does not name the hook may know.
+    host.gpus = {.kind = GpuSpec::Kind::devices, .devices = {"0"}};
+    CHECK(uses_cdi(host, engine));
+    host.gpus.devices = {"0", "GPU-8f0c"};
+    CHECK_FALSE(uses_cdi(host, engine));
+    auto spec = spec_of(1);
+    spec.hosts[0].gpus = host.gpus;
+    CHECK(errors(spec, engine).empty());
+    host.gpus = {.kind = GpuSpec::Kind::count, .count = 1};
+    CHECK(uses_cdi(host, engine));
+    host.gpus.count = 2;
+    CHECK_FALSE(uses_cdi(host, engine));
+    host.gpus = {.kind = GpuSpec::Kind::none};
+    CHECK_FALSE(uses_cdi(host, engine));
+    CHECK_FALSE(may_change_way(host, engine));
+    host.gpus = {};
     engine.runtimes = {"nvidia", "runc"};
     CHECK_FALSE(uses_cdi(host, engine));
     host.gpus = {.kind = GpuSpec::Kind::devices, .devices = {"nvidia.com/gpu=0:1"}};
     CHECK(uses_cdi(host, engine));
+    CHECK_FALSE(may_change_way(host, engine));
     host.cdi = false;
     CHECK_FALSE(uses_cdi(host, engine));
+    host.gpus = {};
+    CHECK_FALSE(may_change_way(host, engine));
+    CHECK_FALSE(may_change_way({}, podman("5.4.2")));
 }
 
 TEST_CASE("CDI names that an engine does not have, where it tells which it has") {
@@ -146,14 +173,31 @@ TEST_CASE("CDI names that an engine does not have, where it tells which it has")
         engine.cdi_devices.insert(engine.cdi_devices.begin(), "x.com/y=\x1b" + std::to_string(i));
     }
     spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"7"}};
+    CHECK(errors(spec, engine).empty()); // the hook may know it
+    spec.hosts[0].cdi = true;
     CHECK(errors(spec, engine).at(0).find("\\x1b19, ") != std::string::npos);
     CHECK(errors(spec, engine).at(0).find(" and 11 more -> ") != std::string::npos);
     engine.cdi_devices = {"amd.com/gpu=all"};
     spec.hosts[0].gpus = {};
-    spec.hosts[0].cdi = true;
     CHECK(errors(spec, engine)
               .at(0)
               .starts_with("the host has no CDI device nvidia.com/gpu=all; it has amd.com/gpu=all -> "));
+}
+
+TEST_CASE("GPUs of two vendors in one list") {
+    CHECK(asks_for_amd({.amd = true}));
+    CHECK_FALSE(asks_for_amd({}));
+    auto spec = spec_of(1);
+    auto engine = docker("28.5.1", {1, 50});
+    engine.cdi_spec_dirs = {"/etc/cdi"};
+    spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"amd.com/gpu=0"}};
+    CHECK(asks_for_amd(spec.hosts[0].gpus));
+    CHECK(judge_engine(spec, spec.hosts[0], engine).warnings.empty());
+    spec.hosts[0].gpus.devices.emplace_back("nvidia.com/gpu=0");
+    CHECK_FALSE(asks_for_amd(spec.hosts[0].gpus));
+    const auto warnings = judge_engine(spec, spec.hosts[0], engine).warnings;
+    REQUIRE(warnings.size() == 1);
+    CHECK(warnings[0].message == "`gpus` names GPUs of AMD's beside others: jobs are given the others alone");
 }
 
 TEST_CASE("a Podman that is too old is told so, and of nothing else") {
@@ -198,11 +242,12 @@ TEST_CASE("rootless Docker has no network of its host: refused where nodes are o
 TEST_CASE("an engine that remaps users gives no node the host's network") {
     auto engine = docker("26.1.5", {1, 45});
     engine.remaps_users = true;
-    CHECK(errors(without_gpus(1), engine) ==
-          Messages{
-              "Engine 26.1.5 remaps users (`userns-remap`): no container there may have the host's network, "
-              "which every node needs -> take `userns-remap` out of the host's /etc/docker/daemon.json "
-              "and restart Docker, or use rootless Podman there"});
+    CHECK(
+        errors(without_gpus(1), engine) ==
+        Messages{"Engine 26.1.5 remaps users (`userns-remap`): it keeps the host's network, which every node "
+                 "needs, from the containers that are remapped -> take `userns-remap` out of the host's "
+                 "/etc/docker/daemon.json and restart Docker (images and containers of before are not seen "
+                 "then), or use rootless Podman there"});
 }
 
 TEST_CASE(
@@ -220,6 +265,41 @@ TEST_CASE(
     CHECK(warnings(spec, engine) ==
           Messages{"SELinux is on in Engine 26.1.5: its nodes reach /b only where the "
                    "folder's label lets containers in"});
+    auto unconfined = spec;
+    unconfined.container.privileged = true;
+    CHECK(warnings(unconfined, engine).empty());
+    unconfined = spec;
+    unconfined.container.ipc = "host";
+    CHECK(warnings(unconfined, engine).empty());
+}
+
+TEST_CASE("SELinux: a folder for one container alone is not for two nodes of a machine") {
+    auto spec = without_gpus(2);
+    spec.container.mounts = {{.source = "/a", .target = "/a", .selinux = "Z"}};
+    auto engine = docker("26.1.5", {1, 45});
+    engine.selinux = true;
+    CHECK(errors(spec, engine).empty());
+    const Messages error{
+        "with SELinux, `Z` gives /a to one container alone: of the nodes of this machine the last one takes "
+        "it from the others -> write `z`, which lets all containers of the host in"};
+    auto one_engine = spec;
+    one_engine.hosts[1].docker = spec.hosts[0].docker;
+    CHECK(errors(one_engine, engine) == error);
+    spec.hosts[0].nodes = 2;
+    CHECK(errors(spec, engine) == error);
+    CHECK(errors(spec, docker("26.1.5", {1, 45})).empty());
+    CHECK(errors(spec, podman("4.3.1")).empty()); // which does not tell whether there is SELinux
+    spec.container.ipc = "host";
+    CHECK(errors(spec, engine).empty());
+}
+
+TEST_CASE("a label is asked for where the engine has SELinux, and of Podman, which may not tell") {
+    auto engine = docker("26.1.5", {1, 45});
+    CHECK_FALSE(abilities_of(engine).labels);
+    engine.selinux = true;
+    CHECK(abilities_of(engine).labels);
+    CHECK(abilities_of(podman("4.3.1")).labels);
+    CHECK_FALSE(abilities_of(podman("4.3.1")).selinux);
 }
 
 TEST_CASE("Docker Desktop has that of its virtual machine: the same") {
@@ -228,9 +308,26 @@ TEST_CASE("Docker Desktop has that of its virtual machine: the same") {
     CHECK(errors(without_gpus(2), engine) ==
           Messages{
               "Engine 28.5.1 is Docker Desktop's: its containers run in a virtual machine, whose address no "
-              "other machine reaches, so that no other node reaches this one -> use that machine alone (one "
-              "host in the file), or give it Docker Engine itself, or Podman"});
+              "other machine reaches, so that no other node reaches this one -> use that machine alone, or "
+              "give it "
+              "Docker Engine itself, or Podman"});
     CHECK(errors(without_gpus(1), engine).empty());
+}
+
+TEST_CASE("two hosts of the file that are one engine reach each other, whichever network that has") {
+    auto spec = without_gpus(2);
+    spec.hosts[1].docker = spec.hosts[0].docker;
+    spec.hosts[1].docker.url = "another way to write it";
+    auto desktop = docker("28.5.1", {1, 51});
+    desktop.operating_system = "Docker Desktop";
+    auto rootless = docker("26.1.5", {1, 45});
+    rootless.rootless = true;
+    for (const auto& engine : {desktop, rootless}) {
+        CHECK(errors(spec, engine).empty());
+        auto with_another = without_gpus(3);
+        with_another.hosts[1].docker = with_another.hosts[0].docker;
+        CHECK(errors(with_another, engine).size() == 1);
+    }
 }
 
 TEST_CASE("rootless Podman has it, and cannot raise limits") {

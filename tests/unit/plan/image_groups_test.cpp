@@ -50,6 +50,24 @@ TEST_CASE("ids may differ: image stores count them in their own ways") {
     CHECK(make_plan(spec, observed, context()).errors.empty());
 }
 
+TEST_CASE("images of the same layers that begin differently are not the same one, and it is told in what") {
+    const auto spec = spec_of(3);
+    auto observed = fresh(spec);
+    observed.hosts[1].image->id = "sha256:another";
+    observed.hosts[1].image->env.emplace_back("NCCL_DEBUG=INFO");
+    observed.hosts[1].image->user = "app";
+    const auto result = make_plan(spec, observed, context());
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].message ==
+          "it is not the same on every host: node-0, node-2 have 1 (0 B); node-1 has another (0 B; the same "
+          "layers, but another environment, user)");
+    auto with_source = context();
+    with_source.source = image();
+    const auto sends = make_plan(spec, observed, with_source).plan.sends;
+    REQUIRE(sends.size() == 1);
+    CHECK(sends[0].host == 1);
+}
+
 TEST_CASE("other architectures have other layers") {
     const auto spec = spec_of(2);
     auto observed = fresh(spec);
@@ -106,6 +124,8 @@ TEST_CASE("an image of another architecture is not sent") {
     const auto result = make_plan(spec, observed, with_source);
     REQUIRE(result.errors.size() == 1);
     CHECK(result.errors[0].message == "the image is for arm64, the host is x86_64");
+    with_source.source->architecture = ""; // not told
+    CHECK(make_plan(spec, observed, with_source).plan.sends.size() == 1);
 }
 
 TEST_CASE("an image that is to be built goes from where it is built to all the others") {

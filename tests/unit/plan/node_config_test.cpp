@@ -28,6 +28,13 @@ ObservedCluster with_cdi(const ClusterSpec& spec) {
     return observed;
 }
 
+// The labels of a node that was made while its engine told of CDI names.
+Labels creates_by_cdi(const ClusterSpec& spec) {
+    auto observed = with_cdi(spec);
+    observed.hosts[0].engine.cdi_devices = {"nvidia.com/gpu=all"};
+    return make_plan(spec, observed, context()).plan.creates.at(0).config.labels;
+}
+
 } // namespace
 
 TEST_CASE("the defaults are right for GPU training and not privileged") {
@@ -117,8 +124,78 @@ TEST_CASE("GPUs as the engine is asked for them") {
         spec.hosts[0].cdi = true;
         CHECK(requests() == by_cdi);
     }
-    SUBCASE("AMD's, as devices") {
+    SUBCASE("a node stays when its engine comes to tell of another way, and is made anew for the rest") {
+        auto observed = after_up(spec);
+        auto& host = observed.hosts[0];
+        host.engine.api = {1, 50};
+        host.engine.cdi_spec_dirs = {"/etc/cdi"};
+        host.engine.cdi_devices = {"nvidia.com/gpu=0", "nvidia.com/gpu=all"};
+        REQUIRE(uses_cdi(spec.hosts[0], host.engine));
+        const auto creates = [&] {
+            const auto result = make_plan(spec, observed, context());
+            CHECK(result.errors.empty());
+            return result.plan.creates;
+        };
+        CHECK(creates().empty());
+        host.nodes[0].state = ContainerState::exited; // the hook may be there still
+        CHECK(creates().empty());
+        host.nodes[0].state = ContainerState::running;
+        SUBCASE("the file says the way") {
+            spec.hosts[0].cdi = true;
+            CHECK(creates().at(0).cause == "its configuration changed");
+        }
+        SUBCASE("the file has changed") {
+            spec.container.shm_size = Bytes{1};
+            const auto made = creates();
+            CHECK(made.at(0).cause == "its configuration changed");
+            CHECK(made.at(0).config.device_requests.at(0).driver == "cdi");
+        }
+        SUBCASE("the way that it went is closed") {
+            host.nodes[0].labels = creates_by_cdi(spec);
+            host.engine.cdi_devices.clear();
+            host.engine.cdi_spec_dirs.clear();
+            CHECK(creates().empty());
+            host.nodes[0].state = ContainerState::exited;
+            CHECK(creates().size() == 1);
+        }
+    }
+    SUBCASE("none, where NVIDIA's runtime is the engine's own one and the image wants all") {
+        auto observed = fresh(spec);
+        const std::string none = "NVIDIA_VISIBLE_DEVICES=void";
+        const auto has_none = [&] {
+            const auto env = make_plan(spec, observed, context()).plan.creates.at(0).config.env;
+            return std::ranges::find(env, none) != env.end();
+        };
+        observed.hosts[0].image->env.emplace_back("NVIDIA_VISIBLE_DEVICES=all");
+        CHECK_FALSE(has_none());
+        spec.hosts[0].gpus = {.kind = GpuSpec::Kind::none};
+        CHECK(has_none());
         spec.hosts[0].gpus = {.amd = true};
+        CHECK(has_none());
+        spec.container.env["NVIDIA_VISIBLE_DEVICES"] = "0";
+        CHECK_FALSE(has_none());
+        spec.container.env.clear();
+        spec.container.runtime = "nvidia"; // asked for by the file
+        CHECK_FALSE(has_none());
+        spec.container.runtime.clear();
+        observed.hosts[0].image = image();
+        CHECK_FALSE(has_none());
+    }
+    SUBCASE("AMD's, as devices") {
+        const std::string asked = "DOCKDIST_AMD_GPUS=1";
+        const auto env_before = config_of(spec).env;
+        CHECK(std::ranges::find(env_before, asked) == env_before.end());
+        spec.hosts[0].gpus = {.kind = GpuSpec::Kind::devices, .devices = {"amd.com/gpu=0"}};
+        const auto env_by_name = config_of(spec).env;
+        CHECK(std::ranges::find(env_by_name, asked) != env_by_name.end());
+        spec.hosts[0].gpus = {.kind = GpuSpec::Kind::none};
+        spec.container.devices = {"/dev/kfd", "/dev/dri"};
+        const auto env_by_devices = config_of(spec).env;
+        CHECK(std::ranges::find(env_by_devices, asked) != env_by_devices.end());
+        spec.container.devices.clear();
+        spec.hosts[0].gpus = {.amd = true};
+        const auto env = config_of(spec).env;
+        CHECK(std::ranges::find(env, asked) != env.end());
         CHECK(config_of(spec).device_requests.empty());
         CHECK(config_of(spec).devices == std::vector<std::string>{"/dev/kfd", "/dev/dri"});
         CHECK(
@@ -224,14 +301,14 @@ TEST_CASE("nobody gains rights by a program's owner where jobs run as root; else
     CHECK_FALSE(config_of(spec).no_new_privileges);
 }
 
-TEST_CASE("a mount's label is asked for where the engine has SELinux, which makes a missing folder there") {
+TEST_CASE("a mount's label is asked for where the engine takes it, which makes a missing folder there") {
     auto spec = spec_of(1);
     spec.container.mounts = {{.source = "/a", .target = "/a", .selinux = "z", .propagation = "rslave"},
                              {.source = "c", .target = "/c", .no_copy = true}};
-    const auto mounts = [&](bool selinux) {
+    const auto mounts = [&](bool labels) {
         const auto nodes = expand_nodes(spec);
         NodeConfigInput input{spec, nodes.at(0), nullptr, "t1"};
-        input.engine.selinux = selinux;
+        input.engine.labels = labels;
         auto all = node_config(input, false).mounts;
         return std::vector<Mount>(all.end() - 2, all.end());
     };

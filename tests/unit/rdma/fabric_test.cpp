@@ -127,8 +127,9 @@ TEST_CASE("ports with link-local addresses alone: left out beside others, else u
     CHECK(why_of(fabric.nodes[0], "mlx5_2") == "its interface is a part of bond0 and has no address");
     fabric = judge({node_with(0, {lonely}), node_with(1, {good})});
     CHECK(used_of(fabric.nodes[0]) == "roceP2p1s0f0:1");
-    CHECK(fabric.nodes[0].ports[0].gid == -1);
-    CHECK_FALSE(fabric.apart); // nobody knows
+    CHECK(fabric.nodes[0].ports[0].network.empty());
+    CHECK(rdma::gid_of(fabric.nodes[0].ports[0])->index == 3); // the only one of RoCE v2 with an address
+    CHECK_FALSE(fabric.apart);                                 // nobody knows
 }
 
 TEST_CASE("virtual functions beside their physical one, parts of a bond with its address, iWARP, others") {
@@ -149,6 +150,10 @@ TEST_CASE("virtual functions beside their physical one, parts of a bond with its
     CHECK(why_of(fabric.nodes[0], "hfi1_0") == "its link is Unspecified");
     fabric = judge({node_with(0, {down(whole), part})}); // all that is there of the card
     CHECK(used_of(fabric.nodes[0]) == "mlx5_2:1");
+    whole.gids.clear(); // the host has given its address to the virtual one
+    fabric = judge({node_with(0, {whole, part})});
+    CHECK(used_of(fabric.nodes[0]) == "mlx5_2:1");
+    CHECK(why_of(fabric.nodes[0], "mlx5_0") == "it has no address but a link-local one");
 }
 
 TEST_CASE("a port with addresses of several networks is placed in the same one on all nodes") {
@@ -167,8 +172,12 @@ TEST_CASE("a port with addresses of several networks is placed in the same one o
 TEST_CASE("a node without devices inside, without any, and with RDMA off") {
     auto outside = node_with(1, {ib_port("mlx5_0")});
     outside.rdma.inside = false;
-    auto fabric = judge({node_with(0, {ib_port("mlx5_0"), ib_port("mlx5_1")}), outside, node_with(2, {})});
+    auto others = ib_port("mlx5_2"); // another node of the host has its file
+    others.outside = true;
+    auto fabric =
+        judge({node_with(0, {ib_port("mlx5_0"), ib_port("mlx5_1"), others}), outside, node_with(2, {})});
     CHECK(used_of(fabric.nodes[0]) == "mlx5_0:1 mlx5_1:1");
+    CHECK(why_of(fabric.nodes[0], "mlx5_2") == "its file in /dev/infiniband is not in the container");
     const auto unfit = rdma::unfit_nodes(fabric);
     REQUIRE(unfit.size() == 2);
     CHECK(unfit[0].reason == "mlx5_0:1: /dev/infiniband is not in the container");
@@ -176,6 +185,12 @@ TEST_CASE("a node without devices inside, without any, and with RDMA off") {
     fabric = judge({node_with(0, {ib_port("mlx5_0"), down(ib_port("mlx5_1"))}, "off")});
     CHECK(fabric.link.empty());
     CHECK(fabric.nodes[0].lacks == "mlx5_0:1: `network.rdma` is off (and no other port is of use)");
+}
+
+TEST_CASE("a node that could not tell of all its ports is not said to lack them") {
+    auto cut = node_with(1, {}, "required");
+    cut.rdma.cut = true;
+    CHECK(rdma::unfit_nodes(judge({node_with(0, {ib_port("mlx5_0")}, "required"), cut})).empty());
 }
 
 TEST_CASE("what a port of that link has not says nothing: a subnet of RoCE, GIDs of InfiniBand") {

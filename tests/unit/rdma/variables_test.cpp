@@ -17,7 +17,7 @@ std::vector<wire::NodeRecord> with_nccl(std::vector<wire::NodeRecord> nodes, con
     return nodes;
 }
 
-// A launcher carries variables from node to node: a name that one has, all have.
+// Nodes with ports of one kind are told the same variables.
 bool same_names(const std::vector<wire::NodeRecord>& nodes) {
     std::set<std::set<std::string>> all;
     for (const auto& list : rdma::settings(rdma::judge(nodes)).nodes) {
@@ -44,12 +44,56 @@ TEST_CASE("InfiniBand: the ports, exactly; no GIDs") {
           "NVSHMEM_HCA_LIST=mlx5_0:1,mlx5_1:1");
 }
 
-TEST_CASE("NVSHMEM is kept from active ports that are not used") {
-    const std::vector nodes{node_with(0, {ib_port("mlx5_0"), ib_port("mlx5_1", 100)}),
-                            node_with(1, {ib_port("mlx5_0"), down(ib_port("mlx5_1", 100))})};
+TEST_CASE(
+    "NVSHMEM is kept from active ports that are not used, where that takes no GPU's near port from it") {
+    auto nodes = std::vector{node_with(0, {ib_port("mlx5_0"), ib_port("mlx5_1", 100)}),
+                             node_with(1, {ib_port("mlx5_0"), down(ib_port("mlx5_1", 100))})};
     CHECK(variables_of(nodes, 0) == "NCCL_IB_HCA==mlx5_0:1 UCX_NET_DEVICES=mlx5_0:1,eth0 "
                                     "NVSHMEM_HCA_LIST=mlx5_0:1 NVSHMEM_ENABLE_NIC_PE_MAPPING=1");
-    CHECK(same_names(nodes));
+    CHECK(variables_of(nodes, 1).find("MAPPING") == std::string::npos);
+    nodes = {node_with(0, {ib_port("mlx5_0"), ib_port("mlx5_1"), ib_port("mlx5_2", 100)})};
+    nodes[0].gpus = 8;
+    CHECK(variables_of(nodes, 0).find("MAPPING") == std::string::npos);
+    nodes[0].gpus = 2;
+    CHECK(variables_of(nodes, 0).ends_with("NVSHMEM_ENABLE_NIC_PE_MAPPING=1"));
+}
+
+TEST_CASE("who chooses the ports is told nothing that was meant for others") {
+    const auto port = [](const char* first, const char* second) {
+        return roce_port("mlx5_0", {{3, first, 16, "eth2"}, {5, second, 24, "eth2.100"}});
+    };
+    std::vector nodes{node_with(0, {port("169.254.1.1", "10.1.0.1")}),
+                      node_with(1, {port("10.7.0.1", "10.1.0.2")})};
+    nodes[0].rdma.yours = {"NCCL_IB_HCA", "UCX_NET_DEVICES", "UCX_IB_GID_INDEX", "NVSHMEM_HCA_PE_MAPPING"};
+    CHECK(variables_of(nodes, 0) ==
+          "NCCL_IB_HCA==mlx5_0:1 UCX_NET_DEVICES=mlx5_0:1,eth0 UCX_IB_GID_INDEX=5"); // shown as the user's
+    CHECK(variables_of(nodes, 1).find("NCCL_IB_ADDR_RANGE=") != std::string::npos);
+
+    const auto not_for = [](const std::set<std::string, std::less<>>& yours) {
+        const auto names = rdma::not_for([&](std::string_view name) { return yours.contains(name); });
+        return std::set<std::string>(names.begin(), names.end());
+    };
+    CHECK(not_for({}).empty());
+    CHECK(not_for({"NCCL_IB_GID_INDEX", "NCCL_NET"}).empty());
+    CHECK(not_for({"NCCL_IB_HCA", "NCCL_IB_GID_INDEX"}) ==
+          std::set<std::string>{"NCCL_IB_ADDR_RANGE", "NCCL_IB_ADDR_FAMILY"});
+}
+
+TEST_CASE("where a node could not tell of all its ports, none is told of any") {
+    auto nodes = spark;
+    nodes[1].rdma.cut = true;
+    CHECK(variables_of(nodes, 0).empty());
+    CHECK(rdma::settings(rdma::judge(nodes)).unsettled.starts_with("node-1 has more RDMA ports"));
+}
+
+TEST_CASE("a value is a node's if dockdist told it to one, or one has the variable from its user") {
+    auto nodes = with_nccl(spark, "2.20.5");
+    CHECK(rdma::is_told(nodes, "NCCL_IB_GID_INDEX", "3"));
+    CHECK(rdma::is_told(nodes, "NCCL_IB_HCA", "=rocep1s0f0:1,roceP2p1s0f0:1"));
+    CHECK_FALSE(rdma::is_told(nodes, "NCCL_IB_GID_INDEX", "5"));
+    CHECK_FALSE(rdma::is_told(nodes, "NCCL_IB_HCA", "rocep1s0f0"));
+    nodes[1].rdma.yours = {"NCCL_IB_HCA"};
+    CHECK(rdma::is_told(nodes, "NCCL_IB_HCA", "rocep1s0f0"));
 }
 
 TEST_CASE("NCCL from 2.21 finds the GIDs itself; an older one is told, on each node its own") {
@@ -64,6 +108,14 @@ TEST_CASE("NCCL from 2.21 finds the GIDs itself; an older one is told, on each n
     auto one_old = spark;
     one_old[1].rdma.nccl = "2.18.1";
     CHECK(same_names(one_old));
+}
+
+TEST_CASE("two machines and a cable, with addresses of their own making") {
+    const std::vector nodes{node_with(0, {roce_port("rocep1s0f0", {{3, "169.254.7.1", 16, ""}})}),
+                            node_with(1, {roce_port("rocep1s0f0", {{5, "169.254.9.1", 16, ""}})})};
+    CHECK(variables_of(nodes, 1).find("GID") == std::string::npos);
+    CHECK(variables_of(with_nccl(nodes, "2.20.5"), 1).ends_with("NCCL_IB_GID_INDEX=5"));
+    CHECK_FALSE(rdma::judge(nodes).apart);
 }
 
 TEST_CASE("ports of a node that have theirs at different indices cannot be told to an old NCCL") {
@@ -118,9 +170,10 @@ TEST_CASE("rails in networks of their own, each behind another address: one rang
         "NCCL takes one GID index for all ports of a node, and on node-0 mlx5_0:1"));
 }
 
-TEST_CASE("EFA goes through libfabric, whatever is required") {
+TEST_CASE("EFA goes through libfabric, which finds it; required keeps it from other ways") {
     auto port = roce_port("rdmap16s27", {}, 100);
     port.link = rdma::efa;
+    CHECK(variables_of({node_with(0, {port})}, 0).empty());
     CHECK(variables_of({node_with(0, {port}, "required")}, 0) == "FI_PROVIDER=efa");
 }
 

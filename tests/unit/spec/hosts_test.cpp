@@ -88,9 +88,26 @@ TEST_CASE("with network.subnet the engine's address is the engine's alone") {
     CHECK(spec.hosts[1].interface == "ib0");
     CHECK(spec.hosts[2].address == "10.9.0.3"); // its own wins
     CHECK(spec.hosts[2].subnets.empty());
+    CHECK(spec.hosts[2].given_address == "10.9.0.3");
+    CHECK(spec.hosts[1].given_address.empty());
     CHECK(read("[10.1.0.0/16, \"FD00:1:0::/48\"]").hosts[0].subnets ==
           std::vector<std::string>{"10.1.0.0/16", "fd00:1::/48"});
     CHECK(read("[]").hosts[0].address == "10.0.0.1");
+}
+
+TEST_CASE("with network.subnet two engines at one address are still one machine") {
+    const std::string file = "image: a\nnetwork: {subnet: 10.1.0.0/16}\nhosts:\n"
+                             "  - {docker: ssh://ops@10.0.0.1, gpus: none}\n"
+                             "  - {docker: tcp://10.0.0.1, insecure: true, gpus: none}\n";
+    CHECK(load_good(file).container.ipc == "host");
+    CHECK(load_good(file).hosts[1].address.empty());
+}
+
+TEST_CASE("with network.subnet two engines behind one gateway may have the same port") {
+    const std::string file = "image: a\nssh: {port: 2222}\nnetwork: {subnet: 10.1.0.0/16}\nhosts:\n"
+                             "  - {docker: 'ssh://ops@gate:2201', gpus: none}\n"
+                             "  - {docker: 'ssh://ops@gate:2202', gpus: none}\n";
+    CHECK(load_good(file).hosts.size() == 2);
 }
 
 TEST_CASE("an engine on loopback or a unix socket leaves the node to find its address") {

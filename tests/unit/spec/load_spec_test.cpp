@@ -315,12 +315,48 @@ TEST_CASE("secrets of a build are looked up for commands that may build alone; i
     CHECK(left.spec.image.build->secrets == std::vector<SecretSpec>{{"A", ""}, {"B", ""}, {"C", ""}});
     REQUIRE(left.warnings.size() == 1);
     CHECK(left.warnings[0].hint == "move it to `image.build.secrets`");
-    CHECK(load_spec(text, "cluster.yaml", environment(), {.resolve_build_secrets = true}).errors.size() == 3);
+    const auto lacking = load_spec(text, "cluster.yaml", environment(), {.resolve_build_secrets = true});
+    CHECK_MESSAGE(lacking.errors.empty(), all_text(lacking.errors)); // it may be that nothing is built
+    REQUIRE(lacking.spec.image.build->missing.size() == 3);
+    CHECK(lacking.spec.image.build->missing[0].message ==
+          "`image.build.secrets.A`: the variable `A` is not set in your environment");
+    CHECK(lacking.spec.image.build->missing[0].where.starts_with("cluster.yaml:1:"));
     const auto found =
         load_spec(text.substr(0, text.find(", C:")) + "}}}\nhosts: [ssh://h]\n", "cluster.yaml",
                   environment({{"A", "from env"}, {"OTHER", "other"}}), {.resolve_build_secrets = true});
     CHECK_MESSAGE(found.errors.empty(), all_text(found.errors));
     CHECK(found.spec.image.build->secrets == std::vector<SecretSpec>{{"A", "from env"}, {"B", "other"}});
+    CHECK(found.spec.image.build->missing.empty());
+}
+
+TEST_CASE("a build's secret has an id, and a file's bytes as they are; a container's has neither") {
+    const auto path =
+        (std::filesystem::temp_directory_path() / ("dockdist-build-secret-" + std::to_string(::getpid())))
+            .string();
+    const std::string content("\0key\r\n\n", 7);
+    const auto load = [&](const std::string& secrets) {
+        return load_spec("image: {ref: a, build: {context: ., secrets: " + secrets + "}}\nhosts: [ssh://h]\n",
+                         "cluster.yaml", environment({{"TOKEN", "t"}}), {.resolve_build_secrets = true});
+    };
+    std::ofstream(path, std::ios::binary) << content;
+    const auto good = load("{hf-token: \"${TOKEN}\", 1.key: {file: " + path + "}}");
+    CHECK_MESSAGE(good.errors.empty(), all_text(good.errors));
+    CHECK(good.spec.image.build->secrets == std::vector<SecretSpec>{{"hf-token", "t"}, {"1.key", content}});
+    CHECK(good.spec.image.build->missing.empty());
+    std::ofstream(path, std::ios::binary) << std::string(500 * 1024, 'x');
+    CHECK(load("{A: {file: " + path + "}}").spec.image.build->secrets[0].value.size() == 500 * 1024);
+    std::ofstream(path, std::ios::binary | std::ios::app) << 'x';
+    const auto large = load("{A: {file: " + path + "}}").spec.image.build->missing;
+    REQUIRE(large.size() == 1);
+    CHECK(large[0].message.find("larger than the 512000 bytes") != std::string::npos);
+    std::filesystem::remove(path);
+    for (const std::string id : {"hf-token", "\"\"", "../up", "-a", "a/b"}) { // the first has no value
+        CAPTURE(id);
+        CHECK(load("{" + id + ": }").errors.size() == 1);
+    }
+    CHECK(load_spec("image: a\nhosts: [ssh://h]\ncontainer: {secrets: {hf-token: x}}\n", "cluster.yaml",
+                    environment())
+              .errors.size() == 1);
 }
 
 } // namespace load_spec_test

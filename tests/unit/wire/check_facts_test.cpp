@@ -72,6 +72,22 @@ TEST_CASE("a whole answer becomes facts") {
     CHECK(again == json::parse(whole));
 }
 
+TEST_CASE("what a node says of its interface is bounded") {
+    const auto is_taken = [](auto change) {
+        auto answer = json::parse(whole);
+        change(answer["network"]);
+        const auto facts = facts_in(answer);
+        return facts && facts->network;
+    };
+    const json way = json::parse(whole)["network"]["other_ways"][0];
+    CHECK(is_taken([&](json& network) { network["other_ways"] = std::vector<json>(most_other_ways, way); }));
+    CHECK_FALSE(is_taken(
+        [&](json& network) { network["other_ways"] = std::vector<json>(most_other_ways + 1, way); }));
+    CHECK_FALSE(is_taken([](json& network) { network["other_ways"][0]["node"] = std::string(65, 'x'); }));
+    CHECK_FALSE(is_taken([](json& network) { network["interface"] = std::string(65, 'x'); }));
+    CHECK_FALSE(is_taken([](json& network) { network["first_address"] = std::string(65, 'x'); }));
+}
+
 TEST_CASE("a part that hung or is not there is an error of its own") {
     auto answer = json::parse(whole);
     answer["system"] = {{"error", {{"kind", "timeout"}, {"message", "no end within 16 s"}}}};

@@ -36,6 +36,8 @@ TEST_CASE("a join request survives the way") {
                         .address = "10.0.0.2",
                         .interface = "eth1",
                         .subnets = {"10.0.0.0/24", "fd00:1::/64"},
+                        .derived = true,
+                        .asked = "address gpu1, interface eth1",
                         .ssh_port = 2300,
                         .slots = 4,
                         .user = "1000:100",
@@ -46,6 +48,17 @@ TEST_CASE("a join request survives the way") {
     const auto parsed = parse_join_request(json(request).dump());
     REQUIRE(parsed.has_value());
     CHECK(json(*parsed) == json(request));
+}
+
+TEST_CASE("what the file said of a node's place comes back with its record, and is bounded") {
+    NodeRecord record{.node = "n", .asked = "interface eth1"};
+    CHECK(parse_join_message(hello_line(record))->record.asked == "interface eth1");
+    record.asked.assign(longest_asked + 1, 'x');
+    CHECK(
+        parse_join_message(hello_line(record)).error().message.find("\"asked\" must be 256 bytes at most") !=
+        std::string::npos);
+    const JoinRequest request{.cluster = "c", .node = "n", .asked = record.asked};
+    CHECK(parse_join_request(json(request).dump()).has_error());
 }
 
 TEST_CASE("a request without what it must have names the key") {

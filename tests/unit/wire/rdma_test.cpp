@@ -1,4 +1,5 @@
 #include "wire/join.hpp"
+#include "wire/json_reader.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,7 @@ const RdmaRecord whole{.use = "required",
                                   .bond = "bond0",
                                   .pci = "0000:3b:00.0",
                                   .part_of = "0000:3b:00.1",
+                                  .outside = true,
                                   .prefix = "fe80:0000:0000:0000",
                                   .gids = {{3, "10.1.0.5", 24, "eth2"}, {5, "fd00::5", 0, ""}}}}};
 
@@ -72,22 +74,64 @@ TEST_CASE("what would become another variable, list or line is refused") {
     CHECK_FALSE(with("/yours", json::array_t(most_rdma_variables + 1, "A")));
 }
 
-TEST_CASE(
-    "a host with very many ports tells of the first ones: its record is a line that engines keep whole") {
+TEST_CASE("a record too long for its line loses virtual functions, then ports without a link, then says so") {
     RdmaRecord record = whole;
-    shorten(record);
-    CHECK(record == whole);
+    record.ports.front().state = "ACTIVE";
+    record.ports.front().part_of.clear();
+    record.ports.front().outside = false;
     const auto port = record.ports.front();
-    for (std::size_t i = 0; i < most_rdma_ports; ++i) {
-        auto& one = record.ports.emplace_back(port);
-        one.device = "mlx5_" + std::to_string(i);
-        one.gids.assign(most_rdma_gids, {3, "fd00:1111:2222:3333:4444:5555:6666:7777", 64, "enP2p1s0f0np0"});
+    shorten(record, longest_rdma_record);
+    CHECK(record.ports.size() == 1);
+    const auto add = [&](const char* name, int count, const char* state, const char* part_of) {
+        for (int i = 0; i < count; ++i) {
+            auto& one = record.ports.emplace_back(port);
+            one.device = name + std::to_string(i);
+            one.state = state;
+            one.pci = part_of[0] == '\0' ? port.pci : "";
+            one.part_of = part_of;
+        }
+    };
+    add("virtual_", 20, "ACTIVE", port.pci.c_str());
+    add("down_", 4, "DOWN", "");
+    add("mlx5_", 7, "ACTIVE", "");
+    auto some = record;
+    shorten(some, 3000);
+    CHECK(json(some).dump().size() <= 3000);
+    REQUIRE(some.ports.size() > 12);
+    CHECK(some.ports[7].device == "mlx5_6");
+    CHECK(some.ports[11].device == "down_3");
+    CHECK(some.ports[12].device == "virtual_0");
+    CHECK_FALSE(some.cut);
+    shorten(record, 1000);
+    CHECK(json(record).dump().size() <= 1000);
+    REQUIRE(record.ports.size() > 1);
+    CHECK(record.cut);
+    CHECK(parse_join_message(hello_line(record_with(record)))->record.rdma == record);
+}
+
+TEST_CASE("the list of members is one line, however many nodes there are with however many ports") {
+    RdmaRecord record = whole;
+    const auto port = record.ports.front();
+    for (std::size_t i = 1; i < most_rdma_ports; ++i) {
+        record.ports.emplace_back(port).gids.assign(
+            most_rdma_gids, {3, "fd00:1111:2222:3333:4444:5555:6666:7777", 64, "enP2p1s0f0np0"});
     }
-    shorten(record);
-    CHECK(json(record).dump().size() <= longest_rdma_record);
-    REQUIRE(record.ports.size() > 5);
-    CHECK(record.ports[1].device == "mlx5_0");
-    CHECK(ready_record_line(record_with(record), std::string(16, 'f')).size() < (16U << 10U));
+    for (const int count : {1, 2, 400, 1024, 4096}) {
+        auto rdma = record;
+        shorten(rdma, room_for_rdma(static_cast<std::size_t>(count)));
+        auto node = record_with(rdma);
+        node.node = node.hostname = std::string(63, 'n');
+        node.address = "fd00:1111:2222:3333:4444:5555:6666:7777";
+        node.host = std::string(32, 'f');
+        node.user_key = node.host_key = std::string(81, 'k');
+        node.clock_ms = 1'700'000'000'000;
+        const Members members{.cluster = "c", .nodes = std::vector(static_cast<std::size_t>(count), node)};
+        CHECK(members_list(members).size() < max_line);
+        CHECK(ready_record_line(node, std::string(16, 'f')).size() < (16U << 10U));
+    }
+    CHECK(room_for_rdma(2) == longest_rdma_record);
+    CHECK(room_for_rdma(1024) > 3000); // eight rails and more
+    CHECK(room_for_rdma(1U << 20U) > 0);
 }
 
 TEST_CASE("a join request says what is asked of RDMA") {

@@ -17,8 +17,11 @@ const std::string key(64, 'a');
 } // namespace
 
 TEST_CASE("what the client and a relay say arrives as it was meant") {
-    const RelayOpening opening{
-        .token = "t0ken", .address = "10.0.0.1", .subnets = {"10.1.0.0/16"}, .most_ahead = 7};
+    const RelayOpening opening{.token = "t0ken",
+                               .address = "10.0.0.1",
+                               .interface = "ib0",
+                               .subnets = {"10.1.0.0/16"},
+                               .most_ahead = 7};
     CHECK(*parse_relay_opening(to_line(opening)) == opening);
     const RelayImage image{
         .manifest = "{\"schemaVersion\":2}", .media_type = "application/x", .blobs = {{digest, 7, 3}}};

@@ -11,8 +11,10 @@ namespace {
 
 constexpr std::string_view answers = "answers ";
 
-std::string docker_command(const std::string& path) {
-    return path.empty() ? "docker" : "docker -H " + shell_quote("unix://" + path);
+// Of the command line that comes with the engine: a host of Podman's may have no `docker`.
+std::string engine_command(const std::string& path) {
+    const std::string program = is_podman_socket(path) ? "podman --url " : "docker -H ";
+    return path.empty() ? "docker" : program + shell_quote("unix://" + path);
 }
 
 } // namespace
@@ -24,7 +26,7 @@ std::string ask_about_socket_command(const std::string& path) {
            shell_quote(fmt::format(
                "if [ ! -S {0} ]; then echo missing; elif [ -w {0} ]; then echo writable; else echo "
                "forbidden; fi; {1} version --format '{2}{{{{.Server.Version}}}}' 2>&1",
-               socket, docker_command(path), answers));
+               socket, engine_command(path), answers));
 }
 
 SocketReport parse_socket_report(std::string_view output) {
@@ -53,34 +55,38 @@ SocketReport parse_socket_report(std::string_view output) {
 }
 
 std::string dial_command(const std::string& path) {
-    return docker_command(path) + " system dial-stdio";
+    return engine_command(path) + " system dial-stdio";
 }
 
 Error socket_error(const SocketReport& report, const std::string& where, const std::string& user,
                    const std::string& path, const std::string& refusal) {
     const auto socket = path.empty() ? std::string(default_engine_socket) : path;
     const bool podman = is_podman_socket(socket);
-    const auto& words = words_of(podman);
+    const auto& words = words_of_socket(socket);
     switch (report.state) {
     case SocketReport::State::forbidden:
         return {ErrorKind::unreachable, "", fmt::format("{} may not use {} on {}", user, socket, where),
-                podman ? "reach it as ssh://root@HOST, or that user's own Podman: `systemctl --user start "
-                         "podman.socket` there, and ssh://USER@HOST/run/user/UID/podman/podman.sock"
+                podman ? fmt::format("reach it as ssh://root@HOST{}, or that user's own Podman: `systemctl "
+                                     "--user start podman.socket` there, and "
+                                     "ssh://USER@HOST/run/user/UID/podman/podman.sock",
+                                     socket)
                        : fmt::format("add that user to the group docker there: sudo usermod -aG docker {} "
                                      "(it counts from the next login on)",
                                      shell_quote(user))};
     case SocketReport::State::missing:
         return {ErrorKind::unreachable, "", fmt::format("there is no socket {} on {}", socket, where),
                 fmt::format("is {} installed and running there? ({}); a socket elsewhere: "
-                            "ssh://USER@HOST/path/of/{}.sock",
-                            words.name, how_to_start(socket), words.program)};
+                            "ssh://USER@HOST/path/of/{}.sock{}",
+                            words.name, words.start, words.program,
+                            podman ? "" : "; Podman's: ssh://root@HOST/run/podman/podman.sock")};
     case SocketReport::State::writable:
         return {ErrorKind::unreachable, "",
-                fmt::format("sshd on {} did not connect us to {} ({}), and `docker` there says: {}", where,
-                            socket, refusal, report.complaint.empty() ? "nothing" : report.complaint),
+                fmt::format("sshd on {} did not connect us to {} ({}), and `{}` there says: {}", where,
+                            socket, refusal, words.program,
+                            report.complaint.empty() ? "nothing" : report.complaint),
                 fmt::format("if {} has stopped, start it ({}); else allow `AllowStreamLocalForwarding yes` "
-                            "in sshd_config, or install Docker's command line there",
-                            words.service, how_to_start(socket))};
+                            "in sshd_config, or install {}'s command line there",
+                            words.service, words.start, words.name)};
     default:
         return {ErrorKind::unreachable, "",
                 fmt::format("sshd on {} connects us neither to {} ({}) nor runs a command for {}", where,

@@ -4,8 +4,6 @@
 #include "node/session/rank_names.hpp"
 #include "rdma/variables.hpp"
 
-#include <algorithm>
-
 namespace dockdist::node {
 
 void number_rank(Environment& environment, const RankNumbers& numbers) {
@@ -22,17 +20,26 @@ void number_rank(Environment& environment, const RankNumbers& numbers) {
     }
 }
 
-Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part) {
-    const auto take_own = [&](const char* name) {
+Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part,
+                             const IsTold& is_told) {
+    for (const auto* name : {"DOCKDIST_NODE", "DOCKDIST_NODE_RANK", "NCCL_SOCKET_IFNAME",
+                             "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HOSTNAME"}) {
         if (const auto value = recorded.get(name)) {
             own.set(name, *value);
         }
-    };
-    for (const auto* name : {"DOCKDIST_NODE", "DOCKDIST_NODE_RANK", "NCCL_SOCKET_IFNAME",
-                             "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HOSTNAME"}) {
-        take_own(name);
     }
-    std::ranges::for_each(rdma::names_by_node, take_own);
+    for (const auto* name : rdma::names_by_node) {
+        const auto brought = own.get(name);
+        const auto value = recorded.get(name);
+        if (brought && brought != value && !is_told(name, *brought)) {
+            continue; // the user's, by the launcher's options
+        }
+        if (value) {
+            own.set(name, *value);
+        } else {
+            own.unset(name);
+        }
+    }
     apply_part(own, part, true);
     name_ranks(own);
     const int local_rank = number_in(own, "LOCAL_RANK");

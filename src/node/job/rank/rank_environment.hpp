@@ -4,14 +4,19 @@
 #include "node/session/job_part.hpp"
 #include "node/system/environment.hpp"
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dockdist::node {
 
 // `own` is what the launcher set. Launchers carry the environment of the node on which they run to all
-// others, so what differs from node to node comes from this node's own record; the part goes over all.
-Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part);
+// others, so what differs from node to node comes from this node's own record; the part goes over all. What
+// the launcher's options say of RDMA stays: it is what no node `is_told`.
+using IsTold = std::function<bool(std::string_view name, std::string_view value)>;
+Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part,
+                             const IsTold& is_told);
 
 // A rank that dockdist itself has counted: RANK and its kin and, where SLURM_JOB_ID is set, what Slurm calls
 // them.

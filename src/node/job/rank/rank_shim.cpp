@@ -7,10 +7,14 @@
 #include "node/job/rank/rank_environment.hpp"
 #include "node/session/job_part.hpp"
 #include "node/session/session.hpp"
+#include "node/system/os.hpp"
+#include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/unix_socket.hpp"
+#include "rdma/variables.hpp"
 #include "wire/job.hpp"
+#include "wire/join.hpp"
 
 #include <array>
 #include <cerrno>
@@ -119,6 +123,12 @@ Result<JobPart> find_part(const Environment& own) {
     ::_exit(exec_program(rank_argv(part, environment), environment));
 }
 
+// Asked only where a launcher has brought another value than the node's own.
+bool is_told_to_a_node(std::string_view name, std::string_view value) {
+    static const auto members = wire::parse_members(read_file_or_empty(paths().members));
+    return !members || rdma::is_told(members->nodes, name, value);
+}
+
 } // namespace
 
 int run_rank(Environment own) {
@@ -127,7 +137,7 @@ int run_rank(Environment own) {
         (void)write_all(STDERR_FILENO, "dockdist-init rank: " + to_text(part.error()) + "\n");
         return exit_codes::own_failure;
     }
-    auto environment = rank_environment(std::move(own), recorded_environment(), *part);
+    auto environment = rank_environment(std::move(own), recorded_environment(), *part, is_told_to_a_node);
     const int rank = number_in(environment, "RANK");
     const int local_rank = number_in(environment, "LOCAL_RANK");
     auto streams = offer_streams(part->job, rank, local_rank);

@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 19> never_carried{"SSH_CLIENT",
                                                          job_environment_variable};
 
 bool is_carried(std::string_view name, std::string_view value) {
-    if (name == cuda_devices_variable || name == rocm_devices_variable) {
+    if (name == cuda_devices_variable || name == rocm_devices_variable || name == hip_devices_variable) {
         // By UUID a GPU is one of this machine.
         return !value.starts_with("GPU-") && !value.starts_with("MIG-");
     }

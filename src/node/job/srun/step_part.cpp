@@ -1,7 +1,6 @@
 #include "node/job/srun/step_part.hpp"
 
 #include "core/text.hpp"
-#include "gpu/kfd.hpp"
 #include "node/job/rank/rank_environment.hpp"
 #include "node/job/srun/srun_environment.hpp"
 #include "node/job/srun/step_messages.hpp"
@@ -224,9 +223,7 @@ Environment StepPart::environment_of(int local_rank) const {
                               .cpus = own_cpus()});
     if (opening_.gpus >= 0) {
         const auto list = gpus_of_task(gpus_, opening_.gpus, opening_.gpus_per_task, local_rank);
-        environment.set(environment.get(rocm_devices_variable) ? rocm_devices_variable
-                                                               : devices_variable_for(list),
-                        list);
+        show_gpus(environment, list);
         environment.set("SLURM_STEP_GPUS", list);
     }
     return environment;

@@ -133,6 +133,8 @@ TEST_CASE("RDMA devices count with an active port") {
     port("mlx5_1", "1", "1: DOWN");
     port("mlx5_2", "1", "1: DOWN");
     port("mlx5_2", "2", "4: ACTIVE");
+    port("irdma0", "1", "4: ACTIVE");
+    std::ofstream(folder / "irdma0/node_type") << "4: RNIC\n";
     CHECK(active_rdma_devices(folder.path) == std::vector<std::string>{"mlx5_0", "mlx5_2"});
     CHECK(active_rdma_devices(folder.path + "/none").empty());
 }

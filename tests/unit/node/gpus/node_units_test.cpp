@@ -96,6 +96,9 @@ TEST_CASE("what the user names is meant, all of it, and what he names in vain is
     CHECK(units.wanted() == 2);
     CHECK(units.left_out() ==
           std::vector<std::string>{"CUDA_VISIBLE_DEVICES names 9, which this node does not have"});
+    NodeUnits amd({.ask = {.count = 1}, .visible = "0,9", .variable = "HIP_VISIBLE_DEVICES"});
+    REQUIRE(amd.see({state(0)}).has_value());
+    CHECK(amd.left_out().at(0) == "HIP_VISIBLE_DEVICES names 9, which this node does not have");
     CHECK_FALSE(wants_units({.visible = ""}));
     CHECK_FALSE(wants_units({.visible = "-1"}));
     CHECK_FALSE(wants_units({.ask = {.share = true}}));

@@ -101,11 +101,14 @@ TEST_CASE("EFA and iWARP are named as what they are") {
     tree.add({.device = "irdma0", .pci = "0000:20:00.0", .netdev = "eth7"});
     tree.write("class/infiniband/irdma0/node_type", "4: RNIC\n");
     tree.add_roce_gids("irdma0", "eth7", {"10.1.0.5"});
+    tree.add({.device = "efa_0", .pci = "0000:11:1b.0", .layer = "Unspecified"});
+    tree.write("devices/0000:11:1b.0/vendor", "0x1d0f\n");
     const auto ports = read(tree);
-    REQUIRE(ports.size() == 2);
-    CHECK(ports[0].link == "iWARP");
-    CHECK(ports[0].gids.empty());
-    CHECK(ports[1].link == "EFA");
+    REQUIRE(ports.size() == 3);
+    CHECK(ports[0].link == "EFA");
+    CHECK(ports[1].link == "iWARP");
+    CHECK(ports[1].gids.empty());
+    CHECK(ports[2].link == "EFA");
 }
 
 TEST_CASE("Broadcom with IPv6 alone: link-local GIDs are none, a global one is") {
@@ -153,6 +156,21 @@ TEST_CASE("two ports of one device have the interfaces that say so") {
     CHECK(ports[0].netdev == "eth2");
     CHECK(ports[1].netdev == "eth3");
     CHECK(ports[1].port == 2);
+}
+
+TEST_CASE("a device whose file is not in the container, as those of others are") {
+    const SysfsTree tree;
+    tree.add({.device = "mlx5_0", .pci = "0000:3b:00.0"});
+    tree.add({.device = "mlx5_1", .pci = "0000:5e:00.0"});
+    tree.write("devices/0000:3b:00.0/infiniband_verbs/uverbs0/ibdev", "mlx5_0\n");
+    tree.write("devices/0000:5e:00.0/infiniband_verbs/uverbs1/ibdev", "mlx5_1\n");
+    tree.write("dev/uverbs1", "");
+    const auto ports = read_rdma_ports(
+        {.infiniband = tree.infiniband(), .net = tree.net(), .devices = tree.infiniband() + "/../../dev"},
+        {});
+    REQUIRE(ports.size() == 2);
+    CHECK(ports[0].outside);
+    CHECK_FALSE(ports[1].outside);
 }
 
 TEST_CASE("what no kernel would say is left out, and nothing is without an end") {

@@ -27,33 +27,41 @@ TEST_CASE("ranks are named as torch names them, unless they are already") {
     CHECK(named("RANK=0\0SLURM_PROCID=5\0"s) == "0 - - -");
 }
 
+// As the first node's.
+bool is_told(std::string_view name, std::string_view value) {
+    return (name == "NCCL_IB_HCA" && value == "=mlx5_0:1") ||
+           (name == "UCX_NET_DEVICES" && value == "mlx5_0:1,eth0");
+}
+
 TEST_CASE("what the launcher brought from its own node gives way to this node's record, the part wins") {
     const auto own = Environment::from_block(
         "NCCL_SOCKET_IFNAME==eth0\0DOCKDIST_NODE=node-0\0NODE_RANK=0\0NCCL_DEBUG=INFO\0A=launcher\0GONE=1\0"s);
     const auto recorded = Environment::from_block(
         "NCCL_SOCKET_IFNAME==ens5\0DOCKDIST_NODE=node-1\0NCCL_DEBUG=WARN\0A=container\0"s);
-    const auto rank =
-        rank_environment(own, recorded, {.job = "j", .env = {{"NODE_RANK", "1"}}, .unset = {"GONE"}});
+    const auto rank = rank_environment(own, recorded,
+                                       {.job = "j", .env = {{"NODE_RANK", "1"}}, .unset = {"GONE"}}, is_told);
     CHECK(rank.get("NCCL_SOCKET_IFNAME") == "=ens5");
     CHECK(rank.get("DOCKDIST_NODE") == "node-1");
     CHECK(rank.get("NODE_RANK") == "1");
     CHECK(rank.get("NCCL_DEBUG") == "INFO"); // does not differ by node: the launcher's choice
     CHECK(rank.get("A") == "launcher");
     CHECK_FALSE(rank.get("GONE").has_value());
-    const auto chosen =
-        rank_environment(own, recorded, {.job = "j", .env = {{"NCCL_SOCKET_IFNAME", "ib0"}, {"A", "job"}}});
+    const auto chosen = rank_environment(
+        own, recorded, {.job = "j", .env = {{"NCCL_SOCKET_IFNAME", "ib0"}, {"A", "job"}}}, is_told);
     CHECK(chosen.get("NCCL_SOCKET_IFNAME") == "ib0");
     CHECK(chosen.get("A") == "job");
 }
 
-TEST_CASE("of RDMA's variables those that differ by node are the node's own, the others the launcher's") {
-    const auto own =
-        Environment::from_block("NCCL_IB_HCA==mlx5_0:1\0NVSHMEM_HCA_LIST=mlx5_0:1\0NCCL_NET=Socket\0"s);
-    const auto recorded =
-        Environment::from_block("NCCL_IB_HCA==rocep1s0f0:1\0NVSHMEM_HCA_LIST=rocep1s0f0:1\0NCCL_NET=IB\0"s);
-    const auto rank = rank_environment(own, recorded, {.job = "j"});
+TEST_CASE("of RDMA's variables those of another node give way, what the launcher's user chose stays") {
+    const auto own = Environment::from_block(
+        "NCCL_IB_HCA==mlx5_0:1\0UCX_NET_DEVICES=mlx5_0:1,eth0\0NVSHMEM_HCA_LIST=mine:1\0NCCL_NET=Socket\0"s);
+    const auto recorded = Environment::from_block(
+        "NCCL_IB_HCA==rocep1s0f0:1\0NVSHMEM_HCA_LIST=rocep1s0f0:1\0NCCL_IB_GID_INDEX=4\0NCCL_NET=IB\0"s);
+    const auto rank = rank_environment(own, recorded, {.job = "j"}, is_told);
     CHECK(rank.get("NCCL_IB_HCA") == "=rocep1s0f0:1");
-    CHECK(rank.get("NVSHMEM_HCA_LIST") == "rocep1s0f0:1");
+    CHECK_FALSE(rank.get("UCX_NET_DEVICES").has_value()); // this node has none of its own
+    CHECK(rank.get("NVSHMEM_HCA_LIST") == "mine:1");
+    CHECK(rank.get("NCCL_IB_GID_INDEX") == "4");
     CHECK(rank.get("NCCL_NET") == "Socket");
 }
 
@@ -63,7 +71,7 @@ TEST_CASE("what is one rank's alone goes over the part and its GPUs") {
                        .gpus = "GPU-1",
                        .rank_env = {{{"A", "first"}, {"CUDA_VISIBLE_DEVICES", "-1"}}, {{"B", "second"}}}};
     const auto seen = [&](const std::string& block) {
-        const auto rank = rank_environment(Environment::from_block(block), {}, part);
+        const auto rank = rank_environment(Environment::from_block(block), {}, part, is_told);
         return rank.get("A").value_or("-") + " " + rank.get("B").value_or("-") + " " +
                rank.get("CUDA_VISIBLE_DEVICES").value_or("-");
     };
@@ -85,9 +93,10 @@ TEST_CASE("the local rank is put before the word that wants it, when it is known
 
 TEST_CASE("a rank sees the job's own GPUs, whatever its launcher has set; without any, what that has set") {
     const auto own = Environment::from_block("CUDA_VISIBLE_DEVICES=0,1\0"s);
-    CHECK(rank_environment(own, {}, {.job = "j", .gpus = "GPU-1,GPU-2"}).get("CUDA_VISIBLE_DEVICES") ==
-          "GPU-1,GPU-2");
-    CHECK(rank_environment(own, {}, {.job = "j"}).get("CUDA_VISIBLE_DEVICES") == "0,1");
+    CHECK(
+        rank_environment(own, {}, {.job = "j", .gpus = "GPU-1,GPU-2"}, is_told).get("CUDA_VISIBLE_DEVICES") ==
+        "GPU-1,GPU-2");
+    CHECK(rank_environment(own, {}, {.job = "j"}, is_told).get("CUDA_VISIBLE_DEVICES") == "0,1");
 }
 
 } // namespace rank_environment_test
