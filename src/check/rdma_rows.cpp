@@ -81,28 +81,30 @@ std::string left_out_text(const rdma::Node& node) {
     return text;
 }
 
-CheckRow judge_ports(const rdma::Node& node) {
+bool uses_any(const rdma::Node& node) {
+    return std::ranges::any_of(node.ports, &rdma::Port::used);
+}
+
+// Of a machine whose cards were never cabled it is no fault; of one that joined with a link it is.
+CheckRow judge_ports(const rdma::Node& node, const rdma::Node& joined) {
     CheckRow row{.layer = CheckLayer::host, .subject = node.name, .check = "rdma"};
     const auto left_out = left_out_text(node);
     const auto has = [&](auto is_so) { return std::ranges::any_of(node.ports, is_so); };
-    const bool active = has([](const rdma::Port& port) { return rdma::is_active(port.port); });
     if (node.record.use == "off") {
         tell(row, State::pass, "RDMA is not used: `network.rdma` is off", "");
     } else if (!has([](const rdma::Port& port) { return rdma::is_of_nccl(port.port); })) {
         row.text = "no RDMA that NCCL can use: " + left_out;
-    } else if (!active) {
-        tell(row, State::warn, "no RDMA port has a link: " + left_out,
+    } else if (!has([](const rdma::Port& port) { return rdma::is_active(port.port); })) {
+        tell(row, uses_any(joined) ? State::fail : State::warn, "no RDMA port has a link: " + left_out,
              "NCCL goes over TCP. If they are to be used, look at cables and switch, `ibstat` on the host; "
-             "if not, set "
-             "`network: {rdma: off}`");
+             "if not, set `network: {rdma: off}`");
     } else if (!node.record.inside) {
         tell(row, State::warn, "the host has RDMA devices, and the container has no /dev/infiniband",
              "leave `container.devices` at auto, or add /dev/infiniband to it, then `dockdist up`");
-    } else if (!has([](const rdma::Port& port) { return port.used; })) {
+    } else if (!uses_any(node)) {
         tell(row, State::warn, "no RDMA port is of use to the cluster: " + left_out,
              "NCCL goes over TCP: give the ports addresses in a network that all nodes share, take the node "
-             "out of "
-             "the file, or set `network: {rdma: off}`");
+             "out of the file, or set `network: {rdma: off}`");
     } else {
         row.text = "RDMA: " + used_text(node) + (left_out.empty() ? "" : "; left out: " + left_out);
     }
@@ -111,12 +113,11 @@ CheckRow judge_ports(const rdma::Node& node) {
 
 // What jobs are told, by the nodes' records; and whether it still is what they should be told: what they
 // would be if the nodes joined now.
-std::vector<CheckRow> judge_variables(const RdmaFacts& facts) {
+std::vector<CheckRow> judge_variables(const RdmaFacts& facts, const rdma::Fabric& joined) {
     auto records = as_it_is_now(facts);
     for (auto& record : records) {
         wire::shorten(record.rdma, wire::room_for_rdma(records.size()));
     }
-    const auto joined = rdma::judge(facts.records);
     const auto told = rdma::settings(joined);
     const auto wanted = rdma::settings(rdma::judge(records));
     std::vector<CheckRow> rows;
@@ -383,13 +384,14 @@ private:
 std::vector<CheckRow> judge_rdma(const RdmaFacts& facts) {
     std::vector<CheckRow> rows;
     const auto now = rdma::judge(as_it_is_now(facts));
-    for (const auto& node : now.nodes) {
-        if (!node.ports.empty()) {
-            rows.push_back(judge_ports(node));
+    const auto joined = rdma::judge(facts.records);
+    for (std::size_t i = 0; i < now.nodes.size(); ++i) {
+        if (!now.nodes[i].ports.empty()) {
+            rows.push_back(judge_ports(now.nodes[i], joined.nodes[i]));
         }
     }
     if (facts.whole) {
-        std::ranges::move(judge_variables(facts), std::back_inserter(rows));
+        std::ranges::move(judge_variables(facts, joined), std::back_inserter(rows));
     }
     std::ranges::move(RdmaFabricJudge(now).rows(), std::back_inserter(rows));
     return rows;

@@ -64,6 +64,8 @@ TEST_CASE("a node's ports: all of use, some left out, none with a link, not insi
     CHECK(row.state == State::warn);
     CHECK(row.text == "no RDMA port has a link: mlx5_0 (it is DOWN)");
     CHECK(row.hint.ends_with("set `network: {rdma: off}`"));
+    facts.records[0].rdma.ports = {ib_port("mlx5_0")}; // it joined with a link
+    CHECK(only(facts, "rdma").state == State::fail);
     auto iwarp = roce_port("irdma0", {});
     iwarp.link = "iWARP";
     row = only(facts_with({node_with(0, {iwarp})}), "rdma");
