@@ -167,7 +167,7 @@ def test_check_shows_rdma_ports_and_cpu_governors(lab):
             only(check(c, code=1), "rdma", "fail", "all nodes", "no RDMA port has a link", "ibstat")
             port("mlx5_0", "4: ACTIVE")
             c.write(container="mounts: ['/shared/t-sys/class:/sys/class']\ndevices: []").up()
-            only(check(c, code=1), "rdma", "warn", "all nodes", "the container has no /dev/infiniband", "container.devices")
+            only(check(c), "rdma", "warn", "all nodes", "the container has no /dev/infiniband", "container.devices")
         finally:
             shutil.rmtree(fake, ignore_errors=True)
 
