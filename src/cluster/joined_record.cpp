@@ -93,7 +93,7 @@ Status check_distinct(const std::vector<wire::NodeRecord>& records) {
             return Error{ErrorKind::protocol, record.node,
                          fmt::format("it says that it is at {} port {}, where {} is", record.address,
                                      record.ssh_port, first->second),
-                         "give each host its own `address` in the file, or `ssh_port`"};
+                         "give each host its own `address` in the file, or leave `ssh.port` out"};
         }
     }
     return ok;
