@@ -1,4 +1,3 @@
-#include "core/host_list.hpp"
 #include "core/loopback.hpp"
 #include "core/text.hpp"
 #include "spec/names.hpp"
@@ -250,18 +249,19 @@ void settle_subnets(ClusterDraft& draft) {
     }
 }
 
-// What more nodes than there are cannot be.
-void check_counts(Reader& reader, const ClusterDraft& draft) {
+int count_nodes(const ClusterDraft& draft) {
     int nodes = 0;
-    bool known = !draft.hosts.empty() && draft.hosts_are_known;
     for (const auto& host : draft.hosts) {
         nodes += host.spec.nodes;
-        known = known && host.nodes_are_read;
     }
-    if (nodes > static_cast<int>(most_host_names)) {
-        reader.error(*draft.hosts_at, fmt::format("{} nodes are more than the {} that a cluster may have",
-                                                  nodes, most_host_names));
-    }
+    return nodes;
+}
+
+// What more nodes than there are cannot be.
+void check_counts(Reader& reader, const ClusterDraft& draft) {
+    const auto nodes = count_nodes(draft);
+    const bool known = !draft.hosts.empty() && draft.hosts_are_known &&
+                       std::ranges::all_of(draft.hosts, &HostDraft::nodes_are_read);
     if (known && draft.min_nodes && draft.spec.min_nodes > nodes) {
         reader.error(
             *draft.min_nodes,
@@ -336,6 +336,11 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
                draft.hosts_at->node->kind != YamlNode::Kind::map && draft.hosts.empty() &&
                draft.hosts_are_known) {
         reader.error(*draft.hosts_at, "the list is empty", "add `- ssh://USER@HOST` for each machine");
+    }
+    if (const auto nodes = count_nodes(draft); nodes > most_cluster_nodes) {
+        reader.error(*draft.hosts_at, fmt::format("{} nodes are more than the {} that a cluster may have",
+                                                  nodes, most_cluster_nodes));
+        return; // what else is wrong with each would take long
     }
     choose_ipc(root, draft);
     check_names(reader, draft);

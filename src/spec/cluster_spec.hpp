@@ -160,6 +160,9 @@ struct IdleSpec {
     bool operator==(const IdleSpec&) const = default;
 };
 
+// The list of its members is a line of at most 4 MiB: 1 KiB for each.
+inline constexpr int most_cluster_nodes = 4096;
+
 struct ClusterSpec {
     ClusterName name{}; // default: the folder's name
     ImageSpec image{};

@@ -195,8 +195,8 @@ std::vector<HostDraft> expand_hosts(Reader& reader, const HostDraft& item, Clust
         return {};
     }
     const auto& list = listing->list;
-    if (list.hosts.size() > most_host_names - draft.hosts.size()) {
-        reader.error(item.at, fmt::format("with this there are more than {} hosts", most_host_names));
+    if (list.hosts.size() > most_cluster_nodes - draft.hosts.size()) {
+        reader.error(item.at, fmt::format("with this there are more than {} hosts", most_cluster_nodes));
         draft.hosts_are_known = false;
         return {};
     }

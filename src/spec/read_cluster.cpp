@@ -115,7 +115,7 @@ void read_spares(Reader& reader, const Value& value, ClusterDraft& draft) {
 
 void read_min_nodes(Reader& reader, const Value& value, ClusterDraft& draft) {
     draft.min_nodes = value;
-    draft.spec.min_nodes = static_cast<int>(reader.integer(value, 1, 100'000).value_or(0));
+    draft.spec.min_nodes = static_cast<int>(reader.integer(value, 1, most_cluster_nodes).value_or(0));
 }
 
 constexpr std::array image_table{

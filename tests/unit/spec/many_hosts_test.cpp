@@ -143,14 +143,16 @@ TEST_CASE("what is wrong with a list is told once, with its line") {
     CHECK(loaded.errors.size() == 1);
 }
 
-TEST_CASE("a hundred thousand hosts are the limit") {
-    CHECK(load_good("image: a\nhosts: [\"ssh://n[1-100000]\"]\n").hosts.size() == 100'000);
-    CHECK(first_error(load("image: a\nhosts: [\"ssh://n[1-100000]\", ssh://m]\n")) ==
-          "`hosts[1]`: with this there are more than 100000 hosts");
+TEST_CASE("4096 nodes are the limit, and 100000 hosts that of a list") {
+    CHECK(load_good("image: a\nhosts: [\"ssh://n[1-4096]\"]\n").hosts.size() == 4096);
+    CHECK(first_error(load("image: a\nhosts: [\"ssh://n[1-4096]\", ssh://m]\n")) ==
+          "`hosts[1]`: with this there are more than 4096 hosts");
+    CHECK(first_error(load("image: a\nhosts: [\"ssh://n[1-100000]\"]\n")) ==
+          "`hosts[0]`: with this there are more than 4096 hosts");
     CHECK(first_error(load("image: a\nhosts: [\"ssh://n[1-100001]\"]\n")) ==
           "`hosts[0]`: `ssh://n[1-100001]`: it stands for more than 100000 hosts");
     CHECK(first_error(load("image: a\nhosts: [{docker: \"ssh://n[1-1000]\", nodes: 200, gpus: none}]\n")) ==
-          "`hosts`: 200000 nodes are more than the 100000 that a cluster may have");
+          "`hosts`: 200000 nodes are more than the 4096 that a cluster may have");
 }
 
 TEST_CASE("groups of the file are ranges of hosts' names, and of groups above") {
