@@ -1,5 +1,6 @@
 #include "cluster/joined_record.hpp"
 
+#include "core/host_list.hpp"
 #include "core/ip_address.hpp"
 #include "core/subnet.hpp"
 #include "core/text.hpp"
@@ -8,9 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <map>
-#include <span>
 #include <utility>
 
 namespace dockdist {
@@ -26,13 +25,6 @@ Error claims(std::string_view what, const std::string& said, const std::string& 
 // "gpu1" and "gpu1.example.org" are one machine.
 bool same_machine(const std::string& one, const std::string& other) {
     return one == other || one.starts_with(other + ".") || other.starts_with(one + ".");
-}
-
-std::string list_nodes(const std::vector<std::string>& nodes) {
-    constexpr std::size_t most_named = 8;
-    const auto named = std::min(nodes.size(), most_named);
-    const auto list = fmt::format("{}", fmt::join(std::span(nodes).first(named), ", "));
-    return nodes.size() > named ? fmt::format("{} and {} more", list, nodes.size() - named) : list;
 }
 
 } // namespace
@@ -108,10 +100,12 @@ Status check_one_family(const std::vector<wire::NodeRecord>& records) {
     if (ipv4.empty() || ipv6.empty()) {
         return ok;
     }
+    constexpr std::size_t most_named = 8;
     return Error{
         ErrorKind::config, ipv6.size() < ipv4.size() ? ipv6.front() : ipv4.front(),
         fmt::format("{} {} at IPv4 addresses, and {} at IPv6's: launchers and NCCL need one family for all",
-                    list_nodes(ipv4), ipv4.size() == 1 ? "is" : "are", list_nodes(ipv6)),
+                    first_names(ipv4, most_named), ipv4.size() == 1 ? "is" : "are",
+                    first_names(ipv6, most_named)),
         "give all hosts addresses of one family: `network: {subnet: …}` for all of them, or each host's "
         "`address`"};
 }

@@ -243,14 +243,15 @@ std::string short_host_list(std::span<const std::string> names, std::size_t colu
 std::string list_names(std::span<const std::string> names) {
     constexpr std::size_t most_names = 4; // one by one
     constexpr std::size_t widest_names = 60;
-    if (names.size() > most_names) {
-        return short_host_list(names, widest_names);
-    }
+    return names.size() > most_names ? short_host_list(names, widest_names) : first_names(names, most_names);
+}
+
+std::string first_names(std::span<const std::string> names, std::size_t most) {
     std::string text;
-    for (const auto& name : names) {
+    for (const auto& name : names.first(std::min(names.size(), most))) {
         text += (text.empty() ? "" : ", ") + name;
     }
-    return text;
+    return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
 }
 
 } // namespace dockdist

@@ -35,5 +35,7 @@ std::string short_host_list(std::span<const std::string> names, std::size_t colu
 
 // For a sentence: "node-0, node-1", of more than four "node-[0-61]".
 std::string list_names(std::span<const std::string> names);
+// The same, name by name: "node-0, node-1 and 60 more", of more than `most`.
+std::string first_names(std::span<const std::string> names, std::size_t most);
 
 } // namespace dockdist

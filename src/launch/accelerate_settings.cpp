@@ -1,5 +1,6 @@
 #include "launch/accelerate_settings.hpp"
 
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -158,17 +159,17 @@ std::string setting(const LaunchNode& node, const char* name) {
 
 // Those of the hostfile that are no nodes of the job, the first few of them.
 std::string strangers(const LaunchRequest& request, const std::string& hosts) {
-    std::string list;
-    int count = 0;
+    constexpr std::size_t most = 5;
+    std::vector<std::string> names;
     for (const auto& host : split(hosts, ' ')) {
         const bool known = host.empty() || std::ranges::any_of(request.nodes, [&](const LaunchNode& node) {
                                return host == node.name.str() || host == node.address;
                            });
-        if (!known && ++count <= 5) {
-            list += (list.empty() ? "" : ", ") + printable(host);
+        if (!known) {
+            names.push_back(printable(host));
         }
     }
-    return count > 5 ? list + " and " + std::to_string(count - 5) + " more" : list;
+    return first_names(names, most);
 }
 
 } // namespace

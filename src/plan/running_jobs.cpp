@@ -1,5 +1,6 @@
 #include "plan/running_jobs.hpp"
 
+#include "core/host_list.hpp"
 #include "core/units.hpp"
 #include "gpu/units.hpp"
 
@@ -25,15 +26,12 @@ std::string gpus_of(const RunningJob::Part& part) {
 } // namespace
 
 std::string to_text(const RunningJob& job) {
-    std::string nodes;
-    for (std::size_t i = 0; i < std::min(job.parts.size(), most_nodes); ++i) {
-        nodes += (nodes.empty() ? "" : ", ") + job.parts[i].node.str() + gpus_of(job.parts[i]);
-    }
-    if (job.parts.size() > most_nodes) {
-        nodes += fmt::format(" and {} more", job.parts.size() - most_nodes);
+    std::vector<std::string> nodes;
+    for (const auto& part : job.parts) {
+        nodes.push_back(part.node.str() + gpus_of(part));
     }
     return fmt::format("{}running for {} on {}", job.owner.empty() ? "" : job.owner + "'s, ",
-                       format_age(std::chrono::seconds(job.age_ms / 1000)), nodes);
+                       format_age(std::chrono::seconds(job.age_ms / 1000)), first_names(nodes, most_nodes));
 }
 
 Error would_end(const RunningJob& job, std::string_view what) {

@@ -15,11 +15,6 @@ namespace {
 constexpr std::array<const char*, 3> links{"InfiniBand", efa, "Ethernet"}; // where all else is equal
 constexpr int usual_ipv6_prefix = 64;
 
-// Of an interface that found no server of addresses: no network of anybody's.
-bool is_link_local(const std::string& address) {
-    return address.starts_with("169.254.");
-}
-
 std::string network_of(const wire::RdmaGid& gid) {
     const bool ipv6 = gid.address.find(':') != std::string::npos;
     const int prefix = gid.prefix > 0 ? gid.prefix : ipv6 ? usual_ipv6_prefix : 0;
@@ -38,7 +33,7 @@ std::vector<Choice> networks_of(const wire::RdmaPort& port) {
         choices.push_back({port.prefix, -1});
     }
     for (std::size_t i = 0; port.link == "Ethernet" && i < port.gids.size(); ++i) {
-        if (!is_link_local(port.gids[i].address)) {
+        if (!wire::is_link_local(port.gids[i])) {
             choices.push_back({network_of(port.gids[i]), static_cast<int>(i)});
         } else if (link_local < 0) {
             link_local = static_cast<int>(i);
@@ -48,10 +43,6 @@ std::vector<Choice> networks_of(const wire::RdmaPort& port) {
         choices.push_back({"", link_local}); // two machines and a cable: nobody knows, and that is the GID
     }
     return choices;
-}
-
-bool has_address(const wire::RdmaPort& port) {
-    return std::ranges::any_of(port.gids, [](const auto& gid) { return !is_link_local(gid.address); });
 }
 
 // Of a node, by place: those that may still be used.
@@ -105,20 +96,13 @@ private:
         });
     }
 
-    // Whether a physical function does all that a virtual one of it could do: the host may have given its
-    // addresses to the virtual one alone.
-    static bool stands_for(const wire::RdmaPort& whole, const wire::RdmaPort& part) {
-        return !part.part_of.empty() && whole.pci == part.part_of && is_active(whole) &&
-               (has_address(whole) || !has_address(part));
-    }
-
     // What is so whatever the other nodes have.
     static Places usable(Node& node) {
         Places open;
         for (std::size_t i = 0; i < node.ports.size(); ++i) {
             auto& one = node.ports[i];
             const auto whole = std::ranges::find_if(
-                node.ports, [&](const Port& other) { return stands_for(other.port, one.port); });
+                node.ports, [&](const Port& other) { return wire::stands_for(other.port, one.port); });
             if (!is_active(one.port)) {
                 one.why = one.port.state.empty() ? "its state is not known" : "it is " + one.port.state;
             } else if (one.port.link == "iWARP") {
@@ -215,11 +199,11 @@ private:
             return;
         }
         const bool any = std::ranges::any_of(
-            open_[node], [&](std::size_t place) { return has_address(port(node, place).port); });
+            open_[node], [&](std::size_t place) { return wire::has_address(port(node, place).port); });
         std::vector<std::pair<std::string, std::string>> seen; // address, and the device that has it
         leave_out(node, [&](const wire::RdmaPort& one) -> std::string {
             const auto choices = networks_of(one);
-            if (!has_address(one)) {
+            if (!wire::has_address(one)) {
                 const auto why = one.bond.empty()
                                      ? std::string("it has no address but a link-local one")
                                      : "its interface is a part of " + one.bond + " and has no address";

@@ -19,14 +19,7 @@ void for_each_part(Facts& facts, Part part) {
     part("ssh", facts.logins);
 }
 
-// Of an interface, a node or an address: nothing of these is longer.
-void read_short(ObjectReader& reader, const char* key, std::string& text) {
-    constexpr std::size_t longest = 64;
-    reader.read(key, text);
-    if (text.size() > longest) {
-        reader.fail("\"" + std::string(key) + "\" must be " + std::to_string(longest) + " bytes at most");
-    }
-}
+constexpr std::size_t longest_name = 64; // of an interface, a node or an address: nothing of these is longer
 
 json room_to_json(const std::optional<Room>& room) {
     return room ? json(*room) : json(nullptr);
@@ -127,7 +120,7 @@ void to_json(json& out, const NetworkFacts& network) {
 
 void read_fields(ObjectReader& reader, NetworkFacts& network) {
     reader.require("interface");
-    read_short(reader, "interface", network.interface);
+    reader.read("interface", network.interface, longest_name);
     reader.read("there", network.there);
     reader.read("up", network.up);
     reader.read("loopback", network.loopback);
@@ -135,11 +128,11 @@ void read_fields(ObjectReader& reader, NetworkFacts& network) {
     reader.read("address_there", network.address_there);
     reader.read("mtu", network.mtu);
     reader.read("tunnel", network.tunnel);
-    read_short(reader, "first_address", network.first_address);
+    reader.read("first_address", network.first_address, longest_name);
     read_objects(reader, "other_ways", [&](ObjectReader& way) {
         auto& one = network.other_ways.emplace_back();
-        read_short(way, "interface", one.interface);
-        read_short(way, "node", one.node);
+        way.read("interface", one.interface, longest_name);
+        way.read("node", one.node, longest_name);
         way.read("nodes", one.nodes, 1, std::numeric_limits<int>::max());
     });
     if (network.other_ways.size() > most_other_ways) {

@@ -20,15 +20,9 @@ void read_record(ObjectReader& reader, NodeRecord& record) {
     reader.read("rank", record.rank);
     reader.read("address", record.address);
     reader.read("interface", record.interface);
-    reader.read("asked", record.asked);
-    if (record.asked.size() > longest_asked) {
-        reader.fail("\"asked\" must be " + std::to_string(longest_asked) + " bytes at most");
-    }
+    reader.read("asked", record.asked, longest_asked);
     reader.read("hostname", record.hostname);
-    reader.read("host", record.host);
-    if (record.host.size() > longest_host_mark) {
-        reader.fail("\"host\" must be " + std::to_string(longest_host_mark) + " bytes at most");
-    }
+    reader.read("host", record.host, longest_host_mark);
     reader.read("ssh_port", record.ssh_port);
     reader.read("slots", record.slots);
     reader.read("gpus", record.gpus);
@@ -131,7 +125,7 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
     reader.read("interface", request.interface);
     reader.read_bytes("subnets", request.subnets);
     reader.read("derived", request.derived);
-    reader.read("asked", request.asked);
+    reader.read("asked", request.asked, longest_asked);
     reader.read("ssh_port", request.ssh_port);
     reader.read("slots", request.slots);
     reader.read("user", request.user);
@@ -151,9 +145,6 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
         })) {
         reader.fail("\"subnets\" must be networks in CIDR form, " + std::to_string(most_subnets) +
                     " at most");
-    }
-    if (request.asked.size() > longest_asked) {
-        reader.fail("\"asked\" must be " + std::to_string(longest_asked) + " bytes at most");
     }
     if (reader.failed()) {
         return reader.error();

@@ -167,6 +167,13 @@ void ObjectReader::read(const char* key, std::string& out) {
     }
 }
 
+void ObjectReader::read(const char* key, std::string& out, std::size_t most) {
+    read(key, out);
+    if (out.size() > most) {
+        fail("\"" + std::string(key) + "\" must be " + std::to_string(most) + " bytes at most");
+    }
+}
+
 void ObjectReader::read(const char* key, std::int64_t& out) {
     if (const auto* value = any(key)) {
         if (!value->is_number_integer() ||

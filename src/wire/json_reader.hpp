@@ -40,6 +40,7 @@ public:
     void read(const char* key, std::uint64_t& out);
     void read(const char* key, double& out);
     void read(const char* key, bool& out);
+    void read(const char* key, std::string& out, std::size_t most); // and is an error beyond so many bytes
     // And is an error beyond the two.
     void read(const char* key, int& out, int least, int most);
     void read(const char* key, std::int64_t& out, std::int64_t least, std::int64_t most);

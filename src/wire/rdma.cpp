@@ -64,7 +64,8 @@ void shorten(RdmaRecord& record, std::size_t room) {
     }
     const auto all = std::exchange(record.ports, {});
     const auto weight = [&](const RdmaPort& port) {
-        return has_whole(all, port) ? 2 : port.state == "ACTIVE" ? 0 : 1;
+        const auto is_whole = [&](const RdmaPort& other) { return stands_for(other, port); };
+        return std::ranges::any_of(all, is_whole) ? 2 : port.state == "ACTIVE" ? 0 : 1;
     };
     auto size = dump(json(record)).size() + 64; // what stands around the ports
     for (const int of : {0, 1, 2}) {
@@ -82,11 +83,17 @@ void shorten(RdmaRecord& record, std::size_t room) {
     }
 }
 
-bool has_whole(const std::vector<RdmaPort>& ports, const RdmaPort& part) {
-    return !part.part_of.empty() && std::ranges::any_of(ports, [&](const RdmaPort& other) {
-        return other.pci == part.part_of && other.state == "ACTIVE" &&
-               (part.gids.empty() || !other.gids.empty());
-    });
+bool is_link_local(const RdmaGid& gid) {
+    return gid.address.starts_with("169.254.");
+}
+
+bool has_address(const RdmaPort& port) {
+    return !std::ranges::all_of(port.gids, is_link_local);
+}
+
+bool stands_for(const RdmaPort& whole, const RdmaPort& part) {
+    return !part.part_of.empty() && whole.pci == part.part_of && whole.state == "ACTIVE" &&
+           (has_address(whole) || !has_address(part));
 }
 
 bool is_rdma_use(std::string_view text) {

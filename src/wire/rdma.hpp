@@ -67,8 +67,12 @@ inline constexpr std::size_t longest_rdma_record = 10U << 10U;
 std::size_t room_for_rdma(std::size_t nodes); // of one of so many
 void shorten(RdmaRecord& record, std::size_t room);
 
-// A virtual function whose physical one is among the ports, with a link and, where the part has any, GIDs.
-bool has_whole(const std::vector<RdmaPort>& ports, const RdmaPort& part);
+// Of an interface that found no server of addresses: no network of anybody's.
+bool is_link_local(const RdmaGid& gid);
+bool has_address(const RdmaPort& port); // of a network
+// Whether a physical function does all that a virtual one of it could do: the host may have given its
+// addresses to the virtual one alone.
+bool stands_for(const RdmaPort& whole, const RdmaPort& part);
 
 bool is_rdma_use(std::string_view text); // "auto", "required", "off"
 bool is_rdma_device(std::string_view name);

@@ -1,5 +1,6 @@
 #include "cli/files/set_up_nodes.hpp"
 
+#include "core/host_list.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "job/run_job.hpp"
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -228,11 +230,9 @@ private:
 
     static std::string names_of(const std::vector<NodeName>& nodes) {
         constexpr std::size_t most = 8;
-        std::string text;
-        for (std::size_t i = 0; i < std::min(nodes.size(), most); ++i) {
-            text += (i == 0 ? "" : ", ") + nodes[i].str();
-        }
-        return nodes.size() <= most ? text : fmt::format("{} and {} more", text, nodes.size() - most);
+        std::vector<std::string> names;
+        std::ranges::transform(nodes, std::back_inserter(names), &NodeName::str);
+        return first_names(names, most);
     }
 
     Context& context_;

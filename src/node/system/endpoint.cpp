@@ -1,5 +1,6 @@
 #include "node/system/endpoint.hpp"
 
+#include "core/host_list.hpp"
 #include "core/ip_address.hpp"
 #include "core/subnet.hpp"
 #include "core/text.hpp"
@@ -29,14 +30,11 @@ bool is_usable(const InterfaceAddress& one) {
 }
 
 std::string list_interfaces(const std::vector<InterfaceAddress>& available) {
-    std::string list;
-    for (std::size_t i = 0; i < std::min(available.size(), most_interfaces_listed); ++i) {
-        list += (list.empty() ? "" : ", ") + available[i].interface + " " + available[i].address;
+    std::vector<std::string> names;
+    for (const auto& one : available) {
+        names.push_back(one.interface + " " + one.address);
     }
-    if (available.size() > most_interfaces_listed) {
-        list += " and " + std::to_string(available.size() - most_interfaces_listed) + " more";
-    }
-    return list.empty() ? "none" : list;
+    return names.empty() ? "none" : first_names(names, most_interfaces_listed);
 }
 
 std::string list_subnets(const std::vector<std::string>& subnets) {

@@ -56,6 +56,8 @@ TEST_CASE("a list of many names fits a line") {
     CHECK(short_host_list(Names{"a-long-name-1x", "b"}, 4) == "a-long-name-1x, … 1 more");
     CHECK(list_names(Names{"b", "a", "c"}) == "b, a, c");
     CHECK(list_names(Names{}).empty());
+    CHECK(first_names(Names{"b", "a", "c"}, 3) == "b, a, c");
+    CHECK(first_names(names, 2) == "node-0, node-1 and 9998 more");
 }
 
 TEST_CASE("what is no host list, or one without an end, is refused") {
