@@ -26,10 +26,7 @@ std::vector<DataPlace> make_places(const ClusterSpec& spec, const Engines& engin
                                    std::vector<DataHost>& hosts) {
     // The origin may be one of the others as well.
     const auto make_relay = [&](std::size_t host, const std::string& number, Mount mount) {
-        auto relay = relay_setting(spec.name, number, run);
-        relay.address = spec.hosts[host].address;
-        relay.interface = spec.hosts[host].interface;
-        relay.subnets = spec.hosts[host].subnets;
+        auto relay = relay_setting(spec.name, spec.hosts[host], number, run);
         relay.place = std::move(mount);
         return std::make_unique<RelayHost>(*engines[host], spec.hosts[host].name.str(), std::move(relay));
     };

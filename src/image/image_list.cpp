@@ -102,10 +102,7 @@ Task<LackingHosts> hosts_without(const ImageList& list, const ImageDetails& imag
             fitting.push_back(host);
         } else if (!there || !runs_on(*there, *answers[n])) {
             lacking.errors.push_back({ErrorKind::config, host_label(spec.hosts[host]),
-                                      "the image is for " + printable(image.architecture) + ", the host is " +
-                                          printable(answers[n]->architecture),
-                                      "build it for the host's architecture, too, and let hosts pull from a "
-                                      "registry that has both"});
+                                      other_architecture(image, *answers[n]), build_for_both});
         }
     }
     lacking.hosts = std::move(fitting);

@@ -90,10 +90,7 @@ private:
                            .tar = program_.tar,
                            .hand_on = hand_on_.get()};
         for (const auto host : setting_.hosts) {
-            auto relay = relay_setting(spec_.name, std::to_string(host), run);
-            relay.address = spec_.hosts[host].address;
-            relay.interface = spec_.hosts[host].interface;
-            relay.subnets = spec_.hosts[host].subnets;
+            auto relay = relay_setting(spec_.name, spec_.hosts[host], std::to_string(host), run);
             relay.place = {.type = Mount::Type::volume, .target = relay_folder};
             relays_.push_back(std::make_unique<ImageRelay>(*engines_[host], spec_.hosts[host].name.str(),
                                                            std::move(relay), random_hex(64),

@@ -1,5 +1,6 @@
 #include "plan/engine_abilities.hpp"
 
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "plan/driver_capabilities.hpp"
 
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 namespace dockdist {
@@ -161,13 +163,10 @@ std::optional<EngineRemark> unknown_names(const HostSpec& host, const EngineInfo
         return std::nullopt;
     }
     constexpr std::size_t most = 12;
-    std::string there;
-    for (std::size_t i = 0; i < std::min(known.size(), most); ++i) {
-        there += (i == 0 ? "" : ", ") + printable(known[i]);
-    }
+    std::vector<std::string> there;
+    std::ranges::transform(known, std::back_inserter(there), printable);
     return EngineRemark{
-        fmt::format("the host has no CDI device {}; it has {}{}", unknown, there,
-                    known.size() > most ? fmt::format(" and {} more", known.size() - most) : ""),
+        fmt::format("the host has no CDI device {}; it has {}", unknown, first_names(there, most)),
         "name one of these, or write the host's CDI file anew (nvidia-ctk cdi generate "
         "--output=/etc/cdi/nvidia.yaml)"};
 }
@@ -231,6 +230,11 @@ bool runs_on(const ImageDetails& image, const EngineInfo& engine) {
         return image.architecture.empty() || image.architecture == "arm64";
     }
     return true;
+}
+
+std::string other_architecture(const ImageDetails& image, const EngineInfo& engine) {
+    return fmt::format("the image is for {}, the host is {}", printable(image.architecture),
+                       printable(engine.architecture));
 }
 
 std::string engine_name(const EngineInfo& engine) {

@@ -46,6 +46,11 @@ bool is_cdi_name(std::string_view device);
 
 // Whether the image is of the architecture of the engine's host; also where one of the two is not known.
 bool runs_on(const ImageDetails& image, const EngineInfo& engine);
+// Of one that does not: "the image is for arm64, the host is x86_64".
+std::string other_architecture(const ImageDetails& image, const EngineInfo& engine);
+// What to do where such an image was to be sent there.
+inline constexpr const char* build_for_both =
+    "build it for the host's architecture, too, and let hosts pull from a registry that has both";
 
 // "Engine 26.1.5", "Podman 5.4.2, rootless".
 std::string engine_name(const EngineInfo& engine);

@@ -64,10 +64,8 @@ private:
             fail(host, ErrorKind::config, std::move(error.message), std::move(error.hint));
         }
         const auto& image = seen(host).image;
-        if (image && spec_.image.platform.empty() && !image->architecture.empty() &&
-            !runs_on(*image, engine)) {
-            fail(host, ErrorKind::config,
-                 "the image is for " + image->architecture + ", the host is " + engine.architecture,
+        if (image && spec_.image.platform.empty() && !runs_on(*image, engine)) {
+            fail(host, ErrorKind::config, other_architecture(*image, engine),
                  "pull an image of the host's architecture, or name `image.platform`");
         }
     }
@@ -123,12 +121,9 @@ private:
             if (is_left_out(host)) {
                 continue;
             }
-            if (!runs_on(source, seen(host).engine)) {
-                fail(host, ErrorKind::config,
-                     "the image is for " + source.architecture + ", the host is " +
-                         seen(host).engine.architecture,
-                     "build it for the host's architecture, too, and let hosts pull from a registry that has "
-                     "both");
+            const auto& engine = seen(host).engine;
+            if (!runs_on(source, engine)) {
+                fail(host, ErrorKind::config, other_architecture(source, engine), build_for_both);
             } else if (const auto& image = seen(host).image; !image || !same_image(*image, source)) {
                 result_.plan.sends.push_back(
                     {host, spec_.image.ref, image ? "the host has another" : "the host lacks it"});

@@ -9,7 +9,8 @@
 
 namespace dockdist {
 
-RelaySetting relay_setting(const ClusterName& cluster, const std::string& number, const RelayRun& run) {
+RelaySetting relay_setting(const ClusterName& cluster, const HostSpec& host, const std::string& number,
+                           const RelayRun& run) {
     return {.container = container_name(cluster, NodeName("relay." + run.attempt + "." + number)),
             .labels = {{labels::cluster, cluster.str()},
                        {labels::role, "relay"},
@@ -17,7 +18,10 @@ RelaySetting relay_setting(const ClusterName& cluster, const std::string& number
                        {labels::origin, run.origin}},
             .image = ImageRef("dockdist-relay:" + run.toolkit_version),
             .tar = run.tar,
-            .hand_on = run.hand_on};
+            .hand_on = run.hand_on,
+            .address = host.address,
+            .interface = host.interface,
+            .subnets = host.subnets};
 }
 
 RepositoryAndTag split_ref(const std::string& ref) {

@@ -5,6 +5,7 @@
 #include "plan/labels.hpp"
 #include "relay/hand_on.hpp"
 #include "relay/relay_program.hpp"
+#include "spec/cluster_spec.hpp"
 #include "wire/relay.hpp"
 
 #include <memory>
@@ -37,8 +38,9 @@ struct RelayRun {
 // What hands a relay's image on to `hosts` of a run; nullptr: all get it from here. `warn`: see HandOn.
 std::unique_ptr<HandOn> relay_hand_on(const RelayProgram& program, const std::string& toolkit_version,
                                       std::size_t hosts, std::function<void(const Error&)> warn);
-// All but address and place. `number`: its own within the run, since two hosts of the file may be one engine.
-RelaySetting relay_setting(const ClusterName& cluster, const std::string& number, const RelayRun& run);
+// All but the place. `number`: its own within the run, since two hosts of the file may be one engine.
+RelaySetting relay_setting(const ClusterName& cluster, const HostSpec& host, const std::string& number,
+                           const RelayRun& run);
 
 struct RepositoryAndTag {
     std::string repository{}, tag{};

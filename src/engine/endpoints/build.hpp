@@ -63,14 +63,17 @@ HttpRequest build_request(const BuildConfig& config, std::span<const char> tar, 
     return request;
 }
 
+// An error's message begins with what was being done.
+std::string without_beginning(const std::string& message, const std::string& what) {
+    return message.starts_with(what + ": ") ? message.substr(what.size() + 2) : message;
+}
+
 // The error of an answer that is no 200: what is the Dockerfile's fault is told as such.
 Error refused(const std::string& what, bool podman, Error error) {
     if (error.kind != ErrorKind::engine && error.kind != ErrorKind::not_found) {
         return error;
     }
-    const auto message =
-        error.message.starts_with(what + ": ") ? error.message.substr(what.size() + 2) : error.message;
-    auto judged = BuildTracker(what, podman).failure(message, std::nullopt);
+    auto judged = BuildTracker(what, podman).failure(without_beginning(error.message, what), std::nullopt);
     if (judged.kind == ErrorKind::config) {
         judged.where = error.where;
         return judged;
@@ -153,10 +156,8 @@ constexpr std::string_view let_session_through =
     "let POST /session (an upgrade to h2c) pass whatever stands before that engine, a proxy or an "
     "authorization plugin, or build at another host (`image.from`)";
 
-// `answered` begins with `what`.
 Error refused_session(const std::string& what, Error answered, int status, bool secrets) {
-    const auto said = answered.message.starts_with(what + ": ") ? answered.message.substr(what.size() + 2)
-                                                                : answered.message;
+    const auto said = without_beginning(answered.message, what);
     answered.message = fmt::format(
         "{}: POST /session is refused there (status {}), over which BuildKit asks for files{}: {}", what,
         status, secrets ? " and for the secrets of `image.build`" : "", said);

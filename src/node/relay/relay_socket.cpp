@@ -142,7 +142,6 @@ Fd listen_on(const std::string& address, int& port) {
 }
 
 Result<Fd> listen_for_peers(const wire::RelayOpening& opening, wire::RelayMessage& listening) {
-    const auto available = interface_addresses();
     const bool numeric = is_ip_address(opening.address);
     const bool placed = !opening.interface.empty() || (!numeric && !opening.subnets.empty());
     WantedEndpoint wanted;
@@ -158,7 +157,7 @@ Result<Fd> listen_for_peers(const wire::RelayOpening& opening, wire::RelayMessag
         }
         wanted.default_address = default_address();
     }
-    const auto chosen = choose_endpoint(wanted, available);
+    const auto chosen = choose_endpoint(wanted, interface_addresses());
     if (placed && !chosen) {
         return chosen.error();
     }

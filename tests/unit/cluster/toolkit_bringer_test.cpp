@@ -1,5 +1,6 @@
 #include "cluster/toolkit_bringer.hpp"
 #include "fake_cluster.hpp"
+#include "fakes/warnings.hpp"
 
 #include <doctest/doctest.h>
 
@@ -39,17 +40,6 @@ void check_nothing_is_left(const FakeCluster& cluster) {
         CHECK(engine->volumes.contains("dockdist-toolkit-t1"));
     }
 }
-
-struct Warnings : Reporter {
-    void on(const Event& event) override {
-        if (event.kind == Event::Kind::warning) {
-            texts.push_back(event.subject + ": " + event.text);
-        }
-    }
-    void error(const Error& /*error*/) override {}
-    void finish() override {}
-    std::vector<std::string> texts{};
-};
 
 } // namespace
 

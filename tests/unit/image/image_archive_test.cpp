@@ -1,6 +1,6 @@
-#include "core/ustar.hpp"
 #include "digest/sha256.hpp"
 #include "fakes/fake_engine.hpp"
+#include "fakes/image_tar.hpp"
 #include "fakes/run_task.hpp"
 #include "image/image_archive.hpp"
 
@@ -17,17 +17,13 @@ using namespace dockdist;
 
 namespace {
 
-std::string entry(const std::string& name, const std::string& content) {
-    const UstarEntry head{.name = name, .mode = 0644, .size = static_cast<std::int64_t>(content.size())};
-    return ustar_header(head) + content + ustar_padding(head);
-}
-
 // Of three layers, of which two are the same one.
 std::string saved_image(const std::string& layer, const std::string& other) {
     const nlohmann::json config{
         {"rootfs", {{"diff_ids", {sha256_of(layer), sha256_of(other), sha256_of(layer)}}}}};
-    return entry("a.tar", layer) + entry("b.tar", other) + entry("c.json", config.dump()) +
-           entry("manifest.json", R"([{"Config":"c.json","Layers":["a.tar","b.tar","a.tar"]}])") +
+    return testing::tar_file("a.tar", layer) + testing::tar_file("b.tar", other) +
+           testing::tar_file("c.json", config.dump()) +
+           testing::tar_file("manifest.json", R"([{"Config":"c.json","Layers":["a.tar","b.tar","a.tar"]}])") +
            ustar_end();
 }
 

@@ -1,6 +1,7 @@
 #include "fakes/fake_engine.hpp"
 #include "golden.hpp"
 #include "image/image_list.hpp"
+#include "unit/plan/cluster_builder.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -11,13 +12,8 @@ using namespace dockdist;
 namespace {
 
 struct Hosts {
-    explicit Hosts(int count) {
-        spec.image.ref = ImageRef("train:1");
-        for (int i = 0; i < count; ++i) {
-            HostSpec host;
-            host.name = HostName("node-" + std::to_string(i));
-            host.docker.url = "tcp://10.0.0." + std::to_string(i + 1) + ":2375";
-            spec.hosts.push_back(host);
+    explicit Hosts(int count) : spec(testing::spec_of(count)) {
+        for (const auto& host : spec.hosts) {
             auto engine = std::make_unique<FakeEngine>(io.get_executor(), host.name.str());
             engine->add_image("train:1",
                               "sha256:3bf57800663bd77b6713b2f752e0c6bc7eaa0d2cc860af3db1a3f0c6389f117b");
@@ -33,7 +29,7 @@ struct Hosts {
     ImageList list() { return run_task(io, list_images(spec, engines)); }
 
     boost::asio::io_context io{};
-    ClusterSpec spec{};
+    ClusterSpec spec;
     Engines engines{};
     std::vector<FakeEngine*> fakes{};
 };

@@ -1,8 +1,8 @@
 #include "async/run_all.hpp"
-#include "core/ustar.hpp"
 #include "digest/sha256.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/fake_engine.hpp"
+#include "fakes/image_tar.hpp"
 #include "fakes/run_task.hpp"
 #include "image/image_relay.hpp"
 #include "image/temporary_files.hpp"
@@ -45,14 +45,7 @@ struct Relaying {
         growing.grow(content.size());
     }
     std::unique_ptr<ImageSpool> spool_of_one_layer(const std::string& layer) {
-        const auto entry = [](const std::string& name, const std::string& content) {
-            const UstarEntry head{.name = name, .size = static_cast<std::int64_t>(content.size())};
-            return ustar_header(head) + content + ustar_padding(head);
-        };
-        engine.exports["train"] =
-            entry("l", layer) +
-            entry("c.json", "{\"rootfs\":{\"diff_ids\":[\"" + sha256_of(layer) + "\"]}}") +
-            entry("manifest.json", R"([{"Config":"c.json","Layers":["l"]}])") + ustar_end();
+        engine.exports["train"] = testing::image_tar(layer);
         return run_task(io, ImageSpool::fill(
                                 engine, ImageRef("train"), [](std::uint64_t) {}, growing))
             .value();

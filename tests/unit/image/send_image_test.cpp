@@ -1,8 +1,9 @@
-#include "core/ustar.hpp"
-#include "digest/sha256.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/fake_engine.hpp"
+#include "fakes/image_tar.hpp"
+#include "fakes/warnings.hpp"
 #include "image/send_image.hpp"
+#include "unit/plan/cluster_builder.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
@@ -19,40 +20,12 @@ using namespace dockdist;
 
 namespace {
 
-std::string tar_of(const std::vector<std::pair<std::string, std::string>>& files) {
-    std::string tar;
-    for (const auto& [name, content] : files) {
-        const UstarEntry head{.name = name, .mode = 0755, .size = static_cast<std::int64_t>(content.size())};
-        tar += ustar_header(head) + content + ustar_padding(head);
-    }
-    return tar + ustar_end();
-}
-
-struct Warnings : Reporter {
-    std::vector<std::string> told{};
-    void on(const Event& event) override {
-        if (event.kind == Event::Kind::warning) {
-            told.push_back(event.subject + ": " + event.text);
-        }
-    }
-    void error(const Error&) override {}
-    void finish() override {}
-};
-
 // One machine that has the image, and hosts that lack it.
 struct Hosts {
-    explicit Hosts(int count, bool over_plain_http = false) {
-        spec.name = ClusterName("vision");
-        source.exports["train:1"] =
-            tar_of({{"l", layer},
-                    {"c.json", "{\"rootfs\":{\"diff_ids\":[\"" + sha256_of(layer) + "\"]}}"},
-                    {"manifest.json", R"([{"Config":"c.json","Layers":["l"]}])"}});
+    explicit Hosts(int count, bool over_plain_http = false) : spec(testing::spec_of(count)) {
+        source.exports["train:1"] = testing::image_tar(layer);
         image.layers = {sha256_of(layer)};
-        for (int i = 0; i < count; ++i) {
-            HostSpec host;
-            host.name = HostName("node-" + std::to_string(i));
-            host.docker.url = "tcp://10.0.0." + std::to_string(i + 1) + ":2375";
-            spec.hosts.push_back(host);
+        for (const auto& host : spec.hosts) {
             auto engine = std::make_unique<FakeEngine>(io.get_executor(), host.name.str());
             engine->on_exec("/dockdist-relay relay", [](FakeExec exec) -> Task<int> {
                 co_await exec.read_line();
@@ -101,10 +74,11 @@ struct Hosts {
     boost::asio::io_context io{};
     ImageRef ref{"train:1"};
     const std::string layer = "layer";
-    const std::string toolkit = tar_of({{"libexec/dockdist-init", "ELF"}, {"libexec/dockdist-relay", "ELF"}});
+    const std::string toolkit = testing::tar_file("libexec/dockdist-init", "ELF") +
+                                testing::tar_file("libexec/dockdist-relay", "ELF") + ustar_end();
     FakeEngine source{io.get_executor(), "this machine"};
     ImageDetails image{};
-    ClusterSpec spec{};
+    ClusterSpec spec;
     Engines engines{};
     std::vector<FakeEngine*> fakes{};
     Warnings warnings{};
@@ -118,8 +92,8 @@ TEST_CASE("of hosts that must load the image two do so at once, and what all of 
     run_until(hosts.io, [&] { return hosts.loads(1); });
     hosts.io.poll();
     CHECK(hosts.loading() == 2);
-    REQUIRE(hosts.warnings.told.size() == 1);
-    CHECK(hosts.warnings.told[0].starts_with(
+    REQUIRE(hosts.warnings.texts.size() == 1);
+    CHECK(hosts.warnings.texts[0].starts_with(
         "node-0, node-1, node-2: their engines do not take images from their own loopback over plain HTTP: "
         "loading it from this machine, 12.0 KiB more over this machine's link, 4.0 KiB for each host; "));
     hosts.fakes[0]->release("load_image");
