@@ -130,7 +130,7 @@ TEST_CASE("what is wrong with a list is told once, with its line") {
     CHECK(loaded.errors.size() == 1);
     CHECK(first_error(loaded) == "`hosts[0].from`: /l, line 2: the bracket in `[` is not closed");
     CHECK(first_error(load_list("  - from: /l\n", source, "\n")) == "`hosts[0].from`: /l names no host");
-    loaded = load_list("  - {from: /l, docker: \"tcp://%h\"}\n", source, "n[1-5000]\n");
+    loaded = load_list("  - {from: /l, docker: \"tcp://%h\"}\n", source, "n[1-4000]\n");
     CHECK(loaded.errors.size() == 1);
     CHECK(first_error(loaded) ==
           "`hosts[0].docker`: `tcp://n1` without TLS: whoever reaches that port is root on the host");
