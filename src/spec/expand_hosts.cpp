@@ -195,7 +195,7 @@ std::vector<HostDraft> expand_hosts(Reader& reader, const HostDraft& item, Clust
         return {};
     }
     const auto& list = listing->list;
-    if (list.hosts.size() > most_cluster_nodes - draft.hosts.size()) {
+    if (draft.hosts.size() + list.hosts.size() > most_cluster_nodes) {
         reader.error(item.at, fmt::format("with this there are more than {} hosts", most_cluster_nodes));
         draft.hosts_are_known = false;
         return {};
