@@ -63,13 +63,66 @@ void add_commands(CLI::App& app, Program& program) {
           add_check,    add_run,      add_jobs,       add_top,     add_metrics, add_gpus,
           add_logs,     add_attach,   add_stop,       add_wait,    add_exec,    add_ssh,
           add_forward,  add_proxy,    add_ssh_config, add_sync,    add_setup,   add_cp,
-          add_hostfile, add_image,    add_data,       add_version, add_help,    add_completion}) {
+          add_hostfile, add_image,    add_data,       add_slurm,   add_version, add_help,
+          add_completion}) {
         add(app, program);
     }
     for (auto* command : app.get_subcommands({})) {
         command->fallthrough(); // -f and -o may stand behind the command's name
     }
     refuse_empty_words(app);
+}
+
+// A command line, and where it leaves what it says.
+struct CommandLine {
+    CLI::App app{"Multi-node training on plain Docker hosts", "dockdist"};
+    Program program{};
+    std::string format{};
+};
+
+std::shared_ptr<CommandLine> make_line() {
+    auto line = std::make_shared<CommandLine>();
+    auto& app = line->app;
+    auto& options = line->program.options;
+    app.formatter(std::make_shared<HelpFormatter>());
+    app.add_option("-f,--file", options.file, "cluster.yaml (default: here or in a parent folder; $DOCKDIST_FILE)")
+        ->type_name("FILE");
+    app.add_option("--hosts", options.hosts,
+                   "In place of `hosts` in the file, and written as there: slurm, ssh://USER@HOST, a list "
+                   "(default: $DOCKDIST_HOSTS)")
+        ->type_name("HOSTS");
+    choice(app.add_option("-o,--output", line->format, "What people read, or programs"), {"text", "json"});
+    app.set_version_flag("--version", "dockdist " DOCKDIST_VERSION, "Print the version");
+    app.set_help_flag("-h,--help", "Print this");
+    app.require_subcommand(1);
+    add_commands(app, line->program);
+    return line;
+}
+
+void read_words(CLI::App& app, const std::vector<std::string>& words) {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+}
+
+// For a command that runs others: its line has been read, theirs may be wrong.
+Result<Work> read_another(const std::vector<std::string>& words) {
+    const auto line = make_line();
+    const auto read = read_line(line->app, words);
+    if (const auto mistake = mistake_in(read); mistake && read.emptied != nullptr) {
+        return *mistake;
+    }
+    try {
+        read_words(line->app, words);
+    } catch (const CLI::Success&) {
+        return Error{ErrorKind::usage, "", "that asks for help, and runs nothing", "`dockdist help COMMAND` shows it"};
+    } catch (const CLI::ParseError& refusal) {
+        return mistake_in(read).value_or(line_error(read, refusal));
+    }
+    const auto& options = line->program.options;
+    if (!options.file.empty() || !options.hosts.empty() || !line->format.empty()) {
+        return Error{ErrorKind::usage, "", "--file, --hosts and --output are for both commands at once",
+                     "write them before the first `--`"};
+    }
+    return Work([line](Context& context) { return line->program.work(context); });
 }
 
 int refuse(const Error& error, const LineRead& line) {
@@ -95,7 +148,7 @@ std::optional<int> parse(CLI::App& app, const std::vector<std::string>& words) {
         return refuse(*mistake, line);
     }
     try {
-        app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+        read_words(app, words);
         return std::nullopt;
     } catch (const CLI::Success& asked) { // --help, --version
         std::ostringstream out;
@@ -151,8 +204,10 @@ int run(boost::asio::io_context& io, const Program& program, Reporter& reporter,
             throw;
         }
     }
-    reporter.error({.kind = ErrorKind::interrupted, .message = "interrupted"});
-    return exit_codes::interrupted;
+    const bool late = interrupts.time_is_over();
+    reporter.error({.kind = ErrorKind::interrupted,
+                    .message = late ? "ended, as the allocation's time is nearly over" : "interrupted"});
+    return late ? exit_codes::timed_out : exit_codes::interrupted;
 }
 
 } // namespace
@@ -160,23 +215,14 @@ int run(boost::asio::io_context& io, const Program& program, Reporter& reporter,
 int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes is an error of the write
     take_all_descriptors();        // a connection to each of a thousand hosts
-    CLI::App app{"Multi-node training on plain Docker hosts", "dockdist"};
-    app.formatter(std::make_shared<HelpFormatter>());
-    Program program;
-    app.add_option("-f,--file", program.options.file,
-                   "cluster.yaml (default: here or in a parent folder; $DOCKDIST_FILE)")
-        ->type_name("FILE");
-    std::string format;
-    choice(app.add_option("-o,--output", format, "What people read, or programs"), {"text", "json"});
-    app.set_version_flag("--version", "dockdist " DOCKDIST_VERSION, "Print the version");
-    app.set_help_flag("-h,--help", "Print this");
-    app.require_subcommand(1);
-    add_commands(app, program);
+    const auto line = make_line();
+    auto& program = line->program;
+    program.read = read_another;
     const std::vector<std::string> words(argv + 1, argv + argc);
-    if (const auto code = parse(app, words)) {
+    if (const auto code = parse(line->app, words)) {
         return *code;
     }
-    program.options.output = format == "json" ? OutputFormat::json : OutputFormat::text;
+    program.options.output = line->format == "json" ? OutputFormat::json : OutputFormat::text;
     FdSink output;
     HeldSink sink(output);
     const auto reporter =

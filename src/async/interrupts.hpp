@@ -18,6 +18,13 @@ public:
         }
     }
 
+    // The batch system has warned that it ends everything soon: an interrupt with another reason.
+    void end_of_time() {
+        time_is_over_ = true;
+        interrupt();
+    }
+    bool time_is_over() const { return time_is_over_; }
+
     // The terminal is gone: an interrupt, unless the command has chosen otherwise.
     void hang_up() { lets_go_on_hangup_ ? let_go() : interrupt(); }
     void let_go_on_hangup() { lets_go_on_hangup_ = true; }
@@ -37,6 +44,7 @@ public:
 
 private:
     int count_ = 0;
+    bool time_is_over_ = false;
     bool wants_to_let_go_ = false;
     bool lets_go_on_hangup_ = false;
     std::function<void()> handler_{};

@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "engine/docker_engine.hpp"
 #include "job/select_nodes.hpp"
+#include "plan/labels.hpp"
 #include "report/error_text.hpp"
 #include "report/output.hpp"
 #include "spec/load_spec.hpp"
@@ -135,26 +136,33 @@ std::size_t Context::table_rows(bool all) const {
                                            : of_no_terminal;
 }
 
+Result<std::filesystem::path> file_of(const GlobalOptions& options) {
+    if (!options.file.empty()) {
+        return std::filesystem::path(options.file);
+    }
+    if (const auto named = client_environment("DOCKDIST_FILE"); named && !named->empty()) {
+        return std::filesystem::path(*named);
+    }
+    return find_spec_file(std::filesystem::current_path());
+}
+
+std::string hosts_of(const GlobalOptions& options) {
+    return options.hosts.empty() ? client_environment("DOCKDIST_HOSTS").value_or("") : options.hosts;
+}
+
 Task<Loaded> load(const Context& context, Secrets secrets) {
-    std::filesystem::path file = context.options.file;
-    if (file.empty()) {
-        if (const auto named = client_environment("DOCKDIST_FILE"); named && !named->empty()) {
-            file = *named;
-        } else {
-            auto found = find_spec_file(std::filesystem::current_path());
-            if (!found) {
-                co_return Loaded{.errors = {found.error()}};
-            }
-            file = std::move(*found);
-        }
+    const auto file = file_of(context.options);
+    if (!file) {
+        co_return Loaded{.errors = {file.error()}};
     }
     LoadOptions options{.resolve_secrets = secrets == Secrets::resolve || secrets == Secrets::all,
-                        .resolve_build_secrets = secrets == Secrets::of_build || secrets == Secrets::all};
-    auto loaded = load_spec_file(file, client_environment, options);
+                        .resolve_build_secrets = secrets == Secrets::of_build || secrets == Secrets::all,
+                        .hosts = hosts_of(context.options)};
+    auto loaded = load_spec_file(*file, client_environment, options);
     if (loaded.errors.empty() &&
         !loaded.sources.empty()) { // what else is wrong is told before anything is run
-        options.host_lists = co_await read_host_lists(context.executor, loaded.sources, file);
-        loaded = load_spec_file(file, client_environment, options);
+        options.host_lists = co_await read_host_lists(context.executor, loaded.sources, *file);
+        loaded = load_spec_file(*file, client_environment, options);
     }
     *context.size = {.hosts = loaded.spec.hosts.size(), .nodes = expand_nodes(loaded.spec).size()};
     context.warn(loaded.warnings);
@@ -168,8 +176,9 @@ std::string user_and_machine() {
 
 std::string origin_of(const ClusterSpec& spec) {
     std::error_code ignored;
-    const auto file = std::filesystem::weakly_canonical(spec.file, ignored);
-    return user_and_machine() + ":" + file.string();
+    const auto file = std::filesystem::weakly_canonical(spec.file, ignored).string();
+    return spec.slurm_job.empty() ? user_and_machine() + ":" + file
+                                  : labels::allocation_origin(this_process().user, spec.slurm_job, file);
 }
 
 Task<Connected> connect(const Context& context, Secrets secrets) {

@@ -29,7 +29,8 @@ class App;
 namespace dockdist {
 
 struct GlobalOptions {
-    std::string file{}; // -f; empty: DOCKDIST_FILE, or cluster.yaml here or above
+    std::string file{};  // -f; empty: DOCKDIST_FILE, or cluster.yaml here or above
+    std::string hosts{}; // --hosts; empty: DOCKDIST_HOSTS, or those of the file
     OutputFormat output = OutputFormat::text;
     bool timings = false;
 };
@@ -96,7 +97,15 @@ struct Program {
     GlobalOptions options{};
     Work work{};
     bool one_value = false; // with -o json it prints one, which stands alone on stdout; else lines
+    // Reads another command line, as if it stood behind `dockdist`: its work, which wants a context of the
+    // caller's. Errors: usage.
+    std::function<Result<Work>(const std::vector<std::string>& words)> read{};
 };
+
+// The file that the options name, or that is found. Errors: config; there is none.
+Result<std::filesystem::path> file_of(const GlobalOptions& options);
+// What stands in place of the file's `hosts`; empty: nothing does.
+std::string hosts_of(const GlobalOptions& options);
 
 // Loads the file that the options name, with the lists of hosts that it names. Prints its warnings; the
 // errors are all of it.
@@ -110,7 +119,7 @@ struct Loaded {
 enum class Secrets { leave, resolve, of_build, all };
 Task<Loaded> load(const Context& context, Secrets secrets);
 std::string user_and_machine();                 // USER@MACHINE: who runs dockdist, and where
-std::string origin_of(const ClusterSpec& spec); // USER@MACHINE:FILE
+std::string origin_of(const ClusterSpec& spec); // labels::origin
 
 struct Connected {
     ClusterSpec spec{};
@@ -184,6 +193,7 @@ void add_cp(CLI::App& app, Program& program);
 void add_hostfile(CLI::App& app, Program& program);
 void add_image(CLI::App& app, Program& program);
 void add_data(CLI::App& app, Program& program);
+void add_slurm(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);
 void add_help(CLI::App& app, Program& program);
 void add_completion(CLI::App& app, Program& program);

@@ -1,6 +1,7 @@
 #include "cli/host_lists.hpp"
 
 #include "async/child_process.hpp"
+#include "cli/scontrol.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -88,6 +89,10 @@ Task<std::map<HostSource, Result<std::string>>> read_host_lists(boost::asio::any
     std::map<HostSource, Result<std::string>> lists;
     for (const auto& source : sources) {
         if (lists.contains(source)) {
+            continue;
+        }
+        if (source.format == HostSource::Format::slurm) {
+            lists.emplace(source, co_await read_own_allocation(executor));
             continue;
         }
         if (source.command.empty()) {

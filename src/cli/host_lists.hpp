@@ -1,4 +1,4 @@
-// Lists of hosts that cluster.yaml names with `from`: files are read, commands are run.
+// Lists of hosts that cluster.yaml names with `from`: files are read, commands are run, Slurm is asked.
 #pragma once
 
 #include "async/task.hpp"

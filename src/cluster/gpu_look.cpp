@@ -104,11 +104,8 @@ Task<void> GpuLook::give_back() {
 ContainerConfig GpuLook::config_for(std::size_t host) const {
     auto config = gpu_look_config(spec_.image.ref, setting_.toolkit_version, by_cdi_.contains(host),
                                   gpu_in_use_mib(spec_));
-    config.labels = {{labels::cluster, spec_.name.str()},
-                     {labels::role, "look"},
-                     {labels::attempt, setting_.attempt},
-                     {labels::origin, setting_.origin},
-                     {labels::holder, to_label(this_process())}};
+    config.labels = labels::common(spec_.name.str(), "look", setting_.attempt, setting_.origin);
+    config.labels[labels::holder] = to_label(this_process());
     return config;
 }
 

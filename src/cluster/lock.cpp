@@ -43,11 +43,9 @@ constexpr int most_lock_tries = 20;
 constexpr std::chrono::milliseconds lock_pause{100};
 
 Labels lock_labels(const LockRequest& request) {
-    return {{labels::cluster, request.cluster.str()},
-            {labels::role, "lock"},
-            {labels::attempt, request.attempt},
-            {labels::origin, request.origin},
-            {labels::holder, to_label(this_process())}};
+    auto all = labels::common(request.cluster.str(), "lock", request.attempt, request.origin);
+    all[labels::holder] = to_label(this_process());
+    return all;
 }
 
 // Podman looks for a volume of the name first and makes one then; two who do so at once are told so.

@@ -152,8 +152,10 @@ private:
             state_.interrupted();
             if (interrupts_seen_ < 2) {
                 reporter_.on({.kind = Event::Kind::note,
-                              .text = interrupts_seen_ == 0 ? "stopping the job (Ctrl-C again: at once)"
-                                                            : "ending the job at once"});
+                              .text = interrupts_seen_ == 1 ? "ending the job at once"
+                                      : interrupts_->time_is_over()
+                                          ? "the allocation's time is nearly over: stopping the job"
+                                          : "stopping the job (Ctrl-C again: at once)"});
             }
             if (interrupts_seen_ == 1) { // a part whose node does not obey ends by its lease, without us
                 for (const auto& part : parts_) { // of a job that it has started itself: all are there
@@ -258,7 +260,13 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
     }
     JobRunner runner(co_await boost::asio::this_coro::executor, std::move(parts), std::move(settings),
                      &interrupts, sink, reporter);
-    co_return co_await runner.run();
+    auto outcome = co_await runner.run();
+    if (outcome.interrupted && interrupts.time_is_over() && !outcome.first_failure) {
+        outcome.interrupted = false;
+        outcome.stop_reason = "timeout";
+        outcome.code = exit_codes::timed_out;
+    }
+    co_return outcome;
 }
 
 Task<JobOutcome> attach_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink,

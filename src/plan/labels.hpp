@@ -23,7 +23,11 @@ inline constexpr const char* node = "dockdist.node";       // name
 inline constexpr const char* rank = "dockdist.rank";       // of the node
 inline constexpr const char* spec = "dockdist.spec";       // fingerprint of the container's configuration
 inline constexpr const char* version = "dockdist.version"; // of the toolkit
-inline constexpr const char* origin = "dockdist.origin";   // who made it: USER@MACHINE:FILE
+// Who made it: USER@MACHINE:FILE. Of an allocation of Slurm, which any of its machines may speak for,
+// USER@slurm-job-ID:FILE.
+inline constexpr const char* origin = "dockdist.origin";
+// Of all that is made for an allocation of Slurm: its id, by which a site's epilog finds what is left of it.
+inline constexpr const char* slurm_job = "dockdist.slurm-job";
 inline constexpr const char* attempt =
     "dockdist.attempt"; // the `up` that made it: what that one takes back on failure
 inline constexpr const char* holder =
@@ -35,5 +39,10 @@ inline constexpr const char* gpus = "dockdist.gpus";
 
 inline constexpr const char* gpu_volume = "dockdist-gpus"; // one for all clusters of an engine, layout::gpus
 inline constexpr const char* toolkit_volume_prefix = "dockdist-toolkit-"; // + version
+
+std::string allocation_origin(const std::string& user, const std::string& job, const std::string& file);
+
+// What everything bears that dockdist makes on a host for a cluster: in which role, in which `up`, by whom.
+Labels common(const std::string& of_cluster, const char* as, const std::string& of_attempt, const std::string& by);
 
 } // namespace dockdist::labels

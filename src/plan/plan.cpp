@@ -132,14 +132,11 @@ private:
     }
 
     ContainerConfig labelled(ContainerConfig config, const NodeSpec& node, const std::string& print) const {
-        config.labels = {{labels::cluster, spec_.name.str()},
-                         {labels::role, "node"},
-                         {labels::node, node.name.str()},
-                         {labels::rank, std::to_string(node.rank)},
-                         {labels::spec, print},
-                         {labels::version, context_.toolkit_version},
-                         {labels::origin, context_.origin},
-                         {labels::attempt, context_.attempt}};
+        config.labels = labels::common(spec_.name.str(), "node", context_.attempt, context_.origin);
+        config.labels.insert({{labels::node, node.name.str()},
+                              {labels::rank, std::to_string(node.rank)},
+                              {labels::spec, print},
+                              {labels::version, context_.toolkit_version}});
         return config;
     }
 
@@ -259,10 +256,7 @@ private:
 
     UploadToolkit upload_to(std::size_t host) const {
         auto config = toolkit_upload_config(spec_.image.ref, context_.toolkit_version);
-        config.labels = {{labels::cluster, spec_.name.str()},
-                         {labels::role, "upload"},
-                         {labels::attempt, context_.attempt},
-                         {labels::origin, context_.origin}};
+        config.labels = labels::common(spec_.name.str(), "upload", context_.attempt, context_.origin);
         return {host, container_name(spec_.name, NodeName("upload." + context_.attempt)), std::move(config)};
     }
 

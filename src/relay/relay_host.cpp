@@ -12,10 +12,7 @@ namespace dockdist {
 RelaySetting relay_setting(const ClusterName& cluster, const HostSpec& host, const std::string& number,
                            const RelayRun& run) {
     return {.container = container_name(cluster, NodeName("relay." + run.attempt + "." + number)),
-            .labels = {{labels::cluster, cluster.str()},
-                       {labels::role, "relay"},
-                       {labels::attempt, run.attempt},
-                       {labels::origin, run.origin}},
+            .labels = labels::common(cluster.str(), "relay", run.attempt, run.origin),
             .image = ImageRef("dockdist-relay:" + run.toolkit_version),
             .tar = run.tar,
             .hand_on = run.hand_on,

@@ -24,6 +24,7 @@ struct Listing {
 struct Meaning {
     std::string machine{}, name{};
     std::size_t place = 0;
+    std::string peers{}; // ListedHost's
 };
 
 std::string filled(std::string_view text, const Meaning& meaning) {
@@ -135,6 +136,7 @@ bool set_name(Reader& reader, const HostDraft& item, const Meaning& meaning, boo
 
 bool set_address(Reader& reader, const HostDraft& item, const Meaning& meaning, HostSpec& host) {
     if (item.address_text.empty()) {
+        host.address = meaning.peers;
         return true;
     }
     const auto address = filled(item.address_text, meaning);
@@ -200,13 +202,15 @@ std::vector<HostDraft> expand_hosts(Reader& reader, const HostDraft& item, Clust
         draft.hosts_are_known = false;
         return {};
     }
+    draft.spec.slurm_job = list.slurm_job.empty() ? draft.spec.slurm_job : list.slurm_job;
     const auto groups = groups_by_host(list);
     std::vector<HostDraft> hosts;
     for (std::size_t i = 0; i < list.hosts.size(); ++i) {
         const auto& listed = list.hosts[i];
         Meaning meaning{.machine = listed.address.empty() ? listed.name : listed.address,
                         .name = listed.name,
-                        .place = i};
+                        .place = i,
+                        .peers = listed.peers};
         auto host = item;
         auto address = parse_engine_address(url_of(item, listed, meaning));
         const auto& place = item.docker ? *item.docker : item.from ? *item.from : item.at;
@@ -221,8 +225,11 @@ std::vector<HostDraft> expand_hosts(Reader& reader, const HostDraft& item, Clust
         }
         const bool named = set_name(reader, item, meaning, listing->many, draft.hosts.size() + i, host.spec);
         const bool placed = set_address(reader, item, meaning, host.spec);
-        if (listed.slots && !host.spec.slots) {
+        if (listed.slots && !host.spec.slots && !(listed.gpus && item.gpus)) {
             host.spec.slots = listed.slots;
+        }
+        if (listed.gpus && !item.gpus) {
+            host.spec.gpus = *listed.gpus;
         }
         auto& in = host.spec.groups;
         in.insert(in.end(), groups[i].begin(), groups[i].end());

@@ -58,6 +58,8 @@ Result<Inventory> parse_all(std::string_view text, HostSource::Format format) {
         return looks_like_yaml(text) ? parse_ansible_yaml(text) : parse_ansible_ini(text);
     case HostSource::Format::clush:
         return parse_clush_groups(text);
+    case HostSource::Format::slurm:
+        return parse_allocation(text);
     }
     return Inventory{};
 }
@@ -95,6 +97,9 @@ Result<Inventory> only(const Inventory& all, const std::string& group) {
 } // namespace
 
 std::string HostSource::place() const {
+    if (format == Format::slurm) {
+        return "the Slurm allocation";
+    }
     return command.empty() ? file : "`" + shell_join(command) + "`";
 }
 

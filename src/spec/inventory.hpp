@@ -1,8 +1,9 @@
 // Lists of hosts that stand outside of cluster.yaml: a file of names, what a command prints, an inventory of
-// Ansible, a group file of clush. Pure: text in, hosts out.
+// Ansible, a group file of clush, an allocation of Slurm. Pure: text in, hosts out.
 #pragma once
 
 #include "core/result.hpp"
+#include "spec/cluster_spec.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -16,9 +17,10 @@ namespace dockdist {
 
 // Where such a list is, and how it is written.
 struct HostSource {
-    enum class Format { hosts, ansible, clush };
+    enum class Format { hosts, ansible, clush, slurm };
     std::string file{};                 // absolute
     std::vector<std::string> command{}; // instead of a file: a program and its arguments
+                                        // (neither: slurm, the allocation that this process is in)
     Format format = Format::hosts;
     std::string group{}; // of the list, where not all of it is meant
 
@@ -32,7 +34,9 @@ struct ListedHost {
     std::string address{}; // where it differs from the name
     std::string user{};
     std::uint16_t port = 0;
+    std::string peers{};        // the address that the other hosts use, where the list has one of its own
     std::optional<int> slots{}; // `slots=8` of a hostfile
+    std::optional<GpuSpec> gpus{}; // of an allocation: those that are its
     std::string url{};          // the whole engine address, where the list has one
     bool operator==(const ListedHost&) const = default;
 };
@@ -41,6 +45,7 @@ struct Inventory {
     std::vector<ListedHost> hosts{}; // each once, in the list's order
     // Names, and indices of hosts; with those of the groups below them.
     std::vector<std::pair<std::string, std::vector<std::size_t>>> groups{};
+    std::string slurm_job{}; // the id of the allocation that it is
 };
 
 // Errors: config; where = "LINE" or empty.
@@ -48,6 +53,7 @@ struct Inventory {
 //            `slots=8` behind the last of a line; `#` begins a comment
 //   ansible: INI or YAML; ranges [01:50], ansible_host, ansible_user, ansible_port, children
 //   clush:   "rack1: gpu[1-64]" a line, or YAML; `@rack1`, `!`, `&` in a node set
+//   slurm:   what `scontrol show job --details ID` prints, and behind it `scontrol show node LIST`
 // With `group` only its hosts, and what other groups say of them.
 Result<Inventory> parse_inventory(std::string_view text, HostSource::Format format, const std::string& group);
 
@@ -56,5 +62,10 @@ Result<Inventory> parse_host_lines(std::string_view text);
 Result<Inventory> parse_ansible_ini(std::string_view text);
 Result<Inventory> parse_ansible_yaml(std::string_view text);
 Result<Inventory> parse_clush_groups(std::string_view text);
+Result<Inventory> parse_allocation(std::string_view text);
+
+// The node list of the job that `scontrol show job ID` tells of. Errors: config; a job that has no nodes (yet,
+// or any more), one of several components.
+Result<std::string> nodes_of_allocation(std::string_view job);
 
 } // namespace dockdist

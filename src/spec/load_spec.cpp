@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* file_name = "cluster.yaml";
+constexpr const char* hosts_option = "--hosts"; // the place of what is in no line of the file
 
 constexpr std::size_t max_told = 100;
 
@@ -28,10 +29,11 @@ Errors located(std::vector<YamlMistake> mistakes, const fs::path& file) {
                               "mend the first ones"});
             break;
         }
-        errors.push_back(
-            {ErrorKind::config,
-             fmt::format("{}:{}:{}", printable(file.string()), mistake.place.line, mistake.place.column),
-             std::move(mistake.message), std::move(mistake.hint)});
+        auto where = mistake.place.line == 0 ? std::string(hosts_option)
+                                             : fmt::format("{}:{}:{}", printable(file.string()),
+                                                           mistake.place.line, mistake.place.column);
+        errors.push_back({ErrorKind::config, std::move(where), std::move(mistake.message),
+                          std::move(mistake.hint)});
     }
     return errors;
 }
@@ -42,6 +44,39 @@ YamlNode without_extensions(const YamlNode& root) {
     std::erase_if(rest.entries, [](const YamlEntry& entry) { return entry.key.starts_with("x-"); });
     return rest;
 }
+
+// What `--hosts` says, with no line of the file for its place.
+class OtherHosts {
+public:
+    explicit OtherHosts(const std::string& text) : document_(parse_yaml(text)) {
+        for (auto& node : document_.nodes) {
+            node.place.line = 0;
+            for (auto& entry : node.entries) {
+                entry.place.line = 0;
+            }
+        }
+        for (auto& mistake : document_.mistakes) {
+            mistake.place.line = 0;
+        }
+        list_ = {.kind = YamlNode::Kind::list, .place = {.line = 0}, .items = {document_.root}};
+    }
+    const std::vector<YamlMistake>& mistakes() const { return document_.mistakes; }
+
+    void replace(YamlNode& keys) const {
+        const auto* root = document_.root;
+        if (root == nullptr) {
+            return;
+        }
+        const bool whole = root->kind == YamlNode::Kind::list ||
+                           (root->kind == YamlNode::Kind::scalar && root->text == "slurm");
+        std::erase_if(keys.entries, [](const YamlEntry& entry) { return entry.key == "hosts"; });
+        keys.entries.push_back({.key = "hosts", .place = {.line = 0}, .value = whole ? root : &list_});
+    }
+
+private:
+    YamlDocument document_;
+    YamlNode list_{};
+};
 
 LoadedSpec unreadable(const fs::path& file, const std::string& reason) {
     LoadedSpec loaded;
@@ -64,12 +99,22 @@ LoadedSpec load_spec(const std::string& text, const fs::path& file, const Enviro
     for (const auto& mistake : document.mistakes) {
         reader.add(mistake);
     }
+    std::optional<OtherHosts> other;
+    if (!options.hosts.empty()) {
+        other.emplace(options.hosts);
+        for (const auto& mistake : other->mistakes()) {
+            reader.add(mistake);
+        }
+    }
     ClusterDraft draft;
     if (document.root != nullptr && document.root->kind != YamlNode::Kind::map) {
         reader.expected({document.root, "", document.root->place}, "a map of keys",
                         "begin with `image:` and `hosts:`; `dockdist init` writes a file to start from");
     } else if (document.root != nullptr) {
-        const auto keys = without_extensions(*document.root);
+        auto keys = without_extensions(*document.root);
+        if (other) {
+            other->replace(keys);
+        }
         const Value root{&keys, "", keys.place};
         read_keys(reader, root, cluster_keys(), draft);
         check_cluster(reader, root, draft);
@@ -82,6 +127,9 @@ LoadedSpec load_spec(const std::string& text, const fs::path& file, const Enviro
     }
     if (draft.spec.name.empty()) {
         draft.spec.name = ClusterName(to_cluster_name(folder.filename().string()));
+    }
+    if (!draft.spec.slurm_job.empty()) { // other allocations of the same file may be on the same hosts
+        draft.spec.name = ClusterName(of_allocation(draft.spec.name.str(), draft.spec.slurm_job));
     }
     draft.spec.file = file;
     if (draft.spec.image.build) {

@@ -127,4 +127,13 @@ std::string to_cluster_name(std::string_view text) {
     return name.empty() ? "cluster" : name;
 }
 
+std::string of_allocation(std::string_view cluster, std::string_view job) {
+    constexpr std::size_t longest = 63; // is_plain_name()
+    auto name = std::string(cluster.substr(0, longest - std::min(longest, job.size() + 1)));
+    while (!name.empty() && !is_plain_name(name)) { // it was cut at a dot
+        name.pop_back();
+    }
+    return fmt::format("{}-{}", name, job);
+}
+
 } // namespace dockdist

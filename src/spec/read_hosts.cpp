@@ -244,8 +244,15 @@ void read_hosts(Reader& reader, const Value& value, ClusterDraft& draft) {
     if (value.node->kind == YamlNode::Kind::null) {
         return; // check_cluster says that there is none
     }
-    for (const auto& item :
-         reader.list(value, "a list of hosts", "begin each with `- `: `- ssh://USER@HOST`")) {
+    if (is_slurm(value)) {
+        HostDraft host{.at = value};
+        read_source(reader, value, host);
+        settle_item(reader, host);
+        add_hosts(reader, host, draft);
+        return;
+    }
+    for (const auto& item : reader.list(value, "a list of hosts",
+                                        "begin each with `- `: `- ssh://USER@HOST`; or write `hosts: slurm`")) {
         HostDraft host{.at = item};
         if (item.node->kind == YamlNode::Kind::map) {
             read_keys(reader, item, host_keys(), host);

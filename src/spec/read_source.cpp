@@ -67,11 +67,17 @@ std::span<const Key<HostSource>> source_keys() {
     return source_table;
 }
 
+bool is_slurm(const Value& value) {
+    return value.node->kind == YamlNode::Kind::scalar && value.node->text == "slurm";
+}
+
 void read_source(Reader& reader, const Value& value, HostDraft& draft) {
     draft.from = value;
     const auto before = reader.errors();
     HostSource source;
-    if (value.node->kind == YamlNode::Kind::scalar) {
+    if (is_slurm(value)) {
+        source.format = HostSource::Format::slurm;
+    } else if (value.node->kind == YamlNode::Kind::scalar) {
         read_list_file(reader, value, source);
     } else if (reader.is_map(value, "a file's path, or a map",
                              "write `from: hosts.txt`, or `from: {command: …}`")) {

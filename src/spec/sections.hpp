@@ -57,6 +57,7 @@ void read_image(Reader& reader, const Value& value, ImageSpec& image);
 void read_build(Reader& reader, const Value& value, ImageSpec& image);
 void read_hosts(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_source(Reader& reader, const Value& value, HostDraft& draft);
+bool is_slurm(const Value& value); // `from: slurm`, `hosts: slurm`: a file of that name is ./slurm
 void read_host_groups(Reader& reader, const Value& value, HostDraft& draft);
 void read_gpus(Reader& reader, const Value& value, GpuSpec& gpus, bool& is_read);
 void read_container(Reader& reader, const Value& value, ContainerSpec& container);
