@@ -17,4 +17,7 @@ inline std::string scontrol_value(ScontrolLines lines, std::string_view key) {
     return scontrol_value(lines, key, key);
 }
 
+// The rest of the first line that begins with `key`: a path may have blanks.
+std::string scontrol_rest(ScontrolLines lines, std::string_view key);
+
 } // namespace dockdist

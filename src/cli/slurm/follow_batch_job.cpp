@@ -37,7 +37,7 @@ BatchState read_state(const std::string& text) {
     const auto lines = split(text, '\n');
     BatchState read{.state = scontrol_value(lines, "JobState="),
                     .reason = scontrol_value(lines, "JobState=", "Reason="),
-                    .output = scontrol_value(lines, "StdOut=")};
+                    .output = scontrol_rest(lines, "StdOut=")};
     const auto exit = scontrol_value(lines, "Requeue=", "ExitCode="); // CODE:SIGNAL
     const auto colon = std::min(exit.find(':'), exit.size());
     read.code = whole_number<int>(std::string_view(exit).substr(0, colon)).value_or(0);
