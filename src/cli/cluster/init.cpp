@@ -43,6 +43,9 @@ std::string host_item(const std::string& word) {
     if (word.find("://") != std::string::npos) {
         return word;
     }
+    if (word == "slurm") {
+        return "from: slurm";
+    }
     return std::filesystem::is_regular_file(word, ignored) // cluster.yaml may come to lie elsewhere
                ? "from: " + std::filesystem::absolute(word, ignored).lexically_normal().string()
                : "ssh://" + word;
