@@ -6,6 +6,9 @@
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
 
@@ -14,6 +17,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -39,6 +43,15 @@ using boost::asio::local::stream_protocol;
     ::_exit(exit_codes::not_found);
 }
 
+std::vector<char*> argument_pointers(const std::vector<std::string>& command) {
+    std::vector<char*> arguments;
+    for (const auto& word : command) {
+        arguments.push_back(const_cast<char*>(word.c_str()));
+    }
+    arguments.push_back(nullptr);
+    return arguments;
+}
+
 Error failed(const std::string& what, int why) {
     return {ErrorKind::internal, "", fmt::format("{}: {}", what, std::strerror(why)), ""};
 }
@@ -51,6 +64,18 @@ struct Descriptor {
         }
     }
 };
+
+// Until exec has closed the other end of `failure`, or has said why it failed.
+Status has_begun(pid_t pid, int failure, const std::string& program) {
+    int why = 0;
+    if (::read(failure, &why, sizeof why) != sizeof why) {
+        return ok;
+    }
+    ::waitpid(pid, nullptr, 0);
+    auto error = failed("cannot start " + program, why);
+    error.kind = why == ENOENT ? ErrorKind::not_found : ErrorKind::internal;
+    return error;
+}
 
 } // namespace
 
@@ -68,11 +93,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const boost::asio::any
         return failed("cannot start " + command.front(), errno);
     }
     const Descriptor failure{failure_ends[0]};
-    std::vector<char*> arguments;
-    for (const auto& word : command) {
-        arguments.push_back(const_cast<char*>(word.c_str()));
-    }
-    arguments.push_back(nullptr);
+    const auto arguments = argument_pointers(command);
     const pid_t pid = ::fork();
     if (pid == 0) {
         become(arguments, theirs.number, errors.number, failure_ends[1]);
@@ -82,15 +103,35 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const boost::asio::any
     if (pid < 0) {
         return failed("cannot start " + command.front(), fork_error);
     }
-    int why = 0;
-    if (::read(failure.number, &why, sizeof why) == sizeof why) { // else exec has closed it
-        ::waitpid(pid, nullptr, 0);
-        auto error = failed("cannot start " + command.front(), why);
-        error.kind = why == ENOENT ? ErrorKind::not_found : ErrorKind::internal;
-        return error;
+    if (const auto begun = has_begun(pid, failure.number, command.front()); !begun) {
+        return begun.error();
     }
     return std::unique_ptr<ChildProcess>(
         new ChildProcess(std::move(ours), pid, std::exchange(errors.number, -1)));
+}
+
+Result<pid_t> start_detached(const std::vector<std::string>& command) {
+    const Descriptor nothing{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+    std::array<int, 2> failure_ends{};
+    if (nothing.number < 0 || ::pipe2(failure_ends.data(), O_CLOEXEC) != 0) {
+        return failed("cannot start " + command.front(), errno);
+    }
+    const Descriptor failure{failure_ends[0]};
+    const auto arguments = argument_pointers(command);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::setsid();
+        become(arguments, nothing.number, nothing.number, failure_ends[1]);
+    }
+    const int fork_error = errno;
+    ::close(failure_ends[1]);
+    if (pid < 0) {
+        return failed("cannot start " + command.front(), fork_error);
+    }
+    if (const auto begun = has_begun(pid, failure.number, command.front()); !begun) {
+        return begun.error();
+    }
+    return pid;
 }
 
 ChildProcess::~ChildProcess() {
@@ -112,15 +153,24 @@ int ChildProcess::end(int signal) {
     return WIFSIGNALED(status) ? exit_codes::by_signal(WTERMSIG(status)) : WEXITSTATUS(status);
 }
 
-std::string ChildProcess::complaint() const {
+void ChildProcess::let_go() {
+    boost::system::error_code ignored;
+    ignored = socket_.close(ignored);
+    pid_ = 0;
+}
+
+std::string ChildProcess::complaints() const {
     std::array<char, 2048> tail{};
     struct stat file{};
     ::fstat(errors_, &file); // not lseek: the program writes at the same offset
     const auto from = std::max<off_t>(file.st_size - static_cast<off_t>(tail.size()), 0);
     const auto count = ::pread(errors_, tail.data(), tail.size(), from);
+    return {tail.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+}
+
+std::string ChildProcess::complaint() const {
     std::string last;
-    for (const auto& line :
-         split({tail.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))}, '\n')) {
+    for (const auto& line : split(complaints(), '\n')) {
         if (line.find_first_not_of(" \r\t") != std::string::npos) {
             last = line.substr(0, line.find_last_not_of(" \r\t") + 1);
         }

@@ -28,8 +28,13 @@ public:
     boost::asio::local::stream_protocol::socket& socket() { return socket_; }
     // The last line that it wrote to stderr.
     std::string complaint() const;
+    // The last 2 KiB of that.
+    std::string complaints() const;
     // Ends it, and waits for that. Its exit code, 128+N after a signal.
     int end(int signal);
+    // Closes the socket and leaves it to end by itself at that, in its own time; pending reads and writes end
+    // with an error.
+    void let_go();
 
 private:
     ChildProcess(boost::asio::local::stream_protocol::socket socket, pid_t pid, int errors)
@@ -39,6 +44,10 @@ private:
     pid_t pid_;
     int errors_; // a file in memory: a program that complains at length is never blocked by us
 };
+
+// Runs on when this process has ended: a session of its own, and none of our stdin, stdout and stderr. Its
+// process id, for waitpid(). Errors: as start().
+Result<pid_t> start_detached(const std::vector<std::string>& command);
 
 struct ProgramAnswer {
     std::string output{};

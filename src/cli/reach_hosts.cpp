@@ -3,6 +3,7 @@
 #include "async/run_all.hpp"
 #include "core/loopback.hpp"
 #include "engine/docker_context.hpp"
+#include "toolkit/toolkit_program.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <fmt/format.h>
@@ -38,6 +39,16 @@ void use_address_behind(HostSpec& host, const SshSettings& settings) {
     }
 }
 
+// Read once, whatever the number of hosts.
+Result<std::shared_ptr<const std::string>> node_program() {
+    static const auto program = toolkit_program("libexec/dockdist-init");
+    if (!program) {
+        return program.error();
+    }
+    static const auto shared = std::make_shared<const std::string>(*program);
+    return std::shared_ptr<const std::string>(shared);
+}
+
 Task<Result<EngineEndpoint>> reach(boost::asio::any_io_executor executor, HostSpec& host) {
     if (host.use_current_context) {
         host.context = current_docker_context(client_environment);
@@ -56,6 +67,13 @@ Task<Result<EngineEndpoint>> reach(boost::asio::any_io_executor executor, HostSp
         }
         use_address_behind(host, *settings);
         endpoint.ssh = std::move(*settings);
+    }
+    if (host.docker.by_srun()) {
+        auto program = node_program();
+        if (!program) {
+            co_return program.error();
+        }
+        endpoint.node_program = std::move(*program);
     }
     co_return endpoint;
 }

@@ -11,7 +11,9 @@
 namespace dockdist {
 namespace {
 
-constexpr const char* forms = "write unix:///var/run/docker.sock, tcp://HOST:2376 or ssh://USER@HOST";
+constexpr const char* forms =
+    "write unix:///var/run/docker.sock, tcp://HOST:2376 or ssh://USER@HOST; inside a Slurm allocation also "
+    "srun://NODE or srun+podman://NODE";
 
 // A URL that may hold a password, as it may be shown.
 std::string shown(std::string_view url) {
@@ -76,6 +78,10 @@ Status take_path(std::string_view url, std::string_view& rest, EngineAddress& ad
             if (address.scheme == EngineAddress::Scheme::tcp) {
                 return wrong(url, "a path has no meaning here", "write tcp://HOST:PORT");
             }
+            if (address.scheme == EngineAddress::Scheme::srun_podman) {
+                return wrong(url, "a path has no meaning here: the socket is dockdist's own",
+                             "write srun+podman://NODE; srun://NODE/PATH for a socket that is there already");
+            }
             if (path.size() > 107) {
                 return wrong(url, "the path is longer than a unix socket may have (107 bytes)");
             }
@@ -93,6 +99,10 @@ Status take_user(std::string_view url, std::string_view& rest, EngineAddress& ad
         if (address.scheme == EngineAddress::Scheme::tcp) {
             return wrong(url, "a user has no meaning here", "write tcp://HOST:PORT");
         }
+        if (address.by_srun()) {
+            return wrong(url, "a user has no meaning here: a step runs as the one whose allocation it is",
+                         fmt::format("write {}NODE", url.substr(0, url.find("://") + 3)));
+        }
         if (user.find(':') != std::string_view::npos) {
             return wrong(url, "a password in the address is refused",
                          "use a key or an agent, and write ssh://USER@HOST");
@@ -103,6 +113,21 @@ Status take_user(std::string_view url, std::string_view& rest, EngineAddress& ad
         address.user = std::string(user);
         rest = rest.substr(at + 1);
     }
+    return ok;
+}
+
+// What is left is the node's name.
+Status take_slurm_node(std::string_view url, std::string_view& rest, EngineAddress& address) {
+    if (rest.empty()) {
+        return wrong(url, "it names no node");
+    }
+    if (!is_host(rest)) {
+        return wrong(url,
+                     fmt::format("'{}' is not the name of a node of Slurm; a port has no meaning here",
+                                 printable(rest)),
+                     "`scontrol show hostnames` lists the nodes of the allocation");
+    }
+    address.host = std::string(rest);
     return ok;
 }
 
@@ -186,6 +211,10 @@ Result<EngineAddress> parse_engine_address(std::string_view url) {
         address.port = Port{2375};
     } else if (scheme == "ssh") {
         address.scheme = Scheme::ssh;
+    } else if (scheme == "srun") {
+        address.scheme = Scheme::srun;
+    } else if (scheme == "srun+podman") {
+        address.scheme = Scheme::srun_podman;
     } else if (scheme == "https" || scheme == "http") {
         return wrong(url, fmt::format("the scheme {}:// is not known", printable(scheme)),
                      "write tcp://HOST:PORT, with `tls:` for TLS");
@@ -198,7 +227,7 @@ Result<EngineAddress> parse_engine_address(std::string_view url) {
     if (rest.find_first_of("?#") != std::string_view::npos) {
         return wrong(url, "a query or fragment has no meaning here");
     }
-    for (const auto take : {take_path, take_user, take_host_and_port}) {
+    for (const auto take : {take_path, take_user, address.by_srun() ? take_slurm_node : take_host_and_port}) {
         if (const auto taken = take(url, rest, address); !taken) {
             return taken.error();
         }

@@ -40,6 +40,9 @@ std::unique_ptr<Transport> make_transport(const boost::asio::any_io_executor& ex
         return make_tcp_transport(executor, address, limit);
     case Scheme::ssh:
         return make_ssh_transport(executor, address, endpoint.ssh, limit);
+    case Scheme::srun:
+    case Scheme::srun_podman:
+        return make_srun_transport(executor, address, endpoint.node_program, limit);
     }
     return make_refusing_transport({ErrorKind::internal, "", "an address of an unknown kind", ""});
 }

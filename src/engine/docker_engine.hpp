@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace dockdist {
 
@@ -28,6 +29,7 @@ struct EngineEndpoint {
     bool insecure = false; // allows plain TCP beyond loopback, where whoever connects is root
     EngineLimits limits{};
     std::optional<SshSettings> ssh{}; // for an ssh address; empty: asked for when it is connected
+    std::shared_ptr<const std::string> node_program{}; // for an srun address: dockdist-init, as bytes
 };
 
 // Does not connect. What is wrong with the endpoint itself (plain TCP beyond loopback, files of TLS that

@@ -103,6 +103,8 @@ std::string failure_text(const wire::TunnelFailure& failure, const wire::TunnelT
                    : fmt::format("{} cannot reach {} port {}: {}", node, host, target.port, words);
     case Kind::too_many:
         return "a connection was closed: " + words;
+    case Kind::no_socket: // a path is never asked for here
+    case Kind::denied:
     case Kind::other:
         break;
     }

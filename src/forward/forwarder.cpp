@@ -5,6 +5,7 @@
 #include "async/run_all.hpp"
 #include "async/throw_if_cancelled.hpp"
 #include "async/with_watch.hpp"
+#include "forward/node_tunnel.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -109,7 +110,7 @@ Task<Status> Forwarder::try_once(const std::function<void()>& on_ready, Try& mad
     const auto tunnel = std::make_shared<TunnelClient>(executor_);
     tunnel_ = tunnel;
     std::optional<std::chrono::steady_clock::time_point> since;
-    auto why = co_await tunnel->run(*door->engine, door->id, [&] {
+    auto why = co_await run_node_tunnel(tunnel, *door->engine, door->id, [&] {
         if (std::exchange(was_ready_, true)) {
             reporter_.on({.kind = Event::Kind::note, .subject = node().str(), .text = "forwarding again"});
         } else {

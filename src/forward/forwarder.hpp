@@ -6,8 +6,8 @@
 #include "container/container_engine.hpp"
 #include "core/names.hpp"
 #include "forward/local_port.hpp"
-#include "forward/tunnel_client.hpp"
 #include "report/event.hpp"
+#include "tunnel/client/tunnel_client.hpp"
 
 #include <functional>
 #include <memory>

@@ -25,6 +25,10 @@ std::optional<EngineKey> engine_key(const HostDraft& draft) {
         return std::nullopt;
     }
     const auto& docker = draft.spec.docker;
+    if (docker.by_srun()) {
+        const bool podman = docker.scheme == EngineAddress::Scheme::srun_podman;
+        return EngineKey{podman ? "srun+podman" : "srun", "", docker.host, 0, docker.path};
+    }
     const bool ssh = docker.scheme == EngineAddress::Scheme::ssh;
     const std::uint16_t port = ssh && docker.port.number == 0 ? 22 : docker.port.number;
     return EngineKey{ssh ? "ssh" : docker.host.empty() ? "unix" : "tcp", "", docker.host, port, docker.path};

@@ -13,15 +13,18 @@ namespace {
 
 constexpr std::size_t tunnel_window_size = 4;
 constexpr std::size_t longest_host = 255;
+constexpr std::size_t longest_socket_path = 107;
 constexpr int highest_port = 65535;
 
-constexpr std::array<std::pair<TunnelFailure::Kind, std::string_view>, 6> failure_names{{
+constexpr std::array<std::pair<TunnelFailure::Kind, std::string_view>, 8> failure_names{{
     {TunnelFailure::Kind::other, "other"},
     {TunnelFailure::Kind::refused, "refused"},
     {TunnelFailure::Kind::unreachable, "unreachable"},
     {TunnelFailure::Kind::timeout, "timeout"},
     {TunnelFailure::Kind::unknown_name, "unknown_name"},
     {TunnelFailure::Kind::too_many, "too_many"},
+    {TunnelFailure::Kind::no_socket, "no_socket"},
+    {TunnelFailure::Kind::denied, "denied"},
 }};
 
 Error damaged_tunnel(std::string message) {
@@ -31,7 +34,12 @@ Error damaged_tunnel(std::string message) {
 } // namespace
 
 std::string tunnel_ask(const TunnelAsk& ask) {
-    return dump({{"lease_ms", ask.lease_ms}});
+    nlohmann::json object{{"lease_ms", ask.lease_ms}};
+    if (ask.on_host) {
+        object["on_host"] = true;
+        object["own_peers"] = ask.own_peers;
+    }
+    return dump(object);
 }
 
 Result<TunnelAsk> parse_tunnel_ask(std::string_view text) {
@@ -44,6 +52,8 @@ Result<TunnelAsk> parse_tunnel_ask(std::string_view text) {
     ObjectReader reader(*object, what);
     reader.require("lease_ms");
     reader.read("lease_ms", ask.lease_ms, 1, std::numeric_limits<std::int64_t>::max() / 2);
+    reader.read("on_host", ask.on_host);
+    reader.read("own_peers", ask.own_peers);
     if (reader.failed()) {
         return reader.error();
     }
@@ -64,7 +74,10 @@ Result<TunnelTarget> parse_tunnel_target(std::string_view text) {
     ObjectReader reader(*object, what);
     reader.read("host", target.host);
     reader.require("port");
-    reader.read("port", target.port, 1, highest_port);
+    reader.read("port", target.port, target.is_path() ? 0 : 1, target.is_path() ? 0 : highest_port);
+    if (target.is_path() && target.host.size() > longest_socket_path) {
+        reader.fail("\"host\" is longer than a unix socket's path may be");
+    }
     if (target.host.size() > longest_host || target.host.find('\0') != std::string::npos) {
         reader.fail("\"host\" is no host's name");
     }

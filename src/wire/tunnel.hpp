@@ -1,5 +1,5 @@
-// How `forward` brings many TCP connections to a node over one exec of `dockdist-init tunnel ASK`: frames on
-// its stdin and its stdout.
+// How many connections pass over one stream, the stdin and stdout of `dockdist-init tunnel ASK`: those of
+// `forward` over an exec in a node, and those to a host's engine over a step of Slurm on that host. Frames:
 //
 //   0  u8   kind
 //   1  u32  channel, little-endian: one connection; 0 where a frame is about none
@@ -39,21 +39,28 @@ inline constexpr std::uint32_t first_tunnel_window = 128U << 10U;
 
 struct TunnelAsk {
     std::int64_t lease_ms = 0; // above 0
+    // On a host itself, for its engine: runs as whoever has started it and reaches unix sockets alone. In a
+    // container it reaches TCP alone, as the user of jobs: a port that somebody forwards must not lead to an
+    // engine's or an agent's socket by a name that looks like a path.
+    bool on_host = false;
+    bool own_peers = false; // on a host: only sockets on which its own user listens; /tmp is everybody's
 };
 std::string tunnel_ask(const TunnelAsk& ask);
 Result<TunnelAsk> parse_tunnel_ask(std::string_view text);
 
 struct TunnelTarget {
-    // A name or an address, as the node sees it; empty: the node's own loopback, of either family.
+    // A name or an address, as the node sees it; empty: the node's own loopback, of either family. One that
+    // begins with '/' is a unix socket's path, and its port is 0.
     std::string host{};
     int port = 0;
+    bool is_path() const { return host.starts_with('/'); }
     bool operator==(const TunnelTarget&) const = default;
 };
 std::string tunnel_target(const TunnelTarget& target);
 Result<TunnelTarget> parse_tunnel_target(std::string_view text);
 
 struct TunnelFailure {
-    enum class Kind { other, refused, unreachable, timeout, unknown_name, too_many };
+    enum class Kind { other, refused, unreachable, timeout, unknown_name, too_many, no_socket, denied };
     Kind kind = Kind::other;
     std::string message{}; // the node's words: printable() before people see them
     bool operator==(const TunnelFailure&) const = default;

@@ -2,13 +2,13 @@
 
 #include "async/task.hpp"
 #include "core/text.hpp"
+#include "fakes/local_front.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
@@ -28,7 +28,6 @@ namespace dockdist {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-using local = asio::local::stream_protocol;
 
 namespace {
 
@@ -55,27 +54,6 @@ pid_t start_sshd(int connection, const std::string& config, const std::string& l
     return pid;
 }
 
-template <class From, class To>
-Task<void> relay(std::shared_ptr<From> from, std::shared_ptr<To> to) {
-    std::array<char, 65536> buffer{};
-    while (true) {
-        const auto [error, count] =
-            co_await from->async_read_some(asio::buffer(buffer), asio::as_tuple(asio::use_awaitable));
-        if (error) {
-            boost::system::error_code ignored;
-            ignored = to->shutdown(asio::socket_base::shutdown_send, ignored);
-            co_return;
-        }
-        const auto [failed, sent] = co_await asio::async_write(*to, asio::buffer(buffer.data(), count),
-                                                               asio::as_tuple(asio::use_awaitable));
-        if (failed) { // gone: and so is the other side
-            boost::system::error_code ignored;
-            ignored = from->close(ignored);
-            co_return;
-        }
-    }
-}
-
 } // namespace
 
 std::string run_program(const std::vector<std::string>& command) {
@@ -95,14 +73,12 @@ std::string run_program(const std::vector<std::string>& command) {
 }
 
 struct SshFront::State {
-    State(asio::io_context& io, const TemporaryFolder& where, const EngineAddress& engine)
+    State(asio::io_context& io, const TemporaryFolder& where, const EngineAddress& engine_address)
         : folder(where), acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
-          engine_acceptor(io, local::endpoint(where.file("docker.sock"))),
-          behind(asio::ip::make_address(engine.host), engine.port.number) {}
+          engine(io, where.file("docker.sock"), engine_address) {}
     const TemporaryFolder& folder;
     tcp::acceptor acceptor;
-    local::acceptor engine_acceptor;
-    tcp::endpoint behind;
+    LocalFront engine;
     std::vector<pid_t> running{};
     int connections = 0;
     int turn_away = 0;
@@ -145,31 +121,12 @@ SshFront::SshFront(asio::io_context& io, const TemporaryFolder& folder, const En
                                                 state->folder.file("log")));
         }
     };
-    const auto lead_on = [](std::shared_ptr<State> state) -> Task<void> {
-        while (true) {
-            auto [error, socket] =
-                co_await state->engine_acceptor.async_accept(asio::as_tuple(asio::use_awaitable));
-            if (error) {
-                co_return;
-            }
-            const auto front = std::make_shared<local::socket>(std::move(socket));
-            const auto back = std::make_shared<tcp::socket>(state->acceptor.get_executor());
-            const auto [refused] =
-                co_await back->async_connect(state->behind, asio::as_tuple(asio::use_awaitable));
-            if (!refused) {
-                asio::co_spawn(front->get_executor(), relay(front, back), asio::detached);
-                asio::co_spawn(front->get_executor(), relay(back, front), asio::detached);
-            }
-        }
-    };
     asio::co_spawn(io, serve(state_), asio::detached);
-    asio::co_spawn(io, lead_on(state_), asio::detached);
 }
 
 SshFront::~SshFront() {
     boost::system::error_code ignored;
     ignored = state_->acceptor.close(ignored);
-    ignored = state_->engine_acceptor.close(ignored);
     hang_up();
 }
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace dockdist {
 
@@ -39,6 +40,13 @@ std::unique_ptr<Transport> make_tls_transport(const boost::asio::any_io_executor
 std::unique_ptr<Transport> make_ssh_transport(const boost::asio::any_io_executor& executor,
                                               EngineAddress address, std::optional<SshSettings> settings,
                                               std::chrono::milliseconds connect_timeout);
+// Connections are channels of one tunnel over one step of the Slurm allocation that this process runs in,
+// started when the first one is asked for and again after it was lost; of srun_podman, the engine too.
+// `node_program`: dockdist-init for the node's end.
+std::unique_ptr<Transport> make_srun_transport(const boost::asio::any_io_executor& executor,
+                                               EngineAddress address,
+                                               std::shared_ptr<const std::string> node_program,
+                                               std::chrono::milliseconds connect_timeout);
 // Every connect() ends with `error`, without touching the network.
 std::unique_ptr<Transport> make_refusing_transport(Error error);
 

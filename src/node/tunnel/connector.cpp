@@ -12,6 +12,8 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 #include <utility>
 
 namespace dockdist::node {
@@ -35,11 +37,33 @@ Kind kind_of(int number) {
     }
 }
 
+Kind path_kind_of(int number) {
+    switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+        return Kind::no_socket;
+    case EACCES:
+    case EPERM:
+        return Kind::denied;
+    default:
+        return kind_of(number);
+    }
+}
+
+constexpr std::int64_t full_queue_pause_ms = 50; // nothing tells when a unix socket's queue has room again
+
+bool own_user_listens(int socket) {
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
+}
+
 } // namespace
 
-Connector::Connector(Loop& loop, wire::TunnelTarget target, std::function<void(Outcome)> when_done)
-    : loop_(loop), target_(std::move(target)), when_done_(std::move(when_done)) {
-    timer_ = loop_.after(0, [this] { resolve(); }); // never from within the constructor
+Connector::Connector(Loop& loop, wire::TunnelTarget target, bool own_peers,
+                     std::function<void(Outcome)> when_done)
+    : loop_(loop), target_(std::move(target)), when_done_(std::move(when_done)), own_peers_(own_peers) {
+    timer_ = loop_.after(0, [this] { begin(); }); // never from within the constructor
 }
 
 Connector::~Connector() {
@@ -47,6 +71,40 @@ Connector::~Connector() {
     if (socket_.open()) {
         loop_.forget(socket_.get());
     }
+}
+
+void Connector::begin() {
+    if (target_.is_path()) {
+        until_ms_ = loop_.now_ms() + connect_limit_ms;
+        return connect_path();
+    }
+    resolve();
+}
+
+// A unix socket connects at once, or not at all while its listener's queue is full.
+void Connector::connect_path() {
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    if (target_.host.size() >= sizeof to.sun_path) {
+        return fail(Kind::other, "the path is too long");
+    }
+    target_.host.copy(to.sun_path, sizeof to.sun_path - 1);
+    socket_ = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket_.open()) {
+        return fail(Kind::other, std::strerror(errno));
+    }
+    if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
+        const int cause = errno;
+        if (cause == EAGAIN && loop_.now_ms() < until_ms_) {
+            timer_ = loop_.after(full_queue_pause_ms, [this] { connect_path(); });
+            return;
+        }
+        return fail(cause == EAGAIN ? Kind::timeout : path_kind_of(cause), std::strerror(cause));
+    }
+    if (own_peers_ && !own_user_listens(socket_.get())) {
+        return fail(Kind::denied, "another user listens there");
+    }
+    tell({.socket = std::move(socket_)});
 }
 
 // This program is static: the image's own C library knows names that /etc/hosts does not hold.

@@ -1,5 +1,5 @@
 // One connection to be made, beside a loop: to a host as the node sees it, by whichever of its addresses
-// answers.
+// answers; or to a unix socket of its own.
 #pragma once
 
 #include "core/fd.hpp"
@@ -25,13 +25,16 @@ public:
         Fd socket{};
         wire::TunnelFailure failure{};
     };
-    // `when_done` is called from the loop, once; it may destroy this object.
-    Connector(Loop& loop, wire::TunnelTarget target, std::function<void(Outcome)> when_done);
+    // Of a path, with `own_peers`: only where this process' own user listens. `when_done` is called from the
+    // loop, once; it may destroy this object.
+    Connector(Loop& loop, wire::TunnelTarget target, bool own_peers, std::function<void(Outcome)> when_done);
     ~Connector();
     Connector(const Connector&) = delete;
     Connector& operator=(const Connector&) = delete;
 
 private:
+    void begin();
+    void connect_path();
     void resolve();
     void take_names(const Finished& answer);
     void try_next();
@@ -44,6 +47,8 @@ private:
     std::function<void(Outcome)> when_done_;
     std::vector<std::string> addresses_{};
     std::size_t next_ = 0;
+    std::int64_t until_ms_ = 0; // a path's limit
+    bool own_peers_;
     int cause_ = 0; // errno of the first address
     Fd socket_{};
     std::unique_ptr<HelperRun> getent_{};

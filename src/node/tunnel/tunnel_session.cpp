@@ -35,8 +35,7 @@ void let_close_break_off(int socket, bool does) {
 } // namespace
 
 TunnelSession::TunnelSession(Loop& loop, int input, int output, wire::TunnelAsk ask)
-    : loop_(loop), input_(input), output_(output), lease_ms_(ask.lease_ms), last_heard_ms_(loop.now_ms()),
-      buffer_(piece) {
+    : loop_(loop), input_(input), output_(output), ask_(ask), last_heard_ms_(loop.now_ms()), buffer_(piece) {
     set_nonblocking(output_);
     for (const int fd : {input_, output_}) { // fewer turns; what is no pipe stays as it is
         (void)::fcntl(fd, F_SETPIPE_SZ, wider_pipe);
@@ -70,7 +69,7 @@ void TunnelSession::finish(int code) {
 }
 
 void TunnelSession::watch_lease() {
-    const auto left = last_heard_ms_ + lease_ms_ - loop_.now_ms();
+    const auto left = last_heard_ms_ + ask_.lease_ms - loop_.now_ms();
     if (left <= 0) {
         return finish(0);
     }
@@ -134,10 +133,14 @@ void TunnelSession::take_data(ChannelId id, Connection& connection, std::string_
 }
 
 void TunnelSession::open(ChannelId id, wire::TunnelTarget target) {
-    connections_[id].connector =
-        std::make_unique<Connector>(loop_, std::move(target), [this, id](Connector::Outcome outcome) {
-            connected(id, std::move(outcome));
-        });
+    if (target.is_path() != ask_.on_host) {
+        return channels_.fail(id, {.kind = wire::TunnelFailure::Kind::denied,
+                                   .message = ask_.on_host ? "this tunnel reaches unix sockets only"
+                                                           : "this tunnel reaches no unix sockets"});
+    }
+    connections_[id].connector = std::make_unique<Connector>(
+        loop_, std::move(target), ask_.own_peers,
+        [this, id](Connector::Outcome outcome) { connected(id, std::move(outcome)); });
 }
 
 void TunnelSession::connected(ChannelId id, Connector::Outcome outcome) {
@@ -305,7 +308,7 @@ int run_tunnel(const std::string& text) {
     if (!ask) {
         return end_with(ask.error().message, exit_codes::wrong_input);
     }
-    if (const auto became = become(recorded_account()); !became) {
+    if (const auto became = ask->on_host ? Status(ok) : become(recorded_account()); !became) {
         return end_with(became.error().message, exit_codes::cannot_start);
     }
     ::signal(SIGPIPE, SIG_IGN);

@@ -59,7 +59,7 @@ private:
 
     Loop& loop_;
     int input_, output_;
-    std::int64_t lease_ms_;
+    wire::TunnelAsk ask_;
     std::int64_t last_heard_ms_ = 0;
     TunnelChannels channels_{TunnelChannels::Side::node};
     Connections connections_{};
@@ -71,7 +71,8 @@ private:
     bool full_ = false; // so much waits for the client that no socket is read
 };
 
-// Runs as the user of jobs and sessions: what a tunnel may reach is what they may. The exit code.
+// In a container it runs as the user of jobs and sessions: what a tunnel may reach is what they may. The exit
+// code.
 int run_tunnel(const std::string& ask);
 
 } // namespace dockdist::node

@@ -2,6 +2,7 @@
 #include "fakes/show.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 namespace engine_address_test {
 
@@ -59,6 +60,29 @@ TEST_CASE("ssh, with user, port and the socket's path") {
     CHECK(address.port == Port{2222});
     CHECK(address.path == "/run/user/1000/docker.sock");
     CHECK(parsed("ssh://node-1").port == Port{}); // what ssh_config says holds
+}
+
+TEST_CASE("a node of a Slurm allocation, with the socket's path or an engine of one's own") {
+    CHECK(parsed("srun://gpu-1.cluster").scheme == Scheme::srun);
+    const auto address = parsed("srun://gpu-1/run/user/1000/docker.sock");
+    CHECK(address.host == "gpu-1");
+    CHECK(address.path == "/run/user/1000/docker.sock");
+    CHECK(address.port == Port{});
+    CHECK(parsed("srun+podman://gpu-1/").scheme == Scheme::srun_podman);
+    CHECK(refusal("srun+podman://gpu-1/a.sock") ==
+          "engine address 'srun+podman://gpu-1/a.sock': a path has no "
+          "meaning here: the socket is dockdist's own");
+    CHECK(refusal("srun://ops@gpu-1") ==
+          "engine address 'srun://ops@gpu-1': a user has no meaning here: a step runs as the one whose "
+          "allocation it is");
+    for (const auto* node : {"gpu-1:22", "[::1]", "-x", "a,b", "gpu[1-2]"}) {
+        CHECK(refusal(std::string("srun://") + node) ==
+              fmt::format(
+                  "engine address 'srun://{0}': '{0}' is not the name of a node of Slurm; a port has no "
+                  "meaning here",
+                  node));
+    }
+    CHECK(refusal("srun://") == "engine address 'srun://': it names no node");
 }
 
 TEST_CASE("what an option-hungry program could misread is refused") {

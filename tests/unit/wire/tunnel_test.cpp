@@ -81,15 +81,24 @@ TEST_CASE("what is no frame is an error, and stays one") {
 TEST_CASE("what a tunnel asks for, leads to and fails with survives the way") {
     CHECK(wire::parse_tunnel_ask(wire::tunnel_ask({.lease_ms = 30000}))->lease_ms == 30000);
     CHECK_FALSE(wire::parse_tunnel_ask(R"({"lease_ms":0})").has_value());
+    CHECK_FALSE(wire::parse_tunnel_ask(wire::tunnel_ask({.lease_ms = 1}))->on_host);
+    const auto on_host =
+        wire::parse_tunnel_ask(wire::tunnel_ask({.lease_ms = 1, .on_host = true, .own_peers = true}));
+    CHECK((on_host->on_host && on_host->own_peers));
+    const wire::TunnelTarget socket{.host = "/run/docker.sock"};
+    CHECK(*wire::parse_tunnel_target(wire::tunnel_target(socket)) == socket);
     const wire::TunnelTarget target{.host = "db.internal", .port = 5432};
     CHECK(*wire::parse_tunnel_target(wire::tunnel_target(target)) == target);
     for (const auto* text : {"", "{}", R"({"port":0})", R"({"port":65536})", R"({"port":"1"})",
-                             R"({"host":"a\u0000b","port":1})"}) {
+                             R"({"host":"a\u0000b","port":1})", R"({"host":"/run/docker.sock","port":1})",
+                             R"({"host":"/run/docker.sock"})", R"({"host":"run/docker.sock","port":0})"}) {
         CAPTURE(text);
         CHECK_FALSE(wire::parse_tunnel_target(text).has_value());
     }
     CHECK_FALSE(
         wire::parse_tunnel_target(R"({"port":1,"host":")" + std::string(256, 'a') + "\"}").has_value());
+    CHECK_FALSE(
+        wire::parse_tunnel_target(R"({"port":0,"host":"/)" + std::string(107, 'a') + "\"}").has_value());
     const wire::TunnelFailure failure{.kind = wire::TunnelFailure::Kind::unknown_name,
                                       .message = "\xff no such"};
     CHECK(wire::parse_tunnel_failure(wire::tunnel_failure(failure))->kind == failure.kind);

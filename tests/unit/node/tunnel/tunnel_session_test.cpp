@@ -4,6 +4,10 @@
 
 #include <map>
 #include <netinet/in.h>
+#include <optional>
+#include <string>
+#include <sys/un.h>
+#include <unistd.h>
 
 namespace tunnel_session_test {
 
@@ -32,7 +36,10 @@ struct Listener {
 
 // The client's end is played; what each channel was sent is counted.
 struct Tunnel {
-    Tunnel() { set_nonblocking(down->read.get()); }
+    explicit Tunnel(wire::TunnelAsk ask = {.lease_ms = 3'600'000})
+        : session{time.loop, up->read.get(), down->write.get(), ask} {
+        set_nonblocking(down->read.get());
+    }
     // One round of the node, and what it says.
     void pass() {
         const auto said = client.take_output();
@@ -43,6 +50,9 @@ struct Tunnel {
             const auto taken =
                 client.take({buffer.data(), static_cast<std::size_t>(count)}, [&](const auto& event) {
                     accepted += event.kind == Kind::accepted ? 1 : 0;
+                    if (event.kind == Kind::failed) {
+                        failure = event.failure;
+                    }
                     if (event.kind == Kind::data) {
                         came[event.channel] += event.bytes.size();
                     }
@@ -56,11 +66,38 @@ struct Tunnel {
 
     TurnedLoop time{};
     Result<Pipe> up = make_pipe(), down = make_pipe();
-    TunnelSession session{time.loop, up->read.get(), down->write.get(), {.lease_ms = 3'600'000}};
+    TunnelSession session;
     TunnelChannels client{TunnelChannels::Side::client};
     std::map<ChannelId, std::size_t> came{};
     std::size_t accepted = 0;
+    std::optional<wire::TunnelFailure> failure{};
 };
+
+// A unix socket without a name in any folder's way: its file goes with it.
+struct LocalListener {
+    LocalListener() {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+        REQUIRE(::listen(socket.get(), 8) == 0);
+    }
+    ~LocalListener() { ::unlink(path.c_str()); }
+    LocalListener(const LocalListener&) = delete;
+    LocalListener& operator=(const LocalListener&) = delete;
+    std::string path = "/tmp/dockdist-tunnel-test-" + std::to_string(::getpid()) + ".sock";
+    Fd socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+};
+
+// What becomes of one connection.
+std::string outcome(const wire::TunnelAsk& ask, const wire::TunnelTarget& target) {
+    Tunnel tunnel(ask);
+    tunnel.client.open(target);
+    while (tunnel.accepted == 0 && !tunnel.failure) {
+        tunnel.pass();
+    }
+    return tunnel.failure ? tunnel.failure->message : "accepted";
+}
 
 } // namespace
 
@@ -88,6 +125,30 @@ TEST_CASE("of many connections that have much to say none waits until the others
     for (const auto& [id, bytes] : tunnel.came) {
         CHECK(bytes <= 2 * share); // two: the kernel may bring one's bytes a round later
     }
+}
+
+TEST_CASE("a host's tunnel reaches unix sockets alone, and a container's none") {
+    const LocalListener listener;
+    const wire::TunnelAsk host{.lease_ms = 3'600'000, .on_host = true};
+    const wire::TunnelAsk container{.lease_ms = 3'600'000};
+    CHECK(outcome(host, {.host = listener.path}) == "accepted");
+    CHECK(outcome(host, {.host = listener.path + "x"}) == "No such file or directory");
+    CHECK(outcome(host, {.host = "127.0.0.1", .port = 1}) == "this tunnel reaches unix sockets only");
+    CHECK(outcome(container, {.host = listener.path}) == "this tunnel reaches no unix sockets");
+}
+
+TEST_CASE("where only its own user's sockets count, another user's is refused") {
+    const LocalListener listener;
+    const wire::TunnelAsk own{.lease_ms = 3'600'000, .on_host = true, .own_peers = true};
+    CHECK(outcome(own, {.host = listener.path}) == "accepted");
+    if (::geteuid() != 0) {
+        return; // root alone can listen as another user
+    }
+    REQUIRE(::seteuid(65534) == 0);
+    const bool listens = ::listen(listener.socket.get(), 8) == 0; // who listens is taken down now
+    REQUIRE(::seteuid(0) == 0);
+    REQUIRE(listens);
+    CHECK(outcome(own, {.host = listener.path}) == "another user listens there");
 }
 
 } // namespace tunnel_session_test

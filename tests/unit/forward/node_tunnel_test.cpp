@@ -1,6 +1,6 @@
 // A tunnel's silence, against a node that is played.
 #include "fakes/fake_engine.hpp"
-#include "forward/tunnel_client.hpp"
+#include "forward/node_tunnel.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-namespace tunnel_client_test {
+namespace node_tunnel_test {
 
 using namespace dockdist;
 using namespace std::chrono_literals;
@@ -35,7 +35,7 @@ Error end_of(FakeEngine::ExecScript node) {
     engine.on_exec("tunnel", std::move(node));
     const auto tunnel =
         std::make_shared<TunnelClient>(io.get_executor(), TunnelTimes{.lease = 100ms, .ping = 20ms});
-    return run_task(io, tunnel->run(engine, id, [] {}));
+    return run_task(io, run_node_tunnel(tunnel, engine, id, [] {}));
 }
 
 } // namespace
@@ -85,4 +85,4 @@ TEST_CASE("a node of an earlier dockdist, which answers no ping, may be silent")
     CHECK(ended.message == "the tunnel's end in the node is gone: it ends");
 }
 
-} // namespace tunnel_client_test
+} // namespace node_tunnel_test

@@ -1,4 +1,5 @@
-// The client's end of one tunnel (wire/tunnel.hpp): connections of this machine over one exec in a node.
+// The client's end of one tunnel (wire/tunnel.hpp): connections of this machine over one stream to a program
+// elsewhere, an exec in a node or a step on a host.
 #pragma once
 
 #include "async/async_event.hpp"
@@ -6,7 +7,7 @@
 #include "tunnel/tunnel_channels.hpp"
 #include "wire/unread_bytes.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 
 #include <chrono>
 #include <functional>
@@ -26,19 +27,23 @@ struct TunnelTimes {
 // Owned by shared pointers: who carries a connection keeps it.
 class TunnelClient : public std::enable_shared_from_this<TunnelClient> {
 public:
+    using LocalSocket = boost::asio::generic::stream_protocol::socket;
+
     explicit TunnelClient(const boost::asio::any_io_executor& executor, TunnelTimes times = {});
 
-    // Once: starts the node's end in a container and speaks with it until that ends, which is always an
-    // error: what the engine says, timeout (the node says nothing), node (it does not start, it has ended),
-    // protocol (of which another try is no better). `on_ready` is called when it can carry. All connections
-    // are closed then, in the way of one that breaks off. The engine outlives it.
-    Task<Error> run(ContainerEngine& engine, ContainerId id, std::function<void()> on_ready);
+    // Once: speaks with the other end until its output ends, with ok, or not even that: what the stream says,
+    // timeout (it is silent), protocol (of which another try is no better). `on_ready` is called when it can
+    // carry. All connections are closed then, in the way of one that breaks off.
+    Task<Status> run(ExecStream& stream, std::function<void()> on_ready);
+    const std::string& complaint() const { return err_; } // what the other end has written to stderr, 8 KiB
+    const TunnelTimes& times() const { return times_; }
     bool ready() const { return ready_; }
     std::size_t closed() const { return closed_; } // connections, by the tunnel's end
 
-    // Connects to `target` in the node and passes on what either side says, until both have ended or the
-    // tunnel has. `on_answer`: why it is not connected; nothing: it is. Cancelling gives the connection up.
-    Task<void> carry(boost::asio::ip::tcp::socket socket, wire::TunnelTarget target,
+    // Connects to `target` there and passes on what either side says, until both have ended or the tunnel
+    // has. `socket`: of TCP, or a local one. `on_answer`: why it is not connected; nothing: it is. Cancelling
+    // gives the connection up.
+    Task<void> carry(LocalSocket socket, wire::TunnelTarget target,
                      std::function<void(const std::optional<wire::TunnelFailure>&)> on_answer);
 
     // Ends every connection.
@@ -46,9 +51,9 @@ public:
 
 private:
     struct Connection {
-        Connection(const boost::asio::any_io_executor& executor, boost::asio::ip::tcp::socket taken)
+        Connection(const boost::asio::any_io_executor& executor, LocalSocket taken)
             : socket(std::move(taken)), changed(executor) {}
-        boost::asio::ip::tcp::socket socket;
+        LocalSocket socket;
         AsyncEvent changed; // something of the below, or the window
         wire::UnreadBytes incoming{};
         std::optional<wire::TunnelFailure> failure{};
@@ -66,7 +71,6 @@ private:
     Task<Status> write_local(Connection& connection);
     void pass_on(Connection& connection);
     void give_up(Connection& connection);
-    Error ended() const;
 
     boost::asio::any_io_executor executor_;
     TunnelTimes times_;

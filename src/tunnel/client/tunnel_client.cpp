@@ -1,15 +1,13 @@
-#include "forward/tunnel_client.hpp"
+#include "tunnel/client/tunnel_client.hpp"
 
 #include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "async/throw_if_cancelled.hpp"
 #include "async/with_watch.hpp"
-#include "container/exec_command.hpp"
-#include "core/text.hpp"
-#include "wire/layout.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
@@ -40,15 +38,8 @@ bool would_block(const error_code& error) {
 TunnelClient::TunnelClient(const boost::asio::any_io_executor& executor, TunnelTimes times)
     : executor_(executor), times_(times), to_send_(executor), sent_(executor), buffer_(largest_piece) {}
 
-Task<Error> TunnelClient::run(ContainerEngine& engine, ContainerId id, std::function<void()> on_ready) {
+Task<Status> TunnelClient::run(ExecStream& stream, std::function<void()> on_ready) {
     const auto self = shared_from_this();
-    ExecConfig config{
-        .command = {layout::init, "tunnel", wire::tunnel_ask({.lease_ms = times_.lease.count()})},
-        .user = "0:0"};
-    auto stream = co_await start_command(engine, std::move(id), std::move(config));
-    if (!stream) {
-        co_return stream.error();
-    }
     struct End {
         TunnelClient& client;
         ~End() {
@@ -58,19 +49,8 @@ Task<Error> TunnelClient::run(ContainerEngine& engine, ContainerId id, std::func
         }
     };
     const End end{*this};
-    const auto status = co_await with_watch(
-        with_watch(read_stream(**stream, std::move(on_ready)), write_stream(**stream)), watch_silence());
-    co_return status ? ended() : status.error();
-}
-
-Error TunnelClient::ended() const {
-    if (err_.starts_with(layout::init_usage)) {
-        return {ErrorKind::protocol, "", "the node was made by a dockdist that cannot forward",
-                "`dockdist up` makes it anew"};
-    }
-    const auto line = printable(std::string_view(err_).substr(0, err_.find('\n')));
-    return {ErrorKind::node, "", "the tunnel's end in the node is gone" + (line.empty() ? "" : ": " + line),
-            ""};
+    co_return co_await with_watch(
+        with_watch(read_stream(stream, std::move(on_ready)), write_stream(stream)), watch_silence());
 }
 
 Task<Status> TunnelClient::read_stream(ExecStream& stream, std::function<void()> on_ready) {
@@ -183,7 +163,7 @@ void TunnelClient::give_up(Connection& connection) {
     connection.over = true;
     channels_.reset(connection.id);
     error_code ignored;
-    ignored = connection.socket.set_option(tcp::socket::linger(true, 0), ignored);
+    ignored = connection.socket.set_option(LocalSocket::linger(true, 0), ignored);
     ignored = connection.socket.close(ignored);
     connection.changed.notify();
     sent_.notify();
@@ -196,7 +176,7 @@ void TunnelClient::give_up_all() {
     }
 }
 
-Task<void> TunnelClient::carry(tcp::socket socket, wire::TunnelTarget target,
+Task<void> TunnelClient::carry(LocalSocket socket, wire::TunnelTarget target,
                                std::function<void(const std::optional<wire::TunnelFailure>&)> on_answer) {
     const auto self = shared_from_this();
     if (!ready_) {
@@ -210,7 +190,7 @@ Task<void> TunnelClient::carry(tcp::socket socket, wire::TunnelTarget target,
     const auto connection = std::make_shared<Connection>(executor_, std::move(socket));
     error_code ignored;
     ignored = connection->socket.non_blocking(true, ignored);
-    ignored = connection->socket.set_option(tcp::no_delay(true), ignored);
+    ignored = connection->socket.set_option(tcp::no_delay(true), ignored); // a local one has none
     connection->id = channels_.open(target);
     connections_[connection->id] = connection;
     to_send_.set();
@@ -256,7 +236,7 @@ Task<Status> TunnelClient::read_local(Connection& connection) {
         error_code error;
         const auto count = connection.socket.read_some(boost::asio::buffer(buffer_.data(), most), error);
         if (would_block(error)) {
-            const auto [waited] = co_await connection.socket.async_wait(tcp::socket::wait_read, tunnel_tuple);
+            const auto [waited] = co_await connection.socket.async_wait(LocalSocket::wait_read, tunnel_tuple);
             co_await throw_if_cancelled(waited);
             continue;
         }
@@ -285,14 +265,14 @@ Task<Status> TunnelClient::write_local(Connection& connection) {
     while (!connection.over) {
         if (!connection.incoming.view().empty()) {
             const auto [waited] =
-                co_await connection.socket.async_wait(tcp::socket::wait_write, tunnel_tuple);
+                co_await connection.socket.async_wait(LocalSocket::wait_write, tunnel_tuple);
             co_await throw_if_cancelled(waited);
             if (!connection.over) {
                 pass_on(connection);
             }
         } else if (connection.end_came) {
             error_code ignored;
-            ignored = connection.socket.shutdown(tcp::socket::shutdown_send, ignored);
+            ignored = connection.socket.shutdown(LocalSocket::shutdown_send, ignored);
             co_return ok;
         } else {
             co_await connection.changed.wait_for_change();

@@ -1,0 +1,49 @@
+// One step on a node and the tunnel over it.
+#pragma once
+
+#include "engine/transport/byte_stream.hpp"
+#include "engine/transport/srun/step_commands.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace dockdist {
+
+// Streams keep their step: it ends with the last one of them and of those who hold it.
+class NodeStep {
+public:
+    using Handle = std::shared_ptr<NodeStep>;
+
+    // Starts it, sends `program`, dockdist-init, and waits for its first word. Errors: unreachable, timeout;
+    // not_found where there is no srun.
+    static Task<Result<Handle>> start(boost::asio::any_io_executor executor, SlurmPlace place,
+                                      std::shared_ptr<const std::string> program, wire::TunnelAsk ask,
+                                      std::chrono::milliseconds limit);
+    ~NodeStep();
+    NodeStep(const NodeStep&) = delete;
+    NodeStep& operator=(const NodeStep&) = delete;
+
+    // Why it is of no use any more.
+    const std::optional<Error>& over() const;
+
+    struct Opened { // one of them
+        std::unique_ptr<ByteStream> stream{};
+        std::optional<wire::TunnelFailure> refusal{};
+    };
+    // Errors: over().
+    static Task<Result<Opened>> open(Handle step, std::string path);
+
+private:
+    struct State;
+    explicit NodeStep(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    static Task<Status> begin(std::shared_ptr<State> state, std::shared_ptr<const std::string> program);
+    static Task<void> run(std::shared_ptr<State> state);
+
+    std::shared_ptr<State> state_;
+};
+
+} // namespace dockdist

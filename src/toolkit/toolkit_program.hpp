@@ -1,0 +1,14 @@
+// One program of the toolkit, for a host that has none of it.
+#pragma once
+
+#include "core/result.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace dockdist {
+
+// The bytes of an entry of toolkit_tar(), "libexec/dockdist-init". Errors: internal, when there is none.
+Result<std::string> toolkit_program(std::string_view name);
+
+} // namespace dockdist
