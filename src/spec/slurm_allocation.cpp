@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace dockdist {
@@ -188,7 +189,11 @@ Result<Inventory> parse_allocation(std::string_view text) {
     }
     const int tasks = tasks_a_node(job, names->size());
     Inventory inventory{.slurm_job = scontrol_value(job, "JobId=")};
+    std::set<std::string> known;
     for (const auto& name : *names) {
+        if (!known.insert(name).second) {
+            continue;
+        }
         const auto found = by_name.find(name);
         if (found == by_name.end()) {
             return list_error(0, fmt::format("Slurm says nothing of its node {}", printable(name)),

@@ -1,5 +1,5 @@
-// Lists of hosts that are not dockdist's own: plain ones, inventories of Ansible, group files of clush; and
-// the cluster that is made of them. Whatever stands there, a mistake has a message, what comes out is
+// Lists of hosts that are not dockdist's own: plain ones, inventories of Ansible, group files of clush, allocations
+// of Slurm; and the cluster that is made of them. Whatever stands there, a mistake has a message, what comes out is
 // bounded, and each host is one.
 #include "spec/inventory.hpp"
 
@@ -35,10 +35,12 @@ void sound(const Inventory& inventory) {
 
 // As cluster.yaml takes it in.
 void taken_in(std::string_view text, Format format) {
-    const char* const names[]{"hosts", "ansible", "clush"};
-    const HostSource source{.file = "/l", .format = format};
-    const auto loaded = load_spec(std::string("image: a\nhosts:\n  - from: {file: /l, format: ") +
-                                      names[static_cast<std::size_t>(format)] + "}\n",
+    const char* const names[]{"hosts", "ansible", "clush", ""};
+    const bool slurm = format == Format::slurm;
+    const HostSource source{.file = slurm ? "" : "/l", .format = format};
+    const auto loaded = load_spec(slurm ? "image: a\nhosts: slurm\n"
+                                        : std::string("image: a\nhosts:\n  - from: {file: /l, format: ") +
+                                              names[static_cast<std::size_t>(format)] + "}\n",
                                   "/p/cluster.yaml", nothing,
                                   {.host_lists = {{source, Result<std::string>(std::string(text))}}});
     for (const auto& error : loaded.errors) {
@@ -72,7 +74,8 @@ void read(std::string_view text) {
 } // namespace
 
 void fuzz::one_input(std::string_view input) {
-    static constexpr Read kinds[]{read<Format::hosts>, read<Format::ansible>, read<Format::clush>};
+    static constexpr Read kinds[]{read<Format::hosts>, read<Format::ansible>, read<Format::clush>,
+                                  read<Format::slurm>};
     by_kind(input, kinds);
 }
 
@@ -86,5 +89,8 @@ std::vector<std::string> fuzz::seeds() {
                 "    gpu:\n      hosts:\n        g[01:09]:\n      children: {r1: {hosts: {b: }}}\n"),
         of_kind(2, "all: @gpu\ngpu: g[1-9] x\nodd: @gpu&g[1-9/2]!g3,y\nxor: a^b\n"),
         of_kind(2, "roles:\n  gpu: 'g[1-9]'\n  in: [a, '@gpu']\n"),
+        of_kind(3, "JobId=7 JobName=a\n   JobState=RUNNING Reason=None\n   NodeList=g[1-2]\n   NumNodes=2 NumTasks=4\n"
+                   "   Socks/Node=* NtasksPerN:B:S:C=2:0:*:*\n     Nodes=g1 GRES=gpu:h100:2(IDX:0-1,7),shard:1\n\n"
+                   "NodeName=g1 A=x\n   Gres=gpu:8\n   NodeAddr=10.0.0.1 NodeHostName=g1.lab\n\nNodeName=g2\n"),
     };
 }
