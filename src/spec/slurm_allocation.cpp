@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
@@ -145,7 +146,7 @@ std::pair<ScontrolLines, std::vector<ScontrolLines>> records_of(ScontrolLines li
 
 Result<std::string> node_list_of(ScontrolLines job) {
     const auto id = scontrol_value(job, "JobId=");
-    if (id.empty()) {
+    if (!whole_number<std::uint32_t>(id)) {
         return list_error(0, "Slurm tells of no job", "`scontrol show job --details ID` is what was asked");
     }
     if (!scontrol_value(job, "JobId=", "HetJobId=").empty()) {
