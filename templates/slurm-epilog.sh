@@ -24,11 +24,14 @@ remove_with() {
         return
     }
     [ -n "$found" ] || return
+    # Podman's removal would wait ten seconds for each that heeds no TERM.
     # shellcheck disable=SC2086 # a list of IDs
+    within 30 "$@" kill --signal KILL $found >/dev/null 2>&1
+    # shellcheck disable=SC2086
     if within 90 "$@" rm --force --volumes $found >/dev/null 2>&1; then
         tell "removed $(echo "$found" | wc -l) containers that were left"
     else
-        tell "$* cannot remove" $found
+        tell "$* cannot remove $found"
     fi
 }
 

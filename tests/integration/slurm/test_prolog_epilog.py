@@ -9,7 +9,7 @@ from harness import ROOT, eventually
 
 EPILOG = ROOT / "templates/slurm-epilog.sh"
 PROLOG = ROOT / "templates/slurm-prolog.sh"
-ENGINES = {"docker": "docker", "podman": "podman"}
+ENGINES = ("docker", "podman")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def nothing_after(slurm):
         yield
     finally:
         for engine in ENGINES:
-            slurm.as_ops(2, f"ids=$({engine} ps --all --quiet); [ -z \"$ids\" ] || {engine} rm --force $ids", code=None)
+            slurm.as_ops(2, f"ids=$({engine} ps --all --quiet); [ -z \"$ids\" ] || {{ {engine} kill $ids; {engine} rm --force $ids; }}", code=None)
 
 
 def placed_job(slurm):
