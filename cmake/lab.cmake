@@ -4,15 +4,18 @@
 # with stays as it is.
 #
 #   dockdist_lab_test(NAME NODE_ID [exclusive])   label "lab"; in its environment DOCKDIST_LAB and DOCKDIST=<the built program>
+#   dockdist_slurm_test(NAME NODE_ID [exclusive]) the same on a third lab, of hosts with a Slurm
 #
 # Tests take turns on the labs in the order of their files, which divides kinds of tests evenly. An exclusive one measures
 # time: nothing at all runs beside it.
 include(${PROJECT_SOURCE_DIR}/cmake/pytest.cmake)
 set(DOCKDIST_LABS test test-2 CACHE STRING "Names of the two labs that tests run on")
+set(DOCKDIST_SLURM_LAB test-slurm CACHE STRING "Name of the lab with a Slurm")
 
+# dockdist_lab(NAME OPTION…): a lab as scripts/lab up makes it with these options, up while its tests run.
 function(dockdist_lab name)
     set(properties LABELS lab ENVIRONMENT "DOCKDIST_LAB=${name}" RUN_SERIAL TRUE)
-    add_test(NAME lab/up-${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up 5 --podman 3,4 --containerd-store 5 --debian12 --force)
+    add_test(NAME lab/up-${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab up ${ARGN} --force)
     set_tests_properties(lab/up-${name} PROPERTIES FIXTURES_SETUP lab-${name} TIMEOUT 1800 ${properties})
     add_test(NAME lab/down-${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab down)
     set_tests_properties(lab/down-${name} PROPERTIES FIXTURES_CLEANUP lab-${name} TIMEOUT 300 ${properties})
@@ -23,13 +26,24 @@ function(dockdist_lab_test name id)
     if(NOT count)
         set(count 0)
         foreach(lab ${DOCKDIST_LABS})
-            dockdist_lab(${lab})
+            dockdist_lab(${lab} 5 --podman 3,4 --containerd-store 5 --debian12)
         endforeach()
     endif()
     math(EXPR place "(${count} % 4 + 1) / 2 % 2") # 0 1 1 0: tests that come in pairs change places
     math(EXPR count "${count} + 1")
     set_property(GLOBAL PROPERTY DOCKDIST_LAB_TESTS ${count})
     list(GET DOCKDIST_LABS ${place} lab)
+    dockdist_test_on(${lab} ${name} ${id} ${ARGN})
+endfunction()
+
+function(dockdist_slurm_test name id)
+    if(NOT TEST lab/up-${DOCKDIST_SLURM_LAB})
+        dockdist_lab(${DOCKDIST_SLURM_LAB} 3 --slurm)
+    endif()
+    dockdist_test_on(${DOCKDIST_SLURM_LAB} ${name} ${id} ${ARGN})
+endfunction()
+
+function(dockdist_test_on lab name id)
     set(beside RESOURCE_LOCK lab-${lab})
     if("exclusive" IN_LIST ARGN)
         set(beside RUN_SERIAL TRUE)

@@ -43,6 +43,7 @@ SlurmdLogFile=/var/log/slurm/slurmd.log
 SlurmdParameters=config_overrides
 ReturnToService=2
 MpiDefault=none
+MailProg=/bin/true
 GresTypes=gpu
 JobRequeue=1
 PreemptType=preempt/partition_prio

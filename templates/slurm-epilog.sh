@@ -24,11 +24,14 @@ remove_with() {
         return
     }
     [ -n "$found" ] || return
+    # Podman's removal would wait ten seconds for each that heeds no TERM.
     # shellcheck disable=SC2086 # a list of IDs
+    within 30 "$@" kill --signal KILL $found >/dev/null 2>&1
+    # shellcheck disable=SC2086
     if within 90 "$@" rm --force --volumes $found >/dev/null 2>&1; then
         tell "removed $(echo "$found" | wc -l) containers that were left"
     else
-        tell "$* cannot remove" $found
+        tell "$* cannot remove $found"
     fi
 }
 
@@ -36,17 +39,16 @@ has() { command -v "$1" >/dev/null; }
 
 [ ! -S /var/run/docker.sock ] || ! has docker || remove_with docker --host unix:///var/run/docker.sock
 
-if has podman; then
-    # Asking Podman makes a store for whom has none.
-    [ ! -d /var/lib/containers/storage ] || remove_with podman
+has podman || exit 0
+# Asking Podman makes a store for whom has none.
+[ ! -d /var/lib/containers/storage ] || remove_with podman
 
-    user=${SLURM_JOB_USER:-}
-    uid=$(id -u "$user" 2>/dev/null) && [ -n "$user" ] && [ "$uid" -ne 0 ] || exit 0
-    home=$(getent passwd "$user" | cut -d: -f6)
-    if [ -d "$home/.local/share/containers/storage" ] || pgrep -u "$uid" -x conmon >/dev/null; then
-        set -- setpriv --reuid "$uid" --regid "$(id -g "$user")" --init-groups env -i "HOME=$home" "PATH=$PATH"
-        [ ! -d "/run/user/$uid" ] || set -- "$@" "XDG_RUNTIME_DIR=/run/user/$uid"
-        remove_with "$@" podman
-    fi
-fi
+user=${SLURM_JOB_USER:-}
+[ -n "$user" ] && uid=$(id -u "$user" 2>/dev/null) && [ "$uid" -ne 0 ] || exit 0
+home=$(getent passwd "$user" | cut -d: -f6)
+set -- setpriv --reuid "$uid" --regid "$(id -g "$user")" --init-groups env -i "HOME=$home" "PATH=$PATH"
+[ ! -d "/run/user/$uid" ] || set -- "$@" "XDG_RUNTIME_DIR=/run/user/$uid"
+if [ -d "$home/.local/share/containers/storage" ] || pgrep -u "$uid" -x conmon >/dev/null; then remove_with "$@" podman; fi
+# The folder of an engine that dockdist has started (srun+podman://), removed as its user: /tmp is everybody's.
+within 10 "$@" rm -rf "/tmp/dockdist-engine-$uid-$job"
 exit 0

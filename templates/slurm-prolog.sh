@@ -39,6 +39,8 @@ remove_with() {
             return
         }
         ! echo "$present" | grep -qx "$owner" || continue
+        # Podman's removal would wait ten seconds for one that heeds no TERM.
+        within 30 "$@" kill --signal KILL "$id" >/dev/null 2>&1
         if within 60 "$@" rm --force --volumes "$id" >/dev/null 2>&1; then
             tell "removed container $id of job $owner"
         else

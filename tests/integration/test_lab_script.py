@@ -68,3 +68,12 @@ def test_a_lab_that_has_clusters_is_rebuilt_with_force(lab):
         assert not engine.containers()
     finally:
         lab_script("down", name=name)
+
+
+def test_a_slurm_takes_no_hosts_that_cannot_run_its_version(lab):
+    before = engine_pid()
+    for kind in ("--podman", "--containerd-store"):
+        done = lab_script("up", "2", "--slurm", kind, "2")
+        assert done.returncode == 2 and not done.stdout, done
+        assert_in("the hosts of --slurm run Debian 12's Docker, all of them", done.stderr)
+    assert engine_pid() == before

@@ -27,7 +27,9 @@ def test_a_job_gets_gpus_by_their_numbers_and_another_job_the_other_ones(slurm):
 
 
 def test_a_job_of_the_other_partition_ends_one_and_slurm_begins_it_again(slurm):
-    script = "echo begun ${SLURM_RESTART_COUNT:-0} >>again-$SLURM_JOB_ID\ntrap 'echo told to end >>again-$SLURM_JOB_ID; exit 1' TERM\nsleep 600 & wait"
+    # Its sleep may end before the shell hears of it.
+    script = ("trap 'echo told to end >>again-$SLURM_JOB_ID; exit 1' TERM\necho begun ${SLURM_RESTART_COUNT:-0} >>again-$SLURM_JOB_ID\n"
+              "while :; do sleep 600 & wait; done")
     job = slurm.submit("--exclusive", "-N", len(slurm.hosts), script=script)
     said = slurm.lab.shared / f"again-{job}"
     eventually(lambda: said.exists() and "begun 0" in said.read_text(), "the job runs", timeout=60)

@@ -9,7 +9,7 @@ from harness import ROOT, eventually
 
 EPILOG = ROOT / "templates/slurm-epilog.sh"
 PROLOG = ROOT / "templates/slurm-prolog.sh"
-ENGINES = {"docker": "docker", "podman": "podman"}
+ENGINES = ("docker", "podman")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def nothing_after(slurm):
         yield
     finally:
         for engine in ENGINES:
-            slurm.as_ops(2, f"ids=$({engine} ps --all --quiet); [ -z \"$ids\" ] || {engine} rm --force $ids", code=None)
+            slurm.as_ops(2, f"ids=$({engine} ps --all --quiet); [ -z \"$ids\" ] || {{ {engine} kill $ids; {engine} rm --force $ids; }}", code=None)
 
 
 def placed_job(slurm):
@@ -51,8 +51,10 @@ def test_the_epilog_removes_what_the_job_has_left_and_nothing_else(slurm, podman
         place(slurm, "of-job", f"dockdist.slurm-job={job}", "dockdist.cluster=t-x")
         place(slurm, "of-other", f"dockdist.slurm-job={other}")
         place(slurm, "of-nobody", "dockdist.cluster=t-y")
+        slurm.as_ops(2, "mkdir /tmp/dockdist-engine-$(id -u)-$1 /tmp/dockdist-engine-$(id -u)-$2", job, other)
         slurm.end(job)
         assert left(slurm) == dict.fromkeys(ENGINES, ["of-nobody", "of-other"])
+        assert slurm.as_ops(2, "echo /tmp/dockdist-engine-*").stdout == f"/tmp/dockdist-engine-1000-{other}\n"
         slurm.end(other)
         assert left(slurm) == dict.fromkeys(ENGINES, ["of-nobody"])
 
