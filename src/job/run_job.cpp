@@ -2,6 +2,7 @@
 
 #include "async/async_event.hpp"
 #include "async/interrupts.hpp"
+#include "core/exit_codes.hpp"
 #include "async/run_all.hpp"
 #include "job/order_queue.hpp"
 #include "launch/relaunch.hpp"
