@@ -42,6 +42,7 @@ struct ExportJob {
 // What an export prints.
 struct Exported {
     std::string text{};
+    std::string json{};  // what -o json prints in its place; empty: {"text": …}
     Errors warnings{}; // what was asked for and has no counterpart, by name
 };
 

@@ -63,7 +63,8 @@ Task<int> print_export(Context& context, const RunOptions& options, std::set<std
     }
     context.warn(exported->warnings);
     if (context.json()) {
-        context.print_json({{"text", exported->text}});
+        context.print_json(exported->json.empty() ? nlohmann::json{{"text", exported->text}}
+                                                  : nlohmann::json::parse(exported->json));
     } else {
         context.print(exported->text);
     }
@@ -132,12 +133,16 @@ void set_export(CLI::App& command, Program& program, Exporter exporter) {
 
 void add_export(CLI::App& app, Program& program) {
     auto* exports = describe(
-        app.add_subcommand("export", "Write a job down for another engine: a script for Slurm's sbatch"),
+        app.add_subcommand(
+            "export",
+            "Write a job down for another engine: a script for Slurm's sbatch, or manifests for Kubernetes"),
         command_group::jobs,
         {"dockdist export slurm --launcher torchrun -- train.py | sbatch",
-         "dockdist export slurm --no-container --nodes 4 --gpus 8 -- ./train.sh"});
+         "dockdist export slurm --no-container --nodes 4 --gpus 8 -- ./train.sh",
+         "dockdist export kubernetes --launcher torchrun --gpus 8 -- train.py | kubectl apply -f -"});
     exports->require_subcommand(1);
     add_export_slurm(*exports, program);
+    add_export_kubernetes(*exports, program);
 }
 
 } // namespace dockdist

@@ -18,12 +18,13 @@ class App;
 namespace dockdist {
 
 void add_export_slurm(CLI::App& exports, Program& program);
+void add_export_kubernetes(CLI::App& exports, Program& program);
 
 // Writes the job down; called once the file is loaded.
 using Exporter = std::function<Result<Exported>(const ExportJob& job)>;
 
 // The options of `run` for `command`, and its work: no host is contacted, no secret is read; warnings go to
-// stderr, and the text alone to stdout, with -o json as {"text": …}.
+// stderr, and the text alone to stdout, with -o json as JSON.
 void set_export(CLI::App& command, Program& program, Exporter exporter);
 
 // Errors: usage, config.

@@ -208,7 +208,17 @@ const std::set<std::string> mapped{"image.pull",
                                    "--timeout",
                                    "--grace",
                                    "--max-restarts",
-                                   "container.no_new_privileges"};
+                                   "container.no_new_privileges",
+                                   "--kind",
+                                   "--namespace",
+                                   "--label",
+                                   "--node-selector",
+                                   "--toleration",
+                                   "--rdma-resource",
+                                   "--secret",
+                                   "--image-pull-secret",
+                                   "--runtime-class",
+                                   "--pod-network"};
 
 Status give_names(Manifest& manifest, const ExportJob& job) {
     auto set = set_name(job.name, nodes_of(job));
@@ -224,6 +234,19 @@ Status give_names(Manifest& manifest, const ExportJob& job) {
              ""});
     }
     return ok;
+}
+
+// How to make the Secret, from variables of a shell.
+std::string secret_command(const Manifest& manifest, const KubernetesOptions& options) {
+    std::string command = "kubectl create secret generic " + manifest.secret;
+    if (!options.name_space.empty()) {
+        command += " --namespace " + options.name_space;
+    }
+    for (const auto& key : manifest.secret_keys) {
+        command += fmt::format(" --from-literal={}=\"{}\"", key,
+                               key == token ? "$(openssl rand -hex 32)" : "$" + key);
+    }
+    return command;
 }
 
 Error not_utf8() {
@@ -270,6 +293,13 @@ Result<Manifest> make_manifest(const ExportJob& job, const KubernetesOptions& op
     if (!std::ranges::all_of(manifest.objects, all_utf8)) {
         return not_utf8();
     }
+    if (!manifest.secret.empty()) {
+        manifest.warnings.push_back(
+            {ErrorKind::config, "`container.secrets`",
+             fmt::format("the values are not in the manifest: it takes them from the Secret {}",
+                         manifest.secret),
+             secret_command(manifest, options)});
+    }
     auto left_out = unmapped(job, "Kubernetes", mapped);
     std::ranges::move(left_out, std::back_inserter(manifest.warnings));
     return manifest;
@@ -289,21 +319,6 @@ std::string to_yaml_text(const Manifest& manifest, const KubernetesOptions& opti
 
 Json to_list(const Manifest& manifest) {
     return {{"apiVersion", "v1"}, {"kind", "List"}, {"items", manifest.objects}};
-}
-
-std::string secret_command(const Manifest& manifest, const KubernetesOptions& options) {
-    if (manifest.secret.empty()) {
-        return {};
-    }
-    std::string command = "kubectl create secret generic " + manifest.secret;
-    if (!options.name_space.empty()) {
-        command += " --namespace " + options.name_space;
-    }
-    for (const auto& key : manifest.secret_keys) {
-        command += fmt::format(" --from-literal={}=\"{}\"", key,
-                               key == token ? "$(openssl rand -hex 32)" : "$" + key);
-    }
-    return command;
 }
 
 } // namespace dockdist

@@ -56,7 +56,5 @@ Result<Manifest> make_manifest(const ExportJob& job, const KubernetesOptions& op
 std::string to_yaml_text(const Manifest& manifest, const KubernetesOptions& options);
 // The same objects as one List.
 nlohmann::ordered_json to_list(const Manifest& manifest);
-// How to make the Secret that it refers to, from variables of a shell. Empty: it refers to none.
-std::string secret_command(const Manifest& manifest, const KubernetesOptions& options);
 
 } // namespace dockdist

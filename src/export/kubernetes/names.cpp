@@ -29,11 +29,6 @@ bool is_name_part(std::string_view text) {
            });
 }
 
-bool is_dns_domain(std::string_view text) {
-    return text.size() <= longest_domain &&
-           std::ranges::all_of(split(text, '.'), [](const auto& label) { return is_dns_label(label); });
-}
-
 // Letters, digits and single `-`; none of these at an end.
 std::string as_dns_label(std::string_view text) {
     std::string label;
@@ -56,6 +51,11 @@ std::string as_dns_label(std::string_view text) {
 bool is_dns_label(std::string_view text) {
     return !text.empty() && text.size() <= longest_label && is_lower(text.front()) && is_lower(text.back()) &&
            std::ranges::all_of(text, [](char c) { return is_lower(c) || c == '-'; });
+}
+
+bool is_dns_domain(std::string_view text) {
+    return text.size() <= longest_domain &&
+           std::ranges::all_of(split(text, '.'), [](const auto& label) { return is_dns_label(label); });
 }
 
 bool is_qualified_name(std::string_view text) {

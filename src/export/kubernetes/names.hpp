@@ -12,6 +12,7 @@ namespace dockdist {
 inline constexpr std::string_view pods_name = "node";
 
 bool is_dns_label(std::string_view text);      // RFC 1123: [a-z0-9-], 63 at most
+bool is_dns_domain(std::string_view text);     // such labels with dots between, 253 at most
 bool is_qualified_name(std::string_view text); // of labels, taints and resources: "[DOMAIN/]NAME"
 bool is_label_value(std::string_view text);    // may be empty
 
