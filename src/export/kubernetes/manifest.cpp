@@ -172,7 +172,7 @@ done </proc/net/route
                        pod_address(manifest.set, 0));
 }
 
-constexpr const char* token = "JOB_TOKEN"; // the variable of what the nodes of a job know each other by
+constexpr const char* job_token = "JOB_TOKEN"; // the variable of what the nodes of a job know each other by
 
 EngineWords words_of(const ExportJob& job, const Manifest& manifest) {
     EngineWords words{
@@ -182,7 +182,7 @@ EngineWords words_of(const ExportJob& job, const Manifest& manifest) {
         .master_port = "29500",
         .node_addr = "$POD_IP",
         .job = manifest.set,
-        .secret = fmt::format("${}", token),
+        .secret = fmt::format("${}", job_token),
         .no_ssh_hint =
             "take a launcher that starts its ranks on every node: torchrun, deepspeed without "
             "--via, accelerate, or `plain --per-rank`; for MPI, Kubeflow's TrainJob has a runtime of its own",
@@ -195,7 +195,7 @@ EngineWords words_of(const ExportJob& job, const Manifest& manifest) {
 }
 
 // What the manifest holds, or pod_spec() tells of itself.
-const std::set<std::string> mapped{"image.pull",
+const std::set<std::string> held{"image.pull",
                                    "image.platform",
                                    "container.shm_size",
                                    "container.ipc",
@@ -244,7 +244,7 @@ std::string secret_command(const Manifest& manifest, const KubernetesOptions& op
     }
     for (const auto& key : manifest.secret_keys) {
         command += fmt::format(" --from-literal={}=\"{}\"", key,
-                               key == token ? "$(openssl rand -hex 32)" : "$" + key);
+                               key == job_token ? "$(openssl rand -hex 32)" : "$" + key);
     }
     return command;
 }
@@ -270,8 +270,8 @@ Result<Manifest> make_manifest(const ExportJob& job, const KubernetesOptions& op
         return script.error();
     }
     manifest.secret_keys = job.secrets;
-    if (script->text.find(fmt::format("${}", token)) != std::string::npos) {
-        manifest.secret_keys.emplace_back(token);
+    if (script->text.find(fmt::format("${}", job_token)) != std::string::npos) {
+        manifest.secret_keys.emplace_back(job_token);
     }
     if (!manifest.secret_keys.empty()) {
         manifest.secret = options.secret.empty() ? manifest.set : options.secret;
@@ -300,7 +300,7 @@ Result<Manifest> make_manifest(const ExportJob& job, const KubernetesOptions& op
                          manifest.secret),
              secret_command(manifest, options)});
     }
-    auto left_out = unmapped(job, "Kubernetes", mapped);
+    auto left_out = unmapped(job, "Kubernetes", held);
     std::ranges::move(left_out, std::back_inserter(manifest.warnings));
     return manifest;
 }

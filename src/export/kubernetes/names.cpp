@@ -17,15 +17,15 @@ bool is_lower(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-bool is_alphanumeric(char c) {
+bool is_ascii_alphanumeric(char c) {
     return is_lower(c) || (c >= 'A' && c <= 'Z');
 }
 
 // [A-Za-z0-9] first and last, [A-Za-z0-9._-] between.
 bool is_name_part(std::string_view text) {
-    return !text.empty() && text.size() <= longest_label && is_alphanumeric(text.front()) &&
-           is_alphanumeric(text.back()) && std::ranges::all_of(text, [](char c) {
-               return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
+    return !text.empty() && text.size() <= longest_label && is_ascii_alphanumeric(text.front()) &&
+           is_ascii_alphanumeric(text.back()) && std::ranges::all_of(text, [](char c) {
+               return is_ascii_alphanumeric(c) || c == '-' || c == '_' || c == '.';
            });
 }
 
