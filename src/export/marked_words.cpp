@@ -144,7 +144,9 @@ std::optional<MarkedWord> unify(const Markers& markers, const std::vector<std::s
                                 std::size_t first, const NodeNumbers& numbers) {
     const auto same = [&](const auto& word) { return word == words.front(); };
     if (std::ranges::all_of(words, same)) {
-        return markers.read(words.front());
+        // What names a node that is alone here is its own address; the first one's is the master's.
+        return words.size() == 1 && first > 0 ? markers.read(words.front(), first)
+                                              : markers.read(words.front());
     }
     std::vector<MarkedWord> own;
     for (std::size_t i = 0; i < words.size(); ++i) {

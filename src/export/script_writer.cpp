@@ -337,7 +337,8 @@ std::string ScriptWriter::header(bool folder) const {
         text += "python=python\ncommand -v python >/dev/null || python=python3\nexport python\n";
     }
     if (folder) {
-        text += "job_folder=$(mktemp -d) || exit 1\ntrap 'rm -rf \"$job_folder\"' EXIT\n";
+        text += "mkdir -p \"${TMPDIR:-/tmp}\"\njob_folder=$(mktemp -d) || exit 1\ntrap 'rm -rf "
+                "\"$job_folder\"' EXIT\n";
     }
     return text;
 }

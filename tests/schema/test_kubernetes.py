@@ -99,7 +99,7 @@ def cluster(tmp_path_factory):
     (folder / "cluster.yaml").write_text("""
 name: words
 image: busybox
-hosts: [{docker: "ssh://nobody@192.0.2.1", gpus: none, slots: 2}]
+hosts: [{docker: "ssh://nobody@10.0.0.1", gpus: none, slots: 2}]
 container: {env: {NORWAY: "no", REFERENCE: "$$(POD_IP) $$$$"}, secrets: {TOKEN: }}
 """, encoding="utf-8")
     return folder

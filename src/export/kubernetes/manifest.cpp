@@ -46,9 +46,9 @@ int nodes_of(const ExportJob& job) {
 }
 
 // A job that has had its time is not begun anew.
-Json failure_policy(const ExportJob& job) {
+Json failure_policy(const ExportJob& job, bool of_trainer) {
     Json policy = {{"maxRestarts", job.max_restarts}};
-    if (job.max_restarts > 0 && job.timeout.count() > 0) {
+    if (job.max_restarts > 0 && job.timeout.count() > 0 && !of_trainer) {
         policy["rules"] = Json::array({{{"name", "timeout"},
                                         {"action", "FailJobSet"},
                                         {"onJobFailureReasons", Json::array({"DeadlineExceeded"})}}});
@@ -79,7 +79,7 @@ Json set_spec(const ExportJob& job, Json pod, bool of_trainer, bool leads) {
     }
     job_template["spec"] = std::move(indexed);
     return {{"network", {{"enableDNSHostnames", true}, {"publishNotReadyAddresses", true}}},
-            {"failurePolicy", failure_policy(job)},
+            {"failurePolicy", failure_policy(job, of_trainer)},
             {"replicatedJobs",
              Json::array({{{"name", pods_name}, {"replicas", 1}, {"template", std::move(job_template)}}})}};
 }
@@ -196,29 +196,29 @@ EngineWords words_of(const ExportJob& job, const Manifest& manifest) {
 
 // What the manifest holds, or pod_spec() tells of itself.
 const std::set<std::string> held{"image.pull",
-                                   "image.platform",
-                                   "container.shm_size",
-                                   "container.ipc",
-                                   "container.devices",
-                                   "container.user",
-                                   "container.privileged",
-                                   "container.cap_add",
-                                   "container.runtime",
-                                   "network.rdma",
-                                   "--timeout",
-                                   "--grace",
-                                   "--max-restarts",
-                                   "container.no_new_privileges",
-                                   "--kind",
-                                   "--namespace",
-                                   "--label",
-                                   "--node-selector",
-                                   "--toleration",
-                                   "--rdma-resource",
-                                   "--secret",
-                                   "--image-pull-secret",
-                                   "--runtime-class",
-                                   "--pod-network"};
+                                 "image.platform",
+                                 "container.shm_size",
+                                 "container.ipc",
+                                 "container.devices",
+                                 "container.user",
+                                 "container.privileged",
+                                 "container.cap_add",
+                                 "container.runtime",
+                                 "network.rdma",
+                                 "--timeout",
+                                 "--grace",
+                                 "--max-restarts",
+                                 "container.no_new_privileges",
+                                 "--kind",
+                                 "--namespace",
+                                 "--label",
+                                 "--node-selector",
+                                 "--toleration",
+                                 "--rdma-resource",
+                                 "--secret",
+                                 "--image-pull-secret",
+                                 "--runtime-class",
+                                 "--pod-network"};
 
 Status give_names(Manifest& manifest, const ExportJob& job) {
     auto set = set_name(job.name, nodes_of(job));

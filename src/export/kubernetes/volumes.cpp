@@ -54,10 +54,10 @@ Json source_of(const MountSpec& mount, Errors& warnings) {
         return {{"hostPath", {{"path", mount.source}, {"type", "Directory"}}}};
     }
     const auto claim = claim_name(mount.source);
-    warnings.push_back({ErrorKind::config, "",
-                        fmt::format("`container.mounts`: the volume {} is the PersistentVolumeClaim {}",
-                                    mount.source, claim),
-                        "make it before the job, ReadWriteMany where pods of several machines share it"});
+    warnings.push_back(
+        {ErrorKind::config, "`container.mounts`",
+         fmt::format("the volume {} is the PersistentVolumeClaim {} there", mount.source, claim),
+         "make it before the job, ReadWriteMany where several machines share it"});
     return {{"persistentVolumeClaim", {{"claimName", claim}}}};
 }
 

@@ -1,5 +1,8 @@
 #include "export/kubernetes/yaml_text.hpp"
 
+#include "core/utf8.hpp"
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -79,6 +82,24 @@ std::string block(std::string_view text, const std::string& indent) {
     }
 }
 
+// JSON's escapes are YAML's too, but for pairs of surrogates: so characters stand as they are, and those that
+// YAML does not print are escaped here.
+std::string quoted(const Json& text) {
+    const auto json = text.dump();
+    std::string result;
+    for (std::size_t i = 0; i < json.size();) {
+        const auto next = decode_utf8(std::string_view(json).substr(i));
+        const auto code = static_cast<unsigned>(next.code_point);
+        if ((code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 || code == 0xFEFF) {
+            result += fmt::format("\\u{:04x}", code);
+        } else {
+            result += json.substr(i, next.size);
+        }
+        i += next.size;
+    }
+    return result;
+}
+
 std::string scalar(const Json& value, const std::string& indent) {
     if (!value.is_string()) {
         return value.dump(); // also "{}" and "[]"
@@ -87,7 +108,7 @@ std::string scalar(const Json& value, const std::string& indent) {
     if (is_plain(text)) {
         return text;
     }
-    return fits_block(text) ? block(text, indent) : value.dump(-1, ' ', true);
+    return fits_block(text) ? block(text, indent) : quoted(value);
 }
 
 void append(std::string& out, const Json& value, const std::string& indent);
@@ -109,7 +130,7 @@ void append_value(std::string& out, const Json& value, const std::string& indent
 void append(std::string& out, const Json& value, const std::string& indent) {
     if (value.is_object()) {
         for (const auto& [key, item] : value.items()) {
-            out += indent + (is_plain(key) ? key : Json(key).dump(-1, ' ', true)) + ":";
+            out += indent + (is_plain(key) ? key : quoted(key)) + ":";
             append_value(out, item, indent, false);
         }
     } else {

@@ -17,7 +17,7 @@ TEST_CASE("YAML: what some reader takes for something else is quoted") {
                              "<<",    "- a",   "a: b",       "a:",    "a #b", "#a",  "&a",  "*a",
                              "!a",    "%a",    "@a",         "`a`",   "[a]",  "{a}", "a|b", "'a'",
                              "\"a\"", " a",    "a ",         "?",     "a\tb", "\x01"}) {
-        CHECK(to_yaml(Json(text)) == Json(text).dump(-1, ' ', true) + "\n");
+        CHECK(to_yaml(Json(text)) == Json(text).dump() + "\n");
     }
     for (const auto* text : {"a", "node", "nvidia.com/gpu", "/dev/shm", "nvcr.io/nvidia/pytorch:24.01-py3",
                              "a b", "yesterday", "Norway", "one (two)", "a=b,c@d"}) {
@@ -50,11 +50,20 @@ TEST_CASE("YAML: lines stand as a block, with as many ends of lines as the text 
     CHECK(to_yaml(Json::array({"x\ny"})) == "- |-\n  x\n  y\n");
 }
 
-TEST_CASE("YAML: lines that a block cannot hold are escaped") {
-    for (const auto* text :
-         {"\nx", " x\ny", "\tx\ny", "x\r\ny", "x\ny\x7F", "x\n\xC2\x85y", "x\n\xE2\x80\xA8y", "x\n\x1B[0m"}) {
-        CHECK(to_yaml(Json(text)) == Json(text).dump(-1, ' ', true) + "\n");
-    }
+TEST_CASE("YAML: lines that a block cannot hold are escaped, and characters stand as they are") {
+    CHECK(to_yaml(Json("\nx")) == R"("\nx")"
+                                  "\n");
+    CHECK(to_yaml(Json(" x\ny")) == R"(" x\ny")"
+                                    "\n");
+    CHECK(to_yaml(Json("\tx\ny")) == R"("\tx\ny")"
+                                     "\n");
+    CHECK(to_yaml(Json("x\r\ny")) == R"("x\r\ny")"
+                                     "\n");
+    CHECK(to_yaml(Json("x\n\x7F\x1B")) == R"("x\n\u007f\u001b")"
+                                          "\n");
+    CHECK(to_yaml(Json("x\n\xC2\x85 \xE2\x80\xA8 \xEF\xBB\xBF")) == R"("x\n\u0085 \u2028 \ufeff")"
+                                                                    "\n");
+    CHECK(to_yaml(Json("\xC3\xA9 \xF0\x9F\x98\x80")) == "\"\xC3\xA9 \xF0\x9F\x98\x80\"\n");
 }
 
 } // namespace
