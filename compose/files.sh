@@ -26,6 +26,7 @@ write_compose_file() {
             echo "      LAB_GPUS: \"$(gpus_of "$number" "$gpus" "$without")\""
             echo "      LAB_ENGINE: $(engine_of "$number")"
             echo "      LAB_CGROUP: /dockdist-lab/$name/host-$number"
+            echo "      LAB_SLURM: \"${slurm:+$slurm_controller}\""
             echo "    volumes:"
             if [[ $(engine_of "$number") == podman ]]; then
                 echo "      - $dir/host-$number/containers:/var/lib/containers"
@@ -36,6 +37,7 @@ write_compose_file() {
             echo "      - $dir/host-$number/etc:/etc/lab:ro"
             echo "      - $run/host-$number:/run/lab"
             echo "      - $dir/shared:/shared" # one storage for all hosts, as an NFS export would be
+            [[ ! $slurm ]] || echo "      - $dir/slurm:/etc/slurm"
         done
     } >"$dir/compose.yaml"
 }
@@ -53,8 +55,8 @@ engine_of() {
     if [[ $podman == *,$1,* ]]; then echo podman; elif [[ $containerd == *,$1,* ]]; then echo containerd; else echo docker; fi
 }
 
-# Only Debian 13's Docker has that store.
-debian_of() { [[ $(engine_of "$1") == docker || $(engine_of "$1") == podman ]] && (($1 % 2)) && echo 12 || echo 13; }
+# Only Debian 13's Docker has that store. $slurm: whether the hosts have Slurm, whose versions must not differ.
+debian_of() { [[ $(engine_of "$1") == docker || $(engine_of "$1") == podman ]] && (($1 % 2)) || [[ $slurm ]] && echo 12 || echo 13; }
 
 make_keys() {
     local count=$1 number etc
@@ -115,6 +117,7 @@ write_env_file() {
         echo "LAB_NOFILE=$(ulimit -H -n)"
         echo "LAB_NPROC=$(nproc_limit)"
         echo "LAB_SHARED=$dir/shared" # /shared on every host
+        [[ ! $slurm ]] || echo "LAB_SLURM_ETC=$dir/slurm" # /etc/slurm on every host
         for ((number = 1; number <= count; number++)); do
             echo "LAB_HOST_${number}_ADDRESS=$(address_of "$number")"
             echo "LAB_HOST_${number}_SOCKET=$run/host-$number/docker.sock"

@@ -117,8 +117,8 @@ MarkedWord Markers::read(std::string_view word, std::optional<std::size_t> own) 
             if (kind == 'a') {
                 const auto end = word.find('z', at);
                 const auto node = whole_number<std::size_t>(std::string(word.substr(at, end - at)));
-                parts.push_back(
-                    {.kind = node == own ? Kind::own_address : Kind::address, .index = node.value_or(0)});
+                parts.push_back(node == own ? WordPart{.kind = Kind::own_address}
+                                            : WordPart{.kind = Kind::address, .index = node.value_or(0)});
                 at = end + 1;
             } else {
                 parts.push_back({.kind = kind == 's' ? Kind::secret : Kind::job});

@@ -4,12 +4,15 @@
 
 namespace dockdist {
 
-// A trap ends `wait` early; what it has waited for is there until it has been waited for.
-const char* const run_function = R"(run() {
+// TERM may come at any moment, before the command has begun too. A trap ends `wait` early; what it has waited
+// for is there until it has been waited for.
+const char* const run_function = R"(stopped=
+run() {
     child=
-    trap 'kill "$child" 2>/dev/null' TERM
+    trap 'stopped=1; kill "$child" 2>/dev/null' TERM
     "$@" 3>&- &
     child=$!
+    [ -z "$stopped" ] || kill "$child"
     wait "$child"
     code=$?
     while kill -0 "$child" 2>/dev/null; do
@@ -20,14 +23,21 @@ const char* const run_function = R"(run() {
 }
 )";
 
+// What is told to end before it hears TERM finds a file that says so.
 std::string rank_loop(bool leads, std::chrono::seconds grace) {
     std::string text = R"(mkfifo "$job_folder/ended" || exit 1
 exec 3<>"$job_folder/ended"
+stop() {
+    : >"$job_folder/stop"
+    kill $pids 2>/dev/null
+}
 pids=
-trap 'kill $pids 2>/dev/null' TERM
+trap '' TERM
 LOCAL_RANK=0
 while [ "$LOCAL_RANK" -lt "$slots" ]; do
     (
+        trap 'stopped=1' TERM
+        [ ! -e "$job_folder/stop" ] || stopped=1
         RANK=$((first_rank + LOCAL_RANK))
         export RANK LOCAL_RANK
         run start_rank
@@ -36,6 +46,7 @@ while [ "$LOCAL_RANK" -lt "$slots" ]; do
     pids="$pids $!"
     LOCAL_RANK=$((LOCAL_RANK + 1))
 done
+trap stop TERM
 left=$slots
 result=0
 while [ "$left" -gt 0 ]; do
@@ -48,14 +59,14 @@ while [ "$left" -gt 0 ]; do
     }
     text += fmt::format(R"(    if [ "$code" -ne 0 ] && [ "$result" -eq 0 ]; then
         result=$code
-        kill $pids 2>/dev/null
+        stop
         (sleep {}; echo 0 late >&3) >/dev/null 2>&1 &
     fi
 done
 )",
                         grace.count());
     if (leads) {
-        text += "kill $pids 2>/dev/null\n";
+        text += "stop\n";
     }
     return text + "exit \"$result\"\n";
 }

@@ -115,7 +115,8 @@ export NODE_ADDRS
 
 std::string node_script_lines(const ExportJob& job, const NodeScript& script) {
     std::string text = std::string("export NODE_RANK=") +
-                       (script.ends_with_first ? "$((SLURM_NODEID + FIRST_NODE))" : "\"$SLURM_NODEID\"") + "\n";
+                       (script.ends_with_first ? "$((SLURM_NODEID + FIRST_NODE))" : "\"$SLURM_NODEID\"") +
+                       "\n";
     if (script.one_a_slot) {
         text += fmt::format("export RANK=\"$SLURM_PROCID\" LOCAL_RANK=\"$SLURM_LOCALID\"\n"
                             "export WORLD_SIZE={} LOCAL_WORLD_SIZE={}\n",
@@ -137,7 +138,9 @@ std::string step_lines(const SlurmStep& step, const SlurmOptions& options) {
     words.insert(words.end(), options.srun.begin(), options.srun.end());
     std::string text = "step=(\n";
     for (const auto& word : words) {
-        text += "    " + shell_quote(word) + "\n";
+        // Bare commas would be sound, but are what somebody writes who takes them for separators.
+        const bool bare = shell_quote(word) == word && word.find(',') != std::string::npos;
+        text += "    " + (bare ? "'" + word + "'" : shell_quote(word)) + "\n";
     }
     return text + ")\n";
 }

@@ -17,6 +17,11 @@ bool is_path(const std::string& image) {
     return image.starts_with('/') || image.starts_with("./");
 }
 
+// `.` of the file is "/home/ada/vision/" in what has been read.
+std::string without_slash(const std::string& path) {
+    return path.size() > 1 && path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
+}
+
 // A list of pyxis' has commas between its items, and colons in them.
 bool fits_list(const std::string& path) {
     return path.find_first_of(",:") == std::string::npos;
@@ -59,11 +64,11 @@ void add_mounts(const ExportJob& job, SlurmStep& step) {
     }
     if (job.sync) {
         for (const auto& sync : job.spec.sync) {
-            add("sync", sync.source, sync.target, "");
+            add("sync", without_slash(sync.source), sync.target, "");
             step.warnings.push_back(
                 left_out("`sync`",
-                         "nothing is copied: " + printable(sync.source) + " itself is mounted at " +
-                             printable(sync.target),
+                         "nothing is copied: " + printable(without_slash(sync.source)) +
+                             " itself is mounted at " + printable(sync.target),
                          "it has to be on a file system that all nodes share, under that name"));
         }
     }
@@ -135,7 +140,7 @@ SlurmStep plain_step(const ExportJob& job) {
     bool known = job.given.contains("--workdir");
     for (const auto& sync : job.spec.sync) {
         if (job.sync && (folder == sync.target || folder.starts_with(sync.target + "/"))) {
-            folder = sync.source + folder.substr(sync.target.size());
+            folder = without_slash(sync.source) + folder.substr(sync.target.size());
             known = true;
         }
     }
@@ -158,7 +163,7 @@ SlurmStep plain_step(const ExportJob& job) {
     for (const auto& sync : job.spec.sync) {
         if (job.sync && sync.source != sync.target) {
             step.warnings.push_back(left_out("`sync`", "nothing is copied to " + printable(sync.target),
-                                             "the job finds it at " + printable(sync.source) +
+                                             "the job finds it at " + printable(without_slash(sync.source)) +
                                                  ", on a file system that all nodes share"));
         }
     }

@@ -3,6 +3,7 @@
 #include "cli/jobs/prepared_run.hpp"
 #include "cli/line/values.hpp"
 #include "core/number.hpp"
+#include "core/text.hpp"
 #include "job/select_nodes.hpp"
 
 #include <CLI/CLI.hpp>
@@ -47,6 +48,19 @@ std::set<std::string> given_options(const CLI::App& command) {
     return given;
 }
 
+// What is printed is made safe for terminals: a script would say something else then.
+Status without_controls(const std::string& text) {
+    for (const auto& line : split(text, '\n')) {
+        if (!is_printable(line)) {
+            return Error{ErrorKind::usage, "",
+                         "a control character, or bytes that are not UTF-8, cannot be written down: " +
+                             printable(line),
+                         "leave it out, or give the job a script of yours to run"};
+        }
+    }
+    return ok;
+}
+
 Task<int> print_export(Context& context, const RunOptions& options, std::set<std::string> given,
                        Exporter exporter) {
     const auto loaded = co_await load(context, Secrets::leave);
@@ -60,6 +74,9 @@ Task<int> print_export(Context& context, const RunOptions& options, std::set<std
     const auto exported = exporter(*job);
     if (!exported) {
         co_return context.fail(exported.error());
+    }
+    if (const auto bare = without_controls(exported->text); !bare) {
+        co_return context.fail(bare.error());
     }
     context.warn(exported->warnings);
     if (context.json()) {
