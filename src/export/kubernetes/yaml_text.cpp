@@ -84,7 +84,7 @@ std::string block(std::string_view text, const std::string& indent) {
 
 // JSON's escapes are YAML's too, but for pairs of surrogates: so characters stand as they are, and those that
 // YAML does not print are escaped here.
-std::string quoted(const Json& text) {
+std::string quoted_text(const Json& text) {
     const auto json = text.dump();
     std::string result;
     for (std::size_t i = 0; i < json.size();) {
@@ -108,7 +108,7 @@ std::string scalar(const Json& value, const std::string& indent) {
     if (is_plain(text)) {
         return text;
     }
-    return fits_block(text) ? block(text, indent) : quoted(value);
+    return fits_block(text) ? block(text, indent) : quoted_text(value);
 }
 
 void append(std::string& out, const Json& value, const std::string& indent);
@@ -130,7 +130,7 @@ void append_value(std::string& out, const Json& value, const std::string& indent
 void append(std::string& out, const Json& value, const std::string& indent) {
     if (value.is_object()) {
         for (const auto& [key, item] : value.items()) {
-            out += indent + (is_plain(key) ? key : quoted(key)) + ":";
+            out += indent + (is_plain(key) ? key : quoted_text(Json(key))) + ":";
             append_value(out, item, indent, false);
         }
     } else {
