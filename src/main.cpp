@@ -59,12 +59,11 @@ void refuse_empty_words(CLI::App& app) {
 
 void add_commands(CLI::App& app, Program& program) {
     for (const auto add :
-         {add_init,     add_validate, add_plan,       add_up,      add_down,    add_status,
-          add_check,    add_run,      add_jobs,       add_top,     add_metrics, add_gpus,
-          add_logs,     add_attach,   add_stop,       add_wait,    add_exec,    add_ssh,
-          add_forward,  add_proxy,    add_ssh_config, add_sync,    add_setup,   add_cp,
-          add_hostfile, add_image,    add_data,       add_slurm,   add_version, add_help,
-          add_completion}) {
+         {add_init,       add_validate, add_plan,  add_up,        add_down,     add_status,  add_check,
+          add_run,        add_export,   add_jobs,  add_top,       add_metrics,  add_gpus,    add_logs,
+          add_attach,     add_stop,     add_wait,  add_exec,      add_ssh,      add_forward, add_proxy,
+          add_ssh_config, add_sync,     add_setup, add_cp,        add_hostfile, add_image,   add_data,
+          add_slurm,      add_version,  add_help,  add_completion}) {
         add(app, program);
     }
     for (auto* command : app.get_subcommands({})) {
@@ -85,7 +84,8 @@ std::shared_ptr<CommandLine> make_line() {
     auto& app = line->app;
     auto& options = line->program.options;
     app.formatter(std::make_shared<HelpFormatter>());
-    app.add_option("-f,--file", options.file, "cluster.yaml (default: here or in a parent folder; $DOCKDIST_FILE)")
+    app.add_option("-f,--file", options.file,
+                   "cluster.yaml (default: here or in a parent folder; $DOCKDIST_FILE)")
         ->type_name("FILE");
     app.add_option("--hosts", options.hosts,
                    "In place of `hosts` in the file, and written as there: slurm, ssh://USER@HOST, a list "
@@ -113,7 +113,8 @@ Result<Work> read_another(const std::vector<std::string>& words) {
     try {
         read_words(line->app, words);
     } catch (const CLI::Success&) {
-        return Error{ErrorKind::usage, "", "that asks for help, and runs nothing", "`dockdist help COMMAND` shows it"};
+        return Error{ErrorKind::usage, "", "that asks for help, and runs nothing",
+                     "`dockdist help COMMAND` shows it"};
     } catch (const CLI::ParseError& refusal) {
         return mistake_in(read).value_or(line_error(read, refusal));
     }

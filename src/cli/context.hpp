@@ -175,6 +175,7 @@ void add_setup(CLI::App& app, Program& program);
 void add_status(CLI::App& app, Program& program);
 void add_check(CLI::App& app, Program& program);
 void add_run(CLI::App& app, Program& program);
+void add_export(CLI::App& app, Program& program);
 void add_gpus(CLI::App& app, Program& program);
 void add_top(CLI::App& app, Program& program);
 void add_jobs(CLI::App& app, Program& program);

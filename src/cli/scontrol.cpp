@@ -45,8 +45,9 @@ Task<Result<std::string>> ask_slurm(boost::asio::any_io_executor executor, std::
 Task<Result<std::string>> read_own_allocation(boost::asio::any_io_executor executor) {
     const auto job = client_environment("SLURM_JOB_ID").value_or("");
     if (job.empty() || job.find_first_not_of("0123456789") != std::string::npos) {
-        co_return of_slurm(job.empty() ? "this is not inside of an allocation of Slurm: SLURM_JOB_ID is not set"
-                                       : fmt::format("SLURM_JOB_ID={} is no job of Slurm's", printable(job)),
+        co_return of_slurm(job.empty()
+                               ? "this is not inside of an allocation of Slurm: SLURM_JOB_ID is not set"
+                               : fmt::format("SLURM_JOB_ID={} is no job of Slurm's", printable(job)),
                            "take one with `salloc --nodes 2`, or let `dockdist slurm submit` do so; "
                            "`SLURM_JOB_ID=N dockdist …` looks into one that runs");
     }

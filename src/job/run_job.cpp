@@ -2,8 +2,8 @@
 
 #include "async/async_event.hpp"
 #include "async/interrupts.hpp"
-#include "core/exit_codes.hpp"
 #include "async/run_all.hpp"
+#include "core/exit_codes.hpp"
 #include "job/order_queue.hpp"
 #include "launch/relaunch.hpp"
 

@@ -26,7 +26,8 @@ std::string allocation_origin(const std::string& user, const std::string& job, c
     return fmt::format("{}{}{}:{}", user, machine_of_allocation, job, file);
 }
 
-Labels common(const std::string& of_cluster, const char* as, const std::string& of_attempt, const std::string& by) {
+Labels common(const std::string& of_cluster, const char* as, const std::string& of_attempt,
+              const std::string& by) {
     Labels all{{cluster, of_cluster}, {role, as}, {attempt, of_attempt}, {origin, by}};
     if (auto job = job_of(by); !job.empty()) {
         all[slurm_job] = std::move(job);

@@ -43,6 +43,7 @@ inline constexpr const char* toolkit_volume_prefix = "dockdist-toolkit-"; // + v
 std::string allocation_origin(const std::string& user, const std::string& job, const std::string& file);
 
 // What everything bears that dockdist makes on a host for a cluster: in which role, in which `up`, by whom.
-Labels common(const std::string& of_cluster, const char* as, const std::string& of_attempt, const std::string& by);
+Labels common(const std::string& of_cluster, const char* as, const std::string& of_attempt,
+              const std::string& by);
 
 } // namespace dockdist::labels

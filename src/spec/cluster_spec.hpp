@@ -180,7 +180,7 @@ struct ClusterSpec {
     int spares = 0;                      // nodes that `run` holds in reserve
     int min_nodes = 0;                   // with so many the cluster is up, and jobs run; 0: with all alone
     Bytes gpu_in_use_above{1ULL << 30U}; // memory in use of a GPU that no job has: then somebody else has it
-    std::string slurm_job{}; // the id of the allocation that `hosts` are of; empty: of none
+    std::string slurm_job{};             // the id of the allocation that `hosts` are of; empty: of none
     std::filesystem::path file{};
 };
 

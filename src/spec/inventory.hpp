@@ -34,10 +34,10 @@ struct ListedHost {
     std::string address{}; // where it differs from the name
     std::string user{};
     std::uint16_t port = 0;
-    std::string peers{};        // the address that the other hosts use, where the list has one of its own
-    std::optional<int> slots{}; // `slots=8` of a hostfile
+    std::string peers{};           // the address that the other hosts use, where the list has one of its own
+    std::optional<int> slots{};    // `slots=8` of a hostfile
     std::optional<GpuSpec> gpus{}; // of an allocation: those that are its
-    std::string url{};          // the whole engine address, where the list has one
+    std::string url{};             // the whole engine address, where the list has one
     bool operator==(const ListedHost&) const = default;
 };
 
@@ -64,8 +64,8 @@ Result<Inventory> parse_ansible_yaml(std::string_view text);
 Result<Inventory> parse_clush_groups(std::string_view text);
 Result<Inventory> parse_allocation(std::string_view text);
 
-// The node list of the job that `scontrol show job ID` tells of. Errors: config; a job that has no nodes (yet,
-// or any more), one of several components.
+// The node list of the job that `scontrol show job ID` tells of. Errors: config; a job that has no nodes
+// (yet, or any more), one of several components.
 Result<std::string> nodes_of_allocation(std::string_view job);
 
 } // namespace dockdist

@@ -32,8 +32,8 @@ Errors located(std::vector<YamlMistake> mistakes, const fs::path& file) {
         auto where = mistake.place.line == 0 ? std::string(hosts_option)
                                              : fmt::format("{}:{}:{}", printable(file.string()),
                                                            mistake.place.line, mistake.place.column);
-        errors.push_back({ErrorKind::config, std::move(where), std::move(mistake.message),
-                          std::move(mistake.hint)});
+        errors.push_back(
+            {ErrorKind::config, std::move(where), std::move(mistake.message), std::move(mistake.hint)});
     }
     return errors;
 }

@@ -21,7 +21,8 @@ struct LoadOptions {
     // The same of image.build.secrets, for those commands that may build; what is not to be had of them is
     // in BuildSpec::missing, and no error.
     bool resolve_build_secrets = false;
-    // In place of the file's `hosts`: YAML, as the file would have it, or one item of the list. Empty: the file's.
+    // In place of the file's `hosts`: YAML, as the file would have it, or one item of the list. Empty: the
+    // file's.
     std::string hosts{};
     // What has been read of the lists that `hosts` names with `from`; see LoadedSpec::sources.
     std::map<HostSource, Result<std::string>> host_lists{};
@@ -29,9 +30,9 @@ struct LoadOptions {
 
 struct LoadedSpec {
     ClusterSpec spec{};
-    Errors errors{};   // kind config, where = "FILE:LINE:COLUMN", in the file's order, or "--hosts"; with any,
-                       // the spec is meaningless
-    Errors warnings{}; // docker.sock or / mounted, …
+    Errors errors{}; // kind config, where = "FILE:LINE:COLUMN", in the file's order, or "--hosts"; with any,
+                     // the spec is meaningless
+    Errors warnings{};                 // docker.sock or / mounted, …
     std::vector<HostSource> sources{}; // lists of hosts that are not in LoadOptions::host_lists: without them
                                        // hosts are missing. Read them, and load again
 };

@@ -251,8 +251,9 @@ void read_hosts(Reader& reader, const Value& value, ClusterDraft& draft) {
         add_hosts(reader, host, draft);
         return;
     }
-    for (const auto& item : reader.list(value, "a list of hosts",
-                                        "begin each with `- `: `- ssh://USER@HOST`; or write `hosts: slurm`")) {
+    for (const auto& item :
+         reader.list(value, "a list of hosts",
+                     "begin each with `- `: `- ssh://USER@HOST`; or write `hosts: slurm`")) {
         HostDraft host{.at = item};
         if (item.node->kind == YamlNode::Kind::map) {
             read_keys(reader, item, host_keys(), host);

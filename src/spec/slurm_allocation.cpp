@@ -40,7 +40,8 @@ bool is_gpu(std::string_view resource) {
 // "0-1,3" as single indices.
 Result<std::vector<std::string>> indices_of(std::string_view text) {
     auto indices = read_host_list(fmt::format("[{}]", text));
-    if (indices && !std::ranges::all_of(*indices, [](const auto& each) { return whole_number<int>(each).has_value(); })) {
+    if (indices && !std::ranges::all_of(
+                       *indices, [](const auto& each) { return whole_number<int>(each).has_value(); })) {
         return list_error(0, fmt::format("`IDX:{}` names no GPUs", printable(text)));
     }
     return indices;
@@ -121,13 +122,15 @@ int tasks_a_node(ScontrolLines job, std::size_t nodes) {
 
 Error no_nodes(const std::string& job, const std::string& state, const std::string& reason) {
     if (state == "PENDING" || state == "CONFIGURING" || state == "REQUEUED") {
-        return list_error(0,
-                          fmt::format("Slurm's job {} has no nodes yet: {}{}", printable(job), printable(state),
-                                      reason.empty() || reason == "None" ? "" : " (" + printable(reason) + ")"),
-                          fmt::format("`squeue --job {} --start` tells when it may begin", printable(job)));
+        return list_error(
+            0,
+            fmt::format("Slurm's job {} has no nodes yet: {}{}", printable(job), printable(state),
+                        reason.empty() || reason == "None" ? "" : " (" + printable(reason) + ")"),
+            fmt::format("`squeue --job {} --start` tells when it may begin", printable(job)));
     }
-    return list_error(0, fmt::format("Slurm's job {} is over: {}", printable(job), printable(state)),
-                      "its nodes are no longer its own: take new ones with `salloc`, `sbatch` or `dockdist slurm submit`");
+    return list_error(
+        0, fmt::format("Slurm's job {} is over: {}", printable(job), printable(state)),
+        "its nodes are no longer its own: take new ones with `salloc`, `sbatch` or `dockdist slurm submit`");
 }
 
 // The lines of the job, and those of each node.
@@ -150,13 +153,15 @@ Result<std::string> node_list_of(ScontrolLines job) {
         return list_error(0, "Slurm tells of no job", "`scontrol show job --details ID` is what was asked");
     }
     if (!scontrol_value(job, "JobId=", "HetJobId=").empty()) {
-        return list_error(0, fmt::format("Slurm's job {} is heterogeneous: it has several components", printable(id)),
-                          "dockdist takes allocations of one component: ask for all nodes in one "
-                          "(`--nodes`, `--constraint`)");
+        return list_error(
+            0, fmt::format("Slurm's job {} is heterogeneous: it has several components", printable(id)),
+            "dockdist takes allocations of one component: ask for all nodes in one "
+            "(`--nodes`, `--constraint`)");
     }
     const auto state = scontrol_value(job, "JobState=");
     const auto nodes = scontrol_value(job, "NodeList=");
-    const bool there = state == "RUNNING" || state == "SUSPENDED" || state == "COMPLETING" || state == "STOPPED";
+    const bool there =
+        state == "RUNNING" || state == "SUSPENDED" || state == "COMPLETING" || state == "STOPPED";
     if (!there || nodes.empty() || nodes == nothing) {
         return no_nodes(id, state, scontrol_value(job, "JobState=", "Reason="));
     }

@@ -1,6 +1,6 @@
-// Lists of hosts that are not dockdist's own: plain ones, inventories of Ansible, group files of clush, allocations
-// of Slurm; and the cluster that is made of them. Whatever stands there, a mistake has a message, what comes out is
-// bounded, and each host is one.
+// Lists of hosts that are not dockdist's own: plain ones, inventories of Ansible, group files of clush,
+// allocations of Slurm; and the cluster that is made of them. Whatever stands there, a mistake has a message,
+// what comes out is bounded, and each host is one.
 #include "spec/inventory.hpp"
 
 #include "core/host_list.hpp"
@@ -89,8 +89,11 @@ std::vector<std::string> fuzz::seeds() {
                 "    gpu:\n      hosts:\n        g[01:09]:\n      children: {r1: {hosts: {b: }}}\n"),
         of_kind(2, "all: @gpu\ngpu: g[1-9] x\nodd: @gpu&g[1-9/2]!g3,y\nxor: a^b\n"),
         of_kind(2, "roles:\n  gpu: 'g[1-9]'\n  in: [a, '@gpu']\n"),
-        of_kind(3, "JobId=7 JobName=a\n   JobState=RUNNING Reason=None\n   NodeList=g[1-2]\n   NumNodes=2 NumTasks=4\n"
-                   "   Socks/Node=* NtasksPerN:B:S:C=2:0:*:*\n     Nodes=g1 GRES=gpu:h100:2(IDX:0-1,7),shard:1\n\n"
-                   "NodeName=g1 A=x\n   Gres=gpu:8\n   NodeAddr=10.0.0.1 NodeHostName=g1.lab\n\nNodeName=g2\n"),
+        of_kind(
+            3,
+            "JobId=7 JobName=a\n   JobState=RUNNING Reason=None\n   NodeList=g[1-2]\n   NumNodes=2 "
+            "NumTasks=4\n"
+            "   Socks/Node=* NtasksPerN:B:S:C=2:0:*:*\n     Nodes=g1 GRES=gpu:h100:2(IDX:0-1,7),shard:1\n\n"
+            "NodeName=g1 A=x\n   Gres=gpu:8\n   NodeAddr=10.0.0.1 NodeHostName=g1.lab\n\nNodeName=g2\n"),
     };
 }

@@ -2,15 +2,13 @@
 #include "cli/jobs/job_end.hpp"
 #include "cli/jobs/job_page.hpp"
 #include "cli/jobs/job_view.hpp"
-#include "cli/jobs/own_variables.hpp"
+#include "cli/jobs/prepared_run.hpp"
 #include "cli/jobs/rdma_required.hpp"
-#include "cli/jobs/run_options.hpp"
 #include "cli/key_watch.hpp"
 #include "cli/line/values.hpp"
 #include "cli/nodes/forwarding.hpp"
 #include "cli/report_file.hpp"
 #include "core/host_list.hpp"
-#include "core/random.hpp"
 #include "core/text.hpp"
 #include "job/old_nodes.hpp"
 #include "job/run_job.hpp"
@@ -27,59 +25,8 @@
 namespace dockdist {
 namespace {
 
-struct Prepared {
-    Launcher launcher{};
-    JobOptions job{};
-    std::vector<ReadyNode> nodes{}; // the last ones are spare
-    std::size_t spares = 0;
-    LaunchRequest request{}; // over those that are not, once launches are decided
-};
-
-// What can be wrong with the command line whatever the nodes are. It has none yet.
-Result<Prepared> judge(const RunOptions& options, const ClusterSpec& spec) {
-    const auto name = options.launcher.empty() ? spec.launcher : options.launcher;
-    const auto launcher = find_launcher(name.empty() ? "plain" : name);
-    if (!launcher) {
-        return launcher.error();
-    }
-    auto env = own_variables(options.env);
-    if (!env) {
-        return env.error();
-    }
-    auto settings = job_options(options, spec);
-    if (!settings) {
-        return settings.error();
-    }
-    for (const auto& secret : spec.container.secrets) {
-        if (!env->contains(secret.name)) {
-            settings->secrets[secret.name] = secret.value;
-        }
-    }
-    settings->env = std::move(*env);
-    auto roles = read_roles(options.roles, launcher->has_roles ? spec.roles : Roles{});
-    if (!roles) {
-        return roles.error();
-    }
-    LaunchRequest request{.job = settings->job,
-                          .command = options.command,
-                          .ranks_per_node = options.gpus,
-                          .per_rank = options.per_rank,
-                          .roles = std::move(*roles),
-                          .via = options.via,
-                          .options = options.launcher_args,
-                          .secret =
-                              options.dry_run ? "(a secret of each launch)" : random_hex(secret_digits)};
-    if (auto checked = check_request(*launcher, request); !checked) {
-        return checked.error();
-    }
-    return Prepared{.launcher = *launcher,
-                    .job = std::move(*settings),
-                    .spares = static_cast<std::size_t>(options.restarts.spares.value_or(spec.spares)),
-                    .request = std::move(request)};
-}
-
 // The rest, which is wrong or not by the nodes that are ready; none of them has been asked anything yet.
-Status choose_nodes(Prepared& prepared, const RunOptions& options, const Attached& cluster) {
+Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Attached& cluster) {
     auto nodes = select_nodes(cluster.spec, cluster.nodes, options.nodes, options.exclude, prepared.spares);
     if (!nodes) {
         return nodes.error();
@@ -106,7 +53,7 @@ struct Decided {
 };
 
 // What each node has to start, from what the nodes say.
-Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
+Task<Decided> decide(const Attached& cluster, PreparedRun& prepared) {
     Decided decided;
     prepared.job.ask_old_nodes = [&cluster] { return held_in_old_nodes(cluster.engines, cluster.observed); };
     prepared.job.old_holds = co_await prepared.job.ask_old_nodes();
@@ -139,7 +86,7 @@ Task<Decided> decide(const Attached& cluster, Prepared& prepared) {
 }
 
 // "job-1a2b3c4d: 4 ranks on 2 nodes; spare: node-2; GPUs 0,1 (NVLink) on node-0, node-1, node-2".
-std::string describe(const Decided& decided, const Prepared& prepared) {
+std::string describe(const Decided& decided, const PreparedRun& prepared) {
     const auto& launches = decided.launches;
     int ranks = 0;
     for (const auto& launch : launches) {
@@ -204,7 +151,7 @@ nlohmann::json to_json(const NodeLaunch& launch) {
 }
 
 // Secrets are named, never shown.
-void print_launches(const Context& context, const Prepared& prepared,
+void print_launches(const Context& context, const PreparedRun& prepared,
                     const std::vector<NodeLaunch>& launches) {
     const auto& job = prepared.job;
     if (context.json()) {
@@ -238,9 +185,9 @@ Task<int> run(Context& context, RunOptions options) {
     if (!forwarded.errors.empty()) {
         co_return fail_before(context, forwarded.errors);
     }
-    Result<Prepared> prepared = Prepared{};
+    Result<PreparedRun> prepared = PreparedRun{};
     const auto judge_line = [&](const ClusterSpec& spec) {
-        prepared = judge(options, spec);
+        prepared = judge_run(options, spec);
         return prepared ? Status(ok) : prepared.error();
     };
     auto cluster = co_await attach_to_cluster(context, {.secrets = Secrets::resolve,

@@ -61,9 +61,8 @@ Loaded take_hosts_of_slurm(Context& context) {
     // Without the lists of hosts: outside of an allocation there is none.
     auto loaded = load_spec_file(*file, client_environment,
                                  {.resolve_secrets = false, .hosts = hosts_of(context.options)});
-    const bool slurm = std::ranges::any_of(loaded.sources, [](const HostSource& source) {
-        return source.format == HostSource::Format::slurm;
-    });
+    const bool slurm = std::ranges::any_of(
+        loaded.sources, [](const HostSource& source) { return source.format == HostSource::Format::slurm; });
     if (!slurm) {
         context.options.hosts = "slurm";
     }
@@ -83,9 +82,8 @@ Task<int> run_batch_job(Context& context, const Program& program, std::vector<st
                            .down = *program.read({"down", "--stop-jobs", "--purge"})};
     const WarningSignal warning(context);
     int down = 0;
-    const int code = co_await with_cleanup(up_and_run(context, works), [&]() -> Task<void> {
-        down = co_await works.down(context);
-    });
+    const int code = co_await with_cleanup(up_and_run(context, works),
+                                           [&]() -> Task<void> { down = co_await works.down(context); });
     co_return code == 0 ? down : code;
 }
 

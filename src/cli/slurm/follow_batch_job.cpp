@@ -47,8 +47,8 @@ BatchState read_state(const std::string& text) {
 }
 
 bool is_waiting(const std::string& state) {
-    static constexpr std::array<std::string_view, 5> states{"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD",
-                                                            "RESIZING"};
+    static constexpr std::array<std::string_view, 5> states{"PENDING", "CONFIGURING", "REQUEUED",
+                                                            "REQUEUE_HOLD", "RESIZING"};
     return std::ranges::find(states, state) != states.end();
 }
 
@@ -63,7 +63,8 @@ int exit_code_of(const BatchState& ended) {
     if (ended.state == "COMPLETED" || ended.state == "FAILED") {
         return ended.signal != 0 ? exit_codes::by_signal(ended.signal) : ended.code;
     }
-    return ended.state == "TIMEOUT" || ended.state == "DEADLINE" ? exit_codes::timed_out : exit_codes::own_failure;
+    return ended.state == "TIMEOUT" || ended.state == "DEADLINE" ? exit_codes::timed_out
+                                                                 : exit_codes::own_failure;
 }
 
 // Passes on what a file that grows has got.
@@ -96,8 +97,7 @@ public:
         const auto begin = steady_clock::now();
         std::string told;
         while (true) {
-            const auto text =
-                co_await ask_slurm(context_.executor, {"scontrol", "show", "job", id_});
+            const auto text = co_await ask_slurm(context_.executor, {"scontrol", "show", "job", id_});
             if (!text) {
                 co_return lost(text.error());
             }

@@ -44,9 +44,9 @@ void add_command_words(CLI::App& command, std::vector<std::string>& words) {
 
 void add_submit(CLI::App& slurm, Program& program) {
     auto options = std::make_shared<SubmitOptions>();
-    auto* command =
-        slurm.add_subcommand("submit", "Queue it with sbatch, and follow it: the nodes that Slurm gives become the "
-                                       "cluster (up, run, collect, down)");
+    auto* command = slurm.add_subcommand(
+        "submit", "Queue it with sbatch, and follow it: the nodes that Slurm gives become the "
+                  "cluster (up, run, collect, down)");
     for (const auto& [names, value, help] : sbatch_options) {
         const std::string all = names;
         auto& given = options->sbatch[all.substr(all.find("--"))];
@@ -79,7 +79,9 @@ void add_batch_job(CLI::App& slurm, Program& program) {
         "job", "Inside of an allocation, as in a batch script of your own: up, run, collect, down");
     add_command_words(*command, *words);
     command->callback([words, &program] {
-        program.work = [words, &program](Context& context) { return run_batch_job(context, program, *words); };
+        program.work = [words, &program](Context& context) {
+            return run_batch_job(context, program, *words);
+        };
     });
     command->fallthrough();
 }
@@ -87,10 +89,11 @@ void add_batch_job(CLI::App& slurm, Program& program) {
 } // namespace
 
 void add_slurm(CLI::App& app, Program& program) {
-    auto* slurm = describe(app.add_subcommand("slurm", "Run on nodes that Slurm gives: queue a job, or be one"),
-                           command_group::jobs,
-                           {"dockdist slurm submit --nodes 2 --gpus-per-node 8 --time 4:00:00 -- run -- train.py",
-                            "dockdist slurm job -- run --launcher torchrun -- train.py   # in a script for sbatch"});
+    auto* slurm =
+        describe(app.add_subcommand("slurm", "Run on nodes that Slurm gives: queue a job, or be one"),
+                 command_group::jobs,
+                 {"dockdist slurm submit --nodes 2 --gpus-per-node 8 --time 4:00:00 -- run -- train.py",
+                  "dockdist slurm job -- run --launcher torchrun -- train.py   # in a script for sbatch"});
     slurm->require_subcommand(1);
     add_submit(*slurm, program);
     add_batch_job(*slurm, program);

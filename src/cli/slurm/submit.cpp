@@ -28,15 +28,16 @@ std::string script_of(const Context& context, const std::string& file, const std
     }
     words.insert(words.end(), {"slurm", "job", "--"});
     words.insert(words.end(), run.begin(), run.end());
-    return fmt::format("#!/bin/sh\n"
-                       "program={}\n"
-                       "if ! [ -x \"$program\" ]; then\n"
-                       "    echo \"dockdist: $program is not on $(uname -n), where Slurm has begun the job: put it where "
-                       "all nodes see it\" >&2\n"
-                       "    exit 127\n"
-                       "fi\n"
-                       "exec \"$program\" {}\n",
-                       shell_quote(program), shell_join(words));
+    return fmt::format(
+        "#!/bin/sh\n"
+        "program={}\n"
+        "if ! [ -x \"$program\" ]; then\n"
+        "    echo \"dockdist: $program is not on $(uname -n), where Slurm has begun the job: put it where "
+        "all nodes see it\" >&2\n"
+        "    exit 127\n"
+        "fi\n"
+        "exec \"$program\" {}\n",
+        shell_quote(program), shell_join(words));
 }
 
 std::vector<std::string> sbatch_line(const SubmitOptions& options, const std::string& cluster) {
@@ -102,8 +103,8 @@ Task<int> submit(Context& context, const Program& program, SubmitOptions options
     if (options.no_wait) {
         co_return 0;
     }
-    context.reporter->on({.kind = Event::Kind::note,
-                          .text = fmt::format("Slurm's job {}: queued (Ctrl-C cancels it)", *id)});
+    context.reporter->on(
+        {.kind = Event::Kind::note, .text = fmt::format("Slurm's job {}: queued (Ctrl-C cancels it)", *id)});
     co_return co_await follow_batch_job(context, *id);
 }
 

@@ -18,8 +18,8 @@ struct SubmitOptions {
     std::vector<std::string> command{}; // a `run` line
 };
 
-// Answers with the job's own exit code; 124 where Slurm has ended it for its time, 125 where it ended otherwise without
-// one. An interrupt cancels the job and waits for its end; a hangup leaves it to Slurm.
+// Answers with the job's own exit code; 124 where Slurm has ended it for its time, 125 where it ended
+// otherwise without one. An interrupt cancels the job and waits for its end; a hangup leaves it to Slurm.
 Task<int> submit(Context& context, const Program& program, SubmitOptions options);
 
 } // namespace dockdist

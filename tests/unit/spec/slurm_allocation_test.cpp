@@ -15,7 +15,8 @@ namespace {
 
 // What scontrol of Slurm 22.05 has printed.
 std::string recorded(const std::string& name) {
-    std::ifstream file(std::string(DOCKDIST_SOURCE_DIR "/tests/unit/spec/recorded/slurm-22.05-") + name + ".txt");
+    std::ifstream file(std::string(DOCKDIST_SOURCE_DIR "/tests/unit/spec/recorded/slurm-22.05-") + name +
+                       ".txt");
     std::string text{std::istreambuf_iterator<char>(file), {}};
     REQUIRE_FALSE(text.empty());
     return text;
@@ -84,8 +85,8 @@ TEST_CASE("GPUs that Slurm does not manage are there for whoever has the node") 
         text = changed(text, "   Gres=gpu:2\n", "   Gres=(null)\n");
     }
     CHECK(hosts_text(text) == "2: node-0@10.78.0.1 ?/2 node-1@10.78.0.2 ?/2");
-    CHECK(hosts_text(changed(changed(text, "NtasksPerN:B:S:C=2", "NtasksPerN:B:S:C=0"), "NumTasks=4", "NumTasks=2")) ==
-          "2: node-0@10.78.0.1 ? node-1@10.78.0.2 ?");
+    CHECK(hosts_text(changed(changed(text, "NtasksPerN:B:S:C=2", "NtasksPerN:B:S:C=0"), "NumTasks=4",
+                             "NumTasks=2")) == "2: node-0@10.78.0.1 ? node-1@10.78.0.2 ?");
 }
 
 TEST_CASE("a node is reached by its host name, where that is another than Slurm's") {
@@ -109,7 +110,8 @@ TEST_CASE("what is not Slurm's is refused, not read") {
     }
     for (const std::string odd : {"gpu:x(IDX:0)", "gpu:2(IDX:a-b)", "gpu:2(IDX:0-999999)", "gpu:-1"}) {
         CAPTURE(odd);
-        CHECK(parse_inventory(changed(recorded("gpus"), "gpu:2(IDX:0-1)", odd), Format::slurm, "").has_error());
+        CHECK(
+            parse_inventory(changed(recorded("gpus"), "gpu:2(IDX:0-1)", odd), Format::slurm, "").has_error());
     }
 }
 
@@ -118,7 +120,8 @@ namespace {
 LoadedSpec load(const std::string& text, LoadOptions options = {}) {
     HostSource source{.format = Format::slurm};
     options.host_lists.emplace(source, recorded("gpus"));
-    return load_spec(text, "/work/train/cluster.yaml", [](const std::string&) { return std::nullopt; }, options);
+    return load_spec(
+        text, "/work/train/cluster.yaml", [](const std::string&) { return std::nullopt; }, options);
 }
 
 } // namespace
@@ -138,8 +141,9 @@ TEST_CASE("`hosts: slurm` are the allocation's nodes, in a cluster of its own") 
 }
 
 TEST_CASE("an item of `hosts` that is from Slurm takes other keys, which win") {
-    const auto loaded = load("image: busybox\nname: night\nhosts:\n"
-                             "  - {from: slurm, docker: 'ssh://ops@%h.lab', gpus: none, slots: 3, address: '%h-ib'}\n");
+    const auto loaded =
+        load("image: busybox\nname: night\nhosts:\n"
+             "  - {from: slurm, docker: 'ssh://ops@%h.lab', gpus: none, slots: 3, address: '%h-ib'}\n");
     REQUIRE(loaded.errors.empty());
     const auto& host = loaded.spec.hosts.at(0);
     CHECK(loaded.spec.name.str() == "night-1");
@@ -161,7 +165,8 @@ TEST_CASE("--hosts stands in place of the file's") {
     CHECK(load(text, {.hosts = "slurm"}).spec.hosts.size() == 2);
     CHECK(load(text, {.hosts = "ssh://c"}).spec.hosts.at(0).docker.url == "ssh://c");
     CHECK(load(text, {.hosts = "[ssh://c, ssh://d]"}).spec.hosts.at(1).docker.url == "ssh://d");
-    CHECK(load(text, {.hosts = "{from: slurm, docker: 'ssh://x@%h'}"}).spec.hosts.at(0).docker.url == "ssh://x@node-0");
+    CHECK(load(text, {.hosts = "{from: slurm, docker: 'ssh://x@%h'}"}).spec.hosts.at(0).docker.url ==
+          "ssh://x@node-0");
     CHECK(load("image: busybox\n", {.hosts = "slurm"}).spec.hosts.size() == 2);
 }
 

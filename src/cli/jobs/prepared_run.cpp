@@ -1,0 +1,50 @@
+#include "cli/jobs/prepared_run.hpp"
+
+#include "cli/jobs/own_variables.hpp"
+#include "core/random.hpp"
+
+namespace dockdist {
+
+Result<PreparedRun> judge_run(const RunOptions& options, const ClusterSpec& spec) {
+    const auto name = options.launcher.empty() ? spec.launcher : options.launcher;
+    const auto launcher = find_launcher(name.empty() ? "plain" : name);
+    if (!launcher) {
+        return launcher.error();
+    }
+    auto env = own_variables(options.env);
+    if (!env) {
+        return env.error();
+    }
+    auto settings = job_options(options, spec);
+    if (!settings) {
+        return settings.error();
+    }
+    for (const auto& secret : spec.container.secrets) {
+        if (!env->contains(secret.name)) {
+            settings->secrets[secret.name] = secret.value;
+        }
+    }
+    settings->env = std::move(*env);
+    auto roles = read_roles(options.roles, launcher->has_roles ? spec.roles : Roles{});
+    if (!roles) {
+        return roles.error();
+    }
+    LaunchRequest request{.job = settings->job,
+                          .command = options.command,
+                          .ranks_per_node = options.gpus,
+                          .per_rank = options.per_rank,
+                          .roles = std::move(*roles),
+                          .via = options.via,
+                          .options = options.launcher_args,
+                          .secret =
+                              options.dry_run ? "(a secret of each launch)" : random_hex(secret_digits)};
+    if (auto checked = check_request(*launcher, request); !checked) {
+        return checked.error();
+    }
+    return PreparedRun{.launcher = *launcher,
+                       .job = std::move(*settings),
+                       .spares = static_cast<std::size_t>(options.restarts.spares.value_or(spec.spares)),
+                       .request = std::move(request)};
+}
+
+} // namespace dockdist

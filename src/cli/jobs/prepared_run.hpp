@@ -1,0 +1,28 @@
+// What the command line of `run` means with the file, before any node is known: `run` starts it, `export`
+// writes it down for another engine.
+#pragma once
+
+#include "cli/jobs/run_options.hpp"
+#include "core/result.hpp"
+#include "job/run_job.hpp"
+#include "launch/launcher.hpp"
+#include "observe/observe.hpp"
+#include "spec/cluster_spec.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace dockdist {
+
+struct PreparedRun {
+    Launcher launcher{};
+    JobOptions job{};
+    std::vector<ReadyNode> nodes{}; // the last ones are spare
+    std::size_t spares = 0;
+    LaunchRequest request{}; // over those that are not, once launches are decided
+};
+
+// What can be wrong with the command line whatever the nodes are. It has none yet. Errors: usage.
+Result<PreparedRun> judge_run(const RunOptions& options, const ClusterSpec& spec);
+
+} // namespace dockdist

@@ -1,0 +1,112 @@
+#include "export/kubernetes/volumes.hpp"
+
+#include "export/kubernetes/names.hpp"
+#include "export/kubernetes/pod.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+
+namespace dockdist {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "64Gi", or bytes where no unit divides it.
+std::string quantity(Bytes size) {
+    constexpr const char* units[] = {"", "Ki", "Mi", "Gi", "Ti"};
+    auto count = size.count;
+    std::size_t unit = 0;
+    while (unit < 4 && count > 0 && count % 1024 == 0) {
+        count /= 1024;
+        ++unit;
+    }
+    return std::to_string(count) + units[unit];
+}
+
+// Kubernetes knows the recursive kinds alone.
+std::string propagation(const std::string& word) {
+    if (word == "slave" || word == "rslave") {
+        return "HostToContainer";
+    }
+    return word == "shared" || word == "rshared" ? "Bidirectional" : "";
+}
+
+std::string last_part(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+bool looks_like_a_file(const MountSpec& mount) {
+    const auto name = last_part(mount.target);
+    return name == last_part(mount.source) && name.find('.', 1) != std::string::npos;
+}
+
+Json source_of(const MountSpec& mount, Errors& warnings) {
+    if (mount.source.starts_with('/')) {
+        if (looks_like_a_file(mount)) {
+            warnings.push_back(
+                {ErrorKind::config, "`container.mounts`", mount.source + " is taken for a folder",
+                 "if it is a file or a socket, write `type: File` or `Socket` in its hostPath"});
+        }
+        // As on Docker hosts, a folder that is missing is an error and not made, empty.
+        return {{"hostPath", {{"path", mount.source}, {"type", "Directory"}}}};
+    }
+    const auto claim = claim_name(mount.source);
+    warnings.push_back(
+        {ErrorKind::config, "`container.mounts`",
+         fmt::format("the volume {} is the PersistentVolumeClaim {} there", mount.source, claim),
+         "make it before the job, ReadWriteMany where several machines share it"});
+    return {{"persistentVolumeClaim", {{"claimName", claim}}}};
+}
+
+void warn_of_options(const MountSpec& mount, Errors& warnings) {
+    const auto& word = mount.propagation;
+    if (!mount.selinux.empty()) {
+        warnings.push_back(
+            without_counterpart("container.mounts", fmt::format("`{}` of {}", mount.selinux, mount.source),
+                                "where machines have SELinux, give the folder its label there"));
+    }
+    if (word == "slave" || word == "shared" || word == "unbindable" || word == "runbindable") {
+        warnings.push_back(without_counterpart(
+            "container.mounts", fmt::format("`{}` of {}", word, mount.source),
+            propagation(word).empty() ? "" : "the pod has the recursive kind, " + propagation(word)));
+    }
+}
+
+} // namespace
+
+PodVolumes pod_volumes(const ContainerSpec& container, Errors& warnings) {
+    PodVolumes result{Json::array(), Json::array()};
+    const bool own =
+        std::ranges::find(container.mounts, "/dev/shm", &MountSpec::target) != container.mounts.end();
+    if (container.ipc != "host" && !own) { // of the host's it has its /dev/shm
+        result.volumes.push_back(
+            {{"name", "shm"},
+             {"emptyDir", {{"medium", "Memory"}, {"sizeLimit", quantity(container.shm_size)}}}});
+        result.mounts.push_back({{"name", "shm"}, {"mountPath", "/dev/shm"}});
+    }
+    std::map<std::string, std::string> names; // by source: a volume may be mounted twice
+    for (const auto& mount : container.mounts) {
+        warn_of_options(mount, warnings);
+        auto& name = names[mount.source];
+        if (name.empty()) {
+            name = fmt::format("mount-{}", names.size() - 1);
+            Json volume{{"name", name}};
+            volume.update(source_of(mount, warnings));
+            result.volumes.push_back(std::move(volume));
+        }
+        Json entry{{"name", name}, {"mountPath", mount.target}};
+        if (mount.read_only) {
+            entry["readOnly"] = true;
+        }
+        if (const auto word = propagation(mount.propagation); !word.empty()) {
+            entry["mountPropagation"] = word;
+        }
+        result.mounts.push_back(std::move(entry));
+    }
+    return result;
+}
+
+} // namespace dockdist

@@ -1,0 +1,66 @@
+// The sections of a node's script (node_script.hpp), from what a launcher says of each node.
+#pragma once
+
+#include "export/marked_words.hpp"
+#include "export/node_script.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+class ScriptWriter {
+public:
+    ScriptWriter(const ExportJob& job, const EngineWords& words, const Markers& markers,
+                 const std::vector<NodeLaunch>& launches)
+        : job_(job), words_(words), markers_(markers), launches_(launches) {
+        for (const auto& launch : launches) {
+            numbers_.ranks.push_back(launch.ranks);
+            numbers_.first_rank.push_back(launch.first_rank);
+        }
+        uneven_ = std::ranges::any_of(launches,
+                                      [&](const auto& launch) { return launch.ranks != launches[0].ranks; });
+    }
+    Result<NodeScript> write();
+
+private:
+    using Text = std::optional<std::string>;
+    // By groups of nodes that `body` has one text for: one text, or a case of each.
+    std::string by_groups(const std::function<Text(std::size_t first, std::size_t end)>& body) const;
+
+    std::string variable(const WordPart& part);
+    Text word(std::size_t first, std::size_t end, const std::function<std::string(const NodeLaunch&)>& of);
+    std::string text_word(const std::string& text);
+    std::string program(const std::string& word, const std::string& shell);
+    std::string user_words(const std::vector<std::string>& words);
+    std::string rank_words(const NodeLaunch& launch);
+
+    Text environment(std::size_t first, std::size_t end);
+    Text files(std::size_t first, std::size_t end);
+    Text command(std::size_t first, std::size_t end);
+    Text rank_environment(std::size_t first, std::size_t end, std::size_t local_rank);
+    std::string ranks();
+    std::string rank_environments();
+    std::string numbers() const;
+    std::string header(bool folder) const;
+    void look();
+
+    const ExportJob& job_;
+    const EngineWords& words_;
+    const Markers& markers_;
+    const std::vector<NodeLaunch>& launches_;
+    NodeNumbers numbers_{};
+    bool uneven_ = false;
+    bool spawns_ = false;     // the ranks are ours to start
+    bool leads_ = false;      // JobStart::leaves_servers
+    bool calls_rank_ = false; // what is started calls `dockdist-init rank` itself
+    bool has_folder_ = false;
+    // What the words so far have made use of.
+    bool uses_python_ = false, uses_own_ = false, uses_ranks_ = false, uses_first_ = false;
+    std::string refusal_{}; // why the launcher cannot be written down
+};
+
+} // namespace dockdist
