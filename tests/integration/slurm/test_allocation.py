@@ -4,9 +4,7 @@ import contextlib
 import json
 import subprocess
 
-import pytest
-
-from harness import assert_in, eventually
+from harness import ROOT, assert_in, eventually
 
 SAY = "echo rank $NODE_RANK of $NNODES on $(hostname) has ${CUDA_VISIBLE_DEVICES:-nothing}"
 
@@ -171,22 +169,26 @@ def test_a_job_that_is_preempted_ends_cleanly_and_begins_again(slurm):
         assert not s.containers()
 
 
-@pytest.mark.parametrize("line, said, code", [
-    ("dockdist validate", "this is not inside of an allocation of Slurm: SLURM_JOB_ID is not set", 2),
-    ("SLURM_JOB_ID=999999 dockdist status", "Invalid job id specified", 2),
-    ("SLURM_JOB_ID=x dockdist status", "SLURM_JOB_ID=x is no job of Slurm's", 2),
-    ("dockdist slurm submit -- train.py", "what stands behind `--` is no `run`", 2),
-    ("dockdist slurm submit -- run --nonsense -- true", "there is no option --nonsense", 2),
-    ("dockdist slurm submit --partition nowhere -- run -- true", "Slurm does not take the job: sbatch: error:", 2),
-    ("PATH=/nowhere dockdist slurm submit -- run -- true", "is for a machine from which jobs are submitted", 2),
-    ("salloc --quiet -N1 : -N1 sh -c '/shared/dockdist status'", "is heterogeneous", 2),
-])
-def test_what_cannot_be_is_told_before_anything_is_done(slurm, line, said, code):
+WRONG = [
+    ("dockdist validate", "this is not inside of an allocation of Slurm: SLURM_JOB_ID is not set"),
+    ("SLURM_JOB_ID=999999 dockdist status", "Invalid job id specified"),
+    ("SLURM_JOB_ID=x dockdist status", "SLURM_JOB_ID=x is no job of Slurm's"),
+    ("dockdist slurm submit -- train.py", "what stands behind `--` is no `run`"),
+    ("dockdist slurm submit -- run --nonsense -- true", "there is no option --nonsense"),
+    ("dockdist slurm submit -- run -f other.yaml -- true", "are for both commands at once"),
+    ("dockdist slurm submit --partition nowhere -- run -- true", "Slurm does not take the job: sbatch: error:"),
+    ("PATH=/nowhere dockdist slurm submit -- run -- true", "is for a machine from which jobs are submitted"),
+    ("salloc --quiet -N1 : -N1 sh -c '/shared/dockdist status'", "is heterogeneous"),
+]
+
+
+def test_what_cannot_be_is_told_before_anything_is_done(slurm):
     with site(slurm, "t-wrong") as s:
-        done = s.run(line, code=code)
-        assert_in(said, done.stderr)
-        assert_in("→", done.stderr)
-        assert not slurm.as_root(1, "squeue --noheader --states pending")
+        for line, said in WRONG:
+            done = s.run(line, code=2)
+            assert_in(said, done.stderr)
+            assert_in("→", done.stderr)
+        assert not slurm.as_root(1, "squeue --noheader --states pending,running")
 
 
 def test_a_node_without_an_engine_is_named_and_the_others_are_taken_back(slurm):
@@ -201,7 +203,7 @@ def test_a_node_without_an_engine_is_named_and_the_others_are_taken_back(slurm):
 
 
 def test_an_allocation_that_ends_in_the_middle_of_up_leaves_nothing(slurm):
-    with site(slurm, "t-middle", more="setup: ['touch /shared/t-middle/begun; sleep 600']\n".replace("/shared", "/shared")) as s:
+    with site(slurm, "t-middle", more="setup: ['touch /shared/t-middle/begun; sleep 600']\n") as s:
         (s.here / "cluster.yaml").write_text((s.here / "cluster.yaml").read_text().replace(
             "container:\n", "container:\n  mounts: ['/shared:/shared']\n"))
         script = f"exec {slurm.program} slurm job -- run --launcher plain -- echo never"
@@ -213,7 +215,6 @@ def test_an_allocation_that_ends_in_the_middle_of_up_leaves_nothing(slurm):
 
 
 def test_what_a_killed_job_leaves_is_the_epilog_s(slurm):
-    from harness import ROOT
     with site(slurm, "t-killed") as s, slurm.installed("epilog", ROOT / "templates/slurm-epilog.sh"):
         script = f"exec {slurm.program} slurm job -- run --launcher plain -- sh -c 'echo begun; exec sleep 600'"
         job = s.submit("-N2", "-o", f"{s.folder}/out", script=script)
