@@ -29,7 +29,7 @@ class Markers {
 public:
     Markers(const LaunchRequest& request, std::size_t ports);
 
-    // The request's nodes, ports, job and secret as launchers shall see them. `names`: EngineWords's.
+    // The request's nodes, ports, job and secret as launchers shall see them. `names`: ScriptWords's.
     void put_into(LaunchRequest& request, const std::vector<std::string>& names) const;
     // `own`: the node whose address is told as its own; none: no node's is.
     MarkedWord read(std::string_view word, std::optional<std::size_t> own = std::nullopt) const;

@@ -18,7 +18,7 @@ const std::map<std::string, std::string> versions{
     {"deepspeed", "0.16"},       {"ray", "2.52"}};
 
 Result<std::vector<NodeLaunch>> launches_of(const ExportJob& job, LaunchRequest request,
-                                            const EngineWords& words, const Markers& markers) {
+                                            const ScriptWords& words, const Markers& markers) {
     markers.put_into(request, words.names);
     for (auto& node : request.nodes) {
         node.versions = versions;
@@ -28,7 +28,7 @@ Result<std::vector<NodeLaunch>> launches_of(const ExportJob& job, LaunchRequest 
 }
 
 // With one node it does not show: so two are asked for.
-bool starts_over_ssh(const ExportJob& job, const EngineWords& words, const Markers& markers) {
+bool starts_over_ssh(const ExportJob& job, const ScriptWords& words, const Markers& markers) {
     auto request = job.request;
     request.nodes.resize(1);
     request.nodes.push_back(request.nodes.front());
@@ -38,7 +38,7 @@ bool starts_over_ssh(const ExportJob& job, const EngineWords& words, const Marke
 
 } // namespace
 
-Result<NodeScript> node_script(const ExportJob& job, const EngineWords& words) {
+Result<NodeScript> node_script(const ExportJob& job, const ScriptWords& words) {
     const Markers markers(job.request, static_cast<std::size_t>(ports_of(job.launcher, job.request)));
     if (starts_over_ssh(job, words, markers)) {
         return Error{ErrorKind::usage, job.request.via.empty() ? "--launcher" : "--via",

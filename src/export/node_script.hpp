@@ -14,7 +14,7 @@ namespace dockdist {
 // How an engine tells a node's script what it has decided: each is text that stands between double quotes in
 // a shell ("$SLURM_NODEID", "train-0-0.train"). The script sets NODE_RANK, MASTER_ADDR and MASTER_PORT of
 // these, and exports them.
-struct EngineWords {
+struct ScriptWords {
     std::string engine{}; // for messages: "Slurm"
     std::string node_rank{};
     std::string master_addr{};
@@ -33,7 +33,7 @@ struct EngineWords {
 
 struct NodeScript {
     std::string text{}; // for `sh -c`; ends with a newline
-    // EngineWords::starts_slots, and the launcher leaves it to it: the text is for one slot, in which RANK,
+    // ScriptWords::starts_slots, and the launcher leaves it to it: the text is for one slot, in which RANK,
     // LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE are the engine's to set.
     int processes = 1; // a node
     bool one_a_slot = false;
@@ -42,6 +42,6 @@ struct NodeScript {
 };
 
 // Errors (usage, config): a launcher that starts its ranks over ssh; what the launcher itself refuses.
-Result<NodeScript> node_script(const ExportJob& job, const EngineWords& words);
+Result<NodeScript> node_script(const ExportJob& job, const ScriptWords& words);
 
 } // namespace dockdist

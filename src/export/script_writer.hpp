@@ -14,7 +14,7 @@ namespace dockdist {
 
 class ScriptWriter {
 public:
-    ScriptWriter(const ExportJob& job, const EngineWords& words, const Markers& markers,
+    ScriptWriter(const ExportJob& job, const ScriptWords& words, const Markers& markers,
                  const std::vector<NodeLaunch>& launches)
         : job_(job), words_(words), markers_(markers), launches_(launches) {
         for (const auto& launch : launches) {
@@ -49,7 +49,7 @@ private:
     void look();
 
     const ExportJob& job_;
-    const EngineWords& words_;
+    const ScriptWords& words_;
     const Markers& markers_;
     const std::vector<NodeLaunch>& launches_;
     NodeNumbers numbers_{};

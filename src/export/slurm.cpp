@@ -32,8 +32,8 @@ std::string sbatch_line(const std::string& option) {
     return "#SBATCH " + (text.find(' ') == std::string::npos ? text : "\"" + text + "\"") + "\n";
 }
 
-EngineWords words_for(const ExportJob& job) {
-    EngineWords words{
+ScriptWords words_for(const ExportJob& job) {
+    ScriptWords words{
         .engine = "Slurm",
         .node_rank = "$NODE_RANK",
         .master_addr = "$MASTER_ADDR",

@@ -38,7 +38,7 @@ while left:
     ended = left.pop(pid)
     ended.returncode = os.waitstatus_to_exitcode(status)
     if ended.returncode != 0:
-        code = code or (ended.returncode if ended.returncode > 0 else 128 - ended.returncode)
+        code = max(code, ended.returncode if ended.returncode > 0 else 128 - ended.returncode)
         for task in left.values():
             task.terminate()
 sys.exit(code)

@@ -5,8 +5,8 @@
 #include "cli/jobs/run_options.hpp"
 #include "core/result.hpp"
 #include "job/run_job.hpp"
+#include "job/select_nodes.hpp"
 #include "launch/launcher.hpp"
-#include "observe/observe.hpp"
 #include "spec/cluster_spec.hpp"
 
 #include <cstddef>
