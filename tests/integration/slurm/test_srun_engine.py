@@ -15,6 +15,7 @@ from harness import eventually
 from harness.lab import DOCKDIST, Lab
 
 LIMIT = 90
+CODE = "sync: ['code:/tmp/code']\n"
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,7 @@ class Allocation:
         self.name = "t-" + uuid.uuid4().hex[:8]
         self.folder = lab.shared / self.name
         self.folder.mkdir()
+        self.folder.chmod(0o777)
         said = self.on(1, "salloc -Q --no-shell -N2 2>&1; squeue -h -u ops -t R -o %A").stdout
         self.job = said.split()[-1]
 
@@ -102,20 +104,20 @@ def left_on(a, host):
 
 
 def check_all_of_it(a):
+    """Of a file with `sync: ["code:/tmp/code"]`."""
+    (a.folder / "code").mkdir()
+    (a.folder / "code" / "word").write_text("carried")
     a.run("up")
     assert a.run("run", "--launcher", "plain", "--", "cat", "/etc/hostname").stdout.count("node-") >= 2
     assert a.run("exec", "node-0", "--", "ssh", "node-1", "hostname").stdout.strip() == "node-1"
     assert a.run("exec", "node-1", "--", "ssh", "node-0", "hostname").stdout.strip() == "node-0"
-    (a.folder / "code").mkdir()
-    (a.folder / "code" / "word").write_text("carried")
-    a.folder.chmod(0o777)
-    a.run("sync", "code:/tmp/code")
+    a.run("sync")
     assert a.run("exec", "node-1", "--", "cat", "/tmp/code/word").stdout == "carried"
     a.run("down", "--yes")
 
 
 def test_all_of_it_through_the_nodes_own_docker(lab, allocation):
-    allocation.write("srun")
+    allocation.write("srun", more=CODE)
     check_all_of_it(allocation)
     assert not any(engine.containers(cluster=allocation.name) for engine in lab.engines)
     eventually(lambda: tunnels(allocation, 2) == "0", "the tunnel has ended")
@@ -127,7 +129,7 @@ def test_all_of_it_through_a_podman_that_ends_with_the_allocation(allocation):
     for host in (1, 2):  # rootless Podman's own store, which has nothing
         loaded = a.on(host, "docker save dockdist-lab/busybox | podman load")
         assert loaded.returncode == 0, loaded.stderr
-    a.write("srun+podman", image="docker.io/dockdist-lab/busybox")
+    a.write("srun+podman", image="docker.io/dockdist-lab/busybox", more=CODE)
     check_all_of_it(a)
     a.run("up")
     folder = f"/tmp/dockdist-engine-1000-{a.job}"
