@@ -94,6 +94,7 @@ WRITERS = {
     "cli/cluster/init.cpp": "a new file",
     "cli/nodes/proxy.cpp": "the bytes of an ssh connection, to the ssh that has started it",
     "own_ssh/user_files.cpp": "files",
+    "engine/transport/srun/step_scripts.hpp": "what runs on a node of an allocation, not here",
     "tree/tree_writer.cpp": "a file",
     "job/log_files.cpp": "a file",
     "image/tar_reader.cpp": "a file",

@@ -49,8 +49,8 @@ Task<Status> TunnelClient::run(ExecStream& stream, std::function<void()> on_read
         }
     };
     const End end{*this};
-    co_return co_await with_watch(
-        with_watch(read_stream(stream, std::move(on_ready)), write_stream(stream)), watch_silence());
+    co_return co_await with_watch(with_watch(read_stream(stream, std::move(on_ready)), write_stream(stream)),
+                                  watch_silence());
 }
 
 Task<Status> TunnelClient::read_stream(ExecStream& stream, std::function<void()> on_ready) {

@@ -114,7 +114,7 @@ Task<Result<NodeStep::Handle>> NodeStep::start(boost::asio::any_io_executor exec
     }
     auto& child = state->stream.srun();
     const bool is_late = begun.error().kind == ErrorKind::timeout;
-    child.end(is_late ? SIGTERM : 0); // its words are complete once it has ended
+    child.end(SIGKILL); // where it has closed its output, it has said all; else Slurm ends the step with it
     auto error = step_error(state->place,
                             is_late ? fmt::format("no step began within {}", format_duration(limit))
                                     : "srun starts no step",

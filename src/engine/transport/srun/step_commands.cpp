@@ -26,26 +26,10 @@ std::vector<std::string> srun_command(const SlurmPlace& place, const std::string
     for (const auto* variable : not_for_steps) {
         command.insert(command.end(), {"-u", variable});
     }
-    command.insert(command.end(), {"srun",
-                                   "--jobid=" + place.job,
-                                   "--overlap",
-                                   "--nodes=1",
-                                   "--ntasks=1",
-                                   "--nodelist=" + place.node,
-                                   "--job-name=" + name,
-                                   "--chdir=/",
-                                   "--mpi=none",
-                                   "--cpu-bind=none",
-                                   "--input=all",
-                                   "--output=all",
-                                   "--error=all",
-                                   "--unbuffered",
-                                   "--quiet",
-                                   "--immediate=20",
-                                   "sh",
-                                   "-c",
-                                   script,
-                                   "dockdist"});
+    command.insert(command.end(), {"srun", "--jobid=" + place.job, "--overlap", "--nodes=1", "--ntasks=1",
+                                   "--nodelist=" + place.node, "--job-name=" + name, "--chdir=/",
+                                   "--mpi=none", "--input=all", "--output=all", "--error=all", "--unbuffered",
+                                   "--quiet", "--immediate=20", "sh", "-c", script, "dockdist"});
     std::ranges::move(arguments, std::back_inserter(command));
     return command;
 }
@@ -96,7 +80,10 @@ std::vector<std::string> tunnel_step(const SlurmPlace& place, const wire::Tunnel
 }
 
 std::vector<std::string> engine_step(const SlurmPlace& place, const std::string& folder) {
-    return srun_command(place, "dockdist-engine", engine_script, {folder});
+    auto command = srun_command(place, "dockdist-engine", engine_script, {folder});
+    // A site may bind tasks to cores, and the containers would be bound with it.
+    command.insert(std::ranges::find(command, "sh"), "--cpu-bind=none");
+    return command;
 }
 
 std::vector<std::string> engine_log_step(const SlurmPlace& place, const std::string& folder) {
