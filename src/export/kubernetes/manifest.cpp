@@ -174,8 +174,8 @@ done </proc/net/route
 
 constexpr const char* job_token = "JOB_TOKEN"; // the variable of what the nodes of a job know each other by
 
-EngineWords words_of(const ExportJob& job, const Manifest& manifest) {
-    EngineWords words{
+ScriptWords words_of(const ExportJob& job, const Manifest& manifest) {
+    ScriptWords words{
         .engine = "Kubernetes",
         .node_rank = "$JOB_COMPLETION_INDEX",
         .master_addr = "$master",
