@@ -89,8 +89,8 @@ def test_tasks_of_srun_are_ranks(tmp_path):
     assert {each["WORLD_SIZE"] for each in shown} == {"4"}
 
 
-def uneven(folder):
-    return Job(folder, hosts=[{"docker": f"ssh://h{i}", "gpus": "none", "slots": slots} for i, slots in enumerate((1, 3, 2))])
+def uneven(folder, slots=(1, 3, 2)):
+    return Job(folder, hosts=[{"docker": f"ssh://h{i}", "gpus": "none", "slots": count} for i, count in enumerate(slots)])
 
 
 def test_nodes_with_different_slots_start_as_many_ranks(tmp_path):
@@ -103,10 +103,10 @@ def test_nodes_with_different_slots_start_as_many_ranks(tmp_path):
 
 
 def test_the_first_rank_that_fails_ends_its_node_s_others_and_its_code_is_the_node_s(tmp_path):
-    job = uneven(tmp_path)
+    job = uneven(tmp_path, (3, 1))
     job.allocation.nodes = ["n0"]  # srun's own code is the highest of all nodes'
     # Once all three of its node's ranks have begun, one of them fails; the others would never end by themselves.
-    begun = 'mkdir "$BEGUN/$RANK"; [ "$RANK" = 2 ] || exec tail -f /dev/null; until [ -d "$BEGUN/1" ] && [ -d "$BEGUN/3" ]; do :; done; exit 7'
+    begun = 'mkdir "$BEGUN/$RANK"; [ "$RANK" = 2 ] || exec tail -f /dev/null; until [ -d "$BEGUN/0" ] && [ -d "$BEGUN/1" ]; do :; done; exit 7'
     result = job.run("--per-rank", "--", "sh", "-c", begun, BEGUN=str(tmp_path))
     assert result.returncode == 7, result.stderr
 

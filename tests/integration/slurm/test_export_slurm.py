@@ -64,7 +64,7 @@ def submitted(slurm, script, path=""):
     """Its ID, its output and whether it ended well, once it has ended."""
     line = f'export PATH="{path}:$PATH"; ' if path else ""
     job = slurm.as_ops(1, line + "sbatch --parsable", input=script).stdout.strip()
-    eventually(lambda: slurm.has_ended(job), f"job {job} has ended", timeout=90)
+    eventually(lambda: slurm.has_ended(job), f"job {job} has ended", timeout=240)
     shown = slurm.as_ops(1, 'scontrol show job "$1"', job).stdout
     return job, (slurm.lab.shared / f"slurm-{job}.out").read_text(), "ExitCode=0:0" in shown, shown
 
