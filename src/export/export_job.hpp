@@ -42,8 +42,8 @@ struct ExportJob {
 // What an export prints.
 struct Exported {
     std::string text{};
-    std::string json{};  // what -o json prints in its place; empty: {"text": …}
-    Errors warnings{}; // what was asked for and has no counterpart, by name
+    std::string json{}; // what -o json prints in its place; empty: {"text": …}
+    Errors warnings{};  // what was asked for and has no counterpart, by name
 };
 
 // The nodes of the file that a job is over, for launchers. `chosen`: by name, in the job's order; more than

@@ -90,7 +90,7 @@ for tag, pattern, first in [("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", 
 
 WORDS = ["no", "1e3", "0x1f", "12:30", "2026-01-02", "~", "", " ", "a: b", "- a", "$(hostname)", "$(POD_IP)", "$$", "$$(HOME)", "$HOME `x`",
          "it's \"quoted\"", "back\\slash", "two\nlines\n", "\n", "  indented\n  twice", "tab\there", "é 大 \U0001f600", "\u0085\u2028x\ny", "\x1b[31m",
-         "#no comment", "END", "%s", "{a: b}", "[x]", "trailing \n"]
+         "#no comment", "END", "%s", "{a: b}", "x[y]", "trailing \n"]
 
 
 @pytest.fixture(scope="module")
