@@ -17,10 +17,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -36,6 +38,31 @@ constexpr std::chrono::milliseconds tick{100};
 // What a command has left to its connections (a goodbye that is being sent) is a matter of moments. A name
 // that is being looked up is not, where no name server answers: that cannot be cut short.
 constexpr std::chrono::seconds parting{1};
+
+// CLI11 takes a word in brackets for a list, of whatever option, and drops the brackets: it gets such words behind a
+// mark, which the options take away.
+constexpr char as_it_is = '\x02';
+
+std::string marked(const std::string& word) {
+    const bool list = word.size() > 1 && word.front() == '[' && word.back() == ']';
+    return list || (!word.empty() && word.front() == as_it_is) ? as_it_is + word : word;
+}
+
+void take_marks_away(CLI::App& app) {
+    for (auto* option : app.get_options({})) {
+        if (option->get_items_expected_max() > 0) { // before all other checks
+            option->transform(CLI::Validator(
+                [](std::string& word) {
+                    word.erase(0, word.starts_with(as_it_is) ? 1 : 0);
+                    return std::string();
+                },
+                "", "as it is"));
+        }
+    }
+    for (auto* command : app.get_subcommands({})) {
+        take_marks_away(*command);
+    }
+}
 
 // An empty word is what a script's unset variable leaves (`stop "$JOB"`), and means nothing anywhere. Of a
 // command to be run it is the program alone that must have a name.
@@ -70,6 +97,7 @@ void add_commands(CLI::App& app, Program& program) {
         command->fallthrough(); // -f and -o may stand behind the command's name
     }
     refuse_empty_words(app);
+    take_marks_away(app);
 }
 
 // A command line, and where it leaves what it says.
@@ -100,7 +128,9 @@ std::shared_ptr<CommandLine> make_line() {
 }
 
 void read_words(CLI::App& app, const std::vector<std::string>& words) {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    std::vector<std::string> reversed;
+    std::transform(words.rbegin(), words.rend(), std::back_inserter(reversed), marked);
+    app.parse(std::move(reversed));
 }
 
 // For a command that runs others: its line has been read, theirs may be wrong.
