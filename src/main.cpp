@@ -39,8 +39,8 @@ constexpr std::chrono::milliseconds tick{100};
 // that is being looked up is not, where no name server answers: that cannot be cut short.
 constexpr std::chrono::seconds parting{1};
 
-// CLI11 takes a word in brackets for a list, of whatever option, and drops the brackets: it gets such words behind a
-// mark, which the options take away.
+// CLI11 takes a word in brackets for a list, of whatever option, and drops the brackets: it gets such words
+// behind a mark, which the options take away.
 constexpr char as_it_is = '\x02';
 
 std::string marked(const std::string& word) {

@@ -1,201 +1,202 @@
-"""Engines of an allocation's nodes, reached through srun: on a lab with a Slurm (scripts/lab up --slurm). The client runs on
-host-1 as `ops`, in an allocation of all hosts."""
+"""Engines of an allocation's nodes, reached through srun. The client runs on host-1 as `ops`, in an allocation of it and host-2."""
 
-import os
 import re
-import shlex
-import shutil
 import subprocess
 import time
 import uuid
 
 import pytest
 
-from harness import eventually
-from harness.lab import DOCKDIST, Lab
+from harness import assert_in, eventually
+from harness.waiting import read_until
 
-LIMIT = 90
 CODE = "sync: ['code:/tmp/code']\n"
-
-
-@pytest.fixture(scope="module")
-def lab():
-    made = Lab()
-    if "--slurm" not in made.env["LAB_UP"]:
-        pytest.skip("this lab has no Slurm: scripts/lab up --slurm")
-    return made
-
-
-@pytest.fixture(scope="module")
-def program(lab):
-    """The client with what it needs of this machine's libraries, where the hosts see it."""
-    folder = lab.shared / f"client-{os.getpid()}"
-    (folder / "lib").mkdir(parents=True)
-    shutil.copy(DOCKDIST, folder / "dockdist")
-    listed = subprocess.run(["ldd", DOCKDIST], check=True, capture_output=True, text=True).stdout
-    for library in re.findall(r"=> (/\S+)", listed):
-        shutil.copy(library, folder / "lib")
-    subprocess.run(["patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/lib", folder / "dockdist"], check=True)
-    yield f"/shared/{folder.name}/dockdist"
-    shutil.rmtree(folder)
+HOLD = "echo begun; until [ -e /tmp/on ]; do sleep 0.1; done; echo done"
 
 
 class Allocation:
-    def __init__(self, lab, program):
-        self.lab, self.program = lab, program
+    def __init__(self, slurm):
+        self.slurm = slurm
         self.name = "t-" + uuid.uuid4().hex[:8]
-        self.folder = lab.shared / self.name
-        self.folder.mkdir()
-        self.folder.chmod(0o777)
-        said = self.on(1, "salloc -Q --no-shell -N2 2>&1; squeue -h -u ops -t R -o %A").stdout
-        self.job = said.split()[-1]
+        self.folder = slurm.lab.shared / self.name
+        slurm.as_ops(1, 'mkdir "$1"', self.name)
+        self.job = re.search(r"allocation (\d+)", slurm.as_ops(1, "salloc --no-shell --nodelist host-1,host-2 -N2 2>&1").stdout)[1]
 
-    def command(self, host, line):
-        return self.lab.command("exec", str(host), "su", "ops", "-c", f"cd {shlex.quote('/shared/' + self.name)}; " + line)
+    def line(self, line):
+        """$dockdist is the client, in the allocation; the working folder is its own."""
+        return f"cd /shared/{self.name}\nexport SLURM_JOB_ID={self.job} dockdist={self.slurm.program}\n{line}"
 
-    def on(self, host, line):
-        """As ops on a host."""
-        return subprocess.run(self.command(host, line), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT)
-
-    def line(self, *words):
-        return f"SLURM_JOB_ID={self.job} {self.program} {shlex.join(words)}"
+    def on(self, host, line, *arguments, code=0):
+        return self.slurm.as_ops(host, self.line(line), *arguments, code=code)
 
     def run(self, *words, code=0):
-        done = self.on(1, self.line(*words))
-        assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
+        return self.on(1, '"$dockdist" "$@"', *words, code=code)
 
-    def write(self, scheme, image="dockdist-lab/busybox", more=""):
-        hosts = "".join(f"  - {{docker: '{scheme}://host-{n}', address: {self.lab.addresses[n - 1]}, gpus: none}}\n" for n in (1, 2))
-        (self.folder / "cluster.yaml").write_text(
-            f"name: {self.name}\nimage: {image}\nhosts:\n{hosts}container:\n  ulimits: {{memlock: 8192k}}\n{more}"
-        )
+    def start(self, *words):
+        """Its first line of stdout is the client's process ID on host-1."""
+        return subprocess.Popen(self.slurm.command(1, self.line('echo $$; exec "$dockdist" "$@"'), *words), text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def write(self, hosts, image="dockdist-lab/busybox", more=""):
+        limits = f"memlock: {self.slurm.lab.memlock}, nofile: {self.slurm.lab.env['LAB_NOFILE']}, nproc: {self.slurm.lab.env['LAB_NPROC']}"
+        self.slurm.as_ops(1, 'cat >"$1/cluster.yaml"', self.name, input=(
+            f"name: {self.name}\nimage: {image}\nhosts: [{hosts}]\ncontainer:\n  ulimits: {{{limits}}}\n{more}"))
+
+    def write_all(self, scheme, **settings):
+        """Of the allocation's nodes."""
+        self.write(f"{{from: slurm, docker: '{scheme}://%h'}}", **settings)
+
+    def write_each(self, scheme):
+        """Item by item, as one may without `from: slurm`."""
+        self.write(", ".join(f"{{docker: '{scheme}://{node}', gpus: none}}" for node in ("host-1", "host-2")))
+
+    def in_state(self, host, line):
+        return self.on(host, line, code=None).stdout.strip()
 
     def engine_steps(self):
-        return self.on(1, f"squeue -h -s -j {self.job} -o %j").stdout.split().count("dockdist-engine")
+        return self.on(1, 'squeue --noheader --steps --jobs "$1" --format %j', self.job).stdout.split().count("dockdist-engine")
 
-    def ended(self):
-        return self.on(1, f"squeue -h -j {self.job} 2>/dev/null").stdout.strip() == ""
+    def cancel(self):
+        self.slurm.as_ops(1, 'scancel "$1"', self.job)
 
     def end(self):
-        self.on(1, f"scancel {self.job}")
-        eventually(self.ended, "the allocation has ended", timeout=60)
+        self.slurm.end(self.job)
+
+    def containers(self):
+        """Of the nodes' Docker."""
+        return [name for host in (1, 2) for name in self.slurm.as_root(
+            host, "docker ps --all --filter label=dockdist.cluster --format '{{.Names}}'").split()]
+
+    def tunnels(self, host):
+        """How many of them end on the host."""
+        return int(self.in_state(host, "pgrep -cf '^/proc/self/fd/9 tunnel'"))
+
+    def left(self):
+        return "".join(self.in_state(host, "ls -d /dev/shm/dockdist* /tmp/dockdist*") for host in (1, 2))
+
+    def clear(self):
+        if not self.slurm.has_ended(self.job):
+            self.run("down", "--yes", code=None)
+            self.end()
+        for host in (1, 2):
+            self.slurm.as_root(host, 'ids=$(docker ps --all --quiet --filter label=dockdist.cluster); [ -z "$ids" ] || docker rm --force $ids >/dev/null')
+            self.slurm.as_ops(host, "podman rm --all --force", code=None)
+        self.slurm.as_root(1, 'rm -r "/shared/$1"', self.name)
 
 
 @pytest.fixture
-def allocation(lab, program):
-    made = Allocation(lab, program)
+def allocation(slurm):
+    made = Allocation(slurm)
     yield made
-    if not made.ended():
-        made.on(1, made.line("down", "--yes"))
-        made.end()
-    for engine in lab.engines:
-        for found in engine.containers(cluster=made.name):
-            engine.call("DELETE", f"/v1.40/containers/{found['Id']}?force=1&v=1")
-    shutil.rmtree(made.folder)
-
-
-def tunnels(a, host):
-    return a.on(host, "pgrep -cf '^/proc/self/fd/9 tunnel'").stdout.strip()
-
-
-def left_on(a, host):
-    return a.on(host, "ls -d /dev/shm/dockdist* /tmp/dockdist* 2>/dev/null").stdout
+    made.clear()
 
 
 def check_all_of_it(a):
-    """Of a file with `sync: ["code:/tmp/code"]`."""
-    (a.folder / "code").mkdir()
-    (a.folder / "code" / "word").write_text("carried")
+    """Of a file with CODE."""
+    a.on(1, "mkdir code; echo carried >code/word; head -c 8000000 /dev/urandom >big")
     a.run("up")
-    assert a.run("run", "--launcher", "plain", "--", "cat", "/etc/hostname").stdout.count("node-") >= 2
-    assert a.run("exec", "node-0", "--", "ssh", "node-1", "hostname").stdout.strip() == "node-1"
-    assert a.run("exec", "node-1", "--", "ssh", "node-0", "hostname").stdout.strip() == "node-0"
+    assert sorted(line[-8:] for line in a.run("run", "--launcher", "plain", "--", "sh", "-c", "echo rank $NODE_RANK/$NNODES").stdout.splitlines()
+                  if "] rank" in line) == ["rank 0/2", "rank 1/2"]
+    for here, there in (("host-1", "host-2"), ("host-2", "host-1")):
+        assert a.run("exec", here, "--", "ssh", there, "hostname").stdout == there + "\n"
+        assert a.run("ssh", here, "--", "hostname").stdout == here + "\n"
     a.run("sync")
-    assert a.run("exec", "node-1", "--", "cat", "/tmp/code/word").stdout == "carried"
+    assert a.run("exec", "host-2", "--", "cat", "/tmp/code/word").stdout == "carried\n"
+    a.on(1, "$dockdist cp big host-2:/tmp/ && $dockdist cp host-2:/tmp/big back && cmp big back")
+    check_a_port(a)
     a.run("down", "--yes")
 
 
-def test_all_of_it_through_the_nodes_own_docker(lab, allocation):
-    allocation.write("srun", more=CODE)
-    check_all_of_it(allocation)
-    assert not any(engine.containers(cluster=allocation.name) for engine in lab.engines)
-    eventually(lambda: tunnels(allocation, 2) == "0", "the tunnel has ended")
-    assert left_on(allocation, 1) + left_on(allocation, 2) == ""
+def check_a_port(a):
+    a.run("exec", "host-2", "--", "httpd", "-p", "127.0.0.1:8099", "-h", "/tmp")
+    client = a.start("forward", "host-2", "0:8099")
+    shown = "".join(read_until(client, "8099"))
+    port = re.search(r"127\.0\.0\.1:(\d+)", shown)[1]
+    a.on(1, 'curl --silent --fail "http://127.0.0.1:$1/big" | cmp - big', port)
+    a.on(1, 'kill -INT "$1"', shown.split()[0])
+    assert client.communicate(timeout=60)[1] == ""
+
+
+def test_all_of_it_through_the_nodes_own_docker(allocation):
+    a = allocation
+    a.write_all("srun", more=CODE)
+    check_all_of_it(a)
+    assert not a.containers()
+    eventually(lambda: a.tunnels(2) == 0, "the tunnel has ended")
+    assert a.left() == ""
 
 
 def test_all_of_it_through_a_podman_that_ends_with_the_allocation(allocation):
     a = allocation
     for host in (1, 2):  # rootless Podman's own store, which has nothing
-        loaded = a.on(host, "docker save dockdist-lab/busybox | podman load")
-        assert loaded.returncode == 0, loaded.stderr
-    a.write("srun+podman", image="docker.io/dockdist-lab/busybox", more=CODE)
+        a.on(host, "docker save dockdist-lab/busybox | podman load")
+    a.write_all("srun+podman", image="docker.io/dockdist-lab/busybox", more=CODE)
     check_all_of_it(a)
     a.run("up")
     folder = f"/tmp/dockdist-engine-1000-{a.job}"
-    assert a.on(2, f"stat -c '%a %U' {folder}").stdout == "700 ops\n"
+    assert a.on(2, "stat -c '%a %U' $1", folder).stdout == "700 ops\n"
     assert a.engine_steps() == 2
     a.end()
-    eventually(lambda: a.on(2, f"pgrep -cf 'podman system service|conmon'; ls -d {folder}").stdout == "0\n", "nothing of it runs", timeout=60)
-    assert a.on(2, "podman ps -aq").stdout == ""
-    assert left_on(a, 1) + left_on(a, 2) == ""
+    for host in (1, 2):
+        eventually(lambda host=host: a.in_state(host, "pgrep -c conmon; pgrep -cf 'podman system service'") == "0\n0", "nothing of it runs", timeout=60)
+        assert a.on(host, "podman ps --all --quiet; podman volume ls --quiet").stdout == ""
+    assert a.left() == ""
 
 
 def test_two_commands_at_once_start_one_podman(allocation):
     a = allocation
-    a.write("srun+podman")
-    both = [subprocess.Popen(a.command(1, a.line("status")), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [client.communicate(timeout=LIMIT) for client in both]
+    a.write_each("srun+podman")
+    both = [a.start("status") for _ in range(2)]
+    said = [client.communicate(timeout=90) for client in both]
     assert all(out.count("absent") == 2 for out, _ in said), said
     eventually(lambda: a.engine_steps() == 2, "one a node goes on")
 
 
-def test_a_folder_of_somebody_else_is_refused(lab, allocation):
+def test_a_folder_of_somebody_else_is_refused(allocation):
     a = allocation
     folder = f"/tmp/dockdist-engine-1000-{a.job}"
-    lab.script("exec", "2", "mkdir", "-m", "755", folder)
-    a.write("srun+podman")
+    a.slurm.as_root(2, 'mkdir -m 755 "$1"', folder)
+    a.write_each("srun+podman")
     failed = a.run("status", code=1)
-    assert f"{folder} on host-2 belongs to somebody else" in failed.stderr
-    lab.script("exec", "2", "rmdir", folder)
+    assert_in(f"{folder} on host-2 belongs to somebody else", failed.stderr)
+    a.slurm.as_root(2, 'rmdir "$1"', folder)
 
 
 def test_a_lost_step_is_made_again(allocation):
     a = allocation
-    a.write("srun")
+    a.write_each("srun")
     a.run("up")
-    client = subprocess.Popen(a.command(1, a.line("run", "--launcher", "plain", "--", "sh", "-c", "echo begun; while [ ! -e /tmp/on ]; do sleep 0.1; done; echo done")), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    begun = [client.stdout.readline(), client.stdout.readline()]
-    assert all("begun" in line for line in begun), client.communicate(timeout=LIMIT)
-    a.on(1, "pkill -KILL -u ops -x srun")  # the test's own, of its own user on its own host
+    client = a.start("run", "--launcher", "plain", "--", "sh", "-c", HOLD)
+    pid = read_until(client, "begun", times=2)[0].strip()
+    a.on(1, 'kill -KILL $(pgrep -x srun -P "$1")', pid)
     for node in ("node-0", "node-1"):
         a.run("exec", node, "--", "touch", "/tmp/on")
-    out, err = client.communicate(timeout=LIMIT)
+    out, err = client.communicate(timeout=90)
     assert client.returncode == 0, err
     assert out.count("done") == 2, out + err
 
 
 def test_an_allocation_that_ends_in_the_middle_of_up_is_told(allocation):
     a = allocation
-    a.write("srun", more="setup: ['touch /tmp/setting-up; sleep 600']\n")
-    up = subprocess.Popen(a.command(1, a.line("up")), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    eventually(lambda: tunnels(a, 2) != "0" and a.on(2, "pgrep -f 'sleep 600'").stdout != "", "it is in the middle", timeout=60)
-    a.on(1, f"scancel {a.job}")
+    a.write_all("srun", more="setup: ['sleep 600']\n")
+    up = a.start("up")
+    eventually(lambda: all(a.in_state(host, "pgrep -fx 'sleep 600'") for host in (1, 2)), "it is in the middle", timeout=60)
+    a.cancel()
     begin = time.monotonic()
-    _, err = up.communicate(timeout=LIMIT)
+    _, err = up.communicate(timeout=90)
     assert up.returncode == 1, err
     assert time.monotonic() - begin < 20
-    assert f"has allocation {a.job} ended" in err, err
+    assert_in(f"has allocation {a.job} ended", err)
 
 
 def test_outside_of_an_allocation_and_of_its_nodes(allocation):
     a = allocation
-    a.write("srun")
-    outside = a.on(1, f"{a.program} status")
-    assert outside.returncode == 2, outside.stderr
-    assert "is reached from inside a Slurm allocation only" in outside.stderr
-    (a.folder / "cluster.yaml").write_text(f"name: {a.name}\nimage: dockdist-lab/busybox\nhosts: ['srun://host-9']\n")
+    a.write_each("srun")
+    outside = a.on(1, "unset SLURM_JOB_ID; $dockdist status", code=2)
+    assert_in("is reached from inside a Slurm allocation only", outside.stderr)
+    a.write("'srun://host-3'")
     elsewhere = a.run("status", code=1)
-    assert "srun starts no step on host-9: " in elsewhere.stderr
-    (a.folder / "cluster.yaml").write_text(f"name: {a.name}\nimage: dockdist-lab/busybox\nhosts: ['srun://host-1/run/none.sock']\n")
-    assert "no socket at /run/none.sock on host-1" in a.run("status", code=1).stderr
+    assert_in("srun starts no step on host-3: ", elsewhere.stderr)
+    assert_in("is host-3 a node of the allocation?", elsewhere.stderr)
+    a.write("'srun://host-1/run/none.sock'")
+    assert_in("no socket at /run/none.sock on host-1", a.run("status", code=1).stderr)

@@ -1,4 +1,5 @@
 #include "async/shared_run.hpp"
+#include "engine/transport/handshakes.hpp"
 #include "engine/transport/srun/own_engine.hpp"
 #include "engine/transport/ssh/remote_socket.hpp"
 #include "engine/transport/transport.hpp"
@@ -95,6 +96,7 @@ private:
 
     static Task<Result<NodeStep::Handle>> new_step(SharedPointer shared, SlurmPlace place) {
         const bool own = shared->address.scheme == EngineAddress::Scheme::srun_podman;
+        const auto permit = co_await handshake_place(shared->executor);
         auto step = co_await NodeStep::start(shared->executor, place, shared->program,
                                              {.on_host = true, .own_peers = own}, shared->limit);
         if (step) {
@@ -105,9 +107,14 @@ private:
 
     static Task<Status> start_engine(SharedPointer shared, SlurmPlace place, std::string folder,
                                      NodeStep::Handle step) {
-        return shared->starting.join([shared, place, folder, step] {
-            return start_own_engine(shared->executor, place, folder, step);
-        });
+        return shared->starting.join(
+            [shared, place, folder, step] { return new_engine(shared, place, folder, step); });
+    }
+
+    static Task<Status> new_engine(SharedPointer shared, SlurmPlace place, std::string folder,
+                                   NodeStep::Handle step) {
+        const auto permit = co_await handshake_place(shared->executor);
+        co_return co_await start_own_engine(shared->executor, place, folder, step);
     }
 
     SharedPointer shared_;
