@@ -1,14 +1,15 @@
-"""What Kubernetes itself would say of a manifest: the schemas of its extensions, where they are at hand, and kubernetes-validate,
-which has those of Kubernetes' own kinds; and what the kubelet makes of a container's command."""
+"""What Kubernetes itself would say of a manifest: the schemas of its extensions, where they are at hand, and those of its own kinds,
+which PyPI's kubernetes-validate holds; and what the kubelet makes of a container's command."""
 
 import functools
+import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 import jsonschema
 import pytest
@@ -22,8 +23,9 @@ FILES = {("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobset.yaml",
          ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainjobs.yaml",
          ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime"): "trainingruntimes.yaml"}
 
-VALIDATE = "kubernetes-validate==1.37.0"
-VALIDATE_FOLDER = pathlib.Path(os.environ.get("DOCKDIST_BUILD", ROOT / "build")) / "python" / VALIDATE.replace("==", "-")
+# It is numbered as Kubernetes is, whose schemas it holds.
+PACKAGE, VERSION = "kubernetes-validate", "1.37.0"
+WHEELS = pathlib.Path(os.environ.get("DOCKDIST_BUILD", ROOT / "build")) / "python"
 
 
 def closed(schema):
@@ -59,32 +61,34 @@ def mistakes(manifest):
 
 
 @functools.cache
-def kubernetes_validate():
-    """The folder of the package, from PyPI: 100 MB, the schemas of all versions."""
-    if not VALIDATE_FOLDER.exists():
-        VALIDATE_FOLDER.parent.mkdir(parents=True, exist_ok=True)
-        fresh = tempfile.mkdtemp(dir=VALIDATE_FOLDER.parent)
-        got = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--only-binary=:all:", "--retries=1", "--target", fresh,
-                              VALIDATE], capture_output=True, text=True, check=False)
-        if got.returncode != 0:
-            shutil.rmtree(fresh)
-            pytest.skip(f"{VALIDATE} is not to be had: {got.stderr.strip().splitlines()[-1:]}")
-        try:
-            os.rename(fresh, VALIDATE_FOLDER)
-        except OSError:  # another test was faster
-            shutil.rmtree(fresh)
-    return VALIDATE_FOLDER
+def wheel():
+    """The package from PyPI, as it is packed: of the 100 MB of schemas that are in it two files are read."""
+    found = WHEELS / f"{PACKAGE.replace('-', '_')}-{VERSION}-py3-none-any.whl"
+    if not found.exists():
+        WHEELS.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=WHEELS) as fresh:
+            got = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1",
+                                  "--dest", fresh, f"{PACKAGE}=={VERSION}"], capture_output=True, text=True, check=False)
+            if got.returncode != 0:
+                pytest.skip(f"{PACKAGE} {VERSION} is not to be had: {got.stderr.strip().splitlines()[-1:]}")
+            os.replace(pathlib.Path(fresh, found.name), found)
+    return zipfile.ZipFile(found)
+
+
+def schema_in_wheel(name):
+    return json.loads(wheel().read(f"kubernetes_validate/kubernetes-json-schema/v{VERSION}-local-strict/{name}.json"))
+
+
+@functools.cache
+def strict_validator(kind, version):
+    schema, shared = schema_in_wheel(f"{kind}-{version}".lower().replace("/", "-")), schema_in_wheel("_definitions")
+    return jsonschema.Draft202012Validator(schema, resolver=jsonschema.RefResolver.from_schema(schema, store={shared["$id"]: shared}))
 
 
 def strict_mistakes(manifests):
-    """What kubernetes-validate says of manifests of Kubernetes' own kinds, strictly: nothing, or its complaint."""
-    folder = kubernetes_validate()
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
-        yaml.safe_dump_all(manifests, file)
-        file.flush()
-        done = subprocess.run([sys.executable, "-m", "kubernetes_validate", "--strict", "--no-warn", file.name],
-                              env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else done.stdout + done.stderr
+    """What Kubernetes' own schemas say of manifests of its kinds, in which no field may stand that they do not name."""
+    return [f"{manifest['metadata']['name']} {'.'.join(map(str, error.absolute_path))}: {error.message}" for manifest in manifests
+            for error in strict_validator(manifest["kind"], manifest["apiVersion"]).iter_errors(manifest)]
 
 
 def job_of(manifest):
