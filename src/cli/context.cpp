@@ -36,6 +36,14 @@ Errors not_done_yet(const ClusterSpec& spec) {
     return errors;
 }
 
+// Hosts that are written out and reached by srun are of the allocation that this process is in.
+std::string allocation_of(const ClusterSpec& spec) {
+    const auto* const job = std::getenv("SLURM_JOB_ID");
+    const bool by_srun =
+        std::ranges::any_of(spec.hosts, [](const HostSpec& host) { return host.docker.by_srun(); });
+    return spec.slurm_job.empty() && by_srun && job != nullptr ? job : spec.slurm_job;
+}
+
 // The hosts of the nodes that `named` means.
 Result<std::vector<bool>> hosts_of(const ClusterSpec& spec, const std::vector<NodeWords>& named) {
     std::vector<bool> hosts(spec.hosts.size(), false);
@@ -157,11 +165,13 @@ Task<Loaded> load(const Context& context, Secrets secrets) {
     }
     LoadOptions options{.resolve_secrets = secrets == Secrets::resolve || secrets == Secrets::all,
                         .resolve_build_secrets = secrets == Secrets::of_build || secrets == Secrets::all,
-                        .hosts = hosts_of(context.options)};
+                        .hosts = hosts_of(context.options),
+                        .host_lists = *context.host_lists};
     auto loaded = load_spec_file(*file, client_environment, options);
     if (loaded.errors.empty() &&
         !loaded.sources.empty()) { // what else is wrong is told before anything is run
-        options.host_lists = co_await read_host_lists(context.executor, loaded.sources, *file);
+        context.host_lists->merge(co_await read_host_lists(context.executor, loaded.sources, *file));
+        options.host_lists = *context.host_lists;
         loaded = load_spec_file(*file, client_environment, options);
     }
     *context.size = {.hosts = loaded.spec.hosts.size(), .nodes = expand_nodes(loaded.spec).size()};
@@ -177,8 +187,9 @@ std::string user_and_machine() {
 std::string origin_of(const ClusterSpec& spec) {
     std::error_code ignored;
     const auto file = std::filesystem::weakly_canonical(spec.file, ignored).string();
-    return spec.slurm_job.empty() ? user_and_machine() + ":" + file
-                                  : labels::allocation_origin(this_process().user, spec.slurm_job, file);
+    const auto job = allocation_of(spec);
+    return job.empty() ? user_and_machine() + ":" + file
+                       : labels::allocation_origin(this_process().user, job, file);
 }
 
 Task<Connected> connect(const Context& context, Secrets secrets) {

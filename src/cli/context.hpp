@@ -10,6 +10,7 @@
 #include "report/fold_errors.hpp"
 #include "report/reporter.hpp"
 #include "spec/cluster_spec.hpp"
+#include "spec/inventory.hpp"
 #include "spec/node_words.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -17,6 +18,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +69,10 @@ struct Context {
     Reporter* reporter = nullptr;
     Interrupts* interrupts = nullptr;
     std::shared_ptr<ClusterSize> size = std::make_shared<ClusterSize>(); // once the file is loaded
+    // The lists of hosts that have been read: of several commands in one process all see the same hosts. (Of
+    // an allocation that is ending, Slurm names fewer and fewer nodes.)
+    std::shared_ptr<std::map<HostSource, Result<std::string>>> host_lists =
+        std::make_shared<std::map<HostSource, Result<std::string>>>();
 
     // Data for people or programs: stdout.
     void print(std::string_view text) const;

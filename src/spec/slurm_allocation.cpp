@@ -161,7 +161,7 @@ Result<std::string> node_list_of(ScontrolLines job) {
     const auto state = scontrol_value(job, "JobState=");
     const auto nodes = scontrol_value(job, "NodeList=");
     const bool there =
-        state == "RUNNING" || state == "SUSPENDED" || state == "COMPLETING" || state == "STOPPED";
+        state == "RUNNING" || state == "SUSPENDED" || state == "STOPPED"; // COMPLETING: not all
     if (!there || nodes.empty() || nodes == nothing) {
         return no_nodes(id, state, scontrol_value(job, "JobState=", "Reason="));
     }
