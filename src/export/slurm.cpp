@@ -23,13 +23,16 @@ std::chrono::seconds seconds_of(std::chrono::milliseconds time) {
     return std::chrono::ceil<std::chrono::seconds>(time);
 }
 
-// sbatch ends a line of options at a `#`, and splits it at blanks, but between double quotes.
+// As sbatch (22.05) reads such a line: a bare `#` ends it, blanks split it but between double quotes, and a
+// backslash takes what stands behind it as it is.
 std::string sbatch_line(const std::string& option) {
     std::string text;
     for (const char c : option) {
-        text += c == '#' ? "\\#" : std::string(1, c);
+        text += std::string_view("#\"\\").find(c) == std::string_view::npos ? "" : "\\";
+        text += c;
     }
-    return "#SBATCH " + (text.find(' ') == std::string::npos ? text : "\"" + text + "\"") + "\n";
+    const bool bare = option.find_first_of(" \t\"'\\") == std::string::npos;
+    return "#SBATCH " + (bare ? text : "\"" + text + "\"") + "\n";
 }
 
 ScriptWords words_for(const ExportJob& job) {
@@ -47,7 +50,7 @@ ScriptWords words_for(const ExportJob& job) {
         .starts_slots = true,
         .grace = std::max(seconds_of(job.grace), std::chrono::seconds(1))};
     for (std::size_t i = 0; i < job.request.nodes.size(); ++i) {
-        words.addresses.push_back(fmt::format("$(echo \"$NODE_ADDRS\" | cut -d ' ' -f {})", i + 1));
+        words.addresses.push_back(fmt::format("$NODE_ADDR_{}", i));
     }
     return words;
 }
@@ -89,7 +92,7 @@ std::string environment_of(const ExportJob& job) {
 // By names, as scripts for Slurm do; by numbers for launchers that compare addresses, or name all nodes.
 std::string addresses_of(const ExportJob& job, const NodeScript& script) {
     std::string text;
-    if (script.text.find("NODE_ADDRS") != std::string::npos) {
+    if (script.text.find("NODE_ADDR") != std::string::npos) {
         text = R"(address_of() { getent ahosts "$1" | awk '$1 !~ /^(127\.|::1$)/ { print $1; exit }'; }
 NODE_ADDRS=
 for node in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
@@ -97,6 +100,13 @@ for node in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
     NODE_ADDRS="$NODE_ADDRS${NODE_ADDRS:+ }${address:-$node}"
 done
 export NODE_ADDRS
+)";
+    }
+    if (script.text.find("NODE_ADDR_") != std::string::npos) {
+        text += R"(read -r -a addresses <<<"$NODE_ADDRS"
+for i in "${!addresses[@]}"; do
+    export "NODE_ADDR_$i=${addresses[i]}"
+done
 )";
     }
     if (!job.own_env.contains("MASTER_ADDR")) {
@@ -174,6 +184,7 @@ std::string with_restarts(const ExportJob& job, const std::string& lines) {
     if (job.max_restarts == 0) {
         return lines + "exit \"$code\"\n";
     }
+    constexpr std::chrono::seconds longest{30}; // as between the attempts of a job of dockdist's
     return fmt::format(R"(pause={}
 for restart in {{1..{}}} last; do
 {}    if [ "$code" -eq 0 ] || [ "$restart" = last ]; then
@@ -185,12 +196,19 @@ for restart in {{1..{}}} last; do
 done
 exit "$code"
 )",
-                       seconds_of(job.backoff).count(), job.max_restarts, indented(lines), job.max_restarts);
+                       std::min(seconds_of(job.backoff), longest).count(), job.max_restarts, indented(lines),
+                       job.max_restarts);
 }
 
 } // namespace
 
 Result<Exported> export_slurm(const ExportJob& job, const SlurmOptions& options) {
+    for (const auto& option : options.sbatch) {
+        if (option.find('\n') != std::string::npos) {
+            return Error{ErrorKind::usage, "--sbatch", "a line break cannot stand in a line of options",
+                         "leave it out: " + printable(option)};
+        }
+    }
     auto step = options.container ? container_step(job, options) : plain_step(job);
     if (!step) {
         return step.error();

@@ -1,5 +1,5 @@
-// Facts from pyxis' README (options of srun) and enroot's doc/cmd/import.md (references),
-// doc/configuration.md (mounts as fstab has them).
+// Facts from pyxis' args.c (the options, and how mounts are read; --container-env is there since 0.15) and
+// enroot's src/docker.sh (references).
 #include "export/slurm_container.hpp"
 
 #include "core/text.hpp"
@@ -43,6 +43,11 @@ void add_mounts(const ExportJob& job, SlurmStep& step) {
                                              "give it another name, or a link"));
             return;
         }
+        if ((source + target).find(' ') != std::string::npos) {
+            step.warnings.push_back(left_out(
+                "`" + key + "`", "pyxis knows blanks in a path from version 0.24 on: " + printable(source),
+                "where the mount fails: another name, or a link"));
+        }
         list += (list.empty() ? "" : ",") + source + ":" + target + flags;
     };
     for (const auto& mount : job.spec.container.mounts) {
@@ -80,7 +85,8 @@ void add_mounts(const ExportJob& job, SlurmStep& step) {
 } // namespace
 
 std::string enroot_image(const std::string& ref) {
-    if (is_path(ref)) {
+    const bool is_enroots = ref.find('#') != std::string::npos || ref.find("://") != std::string::npos;
+    if (is_path(ref) || is_enroots) {
         return ref;
     }
     const auto slash = ref.find('/');
@@ -102,8 +108,8 @@ Result<SlurmStep> container_step(const ExportJob& job, const SlurmOptions& optio
                      "write its REPOSITORY:TAG, or --image FILE.sqsh, which `enroot import` makes"};
     }
     SlurmStep step{.mapped = {"container.entrypoint", "sync"}};
-    if (ref.find('@') != std::string::npos) {
-        step.warnings.push_back(left_out("`image`", "older versions of enroot know no digests",
+    if (ref.find("@sha256:") != std::string::npos) {
+        step.warnings.push_back(left_out("`image`", "enroot knows digests from version 4 on",
                                          "where the import fails: --image REPOSITORY:TAG"));
     }
     step.options.push_back("--container-image=" + enroot_image(ref));

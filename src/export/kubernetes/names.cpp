@@ -70,7 +70,7 @@ bool is_label_value(std::string_view text) {
 }
 
 Result<std::string> set_name(std::string_view job, int nodes) {
-    const auto name = as_dns_label(job);
+    auto name = as_dns_label(job);
     const auto shown = printable(job);
     if (name.empty() || (name.front() >= '0' && name.front() <= '9')) {
         return Error{

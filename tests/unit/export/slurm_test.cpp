@@ -51,7 +51,7 @@ name: vision
 image: docker.io/library/ubuntu:24.04
 hosts: [{docker: ssh://a, gpus: 4}]
 container:
-  mounts: ["/data:/data:ro", "cache:/cache", "/a,b:/c"]
+  mounts: ["/data:/data:ro", "cache:/cache", "/a,b:/c", "/my data:/more"]
   env: {LR: "0.1", NOTE: "it's"}
   secrets: {HF_TOKEN: }
   workdir: /workspace/run
@@ -64,8 +64,8 @@ setup: [make]
     job.timeout = std::chrono::hours(30);
     job.max_restarts = 2;
     job.given = {"--timeout", "--max-restarts", "--stall", "--nodes"};
-    const auto script =
-        exported(job, {.sbatch = {"--partition=gpu", "--comment=#1 of 2"}, .srun = {"--mpi=none"}});
+    const auto script = exported(
+        job, {.sbatch = {"--partition=gpu", "--comment=#1 of 2: \"it's\" \\"}, .srun = {"--mpi=none"}});
     check_golden("export/slurm/everything.sh", script.text);
     std::string warnings;
     for (const auto& warning : script.warnings) {
@@ -137,6 +137,13 @@ TEST_CASE("launchers that start their ranks over ssh are refused, with one node 
     }
 }
 
+TEST_CASE("a line break in an option of sbatch would be another line of the script") {
+    const auto result = export_slurm(job_of(two_nodes, {}), {.sbatch = {"--comment=a\n--hold"}});
+    REQUIRE(result.has_error());
+    CHECK(to_text(result.error()) == "--sbatch: a line break cannot stand in a line of options\n"
+                                     "  leave it out: --comment=a\\x0a--hold");
+}
+
 TEST_CASE("a part of a node's GPUs is no whole node") {
     const auto script = exported(job_of(two_nodes, {.launcher = "torchrun", .gpus = 2}));
     CHECK(script.text.find("#SBATCH --gpus-per-node=2\n") != std::string::npos);
@@ -148,6 +155,10 @@ TEST_CASE("enroot's references have a # behind the registry") {
     CHECK(enroot_image("nvcr.io/nvidia/pytorch:24.01-py3") == "nvcr.io#nvidia/pytorch:24.01-py3");
     CHECK(enroot_image("localhost:5000/a/b") == "localhost:5000#a/b");
     CHECK(enroot_image("ubuntu") == "ubuntu");
+    for (const auto* own :
+         {"nvcr.io#nvidia/pytorch:24.01-py3", "docker://nvcr.io#nvidia/pytorch", "dockerd://mine:1"}) {
+        CHECK(enroot_image(own) == own);
+    }
     CHECK(enroot_image("pytorch/pytorch:2.6.0") == "pytorch/pytorch:2.6.0");
     CHECK(enroot_image("docker.io/library/ubuntu:24.04") == "ubuntu:24.04");
     CHECK(enroot_image("/shared/train.sqsh") == "/shared/train.sqsh");

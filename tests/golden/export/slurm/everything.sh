@@ -10,7 +10,7 @@
 #SBATCH --signal=TERM@10
 #SBATCH --requeue
 #SBATCH --partition=gpu
-#SBATCH "--comment=\#1 of 2"
+#SBATCH "--comment=\#1 of 2: \"it's\" \\"
 
 export LR=0.2
 export NOTE='it'\''s'
@@ -36,7 +36,7 @@ step=(
     --distribution=block
     --cpu-bind=none
     --container-image=ubuntu:24.04
-    '--container-mounts=/data:/data:ro,/home/ada/vision:/workspace'
+    '--container-mounts=/data:/data:ro,/my data:/more,/home/ada/vision:/workspace'
     --container-workdir=/workspace/run
     '--container-env=HF_TOKEN,LR,MASTER_ADDR,MASTER_PORT,NOTE'
     --container-writable

@@ -15,6 +15,10 @@ for node in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
     NODE_ADDRS="$NODE_ADDRS${NODE_ADDRS:+ }${address:-$node}"
 done
 export NODE_ADDRS
+read -r -a addresses <<<"$NODE_ADDRS"
+for i in "${!addresses[@]}"; do
+    export "NODE_ADDR_$i=${addresses[i]}"
+done
 MASTER_ADDR=${NODE_ADDRS%% *}
 export MASTER_ADDR
 export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
@@ -28,7 +32,7 @@ export python
 export NNODES=2
 export WORLD_SIZE=2
 export LOCAL_WORLD_SIZE=1 LOCAL_RANK=0 RANK="$NODE_RANK"
-export TF_CONFIG='{"cluster":{"worker":["'"$MASTER_ADDR":"$MASTER_PORT"'","'"$(echo "$NODE_ADDRS" | cut -d ' ' -f 2)":"$MASTER_PORT"'"]},"task":{"type":"worker","index":'"$NODE_RANK"'}}'
+export TF_CONFIG='{"cluster":{"worker":["'"$MASTER_ADDR":"$MASTER_PORT"'","'"$NODE_ADDR_1":"$MASTER_PORT"'"]},"task":{"type":"worker","index":'"$NODE_RANK"'}}'
 exec "$python" -u train.py --name 'it'\''s $HOME' 100% '' 'two
 lines'
 END_OF_NODE
