@@ -11,7 +11,7 @@ import pytest
 from harness.command_tree import DOCKDIST
 from harness.slurm_stand_in import Allocation
 
-WORDS = ["train.py", "--name", "it's $HOME `id` \\", "100%", "", "two\nlines", "-n", "*", "dockdist0mark"]
+WORDS = ["train.py", "--name", "it's $HOME `id` \\", "100%", "", "two\nlines", "-n", "*", "[x]", "{a}", "dockdist0mark"]
 
 # Says how it was started; of a launcher it starts what the launcher would, once for each of its ranks.
 PYTHON = f"""#!{sys.executable}
@@ -29,13 +29,17 @@ sys.exit(int(os.environ.get("CODE_OF_" + shown.get("RANK", "none"), "0")))
 """
 
 
+# In place of the pauses between attempts: how long each would be.
+SLEEP = '#!/bin/sh\necho "$1" >>"$TOLD.pauses"\n'
+
+
 class Job:
-    def __init__(self, folder, nodes=2, hosts=None, more=""):
+    def __init__(self, folder, nodes=2, hosts=None, more="", programs=None):
         self.folder = folder
         hosts = hosts or [{"docker": f"ssh://h{i}", "gpus": "none", "slots": 2} for i in range(nodes)]
         self.file = folder / "cluster.yaml"
         self.file.write_text(f"name: vision\nimage: nvcr.io/nvidia/pytorch:24.01-py3\nhosts: {json.dumps(hosts)}\n{more}")
-        self.allocation = Allocation(folder, len(hosts), {"python": PYTHON})
+        self.allocation = Allocation(folder, len(hosts), {"python": PYTHON, **(programs or {})})
         self.told_file = folder / "told"
 
     def export(self, *words, environment=None):
@@ -46,6 +50,9 @@ class Job:
         exported = self.export(*words)
         assert exported.returncode == 0, exported.stderr
         return self.allocation.run(exported.stdout, TOLD=str(self.told_file), **variables)
+
+    def pauses(self):
+        return self.told_file.with_name("told.pauses").read_text().split()
 
     def told(self):
         return [json.loads(line) for line in self.told_file.read_text().splitlines()]
@@ -112,15 +119,17 @@ def test_the_first_rank_that_fails_ends_its_node_s_others_and_its_code_is_the_no
 
 
 def test_a_job_is_begun_anew_as_often_as_was_asked_for(tmp_path):
-    job = Job(tmp_path, nodes=1)
-    result = job.run("--max-restarts", "2", "--backoff", "1ms", "--", "sh", "-c", 'echo x >>"$TOLD"; [ "$(wc -l <"$TOLD")" = 3 ]')
+    job = Job(tmp_path, nodes=1, programs={"sleep": SLEEP})
+    result = job.run("--max-restarts", "2", "--backoff", "10s", "--", "sh", "-c", 'echo x >>"$TOLD"; [ "$(wc -l <"$TOLD")" = 3 ]')
     assert result.returncode == 0, result.stderr
-    assert result.stderr.count("restart") == 2
+    assert result.stderr.count("restart") == 2 and job.pauses() == ["10", "20"]
     assert job.told_file.read_text() == "x\n" * 3
 
 
 def test_the_last_failure_s_code_is_the_job_s(tmp_path):
-    result = Job(tmp_path, nodes=1).run("--max-restarts", "1", "--backoff", "1ms", "--", "sh", "-c", "exit 9")
+    job = Job(tmp_path, nodes=1, programs={"sleep": SLEEP})
+    result = job.run("--max-restarts", "1", "--backoff", "5m", "--", "sh", "-c", "exit 9")
+    assert job.pauses() == ["30"]
     assert (result.returncode, result.stderr.count("restart 1 of 1")) == (9, 1)
 
 

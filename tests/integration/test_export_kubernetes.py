@@ -63,7 +63,7 @@ class Pod:
 
     def end(self):
         """Its exit code and what it has said."""
-        eventually(lambda: not self.engine.inspect(self.id)["State"]["Running"], "its end", 200)
+        eventually(lambda: not self.engine.inspect(self.id)["State"]["Running"], "its end", 90)
         return self.engine.inspect(self.id)["State"]["ExitCode"], self.log()
 
     def terminate(self):

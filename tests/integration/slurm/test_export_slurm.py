@@ -11,7 +11,7 @@ from harness import ROOT, eventually
 from harness.lab import DOCKDIST
 from harness.launching import TORCH
 
-ODD = ["it's \"odd\" $HOME 100% %h", "second\nline grün", ""]
+ODD = ["it's \"odd\" $HOME 100% %h", "second\nline grün", "[x]", ""]
 
 # Found before Slurm's own srun. It takes pyxis' options away, and has each task run in a container that they describe.
 SRUN = r"""#!/bin/bash
@@ -64,7 +64,7 @@ def submitted(slurm, script, path=""):
     """Its ID, its output and whether it ended well, once it has ended."""
     line = f'export PATH="{path}:$PATH"; ' if path else ""
     job = slurm.as_ops(1, line + "sbatch --parsable", input=script).stdout.strip()
-    eventually(lambda: slurm.has_ended(job), f"job {job} has ended", timeout=240)
+    eventually(lambda: slurm.has_ended(job), f"job {job} has ended", timeout=90)
     shown = slurm.as_ops(1, 'scontrol show job "$1"', job).stdout
     return job, (slurm.lab.shared / f"slurm-{job}.out").read_text(), "ExitCode=0:0" in shown, shown
 
@@ -84,7 +84,7 @@ RANK = 'echo "$RANK $LOCAL_RANK $NODE_RANK $WORLD_SIZE $(hostname)"; printf "%s\
 
 
 def test_without_containers_each_slot_is_a_task_with_its_rank(slurm, tmp_path):
-    script = export(tmp_path, "--no-container", "--per-rank", "--", "sh", "-c", RANK, "sh", *ODD)
+    script = export(tmp_path, "--no-container", "--per-rank", "--sbatch=--comment=#1: \"it's\" \\", "--", "sh", "-c", RANK, "sh", *ODD)
     job, output, good, shown = submitted(slurm, script)
     assert good, output
     assert sorted(line for line in output.splitlines() if line[0].isdigit()) == [
@@ -92,6 +92,7 @@ def test_without_containers_each_slot_is_a_task_with_its_rank(slurm, tmp_path):
     for rank in range(4):
         assert (slurm.lab.shared / f"words-{job}-{rank}").read_text() == "".join(word + "\0" for word in ODD)
     assert "JobName=vision" in shown and "OverSubscribe=NO" in shown and "Requeue=0" in shown
+    assert "Comment=#1: \"it's\" \\" in shown, shown
 
 
 def test_a_rank_that_fails_ends_the_others_and_is_told(slurm, tmp_path):
@@ -110,17 +111,20 @@ def test_a_time_limit_lets_ranks_end_by_themselves(slurm, tmp_path):
     assert output.count("told to end") == 2 and "ExitCode=3:0" in shown, output + shown
 
 
-@pytest.mark.parametrize("launcher", ["torchrun", "torch.distributed.launch", "deepspeed", "accelerate", "slurm"])
-def test_ranks_in_containers_meet_and_compute_a_sum(slurm, tmp_path, stand_in, launcher):
+# A rank, and most launchers' own process, is three seconds of a processor: what several ranks of a node are to each other, one
+# launcher and Slurm's tasks show. All launchers' words are looked at in tests/export.
+@pytest.mark.parametrize(("launcher", "slots"), [("torchrun", 2), ("deepspeed", 1), ("accelerate", 1), ("slurm", 2)])
+def test_ranks_in_containers_meet_and_compute_a_sum(slurm, tmp_path, stand_in, launcher, slots):
     shutil.copy(ROOT / "tests/integration/ranks.py", slurm.lab.shared)
     # Docker's daemon is asked for the image by the name that enroot's reference stands for.
-    script = export(tmp_path, "--launcher", launcher, "--env", "USE_LIBUV=0", "--", "ranks.py", "sum", *ODD, image=TORCH,
+    script = export(tmp_path, "--launcher", launcher, "--env", "USE_LIBUV=0", "--", "ranks.py", "sum", *ODD, image=TORCH, slots=slots,
                     more="container: {mounts: ['/shared:/work'], workdir: /work}\n")
     job, output, good, _ = submitted(slurm, script, path=stand_in)
     assert good, output
     ranks = sorted(said(output), key=lambda each: each["RANK"])
-    assert [each["RANK"] for each in ranks] == ["0", "1", "2", "3"], output
-    assert all(each["sum"] == 10 and each["folder"] == "/work" for each in ranks)
+    world = 2 * slots
+    assert [each["RANK"] for each in ranks] == [str(rank) for rank in range(world)], output
+    assert all(each["sum"] == world * (world + 1) / 2 and each["folder"] == "/work" for each in ranks)
     assert all([word for word in each["argv"] if not word.startswith("--local")] == ["sum", *ODD] for each in ranks)
     asked = (slurm.lab.shared / f"pyxis-{job}").read_text().splitlines()
     assert asked == [f"--container-image={TORCH}", "--container-mounts=/shared:/work", "--container-workdir=/work",
