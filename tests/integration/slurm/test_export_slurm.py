@@ -95,6 +95,16 @@ def test_without_containers_each_slot_is_a_task_with_its_rank(slurm, tmp_path):
     assert "Comment=#1: \"it's\" \\" in shown, shown
 
 
+def test_every_task_knows_the_addresses_of_all_nodes(slurm, tmp_path):
+    _, output, good, _ = submitted(slurm, export(tmp_path, "--no-container", "--launcher", "tensorflow", "--", "sh", "-c", 'echo "$TF_CONFIG"'))
+    assert good, output
+    found = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    assert sorted(each["task"]["index"] for each in found) == [0, 1], output
+    addresses = [slurm.as_ops(1, f"getent ahostsv4 host-{host} | awk '{{ print $1; exit }}'").stdout.strip() for host in (1, 2)]
+    for each in found:
+        assert [worker.rpartition(":")[0] for worker in each["cluster"]["worker"]] == addresses, output
+
+
 def test_a_rank_that_fails_ends_the_others_and_is_told(slurm, tmp_path):
     fails = '[ "$RANK" = 3 ] || exec sleep 600; exit 7'
     _, output, _, shown = submitted(slurm, export(tmp_path, "--no-container", "--per-rank", "--", "sh", "-c", fails))
@@ -113,7 +123,7 @@ def test_a_time_limit_lets_ranks_end_by_themselves(slurm, tmp_path):
 
 # A rank, and most launchers' own process, is three seconds of a processor: what several ranks of a node are to each other, one
 # launcher and Slurm's tasks show. All launchers' words are looked at in tests/export.
-@pytest.mark.parametrize(("launcher", "slots"), [("torchrun", 2), ("deepspeed", 1), ("accelerate", 1), ("slurm", 2)])
+@pytest.mark.parametrize(("launcher", "slots"), [("torchrun", 2), ("accelerate", 1), ("slurm", 2)])
 def test_ranks_in_containers_meet_and_compute_a_sum(slurm, tmp_path, stand_in, launcher, slots):
     shutil.copy(ROOT / "tests/integration/ranks.py", slurm.lab.shared)
     # Docker's daemon is asked for the image by the name that enroot's reference stands for.
@@ -130,6 +140,20 @@ def test_ranks_in_containers_meet_and_compute_a_sum(slurm, tmp_path, stand_in, l
     assert asked == [f"--container-image={TORCH}", "--container-mounts=/shared:/work", "--container-workdir=/work",
                      "--container-env=MASTER_ADDR,MASTER_PORT,USE_LIBUV", "--container-writable", "--no-container-mount-home",
                      "--container-remap-root", "--no-container-entrypoint"]
+
+
+RAY = """import ray
+ray.init(log_to_driver=False)
+print("nodes:", sum(node["Alive"] for node in ray.nodes()), flush=True)
+"""
+
+
+def test_ray_has_both_nodes_and_ends_with_its_driver(slurm, tmp_path, stand_in):
+    (slurm.lab.shared / "nodes.py").write_text(RAY)
+    script = export(tmp_path, "--launcher", "ray", "--", "nodes.py", image=TORCH, slots=1,
+                    more="container: {mounts: ['/shared:/work'], workdir: /work}\n")
+    _, output, good, shown = submitted(slurm, script, path=stand_in)
+    assert good and "nodes: 2\n" in output, output + shown
 
 
 def test_processes_of_one_node_that_the_script_itself_starts_end_with_the_first_failure(slurm, tmp_path):

@@ -18,6 +18,7 @@ export NODE_RANK="$SLURM_NODEID"
 python=python
 command -v python >/dev/null || python=python3
 export python
+mkdir -p "${TMPDIR:-/tmp}"
 job_folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$job_folder"' EXIT
 stopped=

@@ -24,9 +24,11 @@ export JOB_SECRET
 # What each node runs.
 IFS= read -r -d '' node_script <<'END_OF_NODE'
 export NODE_RANK=$((SLURM_NODEID + FIRST_NODE))
+NODE_ADDR="$(echo "$NODE_ADDRS" | cut -d ' ' -f "$((NODE_RANK + 1))")"
 python=python
 command -v python >/dev/null || python=python3
 export python
+mkdir -p "${TMPDIR:-/tmp}"
 job_folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$job_folder"' EXIT
 stopped=
@@ -119,7 +121,7 @@ case $NODE_RANK in
 run "$python" -u "$job_folder"/start-ray.py head "$MASTER_ADDR" "$MASTER_PORT" "$((MASTER_PORT + 1))" "$MASTER_ADDR" 2 8 /tmp/ray-"$SLURM_JOB_ID" "$job_folder/rank"
 ;;
 *)
-run "$python" -u "$job_folder"/start-ray.py worker "$MASTER_ADDR" "$MASTER_PORT" "$((MASTER_PORT + 1))" "$(echo "$NODE_ADDRS" | cut -d ' ' -f 2)" 2 8 /tmp/ray-"$SLURM_JOB_ID" "$job_folder/rank"
+run "$python" -u "$job_folder"/start-ray.py worker "$MASTER_ADDR" "$MASTER_PORT" "$((MASTER_PORT + 1))" "$NODE_ADDR" 2 8 /tmp/ray-"$SLURM_JOB_ID" "$job_folder/rank"
 ;;
 esac
 END_OF_NODE

@@ -19,6 +19,7 @@ case $NODE_RANK in
 1) slots=2 first_rank=1 ;;
 *) slots=2 first_rank=3 ;;
 esac
+mkdir -p "${TMPDIR:-/tmp}"
 job_folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$job_folder"' EXIT
 stopped=
