@@ -3,10 +3,10 @@
 # the job has ended. Containers of Docker are no children of the job's steps, and those of Podman only where Slurm tracks
 # processes by cgroups: Slurm does not end them.
 #
-# It removes containers with the label dockdist.slurm-job=$SLURM_JOB_ID, of Docker, of root's Podman and of the rootless Podman
-# of the job's user, and nothing else. An engine that is not there or does not answer is passed over: the exit code is 0, since
-# Slurm drains a node whose epilog fails. What goes wrong is in syslog, under `dockdist`. A job that left nothing costs a call to
-# each engine.
+# It removes containers and volumes (a lock of dockdist is one) with the label dockdist.slurm-job=$SLURM_JOB_ID, of Docker, of
+# root's Podman and of the rootless Podman of the job's user, and nothing else. An engine that is not there or does not answer is
+# passed over: the exit code is 0, since Slurm drains a node whose epilog fails. What goes wrong is in syslog, under `dockdist`. A
+# job that left nothing costs two calls to each engine.
 set -u
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 job=${SLURM_JOB_ID:?is set by Slurm}
@@ -23,15 +23,26 @@ remove_with() {
         tell "$* does not answer"
         return
     }
-    [ -n "$found" ] || return
-    # Podman's removal would wait ten seconds for each that heeds no TERM.
-    # shellcheck disable=SC2086 # a list of IDs
-    within 30 "$@" kill --signal KILL $found >/dev/null 2>&1
+    if [ -n "$found" ]; then
+        # Podman's removal would wait ten seconds for each that heeds no TERM.
+        # shellcheck disable=SC2086 # a list of IDs
+        within 30 "$@" kill --signal KILL $found >/dev/null 2>&1
+        # shellcheck disable=SC2086
+        told "$found" containers within 90 "$@" rm --force --volumes $found
+    fi
+    found=$(within 20 "$@" volume ls --quiet --filter "label=dockdist.slurm-job=$job" 2>/dev/null)
     # shellcheck disable=SC2086
-    if within 90 "$@" rm --force --volumes $found >/dev/null 2>&1; then
-        tell "removed $(echo "$found" | wc -l) containers that were left"
+    [ -z "$found" ] || told "$found" volumes within 30 "$@" volume rm $found
+}
+
+# told FOUND WHAT COMMAND…: runs it, and says what came of it.
+told() {
+    found=$1 what=$2
+    shift 2
+    if "$@" >/dev/null 2>&1; then
+        tell "removed $(echo "$found" | wc -l) $what that were left"
     else
-        tell "$* cannot remove $found"
+        tell "failed: $*"
     fi
 }
 

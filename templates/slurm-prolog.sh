@@ -2,10 +2,10 @@
 # For a site's Prolog (slurm.conf: Prolog=/etc/slurm/prolog.d/*, better with PrologFlags=Alloc): removes what earlier jobs of
 # dockdist have left on this node that no epilog has seen, because the node was lost or slurmd did not run.
 #
-# It removes containers with the label dockdist.slurm-job=ID whose job is not on this node any more, of Docker and of the Podman of
-# root and of users with running containers. Slurm is asked (one call of squeue) only if there are containers of other jobs, and
-# when it does not answer, nothing is removed. An engine that is not there or does not answer is passed over: the exit code is 0,
-# since Slurm drains a node whose prolog fails. What is done is in syslog, under `dockdist`.
+# It removes containers and volumes (a lock of dockdist is one) with the label dockdist.slurm-job=ID whose job is not on this node
+# any more, of Docker and of the Podman of root and of users with running containers. Slurm is asked (one call of squeue) only if
+# something of other jobs is there, and when it does not answer, nothing is removed. An engine that is not there or does not answer
+# is passed over: the exit code is 0, since Slurm drains a node whose prolog fails. What is done is in syslog, under `dockdist`.
 set -u
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 job=${SLURM_JOB_ID:?is set by Slurm}
@@ -33,20 +33,37 @@ remove_with() {
     }
     for id in $found; do
         owner=$(within 20 "$@" inspect --type container --format '{{index .Config.Labels "dockdist.slurm-job"}}' "$id" 2>/dev/null) || continue
-        [ "$owner" != "$job" ] || continue
-        jobs_here || {
-            tell "squeue does not answer, so what job $owner has left stays"
-            return
-        }
-        ! echo "$present" | grep -qx "$owner" || continue
+        is_over "$owner" || continue
         # Podman's removal would wait ten seconds for one that heeds no TERM.
         within 30 "$@" kill --signal KILL "$id" >/dev/null 2>&1
-        if within 60 "$@" rm --force --volumes "$id" >/dev/null 2>&1; then
-            tell "removed container $id of job $owner"
-        else
-            tell "$* cannot remove container $id of job $owner"
-        fi
+        told "container $id" within 60 "$@" rm --force --volumes "$id"
     done
+    for name in $(within 20 "$@" volume ls --quiet --filter label=dockdist.slurm-job 2>/dev/null); do
+        owner=$(within 20 "$@" volume inspect --format '{{index .Labels "dockdist.slurm-job"}}' "$name" 2>/dev/null) || continue
+        is_over "$owner" || continue
+        told "volume $name" within 20 "$@" volume rm "$name"
+    done
+}
+
+# is_over JOB
+is_over() {
+    [ "$1" != "$job" ] || return 1
+    jobs_here || {
+        tell "squeue does not answer, so what job $1 has left stays"
+        return 1
+    }
+    ! echo "$present" | grep -qx "$1"
+}
+
+# told WHAT COMMAND…: runs it, and says what came of it.
+told() {
+    what=$1
+    shift
+    if "$@" >/dev/null 2>&1; then
+        tell "removed $what of job $owner"
+    else
+        tell "cannot remove $what of job $owner"
+    fi
 }
 
 has() { command -v "$1" >/dev/null; }

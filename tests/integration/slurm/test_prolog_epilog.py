@@ -19,14 +19,18 @@ def podman_has_busybox(slurm):
 
 
 def place(slurm, name, *labels):
-    """On host 2, in both engines; one that runs, and that no signal but KILL ends."""
+    """On host 2, in both engines: a volume, and a container that runs, and that no signal but KILL ends."""
     for engine in ENGINES:
+        slurm.as_ops(2, 'engine=$1 name=$2; shift 2; "$engine" volume create "$@" "$name" >/dev/null',
+                     engine, name, *(word for label in labels for word in ("--label", label)))
         slurm.as_ops(2, 'engine=$1 name=$2; shift 2; "$engine" run --detach --name "$name" --network host "$@" dockdist-lab/busybox sleep 86400 >/dev/null',
                      engine, name, *(word for label in labels for word in ("--label", label)))
 
 
 def left(slurm):
-    return {engine: sorted(slurm.as_ops(2, f"{engine} ps --all --format '{{{{.Names}}}}'").stdout.split()) for engine in ENGINES}
+    """The containers, and then the volumes."""
+    return {engine: [sorted(slurm.as_ops(2, f"{engine} {listing}").stdout.split())
+                     for listing in ("ps --all --format '{{.Names}}'", "volume ls --quiet --filter name=of-")] for engine in ENGINES}
 
 
 @contextlib.contextmanager
@@ -35,7 +39,8 @@ def nothing_after(slurm):
         yield
     finally:
         for engine in ENGINES:
-            slurm.as_ops(2, f"ids=$({engine} ps --all --quiet); [ -z \"$ids\" ] || {{ {engine} kill $ids; {engine} rm --force $ids; }}", code=None)
+            slurm.as_ops(2, f"ids=$({engine} ps --all --quiet); [ -z \"$ids\" ] || {{ {engine} kill $ids; {engine} rm --force $ids; }}; "
+                        f"{engine} volume rm $({engine} volume ls --quiet --filter name=of-)", code=None)
 
 
 def placed_job(slurm):
@@ -53,10 +58,10 @@ def test_the_epilog_removes_what_the_job_has_left_and_nothing_else(slurm, podman
         place(slurm, "of-nobody", "dockdist.cluster=t-y")
         slurm.as_ops(2, "mkdir /tmp/dockdist-engine-$(id -u)-$1 /tmp/dockdist-engine-$(id -u)-$2", job, other)
         slurm.end(job)
-        assert left(slurm) == dict.fromkeys(ENGINES, ["of-nobody", "of-other"])
+        assert left(slurm) == dict.fromkeys(ENGINES, [["of-nobody", "of-other"]] * 2)
         assert slurm.as_ops(2, "echo /tmp/dockdist-engine-*").stdout == f"/tmp/dockdist-engine-1000-{other}\n"
         slurm.end(other)
-        assert left(slurm) == dict.fromkeys(ENGINES, ["of-nobody"])
+        assert left(slurm) == dict.fromkeys(ENGINES, [["of-nobody"]] * 2)
 
 
 def test_the_prolog_removes_what_a_lost_job_has_left_and_nothing_else(slurm, podman_has_busybox):
@@ -68,7 +73,7 @@ def test_the_prolog_removes_what_a_lost_job_has_left_and_nothing_else(slurm, pod
         place(slurm, "of-lost", f"dockdist.slurm-job={lost}")
         place(slurm, "of-nobody", "dockdist.cluster=t-y")
         slurm.as_ops(1, "srun --nodelist host-2 true")
-        assert left(slurm) == dict.fromkeys(ENGINES, ["of-alive", "of-nobody"])
+        assert left(slurm) == dict.fromkeys(ENGINES, [["of-alive", "of-nobody"]] * 2)
         slurm.end(alive)
 
 

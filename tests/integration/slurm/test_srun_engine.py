@@ -18,7 +18,6 @@ class Allocation:
     def __init__(self, slurm):
         self.slurm = slurm
         self.name = "t-" + uuid.uuid4().hex[:8]
-        self.folder = slurm.lab.shared / self.name
         slurm.as_ops(1, 'mkdir "$1"', self.name)
         self.job = re.search(r"allocation (\d+)", slurm.as_ops(1, "salloc --no-shell --nodelist host-1,host-2 -N2 2>&1").stdout)[1]
 
@@ -30,27 +29,28 @@ class Allocation:
         return self.slurm.as_ops(host, self.line(line), *arguments, code=code)
 
     def run(self, *words, code=0):
-        return self.on(1, '"$dockdist" "$@"', *words, code=code)
+        """Without input: Podman 4.3 may lose the output of an exec that ends while the end of its input is on its way."""
+        return self.on(1, '"$dockdist" "$@" </dev/null', *words, code=code)
 
-    def start(self, *words):
+    def start(self, *words, stderr="2>&2"):
         """Its first line of stdout is the client's process ID on host-1."""
-        return subprocess.Popen(self.slurm.command(1, self.line('echo $$; exec "$dockdist" "$@"'), *words), text=True,
+        return subprocess.Popen(self.slurm.command(1, self.line(f'echo $$; exec "$dockdist" "$@" {stderr}'), *words), text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def write(self, hosts, image="dockdist-lab/busybox", more=""):
+    def write(self, hosts, more=""):
         limits = f"memlock: {self.slurm.lab.memlock}, nofile: {self.slurm.lab.env['LAB_NOFILE']}, nproc: {self.slurm.lab.env['LAB_NPROC']}"
         self.slurm.as_ops(1, 'cat >"$1/cluster.yaml"', self.name, input=(
-            f"name: {self.name}\nimage: {image}\nhosts: [{hosts}]\ncontainer:\n  ulimits: {{{limits}}}\n{more}"))
+            f"name: {self.name}\nimage: dockdist-lab/busybox\nhosts: [{hosts}]\ncontainer:\n  ulimits: {{{limits}}}\n{more}"))
 
     def write_all(self, scheme, **settings):
         """Of the allocation's nodes."""
-        self.write(f"{{from: slurm, docker: '{scheme}://%h'}}", **settings)
+        self.write(f"{{from: slurm, docker: '{scheme}://%n'}}", **settings)
 
     def write_each(self, scheme):
         """Item by item, as one may without `from: slurm`."""
         self.write(", ".join(f"{{docker: '{scheme}://{node}', gpus: none}}" for node in ("host-1", "host-2")))
 
-    def in_state(self, host, line):
+    def words_on(self, host, line):
         return self.on(host, line, code=None).stdout.strip()
 
     def engine_steps(self):
@@ -63,20 +63,20 @@ class Allocation:
         self.slurm.end(self.job)
 
     def containers(self):
-        """Of the nodes' Docker."""
+        """Of the allocation, that the nodes' Docker has."""
         return [name for host in (1, 2) for name in self.slurm.as_root(
-            host, "docker ps --all --filter label=dockdist.cluster --format '{{.Names}}'").split()]
+            host, "docker ps --all --filter \"label=dockdist.slurm-job=$1\" --format '{{.Names}}'", self.job).split()]
 
     def tunnels(self, host):
         """How many of them end on the host."""
-        return int(self.in_state(host, "pgrep -cf '^/proc/self/fd/9 tunnel'"))
+        return int(self.words_on(host, "pgrep -cf '^/proc/self/fd/9 tunnel'"))
 
     def left(self):
-        return "".join(self.in_state(host, "ls -d /dev/shm/dockdist* /tmp/dockdist*") for host in (1, 2))
+        return "".join(self.words_on(host, "ls -d /dev/shm/dockdist* /tmp/dockdist*") for host in (1, 2))
 
     def clear(self):
         if not self.slurm.has_ended(self.job):
-            self.run("down", "--yes", code=None)
+            self.run("down", code=None)
             self.end()
         for host in (1, 2):
             self.slurm.as_root(host, 'ids=$(docker ps --all --quiet --filter label=dockdist.cluster); [ -z "$ids" ] || docker rm --force $ids >/dev/null')
@@ -104,17 +104,17 @@ def check_all_of_it(a):
     assert a.run("exec", "host-2", "--", "cat", "/tmp/code/word").stdout == "carried\n"
     a.on(1, "$dockdist cp big host-2:/tmp/ && $dockdist cp host-2:/tmp/big back && cmp big back")
     check_a_port(a)
-    a.run("down", "--yes")
+    a.run("down")
 
 
 def check_a_port(a):
     a.run("exec", "host-2", "--", "httpd", "-p", "127.0.0.1:8099", "-h", "/tmp")
-    client = a.start("forward", "host-2", "0:8099")
+    client = a.start("forward", "host-2", "0:8099", stderr="2>&1")
     shown = "".join(read_until(client, "8099"))
     port = re.search(r"127\.0\.0\.1:(\d+)", shown)[1]
     a.on(1, 'curl --silent --fail "http://127.0.0.1:$1/big" | cmp - big', port)
     a.on(1, 'kill -INT "$1"', shown.split()[0])
-    assert client.communicate(timeout=60)[1] == ""
+    assert client.communicate(timeout=60)[0] == ""
 
 
 def test_all_of_it_through_the_nodes_own_docker(allocation):
@@ -130,7 +130,7 @@ def test_all_of_it_through_a_podman_that_ends_with_the_allocation(allocation):
     a = allocation
     for host in (1, 2):  # rootless Podman's own store, which has nothing
         a.on(host, "docker save dockdist-lab/busybox | podman load")
-    a.write_all("srun+podman", image="docker.io/dockdist-lab/busybox", more=CODE)
+    a.write_all("srun+podman", more=CODE)
     check_all_of_it(a)
     a.run("up")
     folder = f"/tmp/dockdist-engine-1000-{a.job}"
@@ -138,8 +138,8 @@ def test_all_of_it_through_a_podman_that_ends_with_the_allocation(allocation):
     assert a.engine_steps() == 2
     a.end()
     for host in (1, 2):
-        eventually(lambda host=host: a.in_state(host, "pgrep -c conmon; pgrep -cf 'podman system service'") == "0\n0", "nothing of it runs", timeout=60)
-        assert a.on(host, "podman ps --all --quiet; podman volume ls --quiet").stdout == ""
+        eventually(lambda host=host: a.words_on(host, "pgrep -cf '^podman system service|^/opt/dockdist/bin/dockdist-init'") == "0", "nothing of it runs")
+        assert a.on(host, "podman ps --all --quiet; podman volume ls --quiet --filter label=dockdist.cluster").stdout == ""
     assert a.left() == ""
 
 
@@ -166,6 +166,7 @@ def test_a_lost_step_is_made_again(allocation):
     a = allocation
     a.write_each("srun")
     a.run("up")
+    assert len(a.containers()) == 2
     client = a.start("run", "--launcher", "plain", "--", "sh", "-c", HOLD)
     pid = read_until(client, "begun", times=2)[0].strip()
     a.on(1, 'kill -KILL $(pgrep -x srun -P "$1")', pid)
@@ -180,7 +181,7 @@ def test_an_allocation_that_ends_in_the_middle_of_up_is_told(allocation):
     a = allocation
     a.write_all("srun", more="setup: ['sleep 600']\n")
     up = a.start("up")
-    eventually(lambda: all(a.in_state(host, "pgrep -fx 'sleep 600'") for host in (1, 2)), "it is in the middle", timeout=60)
+    eventually(lambda: all(a.words_on(host, "pgrep -fx 'sleep 600'") for host in (1, 2)), "it is in the middle", timeout=60)
     a.cancel()
     begin = time.monotonic()
     _, err = up.communicate(timeout=90)
