@@ -214,6 +214,9 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
                 broken = gone_node();
                 break;
             }
+            if (!opened && opened.error().kind == ErrorKind::config) {
+                break; // the allocation of Slurm that the node was of has ended: no way leads there again
+            }
             if (!opened) {
                 co_await pause_for(retry_pause);
             }

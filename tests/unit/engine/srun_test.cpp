@@ -89,6 +89,7 @@ TEST_CASE_FIXTURE(BehindSrun, "an srun that starts nothing is told in its own wo
     CHECK(ended.message ==
           "srun starts no step on n1: Unable to create step for job 7: Invalid job id specified");
     CHECK(ended.hint.starts_with("has allocation 7 ended"));
+    CHECK(ended.kind == ErrorKind::config);
     srun("echo 'srun: error: Requested node configuration is not available' >&2; exit 1");
     CHECK(refusal("srun://n1").hint ==
           "is n1 a node of the allocation? `scontrol show hostnames` lists them");

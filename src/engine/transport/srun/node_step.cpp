@@ -119,7 +119,11 @@ Task<Result<NodeStep::Handle>> NodeStep::start(boost::asio::any_io_executor exec
                             is_late ? fmt::format("no step began within {}", format_duration(limit))
                                     : "srun starts no step",
                             child.complaints());
-    error.kind = is_late ? ErrorKind::timeout : error.kind;
+    if (is_late) {
+        error.kind = ErrorKind::timeout;
+    } else if (allocation_ended(child.complaints())) {
+        error.kind = ErrorKind::config; // as outside of an allocation
+    }
     co_return error;
 }
 

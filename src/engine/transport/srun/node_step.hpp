@@ -19,7 +19,7 @@ public:
     using Handle = std::shared_ptr<NodeStep>;
 
     // Starts it, sends `program`, dockdist-init, and waits for its first word. Errors: unreachable, timeout;
-    // not_found where there is no srun.
+    // config where the allocation has ended; not_found where there is no srun.
     static Task<Result<Handle>> start(boost::asio::any_io_executor executor, SlurmPlace place,
                                       std::shared_ptr<const std::string> program, wire::TunnelAsk ask,
                                       std::chrono::milliseconds limit);

@@ -11,13 +11,24 @@
 namespace dockdist {
 namespace {
 
-// What the allocation's own environment says of its steps does not hold for ours.
-constexpr std::array not_for_steps{"SLURM_LABELIO",       "SLURM_NTASKS_PER_NODE",
-                                   "SLURM_CPUS_PER_TASK", "SLURM_TRES_PER_TASK",
-                                   "SLURM_GPUS_PER_TASK", "SLURM_CPU_BIND",
-                                   "SLURM_EXACT",         "SLURM_HINT",
-                                   "SLURM_DISTRIBUTION",  "SLURM_GRES",
-                                   "SLURM_STEP_GRES",     "SLURM_EXCLUSIVE"};
+// What the allocation's own environment says of its steps does not hold for ours: one task with all that the
+// job has on the node (SRUN_CPUS_PER_TASK would make it few processors, SLURM_GPUS as many GPUs as the whole
+// job has), no container, and the environment as it is here.
+constexpr std::array not_for_steps{"SLURM_LABELIO",         "SLURM_NTASKS_PER_NODE",
+                                   "SLURM_NTASKS_PER_CORE", "SLURM_NTASKS_PER_SOCKET",
+                                   "SLURM_NTASKS_PER_GPU",  "SLURM_NTASKS_PER_TRES",
+                                   "SLURM_CPUS_PER_TASK",   "SRUN_CPUS_PER_TASK",
+                                   "SLURM_CPUS_PER_GPU",    "SLURM_MEM_PER_GPU",
+                                   "SLURM_TRES_PER_TASK",   "SLURM_GPUS",
+                                   "SLURM_GPUS_PER_SOCKET", "SLURM_GPUS_PER_TASK",
+                                   "SLURM_GPU_BIND",        "SLURM_CPU_BIND",
+                                   "SLURM_MEM_BIND",        "SLURM_EXACT",
+                                   "SLURM_EXCLUSIVE",       "SLURM_HINT",
+                                   "SLURM_DISTRIBUTION",    "SLURM_GRES",
+                                   "SLURM_STEP_GRES",       "SLURM_HOSTFILE",
+                                   "SLURM_CONTAINER",       "SRUN_CONTAINER",
+                                   "SLURM_BCAST",           "SLURM_EXPORT_ENV",
+                                   "SRUN_EXPORT_ENV"};
 
 // stdout passes through a terminal device in raw mode with --unbuffered; without it, whole lines only come.
 std::vector<std::string> srun_command(const SlurmPlace& place, const std::string& name, const char* script,
@@ -98,6 +109,11 @@ std::string engine_socket(const std::string& folder) {
     return folder + "/podman.sock";
 }
 
+bool allocation_ended(std::string_view complaints) {
+    return holds_any(complaints, {"Invalid job id", "already completing", "expired", "CANCELLED",
+                                  "Force Terminated", "has been revoked", "Job/step"});
+}
+
 Error step_error(const SlurmPlace& place, std::string_view what, std::string_view complaints) {
     const auto line = telling_line(complaints);
     Error error{ErrorKind::unreachable, "",
@@ -108,8 +124,7 @@ Error step_error(const SlurmPlace& place, std::string_view what, std::string_vie
         error.message =
             fmt::format("there is no program srun on this machine, which leads to {}", place.node);
         error.hint = "run dockdist where Slurm's commands are: a login node, or a node of the allocation";
-    } else if (holds_any(complaints, {"Invalid job id", "already completing", "expired", "CANCELLED",
-                                      "Force Terminated", "has been revoked", "Job/step"})) {
+    } else if (allocation_ended(complaints)) {
         error.hint = fmt::format(
             "has allocation {0} ended (time limit, scancel, preemption)? `squeue -j {0}` tells", place.job);
     } else if (holds_any(complaints, {"Requested node configuration is not available", "Invalid node name",

@@ -35,7 +35,8 @@ exec /proc/self/fd/9 tunnel "$2"
 
 // $1 the folder: under /tmp, which is everybody's. The lock is not handed to Podman, whose containers would
 // keep it. The containers end with the step, which Slurm ends with the allocation: their monitors have left
-// its process tree, so that they are not ended by that alone.
+// its process tree, so that they are not ended by that alone. Those of another allocation of the same user on
+// the same node are in the same store, and stay.
 inline constexpr const char* engine_script = R"sh(umask 077
 mkdir -m 700 "$1" 2>/dev/null
 if [ -L "$1" ] || [ ! -d "$1" ] || [ ! -O "$1" ]; then
@@ -49,9 +50,13 @@ command -v podman >/dev/null || { echo "there is no podman on the node"; exit 1;
 rm -f "$1/podman.sock"
 clean() {
     trap '' HUP INT TERM
-    containers=$(podman ps -aq --filter label=dockdist.cluster 9>&-)
+    ours="label=dockdist.slurm-job=$SLURM_JOB_ID"
+    containers=$(podman ps -aq --filter "$ours" 9>&-)
     # shellcheck disable=SC2086
     [ -z "$containers" ] || podman rm -f -t 1 $containers 9>&-
+    volumes=$(podman volume ls -q --filter "$ours" 9>&-)
+    # shellcheck disable=SC2086
+    [ -z "$volumes" ] || podman volume rm $volumes 9>&-
     kill "$engine" 2>/dev/null
     rm -rf "$1"
 }
