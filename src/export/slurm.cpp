@@ -166,10 +166,14 @@ FIRST_NODE=1 srun "${{step[@]}}" --relative=1 --nodes={0} --ntasks={0} sh -c "$n
 others=$!
 FIRST_NODE=0 srun "${{step[@]}}" --relative=0 --nodes=1 --ntasks=1 sh -c "$node_script"
 code=$?
-kill "$others" 2>/dev/null
+# To the steps that are left, not to this script: srun itself would end them at once.
+scancel --signal=TERM "$SLURM_JOB_ID"
+{{ sleep {1}; kill "$others"; }} 2>/dev/null &
+limit=$!
 wait "$others"
+kill "$limit" 2>/dev/null
 )",
-                       others);
+                       others, std::max(seconds_of(job.grace), std::chrono::seconds(1)).count());
 }
 
 std::string indented(const std::string& lines) {

@@ -154,6 +154,9 @@ def test_ray_has_both_nodes_and_ends_with_its_driver(slurm, tmp_path, stand_in):
                     more="container: {mounts: ['/shared:/work'], workdir: /work}\n")
     _, output, good, shown = submitted(slurm, script, path=stand_in)
     assert good and "nodes: 2\n" in output, output + shown
+    # Whoever serves the driver was told to end, and had the time for it: the container of one that is killed would be left.
+    assert "forcing job termination" not in output, output
+    assert all(slurm.as_root(host, "docker ps --all --quiet") == "" for host in (1, 2))
 
 
 def test_processes_of_one_node_that_the_script_itself_starts_end_with_the_first_failure(slurm, tmp_path):

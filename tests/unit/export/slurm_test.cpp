@@ -125,7 +125,7 @@ TEST_CASE("launchers that start their ranks over ssh are refused, with one node 
          {Line{.launcher = "mpirun"}, Line{.launcher = "horovodrun"},
           Line{.launcher = "deepspeed", .via = "pdsh"}, Line{.launcher = "deepspeed", .via = "openmpi"},
           Line{.launcher = "accelerate", .via = "pdsh"}, Line{.launcher = "mpirun", .via = "mpich"}}) {
-        for (const std::size_t nodes : {1, 2}) {
+        for (const std::size_t nodes : {1U, 2U}) {
             auto job_line = line;
             job_line.nodes = nodes;
             const auto result = export_slurm(job_of(two_nodes, job_line), {});

@@ -142,6 +142,10 @@ FIRST_NODE=1 srun "${step[@]}" --relative=1 --nodes=1 --ntasks=1 sh -c "$node_sc
 others=$!
 FIRST_NODE=0 srun "${step[@]}" --relative=0 --nodes=1 --ntasks=1 sh -c "$node_script"
 code=$?
-kill "$others" 2>/dev/null
+# To the steps that are left, not to this script: srun itself would end them at once.
+scancel --signal=TERM "$SLURM_JOB_ID"
+{ sleep 10; kill "$others"; } 2>/dev/null &
+limit=$!
 wait "$others"
+kill "$limit" 2>/dev/null
 exit "$code"
