@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import subprocess
 
 from harness import ROOT, assert_in, eventually
@@ -12,14 +13,14 @@ SAY = "echo rank $NODE_RANK of $NNODES on $(hostname) has ${CUDA_VISIBLE_DEVICES
 class Site:
     """A folder that all hosts see, with a cluster.yaml in it."""
 
-    def __init__(self, slurm, name, more="", hosts="slurm"):
+    def __init__(self, slurm, name, more="", hosts="slurm", mounts=""):
         self.slurm, self.lab = slurm, slurm.lab
         self.folder = f"/shared/{name}"
         self.here = slurm.lab.shared / name
         limits = f"memlock: {self.lab.memlock}, nofile: {self.lab.env['LAB_NOFILE']}, nproc: {self.lab.env['LAB_NPROC']}"
         slurm.as_root(1, 'rm -rf "$1" && install -d -o ops -g ops "$1"', self.folder)
         slurm.as_ops(1, 'cat >"$1/cluster.yaml"', self.folder, input=(
-            f"name: {name}\nimage: dockdist-lab/busybox\nhosts: {hosts}\ncontainer:\n  ulimits: {{{limits}}}\n{more}"))
+            f"name: {name}\nimage: dockdist-lab/busybox\nhosts: {hosts}\ncontainer:\n  ulimits: {{{limits}}}\n  mounts: [{mounts}]\n{more}"))
 
     def line(self, line):
         return f"cd {self.folder}\ndockdist() {{ {self.slurm.program} \"$@\"; }}\n{line}"
@@ -54,14 +55,16 @@ def site(slurm, name, **settings):
         yield made
     finally:
         slurm.as_root(1, "scancel --user ops")
+        eventually(lambda: not slurm.as_root(1, "squeue --noheader"), "no job is left", timeout=60)
         for host in slurm.hosts:
-            slurm.as_root(host, 'ids=$(docker ps --all --quiet --filter label=dockdist.cluster); [ -z "$ids" ] || docker rm --force $ids >/dev/null')
+            slurm.as_root(host, 'ids=$(docker ps --all --quiet --filter label=dockdist.cluster); [ -z "$ids" ] || docker rm --force $ids >/dev/null; '
+                                'ids=$(docker volume ls --quiet --filter name=dockdist); [ -z "$ids" ] || docker volume rm $ids >/dev/null')
 
 
 def gpus_of(slurm, job):
     """What Slurm has given, by node."""
-    lines = slurm.as_ops(1, 'scontrol show job --details "$1" | grep " *Nodes="', job).stdout.splitlines()
-    return {line.split("Nodes=")[1].split()[0]: line.split("IDX:")[1].split(")")[0] for line in lines}
+    said = slurm.as_ops(1, 'scontrol show job --details "$1"', job).stdout
+    return dict(re.findall(r"^ +Nodes=(\S+) .*\(IDX:([^)]+)\)", said, re.M))
 
 
 def test_a_submitted_run_has_slurm_s_nodes_and_gpus_and_leaves_nothing(slurm):
@@ -113,7 +116,8 @@ def test_in_an_allocation_each_command_works_with_the_file_s_own_hosts_replaced(
                 $dockdist run --launcher plain --per-rank -- sh -c "echo rank \\$RANK"
                 $dockdist down' sh "$1" """, slurm.program, timeout=200).stdout
         assert_in("is up: 2 nodes, 4 slots", said)
-        assert_in("host-2\nhost-1\nhello\n", said)
+        assert_in("\nhost-2\nhost-1\n", said)
+        assert_in("\nhello\n", said)
         assert sorted(line[-6:] for line in said.splitlines() if "] rank " in line) == [f"rank {i}" for i in range(4)]
         assert not s.containers()
 
@@ -154,7 +158,7 @@ def test_a_time_limit_ends_the_job_as_timeout_does(slurm):
 
 
 def test_a_job_that_is_preempted_ends_cleanly_and_begins_again(slurm):
-    with site(slurm, "t-again") as s:
+    with site(slurm, "t-again", mounts="'/shared:/shared'") as s:
         script = (f"exec {slurm.program} slurm job -- run --launcher plain -- sh -c "
                   "'echo begun; test -e /shared/t-again/second && exit 0; exec sleep 600'")
         job = s.submit("--exclusive", "-N", len(slurm.hosts), "--open-mode=append", "-o", f"{s.folder}/out", script=script)
@@ -173,7 +177,7 @@ WRONG = [
     ("SLURM_JOB_ID=999999 dockdist status", "Invalid job id specified"),
     ("SLURM_JOB_ID=x dockdist status", "SLURM_JOB_ID=x is no job of Slurm's"),
     ("dockdist slurm submit -- train.py", "what stands behind `--` is no `run`"),
-    ("dockdist slurm submit -- run --nonsense -- true", "there is no option --nonsense"),
+    ("dockdist slurm submit -- run --nonsense -- true", "dockdist run has no option --nonsense"),
     ("dockdist slurm submit -- run -f other.yaml -- true", "are for both commands at once"),
     ("dockdist slurm submit --partition nowhere -- run -- true", "Slurm does not take the job: sbatch: error:"),
     ("PATH=/nowhere dockdist slurm submit -- run -- true", "is for a machine from which jobs are submitted"),
@@ -202,9 +206,7 @@ def test_a_node_without_an_engine_is_named_and_the_others_are_taken_back(slurm):
 
 
 def test_an_allocation_that_ends_in_the_middle_of_up_leaves_nothing(slurm):
-    with site(slurm, "t-middle", more="setup: ['touch /shared/t-middle/begun; sleep 600']\n") as s:
-        (s.here / "cluster.yaml").write_text((s.here / "cluster.yaml").read_text().replace(
-            "container:\n", "container:\n  mounts: ['/shared:/shared']\n"))
+    with site(slurm, "t-middle", mounts="'/shared:/shared'", more="setup: ['touch /shared/t-middle/begun; sleep 600']\n") as s:
         script = f"exec {slurm.program} slurm job -- run --launcher plain -- echo never"
         job = s.submit("-N2", "-o", f"{s.folder}/out", script=script)
         eventually((s.here / "begun").exists, "`up` is in the middle", timeout=100)
