@@ -67,7 +67,7 @@ def wheel():
     if not found.exists():
         WHEELS.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=WHEELS) as fresh:
-            got = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1",
+            got = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1", "--timeout=10",
                                   "--dest", fresh, f"{PACKAGE}=={VERSION}"], capture_output=True, text=True, check=False)
             if got.returncode != 0:
                 pytest.skip(f"{PACKAGE} {VERSION} is not to be had: {got.stderr.strip().splitlines()[-1:]}")
