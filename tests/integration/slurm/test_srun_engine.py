@@ -19,7 +19,7 @@ class Allocation:
         self.slurm = slurm
         self.name = "t-" + uuid.uuid4().hex[:8]
         slurm.as_ops(1, 'mkdir "$1"', self.name)
-        self.job = re.search(r"allocation (\d+)", slurm.as_ops(1, "salloc --no-shell --nodelist host-1,host-2 -N2 2>&1").stdout)[1]
+        self.job = re.search(r"allocation (\d+)", slurm.as_ops(1, "salloc --no-shell --nodelist host-1,host-2 -N2 --gpus 4 2>&1").stdout)[1]
 
     def line(self, line):
         """$dockdist is the client, in the allocation; the working folder is its own."""
@@ -42,9 +42,9 @@ class Allocation:
         self.slurm.as_ops(1, 'cat >"$1/cluster.yaml"', self.name, input=(
             f"name: {self.name}\nimage: dockdist-lab/busybox\nhosts: [{hosts}]\ncontainer:\n  ulimits: {{{limits}}}\n{more}"))
 
-    def write_all(self, scheme, **settings):
+    def write_all(self, scheme, keys="", **settings):
         """Of the allocation's nodes."""
-        self.write(f"{{from: slurm, docker: '{scheme}://%n'}}", **settings)
+        self.write(f"{{from: slurm, docker: '{scheme}://%n'{keys}}}", **settings)
 
     def write_each(self, scheme):
         """Item by item, as one may without `from: slurm`."""
@@ -130,12 +130,13 @@ def test_all_of_it_through_a_podman_that_ends_with_the_allocation(allocation):
     a = allocation
     for host in (1, 2):  # rootless Podman's own store, which has nothing
         a.on(host, "docker save dockdist-lab/busybox | podman load")
-    a.write_all("srun+podman", more=CODE)
+    a.write_all("srun+podman", ", gpus: none", more=CODE)  # Podman 4.3 has no CDI
     check_all_of_it(a)
     a.run("up")
     folder = f"/tmp/dockdist-engine-1000-{a.job}"
     assert a.on(2, "stat -c '%a %U' $1", folder).stdout == "700 ops\n"
     assert a.engine_steps() == 2
+    assert a.on(2, "tr '\\0' '\\n' <\"/proc/$(pgrep -ofx 'podman system service.*')/environ\" | grep CUDA").stdout == "CUDA_VISIBLE_DEVICES=0,1\n"
     a.end()
     for host in (1, 2):
         eventually(lambda host=host: a.words_on(host, "pgrep -cf '^podman system service|^/opt/dockdist/bin/dockdist-init'") == "0", "nothing of it runs")

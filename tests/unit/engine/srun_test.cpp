@@ -18,7 +18,7 @@ TEST_CASE_FIXTURE(BehindSrun, "calls and streams travel over one step") {
     CHECK(steps().size() == 1);
     CHECK(server.connections() == 2);
     const auto words = read(folder.file("words"));
-    CHECK(words.starts_with("--jobid=7 --overlap --nodes=1 --ntasks=1 --nodelist=n1 "));
+    CHECK(words.starts_with("--gres=none --jobid=7 --overlap --nodes=1 --ntasks=1 --nodelist=n1 "));
 }
 
 TEST_CASE_FIXTURE(BehindSrun, "many streams side by side, each with its own bytes") {

@@ -162,7 +162,7 @@ Task<Result<NodeStep::Opened>> NodeStep::open(Handle step, std::string path) {
     stream_protocol::socket ours(state->executor);
     stream_protocol::socket theirs(state->executor);
     boost::system::error_code error;
-    boost::asio::local::connect_pair(ours, theirs, error);
+    error = boost::asio::local::connect_pair(ours, theirs, error);
     if (error) {
         co_return stream_error(error);
     }

@@ -30,19 +30,48 @@ constexpr std::array not_for_steps{"SLURM_LABELIO",         "SLURM_NTASKS_PER_NO
                                    "SLURM_BCAST",           "SLURM_EXPORT_ENV",
                                    "SRUN_EXPORT_ENV"};
 
-// stdout passes through a terminal device in raw mode with --unbuffered; without it, whole lines only come.
-std::vector<std::string> srun_command(const SlurmPlace& place, const std::string& name, const char* script,
-                                      std::vector<std::string> arguments) {
+std::vector<std::string> in_clean_environment(std::vector<std::string> words) {
     std::vector<std::string> command{"env"};
     for (const auto* variable : not_for_steps) {
         command.insert(command.end(), {"-u", variable});
     }
-    command.insert(command.end(), {"srun", "--jobid=" + place.job, "--overlap", "--nodes=1", "--ntasks=1",
-                                   "--nodelist=" + place.node, "--job-name=" + name, "--chdir=/",
-                                   "--mpi=none", "--input=all", "--output=all", "--error=all", "--unbuffered",
-                                   "--quiet", "--immediate=20", "sh", "-c", script, "dockdist"});
-    std::ranges::move(arguments, std::back_inserter(command));
+    std::ranges::move(words, std::back_inserter(command));
     return command;
+}
+
+// stdout passes through a terminal device in raw mode with --unbuffered; without it, whole lines only come.
+std::vector<std::string> srun_words(const SlurmPlace& place, const std::string& name, const char* script,
+                                    std::vector<std::string> arguments) {
+    std::vector<std::string> words{"srun",
+                                   "--jobid=" + place.job,
+                                   "--overlap",
+                                   "--nodes=1",
+                                   "--ntasks=1",
+                                   "--nodelist=" + place.node,
+                                   "--job-name=" + name,
+                                   "--chdir=/",
+                                   "--mpi=none",
+                                   "--input=all",
+                                   "--output=all",
+                                   "--error=all",
+                                   "--unbuffered",
+                                   "--quiet",
+                                   "--immediate=20",
+                                   "sh",
+                                   "-c",
+                                   script,
+                                   "dockdist"};
+    std::ranges::move(arguments, std::back_inserter(words));
+    return words;
+}
+
+// Without GPUs: of a job that has asked for a number in all (--gpus), a step that says nothing asks for as
+// many on its one node.
+std::vector<std::string> short_step(const SlurmPlace& place, const char* script,
+                                    std::vector<std::string> arguments) {
+    auto words = srun_words(place, "dockdist", script, std::move(arguments));
+    words.insert(words.begin() + 1, "--gres=none");
+    return in_clean_environment(std::move(words));
 }
 
 // What failed comes first, "srun: error: …" or "slurmstepd-n1: error: …", and then what is done about it.
@@ -85,20 +114,22 @@ Result<SlurmPlace> slurm_place(const EngineAddress& address, std::string_view jo
 
 std::vector<std::string> tunnel_step(const SlurmPlace& place, const wire::TunnelAsk& ask,
                                      std::size_t program_size, std::string_view machine) {
-    return srun_command(place, "dockdist", tunnel_script,
-                        {std::to_string(program_size), wire::tunnel_ask(ask), std::string(machine),
-                         std::string(tunnel_begins)});
+    return short_step(place, tunnel_script,
+                      {std::to_string(program_size), wire::tunnel_ask(ask), std::string(machine),
+                       std::string(tunnel_begins)});
 }
 
 std::vector<std::string> engine_step(const SlurmPlace& place, const std::string& folder) {
-    auto command = srun_command(place, "dockdist-engine", engine_script, {folder});
+    auto words = srun_words(place, "dockdist-engine", engine_script, {folder});
     // A site may bind tasks to cores, and the containers would be bound with it.
-    command.insert(std::ranges::find(command, "sh"), "--cpu-bind=none");
-    return command;
+    words.insert(words.begin() + 1, "--cpu-bind=none");
+    std::vector<std::string> command{"sh", "-c", with_gpus_script, "dockdist", place.job, place.node};
+    std::ranges::move(words, std::back_inserter(command));
+    return in_clean_environment(std::move(command));
 }
 
 std::vector<std::string> engine_log_step(const SlurmPlace& place, const std::string& folder) {
-    return srun_command(place, "dockdist", engine_log_script, {folder});
+    return short_step(place, engine_log_script, {folder});
 }
 
 std::string engine_folder(const SlurmPlace& place, uid_t user) {

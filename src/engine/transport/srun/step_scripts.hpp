@@ -1,4 +1,4 @@
-// What `sh` runs on a node of an allocation.
+// What `sh` runs on a node of an allocation; and here, before a step that is to have GPUs.
 #pragma once
 
 namespace dockdist {
@@ -67,6 +67,17 @@ wait "$engine"
 code=$?
 rm -f "$1/podman.sock"
 exit "$code"
+)sh";
+
+// $1 the job, $2 the node, and then srun's words, of which the first is srun: all of the job's GPUs on that
+// node become the step's, since a site may let a step see no other ones. Without scontrol's answer, none.
+inline constexpr const char* with_gpus_script = R"sh(job=$1 node=$2 srun=$3
+shift 3
+gres=$(scontrol show job --details "$job" 2>/dev/null | sed -n 's/^ *Nodes=\([^ ]*\) .* GRES=\([^ ]*\).*/\1 \2/p' |
+    while read -r nodes given; do
+        ! scontrol show hostnames "$nodes" | grep -qxF "$node" || echo "$given" | sed 's/([^)]*)//g'
+    done)
+exec "$srun" "--gres=${gres:-none}" "$@"
 )sh";
 
 // $1 the same folder.
