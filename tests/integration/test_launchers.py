@@ -60,7 +60,7 @@ launchers = pytest.mark.parametrize("launcher", LAUNCHERS)
 @launchers
 def test_it_computes_over_all_ranks(lab, launcher):
     with nodes(lab, "t-sum", image=image_of(launcher), container="secrets: {TOKEN: {file: token}}") as c:
-        words = ["sum", ODD, "%n", ""]
+        words = ["sum", ODD, "%n", "", "[1, x]"]
         done = c.run("run", *LAUNCHERS[launcher], "--env", f"ODD={ODD}", "--", "ranks.py", *words)
         check_answers(c, done.stdout, words, launcher in WITH_LOCAL_RANK)
         assert leftovers(c) == [], leftovers(c)
