@@ -47,12 +47,13 @@ void add_export_kubernetes(CLI::App& exports, Program& program) {
                "KEY=VALUE");
     repeatable(command->add_option(
                    "--toleration", words->tolerations,
-                   "Machines with this taint too; repeatable (that of machines with GPUs is tolerated)"),
-               "KEY[=VALUE][:EFFECT]");
-    repeatable(
-        command->add_option("--rdma-resource", words->rdma,
-                            "The resource of the RDMA device plugin: rdma/hca_shared_devices_a; repeatable"),
-        "NAME[=COUNT]");
+                   "Machines with this taint too, KEY=VALUE:EFFECT or a part of it; repeatable (that of "
+                   "machines with GPUs is tolerated)"),
+               "KEY:EFFECT");
+    repeatable(command->add_option("--rdma-resource", words->rdma,
+                                   "The resource of the RDMA device plugin, and how many where it is not 1: "
+                                   "rdma/hca_shared_devices_a; repeatable"),
+               "NAME=COUNT");
     command
         ->add_option("--secret", words->secret,
                      "The Secret that holds container.secrets (default: the job's name)")

@@ -16,7 +16,7 @@ void add_export_slurm(CLI::App& exports, Program& program) {
     command
         ->add_option("--image", options->image,
                      "The image, or a file of enroot's that the nodes see (default: `image` of the file)")
-        ->type_name("REF|FILE.sqsh")
+        ->type_name("IMAGE")
         ->excludes(none);
     command
         ->add_option("--sbatch", options->sbatch,
