@@ -43,6 +43,13 @@ class Site:
     def volumes(self):
         return [name for host in self.slurm.hosts for name in self.slurm.as_root(host, "docker volume ls --quiet --filter name=dockdist").split()]
 
+    def begins(self, name):
+        """A job whose command says so, in the file that it writes to."""
+        try:
+            eventually(lambda: self.holds(name, "begun"), "the job runs", timeout=100)
+        except AssertionError as late:
+            raise AssertionError(f"{late}\n{(self.here / name).read_text()}\n{self.slurm.as_root(1, 'squeue')}") from late
+
     def holds(self, name, text):
         file = self.here / name
         return file.exists() and text in file.read_text()
@@ -68,9 +75,11 @@ def gpus_of(slurm, job):
 
 
 def test_a_submitted_run_has_slurm_s_nodes_and_gpus_and_leaves_nothing(slurm):
-    with site(slurm, "t-submit", more="collect: [/out]\n") as s:
+    with site(slurm, "t-submit", mounts="'/shared:/shared'", more="collect: [/out]\n") as s:
+        script = ("mkdir -p /out; hostname >/out/name; " + SAY + "; cd /shared/t-submit; touch said-$NODE_RANK; "
+                  "until [ -e said-0 ]; do sleep 0.1; done; [ $NODE_RANK = 0 ] || exit 7")
         done = s.run("dockdist slurm submit --nodes 2 --gres gpu:1 --time 5 -- run --launcher plain -- "
-                     "sh -c 'mkdir -p /out; hostname >/out/name; " + SAY + "; test $NODE_RANK = 0 || exit 7'", code=7, timeout=200)
+                     "sh -c '" + script + "'", code=7, timeout=200)
         lines = [line.partition("] ")[2] for line in done.stdout.splitlines() if "] rank" in line]
         assert len({line.split(" has ")[0].split(" on ")[1] for line in lines}) == 2, done.stdout
         assert sorted(line.split(" on ")[0] for line in lines) == ["rank 0 of 2", "rank 1 of 2"]
@@ -88,7 +97,7 @@ def test_two_allocations_of_one_file_share_hosts_and_have_gpus_of_their_own(slur
         hold = hold.replace("exec dockdist", f"exec {slurm.program}")
         jobs = [s.submit("-N2", "--gres=gpu:1", "--nodelist=host-1,host-2", "-o", f"{s.folder}/%j.out", script=hold) for _ in range(2)]
         for job in jobs:
-            eventually(lambda job=job: s.holds(f"{job}.out", "begun"), f"{job} runs", timeout=100)
+            s.begins(f"{job}.out")
         given = [gpus_of(slurm, job) for job in jobs]
         assert not set(given[0].items()) & set(given[1].items()), given
         told = [(s.here / f"{job}.out").read_text() for job in jobs]
@@ -162,7 +171,7 @@ def test_a_job_that_is_preempted_ends_cleanly_and_begins_again(slurm):
         script = (f"exec {slurm.program} slurm job -- run --launcher plain -- sh -c "
                   "'echo begun; test -e /shared/t-again/second && exit 0; exec sleep 600'")
         job = s.submit("--exclusive", "-N", len(slurm.hosts), "--open-mode=append", "-o", f"{s.folder}/out", script=script)
-        eventually(lambda: s.holds("out", "begun"), "the job runs", timeout=100)
+        s.begins("out")
         slurm.as_ops(1, "touch /shared/t-again/second")
         # The other job finds the nodes free of ours: what Slurm waits for is the batch script's end, and that is after `down`.
         left = s.run('srun -p urgent --exclusive -N "$1" docker ps --all --quiet --filter label=dockdist.cluster', len(slurm.hosts), timeout=150).stdout
@@ -219,7 +228,7 @@ def test_what_a_killed_job_leaves_is_the_epilog_s(slurm):
     with site(slurm, "t-killed") as s, slurm.installed("epilog", ROOT / "templates/slurm-epilog.sh"):
         script = f"exec {slurm.program} slurm job -- run --launcher plain -- sh -c 'echo begun; exec sleep 600'"
         job = s.submit("-N2", "-o", f"{s.folder}/out", script=script)
-        eventually(lambda: s.holds("out", "begun"), "the job runs", timeout=100)
+        s.begins("out")
         assert len(s.containers()) == 2
         slurm.as_ops(1, 'scancel --signal=KILL --full "$1"', job)
         eventually(lambda: slurm.has_ended(job), "the job has ended", timeout=60)

@@ -54,7 +54,7 @@ def test_rootless_podman_in_a_step_is_an_engine_whose_containers_have_the_host_s
         podman system service --time=0 unix:///tmp/podman-test.sock & service=$!
         until curl --silent --unix-socket /tmp/podman-test.sock http://engine/_ping; do kill -0 $service; sleep 0.1; done
         docker --host unix:///tmp/podman-test.sock run --rm --network host dockdist-lab/busybox ip -o -4 address
-        kill $service; rm /tmp/podman-test.sock'""").stdout
+        kill $service; rm -f /tmp/podman-test.sock'""").stdout
     assert_in(f"inet {slurm.lab.addresses[1]}/24", said)
 
 
