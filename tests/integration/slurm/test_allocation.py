@@ -108,8 +108,8 @@ def test_two_allocations_of_one_file_share_hosts_and_have_gpus_of_their_own(slur
         status = json.loads(s.run(f"SLURM_JOB_ID={jobs[0]} dockdist -o json status", host=2).stdout)
         assert [node["state"] for node in status["nodes"]] == ["ready", "ready"]
         slurm.end(jobs[0])
-        assert len([name for name in s.containers() if jobs[0] in name]) == 0
-        assert len([name for name in s.containers() if jobs[1] in name]) == 2
+        assert len([name for name in s.containers() if f"-{jobs[0]}-host" in name]) == 0
+        assert len([name for name in s.containers() if f"-{jobs[1]}-host" in name]) == 2
         slurm.end(jobs[1])
         assert not s.containers()
 

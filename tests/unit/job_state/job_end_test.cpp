@@ -352,7 +352,7 @@ TEST_CASE("a failure is told with its last lines, and a stop with what to do") {
     CHECK(unheld[0].message == "job-1: it was ended because no client held it any more");
     CHECK_FALSE(unheld[0].hint.empty());
     CHECK(end_errors(outcome_of({node("node-1", told("timeout"))}, {}), job)[0].message ==
-          "job-1: its time was over, and it was ended (--timeout)");
+          "job-1: its time was over (--timeout, or the allocation's), and it was ended");
     CHECK(end_errors(outcome_of({node("node-1", told("stop"))}, {}), job)[0].message ==
           "job-1: it was stopped");
 }
