@@ -105,7 +105,8 @@ Error failure_error(const wire::JobFailure& failure, const JobId& job) {
 
 Error stop_error(const std::string& reason, const JobId& job) {
     if (reason == "timeout") {
-        return {ErrorKind::job, "", job.str() + ": its time was over (--timeout, or the allocation's), and it was ended", ""};
+        return {ErrorKind::job, "",
+                job.str() + ": its time was over (--timeout, or the allocation's), and it was ended", ""};
     }
     if (reason == "lease") {
         return {ErrorKind::job, "", job.str() + ": it was ended because no client held it any more",
