@@ -159,7 +159,7 @@ Result<std::string> node_list_of(ScontrolLines job) {
             "(`--nodes`, `--constraint`)");
     }
     const auto state = scontrol_value(job, "JobState=");
-    const auto nodes = scontrol_value(job, "NodeList=");
+    auto nodes = scontrol_value(job, "NodeList=");
     const bool there =
         state == "RUNNING" || state == "SUSPENDED" || state == "STOPPED"; // COMPLETING: not all
     if (!there || nodes.empty() || nodes == nothing) {
