@@ -120,8 +120,7 @@ namespace {
 LoadedSpec load(const std::string& text, LoadOptions options = {}) {
     HostSource source{.format = Format::slurm};
     options.host_lists.emplace(source, recorded("gpus"));
-    return load_spec(
-        text, "/work/train/cluster.yaml", [](const std::string&) { return std::nullopt; }, options);
+    return load_spec(text, "/p/train/cluster.yaml", [](const std::string&) { return std::nullopt; }, options);
 }
 
 } // namespace
