@@ -33,7 +33,9 @@ constexpr std::chrono::milliseconds accept_pause = 200ms; // when this process m
 Forwarder::Forwarder(const boost::asio::any_io_executor& executor, ForwardGoal goal,
                      std::vector<LocalPort> ports, Reporter& reporter)
     : executor_(executor), goal_(std::move(goal)), ports_(std::move(ports)), told_(ports_.size()),
-      reporter_(reporter), changed_(executor), moved_(executor), idle_(executor) {}
+      reporter_(reporter), changed_(executor), moved_(executor), idle_(executor) {
+    idle_.set();
+}
 
 Task<Error> Forwarder::run(std::function<void()> on_ready, FirstTry first) {
     co_return co_await with_cleanup(work(std::move(on_ready), first), [this] { return close_all(); });
@@ -71,9 +73,11 @@ Task<void> Forwarder::close_all() {
         tunnel_->give_up_all();
     }
     changed_.notify();
-    while (carried_ > 0) {
-        co_await idle_.wait_for_change();
-    }
+    co_await idle_.wait();
+}
+
+Task<void> Forwarder::drain(std::chrono::milliseconds limit) {
+    (void)co_await idle_.wait_at_most(limit);
 }
 
 Task<Status> Forwarder::keep_up(std::function<void()> on_ready, FirstTry first) {
@@ -148,9 +152,11 @@ Task<Status> Forwarder::accept(std::size_t port, tcp::acceptor& acceptor) {
         }
         ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
         ++carried_;
+        idle_.reset();
         boost::asio::co_spawn(executor_, carry(port, std::move(socket)), [this](std::exception_ptr thrown) {
-            --carried_;
-            idle_.notify();
+            if (--carried_ == 0) {
+                idle_.set();
+            }
             if (thrown) {
                 std::rethrow_exception(thrown);
             }

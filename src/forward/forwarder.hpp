@@ -9,6 +9,7 @@
 #include "report/event.hpp"
 #include "tunnel/client/tunnel_client.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -53,6 +54,10 @@ public:
     // again.
     void lead_to(ForwardGoal goal);
 
+    // Until no connection is open, but no longer than `limit`: before the end of one that has nobody to talk
+    // to any more, for what the node said last is still on its way.
+    Task<void> drain(std::chrono::milliseconds limit);
+
 private:
     struct Try {
         std::size_t connections = 0; // that its end has closed
@@ -78,7 +83,7 @@ private:
     std::shared_ptr<TunnelClient> tunnel_{};
     AsyncEvent changed_; // whether there is a tunnel, or a try to get one is over
     AsyncEvent moved_;   // to another goal, since the latest try began
-    AsyncEvent idle_;
+    AsyncEvent idle_;    // no connection has a coroutine
     std::string told_lost_{};
     std::size_t tries_ = 0;   // that are over, and in vain
     std::size_t carried_ = 0; // connections that have a coroutine

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -46,7 +47,7 @@ public:
             co_return co_await std::move(work);
         }
         children_.start(forward());
-        co_return co_await with_cleanup(std::move(work), [this] { return end(); });
+        co_return co_await with_cleanup(then_drained(std::move(work)), [this] { return end(); });
     }
 
     // Forwarder's.
@@ -57,9 +58,17 @@ public:
     }
 
 private:
+    // A server ends with its job, and what it said last comes by another way than the job's end.
+    template <class T>
+    Task<T> then_drained(Task<T> work) {
+        auto result = co_await std::move(work);
+        co_await forwarder_->drain(longest_drain);
+        co_return result;
+    }
     Task<void> forward();
     Task<void> end();
 
+    static constexpr std::chrono::seconds longest_drain{2};
     const Context& context_;
     std::unique_ptr<Forwarder> forwarder_;
     PrintJson print_;

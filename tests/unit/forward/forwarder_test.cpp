@@ -24,6 +24,7 @@
 namespace forwarder_test {
 
 using namespace dockdist;
+using namespace std::chrono_literals;
 using boost::asio::use_awaitable;
 using boost::asio::ip::tcp;
 using Kind = TunnelChannels::Event::Kind;
@@ -206,7 +207,7 @@ TEST_CASE("beside other work a first try may fail: it is told, and tried again, 
     bench.engine.fail("create_exec", {ErrorKind::unreachable, "gpu01", "connection refused", ""});
     bench.during([&]() -> Task<void> {
         while (bench.words.said.empty()) {
-            co_await pause_for(std::chrono::milliseconds(1));
+            co_await pause_for(1ms);
         }
         CHECK(co_await ask(bench, "one") == "ONE"); // waits for the next try
     });
@@ -244,6 +245,34 @@ TEST_CASE("ports that lead to another node close what is open, and are told anew
     CHECK(bench.words.said.empty());
 }
 
+TEST_CASE("what a node says last is waited for, but nobody who stays connected") {
+    Bench bench;
+    bench.engine.on_exec("tunnel", shout);
+    bench.during([&]() -> Task<void> {
+        co_await bench.forwarder->drain(1h); // nobody is connected
+        auto socket = co_await bench.connect();
+        co_await boost::asio::async_write(socket, boost::asio::buffer("last", 4), use_awaitable);
+        detail::Children reader(bench.io.get_executor());
+        std::string answer;
+        reader.start([](tcp::socket& from, std::string& into) -> Task<void> {
+            co_await pause_for(1ms); // drain() has begun
+            from.shutdown(tcp::socket::shutdown_send);
+            boost::system::error_code error;
+            co_await boost::asio::async_read(from, boost::asio::dynamic_buffer(into),
+                                             boost::asio::redirect_error(use_awaitable, error));
+            from.close();
+        }(socket, answer));
+        CHECK(co_await ask(bench, "first") == "FIRST"); // the other one has been accepted before it
+        co_await bench.forwarder->drain(1h);
+        CHECK(answer == "LAST");
+        (void)co_await reader.join(detail::Children::OnCancel::ignore);
+
+        const auto stays = co_await bench.connect();
+        CHECK(co_await ask(bench, "beside") == "BESIDE");
+        co_await bench.forwarder->drain(1ms);
+    });
+}
+
 TEST_CASE("what a port is told of a node names it once, and keeps the place that failed") {
     const NodeName node("node-0");
     CHECK(to_text(at_node({ErrorKind::node, "", "gone", ""}, node)) == "node-0: gone");
@@ -264,11 +293,11 @@ TEST_CASE("a node that comes and goes is asked less and less often") {
     });
     bench.during([&]() -> Task<void> {
         while (begun.size() < 3) {
-            co_await pause_for(std::chrono::milliseconds(1));
+            co_await pause_for(1ms);
         }
     });
-    CHECK(begun[1] - begun[0] >= std::chrono::milliseconds(500));
-    CHECK(begun[2] - begun[1] >= std::chrono::milliseconds(1000));
+    CHECK(begun[1] - begun[0] >= 500ms);
+    CHECK(begun[2] - begun[1] >= 1s);
 }
 
 TEST_CASE(
@@ -309,7 +338,7 @@ TEST_CASE("a node that sends more than it may is cut off, and costs no more memo
     bench.during([&]() -> Task<void> {
         const auto open = co_await bench.connect();
         while (bench.words.said.empty()) {
-            co_await pause_for(std::chrono::milliseconds(1));
+            co_await pause_for(1ms);
         }
     });
     CHECK(bench.words.said.front().find("is more than its window (1 open connection was closed)") !=
