@@ -65,16 +65,36 @@ struct Descriptor {
     }
 };
 
-// Until exec has closed the other end of `failure`, or has said why it failed.
-Status has_begun(pid_t pid, int failure, const std::string& program) {
-    int why = 0;
-    if (::read(failure, &why, sizeof why) != sizeof why) {
-        return ok;
+enum class Session { ours, own };
+
+// The program once it has begun, with `connection` for its stdin and stdout.
+Result<pid_t> start_program(const std::vector<std::string>& command, int connection, int errors,
+                            Session session) {
+    std::array<int, 2> failure_ends{}; // closed by exec, or it says why exec failed
+    if (connection < 0 || errors < 0 || ::pipe2(failure_ends.data(), O_CLOEXEC) != 0) {
+        return failed("cannot start " + command.front(), errno);
     }
-    ::waitpid(pid, nullptr, 0);
-    auto error = failed("cannot start " + program, why);
-    error.kind = why == ENOENT ? ErrorKind::not_found : ErrorKind::internal;
-    return error;
+    const Descriptor failure{failure_ends[0]};
+    const auto arguments = argument_pointers(command);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        if (session == Session::own) {
+            ::setsid();
+        }
+        become(arguments, connection, errors, failure_ends[1]);
+    }
+    int why = errno;
+    ::close(failure_ends[1]);
+    if (pid < 0) {
+        return failed("cannot start " + command.front(), why);
+    }
+    if (::read(failure.number, &why, sizeof why) == sizeof why) {
+        ::waitpid(pid, nullptr, 0);
+        auto error = failed("cannot start " + command.front(), why);
+        error.kind = why == ENOENT ? ErrorKind::not_found : ErrorKind::internal;
+        return error;
+    }
+    return pid;
 }
 
 } // namespace
@@ -82,56 +102,23 @@ Status has_begun(pid_t pid, int failure, const std::string& program) {
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const boost::asio::any_io_executor& executor,
                                                           const std::vector<std::string>& command) {
     std::array<int, 2> ends{};
-    std::array<int, 2> failure_ends{};
-    Descriptor errors{::memfd_create("stderr", MFD_CLOEXEC)};
-    if (errors.number < 0 || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         return failed("cannot start " + command.front(), errno);
     }
     const Descriptor theirs{ends[1]};
     stream_protocol::socket ours(executor, stream_protocol(), ends[0]);
-    if (::pipe2(failure_ends.data(), O_CLOEXEC) != 0) {
-        return failed("cannot start " + command.front(), errno);
-    }
-    const Descriptor failure{failure_ends[0]};
-    const auto arguments = argument_pointers(command);
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-        become(arguments, theirs.number, errors.number, failure_ends[1]);
-    }
-    const int fork_error = errno;
-    ::close(failure_ends[1]);
-    if (pid < 0) {
-        return failed("cannot start " + command.front(), fork_error);
-    }
-    if (const auto begun = has_begun(pid, failure.number, command.front()); !begun) {
-        return begun.error();
+    Descriptor errors{::memfd_create("stderr", MFD_CLOEXEC)};
+    const auto pid = start_program(command, theirs.number, errors.number, Session::ours);
+    if (!pid) {
+        return pid.error();
     }
     return std::unique_ptr<ChildProcess>(
-        new ChildProcess(std::move(ours), pid, std::exchange(errors.number, -1)));
+        new ChildProcess(std::move(ours), *pid, std::exchange(errors.number, -1)));
 }
 
 Result<pid_t> start_detached(const std::vector<std::string>& command) {
     const Descriptor nothing{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-    std::array<int, 2> failure_ends{};
-    if (nothing.number < 0 || ::pipe2(failure_ends.data(), O_CLOEXEC) != 0) {
-        return failed("cannot start " + command.front(), errno);
-    }
-    const Descriptor failure{failure_ends[0]};
-    const auto arguments = argument_pointers(command);
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-        ::setsid();
-        become(arguments, nothing.number, nothing.number, failure_ends[1]);
-    }
-    const int fork_error = errno;
-    ::close(failure_ends[1]);
-    if (pid < 0) {
-        return failed("cannot start " + command.front(), fork_error);
-    }
-    if (const auto begun = has_begun(pid, failure.number, command.front()); !begun) {
-        return begun.error();
-    }
-    return pid;
+    return start_program(command, nothing.number, nothing.number, Session::own);
 }
 
 ChildProcess::~ChildProcess() {

@@ -38,10 +38,10 @@ Errors not_done_yet(const ClusterSpec& spec) {
 
 // Hosts that are written out and reached by srun are of the allocation that this process is in.
 std::string allocation_of(const ClusterSpec& spec) {
-    const auto* const job = std::getenv("SLURM_JOB_ID");
     const bool by_srun =
         std::ranges::any_of(spec.hosts, [](const HostSpec& host) { return host.docker.by_srun(); });
-    return spec.slurm_job.empty() && by_srun && job != nullptr ? job : spec.slurm_job;
+    return spec.slurm_job.empty() && by_srun ? client_environment("SLURM_JOB_ID").value_or("")
+                                             : spec.slurm_job;
 }
 
 // The hosts of the nodes that `named` means.

@@ -6,9 +6,6 @@ import json
 import os
 import pathlib
 import re
-import subprocess
-import sys
-import tempfile
 import zipfile
 
 import jsonschema
@@ -16,6 +13,7 @@ import pytest
 import yaml
 
 from harness.lab import ROOT
+from harness.wheels import NoWheel, wheel
 
 # The extensions' own files, as their projects publish them. They are no part of this project.
 CRDS = pathlib.Path(os.environ.get("DOCKDIST_CRDS", ROOT.parent / "shared/crds"))
@@ -25,7 +23,6 @@ FILES = {("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobset.yaml",
 
 # It is numbered as Kubernetes is, whose schemas it holds.
 PACKAGE, VERSION = "kubernetes-validate", "1.37.0"
-WHEELS = pathlib.Path(os.environ.get("DOCKDIST_BUILD", ROOT / "build")) / "python"
 
 
 def closed(schema):
@@ -61,22 +58,16 @@ def mistakes(manifest):
 
 
 @functools.cache
-def wheel():
-    """The package from PyPI, as it is packed: of the 100 MB of schemas that are in it two files are read."""
-    found = WHEELS / f"{PACKAGE.replace('-', '_')}-{VERSION}-py3-none-any.whl"
-    if not found.exists():
-        WHEELS.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=WHEELS) as fresh:
-            got = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1", "--timeout=10",
-                                  "--dest", fresh, f"{PACKAGE}=={VERSION}"], capture_output=True, text=True, check=False)
-            if got.returncode != 0:
-                pytest.skip(f"{PACKAGE} {VERSION} is not to be had: {got.stderr.strip().splitlines()[-1:]}")
-            os.replace(pathlib.Path(fresh, found.name), found)
-    return zipfile.ZipFile(found)
+def schemas():
+    """The package, of whose 100 MB two files are read."""
+    try:
+        return zipfile.ZipFile(wheel(PACKAGE, VERSION))
+    except NoWheel as error:
+        pytest.skip(str(error))
 
 
 def schema_in_wheel(name):
-    return json.loads(wheel().read(f"kubernetes_validate/kubernetes-json-schema/v{VERSION}-local-strict/{name}.json"))
+    return json.loads(schemas().read(f"kubernetes_validate/kubernetes-json-schema/v{VERSION}-local-strict/{name}.json"))
 
 
 @functools.cache

@@ -132,8 +132,9 @@ void Init::serve(int listener) {
     const auto question = wire::parse_object(received.text, "the question");
     std::string reply;
     try {
-        reply = wire::dump(question ? answer(*question, credentials.pid, std::move(received.descriptor))
-                                    : refusal(question.error()));
+        const auto told = question ? answer(*question, credentials.pid, std::move(received.descriptor))
+                                   : refusal(question.error());
+        reply = wire::dump(told);
     } catch (const json::exception& error) { // a value of a wrong type
         reply = wire::dump(refusal(Error{.kind = ErrorKind::protocol, .message = error.what()}));
     }
