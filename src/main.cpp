@@ -24,6 +24,7 @@
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <nss.h>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -241,9 +242,23 @@ int run(boost::asio::io_context& io, const Program& program, Reporter& reporter,
     return late ? exit_codes::timed_out : exit_codes::interrupted;
 }
 
+#ifdef DOCKDIST_STATIC
+// The C library that is in this program would open the modules of the host's, which may be of another
+// version, and then ends the program. It has these sources in itself.
+void look_up_by_own_means() {
+    __nss_configure_lookup("hosts", "files dns");
+    for (const char* database : {"passwd", "group", "services", "networks", "protocols"}) {
+        __nss_configure_lookup(database, "files");
+    }
+}
+#endif
+
 } // namespace
 
 int main(int argc, char** argv) {
+#ifdef DOCKDIST_STATIC
+    look_up_by_own_means();
+#endif
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes is an error of the write
     take_all_descriptors();        // a connection to each of a thousand hosts
     const auto line = make_line();

@@ -2,6 +2,7 @@
 
 #include "async/pause.hpp"
 #include "container/confine.hpp"
+#include "core/account.hpp"
 #include "core/text.hpp"
 #include "core/timestamp.hpp"
 #include "core/units.hpp"
@@ -15,7 +16,6 @@
 #include <array>
 #include <ctime>
 #include <fstream>
-#include <pwd.h>
 #include <unistd.h>
 
 namespace dockdist {
@@ -129,8 +129,8 @@ Task<Status> break_stale(ContainerEngine& engine, const LockRequest& request, La
 LockHolder this_process() {
     std::array<char, 256> machine{};
     gethostname(machine.data(), machine.size() - 1);
-    const auto* account = getpwuid(geteuid());
-    return {.user = account != nullptr ? account->pw_name : std::to_string(geteuid()),
+    const auto account = own_account();
+    return {.user = account.name.empty() ? std::to_string(geteuid()) : account.name,
             .machine = machine.data(),
             .boot = first_line("/proc/sys/kernel/random/boot_id"),
             .pid = getpid(),

@@ -1,5 +1,6 @@
 #include "own_ssh/login_files.hpp"
 
+#include "core/account.hpp"
 #include "core/text.hpp"
 #include "keys/ssh_key.hpp"
 #include "own_ssh/user_files.hpp"
@@ -12,7 +13,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <iterator>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,9 +30,9 @@ constexpr mode_t public_file = 0644;
 constexpr const char* key_name = "id_ed25519";
 const std::string include_pattern = "~/.ssh/dockdist/*.conf";
 
-std::string home_of_account() {
-    const auto* const account = ::getpwuid(::geteuid());
-    return account != nullptr && account->pw_dir != nullptr ? account->pw_dir : "/";
+std::string home_or_root() {
+    const auto home = own_account().home;
+    return home.empty() ? "/" : home;
 }
 
 std::string name_of_machine() {
@@ -138,9 +138,9 @@ LoginPlaces login_places(const std::function<std::optional<std::string>(const st
     const auto home = named("HOME");
     const auto state = named("XDG_STATE_HOME");
     const auto states =
-        state.empty() ? fs::path(home.empty() ? home_of_account() : home) / ".local/state" : fs::path(state);
+        state.empty() ? fs::path(home.empty() ? home_or_root() : home) / ".local/state" : fs::path(state);
     return {.state = (states / "dockdist/ssh").lexically_normal(),
-            .ssh = fs::path(home_of_account()) / ".ssh",
+            .ssh = fs::path(home_or_root()) / ".ssh",
             .machine = name_of_machine()};
 }
 

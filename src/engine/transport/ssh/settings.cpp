@@ -1,6 +1,7 @@
 #include "engine/transport/ssh/settings.hpp"
 
 #include "async/child_process.hpp"
+#include "core/account.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <pwd.h>
 #include <unistd.h>
 
 namespace dockdist {
@@ -169,14 +169,9 @@ SshSurroundings ssh_surroundings() {
         const char* found = std::getenv(name.c_str());
         return found == nullptr ? std::nullopt : std::optional<std::string>(found);
     };
-    // As ssh does it: by the account, not by $HOME.
-    if (const passwd* account = ::getpwuid(::getuid())) {
-        surroundings.home = account->pw_dir;
-        surroundings.user = account->pw_name;
-    } else {
-        surroundings.home = surroundings.environment("HOME").value_or(std::string());
-        surroundings.user = surroundings.environment("USER").value_or(std::string());
-    }
+    auto account = own_account();
+    surroundings.home = std::move(account.home);
+    surroundings.user = std::move(account.name);
     return surroundings;
 }
 

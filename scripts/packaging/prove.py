@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""prove.py PACKAGES [--suites SUITE,…] [--file CLUSTER.YAML]: installs each package where nothing of dockdist's making is, and runs it.
+
+The tarball in a root file system with nothing but busybox; the .rpm in an empty one; the wheel in a virtual environment; the .deb in
+bare Debians by mmdebstrap (bullseye, bookworm, trixie, sid; `--suites ''`: none, then no mirror is needed). Everywhere: --version,
+validate; with a cluster's file, whose engines must be reachable over TCP, also up, run and down."""
+
+import argparse
+import contextlib
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+MINIMAL = "image: busybox\nhosts:\n  - {docker: 'tcp://192.0.2.1:2375', insecure: true}\n"
+
+
+def run(*command, **more):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **more)
+    if done.returncode != 0:
+        sys.exit(f"prove: {' '.join(map(str, command))} exited with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def use(what, program, folder, options, version):
+    """`program`: the words that start it; `folder`: where it sees /root/cluster.yaml, below here."""
+    said = run(*program, "--version").strip()
+    if said != f"dockdist {version}":
+        sys.exit(f"prove: {what}: it says {said!r}")
+    file = folder / "cluster.yaml"
+    file.write_text(pathlib.Path(options.file).read_text() if options.file else MINIMAL)
+    steps = [("validate",)]
+    if options.file:
+        steps += [("up", "--no-check"), ("run", "--", "sh", "-c", "echo rank $RANK"), ("down", "--yes")]
+    place = "/root/cluster.yaml" if program[0] == "chroot" else file
+    for step in steps:
+        told = run(*program, "--file", place, *step, env={"PATH": "/usr/bin:/bin", "HOME": "/root" if program[0] == "chroot" else str(folder)})
+        if step[0] == "run" and "rank 0" not in told:
+            sys.exit(f"prove: {what}: run printed {told!r}")
+    print(f"{what}: --version, {', '.join(step[0] for step in steps)}", flush=True)
+
+
+@contextlib.contextmanager
+def root_folder(scratch, name):
+    folder = scratch / name
+    for part in ("root", "tmp", "bin"):
+        (folder / part).mkdir(parents=True)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def prove_tarball(package, scratch, options, version):
+    with root_folder(scratch, "busybox") as root:
+        shutil.copy("/bin/busybox", root / "bin/busybox")
+        for applet in ("sh", "tar", "gzip"):
+            (root / "bin" / applet).symlink_to("busybox")
+        shutil.copy(package, root / "tmp/package.tar.gz")
+        run("chroot", root, "/bin/tar", "-xzf", "/tmp/package.tar.gz", "-C", "/")
+        [top] = root.glob("dockdist-*")
+        use("tarball, busybox alone", ["chroot", str(root), f"/{top.name}/bin/dockdist"], root / "root", options, version)
+
+
+def prove_rpm(package, scratch, options, version):
+    with root_folder(scratch, "rpm") as root:
+        run("rpm", "--root", root, "--initdb")
+        run("rpm", "--root", root, "--install", "--nodeps", "--ignorearch", "--noscripts", package)
+        if run("rpm", "--root", root, "--query", "dockdist").strip() != package.name.removesuffix(".rpm"):
+            sys.exit("prove: rpm does not know the package")
+        use("rpm, an empty root", ["chroot", str(root), "/usr/bin/dockdist"], root / "root", options, version)
+
+
+def prove_wheel(package, scratch, options, version):
+    folder = scratch / "venv"
+    run("/usr/bin/python3", "-m", "venv", "--without-pip", folder)
+    # pip of this machine, into that environment: the wheel needs nothing of PyPI's.
+    run("/usr/bin/python3", "-m", "pip", "--python", folder / "bin/python", "install", "--quiet", "--no-index", "--no-deps", package)
+    use("wheel, a virtual environment", [str(folder / "bin/dockdist")], folder, options, version)
+
+
+def prove_deb(package, scratch, options, version, suite):
+    root = scratch / suite
+    run("mmdebstrap", "--quiet", "--variant=essential", suite, root)
+    shutil.copy(package, root / "tmp/package.deb")
+    run("chroot", root, "dpkg", "--install", "/tmp/package.deb")
+    use(f".deb, Debian's {suite}", ["chroot", str(root), "/usr/bin/dockdist"], root / "root", options, version)
+    run("chroot", root, "dpkg", "--purge", "dockdist")
+    if (root / "usr/bin/dockdist").exists():
+        sys.exit("prove: the package leaves its program behind")
+    shutil.rmtree(root)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("packages", type=pathlib.Path)
+    parser.add_argument("--suites", default="bullseye,bookworm,trixie,sid")
+    parser.add_argument("--file")
+    options = parser.parse_args()
+
+    def package(pattern):
+        [found] = options.packages.glob(pattern)
+        return found.resolve()
+
+    deb = package("*.deb")
+    version = deb.name.split("_")[1]
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        scratch.chmod(0o755)
+        prove_tarball(package("*-linux-*.tar.gz"), scratch, options, version)
+        prove_rpm(package("*.rpm"), scratch, options, version)
+        prove_wheel(package("*.whl"), scratch, options, version)
+        for suite in filter(None, options.suites.split(",")):
+            prove_deb(deb, scratch, options, version, suite)
+
+
+main()
