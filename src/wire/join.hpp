@@ -23,6 +23,7 @@
 
 #include "core/result.hpp"
 #include "wire/rdma.hpp"
+#include "wire/version.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -33,9 +34,6 @@
 #include <vector>
 
 namespace dockdist::wire {
-
-inline constexpr int version =
-    2; // of this protocol; both sides must agree exactly (the toolkit travels with the client)
 
 inline constexpr std::size_t longest_asked = 256;
 

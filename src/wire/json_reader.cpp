@@ -15,7 +15,8 @@ using nlohmann::json;
 Error protocol_error(std::string message) {
     return Error{.kind = ErrorKind::protocol,
                  .message = std::move(message),
-                 .hint = "both sides must be of the same dockdist version"};
+                 .hint =
+                     "is the node of another version of dockdist? `dockdist up` makes it anew with this one"};
 }
 
 bool is_utf8(std::string_view text) {

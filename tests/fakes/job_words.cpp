@@ -1,0 +1,238 @@
+#include "fakes/wire_words.hpp"
+#include "wire/job.hpp"
+#include "wire/job_query.hpp"
+#include "wire/ready_probe.hpp"
+#include "wire/succession.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace dockdist {
+namespace {
+
+using nlohmann::json;
+
+const wire::GpuHold& some_hold() {
+    static const wire::GpuHold hold{
+        .unit = {.id = "GPU-a", .index = 1, .name = "NVIDIA L4"},
+        .by = {.cluster = "c", .node = "n", .job = "j", .owner = "u@m", .age_s = 7},
+        .outside = true};
+    return hold;
+}
+
+wire::GpuTurn turn_in(wire::GpuTurn::State state) {
+    return {.state = state,
+            .order = 2,
+            .number = 4,
+            .units = {some_hold().unit},
+            .together = "NVLink",
+            .wanted = 1,
+            .place = 2,
+            .held = {some_hold()},
+            .ahead = {{.who = some_hold().by, .wanted = 2, .priority = 3}},
+            .left_out = {"GPU 1 \xff"}};
+}
+
+wire::JobUsage some_usage() {
+    wire::JobUsage usage{.gpus = 2, .duration_ms = 1000, .host = "h"};
+    for (const auto& figure : wire::all_figures()) {
+        usage.figures.push_back({.figure = figure.figure,
+                                 .mean = 1,
+                                 .peak = 2,
+                                 .seconds = 1,
+                                 .peak_gpu = figure.of_gpu ? 0 : -1});
+    }
+    using enum wire::Finding::Kind;
+    for (const auto kind :
+         {idle, low_power, thermal, hw_slowdown, slow_rank, memory_grows, disk_full, no_figures}) {
+        usage.findings.push_back({.kind = kind,
+                                  .gpu = 0,
+                                  .rank = 1,
+                                  .disk = "/data",
+                                  .for_ms = 72'000,
+                                  .about = "102 W of 700 W"});
+    }
+    return usage;
+}
+
+wire::JobOpening some_opening() {
+    return {.job = "j",
+            .env = {{"A", "\xff"}},
+            .secrets = {{"S", "s"}},
+            .unset = {"C"},
+            .workdir = "/w",
+            .user = "1000",
+            .questions = {{.name = "q", .argv = {"sh", "\xff"}}},
+            .ports = 2,
+            .same_ports = {29500},
+            .token = "t",
+            .owner = "u@m",
+            .gpus = {.count = 2, .priority = -1, .number = 3, .in_use_mib = 1024, .taken = {some_hold()}}};
+}
+
+wire::JobPolicy some_policy() {
+    return {.parts = {{.node = "node-0", .hosts_remote_ranks = true, .ranks = 2}, {.node = "node-1"}},
+            .max_restarts = 3,
+            .stall_ms = 5,
+            .stop_stalled = true,
+            .idle_ms = 6,
+            .stop_idle = true,
+            .ready = "http://:8000/health",
+            .members = {0},
+            .min_nodes = 1,
+            .relaunch = "{}"};
+}
+
+wire::JobStart some_start() {
+    return {.policy = some_policy(),
+            .part = 1,
+            .stays = true,
+            .argv = {"sh", "\xff"},
+            .env = {{"E", "v"}},
+            .files = {{"/run/f", "x"}},
+            .rank_command = {"x"},
+            .rank_env = {{{"T", "v"}}, {}},
+            .local_rank_at = 1,
+            .rank_secrets = true,
+            .leaves_servers = true};
+}
+
+wire::JobFailure some_failure() {
+    return {.node = "node-1",
+            .rank = 1,
+            .local_rank = 1,
+            .code = 139,
+            .signal = 11,
+            .oom = true,
+            .tail = "\xfe",
+            .cause = "c",
+            .advice = "a",
+            .finding = "f"};
+}
+
+wire::JobResult some_result() {
+    return {.code = 1,
+            .ranks = 2,
+            .rank_numbers = {0, 1},
+            .signal = 9,
+            .stopped = true,
+            .reason = "stop",
+            .failures = {some_failure()},
+            .attempt = 1,
+            .first = some_failure(),
+            .left_out = {"n"},
+            .usage = some_usage()};
+}
+
+void add_events(std::vector<WireWord>& words) {
+    using enum wire::JobEvent::Type;
+    for (const auto type : {prepared, turn, started, rank_failed, silent, speaks, idle, busy, reported, ready,
+                            ended, detached, exited, error}) {
+        using enum wire::GpuTurn::State;
+        for (const auto state : {none, taken, fits, waits}) {
+            if (state == waits || type == turn) {
+                words.push_back(
+                    {"parse_job_event",
+                     wire::job_event(
+                         {.type = type,
+                          .attempt = 1,
+                          .facts = {.ports = {29500}, .answers = {{"q", 1, "\xff"}}, .gpus = turn_in(state)},
+                          .turn = turn_in(state),
+                          .pid = 9,
+                          .gpus = 2,
+                          .failure = some_failure(),
+                          .result = some_result(),
+                          .address = "http://10.0.0.1:8000",
+                          .error = {ErrorKind::node, "", "m", "h"}})});
+            }
+        }
+    }
+}
+
+void add_orders(std::vector<WireWord>& words) {
+    using enum wire::JobCommand::Type;
+    for (const auto type : {ping, line, take, stop, halt, begin, report, over, detach}) {
+        const bool bears_first = type == stop || type == over;
+        words.push_back(
+            {"parse_job_command",
+             wire::job_command_line({.type = type,
+                                     .grace_ms = 5,
+                                     .attempt = 1,
+                                     .takes_over = type == halt,
+                                     .first = bears_first ? std::optional(some_failure()) : std::nullopt,
+                                     .start = type == begin ? std::optional(some_start()) : std::nullopt,
+                                     .number = 5,
+                                     .order = 6})});
+    }
+}
+
+} // namespace
+
+std::vector<WireWord> job_words() {
+    wire::JobRecord record{.version = {3, 5}, .attempt = 1, .leaving = {1}};
+    record.policy.parts = {{.node = "n"}, {.node = "m", .lost = true}};
+    const wire::JobSummary summary{.job = "j",
+                                   .running = true,
+                                   .started_ms = 1,
+                                   .duration_ms = 2,
+                                   .argv = {"a"},
+                                   .result = some_result(),
+                                   .policy = some_policy(),
+                                   .detached = true,
+                                   .lease_ms = 30000,
+                                   .token = "t",
+                                   .owner = "u@m",
+                                   .units = {some_hold().unit},
+                                   .ready = "http://10.0.0.1:8000"};
+    auto ended = summary;
+    ended.running = false;
+    wire::JobHistory history{.started_ms = 1, .step_ms = 2000};
+    for (const auto& figure : wire::all_figures()) {
+        history.curves.push_back(
+            {.figure = figure.figure,
+             .gpu = figure.of_gpu ? 0 : -1,
+             .points = {wire::CurvePoint{.least = 1, .mean = 2, .most = 3}, std::nullopt}});
+    }
+    std::vector<WireWord> words{
+        {"parse_job_opening", json(some_opening()).dump()},
+        {"parse_job_start", json(some_start()).dump()},
+        {"parse_job_summary", json(summary).dump()},
+        {"parse_job_summary", json(ended).dump()},
+        {"parse_job_result", json(some_result()).dump()},
+        {"parse_job_query", wire::job_query({.job = "j",
+                                             .position = 24,
+                                             .to_the_end = false,
+                                             .output = false,
+                                             .rank = 1,
+                                             .tail = 2,
+                                             .since_ms = 3})},
+        {"parse_job_history", wire::job_history_line(history)},
+        {"parse_link_greeting", wire::link_greeting({.part = 1, .term = 3})},
+        {"parse_link_ping", wire::link_ping({.term = 3,
+                                             .number = 4,
+                                             .leads = true,
+                                             .resigns = true,
+                                             .wants_record = true,
+                                             .record = record})},
+        {"parse_link_pong",
+         wire::link_pong({.term = 3, .number = 4, .attempt = 1, .version = {3, 5}, .record = record})},
+        {"parse_ready_probe", wire::ReadyProbe{.http = true, .port = 8000, .path = "/health"}.text()},
+        {"parse_ready_probe", wire::ReadyProbe{.port = 8000}.text()}};
+    add_events(words);
+    add_orders(words);
+    const wire::GpuReport report{.driver = "550.1",
+                                 .units = {{.unit = some_hold().unit,
+                                            .memory_used_mib = 12.5,
+                                            .memory_total_mib = 24000,
+                                            .utilization_percent = 3,
+                                            .temperature_c = 31,
+                                            .power_w = 70,
+                                            .problem = "it has vanished",
+                                            .hold = some_hold()}},
+                                 .line = {{.who = some_hold().by, .wanted = 2, .priority = -1}},
+                                 .topology = "\tGPU0\n",
+                                 .problem = "nvidia-smi is slow"};
+    words.push_back({"parse_gpu_report", wire::gpu_report_line(report)});
+    return words;
+}
+
+} // namespace dockdist
