@@ -207,7 +207,8 @@ int run(boost::asio::io_context& io, const Program& program, Reporter& reporter,
     Context context{.executor = io.get_executor(),
                     .options = program.options,
                     .reporter = &reporter,
-                    .interrupts = &interrupts};
+                    .interrupts = &interrupts,
+                    .hold_output = [&sink](bool asking) { sink.hold(asking); }};
     int code = exit_codes::failed;
     bool over = false;
     std::exception_ptr thrown;

@@ -18,6 +18,7 @@
 #include "core/text.hpp"
 #include "observe/ask_gpus.hpp"
 #include "plan/engine_abilities.hpp"
+#include "plan/made_by.hpp"
 #include "plan/plan.hpp"
 #include "report/step.hpp"
 
@@ -255,11 +256,15 @@ private:
             const auto asked = std::ranges::find_if(
                 asked_, [&](const AskedNode& one) { return one.node->name == node.name; });
             if (asked == asked_.end()) {
+                const auto found = std::ranges::find(there, node.name, &ObservedNode::node);
                 row.state = State::fail;
-                row.text = std::ranges::find(there, node.name, &ObservedNode::node) == there.end()
-                               ? "the node is not up"
-                               : "the node is not ready";
+                row.text = found == there.end() ? "the node is not up" : "the node is not ready";
                 row.hint = "run `dockdist up`";
+                if (found != there.end() && found->record) {
+                    const auto by = made_by(found->labels);
+                    row.text = other_words(by);
+                    row.hint = bring_to_this_version(by);
+                }
             } else if (!asked->told) {
                 row.state = State::fail;
                 row.text = "it does not answer: " + printable(asked->told.error().message);

@@ -80,7 +80,7 @@ ClusterSpec file_at_hand(const std::string& named) {
 }
 
 Task<Result<std::vector<Candidate>>> ask_jobs(Context& context) {
-    auto cluster = co_await attach_to_cluster(context);
+    auto cluster = co_await attach_to_cluster(context, {.words = Words::of_jobs});
     const auto list = co_await list_jobs(cluster.engines, cluster.nodes);
     std::vector<Candidate> found;
     for (auto job = list.jobs.rbegin(); job != list.jobs.rend(); ++job) {

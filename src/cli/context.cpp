@@ -225,7 +225,7 @@ Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
     QuietReporter quiet(*context.reporter);
     auto observation = co_await observe(attached.spec, attached.engines, "", quiet, connected.only);
     attached.errors = std::move(observation.errors);
-    auto ready = ready_nodes(attached.spec, observation.cluster, observation.reached);
+    auto ready = ready_nodes(attached.spec, observation.cluster, observation.reached, options.words);
     attached.nodes = std::move(ready.nodes);
     std::ranges::move(ready.errors, std::back_inserter(attached.errors));
     attached.observed = std::move(observation.cluster);

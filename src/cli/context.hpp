@@ -68,6 +68,7 @@ struct Context {
     GlobalOptions options{};
     Reporter* reporter = nullptr;
     Interrupts* interrupts = nullptr;
+    std::function<void(bool asking)> hold_output{}; // while somebody is asked on the terminal; may be empty
     std::shared_ptr<ClusterSize> size = std::make_shared<ClusterSize>(); // once the file is loaded
     // The lists of hosts that have been read: of several commands in one process all see the same hosts. (Of
     // an allocation that is ending, Slurm names fewer and fewer nodes.)
@@ -150,8 +151,9 @@ struct AttachOptions {
     Secrets secrets = Secrets::leave;
     std::vector<NodeWords> named{}; // on the command line: judged before any host is asked
     std::function<Status(const ClusterSpec& spec)> judge{}; // the rest of it: as early
-    bool keep_going = false; // whatever is there will do, be it less than `min_nodes`
-    bool only_named = false; // the hosts of other nodes are not asked, and have no engine
+    bool keep_going = false;  // whatever is there will do, be it less than `min_nodes`
+    bool only_named = false;  // the hosts of other nodes are not asked, and have no engine
+    Words words = Words::all; // nodes of other versions are errors, unless these will do
 };
 // With so many ready nodes that `min_nodes` is met, what is wrong with the others is a warning.
 Task<Attached> attach_to_cluster(Context& context, AttachOptions options = {});

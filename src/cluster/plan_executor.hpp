@@ -38,7 +38,7 @@ public:
 
     // `id`, or the container that create() made for the node.
     ContainerId container_of(const NodeName& node, const ContainerId& id) const;
-    const std::string& toolkit_version() const { return toolkit_.version; }
+    const Toolkit& toolkit() const { return toolkit_; }
     const std::vector<PhaseTiming>& timings() const { return timings_; }
 
 private:

@@ -80,6 +80,7 @@ private:
             planned = co_await look_and_plan(); // the image's own PATH is part of the configuration
         }
         if (!planned.errors.empty()) {
+            result.jobs_in_way = planned.jobs_in_way;
             co_return planned.errors;
         }
         if (planned.plan.empty()) {
@@ -223,7 +224,8 @@ private:
     }
 
     PlanContext plan_context() const {
-        return {.toolkit_version = executor_.toolkit_version(),
+        return {.toolkit_version = executor_.toolkit().version,
+                .release = executor_.toolkit().release,
                 .origin = options_.origin,
                 .attempt = options_.attempt,
                 .take_over = options_.take_over,

@@ -17,6 +17,7 @@ namespace dockdist {
 struct Toolkit {
     std::span<const char> tar{}; // uncompressed; relative to /opt/dockdist
     std::string version{};
+    std::string release{}; // of dockdist: "0.2.0"
 };
 
 struct UpOptions {
@@ -42,7 +43,9 @@ struct PhaseTiming {
 struct UpResult {
     bool changed = false;
     std::vector<ReadyNode> nodes{};
-    Errors errors{};   // empty: every node is ready, or enough of them are
+    Errors errors{}; // empty: every node is ready, or enough of them are
+    bool jobs_in_way =
+        false;         // nothing was done, as the errors are jobs that it would end: UpOptions::stop_jobs
     Errors missing{};  // what is wrong with the hosts that are left out
     Errors warnings{}; // as they were reported
     std::vector<PhaseTiming> timings{};

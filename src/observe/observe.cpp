@@ -3,6 +3,7 @@
 #include "async/run_all.hpp"
 #include "plan/engine_abilities.hpp"
 #include "plan/labels.hpp"
+#include "plan/made_by.hpp"
 #include "plan/node_gpus.hpp"
 #include "plan/plan.hpp"
 #include "report/step.hpp"
@@ -199,6 +200,10 @@ private:
     ObservedHost host_{};
 };
 
+bool can_use(Understanding node, Words words) {
+    return node == Understanding::all || (node == Understanding::of_jobs && words == Words::of_jobs);
+}
+
 Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine& engine,
                                         const std::string& toolkit_version, const HostSpec& host,
                                         Reporter& reporter) {
@@ -255,7 +260,7 @@ Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::
 }
 
 ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster,
-                       const std::vector<bool>& reached) {
+                       const std::vector<bool>& reached, Words words) {
     ReadyNodes result;
     for (const auto& node : expand_nodes(spec)) {
         if (!reached.empty() && !reached[node.host]) {
@@ -269,6 +274,8 @@ ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster,
         } else if (found->state != ContainerState::running || !found->record) {
             result.errors.push_back(
                 {ErrorKind::node, where, "the node is not ready", "run `dockdist up` to bring it back"});
+        } else if (const auto by = made_by(found->labels); !can_use(understanding_of(by), words)) {
+            result.errors.push_back({ErrorKind::node, where, other_words(by), bring_to_this_version(by)});
         } else {
             result.nodes.push_back({node.name, found->id, node.host, *found->record});
         }

@@ -50,13 +50,20 @@ void name_nodes(std::vector<Result<T>>& answers, const std::vector<ReadyNode>& n
     }
 }
 
-// The ready nodes in rank order. Errors name each node of the file that is missing or not ready, and what to
-// do; not those of hosts that were not `reached` (empty: all were), which have an error of their own.
+// What a command says to nodes, and so which nodes it can use (wire/version.hpp).
+enum class Words {
+    all,     // those of this version
+    of_jobs, // also nodes of a version next to it: jobs, their output, their end
+};
+
+// The ready nodes in rank order. Errors name each node of the file that is missing, not ready or of another
+// version than `words` can do with, and what to do; not those of hosts that were not `reached` (empty: all
+// were), which have an error of their own.
 struct ReadyNodes {
     std::vector<ReadyNode> nodes{};
     Errors errors{};
 };
 ReadyNodes ready_nodes(const ClusterSpec& spec, const ObservedCluster& cluster,
-                       const std::vector<bool>& reached = {});
+                       const std::vector<bool>& reached = {}, Words words = Words::all);
 
 } // namespace dockdist

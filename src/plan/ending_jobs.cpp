@@ -64,6 +64,7 @@ void check_jobs(const ObservedCluster& observed, bool stop_jobs, PlanResult& res
         result.wanted.jobs = true;
         return;
     }
+    const bool nothing_else = result.errors.empty();
     auto silent = observed.jobs->silent;
     for (const auto& [id, node] : ending) {
         if (node.state == ContainerState::paused) {
@@ -84,6 +85,7 @@ void check_jobs(const ObservedCluster& observed, bool stop_jobs, PlanResult& res
             result.errors.push_back(would_end(job, what));
         }
     }
+    result.jobs_in_way = nothing_else && !result.errors.empty();
 }
 
 void warn_of_moves(const ObservedCluster& observed, PlanResult& result) {

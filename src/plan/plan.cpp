@@ -7,6 +7,7 @@
 #include "plan/image_groups.hpp"
 #include "plan/join_requests.hpp"
 #include "plan/labels.hpp"
+#include "plan/made_by.hpp"
 #include "plan/node_config.hpp"
 #include "plan/replacement.hpp"
 
@@ -136,7 +137,9 @@ private:
         config.labels.insert({{labels::node, node.name.str()},
                               {labels::rank, std::to_string(node.rank)},
                               {labels::spec, print},
-                              {labels::version, context_.toolkit_version}});
+                              {labels::version, context_.toolkit_version},
+                              {labels::release, context_.release},
+                              {labels::wire, std::to_string(wire::version)}});
         return config;
     }
 
@@ -197,7 +200,7 @@ private:
             return "an `up` that was cut off has not finished it";
         }
         if (label_of(there.labels, labels::version) != context_.toolkit_version) {
-            return "another version of dockdist made it";
+            return made_by_another(made_by(there.labels), context_.release);
         }
         if (label_of(there.labels, labels::spec) != print &&
             !gpus_.went_other_way(there, input_for(node), wants_rdma_devices())) {

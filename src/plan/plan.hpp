@@ -119,6 +119,7 @@ struct Plan {
 
 struct PlanContext {
     std::string toolkit_version{};
+    std::string release{};                // of dockdist: "0.2.0"
     std::string origin{};                 // USER@MACHINE:FILE
     std::string attempt{};                // unique to this `up`
     bool take_over = false;               // a cluster of this name that somebody else made may be changed
@@ -142,6 +143,7 @@ struct PlanResult {
         bool jobs = false;                // running nodes go
         std::vector<std::size_t> looks{}; // hosts whose GPUs have to be known
     } wanted{};
+    bool jobs_in_way = false; // all `errors` are jobs that run, or may: PlanContext::stop_jobs would do
 };
 PlanResult make_plan(const ClusterSpec& spec, const ObservedCluster& observed, const PlanContext& context);
 

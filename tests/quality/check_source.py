@@ -89,6 +89,7 @@ WRITERS = {
     "engine/transport/ssh/passphrase.cpp": "its own question, printable(), and a line's erasure",
     "engine/transport/ssh/passphrase.hpp": "says so",
     "cli/key_watch.cpp": "reads keys",
+    "cli/ask_yes.cpp": "reads an answer",
     "cli/completion.cpp": "lets go of it",
     "cli/completion.cpp": "gives the terminal up",
     "cli/cluster/init.cpp": "a new file",

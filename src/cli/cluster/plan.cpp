@@ -93,6 +93,7 @@ Task<int> run_plan(Context& context) {
         }
     }
     const PlanContext setting{.toolkit_version = version,
+                              .release = DOCKDIST_VERSION,
                               .origin = origin_of(cluster.spec),
                               .attempt = random_hex(8),
                               .take_over = true,

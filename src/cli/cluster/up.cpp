@@ -1,6 +1,7 @@
 #include "cluster/up.hpp"
 
 #include "check/check.hpp"
+#include "cli/ask_yes.hpp"
 #include "cli/cluster/check_summary.hpp"
 #include "cli/context.hpp"
 #include "cli/files/set_up_nodes.hpp"
@@ -33,6 +34,7 @@ struct UpArguments {
     bool no_sync = false;
     bool no_setup = false;
     bool build = false;
+    bool yes = false;
 };
 
 // Before the check, which is not what --timings is about.
@@ -156,6 +158,26 @@ Task<CheckReport> check_after_up(const Connected& cluster, const UpResult& resul
     co_return report;
 }
 
+// Where jobs run on nodes that have to be made anew, whoever sits there is asked.
+Task<UpResult> up_or_ask(Context& context, const Connected& cluster, UpOptions& options) {
+    const Toolkit toolkit{
+        .tar = toolkit_tar(), .version = std::string(toolkit_version()), .release = DOCKDIST_VERSION};
+    auto result = co_await up(cluster.spec, cluster.engines, toolkit, options, *context.reporter);
+    if (!result.jobs_in_way || !can_ask(context)) {
+        co_return result;
+    }
+    for (auto error : result.errors) {
+        error.hint.clear();
+        context.warn({error});
+    }
+    if (co_await ask_yes(context, "End what runs there, and go on?")) {
+        options.stop_jobs = true;
+        options.attempt = random_hex(8);
+        result = co_await up(cluster.spec, cluster.engines, toolkit, options, *context.reporter);
+    }
+    co_return result;
+}
+
 Task<int> run_up(Context& context, UpArguments options) {
     auto cluster = co_await connect(context, Secrets::all);
     if (!cluster.errors.empty()) {
@@ -170,8 +192,8 @@ Task<int> run_up(Context& context, UpArguments options) {
     options.up.image_source =
         image_source_of(context, cluster, options.build ? Build::anew : Build::if_missing);
     options.up.registry_auth = registry_auth_of(context, cluster.spec.image.ref);
-    const Toolkit toolkit{.tar = toolkit_tar(), .version = std::string(toolkit_version())};
-    const auto result = co_await up(cluster.spec, cluster.engines, toolkit, options.up, *context.reporter);
+    options.up.stop_jobs = options.up.stop_jobs || options.yes;
+    const auto result = co_await up_or_ask(context, cluster, options.up);
     if (!result.errors.empty()) {
         context.reporter->finish();
         co_return context.fail(result.errors);
@@ -217,6 +239,8 @@ void add_up(CLI::App& app, Program& program) {
         "--stop-jobs", options->up.stop_jobs,
         "End the jobs that run on nodes that have to be made anew; without this they are named, "
         "and nothing is done");
+    command->add_flag("-y,--yes", options->yes,
+                      "Answer yes to what is asked on a terminal: whether those jobs are to end");
     command->add_flag("--break-lock", options->up.break_lock,
                       "Go on even if somebody else is changing the cluster");
     duration(command->add_option("--ready-timeout", options->ready_timeout,

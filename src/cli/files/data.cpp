@@ -73,7 +73,7 @@ Task<Errors> make_way_for(const Context& context, const ClusterSpec& spec, const
                           bool stop_jobs) {
     QuietReporter quiet(*context.reporter);
     auto observation = co_await observe(spec, engines, "", quiet);
-    const auto nodes = ready_nodes(spec, observation.cluster, observation.reached).nodes;
+    const auto nodes = ready_nodes(spec, observation.cluster, observation.reached, Words::of_jobs).nodes;
     co_return co_await make_way(engines, co_await find_running_jobs(engines, nodes), stop_jobs,
                                 "what is removed may be its files", *context.reporter);
 }

@@ -35,7 +35,7 @@ void forget_lost(Errors& errors, const std::set<std::string>& lost, const FoundJ
 
 Task<FoundJob> find_job(Context& context, std::string name, std::string node) {
     const NodeWords words{.option = "--node", .text = std::move(node)};
-    AttachOptions options;
+    AttachOptions options{.words = Words::of_jobs};
     if (!words.text.empty()) {
         options.named.push_back(words);
     }

@@ -1,7 +1,7 @@
 #include "cli/context.hpp"
 #include "cli/line/values.hpp"
 #include "cli/looking/rdma_view.hpp"
-#include "plan/labels.hpp"
+#include "plan/made_by.hpp"
 #include "plan/plan.hpp"
 #include "report/table.hpp"
 
@@ -38,6 +38,7 @@ std::string_view state_text(ContainerState state) {
 struct Row {
     std::string node{}, host{}, state{}, container{};
     std::optional<wire::NodeRecord> record{};
+    std::optional<MadeBy> by{}; // where there is a container
 };
 
 // Every node that the file names, then what bears the cluster's label besides.
@@ -56,6 +57,7 @@ std::vector<Row> rows_of(const ClusterSpec& spec, const Observation& observation
             row.state = found->record ? "ready" : state_text(found->state);
             row.container = found->id.str();
             row.record = found->record;
+            row.by = made_by(found->labels);
         }
         rows.push_back(std::move(row));
     }
@@ -79,6 +81,9 @@ void print_json(const Context& context, const ClusterSpec& spec, const std::vect
     for (const auto& row : rows) {
         nlohmann::json node{
             {"node", row.node}, {"host", row.host}, {"state", row.state}, {"container", row.container}};
+        if (row.by) {
+            node.update({{"release", row.by->release}, {"wire", row.by->wire}});
+        }
         if (row.record) {
             node.update({{"rank", row.record->rank},
                          {"address", row.record->address},
@@ -114,6 +119,18 @@ std::string to_table(const std::vector<Row>& rows, std::size_t most_rows, const 
                        row.container.substr(0, 12)});
     }
     return table.to_text(most_rows, output);
+}
+
+// Nodes that this client can do only a part with.
+Errors of_other_versions(const std::vector<Row>& rows) {
+    Errors others;
+    for (const auto& row : rows) {
+        if (row.by && row.state != "left over" && understanding_of(*row.by) != Understanding::all) {
+            others.push_back(
+                {ErrorKind::node, row.node, other_words(*row.by), bring_to_this_version(*row.by)});
+        }
+    }
+    return others;
 }
 
 struct StatusOptions {
@@ -177,6 +194,7 @@ Task<int> run_status(Context& context, StatusOptions options) {
                 "\nOnly nodes that are ready are judged: what jobs were told when all joined may differ.\n");
         }
     }
+    context.warn(of_other_versions(rows));
     if (!observation.errors.empty()) {
         co_return context.fail(observation.errors);
     }

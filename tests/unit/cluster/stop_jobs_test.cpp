@@ -172,6 +172,7 @@ TEST_CASE("up that would make a node anew under a job names it, and changes noth
           "made "
           "anew: its configuration changed\n"
           "  wait until it is over (`dockdist wait train`), or add --stop-jobs");
+    CHECK(refused.jobs_in_way);
     CHECK(execs_of(cluster, "job stop").empty());
     CHECK(cluster.containers() == both);
 

@@ -276,6 +276,25 @@ TEST_CASE("a node that nobody has made is not up") {
               "node-1 on node-1 (tcp://10.0.0.2:2375): the node is not up\n  run `dockdist up`"});
 }
 
+TEST_CASE("nodes of another version are of use for words about jobs, or for none") {
+    Hosts hosts(3);
+    for (int i = 0; i < 3; ++i) {
+        const auto host = static_cast<std::size_t>(i);
+        auto& container = hosts.add_node(host, "node-" + std::to_string(i), i);
+        container.config.labels[labels::wire] = std::to_string(wire::version + i);
+    }
+    const auto seen = hosts.look();
+    const auto ready = ready_nodes(hosts.spec, seen.cluster, seen.reached);
+    REQUIRE(ready.nodes.size() == 1);
+    CHECK(ready.nodes[0].name == NodeName("node-0"));
+    REQUIRE(ready.errors.size() == 2);
+    CHECK(ready.errors[0].where == "node-1 on node-1 (tcp://10.0.0.2:2375)");
+    CHECK(ready.errors[0].message.find("of the protocol") != std::string::npos);
+    const auto for_jobs = ready_nodes(hosts.spec, seen.cluster, seen.reached, Words::of_jobs);
+    CHECK(for_jobs.nodes.size() == 2);
+    CHECK(for_jobs.errors.size() == 1);
+}
+
 TEST_CASE("image, toolkit and engine are asked for where a plan is to be made, and only there") {
     Hosts hosts(2);
     hosts.fakes[0]->add_image("train:1", "sha256:7");

@@ -1,4 +1,5 @@
 #include "cluster_builder.hpp"
+#include "wire/version.hpp"
 
 #include <doctest/doctest.h>
 
@@ -186,7 +187,9 @@ TEST_CASE("a container's labels say whose it is, and hold nothing else") {
     CHECK(found.at("dockdist.node") == "node-0");
     CHECK(found.at("dockdist.rank") == "0");
     CHECK(found.at("dockdist.gpus") == "all");
-    CHECK(found.size() == 9);
+    CHECK(found.at("dockdist.wire") == std::to_string(wire::version));
+    CHECK(found.contains("dockdist.release"));
+    CHECK(found.size() == 11);
 }
 
 } // namespace plan_test
