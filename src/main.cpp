@@ -4,6 +4,7 @@
 #include "cli/line/help_text.hpp"
 #include "cli/line/line_error.hpp"
 #include "cli/line/values.hpp"
+#include "cli/own_home.hpp"
 #include "core/descriptors.hpp"
 #include "core/exit_codes.hpp"
 #include "engine/docker_engine.hpp"
@@ -87,11 +88,11 @@ void refuse_empty_words(CLI::App& app) {
 
 void add_commands(CLI::App& app, Program& program) {
     for (const auto add :
-         {add_init,       add_validate, add_plan,  add_up,        add_down,     add_status,  add_check,
-          add_run,        add_export,   add_jobs,  add_top,       add_metrics,  add_gpus,    add_logs,
-          add_attach,     add_stop,     add_wait,  add_exec,      add_ssh,      add_forward, add_proxy,
-          add_ssh_config, add_sync,     add_setup, add_cp,        add_hostfile, add_image,   add_data,
-          add_slurm,      add_version,  add_help,  add_completion}) {
+         {add_init,       add_validate, add_plan,       add_up,   add_down,      add_status,  add_check,
+          add_run,        add_export,   add_jobs,       add_top,  add_metrics,   add_gpus,    add_logs,
+          add_attach,     add_stop,     add_wait,       add_exec, add_ssh,       add_forward, add_proxy,
+          add_ssh_config, add_sync,     add_setup,      add_cp,   add_hostfile,  add_image,   add_data,
+          add_slurm,      add_version,  add_self_check, add_help, add_completion}) {
         add(app, program);
     }
     for (auto* command : app.get_subcommands({})) {
@@ -262,6 +263,7 @@ int main(int argc, char** argv) {
 #endif
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes is an error of the write
     take_all_descriptors();        // a connection to each of a thousand hosts
+    complete_home();
     const auto line = make_line();
     auto& program = line->program;
     program.read = read_another;

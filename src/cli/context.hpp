@@ -204,6 +204,7 @@ void add_image(CLI::App& app, Program& program);
 void add_data(CLI::App& app, Program& program);
 void add_slurm(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);
+void add_self_check(CLI::App& app, Program& program);
 void add_help(CLI::App& app, Program& program);
 void add_completion(CLI::App& app, Program& program);
 

@@ -1,7 +1,11 @@
 #include "engine/local_engine.hpp"
 
+#include "core/fd.hpp"
+
 #include <cerrno>
 #include <filesystem>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <utility>
 
@@ -66,6 +70,17 @@ LocalEngine find_local_engine(const Environment& environment,
     engine.url = "unix://" + sockets.front().first;
     engine.said_by = sockets.front().second;
     return engine;
+}
+
+int connect_to_socket(const std::string& path) {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    if (path.size() >= sizeof address.sun_path) {
+        return ENAMETOOLONG;
+    }
+    path.copy(address.sun_path, path.size());
+    const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto* const there = reinterpret_cast<const sockaddr*>(&address);
+    return ::connect(socket.get(), there, sizeof address) == 0 ? 0 : errno;
 }
 
 } // namespace dockdist

@@ -26,4 +26,7 @@ struct LocalEngine {
 LocalEngine find_local_engine(const Environment& environment,
                               const std::function<int(const std::string& path)>& connects);
 
+// 0 where a program listens there, else errno.
+int connect_to_socket(const std::string& path);
+
 } // namespace dockdist

@@ -40,7 +40,7 @@ class Stubs:
     memlock = 8 << 20
     podman_engines = ()
 
-    def __init__(self, hosts, script=None, source=(), node_bandwidth=0):
+    def __init__(self, hosts, script=None, source=(), node_bandwidth=0, started_by=lambda *command: command):
         self.count = hosts
         self.addresses = [f"127.101.{i // 250}.{i % 250 + 1}" for i in range(hosts)]
         self.node_addresses = {address: address.replace("127.", "10.", 1) for address in self.addresses}
@@ -53,7 +53,7 @@ class Stubs:
                    "--image", f"{IMAGE}={self.folder}/image", "--node-bandwidth", str(int(node_bandwidth))]
         for name, tar in source:  # images that the last host alone has
             command += ["--source", f"{name}={tar}"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(started_by(*command), stdout=subprocess.PIPE)
         readable, _, _ = select.select([self.process.stdout], [], [], 120)
         assert readable and self.process.stdout.readline() == b"ready\n", "the stub engines do not start"
 

@@ -1,6 +1,5 @@
 #include "cli/context.hpp"
 #include "cli/line/values.hpp"
-#include "core/fd.hpp"
 #include "core/host_list.hpp"
 #include "core/loopback.hpp"
 #include "core/text.hpp"
@@ -19,8 +18,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -123,18 +120,6 @@ Result<Ok> write_new(const std::string& path, std::string_view text) {
         return Error{ErrorKind::usage, path, "could not be written whole", "is the disk full?"};
     }
     return ok;
-}
-
-// 0 where a program listens there, else errno.
-int connect_to_socket(const std::string& path) {
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-    if (path.size() >= sizeof address.sun_path) {
-        return ENAMETOOLONG;
-    }
-    path.copy(address.sun_path, path.size());
-    const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const auto* const there = reinterpret_cast<const sockaddr*>(&address);
-    return ::connect(socket.get(), there, sizeof address) == 0 ? 0 : errno;
 }
 
 // What of the environment makes no file.
