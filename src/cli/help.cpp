@@ -5,6 +5,7 @@
 #include "cli/line/values.hpp"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -23,7 +24,11 @@ Task<int> run_help(Context& context, const CLI::App& program, std::vector<std::s
         }
         command = below;
     }
-    context.show(help_text(*command, help_output()));
+    if (context.json()) {
+        context.print_json(help_json(*command));
+    } else {
+        context.show(help_text(*command, help_output()));
+    }
     co_return 0;
 }
 
@@ -31,11 +36,13 @@ Task<int> run_help(Context& context, const CLI::App& program, std::vector<std::s
 
 void add_help(CLI::App& app, Program& program) {
     auto words = std::make_shared<std::vector<std::string>>();
-    auto* command = describe(app.add_subcommand("help", "Show what a command does and takes"),
-                             command_group::itself, {"dockdist help run", "dockdist help image push"});
+    auto* command =
+        describe(app.add_subcommand("help", "Show what a command does and takes"), command_group::itself,
+                 {"dockdist help run", "dockdist help image push", "dockdist help -o json"});
     command->add_option("WORDS", *words, "A command, as `run` or `image push` (default: all)")
         ->type_name("COMMANDS");
     command->callback([words, &app, &program] {
+        program.one_value = true;
         program.work = [words, &app](Context& context) { return run_help(context, app, *words); };
     });
 }

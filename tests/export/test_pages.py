@@ -14,7 +14,7 @@ PAGES = sorted((ROOT / "docs").glob("export-*.md"))
 def example_of(page):
     """Its cluster.yaml, its command line, and the blocks that show what comes out: stdout, and stderr where there is any."""
     text = page.read_text(encoding="utf-8").partition("\n## An example\n")[2].partition("\n## ")[0]
-    file, *printed = re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    file, *printed = re.findall(r"^```[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     line, = re.findall(r"^`dockdist (export [^`]+)` prints$", text, re.MULTILINE)
     return file, shlex.split(line), printed
 

@@ -1,4 +1,4 @@
-"""Pictures for the README, taken by the tests that have just seen what is on them."""
+"""Pictures for the pages, taken by the tests that have just seen what is on them."""
 
 import base64
 import html
@@ -54,7 +54,7 @@ def take(browser, page, name, until, width=None):
         path.write_bytes(png)
     kept = path.read_bytes()
     assert size_of(kept)[0] == size[0] and len(kept) <= MOST_BYTES, (size_of(kept), size, len(kept))
-    assert f"(docs/{name})" in (ROOT / "README.md").read_text()
+    assert f"({name})" in (ROOT / "docs/look.md").read_text()
 
 
 def size_of(png):

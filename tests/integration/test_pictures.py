@@ -1,4 +1,4 @@
-"""The README's pictures of a job: `top` beside it, and its page afterwards, both of a real run on simulated GPUs with lively figures."""
+"""The pictures of docs/look.md, of a job: `top` beside it, and its page afterwards, both of a real run on simulated GPUs with lively figures."""
 
 import contextlib
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pictures that the README shows: screenshot.py PNG [PAGE.html]; without a page report.png, with the built page_tool as
+"""Makes the pictures that the pages show: screenshot.py PNG [PAGE.html]; without a page report.png, with the built page_tool as
 DOCKDIST_PAGE_TOOL."""
 
 import contextlib

@@ -106,20 +106,6 @@ private:
     Table table_{{{.title = ""}, {.title = "", .narrow = Narrow::wrap, .least = least_description}}};
 };
 
-bool is_help(const CLI::Option& option) {
-    return option.get_name() == "--help";
-}
-
-// "-f, --file FILE".
-std::string option_head(const CLI::Option& option) {
-    std::string head;
-    for (const auto& name : option.get_snames()) {
-        head += "-" + name + ", ";
-    }
-    head += shown_name(option);
-    return takes_value(option) ? head + " " + placeholder(option) : head;
-}
-
 std::string names_of(const std::set<CLI::Option*>& options) {
     std::vector<std::string> names;
     for (const auto* option : options) {
@@ -127,20 +113,6 @@ std::string names_of(const std::set<CLI::Option*>& options) {
     }
     std::ranges::sort(names);
     return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string option_words(const CLI::Option& option) {
-    auto text = option.get_description();
-    if (takes_value(option) && !option.get_default_str().empty()) {
-        text += fmt::format(" (default: {})", option.get_default_str());
-    }
-    if (!option.get_needs().empty()) {
-        text += fmt::format(" (with {})", names_of(option.get_needs()));
-    }
-    if (!option.get_excludes().empty()) {
-        text += fmt::format(" (not with {})", names_of(option.get_excludes()));
-    }
-    return text;
 }
 
 // Without what is said of it behind a `#`.
@@ -184,6 +156,33 @@ std::string command_sections(const CLI::App& above, const OutputTraits& output, 
 }
 
 } // namespace
+
+bool is_help(const CLI::Option& option) {
+    return option.get_name() == "--help";
+}
+
+std::string option_head(const CLI::Option& option) {
+    std::string head;
+    for (const auto& name : option.get_snames()) {
+        head += "-" + name + ", ";
+    }
+    head += shown_name(option);
+    return takes_value(option) ? head + " " + placeholder(option) : head;
+}
+
+std::string option_words(const CLI::Option& option) {
+    auto text = option.get_description();
+    if (takes_value(option) && !option.get_default_str().empty()) {
+        text += fmt::format(" (default: {})", option.get_default_str());
+    }
+    if (!option.get_needs().empty()) {
+        text += fmt::format(" (with {})", names_of(option.get_needs()));
+    }
+    if (!option.get_excludes().empty()) {
+        text += fmt::format(" (not with {})", names_of(option.get_excludes()));
+    }
+    return text;
+}
 
 std::string usage_of(const CLI::App& command) {
     auto usage = full_name(command);

@@ -4,6 +4,7 @@
 #include "report/output.hpp"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 
@@ -14,6 +15,16 @@ std::string help_text(const CLI::App& command, const OutputTraits& output);
 
 // What the program says when nothing was asked of it: the commands, a line each where there is room.
 std::string short_help(const CLI::App& program, const OutputTraits& output);
+
+// The same for programs, the commands below it included: {command, description, usage, group, arguments,
+// options, examples, notes, commands}. Options of every command stand with the program alone.
+nlohmann::json help_json(const CLI::App& command);
+
+// What is said of an option, or of a positional: its default, and what it goes with, included.
+std::string option_words(const CLI::Option& option);
+// "-f, --file FILE".
+std::string option_head(const CLI::Option& option);
+bool is_help(const CLI::Option& option);
 
 // "dockdist cp [OPTIONS] FROM TO".
 std::string usage_of(const CLI::App& command);

@@ -5,6 +5,7 @@
 #include "unit/cli/line/program.hpp"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 namespace help_text_test {
 
@@ -43,6 +44,28 @@ TEST_CASE("an example that is too long goes on behind a backslash, and what is s
                             "  dockdist logs 'a b' \\\n"
                             "      --since 10m\n") != std::string::npos,
                   text);
+}
+
+TEST_CASE("for programs, the help of a command says the same, and all that is below it") {
+    const Line program;
+    const auto all = help_json(program.app);
+    REQUIRE(all["commands"].size() == commands_of(program.app).size()); // no hidden one
+    CHECK(all["options"].front() == nlohmann::json{{"name", "--file"},
+                                                   {"head", "-f, --file FILE"},
+                                                   {"value", "FILE"},
+                                                   {"description", "cluster.yaml"}});
+    const auto& run = all["commands"].front();
+    CHECK(run["command"] == "dockdist run");
+    CHECK(run["group"] == command_group::jobs);
+    CHECK(run["usage"] == usage_of(*program.app.get_subcommand("run")));
+    CHECK(run["examples"] == nlohmann::json{"dockdist run -- train.py"});
+    CHECK(run["arguments"].front()["required"] == true);
+    CHECK(run["options"].front() == nlohmann::json{{"name", "--share"},
+                                                   {"head", "--share"},
+                                                   {"value", nullptr},
+                                                   {"description", "Reserve none (not with --gpus)"}});
+    const auto image = help_json(*program.app.get_subcommand("image"));
+    CHECK(image["commands"].back()["command"] == "dockdist image push");
 }
 
 } // namespace help_text_test
