@@ -27,7 +27,7 @@ def fenced(language, text):
 
 
 def anchor(text):
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", text.lower().replace("*", "any")).strip("-")
 
 
 def command_part(command, level):
@@ -47,12 +47,10 @@ def command_part(command, level):
 def commands_page(program):
     top = sources.program_help(program)
     parts = ["# Commands", "What `dockdist help COMMAND` prints, of every command."]
-    group = None
-    for command in top["commands"]:
-        if command["group"] != group:
-            group = command["group"]
-            parts.append(f"## {group}")
-        parts += command_part(command, 3)
+    for group in dict.fromkeys(command["group"] for command in top["commands"]):
+        parts.append(f"## {group}")
+        for command in top["commands"]:
+            parts += command_part(command, 3) if command["group"] == group else []
     parts.append("## Options of every command")
     parts.append(table(("option", "meaning"), [(code(each["head"]), words(each["description"])) for each in top["options"]]))
     return parts

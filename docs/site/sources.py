@@ -84,7 +84,7 @@ def types(schema, node):
         found.append(f"`{node['const']}`")
     elif "enum" in node:
         found += [f"`{word}`" for word in node["enum"]]
-    elif "anyOf" in node:
+    elif "anyOf" in node and "type" not in node:
         for each in node["anyOf"]:
             found += [] if each.get("$ref") == "#/definitions/variable" else types(schema, each)
     else:
@@ -126,13 +126,16 @@ def default_of(said):
 
 
 def key_sections(schema, node=None, path=""):
-    """(path, {key: node}) of the file and of each section in it, outer before inner."""
+    """(path, {key: node}) of the file and of each section in it, outer before inner; of alike ones beside each other one, at `*`."""
     keys = (node or schema)["properties"]
     yield path, keys
+    alike = {}
     for name, key in keys.items():
         if found := section(schema, key):
-            inner, steps = found
-            yield from key_sections(schema, inner, f"{path}.{name}{steps}".lstrip("."))
+            alike.setdefault(json.dumps(found), []).append(name)
+    for text, names in alike.items():
+        inner, steps = json.loads(text)
+        yield from key_sections(schema, inner, f"{path}.{names[0] if len(names) == 1 else '*'}{steps}".lstrip("."))
 
 
 def reference_file():

@@ -47,7 +47,7 @@ def test_every_key_of_the_file_is_in_the_reference_with_its_type_and_its_words(r
     schema = sources.cluster_schema()
     for path, keys in sources.key_sections(schema):
         for name, key in keys.items():
-            anchor = re.sub(r"[^a-z0-9]+", "-", f"{path}.{name}".lower()).strip("-")
+            anchor = re.sub(r"[^a-z0-9]+", "-", f"{path}.{name}".lower().replace("*", "any")).strip("-")
             row = re.search(rf'^\| <span id="{anchor}-key"></span><code>{name}</code> \| (.*) \| (.*) \| (.*) \|$', page, re.MULTILINE)
             assert row, f"{path}.{name}"
             assert row[1].strip(), f"{path}.{name} has no type"

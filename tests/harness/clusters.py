@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 from harness.lab import DOCKDIST
+from harness.output_schema import json_asked_for, mistakes_of
 
 
 class Cluster:
@@ -45,6 +46,9 @@ class Cluster:
         if code is not None and done.returncode != code:
             raise AssertionError(f"dockdist {' '.join(arguments)} exited with {done.returncode}, not {code}\n"
                                  f"--- stdout\n{done.stdout}--- stderr\n{done.stderr}")
+        if json_asked_for(arguments):
+            wrong = mistakes_of(arguments, done.stdout)
+            assert wrong == [], f"{arguments}: templates/output.schema.json says another thing: {wrong}"
         return done
 
     def up(self, *arguments, **environment):

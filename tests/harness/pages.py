@@ -14,8 +14,8 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md",
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 
 LANGUAGES = {"sh", "bash", "console", "yaml", "json", "dockerfile", "ini", "python", "text"}
-# What the tests do not have, or do not take the time for. `lab`: run by integration/test_pages.py.
-NEEDS = {"lab", "time", "gpus", "nccl", "rdma", "slurm", "kubernetes", "prometheus", "models", "data", "hosts", "internet", "project"}
+# What the tests do not have, or do not take the time for. `lab`: run by integration/test_docs.py.
+NEEDS = {"lab", "time", "gpus", "nccl", "rdma", "slurm", "kubernetes", "prometheus", "models", "data", "hosts", "home"}
 OF = {"kubernetes", "prometheus", "others", "ci"}  # YAML that is no cluster.yaml
 
 
