@@ -4,7 +4,7 @@
 namespace dockdist::exit_codes {
 
 inline constexpr int failed = 1;      // something on the cluster failed
-inline constexpr int wrong_input = 2; // the command line or cluster.yaml
+inline constexpr int wrong_input = 2; // the command line or cluster.yaml is wrong
 inline constexpr int gpus_taken = 75; // as EX_TEMPFAIL of sysexits.h: others have the GPUs, try again later
 inline constexpr int timed_out =
     124; // as timeout(1): --timeout, and a job that was stopped because it stalled
