@@ -1,8 +1,8 @@
 #include "cli/own_home.hpp"
 
+#include "core/account.hpp"
+
 #include <cstdlib>
-#include <pwd.h>
-#include <unistd.h>
 
 namespace dockdist {
 namespace {
@@ -18,9 +18,8 @@ void complete_home() {
     const char* const home = std::getenv("HOME");
     said() = home != nullptr && *home != '\0';
     if (!said()) {
-        const auto* const account = ::getpwuid(::geteuid());
-        const bool known = account != nullptr && account->pw_dir != nullptr && *account->pw_dir == '/';
-        ::setenv("HOME", known ? account->pw_dir : "/", 1);
+        const auto home = own_account().home;
+        ::setenv("HOME", home.starts_with('/') ? home.c_str() : "/", 1);
     }
 }
 

@@ -14,7 +14,7 @@ std::string variable_or(const char* name, const std::string& other) {
 
 } // namespace
 
-Account own_account() {
+OwnAccount own_account() {
     if (const passwd* found = ::getpwuid(::geteuid())) {
         return {.name = found->pw_name, .home = found->pw_dir};
     }
