@@ -6,7 +6,6 @@ A block's first line says what it is: a language, and after it `needs=WORD` wher
 import dataclasses
 import os
 import re
-import shutil
 
 from harness.lab import DOCKDIST, ROOT
 
@@ -71,6 +70,12 @@ def without_blocks(page):
     return FENCE.sub("", page.read_text(encoding="utf-8"))
 
 
+# In place of a training, which integration/test_run.py does: what the pages are about is how one comes to it.
+TRAIN = """import os, sys
+print("rank", os.environ["RANK"], "of", os.environ["WORLD_SIZE"], *sys.argv[1:])
+"""
+
+
 def scene(folder, cluster_file):
     """A folder as the pages have it: a cluster.yaml, a train.py; and the environment in which `dockdist` is found."""
     programs = folder / "programs"
@@ -79,7 +84,7 @@ def scene(folder, cluster_file):
     work = folder / "work"
     work.mkdir()
     (work / "cluster.yaml").write_text(cluster_file, encoding="utf-8")
-    shutil.copy(ROOT / "templates/train.py", work)
+    (work / "train.py").write_text(TRAIN, encoding="utf-8")
     home = folder / "home"
     home.mkdir()
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(home), "LC_ALL": "C.UTF-8"}
