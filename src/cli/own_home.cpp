@@ -18,8 +18,8 @@ void complete_home() {
     const char* const home = std::getenv("HOME");
     said() = home != nullptr && *home != '\0';
     if (!said()) {
-        const auto home = own_account().home;
-        ::setenv("HOME", home.starts_with('/') ? home.c_str() : "/", 1);
+        const auto accounts = own_account().home;
+        ::setenv("HOME", accounts.starts_with('/') ? accounts.c_str() : "/", 1);
     }
 }
 
