@@ -33,6 +33,7 @@ endfunction()
 
 dockdist_library(libssh2 libssh2.h ssh2)
 dockdist_library(libsodium sodium.h sodium)
+dockdist_library(libzstd zstd.h zstd)
 dockdist_library(libyaml-cpp yaml-cpp/yaml.h yaml-cpp)
 dockdist_library(buildkit_protocol nghttp2/nghttp2.h nghttp2) # what BuildKit speaks: gRPC's HTTP/2, and protobuf
 find_path(PROTOZERO_INCLUDE protozero/pbf_reader.hpp REQUIRED)

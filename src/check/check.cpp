@@ -82,7 +82,7 @@ public:
     Task<CheckReport> run(const CheckOptions& options, Reporter& reporter) {
         const auto begin = std::chrono::steady_clock::now();
         OnePhase as_check(reporter);
-        observation_ = co_await observe(spec_, engines_, "", as_check, selection_.hosts);
+        observation_ = co_await observe(spec_, engines_, {}, as_check, selection_.hosts);
         choose_nodes();
         std::vector<std::size_t> hosts;
         std::ranges::transform(ready_, std::back_inserter(hosts), &ReadyNode::host);

@@ -223,7 +223,7 @@ Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
         co_return attached;
     }
     QuietReporter quiet(*context.reporter);
-    auto observation = co_await observe(attached.spec, attached.engines, "", quiet, connected.only);
+    auto observation = co_await observe(attached.spec, attached.engines, {}, quiet, connected.only);
     attached.errors = std::move(observation.errors);
     auto ready = ready_nodes(attached.spec, observation.cluster, observation.reached, options.words);
     attached.nodes = std::move(ready.nodes);

@@ -2,13 +2,16 @@
 
 #include "async/run_all.hpp"
 #include "core/loopback.hpp"
+#include "core/text.hpp"
 #include "engine/docker_context.hpp"
+#include "toolkit/toolkit.hpp"
 #include "toolkit/toolkit_program.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
 
 namespace dockdist {
 namespace {
@@ -39,14 +42,24 @@ void use_address_behind(HostSpec& host, const SshSettings& settings) {
     }
 }
 
-// Read once, whatever the number of hosts.
-Result<std::shared_ptr<const std::string>> node_program() {
-    static const auto program = toolkit_program("libexec/dockdist-init");
+// Read once for each architecture, whatever the number of hosts.
+Result<std::shared_ptr<const std::string>> node_program(const std::string& machine) {
+    static std::map<std::string, std::shared_ptr<const std::string>> known;
+    if (const auto found = known.find(machine); found != known.end()) {
+        return found->second;
+    }
+    const auto* toolkit = toolkits().of(go_architecture(machine));
+    if (toolkit == nullptr) {
+        return Error{
+            ErrorKind::config, "",
+            fmt::format("the node is {}, for which this dockdist has no toolkit", printable(machine)),
+            "it has " + toolkits().architectures()};
+    }
+    auto program = toolkit_program(*toolkit, "libexec/dockdist-init");
     if (!program) {
         return program.error();
     }
-    static const auto shared = std::make_shared<const std::string>(*program);
-    return std::shared_ptr<const std::string>(shared);
+    return known[machine] = std::make_shared<const std::string>(std::move(*program));
 }
 
 Task<Result<EngineEndpoint>> reach(boost::asio::any_io_executor executor, HostSpec& host) {
@@ -69,11 +82,7 @@ Task<Result<EngineEndpoint>> reach(boost::asio::any_io_executor executor, HostSp
         endpoint.ssh = std::move(*settings);
     }
     if (host.docker.by_srun()) {
-        auto program = node_program();
-        if (!program) {
-            co_return program.error();
-        }
-        endpoint.node_program = std::move(*program);
+        endpoint.node_program = node_program;
     }
     co_return endpoint;
 }

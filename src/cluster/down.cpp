@@ -55,12 +55,16 @@ Task<Result<int>> remove_labelled(ContainerEngine& engine, std::vector<std::stri
 }
 
 Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
-                                 std::vector<std::string> wanted, Containers seen, std::string volume,
-                                 Reporter& reporter) {
+                                 std::vector<std::string> wanted, Containers seen,
+                                 std::vector<std::string> toolkits, Reporter& reporter) {
     Step step(reporter, "remove", host.name.str(), "remove containers");
     auto removed = co_await remove_labelled(engine, std::move(wanted), std::move(seen));
-    if (removed && !volume.empty()) {
-        for (const auto& name : {volume, std::string(labels::gpu_volume)}) {
+    if (removed && !toolkits.empty()) {
+        std::vector<std::string> volumes{labels::gpu_volume};
+        for (const auto& version : toolkits) {
+            volumes.push_back(labels::toolkit_volume_prefix + version);
+        }
+        for (const auto& name : volumes) {
             const auto gone = co_await engine.remove_volume(name);
             if (!gone &&
                 gone.error().kind != ErrorKind::conflict) { // conflict: another cluster's nodes use it
@@ -68,9 +72,10 @@ Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
             }
         }
         // Of an `image push` or an `up` whose client was killed; conflict: another one is at work.
-        const auto version = volume.substr(std::string_view(labels::toolkit_volume_prefix).size());
-        for (const auto& image : {"dockdist-relay:" + version, toolkit_image(version)}) {
-            (void)co_await engine.remove_image(ImageRef(image));
+        for (const auto& version : toolkits) {
+            for (const auto& image : {"dockdist-relay:" + version, toolkit_image(version)}) {
+                (void)co_await engine.remove_image(ImageRef(image));
+            }
         }
     }
     if (!removed) {
@@ -182,13 +187,12 @@ Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const Dow
     if (!result.errors.empty()) {
         co_return result;
     }
-    const auto volume =
-        options.purge ? labels::toolkit_volume_prefix + options.toolkit_version : std::string();
+    const auto toolkits = options.purge ? options.toolkits : std::vector<std::string>();
     std::vector<Task<Result<int>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
-        tasks.push_back(
-            seen[i] ? remove_on_host(spec.hosts[i], *engines[i], wanted, std::move(seen[i]), volume, reporter)
-                    : tell_silence(spec.hosts[i], seen[i].error(), reporter));
+        tasks.push_back(seen[i] ? remove_on_host(spec.hosts[i], *engines[i], wanted, std::move(seen[i]),
+                                                 toolkits, reporter)
+                                : tell_silence(spec.hosts[i], seen[i].error(), reporter));
     }
     for (const auto& removed : co_await run_all(std::move(tasks))) {
         if (removed) {
@@ -211,7 +215,7 @@ Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const st
     for (std::size_t i = 0; i < engines.size(); ++i) {
         if (only.empty() || only[i]) {
             tasks.push_back(
-                remove_on_host(spec.hosts[i], *engines[i], wanted, std::move(seen[i]), "", reporter));
+                remove_on_host(spec.hosts[i], *engines[i], wanted, std::move(seen[i]), {}, reporter));
         }
     }
     Errors errors;

@@ -7,10 +7,10 @@
 namespace dockdist {
 
 struct DownOptions {
-    bool purge = false;      // dockdist's volumes too, where no other cluster uses them
-    bool break_lock = false; // although somebody is changing the cluster
-    bool stop_jobs = false;  // ends the jobs that run on it, too
-    std::string toolkit_version{};
+    bool purge = false;                  // dockdist's volumes too, where no other cluster uses them
+    bool break_lock = false;             // although somebody is changing the cluster
+    bool stop_jobs = false;              // ends the jobs that run on it, too
+    std::vector<std::string> toolkits{}; // versions whose volumes are dockdist's
 };
 
 struct DownResult {

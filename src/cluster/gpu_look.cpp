@@ -7,6 +7,7 @@
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "plan/architecture.hpp"
 #include "plan/engine_abilities.hpp"
 #include "plan/labels.hpp"
 #include "plan/node_config.hpp"
@@ -68,6 +69,8 @@ GpuLook::GpuLook(const ClusterSpec& spec, const Engines& engines, Setting settin
 
 Task<Errors> GpuLook::take(ObservedCluster& observed, std::vector<std::size_t> hosts, Reporter& reporter) {
     for (const auto host : hosts) {
+        const auto* toolkit = toolkit_of(setting_.toolkits, spec_.image, observed.hosts[host]);
+        versions_[host] = toolkit == nullptr ? "" : toolkit->version;
         if (uses_cdi(spec_.hosts[host], observed.hosts[host].engine)) {
             by_cdi_.insert(host);
         }
@@ -102,8 +105,8 @@ Task<void> GpuLook::give_back() {
 }
 
 ContainerConfig GpuLook::config_for(std::size_t host) const {
-    auto config = gpu_look_config(spec_.image.ref, setting_.toolkit_version, by_cdi_.contains(host),
-                                  gpu_in_use_mib(spec_));
+    auto config =
+        gpu_look_config(spec_.image, versions_.at(host), by_cdi_.contains(host), gpu_in_use_mib(spec_));
     config.labels = labels::common(spec_.name.str(), "look", setting_.attempt, setting_.origin);
     config.labels[labels::holder] = to_label(this_process());
     return config;

@@ -16,7 +16,7 @@ namespace dockdist {
 class GpuLook {
 public:
     struct Setting {
-        std::string toolkit_version{};
+        Toolkits toolkits{};
         std::string attempt{};
         std::string origin{};
         std::chrono::milliseconds patience{60000}; // with other clusters that choose
@@ -41,8 +41,9 @@ private:
     const ClusterSpec& spec_;
     const Engines& engines_;
     Setting setting_;
-    std::set<std::size_t> by_cdi_{};            // hosts whose GPUs are asked for by CDI names
-    std::map<std::size_t, ContainerId> held_{}; // by host
+    std::map<std::size_t, std::string> versions_{}; // of the toolkit, by host
+    std::set<std::size_t> by_cdi_{};                // hosts whose GPUs are asked for by CDI names
+    std::map<std::size_t, ContainerId> held_{};     // by host
 };
 
 } // namespace dockdist

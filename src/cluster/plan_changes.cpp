@@ -3,6 +3,7 @@
 #include "async/cleanup.hpp"
 #include "cluster/gpu_look.hpp"
 #include "job/running_jobs.hpp"
+#include "plan/architecture.hpp"
 
 #include <set>
 
@@ -31,13 +32,15 @@ Task<PlanResult> plan_with_look(const ClusterSpec& spec, const Engines& engines,
                                 PlanContext context, Reporter& reporter) {
     auto result = co_await plan_changes(spec, engines, observed, context);
     auto& hosts = result.wanted.looks;
-    std::erase_if(hosts, [&](std::size_t host) { return !observed.hosts[host].toolkit_there; });
+    std::erase_if(hosts, [&](std::size_t host) {
+        const auto& seen = observed.hosts[host];
+        return !has_toolkit(seen, toolkit_of(context.toolkits, spec.image, seen));
+    });
     if (!result.errors.empty() || hosts.empty()) {
         co_return result;
     }
-    GpuLook look(
-        spec, engines,
-        {.toolkit_version = context.toolkit_version, .attempt = context.attempt, .origin = context.origin});
+    GpuLook look(spec, engines,
+                 {.toolkits = context.toolkits, .attempt = context.attempt, .origin = context.origin});
     auto errors =
         co_await with_cleanup(look.take(observed, hosts, reporter), [&look]() { return look.give_back(); });
     if (!errors.empty()) {

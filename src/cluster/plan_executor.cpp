@@ -33,10 +33,10 @@ bool lacks_toolkit(const Error& error) {
 
 } // namespace
 
-PlanExecutor::PlanExecutor(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit,
+PlanExecutor::PlanExecutor(const ClusterSpec& spec, const Engines& engines, const Toolkits& toolkits,
                            Reporter& reporter)
-    : spec_(spec), engines_(engines), toolkit_(toolkit), reporter_(reporter),
-      bringer_(spec, engines, toolkit, reporter), replaced_(spec, engines, reporter) {}
+    : spec_(spec), engines_(engines), toolkits_(toolkits), reporter_(reporter),
+      bringer_(spec, engines, toolkits, reporter), replaced_(spec, engines, reporter) {}
 
 template <class Work>
 Task<Errors> PlanExecutor::run_on(std::set<std::size_t> hosts, Work work) {
@@ -73,8 +73,8 @@ Task<Errors> PlanExecutor::on_hosts(std::string phase, std::set<std::size_t> hos
     co_return co_await run_on(std::move(hosts), timed);
 }
 
-Task<Errors> PlanExecutor::bring_toolkit(std::size_t lacking, Task<Errors> work) {
-    bringer_.expect(lacking);
+Task<Errors> PlanExecutor::bring_toolkit(const std::vector<UploadToolkit>& uploads, Task<Errors> work) {
+    bringer_.expect(uploads);
     return with_cleanup<Errors>(std::move(work), [this] { return bringer_.end(); });
 }
 
@@ -82,7 +82,8 @@ Task<Observation> PlanExecutor::observe(std::vector<bool> only) {
     const auto begin = std::chrono::steady_clock::now();
     reporter_.on({.kind = Event::Kind::phase_started, .phase = "observe"});
     SlowestStep steps(reporter_);
-    auto observation = co_await dockdist::observe(spec_, engines_, toolkit_.version, steps, std::move(only));
+    auto observation =
+        co_await dockdist::observe(spec_, engines_, toolkits_.versions(), steps, std::move(only));
     finish_phase({.phase = "observe",
                   .elapsed = since(begin),
                   .slowest = steps.subject(),
@@ -107,8 +108,7 @@ Task<Errors> PlanExecutor::send(const Plan& plan, const ImageSource& source, std
     const auto begin = std::chrono::steady_clock::now();
     SendSetting setting{.ref = spec_.image.ref,
                         .source = source,
-                        .toolkit_tar = toolkit_.tar,
-                        .toolkit_version = toolkit_.version,
+                        .toolkits = toolkits_,
                         .attempt = std::move(attempt),
                         .origin = std::move(origin)};
     for (const auto& send : plan.sends) {
@@ -152,16 +152,18 @@ Task<Errors> PlanExecutor::look(GpuLook& look, ObservedCluster& observed, const 
     std::set<std::size_t> lacking;
     add_hosts(plan.uploads, lacking);
     std::erase_if(lacking, [&](std::size_t host) { return std::ranges::find(hosts, host) == hosts.end(); });
+    auto uploads = plan.uploads;
+    std::erase_if(uploads, [&](const UploadToolkit& upload) { return !lacking.contains(upload.host); });
     if (!lacking.empty()) {
         auto bring =
             on_hosts("toolkit", lacking, [this, &plan](std::size_t host) { return upload_on(host, plan); });
-        auto errors = co_await bring_toolkit(lacking.size(), std::move(bring));
+        auto errors = co_await bring_toolkit(uploads, std::move(bring));
         if (!errors.empty()) {
             co_return errors;
         }
     }
-    for (const auto host : lacking) {
-        observed.hosts[host].toolkit_there = true;
+    for (const auto& upload : uploads) {
+        observed.hosts[upload.host].toolkits.insert(toolkits_.of(upload.architecture)->version);
     }
     const auto begin = std::chrono::steady_clock::now();
     reporter_.on({.kind = Event::Kind::phase_started, .phase = "gpus"});
@@ -208,7 +210,7 @@ Task<Errors> PlanExecutor::create_and_start(const Plan& plan, std::chrono::milli
         start->ended_on(name);
         co_return status;
     };
-    co_return co_await bring_toolkit(plan.uploads.size(), run_on(hosts, work));
+    co_return co_await bring_toolkit(plan.uploads, run_on(hosts, work));
 }
 
 Task<Status> PlanExecutor::upload_on(std::size_t host, const Plan& plan) {

@@ -20,7 +20,8 @@ namespace dockdist {
 
 class PlanExecutor {
 public:
-    PlanExecutor(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, Reporter& reporter);
+    PlanExecutor(const ClusterSpec& spec, const Engines& engines, const Toolkits& toolkits,
+                 Reporter& reporter);
 
     Task<Observation> observe(std::vector<bool> only = {}); // the hosts to look at; empty: all
     Task<Errors> pull(const Plan& plan, const RegistryAuth& auth);
@@ -38,7 +39,7 @@ public:
 
     // `id`, or the container that create() made for the node.
     ContainerId container_of(const NodeName& node, const ContainerId& id) const;
-    const Toolkit& toolkit() const { return toolkit_; }
+    const Toolkits& toolkits() const { return toolkits_; }
     const std::vector<PhaseTiming>& timings() const { return timings_; }
 
 private:
@@ -48,8 +49,8 @@ private:
     template <class Work>
     Task<Errors> run_on(std::set<std::size_t> hosts, Work work);
 
-    // `work` brings `lacking` hosts the toolkit, among other things.
-    Task<Errors> bring_toolkit(std::size_t lacking, Task<Errors> work);
+    // `work` brings hosts the toolkit, among other things.
+    Task<Errors> bring_toolkit(const std::vector<UploadToolkit>& uploads, Task<Errors> work);
 
     void finish_phase(PhaseTiming timing);
     Task<Status> pull_on(std::size_t host, const Plan& plan, const RegistryAuth& auth);
@@ -61,7 +62,7 @@ private:
 
     const ClusterSpec& spec_;
     const Engines& engines_;
-    const Toolkit& toolkit_;
+    const Toolkits& toolkits_;
     Reporter& reporter_;
     ToolkitBringer bringer_;
     ReplacedNodes replaced_;

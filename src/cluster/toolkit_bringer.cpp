@@ -7,6 +7,8 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include <set>
+
 namespace dockdist {
 namespace {
 
@@ -32,15 +34,32 @@ std::string toolkit_image(const std::string& version) {
     return toolkit_repository + (":" + version);
 }
 
-void ToolkitBringer::expect(std::size_t hosts) {
-    hand_on_.reset();
-    if (HandOn::is_worth_it(hosts, toolkit_.tar.size())) {
-        hand_on_ = std::make_unique<HandOn>(
-            HandedOn{.repository = toolkit_repository,
-                     .tag = toolkit_.version,
-                     .digest = sha256_of({toolkit_.tar.data(), toolkit_.tar.size()})},
-            [this](const Error& error) { reporter_.on(warning_event(error)); });
+void ToolkitBringer::expect(const std::vector<UploadToolkit>& uploads) {
+    hand_on_.clear();
+    std::map<std::string, std::size_t> hosts;
+    for (const auto& upload : uploads) {
+        ++hosts[upload.architecture];
     }
+    for (const auto& [architecture, count] : hosts) {
+        const auto& toolkit = *toolkits_.of(architecture);
+        const auto tar = toolkit.tar();
+        if (HandOn::is_worth_it(count, tar.size())) {
+            hand_on_[architecture] =
+                std::make_unique<HandOn>(HandedOn{.repository = toolkit_repository,
+                                                  .tag = toolkit.version,
+                                                  .digest = sha256_of({tar.data(), tar.size()})},
+                                         [this](const Error& error) { reporter_.on(warning_event(error)); });
+        }
+    }
+}
+
+HandOn* ToolkitBringer::hand_on_of(const UploadToolkit& upload) const {
+    const auto found = hand_on_.find(upload.architecture);
+    return found == hand_on_.end() ? nullptr : found->second.get();
+}
+
+std::span<const char> ToolkitBringer::tar_of(const UploadToolkit& upload) const {
+    return toolkits_.of(upload.architecture)->tar(); // the plan has one for every architecture that it names
 }
 
 // Empty: another host of the file is the same engine.
@@ -74,7 +93,8 @@ Task<Status> ToolkitBringer::until_there(Task<Brought> work) {
 }
 
 Task<Status> ToolkitBringer::bring(UploadToolkit upload) {
-    return until_there(hand_on_ ? bring_there(std::move(upload)) : upload_there(std::move(upload)));
+    return until_there(hand_on_of(upload) != nullptr ? bring_there(std::move(upload))
+                                                     : upload_there(std::move(upload)));
 }
 
 Task<Status> ToolkitBringer::upload(UploadToolkit upload) {
@@ -84,7 +104,7 @@ Task<Status> ToolkitBringer::upload(UploadToolkit upload) {
 Task<ToolkitBringer::Brought> ToolkitBringer::bring_there(UploadToolkit upload) {
     Step step(reporter_, "create", spec_.hosts[upload.host].name.str(), "bring toolkit");
     if (co_await fetch(upload, step)) {
-        images_.insert(upload.host);
+        images_[upload.host] = hand_on_of(upload)->what().image();
         auto brought = co_await unpack(upload, step);
         if (brought) {
             co_return brought;
@@ -94,40 +114,42 @@ Task<ToolkitBringer::Brought> ToolkitBringer::bring_there(UploadToolkit upload) 
             co_return brought;
         }
         step.progress("upload toolkit", std::nullopt, std::nullopt); // which tells this host's own trouble
-        hand_on_->begin_from_here();
+        hand_on_of(upload)->begin_from_here();
     }
     auto put_there = co_await put(upload, step);
     if (!put_there) {
         step.failed(put_there.error().message);
     }
-    hand_on_->ended(put_there.has_value());
+    hand_on_of(upload)->ended(put_there.has_value());
     co_return put_there;
 }
 
 Task<bool> ToolkitBringer::fetch(const UploadToolkit& upload, Step& step) {
-    return hand_on_->fetch(*engines_[upload.host], host_label(spec_.hosts[upload.host]),
-                           [&](const std::string& text, std::optional<std::uint64_t> bytes) {
-                               images_.insert(upload.host); // also of what comes too late
-                               step.progress(bytes ? text + " toolkit" : "toolkit " + text, bytes,
-                                             toolkit_.tar.size());
-                           });
+    return hand_on_of(upload)->fetch(
+        *engines_[upload.host], host_label(spec_.hosts[upload.host]),
+        [&](const std::string& text, std::optional<std::uint64_t> bytes) {
+            images_[upload.host] = hand_on_of(upload)->what().image(); // also of what comes too late
+            step.progress(bytes ? text + " toolkit" : "toolkit " + text, bytes, tar_of(upload).size());
+        });
 }
 
-void ToolkitBringer::add_giver(std::size_t host, const ContainerId& container) {
-    hand_on_->add_giver({.engine = engines_[host].get(),
-                         .host = spec_.hosts[host].name.str(),
-                         .address = spec_.hosts[host].address,
-                         .interface = spec_.hosts[host].interface,
-                         .subnets = spec_.hosts[host].subnets,
-                         .container = container,
-                         .command = {layout::init, "relay", "give"}});
+void ToolkitBringer::add_giver(const UploadToolkit& upload, const ContainerId& container) {
+    const auto host = upload.host;
+    hand_on_of(upload)->add_giver({.engine = engines_[host].get(),
+                                   .host = spec_.hosts[host].name.str(),
+                                   .address = spec_.hosts[host].address,
+                                   .interface = spec_.hosts[host].interface,
+                                   .subnets = spec_.hosts[host].subnets,
+                                   .container = container,
+                                   .command = {layout::init, "relay", "give"}});
 }
 
 // As the image that other hosts gave, and the right one.
 Task<ToolkitBringer::Brought> ToolkitBringer::unpack(const UploadToolkit& upload, Step& step) {
     auto& engine = *engines_[upload.host];
     auto config = running(upload.config);
-    config.image = hand_on_->what().image();
+    config.image = hand_on_of(upload)->what().image();
+    config.platform.clear(); // an engine calls what it imports its own architecture's
     config.entrypoint = {image_init};
     const auto id = co_await create(upload, std::move(config), step);
     if (!id || id->empty()) {
@@ -147,7 +169,7 @@ Task<ToolkitBringer::Brought> ToolkitBringer::unpack(const UploadToolkit& upload
     }
     containers_[upload.host] = *id;
     step.finished("toolkit received");
-    add_giver(upload.host, *id);
+    add_giver(upload, *id);
     co_return true;
 }
 
@@ -159,12 +181,12 @@ Task<ToolkitBringer::Brought> ToolkitBringer::put(const UploadToolkit& upload, S
         co_return id ? Brought(false) : id.error();
     }
     containers_[upload.host] = *id;
-    step.progress("upload toolkit", std::nullopt, toolkit_.tar.size());
-    if (const auto status = co_await engine.put_archive(*id, layout::toolkit, toolkit_.tar); !status) {
+    step.progress("upload toolkit", std::nullopt, tar_of(upload).size());
+    if (const auto status = co_await engine.put_archive(*id, layout::toolkit, tar_of(upload)); !status) {
         co_return status.error();
     }
     if (const auto started = co_await engine.start_container(*id); started) {
-        add_giver(upload.host, *id);
+        add_giver(upload, *id);
     } else if (is_silent(started.error())) {
         co_return started.error();
     } // else others get it elsewhere
@@ -181,8 +203,8 @@ Task<ToolkitBringer::Brought> ToolkitBringer::upload_there(UploadToolkit upload)
     }
     auto status = id ? Status(ok) : Status(id.error());
     if (id) {
-        step.progress("upload toolkit", std::nullopt, toolkit_.tar.size());
-        status = co_await engine.put_archive(*id, layout::toolkit, toolkit_.tar);
+        step.progress("upload toolkit", std::nullopt, tar_of(upload).size());
+        status = co_await engine.put_archive(*id, layout::toolkit, tar_of(upload));
         const auto removed = co_await engine.remove_container(*id);
         status = status ? removed : status;
     }
@@ -202,13 +224,16 @@ Task<Status> ToolkitBringer::clear(std::size_t host) {
         }
     }
     if (images_.contains(host)) {
-        co_return co_await engines_[host]->remove_image(ImageRef(toolkit_image(toolkit_.version)));
+        co_return co_await engines_[host]->remove_image(images_.at(host));
     }
     co_return ok;
 }
 
 Task<void> ToolkitBringer::end() {
-    auto hosts = images_;
+    std::set<std::size_t> hosts;
+    for (const auto& [host, image] : images_) {
+        hosts.insert(host);
+    }
     for (const auto& [host, container] : containers_) {
         hosts.insert(host);
     }

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,12 +22,12 @@ std::string toolkit_image(const std::string& version);
 
 class ToolkitBringer {
 public:
-    ToolkitBringer(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit,
+    ToolkitBringer(const ClusterSpec& spec, const Engines& engines, const Toolkits& toolkits,
                    Reporter& reporter)
-        : spec_(spec), engines_(engines), toolkit_(toolkit), reporter_(reporter) {}
+        : spec_(spec), engines_(engines), toolkits_(toolkits), reporter_(reporter) {}
 
-    // So many hosts are about to be brought it, side by side.
-    void expect(std::size_t hosts);
+    // These hosts are about to be brought it, side by side.
+    void expect(const std::vector<UploadToolkit>& uploads);
     // To one of them. Where two entries of the file are one engine, one brings it and the other waits for
     // that.
     Task<Status> bring(UploadToolkit upload);
@@ -47,18 +47,20 @@ private:
     Task<Result<ContainerId>> create(const UploadToolkit& upload, ContainerConfig config, Step& step);
     Task<Brought> unpack(const UploadToolkit& upload, Step& step);
     Task<Brought> put(const UploadToolkit& upload, Step& step);
-    void add_giver(std::size_t host, const ContainerId& container);
+    HandOn* hand_on_of(const UploadToolkit& upload) const; // nullptr: from here
+    std::span<const char> tar_of(const UploadToolkit& upload) const;
+    void add_giver(const UploadToolkit& upload, const ContainerId& container);
     Task<Status> clear(std::size_t host);
 
     const ClusterSpec& spec_;
     const Engines& engines_;
-    const Toolkit& toolkit_;
+    const Toolkits& toolkits_;
     Reporter& reporter_;
-    std::unique_ptr<HandOn> hand_on_{};               // where they are many
-    std::set<std::size_t> images_{};                  // hosts where the image may be
-    std::map<std::size_t, ContainerId> containers_{}; // what end() removes
-    std::size_t working_ = 0;                         // hosts where it is on its way
-    std::unique_ptr<AsyncEvent> done_{};              // once somebody waits for them
+    std::map<std::string, std::unique_ptr<HandOn>> hand_on_{}; // by architecture, where hosts are many
+    std::map<std::size_t, ImageRef> images_{};                 // hosts where the image may be
+    std::map<std::size_t, ContainerId> containers_{};          // what end() removes
+    std::size_t working_ = 0;                                  // hosts where it is on its way
+    std::unique_ptr<AsyncEvent> done_{};                       // once somebody waits for them
 };
 
 } // namespace dockdist

@@ -21,13 +21,13 @@ namespace {
 
 class Up {
 public:
-    Up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit, const UpOptions& options,
+    Up(const ClusterSpec& spec, const Engines& engines, const Toolkits& toolkits, const UpOptions& options,
        Reporter& reporter)
         : spec_(spec), engines_(engines), options_(options), reporter_(reporter),
-          executor_(spec, engines, toolkit, reporter), left_out_(spec, options.keep_going),
+          executor_(spec, engines, toolkits, reporter), left_out_(spec, options.keep_going),
           made_on_(spec.hosts.size()),
-          look_(spec, engines,
-                {.toolkit_version = toolkit.version, .attempt = options.attempt, .origin = options.origin}) {}
+          look_(spec, engines, {.toolkits = toolkits, .attempt = options.attempt, .origin = options.origin}) {
+    }
 
     Task<UpResult> run() {
         UpResult result;
@@ -224,8 +224,8 @@ private:
     }
 
     PlanContext plan_context() const {
-        return {.toolkit_version = executor_.toolkit().version,
-                .release = executor_.toolkit().release,
+        return {.toolkits = executor_.toolkits(),
+                .release = options_.release,
                 .origin = options_.origin,
                 .attempt = options_.attempt,
                 .take_over = options_.take_over,
@@ -321,9 +321,9 @@ private:
 
 } // namespace
 
-Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit,
+Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkits& toolkits,
                   const UpOptions& options, Reporter& reporter) {
-    Up command(spec, engines, toolkit, options, reporter);
+    Up command(spec, engines, toolkits, options, reporter);
     co_return co_await command.run();
 }
 

@@ -1,6 +1,7 @@
 // up: from what stands on the hosts to what the file says, or back to what stood before.
 #pragma once
 
+#include "core/toolkits.hpp"
 #include "image/registry_auth.hpp"
 #include "image/send_image.hpp"
 #include "observe/observe.hpp"
@@ -8,17 +9,10 @@
 
 #include <chrono>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
 namespace dockdist {
-
-struct Toolkit {
-    std::span<const char> tar{}; // uncompressed; relative to /opt/dockdist
-    std::string version{};
-    std::string release{}; // of dockdist: "0.2.0"
-};
 
 struct UpOptions {
     bool keep = false;       // leave what was made when something fails
@@ -26,6 +20,7 @@ struct UpOptions {
     bool take_over = false;  // change a cluster of this name that somebody else made
     bool break_lock = false; // take the lock from whoever holds it
     bool stop_jobs = false;  // end the jobs on nodes that are made anew or go
+    std::string release{};   // of dockdist: "0.2.0"
     std::string origin{};    // USER@MACHINE:FILE
     std::string attempt{};   // unique to this call
     std::chrono::milliseconds ready_timeout{60000};              // how long nodes try to meet each other
@@ -55,7 +50,7 @@ struct UpResult {
 // host that fails is left out where enough others remain; what was made on it is taken back. On failure or
 // cancellation what this call created is taken back (unless keep), and the error or the
 // cancellation goes on.
-Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkit& toolkit,
+Task<UpResult> up(const ClusterSpec& spec, const Engines& engines, const Toolkits& toolkits,
                   const UpOptions& options, Reporter& reporter);
 
 } // namespace dockdist

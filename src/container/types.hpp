@@ -88,6 +88,7 @@ struct DeviceRequest {
 // POST /containers/create. Defaults here are the engine's own; what dockdist wants is decided in plan/.
 struct ContainerConfig {
     ImageRef image{};
+    std::string platform{}; // "linux/arm64", which the image has to be for; empty: whatever it is for
     std::string hostname{};
     std::string user{};
     std::string working_dir{};

@@ -33,14 +33,8 @@ public:
           setting_(std::move(setting)), reporter_(reporter) {}
 
     Task<DataState> run() {
-        auto program = make_relay_program(setting_.toolkit_tar);
-        if (!program) {
-            state_.errors = {program.error()};
-            co_return std::move(state_);
-        }
-        program_ = std::move(*program);
-        hand_on_ = relay_hand_on(program_, setting_.toolkit_version, setting_.hosts.size(),
-                                 [this](const Error& error) { reporter_.on(warning_event(error)); });
+        programs_.emplace(setting_.toolkits, setting_.hosts.size(),
+                          [this](const Error& error) { reporter_.on(warning_event(error)); });
         co_return co_await with_cleanup<DataState>(work(), [this] { return clean_up(); });
     }
 
@@ -143,13 +137,9 @@ private:
     }
 
     Task<DataState> work() {
-        places_ = make_places(spec_, engines_, data_, setting_,
-                              {.attempt = setting_.attempt,
-                               .origin = setting_.origin,
-                               .toolkit_version = setting_.toolkit_version,
-                               .tar = program_.tar,
-                               .hand_on = hand_on_.get()},
-                              state_.hosts);
+        places_ = make_places(
+            spec_, engines_, data_, setting_,
+            {.attempt = setting_.attempt, .origin = setting_.origin, .programs = &*programs_}, state_.hosts);
         co_await start_all();
         if (!state_.errors.empty()) {
             co_return std::move(state_);
@@ -330,8 +320,7 @@ private:
     DataSpec data_;
     DataSetting setting_;
     Reporter& reporter_;
-    RelayProgram program_{};
-    std::unique_ptr<HandOn> hand_on_{};
+    std::optional<RelayPrograms> programs_{};
     DataState state_{};
     std::vector<Place> places_{};
     LocalTree tree_{};

@@ -2,11 +2,11 @@
 // a relay's container has the target mounted, and nothing else, and runs as whoever owns it.
 #pragma once
 
+#include "core/toolkits.hpp"
 #include "data/file_sender.hpp"
 #include "spec/cluster_spec.hpp"
 
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -16,9 +16,8 @@ enum class DataWork { look, push, remove };
 
 struct DataSetting {
     DataWork work = DataWork::look;
-    std::vector<std::size_t> hosts{};    // to these, in this order
-    std::span<const char> toolkit_tar{}; // see relay_program
-    std::string toolkit_version{};
+    std::vector<std::size_t> hosts{}; // to these, in this order
+    Toolkits toolkits{};
     std::string attempt{}; // unique to this run and entry
     std::string origin{};  // USER@MACHINE:FILE
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "container/container_engine.hpp"
+#include "engine/node_program.hpp"
 #include "engine/transport/ssh/settings.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -29,7 +30,7 @@ struct EngineEndpoint {
     bool insecure = false; // allows plain TCP beyond loopback, where whoever connects is root
     EngineLimits limits{};
     std::optional<SshSettings> ssh{}; // for an ssh address; empty: asked for when it is connected
-    std::shared_ptr<const std::string> node_program{}; // for an srun address: dockdist-init, as bytes
+    NodeProgram node_program{};       // for an srun address
 };
 
 // Does not connect. What is wrong with the endpoint itself (plain TCP beyond loopback, files of TLS that

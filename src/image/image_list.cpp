@@ -5,7 +5,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "digest/sha256.hpp"
-#include "plan/engine_abilities.hpp"
+#include "plan/architecture.hpp"
 #include "plan/plan.hpp"
 #include "report/error_text.hpp"
 #include "report/table.hpp"
@@ -98,11 +98,12 @@ Task<LackingHosts> hosts_without(const ImageList& list, const ImageDetails& imag
     for (std::size_t n = 0; n < answers.size(); ++n) {
         const auto host = lacking.hosts[n];
         const auto& there = list.rows[host].image;
-        if (!answers[n] || runs_on(image, *answers[n])) { // what breaks here breaks the sending as well
+        auto refusal = answers[n] ? judge_source(spec.image, image, *answers[n]) : std::nullopt;
+        if (!refusal) { // an engine that does not answer breaks the sending as well
             fitting.push_back(host);
-        } else if (!there || !runs_on(*there, *answers[n])) {
+        } else if (!there || judge_source(spec.image, *there, *answers[n])) {
             lacking.errors.push_back({ErrorKind::config, host_label(spec.hosts[host]),
-                                      other_architecture(image, *answers[n]), build_for_both});
+                                      std::move(refusal->message), std::move(refusal->hint)});
         }
     }
     lacking.hosts = std::move(fitting);

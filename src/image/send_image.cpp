@@ -39,11 +39,6 @@ public:
           is_read_(executor) {}
 
     Task<Errors> run() {
-        auto program = make_relay_program(setting_.toolkit_tar);
-        if (!program) {
-            co_return Errors{program.error()};
-        }
-        program_ = std::move(*program);
         make_relays();
         co_return co_await with_cleanup<Errors>(carry(), [this] { return clean_up(); });
     }
@@ -82,13 +77,9 @@ private:
     }
 
     void make_relays() {
-        hand_on_ = relay_hand_on(program_, setting_.toolkit_version, setting_.hosts.size(),
-                                 [this](const Error& error) { reporter_.on(warning_event(error)); });
-        const RelayRun run{.attempt = setting_.attempt,
-                           .origin = setting_.origin,
-                           .toolkit_version = setting_.toolkit_version,
-                           .tar = program_.tar,
-                           .hand_on = hand_on_.get()};
+        programs_.emplace(setting_.toolkits, setting_.hosts.size(),
+                          [this](const Error& error) { reporter_.on(warning_event(error)); });
+        const RelayRun run{.attempt = setting_.attempt, .origin = setting_.origin, .programs = &*programs_};
         for (const auto host : setting_.hosts) {
             auto relay = relay_setting(spec_.name, spec_.hosts[host], std::to_string(host), run);
             relay.place = {.type = Mount::Type::volume, .target = relay_folder};
@@ -265,8 +256,7 @@ private:
     GrowingFiles growing_{};
     AsyncEvent is_read_;     // notified when growing_ has more
     bool has_other_ = false; // some host has an image of that name
-    RelayProgram program_{};
-    std::unique_ptr<HandOn> hand_on_{};
+    std::optional<RelayPrograms> programs_{};
     std::unique_ptr<ImageSpool> spool_{};
     std::vector<std::unique_ptr<ImageRelay>> relays_{};
     std::vector<std::optional<Error>> failures_{};

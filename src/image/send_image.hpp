@@ -22,9 +22,8 @@ struct ImageSource {
 struct SendSetting {
     ImageRef ref{};
     ImageSource source{};
-    std::vector<std::size_t> hosts{};    // to these, in this order
-    std::span<const char> toolkit_tar{}; // see relay_program
-    std::string toolkit_version{};
+    std::vector<std::size_t> hosts{}; // to these, in this order
+    Toolkits toolkits{};
     std::string attempt{}; // unique to this run
     std::string origin{};  // USER@MACHINE:FILE
 };

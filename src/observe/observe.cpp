@@ -45,9 +45,9 @@ Neighbour to_neighbour(const ContainerSummary& container) {
 
 class HostObserver {
 public:
-    HostObserver(const ClusterSpec& spec, ContainerEngine& engine, const std::string& toolkit_version,
+    HostObserver(const ClusterSpec& spec, ContainerEngine& engine, const std::vector<std::string>& toolkits,
                  bool first)
-        : spec_(spec), engine_(engine), toolkit_version_(toolkit_version), first_(first) {}
+        : spec_(spec), engine_(engine), toolkits_(toolkits), first_(first) {}
 
     // Ends at the first error that leaves the host unknown.
     Task<Result<ObservedHost>> run() {
@@ -57,10 +57,12 @@ public:
         }
         std::vector<Task<Status>> reads;
         reads.push_back(read_containers());
-        if (!toolkit_version_.empty()) {
+        if (!toolkits_.empty()) {
             reads.push_back(read_info());
             reads.push_back(read_image());
-            reads.push_back(read_volume());
+            for (const auto& toolkit : toolkits_) {
+                reads.push_back(read_volume(toolkit));
+            }
             if (first_) {
                 reads.push_back(read_lock());
             }
@@ -111,12 +113,14 @@ private:
         co_return ok;
     }
 
-    Task<Status> read_volume() {
-        const auto volume = co_await engine_.inspect_volume(labels::toolkit_volume_prefix + toolkit_version_);
+    Task<Status> read_volume(const std::string& version) {
+        const auto volume = co_await engine_.inspect_volume(labels::toolkit_volume_prefix + version);
         if (!volume && volume.error().kind != ErrorKind::not_found) {
             co_return volume.error();
         }
-        host_.toolkit_there = volume.has_value();
+        if (volume) {
+            host_.toolkits.insert(version);
+        }
         co_return ok;
     }
 
@@ -195,7 +199,7 @@ private:
 
     const ClusterSpec& spec_;
     ContainerEngine& engine_;
-    const std::string& toolkit_version_;
+    const std::vector<std::string>& toolkits_;
     bool first_;
     ObservedHost host_{};
 };
@@ -205,10 +209,10 @@ bool can_use(Understanding node, Words words) {
 }
 
 Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine& engine,
-                                        const std::string& toolkit_version, const HostSpec& host,
+                                        const std::vector<std::string>& toolkits, const HostSpec& host,
                                         Reporter& reporter) {
     Step step(reporter, "observe", host.name.str(), "connect");
-    HostObserver observer(spec, engine, toolkit_version, &host == &spec.hosts.front());
+    HostObserver observer(spec, engine, toolkits, &host == &spec.hosts.front());
     auto result = co_await observer.run();
     if (!result) {
         step.failed(result.error().message);
@@ -234,7 +238,7 @@ std::vector<Neighbour> neighbours_in(const std::vector<ContainerSummary>& contai
     return neighbours;
 }
 
-Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version,
+Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::vector<std::string> toolkits,
                           Reporter& reporter, std::vector<bool> only) {
     std::vector<Task<Result<ObservedHost>>> tasks;
     std::vector<std::size_t> asked;
@@ -243,7 +247,7 @@ Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::
             continue;
         }
         asked.push_back(i);
-        tasks.push_back(observe_host(spec, *engines[i], toolkit_version, spec.hosts[i], reporter));
+        tasks.push_back(observe_host(spec, *engines[i], toolkits, spec.hosts[i], reporter));
     }
     auto results = co_await run_all(std::move(tasks));
     Observation observation{.reached = std::vector<bool>(engines.size(), false)};

@@ -22,9 +22,9 @@ struct Observation {
 };
 
 // All hosts side by side, each three round trips in sequence: ping, what is there, the running nodes'
-// records. `toolkit_version` empty: only the containers are looked at (down, status, run).
+// records. `toolkits`: versions to look for; empty: only the containers are looked at (down, status, run).
 // `only`: the hosts to look at (empty: all); another one is not reached, without an error.
-Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::string toolkit_version,
+Task<Observation> observe(const ClusterSpec& spec, const Engines& engines, std::vector<std::string> toolkits,
                           Reporter& reporter, std::vector<bool> only = {});
 
 // The nodes of other clusters among a host's containers.

@@ -2,6 +2,7 @@
 
 #include "core/host_list.hpp"
 #include "core/text.hpp"
+#include "core/toolkits.hpp"
 #include "plan/driver_capabilities.hpp"
 
 #include <fmt/format.h>
@@ -202,7 +203,7 @@ bool asks_for_amd(const GpuSpec& gpus) {
 }
 
 bool may_have_imex(const EngineInfo& engine) {
-    return engine.architecture == "aarch64" || engine.architecture == "arm64";
+    return go_architecture(engine.architecture) == "arm64";
 }
 
 bool is_cdi_name(std::string_view device) {
@@ -223,13 +224,8 @@ bool may_change_way(const HostSpec& host, const EngineInfo& engine) {
 }
 
 bool runs_on(const ImageDetails& image, const EngineInfo& engine) {
-    if (engine.architecture == "x86_64" || engine.architecture == "amd64") { // Podman has Go's names
-        return image.architecture.empty() || image.architecture == "amd64";
-    }
-    if (engine.architecture == "aarch64" || engine.architecture == "arm64") {
-        return image.architecture.empty() || image.architecture == "arm64";
-    }
-    return true;
+    const auto host = go_architecture(engine.architecture);
+    return host.empty() || image.architecture.empty() || image.architecture == host;
 }
 
 std::string other_architecture(const ImageDetails& image, const EngineInfo& engine) {

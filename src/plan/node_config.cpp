@@ -169,6 +169,7 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
     const auto& container = input.spec.container;
     ContainerConfig config;
     config.image = input.spec.image.ref;
+    config.platform = input.spec.image.platform;
     config.hostname = input.node.name.str();
     config.user = "0:0"; // dockdist-init is root; jobs and logins run as container.user
     config.working_dir = container.workdir;
@@ -229,9 +230,10 @@ ContainerConfig without_imex(ContainerConfig config) {
     return config;
 }
 
-ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& toolkit_version) {
+ContainerConfig toolkit_upload_config(const ImageSpec& image, const std::string& toolkit_version) {
     ContainerConfig config;
-    config.image = image;
+    config.image = image.ref;
+    config.platform = image.platform;
     config.entrypoint = {layout::init};
     config.network_mode = "none";
     config.mounts = {{.type = Mount::Type::volume,
@@ -243,10 +245,11 @@ ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& 
     return config;
 }
 
-ContainerConfig gpu_look_config(const ImageRef& image, const std::string& toolkit_version, bool cdi,
+ContainerConfig gpu_look_config(const ImageSpec& image, const std::string& toolkit_version, bool cdi,
                                 std::int64_t in_use_mib) {
     ContainerConfig config;
-    config.image = image;
+    config.image = image.ref;
+    config.platform = image.platform;
     config.user = "0:0";
     config.entrypoint = {layout::init};
     config.command = {"gpus", "--in-use", std::to_string(in_use_mib)};
@@ -273,7 +276,7 @@ ContainerConfig gpu_look_config(const ImageRef& image, const std::string& toolki
 // fingerprint: a field that is written only where it differs from what they have is such a decision.
 std::string fingerprint(const ContainerConfig& config) {
     using nlohmann::json;
-    const auto& [image, hostname, user, working_dir, entrypoint, command, env, container_labels,
+    const auto& [image, platform, hostname, user, working_dir, entrypoint, command, env, container_labels,
                  config_mounts, network_mode, ipc_mode, pid_mode, runtime, shm_size, ulimits, devices,
                  requests, cap_add, cap_drop, no_new_privileges, no_label, read_only_root, pids_limit,
                  privileged, restart_policy, stop_timeout, stdin_once, disable_healthcheck, log_driver,
@@ -317,6 +320,9 @@ std::string fingerprint(const ContainerConfig& config) {
     }
     for (const auto& [driver, count, device_ids] : requests) {
         text["gpus"].push_back({driver, count, device_ids});
+    }
+    if (!platform.empty()) {
+        text["platform"] = platform;
     }
     if (!cap_drop.empty()) {
         text["cap_drop"] = cap_drop;

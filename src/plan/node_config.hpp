@@ -38,11 +38,11 @@ inline constexpr const char* imex_channel = "/dev/nvidia-caps-imex-channels/chan
 ContainerConfig without_imex(ContainerConfig config);
 
 // A container that is never started: it holds the toolkit's volume writable while the tar is put there.
-ContainerConfig toolkit_upload_config(const ImageRef& image, const std::string& toolkit_version);
+ContainerConfig toolkit_upload_config(const ImageSpec& image, const std::string& toolkit_version);
 
 // A container of the name `gpu_look`, which tells the GPUs of a host (wire::GpuReport) and ends.
 // `in_use_mib`: GpuAsk's.
-ContainerConfig gpu_look_config(const ImageRef& image, const std::string& toolkit_version, bool cdi,
+ContainerConfig gpu_look_config(const ImageSpec& image, const std::string& toolkit_version, bool cdi,
                                 std::int64_t in_use_mib);
 inline constexpr const char* gpu_look = "dockdist_gpu_look"; // no node's container can have it: the '_'
 

@@ -6,6 +6,8 @@
 #include "wire/join.hpp"
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace dockdist {
@@ -36,7 +38,7 @@ struct Neighbour {
 struct ObservedHost {
     EngineInfo engine{};
     std::optional<ImageDetails> image{};   // the cluster's image, when the host has it
-    bool toolkit_there = false;            // the volume of this toolkit version exists
+    std::set<std::string> toolkits{};      // versions whose volume exists, of those that were asked for
     std::vector<ObservedNode> nodes{};     // containers with this cluster's label and role node
     std::vector<ObservedNode> aside{};     // of these, such as an `up` has set aside for the one in `nodes`
     std::vector<Neighbour> neighbours{};   // the old ones' GPUs are known where `gpus` is

@@ -1,6 +1,7 @@
 #include "plan/plan.hpp"
 
 #include "container/same_image.hpp"
+#include "plan/architecture.hpp"
 #include "plan/ending_jobs.hpp"
 #include "plan/engine_abilities.hpp"
 #include "plan/gpu_plan.hpp"
@@ -64,11 +65,19 @@ private:
         for (auto& error : judge_engine(spec_, spec_.hosts[host], engine).errors) {
             fail(host, ErrorKind::config, std::move(error.message), std::move(error.hint));
         }
-        const auto& image = seen(host).image;
-        if (image && spec_.image.platform.empty() && !runs_on(*image, engine)) {
-            fail(host, ErrorKind::config, other_architecture(*image, engine),
-                 "pull an image of the host's architecture, or name `image.platform`");
+        if (auto error = judge_architecture(spec_.image, seen(host), context_.toolkits, brings_image())) {
+            fail(host, ErrorKind::config, std::move(error->message), std::move(error->hint));
         }
+    }
+
+    // What a host has is not what it will have.
+    bool brings_image() const {
+        return !context_.pulled && (!spec_.image.from.empty() || spec_.image.pull != ImageSpec::Pull::never);
+    }
+
+    std::string toolkit_version(std::size_t host) const {
+        const auto* toolkit = toolkit_of(context_.toolkits, spec_.image, seen(host));
+        return toolkit == nullptr ? "" : toolkit->version; // check_host has said it
     }
 
     // Nodes that run different code under one name fail late and oddly, or train badly.
@@ -122,9 +131,8 @@ private:
             if (is_left_out(host)) {
                 continue;
             }
-            const auto& engine = seen(host).engine;
-            if (!runs_on(source, engine)) {
-                fail(host, ErrorKind::config, other_architecture(source, engine), build_for_both);
+            if (auto error = judge_source(spec_.image, source, seen(host).engine)) {
+                fail(host, ErrorKind::config, std::move(error->message), std::move(error->hint));
             } else if (const auto& image = seen(host).image; !image || !same_image(*image, source)) {
                 result_.plan.sends.push_back(
                     {host, spec_.image.ref, image ? "the host has another" : "the host lacks it"});
@@ -137,7 +145,7 @@ private:
         config.labels.insert({{labels::node, node.name.str()},
                               {labels::rank, std::to_string(node.rank)},
                               {labels::spec, print},
-                              {labels::version, context_.toolkit_version},
+                              {labels::version, toolkit_version(node.host)},
                               {labels::release, context_.release},
                               {labels::wire, std::to_string(wire::version)}});
         return config;
@@ -148,7 +156,7 @@ private:
         return {.spec = spec_,
                 .node = node,
                 .image = host.image ? &*host.image : nullptr,
-                .toolkit_version = context_.toolkit_version,
+                .toolkit_version = toolkit_version(node.host),
                 .engine = abilities_of(host.engine),
                 .cdi = uses_cdi(spec_.hosts[node.host], host.engine),
                 .imex =
@@ -199,7 +207,7 @@ private:
         if (is_half_replaced(seen(node.host), there)) {
             return "an `up` that was cut off has not finished it";
         }
-        if (label_of(there.labels, labels::version) != context_.toolkit_version) {
+        if (label_of(there.labels, labels::version) != toolkit_version(node.host)) {
             return made_by_another(made_by(there.labels), context_.release);
         }
         if (label_of(there.labels, labels::spec) != print &&
@@ -258,9 +266,10 @@ private:
     }
 
     UploadToolkit upload_to(std::size_t host) const {
-        auto config = toolkit_upload_config(spec_.image.ref, context_.toolkit_version);
+        auto config = toolkit_upload_config(spec_.image, toolkit_version(host));
         config.labels = labels::common(spec_.name.str(), "upload", context_.attempt, context_.origin);
-        return {host, container_name(spec_.name, NodeName("upload." + context_.attempt)), std::move(config)};
+        return {host, container_architecture(spec_.image, seen(host)),
+                container_name(spec_.name, NodeName("upload." + context_.attempt)), std::move(config)};
     }
 
     // Nodes that bear the cluster's labels and that the file no longer names; containers of uploads that
@@ -314,7 +323,7 @@ private:
             } else {
                 plan_pull(host);
             }
-            if (!seen(host).toolkit_there) {
+            if (!has_toolkit(seen(host), toolkit_of(context_.toolkits, spec_.image, seen(host)))) {
                 result_.plan.uploads.push_back(upload_to(host));
             }
         }
@@ -327,9 +336,12 @@ private:
 
     void plan_pull(std::size_t host) {
         const bool always = spec_.image.pull == ImageSpec::Pull::always;
-        if (!context_.pulled && spec_.image.from.empty() && (!seen(host).image || always)) {
-            result_.plan.pulls.push_back(
-                {host, spec_.image.ref, always ? "pull: always" : "the host lacks it"});
+        const bool other = has_other_platform(spec_.image, seen(host));
+        if (!context_.pulled && spec_.image.from.empty() && (!seen(host).image || always || other)) {
+            result_.plan.pulls.push_back({host, spec_.image.ref,
+                                          always  ? "pull: always"
+                                          : other ? "the host has it for " + seen(host).image->architecture
+                                                  : "the host lacks it"});
         }
     }
 

@@ -2,6 +2,7 @@
 // none.
 #pragma once
 
+#include "core/toolkits.hpp"
 #include "plan/observed.hpp"
 #include "spec/cluster_spec.hpp"
 
@@ -64,6 +65,7 @@ struct CreateNode {
 // Puts the toolkit into its volume through a container that is made for that, never started, and removed.
 struct UploadToolkit {
     std::size_t host = 0;
+    std::string architecture{}; // of the toolkit, and of what is to run there
     std::string container_name{};
     ContainerConfig config{};
 };
@@ -118,7 +120,7 @@ struct Plan {
 };
 
 struct PlanContext {
-    std::string toolkit_version{};
+    Toolkits toolkits{};                  // those that this build has
     std::string release{};                // of dockdist: "0.2.0"
     std::string origin{};                 // USER@MACHINE:FILE
     std::string attempt{};                // unique to this `up`

@@ -13,9 +13,7 @@ RelaySetting relay_setting(const ClusterName& cluster, const HostSpec& host, con
                            const RelayRun& run) {
     return {.container = container_name(cluster, NodeName("relay." + run.attempt + "." + number)),
             .labels = labels::common(cluster.str(), "relay", run.attempt, run.origin),
-            .image = ImageRef("dockdist-relay:" + run.toolkit_version),
-            .tar = run.tar,
-            .hand_on = run.hand_on,
+            .programs = run.programs,
             .address = host.address,
             .interface = host.interface,
             .subnets = host.subnets};
@@ -30,55 +28,62 @@ RepositoryAndTag split_ref(const std::string& ref) {
     return {ref, "latest"};
 }
 
-std::unique_ptr<HandOn> relay_hand_on(const RelayProgram& program, const std::string& toolkit_version,
-                                      std::size_t hosts, std::function<void(const Error&)> warn) {
-    if (!HandOn::is_worth_it(hosts, program.tar.size())) {
-        return nullptr;
-    }
-    return std::make_unique<HandOn>(
-        HandedOn{.repository = "dockdist-relay", .tag = toolkit_version, .digest = program.digest},
-        std::move(warn));
-}
-
 Task<Status> RelayHost::make_container() {
     bool from_here = false;
-    auto made = co_await make_image(from_here);
+    auto made = co_await choose_program();
+    if (made) {
+        made = co_await make_image(from_here);
+    }
     if (made) {
         made = co_await make_and_start();
     }
-    if (made && setting_.hand_on != nullptr) {
-        setting_.hand_on->add_giver({.engine = &engine_,
-                                     .host = host_,
-                                     .address = setting_.address,
-                                     .interface = setting_.interface,
-                                     .subnets = setting_.subnets,
-                                     .container = container_,
-                                     .command = {relay_init, "relay", "give-self"}});
+    auto* const hand_on = program_ == nullptr ? nullptr : program_->hand_on.get();
+    if (made && hand_on != nullptr) {
+        hand_on->add_giver({.engine = &engine_,
+                            .host = host_,
+                            .address = setting_.address,
+                            .interface = setting_.interface,
+                            .subnets = setting_.subnets,
+                            .container = container_,
+                            .command = {relay_init, "relay", "give-self"}});
     }
     if (from_here) {
-        setting_.hand_on->ended(made.has_value());
+        hand_on->ended(made.has_value());
     }
     co_return made;
 }
 
+Task<Status> RelayHost::choose_program() {
+    const auto info = co_await engine_.info();
+    if (!info) {
+        co_return info.error();
+    }
+    const auto program = setting_.programs->of(info->architecture);
+    if (!program) {
+        co_return program.error();
+    }
+    program_ = *program;
+    co_return ok;
+}
+
 Task<Status> RelayHost::make_image(bool& from_here) {
-    const auto there = co_await engine_.inspect_image(setting_.image);
+    const auto there = co_await engine_.inspect_image(program_->image);
     if (there || there.error().kind != ErrorKind::not_found) {
         co_return there ? Status(ok) : there.error();
     }
-    if (setting_.hand_on != nullptr) {
-        from_here = !co_await setting_.hand_on->fetch(engine_, host_, {});
+    if (program_->hand_on) {
+        from_here = !co_await program_->hand_on->fetch(engine_, host_, {});
         if (!from_here) {
             co_return ok;
         }
     }
-    const auto name = split_ref(setting_.image.str());
-    co_return co_await engine_.import_image(name.repository, name.tag, setting_.tar);
+    const auto name = split_ref(program_->image.str());
+    co_return co_await engine_.import_image(name.repository, name.tag, program_->program.tar);
 }
 
 Task<Status> RelayHost::make_and_start() {
     ContainerConfig config;
-    config.image = setting_.image;
+    config.image = program_->image;
     config.entrypoint = {relay_init};
     config.command = {"relay", "hold"};
     config.network_mode = "host";
@@ -161,7 +166,10 @@ Task<Status> RelayHost::remove() {
             co_return removed;
         }
     }
-    const auto removed = co_await engine_.remove_image(setting_.image);
+    if (program_ == nullptr) {
+        co_return ok;
+    }
+    const auto removed = co_await engine_.remove_image(program_->image);
     co_return !removed && removed.error().kind != ErrorKind::conflict ? removed : Status(ok); // another run's
 }
 

@@ -3,8 +3,7 @@
 
 #include "container/exec_command.hpp"
 #include "plan/labels.hpp"
-#include "relay/hand_on.hpp"
-#include "relay/relay_program.hpp"
+#include "relay/relay_programs.hpp"
 #include "spec/cluster_spec.hpp"
 #include "wire/relay.hpp"
 
@@ -16,13 +15,11 @@ namespace dockdist {
 inline constexpr const char* relay_init = wire::relay_program; // in its container
 
 struct RelaySetting {
-    std::string container{};     // name
-    Labels labels{};             // of the container
-    ImageRef image{};            // of the relay itself: "dockdist-relay:VERSION"
-    std::span<const char> tar{}; // what that image is made of where the host lacks it: RelayProgram::tar
-    HandOn* hand_on = nullptr;   // where many hosts lack it
-    std::string address{};       // of the host, as its peers know it
-    std::string interface{};     // which decides where it lacks the address …
+    std::string container{};            // name
+    Labels labels{};                    // of the container
+    RelayPrograms* programs = nullptr;  // of which it is one; outlives this
+    std::string address{};              // of the host, as its peers know it
+    std::string interface{};            // which decides where it lacks the address …
     std::vector<std::string> subnets{}; // … in one of which it is, without an address
     Mount place{}; // where what it carries lies; of an image: a volume of the container's own
 };
@@ -31,13 +28,8 @@ struct RelaySetting {
 struct RelayRun {
     std::string attempt{}; // unique
     std::string origin{};  // USER@MACHINE:FILE
-    std::string toolkit_version{};
-    std::span<const char> tar{};
-    HandOn* hand_on = nullptr;
+    RelayPrograms* programs = nullptr;
 };
-// What hands a relay's image on to `hosts` of a run; nullptr: all get it from here. `warn`: see HandOn.
-std::unique_ptr<HandOn> relay_hand_on(const RelayProgram& program, const std::string& toolkit_version,
-                                      std::size_t hosts, std::function<void(const Error&)> warn);
 // All but the place. `number`: its own within the run, since two hosts of the file may be one engine.
 RelaySetting relay_setting(const ClusterName& cluster, const HostSpec& host, const std::string& number,
                            const RelayRun& run);
@@ -74,12 +66,14 @@ public:
 
 private:
     Task<Status> find_container();
+    Task<Status> choose_program();
     Task<Status> make_image(bool& from_here);
     Task<Status> make_and_start();
 
     ContainerEngine& engine_;
     std::string host_;
     RelaySetting setting_;
+    const RelayPrograms::One* program_ = nullptr; // once the engine has said what it is
     ContainerId container_{};
     bool may_be_there_ = false; // a create whose answer did not come
     std::unique_ptr<ExecLines> lines_{};

@@ -1,13 +1,14 @@
-// The toolkit, inside the client's own executable.
+// The toolkits, compressed, inside the client's own executable.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include "core/toolkits.hpp"
 
 namespace dockdist {
 
-std::span<const char>
-toolkit_tar(); // uncompressed; entries are relative to /opt/dockdist; the last one completes it
-std::string_view toolkit_version(); // the first 12 hex digits of its SHA-256
+// Those that this build has. A tar is uncompressed when it is first asked for, once.
+const Toolkits& toolkits();
+
+// That of the client's own architecture, which every build has.
+const Toolkit& own_toolkit();
 
 } // namespace dockdist

@@ -1,7 +1,5 @@
 #include "toolkit/toolkit_program.hpp"
 
-#include "toolkit/toolkit.hpp"
-
 #include <archive.h>
 #include <archive_entry.h>
 
@@ -9,12 +7,12 @@
 
 namespace dockdist {
 
-Result<std::string> toolkit_program(std::string_view name) {
+Result<std::string> toolkit_program(const Toolkit& toolkit, std::string_view name) {
     struct Free {
         void operator()(archive* a) const { ::archive_free(a); }
     };
     const std::unique_ptr<archive, Free> tar(::archive_read_new());
-    const auto bytes = toolkit_tar();
+    const auto bytes = toolkit.tar();
     ::archive_read_support_format_tar(tar.get());
     if (::archive_read_open_memory(tar.get(), bytes.data(), bytes.size()) == ARCHIVE_OK) {
         archive_entry* entry = nullptr;

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "core/toolkits.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace dockdist {
 
-// The bytes of an entry of toolkit_tar(), "libexec/dockdist-init". Errors: internal, when there is none.
-Result<std::string> toolkit_program(std::string_view name);
+// The bytes of an entry of its tar, "libexec/dockdist-init". Errors: internal, when there is none.
+Result<std::string> toolkit_program(const Toolkit& toolkit, std::string_view name);
 
 } // namespace dockdist

@@ -1,8 +1,11 @@
+#include "digest/sha256.hpp"
 #include "toolkit/toolkit.hpp"
+#include "toolkit/toolkit_program.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +19,7 @@ struct Entry {
 };
 
 std::vector<Entry> entries() {
-    const auto tar = dockdist::toolkit_tar();
+    const auto tar = dockdist::own_toolkit().tar();
     std::vector<Entry> result;
     for (std::size_t at = 0; at + 512 <= tar.size() && tar[at] != '\0';) {
         const std::string header(tar.data() + at, 512);
@@ -56,7 +59,7 @@ TEST_CASE("the toolkit holds the programs and their loader") {
 }
 
 TEST_CASE("the tar ends with its end marker: Podman fails at times over what stands behind it") {
-    const auto tar = dockdist::toolkit_tar();
+    const auto tar = dockdist::own_toolkit().tar();
     const auto is_zero = [&](std::size_t blocks_from_end) {
         const auto block = tar.subspan(tar.size() - blocks_from_end * 512, 512);
         return std::ranges::all_of(block, [](char c) { return c == '\0'; });
@@ -91,8 +94,27 @@ TEST_CASE("entries bear no time, no owner, and stay inside") {
     }
 }
 
-TEST_CASE("the version is 12 hex digits") {
-    const auto version = dockdist::toolkit_version();
-    CHECK(version.size() == 12);
-    CHECK(version.find_first_not_of("0123456789abcdef") == std::string_view::npos);
+TEST_CASE("every architecture of this build has a tar and a version of its own") {
+    REQUIRE(dockdist::toolkits().of(dockdist::built_architecture) == &dockdist::own_toolkit());
+    std::set<std::string> versions;
+    for (const auto& toolkit : dockdist::toolkits().all()) {
+        CAPTURE(toolkit.architecture);
+        CHECK(toolkit.version.size() == 12);
+        CHECK(versions.insert(toolkit.version).second);
+        const auto tar = toolkit.tar();
+        CHECK(dockdist::sha256_of({tar.data(), tar.size()}).starts_with("sha256:" + toolkit.version));
+        CHECK(toolkit.tar().data() == tar.data()); // uncompressed once
+    }
+}
+
+TEST_CASE("the programs are of the architecture that the toolkit is for") {
+    for (const auto& toolkit : dockdist::toolkits().all()) {
+        CAPTURE(toolkit.architecture);
+        const auto program = dockdist::toolkit_program(toolkit, "libexec/dockdist-init");
+        REQUIRE(program);
+        REQUIRE(program->starts_with("\x7f"
+                                     "ELF"));
+        const auto machine = static_cast<unsigned char>(program->at(18)); // e_machine, in the ELF header
+        CHECK(int{machine} == (toolkit.architecture == "amd64" ? 62 : 183));
+    }
 }

@@ -17,7 +17,7 @@ Task<int> run_down(Context& context, DownOptions options) {
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
-    options.toolkit_version = std::string(toolkit_version());
+    options.toolkits = toolkits().versions();
     const auto result = co_await down(cluster.spec, cluster.engines, options, *context.reporter);
     if (result.errors.empty()) {
         remove_login(context, cluster.spec);

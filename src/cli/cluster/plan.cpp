@@ -33,7 +33,7 @@ nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
             {{"image", send.image.str()}, {"from", spec.image.from}, {"cause", send.cause}});
     }
     for (const auto& upload : plan.uploads) {
-        add("upload_toolkit", upload.host, nlohmann::json::object());
+        add("upload_toolkit", upload.host, {{"architecture", upload.architecture}});
     }
     for (const auto& stop : plan.stops) {
         nlohmann::json nodes = nlohmann::json::array();
@@ -74,9 +74,8 @@ Task<int> run_plan(Context& context) {
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
-    const std::string version(toolkit_version());
     QuietReporter quiet(*context.reporter);
-    auto observation = co_await observe(cluster.spec, cluster.engines, version, quiet);
+    auto observation = co_await observe(cluster.spec, cluster.engines, toolkits().versions(), quiet);
     if (!observation.errors.empty()) {
         co_return context.fail(observation.errors);
     }
@@ -92,7 +91,7 @@ Task<int> run_plan(Context& context) {
             source = std::move(found->image);
         }
     }
-    const PlanContext setting{.toolkit_version = version,
+    const PlanContext setting{.toolkits = toolkits(),
                               .release = DOCKDIST_VERSION,
                               .origin = origin_of(cluster.spec),
                               .attempt = random_hex(8),

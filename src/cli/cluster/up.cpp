@@ -160,9 +160,7 @@ Task<CheckReport> check_after_up(const Connected& cluster, const UpResult& resul
 
 // Where jobs run on nodes that have to be made anew, whoever sits there is asked.
 Task<UpResult> up_or_ask(Context& context, const Connected& cluster, UpOptions& options) {
-    const Toolkit toolkit{
-        .tar = toolkit_tar(), .version = std::string(toolkit_version()), .release = DOCKDIST_VERSION};
-    auto result = co_await up(cluster.spec, cluster.engines, toolkit, options, *context.reporter);
+    auto result = co_await up(cluster.spec, cluster.engines, toolkits(), options, *context.reporter);
     if (!result.jobs_in_way || !can_ask(context)) {
         co_return result;
     }
@@ -173,7 +171,7 @@ Task<UpResult> up_or_ask(Context& context, const Connected& cluster, UpOptions& 
     if (co_await ask_yes(context, "End what runs there, and go on?")) {
         options.stop_jobs = true;
         options.attempt = random_hex(8);
-        result = co_await up(cluster.spec, cluster.engines, toolkit, options, *context.reporter);
+        result = co_await up(cluster.spec, cluster.engines, toolkits(), options, *context.reporter);
     }
     co_return result;
 }
@@ -193,6 +191,7 @@ Task<int> run_up(Context& context, UpArguments options) {
         image_source_of(context, cluster, options.build ? Build::anew : Build::if_missing);
     options.up.registry_auth = registry_auth_of(context, cluster.spec.image.ref);
     options.up.stop_jobs = options.up.stop_jobs || options.yes;
+    options.up.release = DOCKDIST_VERSION;
     const auto result = co_await up_or_ask(context, cluster, options.up);
     if (!result.errors.empty()) {
         context.reporter->finish();

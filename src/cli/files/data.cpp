@@ -72,7 +72,7 @@ Result<std::vector<std::size_t>> chosen_hosts(const ClusterSpec& spec, const Dat
 Task<Errors> make_way_for(const Context& context, const ClusterSpec& spec, const Engines& engines,
                           bool stop_jobs) {
     QuietReporter quiet(*context.reporter);
-    auto observation = co_await observe(spec, engines, "", quiet);
+    auto observation = co_await observe(spec, engines, {}, quiet);
     const auto nodes = ready_nodes(spec, observation.cluster, observation.reached, Words::of_jobs).nodes;
     co_return co_await make_way(engines, co_await find_running_jobs(engines, nodes), stop_jobs,
                                 "what is removed may be its files", *context.reporter);
@@ -134,8 +134,7 @@ Task<int> run_data_command(Context& context, DataWork work, DataOptions options)
         auto state = co_await run_data(spec, cluster.engines, data,
                                        {.work = work,
                                         .hosts = *hosts,
-                                        .toolkit_tar = toolkit_tar(),
-                                        .toolkit_version = std::string(toolkit_version()),
+                                        .toolkits = toolkits(),
                                         .attempt = random_hex(8),
                                         .origin = origin_of(spec)},
                                        *context.reporter);

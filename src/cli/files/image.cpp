@@ -90,6 +90,7 @@ Task<int> run_image_push(Context& context, PushOptions options) {
     if (!options.ref.empty() && ImageRef(options.ref) != spec.image.ref) {
         spec.image.ref = ImageRef(options.ref);
         spec.image.build.reset(); // that is another image
+        spec.image.platform.clear();
     }
     if (!options.from.empty()) {
         spec.image.from = options.from;
@@ -110,8 +111,7 @@ Task<int> run_image_push(Context& context, PushOptions options) {
                                           {.ref = spec.image.ref,
                                            .source = *source,
                                            .hosts = hosts,
-                                           .toolkit_tar = toolkit_tar(),
-                                           .toolkit_version = std::string(toolkit_version()),
+                                           .toolkits = toolkits(),
                                            .attempt = random_hex(8),
                                            .origin = origin_of(spec)},
                                           *context.reporter);

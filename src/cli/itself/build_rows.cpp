@@ -51,7 +51,7 @@ std::vector<OwnRow> build_rows() {
         {.check = "file", .text = program.empty() ? "not known: there is no /proc" : program},
         {.check = "libraries", .text = libraries()},
         {.check = "toolkit",
-         .text = fmt::format("{}, version {} of the protocol", toolkit_version(), wire::version)},
+         .text = fmt::format("{}, version {} of the protocol", own_toolkit().version, wire::version)},
     };
 }
 

@@ -11,9 +11,14 @@ namespace {
 
 Task<int> run_version(Context& context) {
     if (context.json()) {
-        context.print_json({{"version", DOCKDIST_VERSION}, {"toolkit", toolkit_version()}});
+        nlohmann::json all;
+        for (const auto& toolkit : toolkits().all()) {
+            all[toolkit.architecture] = toolkit.version;
+        }
+        context.print_json(
+            {{"version", DOCKDIST_VERSION}, {"toolkit", own_toolkit().version}, {"toolkits", all}});
     } else {
-        context.print(fmt::format("dockdist {} (toolkit {})\n", DOCKDIST_VERSION, toolkit_version()));
+        context.print(fmt::format("dockdist {} (toolkit {})\n", DOCKDIST_VERSION, own_toolkit().version));
     }
     co_return 0;
 }

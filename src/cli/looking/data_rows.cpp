@@ -20,13 +20,10 @@ Task<std::vector<CheckRow>> data_rows(const Context& context, const ClusterSpec&
                         .hint = std::move(hint)});
     };
     for (const auto& data : spec.data) {
-        const auto state = co_await run_data(spec, engines, data,
-                                             {.hosts = hosts,
-                                              .toolkit_tar = toolkit_tar(),
-                                              .toolkit_version = std::string(toolkit_version()),
-                                              .attempt = random_hex(8),
-                                              .origin = origin_of(spec)},
-                                             quiet);
+        const auto state = co_await run_data(
+            spec, engines, data,
+            {.hosts = hosts, .toolkits = toolkits(), .attempt = random_hex(8), .origin = origin_of(spec)},
+            quiet);
         for (const auto& error : state.errors) {
             add(CheckRow::State::warn, error.where.empty() ? "all hosts" : error.where,
                 "where " + printable(data.target) + " comes from: " + error.message, error.hint);

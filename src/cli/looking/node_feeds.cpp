@@ -66,7 +66,7 @@ Task<void> NodeFeeds::look_at(std::size_t host_index) {
     std::vector<bool> only(cluster_.spec.hosts.size());
     only[host_index] = true;
     SilentReporter silent; // what comes of it is told as each node's trouble
-    const auto observation = co_await observe(cluster_.spec, cluster_.engines, "", silent, std::move(only));
+    const auto observation = co_await observe(cluster_.spec, cluster_.engines, {}, silent, std::move(only));
     auto ready = ready_nodes(cluster_.spec, observation.cluster, observation.reached);
     for (std::size_t i = 0; i < names_.size(); ++i) {
         if (hosts_[i] != host_index || doors_[i]) {

@@ -168,7 +168,7 @@ Task<int> run_status(Context& context, StatusOptions options) {
         co_return context.fail(good.error());
     }
     QuietReporter quiet(*context.reporter);
-    const auto observation = co_await observe(cluster.spec, cluster.engines, "", quiet);
+    const auto observation = co_await observe(cluster.spec, cluster.engines, {}, quiet);
 
     const auto there = rows_of(cluster.spec, observation);
     std::vector<wire::NodeRecord> records;

@@ -15,7 +15,7 @@ Task<Result<NodeDoor>> find_door(Context& context, const ClusterSpec& spec, cons
     QuietReporter quiet(*context.reporter);
     std::vector<bool> only(spec.hosts.size(), false);
     only[host] = true;
-    const auto seen = co_await observe(spec, engines, "", quiet, std::move(only));
+    const auto seen = co_await observe(spec, engines, {}, quiet, std::move(only));
     if (!seen.errors.empty()) {
         co_return seen.errors.front();
     }

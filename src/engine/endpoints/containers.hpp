@@ -49,7 +49,8 @@ public:
     Task<Result<ContainerId>> create_container(std::string name, ContainerConfig config) override {
         const auto session = session_;
         const auto answer = co_await session->call(
-            post("/containers/create" + query_string({{"name", name}}), encode_container(config)),
+            post("/containers/create" + query_string({{"name", name}, {"platform", config.platform}}),
+                 encode_container(config)),
             "create container " + name);
         if (!answer) {
             co_return answer.error();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/engine_address.hpp"
+#include "engine/node_program.hpp"
 #include "engine/transport/byte_stream.hpp"
 #include "engine/transport/ssh/settings.hpp"
 
@@ -42,10 +43,9 @@ std::unique_ptr<Transport> make_ssh_transport(const boost::asio::any_io_executor
                                               std::chrono::milliseconds connect_timeout);
 // Connections are channels of one tunnel over one step of the Slurm allocation that this process runs in,
 // started when the first one is asked for and again after it was lost; of srun_podman, the engine too.
-// `node_program`: dockdist-init for the node's end.
+// `node_program`: for the node's end.
 std::unique_ptr<Transport> make_srun_transport(const boost::asio::any_io_executor& executor,
-                                               EngineAddress address,
-                                               std::shared_ptr<const std::string> node_program,
+                                               EngineAddress address, NodeProgram node_program,
                                                std::chrono::milliseconds connect_timeout);
 // Every connect() ends with `error`, without touching the network.
 std::unique_ptr<Transport> make_refusing_transport(Error error);

@@ -28,9 +28,8 @@ TEST_CASE("down --purge takes dockdist's volumes, too, where no other cluster's 
         engine->volumes["somebody-elses"] = {.name = "somebody-elses"};
     }
     cluster.fakes[1]->fail("remove_volume", {ErrorKind::conflict, "", "volume is in use", ""}, -1);
-    const auto result =
-        run_task(cluster.io, down(cluster.spec, cluster.engines, {.purge = true, .toolkit_version = "t1"},
-                                  cluster.reporter));
+    const auto result = run_task(cluster.io, down(cluster.spec, cluster.engines,
+                                                  {.purge = true, .toolkits = {"t1"}}, cluster.reporter));
     CHECK(result.errors.empty());
     CHECK_FALSE(cluster.fakes[0]->volumes.contains("dockdist-gpus"));
     CHECK_FALSE(cluster.fakes[0]->volumes.contains("dockdist-toolkit-t1"));

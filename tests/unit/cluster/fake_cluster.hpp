@@ -62,7 +62,7 @@ public:
     UpResult up(std::string attempt = "a1") {
         options.attempt = std::move(attempt);
         options.origin = "ops@box:/cluster.yaml";
-        return run_task(io, dockdist::up(spec, engines, toolkit, options, reporter));
+        return run_task(io, dockdist::up(spec, engines, toolkits, options, reporter));
     }
 
     std::vector<std::string> containers() const {
@@ -108,7 +108,9 @@ public:
     std::vector<std::string> log{};
     UpOptions options{};
     const std::string tar;
-    Toolkit toolkit{.tar = tar, .version = "t1"};
+    Toolkits toolkits{
+        {{.architecture = "amd64", .version = "t1", .tar = [this] { return std::span<const char>(tar); }},
+         {.architecture = "arm64", .version = "t2", .tar = [this] { return std::span<const char>(tar); }}}};
     NoReport reporter{};
 
 private:

@@ -189,7 +189,9 @@ TEST_CASE("who chooses for longer than anybody waits is named") {
     add_look(*cluster.fakes[0], holder);
     ObservedCluster observed{.hosts = std::vector<ObservedHost>(1)};
     GpuLook look(cluster.spec, cluster.engines,
-                 {.toolkit_version = "t1", .attempt = "a1", .patience = std::chrono::milliseconds(0)});
+                 {.toolkits = Toolkits({{.architecture = "amd64", .version = "t1"}}),
+                  .attempt = "a1",
+                  .patience = std::chrono::milliseconds(0)});
     const auto errors = run_task(cluster.io, look.take(observed, {0}, cluster.reporter));
     REQUIRE(errors.size() == 1);
     CHECK(errors[0].kind == ErrorKind::locked);
@@ -201,24 +203,26 @@ TEST_CASE("plan shows the choice, and what it looked with is gone") {
     FakeCluster cluster(1);
     give_gpus(cluster, 2, 1);
     cluster.fakes[0]->volumes["dockdist-toolkit-t1"] = {.name = "dockdist-toolkit-t1"};
-    auto observation = run_task(cluster.io, observe(cluster.spec, cluster.engines, "t1", cluster.reporter));
-    const auto planned =
-        run_task(cluster.io, plan_with_look(cluster.spec, cluster.engines, observation.cluster,
-                                            {.toolkit_version = "t1", .attempt = "a1"}, cluster.reporter));
+    auto observation = run_task(cluster.io, observe(cluster.spec, cluster.engines, {"t1"}, cluster.reporter));
+    const auto planned = run_task(
+        cluster.io,
+        plan_with_look(cluster.spec, cluster.engines, observation.cluster,
+                       {.toolkits = Toolkits({{.architecture = "amd64", .version = "t1"}}), .attempt = "a1"},
+                       cluster.reporter));
     REQUIRE(planned.plan.creates.size() == 1);
     CHECK(planned.plan.creates[0].gpus == "GPU 0");
     CHECK(cluster.containers().empty());
 }
 
 TEST_CASE("the look is as narrow as a container can be, and sees all GPUs") {
-    const auto config = gpu_look_config(ImageRef("train:1"), "t1", false, 1024);
+    const auto config = gpu_look_config({.ref = ImageRef("train:1")}, "t1", false, 1024);
     CHECK(config.command == std::vector<std::string>{"gpus", "--in-use", "1024"});
     CHECK(config.device_requests == std::vector<DeviceRequest>{{.count = -1}});
     CHECK(config.network_mode == "none");
     CHECK(config.cap_drop == std::vector<std::string>{"ALL"});
     CHECK(config.read_only_root);
     CHECK(config.mounts.at(0).read_only);
-    CHECK(gpu_look_config(ImageRef("train:1"), "t1", true, 0).device_requests ==
+    CHECK(gpu_look_config({.ref = ImageRef("train:1")}, "t1", true, 0).device_requests ==
           std::vector<DeviceRequest>{{.driver = "cdi", .device_ids = {"nvidia.com/gpu=all"}}});
 }
 

@@ -37,8 +37,10 @@ struct Changed : FakeCluster {
         CHECK(there.state == ContainerState::running);
         auto before = spec;
         before.hosts[1].env.clear();
-        const auto seen = run_task(io, observe(before, engines, "t1", reporter));
-        const PlanContext context{.toolkit_version = "t1", .origin = options.origin, .attempt = "a9"};
+        const auto seen = run_task(io, observe(before, engines, {"t1"}, reporter));
+        const PlanContext context{.toolkits = Toolkits({{.architecture = "amd64", .version = "t1"}}),
+                                  .origin = options.origin,
+                                  .attempt = "a9"};
         CHECK(to_text(make_plan(before, seen.cluster, context).plan, before) == "nothing to do\n");
     }
     void check_replaced() {

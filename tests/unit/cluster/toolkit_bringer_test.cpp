@@ -64,6 +64,31 @@ TEST_CASE("the toolkit leaves this machine twice, and hosts hand it on to the ot
     }
 }
 
+TEST_CASE("hosts hand the toolkit on to those of their own architecture alone") {
+    FakeCluster cluster(8, large); // the even ones are arm64
+    for (std::size_t i = 0; i < cluster.fakes.size(); i += 2) {
+        cluster.fakes[i]->engine_info.architecture = "aarch64";
+        cluster.fakes[i]->images["train:1"].architecture = "arm64";
+    }
+    CHECK(cluster.up().errors.empty());
+    CHECK(uploads(cluster) == 4);
+    for (std::size_t i = 0; i < cluster.fakes.size(); ++i) {
+        CAPTURE(i);
+        const auto& engine = *cluster.fakes[i];
+        CHECK(engine.volumes.contains("dockdist-toolkit-t2") == (i % 2 == 0));
+        CHECK(engine.volumes.contains("dockdist-toolkit-t1") == (i % 2 == 1));
+        CHECK(engine.containers.size() == 1);
+        CHECK_FALSE(engine.images.contains("dockdist-toolkit:t1"));
+        CHECK_FALSE(engine.images.contains("dockdist-toolkit:t2"));
+        for (const auto& call : engine.calls) {
+            constexpr std::string_view from = "pull_image http://10.0.0.";
+            if (call.starts_with(from)) { // host i has the address 10.0.0.(i + 1)
+                CHECK((call.at(from.size()) - '1') % 2 == static_cast<int>(i % 2));
+            }
+        }
+    }
+}
+
 TEST_CASE("one or two hosts get it from here, as ever") {
     for (const int hosts : {1, 2}) {
         FakeCluster cluster(hosts, large);
@@ -88,7 +113,7 @@ TEST_CASE("what is not the toolkit is removed before anything of it runs, said, 
     Warnings warnings;
     cluster.options.attempt = "a1";
     const auto result =
-        run_task(cluster.io, up(cluster.spec, cluster.engines, cluster.toolkit, cluster.options, warnings));
+        run_task(cluster.io, up(cluster.spec, cluster.engines, cluster.toolkits, cluster.options, warnings));
     CHECK(result.errors.empty());
     REQUIRE_FALSE(warnings.texts.empty());
     CHECK(warnings.texts.front().find("was not what it was to hand on, and was removed") !=

@@ -190,7 +190,8 @@ TEST_CASE("a cancelled up takes back what it made, wherever it was") {
         };
         std::exception_ptr thrown;
         boost::asio::co_spawn(
-            cluster.io, up(cluster.spec, cluster.engines, cluster.toolkit, cluster.options, cluster.reporter),
+            cluster.io,
+            up(cluster.spec, cluster.engines, cluster.toolkits, cluster.options, cluster.reporter),
             boost::asio::bind_cancellation_slot(
                 cancel.slot(), [&](std::exception_ptr exception, UpResult) { thrown = exception; }));
         cluster.io.run();

@@ -55,8 +55,9 @@ struct Sending {
             }
             co_return 0;
         });
+        programs.add("amd64", {.image = ImageRef("dockdist-relay:1")});
         auto& relay = *relays.emplace_back(std::make_unique<RelayHost>(
-            engine, name, RelaySetting{.container = name, .image = ImageRef("dockdist-relay:1")}));
+            engine, name, RelaySetting{.container = name, .programs = &programs}));
         REQUIRE(run_task(io, relay.make_container()).has_value());
         auto& node = *nodes.emplace_back(std::make_unique<SyncedNode>());
         node.plan = {.actions = {{.kind = SyncAction::Kind::send, .entry = 0}}, .files = 1, .bytes = 6};
@@ -72,6 +73,7 @@ struct Sending {
     NoReport reporter{};
     LocalTree tree{};
     std::vector<std::unique_ptr<FakeEngine>> engines{};
+    RelayPrograms programs{{}, 0, {}};
     std::vector<std::unique_ptr<RelayHost>> relays{};
     std::vector<std::unique_ptr<SyncedNode>> nodes{};
     std::map<std::string, Lines> heard{};

@@ -46,7 +46,11 @@ exec "$@")");
         return make_docker_engine(io.get_executor(),
                                   {.host = HostName("a"),
                                    .address = parse_engine_address(url).value(),
-                                   .node_program = std::make_shared<const std::string>(read(TUNNEL_END))});
+                                   .node_program = [this](const std::string& machine)
+                                       -> Result<std::shared_ptr<const std::string>> {
+                                       machines.push_back(machine);
+                                       return std::make_shared<const std::string>(read(TUNNEL_END));
+                                   }});
     }
     std::unique_ptr<ContainerEngine> engine() { return engine("srun://n1" + folder.file("docker.sock")); }
     Error refusal(const std::string& url) {
@@ -66,6 +70,7 @@ exec "$@")");
 
     std::string path = std::getenv("PATH");
     TemporaryFolder folder{};
+    std::vector<std::string> machines{}; // for which a program was asked for
     boost::asio::io_context io{};
     StubServer server{io, echo_engine};
     LocalFront front{io, folder.file("docker.sock"), server.address()};

@@ -42,6 +42,17 @@ echo "Welcome to n1."; printf "no line"; exec "$@")");
     CHECK(run_task(io, engine()->ping()));
 }
 
+TEST_CASE_FIXTURE(BehindSrun, "a node of another architecture gets the program for that") {
+    std::ofstream(folder.file("uname")) << "#!/bin/sh\necho sparc64\n";
+    std::filesystem::permissions(folder.file("uname"), std::filesystem::perms::owner_all);
+    const auto behind = engine();
+    CHECK(run_task(io, behind->ping()).has_value());
+    REQUIRE(machines.size() == 2);
+    CHECK(machines[0] != "sparc64");
+    CHECK(machines[1] == "sparc64");
+    CHECK(steps().size() == 2);
+}
+
 TEST_CASE_FIXTURE(BehindSrun, "a step that was lost is made again by the next call") {
     const auto client = engine();
     REQUIRE(run_task(io, client->ping()));

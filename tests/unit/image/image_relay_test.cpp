@@ -74,9 +74,10 @@ struct Relaying {
     GrowingFiles growing{};
     AsyncEvent is_read{io.get_executor()}, changed{io.get_executor()};
     std::vector<std::optional<std::string>> heard{};
+    RelayPrograms programs{{}, 0, {}};
     ImageRelay relay{engine, "node-0",
                      RelaySetting{.container = "vision-relay",
-                                  .image = ImageRef("dockdist-relay:1"),
+                                  .programs = &programs,
                                   .address = "10.0.0.1",
                                   .place = {.type = Mount::Type::volume, .target = relay_folder}},
                      "t0ken", 1000};

@@ -20,6 +20,11 @@ const std::string digest = "sha256:" + std::string(64, 'a');
 
 struct Hosts {
     explicit Hosts(int count) {
+        programs.add("amd64", {.image = ImageRef(image),
+                               .program = {.tar = "tar"},
+                               .hand_on = std::make_unique<HandOn>(
+                                   HandedOn{.repository = "dockdist-relay", .tag = "t1", .digest = digest},
+                                   [this](const Error& error) { warnings.push_back(error); })});
         for (int i = 0; i < count; ++i) {
             const auto name = "node-" + std::to_string(i);
             auto& engine = *engines.emplace_back(std::make_unique<FakeEngine>(io.get_executor(), name));
@@ -40,13 +45,10 @@ struct Hosts {
                 --giving[i];
                 co_return 0;
             });
-            relays.push_back(
-                std::make_unique<RelayHost>(engine, name,
-                                            RelaySetting{.container = name,
-                                                         .image = ImageRef(image),
-                                                         .tar = std::span(tar),
-                                                         .hand_on = &hand_on,
-                                                         .address = "10.0.0." + std::to_string(i + 1)}));
+            relays.push_back(std::make_unique<RelayHost>(
+                engine, name,
+                RelaySetting{
+                    .container = name, .programs = &programs, .address = "10.0.0." + std::to_string(i + 1)}));
         }
     }
 
@@ -68,12 +70,10 @@ struct Hosts {
     }
 
     boost::asio::io_context io{};
-    const std::string tar = "tar";
     std::vector<Error> warnings{};
     std::map<int, int> giving{}; // by host: to so many
     int most_at_once = 0;
-    HandOn hand_on{{.repository = "dockdist-relay", .tag = "t1", .digest = digest},
-                   [this](const Error& error) { warnings.push_back(error); }};
+    RelayPrograms programs{{}, 0, {}};
     std::vector<std::unique_ptr<FakeEngine>> engines{};
     std::vector<std::unique_ptr<RelayHost>> relays{};
 };
@@ -115,13 +115,41 @@ TEST_CASE(
     boost::asio::io_context io;
     for (const auto type : {Mount::Type::bind, Mount::Type::volume}) {
         FakeEngine engine(io.get_executor());
+        RelayPrograms programs({}, 0, {});
+        programs.add("amd64", {.image = ImageRef(image)});
         RelayHost relay(
             engine, "node-0",
-            {.container = "r", .image = ImageRef(image), .place = {.type = type, .target = "/data"}});
+            {.container = "r", .programs = &programs, .place = {.type = type, .target = "/data"}});
         CHECK(run_task(io, relay.make_container()).has_value());
         CHECK(engine.container("r").config.no_label == (type == Mount::Type::bind));
         CHECK(engine.container("r").config.no_new_privileges);
     }
+}
+
+TEST_CASE("each host runs the relay of its own architecture, and gets it from such hosts alone") {
+    Hosts hosts(6);
+    const std::string other = "dockdist-relay:t2";
+    hosts.programs.add("arm64", {.image = ImageRef(other), .program = {.tar = "tar"}});
+    for (std::size_t i = 0; i < 2; ++i) {
+        hosts.engines[i]->engine_info.architecture = "aarch64";
+    }
+    for (const auto& made : hosts.make_containers()) {
+        CHECK(made.has_value());
+    }
+    CHECK(hosts.engines[0]->container("node-0").config.image == ImageRef(other));
+    CHECK(hosts.engines[5]->container("node-5").config.image == ImageRef(image));
+    CHECK(hosts.calls("import_image " + other) == 2);
+    CHECK(hosts.calls("import_image " + image) == 2);
+    CHECK(hosts.calls("pull_image http://10.0.0.") == 2);
+}
+
+TEST_CASE("a host for which there is no relay is told") {
+    Hosts hosts(1);
+    hosts.engines[0]->engine_info.architecture = "riscv64";
+    const auto made = hosts.make_containers();
+    REQUIRE_FALSE(made[0].has_value());
+    CHECK(made[0].error().message == "the host is riscv64, for which this dockdist has no relay");
+    CHECK(hosts.calls("create_container") == 0);
 }
 
 } // namespace relay_hand_on_test

@@ -51,8 +51,10 @@ struct Hosts {
         SendSetting setting{.ref = ref,
                             .source = {.engine = &source, .name = "this machine", .image = image},
                             .hosts = {},
-                            .toolkit_tar = toolkit,
-                            .toolkit_version = "1",
+                            .toolkits =
+                                Toolkits({{.architecture = "amd64",
+                                           .version = "1",
+                                           .tar = [this] { return std::span<const char>(toolkit); }}}),
                             .attempt = "a1",
                             .origin = "ops@box:/c.yaml"};
         for (std::size_t i = 0; i < engines.size(); ++i) {

@@ -47,8 +47,8 @@ public:
         return container;
     }
 
-    Observation look(std::string toolkit = "", std::vector<bool> only = {}) {
-        return run_task(io, observe(spec, engines, std::move(toolkit), reporter, std::move(only)));
+    Observation look(std::vector<std::string> toolkits = {}, std::vector<bool> only = {}) {
+        return run_task(io, observe(spec, engines, std::move(toolkits), reporter, std::move(only)));
     }
 
     boost::asio::io_context io{};
@@ -150,7 +150,7 @@ TEST_CASE("a host that goes down while it is read is one that was not reached, w
         hosts.add_node(1, "node-1", 1);
         hosts.fakes[1]->fail(call, refused, -1);
         CAPTURE(call);
-        const auto seen = hosts.look("t1");
+        const auto seen = hosts.look({"t1"});
         CHECK(seen.reached == std::vector{true, false});
         CHECK(seen.errors.size() == 1);
         CHECK(seen.cluster.hosts[1].nodes.empty());
@@ -196,7 +196,7 @@ TEST_CASE("the lock is looked for on the first host, and one of that name withou
         for (auto* engine : hosts.fakes) {
             engine->volumes["dockdist-vision-lock"] = {.name = "dockdist-vision-lock", .labels = labels};
         }
-        const auto seen = hosts.look("t1");
+        const auto seen = hosts.look({"t1"});
         CHECK(seen.cluster.hosts[0].lock.has_value() == !labels.empty());
         CHECK_FALSE(seen.cluster.hosts[1].lock.has_value());
     }
@@ -300,13 +300,13 @@ TEST_CASE("image, toolkit and engine are asked for where a plan is to be made, a
     hosts.fakes[0]->add_image("train:1", "sha256:7");
     hosts.fakes[0]->volumes["dockdist-toolkit-t1"] = {};
     hosts.fakes[1]->volumes["dockdist-toolkit-t0"] = {}; // an older one
-    const auto seen = hosts.look("t1");
+    const auto seen = hosts.look({"t1"});
     CHECK(seen.errors == Errors{});
     REQUIRE(seen.cluster.hosts[0].image.has_value());
     CHECK(seen.cluster.hosts[0].image->id == "sha256:7");
-    CHECK(seen.cluster.hosts[0].toolkit_there);
+    CHECK(seen.cluster.hosts[0].toolkits == std::set<std::string>{"t1"});
     CHECK_FALSE(seen.cluster.hosts[1].image.has_value());
-    CHECK_FALSE(seen.cluster.hosts[1].toolkit_there);
+    CHECK(seen.cluster.hosts[1].toolkits.empty());
 
     hosts.fakes[0]->calls.clear();
     hosts.look();
@@ -316,7 +316,7 @@ TEST_CASE("image, toolkit and engine are asked for where a plan is to be made, a
 TEST_CASE("hosts that are not to be looked at are not reached, without an error") {
     Hosts hosts(2);
     hosts.add_node(1, "node-1", 1);
-    const auto seen = hosts.look("", {false, true});
+    const auto seen = hosts.look({}, {false, true});
     CHECK(seen.reached == std::vector{false, true});
     CHECK(seen.errors == Errors{});
     CHECK(hosts.fakes[0]->calls.empty());

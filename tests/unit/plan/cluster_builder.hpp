@@ -25,7 +25,10 @@ inline ClusterSpec spec_of(int hosts) {
 }
 
 inline PlanContext context() {
-    return {.toolkit_version = "t1", .origin = "ops@box:/home/ops/cluster.yaml", .attempt = "a1"};
+    return {.toolkits = Toolkits(
+                {{.architecture = "amd64", .version = "t1"}, {.architecture = "arm64", .version = "t2"}}),
+            .origin = "ops@box:/home/ops/cluster.yaml",
+            .attempt = "a1"};
 }
 
 inline ImageDetails image() {
@@ -40,7 +43,7 @@ inline ObservedCluster fresh(const ClusterSpec& spec) {
         ObservedHost host;
         host.engine = {.version = "26.1.5", .architecture = "x86_64", .os_type = "linux"};
         host.image = image();
-        host.toolkit_there = true;
+        host.toolkits = {"t1", "t2"};
         observed.hosts.push_back(std::move(host));
     }
     return observed;

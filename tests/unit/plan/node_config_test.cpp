@@ -86,7 +86,7 @@ TEST_CASE("the toolkit's volume is read-only in a node and writable only where i
     const auto node = config_of(spec_of(1)).mounts.at(0);
     CHECK(node.source == "dockdist-toolkit-t1");
     CHECK(node.read_only);
-    const auto upload = toolkit_upload_config(ImageRef("train:1"), "t1");
+    const auto upload = toolkit_upload_config({.ref = ImageRef("train:1")}, "t1");
     CHECK_FALSE(upload.mounts.at(0).read_only);
     CHECK(upload.cap_drop == std::vector<std::string>{"ALL"});
 }

@@ -35,7 +35,7 @@ TEST_CASE("a host without image and toolkit gets both, the others nothing") {
     const auto spec = spec_of(2);
     auto observed = fresh(spec);
     observed.hosts[1].image.reset();
-    observed.hosts[1].toolkit_there = false;
+    observed.hosts[1].toolkits.clear();
     const auto text = plan_text(spec, observed);
     CHECK(text.starts_with("node-1  pull image train:1  # the host lacks it\n"
                            "node-1  upload toolkit  # the host lacks this version\n"));

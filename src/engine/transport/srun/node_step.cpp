@@ -14,19 +14,12 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <sys/utsname.h>
 #include <utility>
 
 namespace dockdist {
 namespace {
 
 using boost::asio::local::stream_protocol;
-
-std::string own_machine() {
-    utsname name{};
-    ::uname(&name);
-    return name.machine;
-}
 
 // Tells the end of the step where a connection of it breaks off.
 class StepConnection final : public ByteStream {
@@ -98,10 +91,27 @@ const std::optional<Error>& NodeStep::over() const {
 }
 
 Task<Result<NodeStep::Handle>> NodeStep::start(boost::asio::any_io_executor executor, SlurmPlace place,
-                                               std::shared_ptr<const std::string> program,
-                                               wire::TunnelAsk ask, std::chrono::milliseconds limit) {
+                                               NodeProgram program, std::string& machine, wire::TunnelAsk ask,
+                                               std::chrono::milliseconds limit) {
+    while (true) {
+        const auto tried = machine;
+        auto bytes = program(machine);
+        if (!bytes) {
+            co_return bytes.error();
+        }
+        auto step = co_await try_start(executor, place, std::move(*bytes), machine, ask, limit);
+        if (step || machine == tried) {
+            co_return step;
+        }
+    }
+}
+
+Task<Result<NodeStep::Handle>> NodeStep::try_start(boost::asio::any_io_executor executor, SlurmPlace place,
+                                                   std::shared_ptr<const std::string> program,
+                                                   std::string& machine, wire::TunnelAsk ask,
+                                                   std::chrono::milliseconds limit) {
     ask.lease_ms = TunnelTimes{}.lease.count();
-    auto srun = ChildProcess::start(executor, tunnel_step(place, ask, program->size(), own_machine()));
+    auto srun = ChildProcess::start(executor, tunnel_step(place, ask, program->size(), machine));
     if (!srun) {
         co_return srun.error();
     }
@@ -115,6 +125,9 @@ Task<Result<NodeStep::Handle>> NodeStep::start(boost::asio::any_io_executor exec
     auto& child = state->stream.srun();
     const bool is_late = begun.error().kind == ErrorKind::timeout;
     child.end(SIGKILL); // where it has closed its output, it has said all; else Slurm ends the step with it
+    if (auto other = other_machine(child.complaints()); !other.empty()) {
+        machine = std::move(other);
+    }
     auto error = step_error(state->place,
                             is_late ? fmt::format("no step began within {}", format_duration(limit))
                                     : "srun starts no step",

@@ -3,6 +3,7 @@
 
 #include "engine/transport/byte_stream.hpp"
 #include "engine/transport/srun/step_commands.hpp"
+#include "engine/transport/transport.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -18,10 +19,11 @@ class NodeStep {
 public:
     using Handle = std::shared_ptr<NodeStep>;
 
-    // Starts it, sends `program`, dockdist-init, and waits for its first word. Errors: unreachable, timeout;
-    // config where the allocation has ended; not_found where there is no srun.
+    // Starts it, sends dockdist-init for `machine` (`uname -m`), and waits for its first word. Where the node
+    // turns out to be another machine, it is started once more, and `machine` is that. Errors: unreachable,
+    // timeout; config where the allocation has ended; not_found where there is no srun; those of `program`.
     static Task<Result<Handle>> start(boost::asio::any_io_executor executor, SlurmPlace place,
-                                      std::shared_ptr<const std::string> program, wire::TunnelAsk ask,
+                                      NodeProgram program, std::string& machine, wire::TunnelAsk ask,
                                       std::chrono::milliseconds limit);
     ~NodeStep();
     NodeStep(const NodeStep&) = delete;
@@ -40,6 +42,9 @@ public:
 private:
     struct State;
     explicit NodeStep(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    static Task<Result<Handle>> try_start(boost::asio::any_io_executor executor, SlurmPlace place,
+                                          std::shared_ptr<const std::string> program, std::string& machine,
+                                          wire::TunnelAsk ask, std::chrono::milliseconds limit);
     static Task<Status> begin(std::shared_ptr<State> state, std::shared_ptr<const std::string> program);
     static Task<void> run(std::shared_ptr<State> state);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <utility>
 
@@ -17,10 +18,16 @@ using SrunStream = Result<std::unique_ptr<ByteStream>>;
 
 constexpr std::chrono::milliseconds least_step_limit = 30s; // a busy controller takes its time
 
+std::string own_machine() {
+    utsname name{};
+    ::uname(&name);
+    return name.machine;
+}
+
 class SrunTransport final : public Transport {
 public:
-    SrunTransport(boost::asio::any_io_executor executor, EngineAddress address,
-                  std::shared_ptr<const std::string> program, std::chrono::milliseconds limit)
+    SrunTransport(boost::asio::any_io_executor executor, EngineAddress address, NodeProgram program,
+                  std::chrono::milliseconds limit)
         : shared_(
               std::make_shared<Shared>(std::move(executor), std::move(address), std::move(program), limit)) {}
     ~SrunTransport() override { shared_->step.reset(); } // streams hold theirs
@@ -29,13 +36,14 @@ public:
 
 private:
     struct Shared {
-        Shared(boost::asio::any_io_executor where, EngineAddress what,
-               std::shared_ptr<const std::string> bytes, std::chrono::milliseconds longest)
-            : executor(std::move(where)), address(std::move(what)), program(std::move(bytes)),
+        Shared(boost::asio::any_io_executor where, EngineAddress what, NodeProgram give,
+               std::chrono::milliseconds longest)
+            : executor(std::move(where)), address(std::move(what)), program(std::move(give)),
               limit(std::max(longest, least_step_limit)), stepping(executor), starting(executor) {}
         boost::asio::any_io_executor executor;
         EngineAddress address;
-        std::shared_ptr<const std::string> program;
+        NodeProgram program;
+        std::string machine = own_machine(); // until the node says that it is another
         std::chrono::milliseconds limit;
         NodeStep::Handle step{};
         SharedRun<Result<NodeStep::Handle>> stepping;
@@ -97,7 +105,7 @@ private:
     static Task<Result<NodeStep::Handle>> new_step(SharedPointer shared, SlurmPlace place) {
         const bool own = shared->address.scheme == EngineAddress::Scheme::srun_podman;
         const auto permit = co_await handshake_place(shared->executor);
-        auto step = co_await NodeStep::start(shared->executor, place, shared->program,
+        auto step = co_await NodeStep::start(shared->executor, place, shared->program, shared->machine,
                                              {.on_host = true, .own_peers = own}, shared->limit);
         if (step) {
             shared->step = *step;
@@ -123,8 +131,7 @@ private:
 } // namespace
 
 std::unique_ptr<Transport> make_srun_transport(const boost::asio::any_io_executor& executor,
-                                               EngineAddress address,
-                                               std::shared_ptr<const std::string> node_program,
+                                               EngineAddress address, NodeProgram node_program,
                                                std::chrono::milliseconds connect_timeout) {
     if (!node_program) {
         return make_refusing_transport(

@@ -140,6 +140,17 @@ std::string engine_socket(const std::string& folder) {
     return folder + "/podman.sock";
 }
 
+// As tunnel_script says it.
+std::string other_machine(std::string_view complaints) {
+    constexpr std::string_view before = "dockdist: the node's architecture is ";
+    const auto begin = complaints.find(before);
+    if (begin == std::string_view::npos) {
+        return "";
+    }
+    const auto rest = complaints.substr(begin + before.size());
+    return std::string(rest.substr(0, rest.find(',')));
+}
+
 bool allocation_ended(std::string_view complaints) {
     return holds_any(complaints, {"Invalid job id", "already completing", "expired", "CANCELLED",
                                   "Force Terminated", "has been revoked", "Job/step"});

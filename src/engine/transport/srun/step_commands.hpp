@@ -37,6 +37,8 @@ inline constexpr int foreign_folder = 76;
 std::string engine_folder(const SlurmPlace& place, uid_t user);
 std::string engine_socket(const std::string& folder);
 
+// Of the node, where tunnel_step() was given a program for another one; else "".
+std::string other_machine(std::string_view complaints);
 // Whether srun's words say so: no other try does better then.
 bool allocation_ended(std::string_view complaints);
 // Why there is no step, or none any more, by all that srun wrote to stderr.
