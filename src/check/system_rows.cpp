@@ -3,12 +3,14 @@
 #include "check/compare.hpp"
 #include "container/engine_words.hpp"
 #include "core/text.hpp"
+#include "core/toolkits.hpp"
 #include "core/units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 
 namespace dockdist {
@@ -59,6 +61,33 @@ std::optional<CheckRow> judge_governor(const CheckedNode& node) {
         std::ranges::transform(governors, std::back_inserter(names),
                                [](const auto& one) { return printable(one.first); });
         row.text = list_names(names);
+    }
+    return row;
+}
+
+// Of one kind is well; of several, all that jobs run has to be there for each.
+std::optional<CheckRow> judge_architectures(const std::vector<CheckedNode>& nodes) {
+    std::map<std::string, std::vector<std::string>> having;
+    for (const auto& node : nodes) {
+        if (node.facts.system && !node.facts.system->machine.empty()) {
+            having[printable(go_architecture(node.facts.system->machine))].push_back(node.name.str());
+        }
+    }
+    if (having.empty()) {
+        return std::nullopt;
+    }
+    CheckRow row{.layer = CheckLayer::host, .check = "architecture"};
+    std::vector<std::string> known;
+    for (const auto& [architecture, names] : having) {
+        known.insert(known.end(), names.begin(), names.end());
+        row.text += (row.text.empty() ? "" : "; ") +
+                    (having.size() == 1 ? architecture : architecture + ": " + list_names(names));
+    }
+    row.subject = known.size() == nodes.size() && nodes.size() > 1 ? "all nodes" : list_names(known);
+    if (having.size() > 1) {
+        row.state = State::warn;
+        row.hint = "a job on all of them needs its image, and all that `sync`, `data` and `setup` bring, for "
+                   "each of these architectures";
     }
     return row;
 }
@@ -160,6 +189,9 @@ std::vector<CheckRow> judge_system(const std::vector<CheckedNode>& nodes, const 
             unknown(row, node.facts.system.error());
             rows.push_back(std::move(row));
         }
+    }
+    if (auto row = judge_architectures(nodes)) {
+        rows.push_back(std::move(*row));
     }
     each(judge_xids);
     each(judge_governor);

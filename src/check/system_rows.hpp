@@ -11,8 +11,8 @@
 
 namespace dockdist {
 
-// Rows: xid (where the kernel's log may be read), governor (where the kernel says), shm, limits (of a process
-// that came over ssh). Not merged.
+// Rows: architecture (one row), xid (where the kernel's log may be read), governor (where the kernel says),
+// shm, limits (of a process that came over ssh). Not merged.
 std::vector<CheckRow> judge_system(const std::vector<CheckedNode>& nodes, const ContainerSpec& container);
 
 // Where a host's engine keeps images and containers.

@@ -67,15 +67,20 @@ void read_fields(ObjectReader& reader, XidError& xid) {
 }
 
 void to_json(json& out, const SystemFacts& system) {
-    out = {{"disk", room_to_json(system.disk)}, {"shm", room_to_json(system.shm)},
-           {"governors", system.governors},     {"rdma", system.rdma},
-           {"rdma_inside", system.rdma_inside}, {"jobs", system.jobs}};
+    out = {{"machine", system.machine},
+           {"disk", room_to_json(system.disk)},
+           {"shm", room_to_json(system.shm)},
+           {"governors", system.governors},
+           {"rdma", system.rdma},
+           {"rdma_inside", system.rdma_inside},
+           {"jobs", system.jobs}};
     if (system.xids) {
         out["xids"] = *system.xids;
     }
 }
 
 void read_fields(ObjectReader& reader, SystemFacts& system) {
+    reader.read("machine", system.machine);
     read_room(reader, "disk", system.disk);
     read_room(reader, "shm", system.shm);
     if (const auto* governors = reader.object("governors")) {

@@ -38,8 +38,9 @@ void to_json(nlohmann::json& json, const XidError& xid);
 void read_fields(ObjectReader& reader, XidError& xid);
 
 struct SystemFacts {
-    std::optional<Room> disk{};             // the container's own file system: where the engine keeps images
-    std::optional<Room> shm{};              // /dev/shm
+    std::string machine{};      // as `uname -m` says it: "x86_64"; empty: a node of before does not say
+    std::optional<Room> disk{}; // the container's own file system: where the engine keeps images
+    std::optional<Room> shm{};  // /dev/shm
     std::map<std::string, int> governors{}; // CPUs of each; empty where the kernel does not say
     std::vector<RdmaPort> rdma{};
     bool rdma_inside = false;                    // /dev/infiniband is in the container

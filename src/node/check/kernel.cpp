@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <optional>
 #include <sys/statvfs.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -90,7 +91,10 @@ std::vector<wire::XidError> parse_xids(std::string_view kernel_log) {
 }
 
 wire::SystemFacts system_facts() {
-    wire::SystemFacts facts{.disk = room("/"),
+    utsname name{};
+    ::uname(&name);
+    wire::SystemFacts facts{.machine = name.machine,
+                            .disk = room("/"),
                             .shm = room("/dev/shm"),
                             .governors = governors(),
                             .rdma = rdma_ports_of_host(),

@@ -65,6 +65,7 @@ class TestFacts(WithASession):
             self.write("/sys/devices/system/cpu/%s/cpufreq/scaling_governor" % cpu, governor + "\n")
         self.write("/sys/devices/system/cpu/cpufreq/scaling_governor", "none of a CPU\n")
         system = self.facts()["system"]
+        assert system["machine"] == os.uname().machine
         assert system["governors"] == {"powersave": 2, "performance": 1}
         assert "xids" not in system
         self.write("/dev/kmsg", "4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n"

@@ -125,7 +125,8 @@ private:
         return {
             {"limits", {{"memlock", -1}, {"nofile", 1048576}, {"stack", 64 << 20}, {"nproc", -1}}},
             {"system",
-             {{"disk", room},
+             {{"machine", "x86_64"},
+              {"disk", room},
               {"shm", room},
               {"governors", json::object()},
               {"rdma", json::array()},

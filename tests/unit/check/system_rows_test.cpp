@@ -61,6 +61,29 @@ TEST_CASE("shared memory: enough, 64 MiB, full, none") {
     CHECK(judge_shm(node, container).text == "there is no /dev/shm");
 }
 
+TEST_CASE("architectures: one, two, and nodes that do not say") {
+    auto nodes = cluster_facts(3);
+    CHECK(rows_of(judge_system(nodes, {}), "architecture").empty());
+    for (auto& node : nodes) {
+        node.facts.system->machine = "x86_64";
+    }
+    auto row = rows_of(judge_system(nodes, {}), "architecture").at(0);
+    CHECK(row.state == State::pass);
+    CHECK(row.subject == "all nodes");
+    CHECK(row.text == "amd64");
+    nodes[2].facts.system->machine = "aarch64";
+    row = rows_of(judge_system(nodes, {}), "architecture").at(0);
+    CHECK(row.state == State::warn);
+    CHECK(row.subject == "all nodes");
+    CHECK(row.text == "amd64: node-0, node-1; arm64: node-2");
+    CHECK(row.hint.find("for each of these architectures") != std::string::npos);
+    nodes[1].facts.system->machine.clear();
+    nodes[2].facts.system = Error{ErrorKind::timeout, "", "no end within 16 s", ""};
+    row = rows_of(judge_system(nodes, {}), "architecture").at(0);
+    CHECK(row.state == State::pass);
+    CHECK(row.subject == "node-0");
+}
+
 TEST_CASE("governors and Xid errors: rows only where they are told") {
     auto nodes = cluster_facts(1);
     CHECK(rows_of(judge_system(nodes, {}), "governor").empty());

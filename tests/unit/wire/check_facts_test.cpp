@@ -16,7 +16,7 @@ namespace {
 
 const char* const whole = R"json({"answer":"facts",
   "limits":{"memlock":-1,"nofile":1024,"stack":8388608,"nproc":-1},
-  "system":{"disk":{"free":1,"size":2},"shm":{"free":3,"size":4},"governors":{"powersave":8},
+  "system":{"machine":"aarch64","disk":{"free":1,"size":2},"shm":{"free":3,"size":4},"governors":{"powersave":8},
             "rdma":[{"device":"mlx5_0","port":1,"state":"ACTIVE","link":"InfiniBand","mbps":400000}],
             "rdma_inside":true,"xids":[{"gpu":"0000:3b:00","code":79}],"jobs":["vision-1"]},
   "network":{"interface":"eth0","there":true,"up":true,"loopback":false,"bridge":false,"address_there":true,"mtu":9000,
@@ -46,6 +46,7 @@ TEST_CASE("a whole answer becomes facts") {
     REQUIRE(facts.system.has_value());
     CHECK(facts.system->disk->size.count == 2);
     CHECK(facts.system->shm->free.count == 3);
+    CHECK(facts.system->machine == "aarch64");
     CHECK(facts.system->governors.at("powersave") == 8);
     CHECK(facts.system->rdma.at(0).state == "ACTIVE");
     CHECK(facts.system->rdma_inside);
