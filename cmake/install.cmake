@@ -3,8 +3,6 @@ include(GNUInstallDirs)
 install(TARGETS dockdist RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/templates/ DESTINATION ${CMAKE_INSTALL_DATADIR}/dockdist)
-get_property(sbom GLOBAL PROPERTY DOCKDIST_TOOLKIT_SBOM)
-install(FILES ${sbom} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # What the program itself says: the completions of shells, and its pages for man.
 install(CODE "
@@ -16,4 +14,4 @@ install(CODE "
         execute_process(COMMAND \"$<TARGET_FILE:dockdist>\" completion \${shell} OUTPUT_FILE \${prefix}/\${place} COMMAND_ERROR_IS_FATAL ANY)
         message(STATUS \"Installing: \${prefix}/\${place}\")
     endforeach()
-    execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/scripts/docs\" man \${prefix}/man COMMAND_ERROR_IS_FATAL ANY)")
+    execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/scripts/docs\" --program \"$<TARGET_FILE:dockdist>\" man \${prefix}/man COMMAND_ERROR_IS_FATAL ANY)")

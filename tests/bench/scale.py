@@ -11,6 +11,7 @@ import time
 
 import harness
 from harness import stubs
+from harness.lab import TOOLKIT_TAR
 from harness.saved_image import NAME, save_image
 
 ROUND_TRIP_MS = 20
@@ -108,7 +109,7 @@ def scale(nodes, rounds):
 
 def first(nodes, rounds):
     """The first `up` of hosts that have nothing of dockdist: what leaves the client, and the toolkit's size."""
-    toolkit = (harness.DOCKDIST.parent / "src/toolkit/toolkit.tar").stat().st_size
+    toolkit = TOOLKIT_TAR.stat().st_size
     rows = []
     with Bench(nodes) as bench:
         for _ in range(rounds):

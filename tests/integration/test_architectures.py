@@ -66,7 +66,7 @@ def test_an_image_of_another_architecture_is_refused_before_anything_is_made_and
         for word in ("arm64", "image.platform", lab.addresses[1]):
             assert_in(word, refused.stderr)
         c.assert_clean()
-        c.file.write_text(c.file.read_text().replace(f"image: {IMAGE}", f"image: {{name: {IMAGE}, platform: linux/arm64}}"))
+        c.file.write_text(c.file.read_text().replace(f"image: {IMAGE}", f"image: {{ref: {IMAGE}, platform: linux/arm64}}"))
         c.up()
         assert machine(c, "node-0") == "aarch64"
         c.run("down", "--yes")

@@ -4,14 +4,15 @@ import contextlib
 import re
 import threading
 
-from harness import DOCKDIST, assert_in, cluster
+from harness import assert_in, cluster
+from harness.lab import TOOLKIT_TAR
 from harness.many_hosts import every_host, nothing_is_left
 from harness.proxy import Proxy
 
 
 def size():
     """Bytes of the toolkit."""
-    return (DOCKDIST.parent / "src/toolkit/toolkit.tar").stat().st_size
+    return TOOLKIT_TAR.stat().st_size
 
 
 class Counting(Proxy):

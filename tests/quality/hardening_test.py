@@ -12,6 +12,7 @@ BUILD = pathlib.Path(os.environ["DOCKDIST_BUILD"])
 PROGRAMS = {"dockdist": BUILD / "dockdist", "dockdist-init": BUILD / "src/node/dockdist-init",
             "dockdist-relay": BUILD / "src/node/dockdist-relay",
             "dockdist-probe": BUILD / "src/probe/dockdist-probe"}
+PROGRAMS |= {path.name: path for path in (BUILD / "src").glob("dockdist-*64")}  # the other architecture's
 
 
 def readelf(*arguments):
@@ -41,8 +42,10 @@ def test_no_segment_is_both_written_and_run(program):
     assert not re.search(r"^ +LOAD .* RWE ", readelf("--program-headers", program), re.MULTILINE)
 
 
-def test_init_needs_nothing_of_an_image():
-    assert "(NEEDED)" not in readelf("--dynamic", PROGRAMS["dockdist-init"])
+@pytest.mark.parametrize("name", ["dockdist", "dockdist-init", "dockdist-relay"])
+def test_it_needs_no_library(name):
+    assert "(NEEDED)" not in readelf("--dynamic", PROGRAMS[name])
+    assert "INTERP" not in readelf("--program-headers", PROGRAMS[name])
 
 
 @pytest.mark.parametrize("layer", ["core", "engine"])

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from harness import DOCKDIST, assert_in, cluster
+from harness import assert_in, cluster
+from harness.lab import TOOLKIT_TAR
 from harness.proxy import doors
 from harness.recorder import Recorder, differences, merged
 from harness.namespaces import NEEDED
@@ -53,7 +54,7 @@ def test_sixteen_hosts_go_up_run_and_down(sixteen, c):
 
 
 def test_the_toolkit_leaves_here_twice_and_hosts_hand_it_on(sixteen, c):
-    toolkit = (DOCKDIST.parent / "src/toolkit/toolkit.tar").stat().st_size
+    toolkit = TOOLKIT_TAR.stat().st_size
     c.run("down", "--purge")
     sixteen.reset_counters()
     c.up()

@@ -44,8 +44,8 @@ std::string rows_text(const std::vector<OwnRow>& rows, const OutputTraits& outpu
 
 nlohmann::json rows_json(const std::vector<OwnRow>& rows, bool works) {
     nlohmann::json json{
-        {"version", DOCKDIST_VERSION},    {"commit", built_from()}, {"architecture", own_architecture()},
-        {"toolkit", own_toolkit().version},   {"wire", wire::version},  {"works", works},
+        {"version", DOCKDIST_VERSION},      {"commit", built_from()}, {"architecture", own_architecture()},
+        {"toolkit", own_toolkit().version}, {"wire", wire::version},  {"works", works},
         {"rows", nlohmann::json::array()}};
     for (const auto& row : rows) {
         json["rows"].push_back(

@@ -16,7 +16,7 @@ import tempfile
 import pytest
 
 PROGRAM = os.environ.get("DOCKDIST_INIT_UNDER_TEST", "dockdist-init-under-test")
-TAR = pathlib.Path(os.environ.get("DOCKDIST_TOOLKIT_TAR", "build/src/toolkit/toolkit.tar"))
+TAR = pathlib.Path(os.environ.get("DOCKDIST_TOOLKIT_TAR", "toolkit.tar"))
 TOKEN = "ab" * 32
 
 
