@@ -48,9 +48,9 @@ std::optional<EngineRemark> judge_architecture(const ImageSpec& image, const Obs
     if (image.platform.empty() && host.image && !replaced && !runs_on(*host.image, host.engine)) {
         return EngineRemark{
             other_architecture(*host.image, host.engine),
-            fmt::format("pull an image of the host's architecture there; or write `image: {{ref: {}, "
-                        "platform: linux/{}}}` if the host runs such programs (binfmt, QEMU)",
-                        printable(image.ref.str()), printable(host.image->architecture))};
+            fmt::format("pull an image of the host's architecture there; or, if the host runs such programs "
+                        "(binfmt, QEMU), say it by `image.platform: linux/{}`",
+                        printable(host.image->architecture))};
     }
     const auto architecture = container_architecture(image, host);
     if (toolkits.of(architecture) == nullptr) {

@@ -111,7 +111,7 @@ TEST_CASE("the programs are of the architecture that the toolkit is for") {
     for (const auto& toolkit : dockdist::toolkits().all()) {
         CAPTURE(toolkit.architecture);
         const auto program = dockdist::toolkit_program(toolkit, "libexec/dockdist-init");
-        REQUIRE(program);
+        REQUIRE(program.has_value());
         REQUIRE(program->starts_with("\x7f"
                                      "ELF"));
         const auto machine = static_cast<unsigned char>(program->at(18)); // e_machine, in the ELF header

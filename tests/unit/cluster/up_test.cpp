@@ -50,11 +50,11 @@ TEST_CASE("up makes about seven round trips to a host, whatever the number of ho
         CAPTURE(hosts);
         FakeCluster cluster(hosts);
         cluster.up();
-        // ping, [info, list, image, volume together], [upload: create, put, remove: once a host and version],
-        // create, attach, start; the first host is also asked for the lock, which is taken, seen to be
-        // ours still, and released.
+        // ping, [info, list, image, a volume for each toolkit together], [upload: create, put, remove: once a
+        // host and version], create, attach, start; the first host is also asked for the lock, which is
+        // taken, seen to be ours still, and released.
         const auto& last = cluster.fakes.back()->calls;
-        CHECK(last.size() == (hosts == 1 ? 15 : 11));
+        CHECK(last.size() == (hosts == 1 ? 16 : 12));
     }
 }
 

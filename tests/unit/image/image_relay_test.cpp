@@ -75,6 +75,7 @@ struct Relaying {
     AsyncEvent is_read{io.get_executor()}, changed{io.get_executor()};
     std::vector<std::optional<std::string>> heard{};
     RelayPrograms programs{{}, 0, {}};
+    const RelayPrograms::One* program = programs.add("amd64", {.image = ImageRef("dockdist-relay:1")});
     ImageRelay relay{engine, "node-0",
                      RelaySetting{.container = "vision-relay",
                                   .programs = &programs,

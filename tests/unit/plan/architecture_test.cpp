@@ -79,9 +79,10 @@ TEST_CASE("an image of another architecture than its host's is refused, or asked
     CHECK(refused.errors[0].kind == ErrorKind::config);
     CHECK(refused.errors[0].where == "node-0 (tcp://10.0.0.1:2375)");
     CHECK(refused.errors[0].message == "the image is for arm64, the host is x86_64");
-    CHECK(refused.errors[0].hint ==
-          "pull an image of the host's architecture there; or write `image: {ref: train:1, platform: "
-          "linux/arm64}` if the host runs such programs (binfmt, QEMU)");
+    CHECK(
+        refused.errors[0].hint ==
+        "pull an image of the host's architecture there; or, if the host runs such programs (binfmt, QEMU), "
+        "say it by `image.platform: linux/arm64`");
     spec.image.platform = "linux/arm64";
     const auto taken = make_plan(spec, observed, context());
     REQUIRE(taken.errors.empty());
