@@ -47,7 +47,7 @@ if(DOCKDIST_STATIC)
     target_include_directories(fmt_archive SYSTEM PUBLIC ${fmt_include})
     target_link_libraries(dockdist_fmt INTERFACE fmt_archive)
     # An archive does not say what it needs.
-    foreach(name zstd lzma bz2 z)
+    foreach(name zstd lzma lz4 bz2 z)
         find_library(needed_${name} ${name} REQUIRED)
         target_link_libraries(LibArchive::LibArchive INTERFACE ${needed_${name}})
     endforeach()

@@ -99,7 +99,7 @@ def write_deb(root, stage, target, version, architecture):
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
         os.utime(path, (EPOCH, EPOCH))
-    run("dpkg-deb", "--root-owner-group", "-Zxz", "--build", folder, target)
+    run("dpkg-deb", "--root-owner-group", "-Zxz", "-z1", "--build", folder, target)
 
 
 def write_rpm(root, stage, target, version, machine):
@@ -117,7 +117,7 @@ def write_rpm(root, stage, target, version, machine):
         %define _buildhost localhost
         %define _build_id_links none
         %define __os_install_post %{{nil}}
-        %define _binary_payload w19.zstdio
+        %define _binary_payload w3.zstdio
         %description
         """) + "\n".join(textwrap.wrap(DESCRIPTION, 78)) + f"\n%install\ncp -a {root}/usr %{{buildroot}}/\n%files\n%defattr(-,root,root)\n{names}\n")
     run("rpmbuild", "-bb", "--target", machine, "--define", f"_topdir {stage}/rpm", "--define", "use_source_date_epoch_as_buildtime 1",

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-MINIMAL = "image: busybox\nhosts:\n  - {docker: 'tcp://192.0.2.1:2375', insecure: true}\n"
+MINIMAL = "image: busybox\nhosts:\n  - {docker: 'tcp://10.0.0.1:2375', insecure: true}\n"
 
 
 def run(*command, **more):
@@ -35,7 +35,7 @@ def use(what, program, folder, options, version):
         steps += [("up", "--no-check"), ("run", "--", "sh", "-c", "echo rank $RANK"), ("down", "--yes")]
     place = "/root/cluster.yaml" if program[0] == "chroot" else file
     for step in steps:
-        told = run(*program, "--file", place, *step, env={"PATH": "/usr/bin:/bin", "HOME": "/root" if program[0] == "chroot" else str(folder)})
+        told = run(*program, "--file", place, *step, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root" if program[0] == "chroot" else str(folder)})
         if step[0] == "run" and "rank 0" not in told:
             sys.exit(f"prove: {what}: run printed {told!r}")
     print(f"{what}: --version, {', '.join(step[0] for step in steps)}", flush=True)
