@@ -32,7 +32,7 @@ def use(what, program, folder, options, version):
     file.write_text(pathlib.Path(options.file).read_text() if options.file else MINIMAL)
     steps = [("validate",)]
     if options.file:
-        steps += [("up", "--no-check"), ("run", "--", "sh", "-c", "echo rank $RANK"), ("down", "--yes")]
+        steps += [("up", "--no-check"), ("run", "--", "sh", "-c", "echo rank $RANK"), ("down",)]
     place = "/root/cluster.yaml" if program[0] == "chroot" else file
     for step in steps:
         told = run(*program, "--file", place, *step, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root" if program[0] == "chroot" else str(folder)})
@@ -80,7 +80,8 @@ def prove_wheel(package, scratch, options, version):
 
 def prove_deb(package, scratch, options, version, suite):
     root = scratch / suite
-    run("mmdebstrap", "--quiet", "--variant=essential", suite, root)
+    # A mirror may hold a frozen day of sid.
+    run("mmdebstrap", "--quiet", "--variant=essential", "--aptopt=Acquire::Check-Valid-Until \"false\"", suite, root)
     shutil.copy(package, root / "tmp/package.deb")
     run("chroot", root, "dpkg", "--install", "/tmp/package.deb")
     use(f".deb, Debian's {suite}", ["chroot", str(root), "/usr/bin/dockdist"], root / "root", options, version)
