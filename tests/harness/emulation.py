@@ -1,12 +1,12 @@
 """Containers of arm64 on a machine that is none: qemu's user emulation, and an image for it."""
 
 import contextlib
+import fcntl
 import hashlib
 import io
 import json
 import pathlib
 import platform
-import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -23,10 +23,19 @@ MASK = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xf
 
 @contextlib.contextmanager
 def arm64_runs_here():
-    """The kernel starts programs of arm64, in every container too: the emulator is opened now (F), not where they run."""
+    """The kernel starts programs of arm64, in every container too: the emulator is opened now (F), not where they run. What it is told
+    is all containers' and all tests': one test at a time."""
     if platform.machine() == "aarch64":
         yield
         return
+    with open("/run/dockdist-emulation.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with told_of_arm64():
+            yield
+
+
+@contextlib.contextmanager
+def told_of_arm64():
     mounted = not (FORMATS / "register").exists()
     if mounted:
         subprocess.run(["mount", "-t", "binfmt_misc", "binfmt_misc", FORMATS], check=True)
@@ -54,8 +63,8 @@ def busybox():
 def busybox_image(name):
     """A tar as `docker save` writes it: /bin/busybox and its names."""
     program = busybox()
-    with arm64_runs_here():
-        names = subprocess.run([program, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    emulator = [] if platform.machine() == "aarch64" else ["qemu-aarch64-static"]
+    names = subprocess.run([*emulator, program, "--list"], check=True, capture_output=True, text=True).stdout.split()
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as tar:
         for folder in ("bin", "tmp", "etc"):

@@ -55,7 +55,8 @@ def test_what_is_printed_as_json_is_what_its_schema_says(lab):
         say("validate")
         say("plan")
         say("up", "--timings")
-        for words in (["status"], ["check"], ["top", "--once"], ["gpus"], ["hostfile"], ["image", "ls"], ["data", "ls"], ["version"], ["help"], ["ssh-config"]):
+        for words in (["status"], ["check"], ["top", "--once"], ["gpus"], ["hostfile"], ["image", "ls"], ["data", "ls"], ["version"], ["self-check"], ["help"],
+                      ["ssh-config"]):
             say(*words, code=None)
         say("run", "--dry-run", "--", "train.py")
         say("run", "--launcher", "plain", "--name", "well", "--", "sh", "-c", "echo out; sleep 1.5")
