@@ -1,6 +1,6 @@
 # The programs of the toolkit for hosts of the other architecture: the same sources as this machine's, compiled once more.
 #
-#   dockdist_foreign_program(PROGRAM)   PROGRAM-ARCHITECTURE beside PROGRAM, from the same sources and layers
+#   dockdist_foreign_program(PROGRAM [LIBRARY…])   PROGRAM-ARCHITECTURE beside PROGRAM, from the same sources and layers
 #
 # DOCKDIST_FOREIGN is that architecture, in Debian's (and Go's) words, or empty where nothing can be compiled for it: other
 # compilers than clang know one machine, and the other's C library comes from packages that Debian alone has so.
@@ -24,10 +24,16 @@ if(NOT DOCKDIST_FOREIGN)
     return()
 endif()
 
-set(foreign_libraries ${PROJECT_BINARY_DIR}/foreign/${foreign_machine})
+# The archives that programs for it are linked with, and the packages that bring them.
+set(DOCKDIST_FOREIGN_ARCHIVES ssl crypto sodium ssh2 nghttp2 archive yaml-cpp boost_url zstd lzma lz4 bz2 z)
+set(packages libssl-dev libsodium-dev libssh2-1-dev libnghttp2-dev libarchive-dev libyaml-cpp-dev libboost-url1.81-dev libzstd-dev liblzma-dev
+    liblz4-dev libbz2-dev zlib1g-dev)
+string(SHA1 digest "${packages}")
+string(SUBSTRING ${digest} 0 8 digest)
+set(foreign_libraries ${PROJECT_BINARY_DIR}/foreign/${foreign_machine}-${digest})
 if(NOT EXISTS ${foreign_libraries})
-    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/make-toolkit --architecture ${foreign} --unpack ${foreign_libraries}
-        libssl-dev libsodium-dev COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/make-toolkit --architecture ${foreign} --unpack ${foreign_libraries} ${packages}
+        COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
 set(foreign_triple ${foreign_machine}-linux-gnu)
@@ -48,9 +54,9 @@ function(dockdist_foreign_target result target)
     get_target_property(folder ${target} SOURCE_DIR)
     list(TRANSFORM sources PREPEND ${folder}/ REGEX "^[^/]")
     if(type STREQUAL "EXECUTABLE")
-        add_executable(${name} ${sources})
+        add_executable(${name} EXCLUDE_FROM_ALL ${sources})
     else()
-        add_library(${name} OBJECT ${sources}) # an archive would need an ar that knows that machine
+        add_library(${name} OBJECT EXCLUDE_FROM_ALL ${sources}) # an archive would need an ar that knows that machine
     endif()
     target_link_libraries(${name} PRIVATE dockdist_foreign)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
@@ -70,7 +76,8 @@ function(dockdist_foreign_program program)
     endforeach()
     get_target_property(libraries ${program} LINK_LIBRARIES)
     list(FILTER libraries EXCLUDE REGEX "TARGET_FILE:")
-    foreach(library ${libraries})
+    list(REMOVE_ITEM libraries ${layers})
+    foreach(library ${libraries} ${ARGN})
         if(TARGET ${library})
             get_target_property(type ${library} TYPE)
             if(type STREQUAL "OBJECT_LIBRARY")

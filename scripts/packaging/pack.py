@@ -150,7 +150,7 @@ def main():
     machine = MACHINES[architecture]
     os.umask(0o022)
     bill = output / f"dockdist-{version}.spdx.json"
-    bill.write_text(json.dumps(sbom.of_program(build, version, root / "usr/bin/dockdist", EPOCH), indent=2) + "\n")
+    bill.write_text(json.dumps(sbom.of_program(build, version, root / "usr/bin/dockdist", architecture, EPOCH), indent=2) + "\n")
     shutil.copy(bill, root / "usr/share/doc/dockdist/dockdist.spdx.json")
     write_tarball(root, output / f"dockdist-{version}-linux-{machine}.tar.gz")
     write_deb(root, stage, output / f"dockdist_{version}_{architecture}.deb", version, architecture)

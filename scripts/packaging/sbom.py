@@ -45,14 +45,15 @@ def of_debian(name, version, architecture):
                                                   f"?arch={architecture}&distro=bookworm"}]}
 
 
-def of_program(build, version, program, epoch):
+def of_program(build, version, program, architecture, epoch):
+    """`architecture`: in Debian's words. The packages of another one are this machine's by name and version."""
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
     own = {"SPDXID": "SPDXRef-dockdist", "name": "dockdist", "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
            "checksums": [{"algorithm": "SHA256", "checksumValue": digest}], "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
            "copyrightText": "NOASSERTION", "primaryPackagePurpose": "APPLICATION"}
     packages, relations = [own], [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-dockdist"}]
-    for name, (number, architecture) in sorted(packages_used(build).items()):
-        packages.append(of_debian(name, number, architecture))
+    for name, (number, kind) in sorted(packages_used(build).items()):
+        packages.append(of_debian(name, number, "all" if kind == "all" else architecture))
         relations.append({"spdxElementId": "SPDXRef-dockdist", "relationshipType": "STATIC_LINK", "relatedSpdxElement": packages[-1]["SPDXID"]})
     for file in sorted((build / "src/toolkit").glob("*.spdx.json")):
         toolkit = json.loads(file.read_text())
