@@ -210,7 +210,7 @@ TEST_CASE("all hosts are asked side by side, with as many round trips to each wh
         // ping, list, log; three pings and info for the engine's row; exec create and start; the image.
         CHECK(last.size() <= 12);
         // A row for each engine and each container, and otherwise the same ones.
-        CHECK(report.rows.size() == 2 * static_cast<std::size_t>(hosts) + 15);
+        CHECK(report.rows.size() == 2 * static_cast<std::size_t>(hosts) + 16);
     }
 }
 

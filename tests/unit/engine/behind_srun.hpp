@@ -43,14 +43,16 @@ exec "$@")");
         std::filesystem::permissions(folder.file("srun"), std::filesystem::perms::owner_all);
     }
     std::unique_ptr<ContainerEngine> engine(const std::string& url) {
-        return make_docker_engine(io.get_executor(),
-                                  {.host = HostName("a"),
-                                   .address = parse_engine_address(url).value(),
-                                   .node_program = [this](const std::string& machine)
-                                       -> Result<std::shared_ptr<const std::string>> {
-                                       machines.push_back(machine);
-                                       return std::make_shared<const std::string>(read(TUNNEL_END));
-                                   }});
+        return make_docker_engine(
+            io.get_executor(),
+            {.host = HostName("a"),
+             .address = parse_engine_address(url).value(),
+             .node_program =
+                 [this](const std::string& machine) -> Result<std::shared_ptr<const std::string>> {
+                 machines.push_back(machine);
+                 static const auto program = std::make_shared<const std::string>(read(TUNNEL_END)); // large
+                 return program;
+             }});
     }
     std::unique_ptr<ContainerEngine> engine() { return engine("srun://n1" + folder.file("docker.sock")); }
     Error refusal(const std::string& url) {
