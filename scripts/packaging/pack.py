@@ -22,7 +22,7 @@ from wheel import write_wheel
 
 EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}  # a Debian architecture, as the kernel and rpm call it
-MAINTAINER = "The authors of dockdist <dockdist@localhost.localdomain>"
+MAINTAINER = "The authors of dockdist <dockdist@dockdist.invalid>"
 SUMMARY = "multi-node GPU jobs in containers on plain Docker hosts"
 DESCRIPTION = ("dockdist talks to the Docker Engine API of each host, creates GPU containers with host networking, shared mounts and "
                "an sshd of their own, writes the hostfiles, and launches multi-node training jobs inside them: DeepSpeed, torchrun, "
@@ -56,8 +56,12 @@ def tar_of(entries, compress):
     return gzip.compress(data.getvalue(), 9, mtime=0) if compress else data.getvalue()
 
 
+def is_program(path):
+    return path.parent.name == "bin" or path.suffix == ".sh"
+
+
 def files_below(folder):
-    return [(path.relative_to(folder).as_posix(), path, 0o755 if os.access(path, os.X_OK) and path.parent.name == "bin" else 0o644)
+    return [(path.relative_to(folder).as_posix(), path, 0o755 if is_program(path) else 0o644)
             for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
@@ -73,7 +77,7 @@ def write_deb(root, stage, target, version, architecture):
     (documents / "LICENSE").unlink()  # Debian has it in common-licenses
     (documents / "copyright").write_text(
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: dockdist\n\nFiles: *\n"
-        "Copyright: The authors of dockdist\nLicense: Apache-2.0\n On Debian systems, the text of this license is in\n"
+        "Copyright: 2026 The authors of dockdist\nLicense: Apache-2.0\n On Debian systems, the text of this license is in\n"
         " /usr/share/common-licenses/Apache-2.0.\n")
     day = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(EPOCH))
     (documents / "changelog.gz").write_bytes(gzip.compress(
@@ -87,7 +91,9 @@ def write_deb(root, stage, target, version, architecture):
     overrides.parent.mkdir(parents=True)
     overrides.write_text("# One program for Debian 11, 12, 13 and Ubuntu: their libraries differ in version.\n"
                          "dockdist: statically-linked-binary\ndockdist: embedded-library\n"
-                         "# A package of upstream's, not of Debian's.\ndockdist: initial-upload-closes-no-bugs\n")
+                         "dockdist: shared-library-lacks-prerequisites\n"
+                         "# A package of upstream's, not of Debian's.\ndockdist: initial-upload-closes-no-bugs\n"
+                         "# The project has no address for mail.\ndockdist: bogus-mail-host *\ndockdist: bogus-mail-host-in-debian-changelog *\n")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) // 1024
     body = "\n".join(" " + line for line in textwrap.wrap(DESCRIPTION, 78))
     (folder / "DEBIAN").mkdir()
@@ -97,7 +103,7 @@ def write_deb(root, stage, target, version, architecture):
     sums = [f"{hashlib.md5(path.read_bytes()).hexdigest()}  {name}\n" for name, path, _ in files_below(folder) if not name.startswith("DEBIAN/")]
     (folder / "DEBIAN/md5sums").write_text("".join(sums))
     for path in [folder, *folder.rglob("*")]:
-        path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
+        path.chmod(0o755 if path.is_dir() or is_program(path) else 0o644)
         os.utime(path, (EPOCH, EPOCH))
     run("dpkg-deb", "--root-owner-group", "-Zxz", "-z1", "--build", folder, target)
 

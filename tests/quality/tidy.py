@@ -170,6 +170,8 @@ def main():
     seen = set()  # a source may stand in the database twice
     known = 0
     for entry in json.loads((build / "compile_commands.json").read_text()):
+        if "--target=" in entry["command"]:
+            continue  # the same sources once more, for another machine
         sources = sources_of(pathlib.Path(entry["directory"], entry["file"]))
         sources = [source for source in sources if is_ours(root, source, folders) and source not in seen]
         if not any(options.only in str(source) for source in sources):
