@@ -11,6 +11,8 @@
 
 #include <filesystem>
 #include <libssh2.h>
+#include <string>
+#include <vector>
 
 namespace dockdist {
 namespace {
@@ -22,6 +24,14 @@ std::string libraries() {
                        FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100,
                        NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH,
                        CLI11_VERSION);
+}
+
+std::string toolkits_text() {
+    std::vector<std::string> all;
+    for (const auto& toolkit : toolkits().all()) {
+        all.push_back(toolkit.architecture + " " + toolkit.version);
+    }
+    return fmt::format("{}", fmt::join(all, ", "));
 }
 
 } // namespace
@@ -51,7 +61,7 @@ std::vector<OwnRow> build_rows() {
         {.check = "file", .text = program.empty() ? "not known: there is no /proc" : program},
         {.check = "libraries", .text = libraries()},
         {.check = "toolkit",
-         .text = fmt::format("{}, version {} of the protocol", own_toolkit().version, wire::version)},
+         .text = fmt::format("{}, version {} of the protocol", toolkits_text(), wire::version)},
     };
 }
 
