@@ -1,5 +1,6 @@
 #include "cli/itself/own_rows.hpp"
 #include "cli/own_home.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "image/temporary_files.hpp"
@@ -11,12 +12,13 @@
 #include <array>
 #include <cerrno>
 #include <clocale>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <gnu/libc-version.h>
 #include <locale.h>
+#include <optional>
+#include <string_view>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -46,14 +48,25 @@ std::string distribution() {
     return "";
 }
 
+// Of "6.1.0-18-amd64"; nothing where the kernel doesn't say it so.
+std::optional<std::array<int, 2>> version_of(std::string_view release) {
+    const auto dot = release.find('.');
+    if (dot == std::string_view::npos) {
+        return std::nullopt;
+    }
+    const auto rest = release.substr(dot + 1);
+    const auto major = whole_number<int>(release.substr(0, dot));
+    const auto minor = whole_number<int>(rest.substr(0, rest.find_first_not_of("0123456789")));
+    return major && minor ? std::optional(std::array{*major, *minor}) : std::nullopt;
+}
+
 OwnRow system_row() {
     utsname names{};
     ::uname(&names);
     OwnRow row{.check = "system",
                .text = fmt::format("{}{} {} {}, glibc {}", distribution(), names.sysname, names.release,
                                    names.machine, ::gnu_get_libc_version())};
-    std::array<int, 2> kernel{};
-    if (std::sscanf(names.release, "%d.%d", &kernel[0], &kernel[1]) == 2 && kernel < oldest_kernel) {
+    if (const auto kernel = version_of(names.release); kernel && *kernel < oldest_kernel) {
         row.state = State::fail;
         row.hint = fmt::format("Linux {}.{} or newer is needed", oldest_kernel[0], oldest_kernel[1]);
     }
