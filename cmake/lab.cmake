@@ -3,11 +3,11 @@
 # lab comes up with the first of its tests and goes after the last, under a name of its own, so that a lab somebody works
 # with stays as it is.
 #
-#   dockdist_lab_test(NAME NODE_ID [exclusive])   label "lab"; in its environment DOCKDIST_LAB and DOCKDIST=<the built program>
-#   dockdist_slurm_test(NAME NODE_ID [exclusive]) the same on a third lab, of hosts with a Slurm
+#   dockdist_lab_test(NAME NODE_ID [MARK…])       label "lab"; in its environment DOCKDIST_LAB and DOCKDIST=<the built program>
+#   dockdist_slurm_test(NAME NODE_ID [MARK…])     the same on a third lab, of hosts with a Slurm
 #
 # Tests take turns on the labs in the order of their files, which divides kinds of tests evenly. An exclusive one measures
-# time: nothing at all runs beside it.
+# time: nothing at all runs beside it. One marked `packages` comes after what makes them.
 include(${PROJECT_SOURCE_DIR}/cmake/pytest.cmake)
 set(DOCKDIST_LABS test test-2 CACHE STRING "Names of the two labs that tests run on")
 set(DOCKDIST_SLURM_LAB test-slurm CACHE STRING "Name of the lab with a Slurm")
@@ -50,4 +50,7 @@ function(dockdist_test_on lab name id)
     endif()
     dockdist_pytest("lab/${name}" ${id} PROPERTIES LABELS lab FIXTURES_REQUIRED lab-${lab} TIMEOUT 400 ${beside}
         ENVIRONMENT DOCKDIST_LAB=${lab} DOCKDIST=${PROJECT_BINARY_DIR}/dockdist DOCKDIST_PROBE_STUBS=${PROJECT_BINARY_DIR}/tests/probe)
+    if("packages" IN_LIST ARGN)
+        set_property(TEST "lab/${name}" APPEND PROPERTY FIXTURES_REQUIRED packages)
+    endif()
 endfunction()

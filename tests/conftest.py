@@ -14,9 +14,12 @@ for number in (signal.SIGHUP, signal.SIGINT):
         signal.signal(number, lambda *_: None)
 
 
+MARKS = {"exclusive", "packages"}  # what cmake/lab.cmake knows
+
+
 def pytest_addoption(parser):
     parser.addoption("--list-for-ctest", choices=["tests", "classes", "files"],
-                     help="print what ctest runs one by one, a line each: name, node id, and `exclusive` or nothing; run nothing")
+                     help="print what ctest runs one by one, a line each: name, node id, and its marks, with dots between them; run nothing")
 
 
 def of_ctest(item, each):
@@ -36,8 +39,8 @@ def pytest_collection_finish(session):
                 raise pytest.UsageError(f"{node} has a name that is no element of CMake's lists")
             if found.setdefault(name, (node, ))[0] != node:
                 raise pytest.UsageError(f"two are named {name}: {node}, {found[name][0]}")
-            if item.get_closest_marker("exclusive"):
-                found[name] = (node, "exclusive")
+            if marks := dict.fromkeys(mark.name for mark in item.iter_markers() if mark.name in MARKS):
+                found[name] = (node, ".".join(marks))
         session.items.clear()
         for name, (node, *mark) in found.items():
             print("\nctest:", name, node, *mark, end="")

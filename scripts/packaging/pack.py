@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pack.py BUILD STAGE OUTPUT: the packages, of what `cmake --install` has put into STAGE/root; called by scripts/package.
+"""pack.py BUILD STAGE OUTPUT: the packages for one architecture, of what `cmake --install` has put into STAGE/root; called by scripts/package.
 
 The same files and SOURCE_DATE_EPOCH give the same bytes: every entry has that time, and nobody's name."""
 
@@ -23,6 +23,7 @@ from wheel import write_wheel
 EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}  # a Debian architecture, as the kernel and rpm call it
 MAINTAINER = "The authors of dockdist <dockdist@dockdist.invalid>"
+CERTIFICATES = pathlib.Path("/usr/share/ca-certificates/mozilla")  # Debian's ca-certificates
 SUMMARY = "multi-node GPU jobs in containers on plain Docker hosts"
 DESCRIPTION = ("dockdist talks to the Docker Engine API of each host, creates GPU containers with host networking, shared mounts and "
                "an sshd of their own, writes the hostfiles, and launches multi-node training jobs inside them: DeepSpeed, torchrun, "
@@ -30,7 +31,10 @@ DESCRIPTION = ("dockdist talks to the Docker Engine API of each host, creates GP
 
 
 def run(*command, **more):
-    return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True, **more).stdout
+    done = subprocess.run(list(map(str, command)), check=False, capture_output=True, text=True, **more)
+    if done.returncode != 0:
+        sys.exit(f"package: {command[0]} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def setting(build, name):
@@ -117,7 +121,6 @@ def write_rpm(root, stage, target, version, machine):
         Release: 1
         Summary: {SUMMARY[0].upper() + SUMMARY[1:]}
         License: Apache-2.0
-        BuildArch: {machine}
         AutoReqProv: no
         Provides: dockdist = {version}
         %define _buildhost localhost
@@ -134,7 +137,8 @@ def write_rpm(root, stage, target, version, machine):
 
 def write_image(root, target, version, architecture):
     """As `docker save` writes it: FROM scratch, with the certificates that registries and engines are checked against."""
-    certificates = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
+    # Not this machine's own list, to which somebody may have added theirs.
+    certificates = b"".join(path.read_bytes() for path in sorted(CERTIFICATES.glob("*.crt")))
     layer = tar_of([("etc/passwd", b"root:x:0:0:root:/root:/\n", 0o644), ("etc/ssl/certs/ca-certificates.crt", certificates, 0o644),
                     ("root/.keep", b"", 0o644), ("usr/bin/dockdist", root / "usr/bin/dockdist", 0o755)], compress=False)
     config = json.dumps({
@@ -155,7 +159,7 @@ def main():
     architecture = "arm64" if "AArch64" in told else "amd64"
     machine = MACHINES[architecture]
     os.umask(0o022)
-    bill = output / f"dockdist-{version}.spdx.json"
+    bill = output / f"dockdist-{version}-linux-{machine}.spdx.json"
     bill.write_text(json.dumps(sbom.of_program(build, version, root / "usr/bin/dockdist", architecture, EPOCH), indent=2) + "\n")
     shutil.copy(bill, root / "usr/share/doc/dockdist/dockdist.spdx.json")
     write_tarball(root, output / f"dockdist-{version}-linux-{machine}.tar.gz")
@@ -163,8 +167,6 @@ def main():
     write_rpm(root, stage, output / f"dockdist-{version}-1.{machine}.rpm", version, machine)
     write_wheel(root / "usr/bin/dockdist", output, version, machine, SUMMARY, DESCRIPTION, EPOCH)
     write_image(root, output / f"dockdist-{version}-image-{architecture}.tar", version, architecture)
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(output.iterdir())]
-    (output / "SHA256SUMS").write_text("".join(sums))
 
 
 main()

@@ -4,8 +4,12 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from harness import cluster
 from harness.lab import DOCKDIST, ROOT
+
+pytestmark = pytest.mark.packages
 
 
 def test_every_package_runs_a_job_from_a_bare_root(lab):
