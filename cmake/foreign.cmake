@@ -24,16 +24,23 @@ if(NOT DOCKDIST_FOREIGN)
     return()
 endif()
 
-# The archives that programs for it are linked with, and the packages that bring them.
+# The archives that programs for it are linked with, and the packages that bring them. The C library is one of them: that of the
+# cross compiler gets no security updates.
 set(DOCKDIST_FOREIGN_ARCHIVES ssl crypto sodium ssh2 nghttp2 archive yaml-cpp boost_url zstd lzma lz4 bz2 z)
 set(packages libssl-dev libsodium-dev libssh2-1-dev libnghttp2-dev libarchive-dev libyaml-cpp-dev libboost-url1.81-dev libzstd-dev liblzma-dev
-    liblz4-dev libbz2-dev zlib1g-dev)
+    liblz4-dev libbz2-dev zlib1g-dev libc6-dev)
 string(SHA1 digest "${packages}")
 string(SUBSTRING ${digest} 0 8 digest)
 set(foreign_libraries ${PROJECT_BINARY_DIR}/foreign/${foreign_machine}-${digest})
-if(NOT EXISTS ${foreign_libraries})
+set(DOCKDIST_FOREIGN_LIBRARIES ${foreign_libraries} CACHE INTERNAL "For the bill of materials")
+if(NOT EXISTS ${foreign_libraries}/versions)
     execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/make-toolkit --architecture ${foreign} --unpack ${foreign_libraries} ${packages}
         COMMAND_ERROR_IS_FATAL ANY)
+    # Scripts of the linker's, which name files by their places on a machine of that architecture: what is linked dynamically (the
+    # probe) takes the cross compiler's.
+    foreach(library c m)
+        file(WRITE ${foreign_libraries}/usr/lib/${foreign_machine}-linux-gnu/lib${library}.so "INPUT(/usr/${foreign_machine}-linux-gnu/lib/lib${library}.so)\n")
+    endforeach()
 endif()
 
 set(foreign_triple ${foreign_machine}-linux-gnu)

@@ -160,7 +160,8 @@ def main():
     machine = MACHINES[architecture]
     os.umask(0o022)
     bill = output / f"dockdist-{version}-linux-{machine}.spdx.json"
-    bill.write_text(json.dumps(sbom.of_program(build, version, root / "usr/bin/dockdist", architecture, EPOCH), indent=2) + "\n")
+    foreign = pathlib.Path(setting(build, "DOCKDIST_FOREIGN_LIBRARIES")) if architecture == setting(build, "DOCKDIST_FOREIGN") else None
+    bill.write_text(json.dumps(sbom.of_program(build, version, root / "usr/bin/dockdist", architecture, foreign, EPOCH), indent=2) + "\n")
     shutil.copy(bill, root / "usr/share/doc/dockdist/dockdist.spdx.json")
     write_tarball(root, output / f"dockdist-{version}-linux-{machine}.tar.gz")
     write_deb(root, stage, output / f"dockdist_{version}_{architecture}.deb", version, architecture)
