@@ -42,7 +42,7 @@ def setting(build, name):
 
 
 def tar_of(entries, compress):
-    """`entries`: (name in the tar, path or bytes, mode); folders before them as needed."""
+    """`entries`: (name in the tar, path, bytes, or None for a folder, mode); folders before them as needed."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         made = set()
@@ -53,8 +53,13 @@ def tar_of(entries, compress):
                     entry = tarfile.TarInfo(folder)
                     entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, 0o755, EPOCH
                     tar.addfile(entry)
-            content = content if isinstance(content, bytes) else content.read_bytes()
             entry = tarfile.TarInfo(name)
+            if content is None:
+                made.add(name)
+                entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, mode, EPOCH
+                tar.addfile(entry)
+                continue
+            content = content if isinstance(content, bytes) else content.read_bytes()
             entry.size, entry.mode, entry.mtime = len(content), mode, EPOCH
             tar.addfile(entry, io.BytesIO(content))
     return gzip.compress(data.getvalue(), 9, mtime=0) if compress else data.getvalue()
@@ -140,7 +145,7 @@ def write_image(root, target, version, architecture):
     # Not this machine's own list, to which somebody may have added theirs.
     certificates = b"".join(path.read_bytes() for path in sorted(CERTIFICATES.glob("*.crt")))
     layer = tar_of([("etc/passwd", b"root:x:0:0:root:/root:/\n", 0o644), ("etc/ssl/certs/ca-certificates.crt", certificates, 0o644),
-                    ("root/.keep", b"", 0o644), ("usr/bin/dockdist", root / "usr/bin/dockdist", 0o755)], compress=False)
+                    ("root", None, 0o700), ("tmp", None, 0o1777), ("var/tmp", None, 0o1777), ("usr/bin/dockdist", root / "usr/bin/dockdist", 0o755)], compress=False)
     config = json.dumps({
         "architecture": architecture, "os": "linux", "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH)),
         "config": {"Entrypoint": ["/usr/bin/dockdist"], "WorkingDir": "/work", "Env": ["PATH=/usr/bin", "HOME=/root"],
@@ -163,6 +168,8 @@ def main():
     foreign = pathlib.Path(setting(build, "DOCKDIST_FOREIGN_LIBRARIES")) if architecture == setting(build, "DOCKDIST_FOREIGN") else None
     bill.write_text(json.dumps(sbom.of_program(build, version, root / "usr/bin/dockdist", architecture, foreign, EPOCH), indent=2) + "\n")
     shutil.copy(bill, root / "usr/share/doc/dockdist/dockdist.spdx.json")
+    for path in root.rglob("*"):  # cmake --install keeps the times of the sources' files, which are a checkout's
+        os.utime(path, (EPOCH, EPOCH))
     write_tarball(root, output / f"dockdist-{version}-linux-{machine}.tar.gz")
     write_deb(root, stage, output / f"dockdist_{version}_{architecture}.deb", version, architecture)
     write_rpm(root, stage, output / f"dockdist-{version}-1.{machine}.rpm", version, machine)

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <fcntl.h>
+#include <termios.h>
 #include <unistd.h>
 
 namespace dockdist {
@@ -48,6 +49,7 @@ Task<bool> ask_yes(const Context& context, std::string question) {
     const HeldOutput held(context);
     boost::asio::posix::stream_descriptor terminal(context.executor, number);
     const auto shown = printable(question) + " [y/N] ";
+    ::tcflush(number, TCIFLUSH); // what was typed before the question is no answer to it
     FdSink().write(number, Displayable::text(shown));
     std::string answer;
     std::array<char, longest_answer> buffer{};

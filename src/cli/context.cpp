@@ -151,7 +151,13 @@ Result<std::filesystem::path> file_of(const GlobalOptions& options) {
     if (const auto named = client_environment("DOCKDIST_FILE"); named && !named->empty()) {
         return std::filesystem::path(*named);
     }
-    return find_spec_file(std::filesystem::current_path());
+    std::error_code failed;
+    const auto here = std::filesystem::current_path(failed);
+    if (failed) {
+        return Error{ErrorKind::config, "", "the working folder is not there any more",
+                     "change into one that is, or name the file with --file"};
+    }
+    return find_spec_file(here);
 }
 
 std::string hosts_of(const GlobalOptions& options) {

@@ -27,6 +27,10 @@ fs::path config_folder(const Environment& environment) {
 }
 
 std::optional<std::string> read(const fs::path& path) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(path, ignored)) { // reading a FIFO would wait
+        return std::nullopt;
+    }
     std::ifstream file(path, std::ios::binary);
     if (!file) {
         return std::nullopt;

@@ -43,9 +43,12 @@ Result<DockerConfig> read_config(const std::string& path) {
     if (!std::filesystem::exists(path, missing)) {
         return DockerConfig{};
     }
-    std::ifstream file(path, std::ios::binary);
+    std::ifstream file;
+    if (std::filesystem::is_regular_file(path, missing)) { // reading a FIFO would wait
+        file.open(path, std::ios::binary);
+    }
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) {
+    if (!file.is_open() || !file) {
         return Error{ErrorKind::config, path, "cannot be read",
                      "is it yours? docker's command line needs it, too"};
     }

@@ -37,7 +37,11 @@ bool has_other_platform(const ImageSpec& image, const ObservedHost& host) {
 
 std::optional<EngineRemark> judge_architecture(const ImageSpec& image, const ObservedHost& host,
                                                const Toolkits& toolkits, bool pulls) {
-    if (has_other_platform(image, host) && !pulls) {
+    // After a pull for that platform the engine knows better: where it keeps several under one name
+    // (containerd's image store), it tells of its own architecture's, and makes containers of the one asked
+    // for.
+    const bool stays = image.pull == ImageSpec::Pull::never && image.from.empty();
+    if (has_other_platform(image, host) && stays) {
         return EngineRemark{
             fmt::format("the image {} there is for {}, and `image.platform` asks for {}",
                         printable(image.ref.str()), printable(host.image->architecture),

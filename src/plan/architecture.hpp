@@ -24,8 +24,8 @@ bool has_toolkit(const ObservedHost& host, const Toolkit* toolkit);
 // The host has the image for another architecture than `image.platform` names.
 bool has_other_platform(const ImageSpec& image, const ObservedHost& host);
 
-// Why no node can be made there, and what to do. `pulls`: where the host has another image than the file asks
-// for, the one that is asked for is to be pulled yet.
+// Why no node can be made there, and what to do. `pulls`: the image is to be brought yet, where `pull` or
+// `from` say so.
 std::optional<EngineRemark> judge_architecture(const ImageSpec& image, const ObservedHost& host,
                                                const Toolkits& toolkits, bool pulls);
 

@@ -13,6 +13,7 @@ namespace dockdist {
 namespace {
 
 constexpr std::size_t longest_release = 32; // anybody who may make containers there writes labels
+constexpr int most_versions = 1'000'000;
 constexpr const char* release_of_unlabelled = "0.1";
 
 std::string name_of_dockdist(const MadeBy& node) {
@@ -27,7 +28,8 @@ MadeBy made_by(const Labels& labels) {
         by.release = printable(told->second.substr(0, longest_release));
     }
     if (const auto told = labels.find(labels::wire); told != labels.end()) {
-        by.wire = whole_number<int>(told->second).value_or(0);
+        const auto version = whole_number<int>(told->second).value_or(0);
+        by.wire = version > 0 && version <= most_versions ? version : 0;
     }
     return by;
 }
@@ -40,8 +42,9 @@ Understanding understanding_of(const MadeBy& node) {
 }
 
 std::string other_words(const MadeBy& node) {
-    return fmt::format("it is of {} and speaks version {} of the protocol, this dockdist version {}",
-                       name_of_dockdist(node), node.wire, wire::version);
+    return fmt::format(
+        "it is of {} and speaks {} of the protocol, this dockdist version {}", name_of_dockdist(node),
+        node.wire == 0 ? "an unknown version" : fmt::format("version {}", node.wire), wire::version);
 }
 
 std::string bring_to_this_version(const MadeBy& node) {

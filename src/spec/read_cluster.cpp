@@ -1,9 +1,11 @@
 #include "core/text.hpp"
+#include "core/toolkits.hpp"
 #include "spec/launcher_names.hpp"
 #include "spec/names.hpp"
 #include "spec/sections.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -47,18 +49,19 @@ void read_platform(Reader& reader, const Value& value, ImageSpec& image) {
     if (!platform) {
         return;
     }
-    const auto parts = split(*platform, '/');
+    auto parts = split(*platform, '/');
     const auto is_word = [](const std::string& part) {
         return !part.empty() && std::ranges::all_of(part, [](char c) {
             return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
         });
     };
-    if (parts.size() < 2 || parts.size() > 3 || !std::ranges::all_of(parts, is_word)) {
+    if (parts.size() < 2 || parts.size() > 3 || !std::ranges::all_of(parts, is_word) || parts[0] != "linux") {
         reader.error(value, in_quotes(*platform) + " is not a platform",
-                     "write OS/ARCHITECTURE: `linux/amd64`, `linux/arm64`");
+                     "write `linux/amd64` or `linux/arm64`");
         return;
     }
-    image.platform = *platform;
+    parts[1] = go_architecture(parts[1]);
+    image.platform = fmt::format("{}", fmt::join(parts, "/"));
 }
 
 void read_name(Reader& reader, const Value& value, ClusterDraft& draft) {

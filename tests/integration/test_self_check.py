@@ -43,6 +43,9 @@ def test_it_tells_no_secret(tmp_path):
     _, by_check = rows(**secrets)
     assert_in("http_proxy=http://***@proxy:3128", by_check["proxies"]["text"])
     assert_in("ssh://ops@10.0.0.1,ssh://***@10.0.0.2", by_check["cluster"]["text"])
+    for password in ("pa,hunter2", "pa hunter2", "hunter2/@?#,"):
+        _, odd = rows(https_proxy=f"http://me:{password}@proxy:3128", no_proxy="a,b")
+        assert_in("https_proxy=http://***@proxy:3128; no_proxy=a,b", odd["proxies"]["text"])
     assert_in("2 logins", by_check["docker"]["text"])
     assert_in("SLURM_JOB_ID=7", by_check["slurm"]["text"])
 

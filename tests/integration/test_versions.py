@@ -89,6 +89,7 @@ def test_up_makes_nodes_of_another_release_anew_and_ends_no_job_unasked(through)
     assert_in(job, refused)
     assert_in(f"node-1 would be made anew: {cause}", refused)
     terminal = Terminal(c.command("up", "--no-check"), c.environment())
+    terminal.type("y\n")  # before the question: no answer to it
     terminal.read_until("[y/N] ")
     assert_in(job, terminal.seen)
     terminal.type("n\n")
@@ -96,6 +97,11 @@ def test_up_makes_nodes_of_another_release_anew_and_ends_no_job_unasked(through)
     assert c.processes("sleep 4729")
     terminal = Terminal(c.command("up", "--no-check"), c.environment())
     terminal.read_until("[y/N] ")
+    later = c.detach("--share", script="exec sleep 4729")  # which the answer is not about
+    terminal.seen = ""
+    terminal.type("y\n")
+    terminal.read_until("[y/N] ")
+    assert_in(later, terminal.seen)
     terminal.type("y\n")
     assert terminal.end() == 0, terminal.seen
     assert c.container("node-1")[1] != upgraded and not c.processes("sleep 4729")

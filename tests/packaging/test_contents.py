@@ -77,6 +77,7 @@ def test_the_rpm_needs_nothing():
     assert said("rpm", "--query", "--package", file).strip() == file.name.removesuffix(".rpm")
     assert not [line for line in said("rpm", "--query", "--package", "--requires", file).splitlines() if not line.startswith("rpmlib(")]
     assert "/usr/bin/dockdist\n" in said("rpm", "--query", "--package", "--list", file)
+    assert len(set(said("rpm", "--query", "--package", "--queryformat", "[%{FILEMTIMES}\n]", file).split())) == 1  # not the checkout's
 
 
 def test_the_wheel_is_whole():

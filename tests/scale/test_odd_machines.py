@@ -60,4 +60,10 @@ def test_self_check_works_on_each_of_them(tmp_path):
     environment = {**os.environ, "TEXT": ""}
     for command in (old_kernel.command(), as_changed(NOEXEC, tmp_path), as_changed(READ_ONLY, tmp_path)):
         run([*command, str(DOCKDIST), "self-check"], environment)
+    # What would wait for a writer, or has no place any more.
+    (tmp_path / ".docker").mkdir()
+    os.mkfifo(tmp_path / ".docker/config.json")
+    assert_in("cannot be read", run([str(DOCKDIST), "self-check"], {**os.environ, "HOME": str(tmp_path)}).stdout)
+    gone = 'mkdir "$FOLDER/gone"; cd "$FOLDER/gone"; rmdir "$FOLDER/gone"'
+    run(as_changed(gone, tmp_path, str(DOCKDIST), "self-check"), environment)
     assert_in("the account's, as HOME is not set", run(["env", "-i", str(DOCKDIST), "self-check"], environment).stdout)

@@ -158,22 +158,36 @@ Task<CheckReport> check_after_up(const Connected& cluster, const UpResult& resul
     co_return report;
 }
 
-// Where jobs run on nodes that have to be made anew, whoever sits there is asked.
+bool tell_the_same(const Errors& one, const Errors& other) {
+    return std::ranges::equal(one, other, [](const Error& a, const Error& b) {
+        return a.where == b.where && a.message == b.message;
+    });
+}
+
+// Where jobs run on nodes that have to be made anew, whoever sits there is asked; once more where, after the
+// answer, others run.
 Task<UpResult> up_or_ask(Context& context, const Connected& cluster, UpOptions& options) {
-    auto result = co_await up(cluster.spec, cluster.engines, toolkits(), options, *context.reporter);
-    if (!result.jobs_in_way || !can_ask(context)) {
-        co_return result;
-    }
-    for (auto error : result.errors) {
-        error.hint.clear();
-        context.warn({error});
-    }
-    if (co_await ask_yes(context, "End what runs there, and go on?")) {
-        options.stop_jobs = true;
+    Errors agreed;
+    while (true) {
+        auto result = co_await up(cluster.spec, cluster.engines, toolkits(), options, *context.reporter);
+        if (!result.jobs_in_way || options.stop_jobs || !can_ask(context)) {
+            co_return result;
+        }
         options.attempt = random_hex(8);
-        result = co_await up(cluster.spec, cluster.engines, toolkits(), options, *context.reporter);
+        if (tell_the_same(result.errors, agreed)) {
+            options.stop_jobs = true;
+            continue;
+        }
+        for (auto error : result.errors) {
+            error.hint.clear();
+            context.warn({error});
+        }
+        if (!co_await ask_yes(context, "End what runs there, and go on?")) {
+            result.errors = {{result.errors.front().kind, "", "nothing was changed: these jobs run", ""}};
+            co_return result;
+        }
+        agreed = std::move(result.errors);
     }
-    co_return result;
 }
 
 Task<int> run_up(Context& context, UpArguments options) {

@@ -35,19 +35,6 @@ constexpr std::array slurm_variables{"SLURM_JOB_ID",       "SLURM_JOB_NODELIST",
                                      "SLURM_GPUS_ON_NODE", "SLURM_CONF"};
 constexpr std::array own_variables{"DOCKDIST_FILE", "DOCKDIST_HOSTS"};
 
-// "NAME=VALUE; NAME=VALUE" of those that are set.
-template <std::size_t count>
-std::string set_variables(const std::array<const char*, count>& names) {
-    std::string text;
-    for (const auto* name : names) {
-        if (const auto value = client_environment(name); value && !value->empty()) {
-            text +=
-                fmt::format("{}{}={}", text.empty() ? "" : "; ", name, printable(without_secrets(*value)));
-        }
-    }
-    return text;
-}
-
 std::string without_user(std::string_view address) {
     const auto scheme = address.find("://");
     const auto begin = scheme == std::string_view::npos ? 0 : scheme + 3;
@@ -63,6 +50,21 @@ std::string without_user(std::string_view address) {
     const auto rest = at < path ? address.substr(at, path - at) : address.substr(at);
     return fmt::format("{}{}{}", address.substr(0, begin), keeps ? user : "***",
                        rest.substr(0, std::min(rest.find('?'), rest.size())));
+}
+
+// "NAME=VALUE; NAME=VALUE" of those that are set. A password in the address of a proxy may hold the signs
+// that stand between those of a list.
+template <std::size_t count>
+std::string set_variables(const std::array<const char*, count>& names) {
+    std::string text;
+    for (const std::string_view name : names) {
+        if (const auto value = client_environment(std::string(name)); value && !value->empty()) {
+            const bool one = name.ends_with("_proxy") || name.ends_with("_PROXY");
+            text += fmt::format("{}{}={}", text.empty() ? "" : "; ", name,
+                                printable(one ? without_user(*value) : without_secrets(*value)));
+        }
+    }
+    return text;
 }
 
 OwnRow cluster_file_row(const Context& context) {
@@ -85,6 +87,10 @@ OwnRow cluster_file_row(const Context& context) {
 }
 
 std::optional<json> read_json(const fs::path& path) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(path, ignored)) { // reading a FIFO would wait
+        return std::nullopt;
+    }
     std::ifstream file(path, std::ios::binary);
     auto document = json::parse(file, nullptr, false);
     return file && document.is_object() ? std::optional(std::move(document)) : std::nullopt;
@@ -138,7 +144,7 @@ OwnRow contexts_row(const fs::path& folder) {
         row.text += ": " + loaded.error().message;
         row.hint = loaded.error().hint;
     } else {
-        row.text += ": " + printable(without_secrets(loaded->address.url));
+        row.text += ": " + printable(without_user(loaded->address.url));
     }
     return row;
 }
@@ -155,7 +161,7 @@ OwnRow engine_row() {
     } else {
         row.text = fmt::format(
             "{} ({})",
-            printable(engine.context.empty() ? without_secrets(engine.url) : "the context " + engine.context),
+            printable(engine.context.empty() ? without_user(engine.url) : "the context " + engine.context),
             engine.said_by);
     }
     return row;

@@ -1,6 +1,7 @@
 #include "cli/context.hpp"
 #include "cli/itself/own_rows.hpp"
 #include "cli/line/values.hpp"
+#include "core/exit_codes.hpp"
 #include "report/error_text.hpp"
 #include "report/table.hpp"
 #include "toolkit/toolkit.hpp"
@@ -64,7 +65,7 @@ Task<int> run_self_check(Context& context) {
     } else {
         context.show(rows_text(rows, context.output()));
     }
-    co_return works ? 0 : 1;
+    co_return works ? 0 : exit_codes::failed;
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "cli/nodes/forwarding.hpp"
 
 #include "container/engine_words.hpp"
+#include "plan/made_by.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,6 +29,9 @@ Task<Result<NodeDoor>> find_door(Context& context, const ClusterSpec& spec, cons
     if (found == nodes.end() || found->state != ContainerState::running) {
         co_return Error{ErrorKind::node, name.str(), "its container does not run",
                         "`dockdist up` brings it back"};
+    }
+    if (const auto by = made_by(found->labels); understanding_of(by) != Understanding::all) {
+        co_return Error{ErrorKind::node, name.str(), other_words(by), bring_to_this_version(by)};
     }
     co_return NodeDoor{.engine = engines[host].get(), .id = found->id};
 }

@@ -23,7 +23,7 @@ TEST_CASE("a node of this version, of the one next to it, and of others") {
     CHECK(understanding_of(of("0.1.0", wire::version - 1)) == Understanding::of_jobs);
     CHECK(understanding_of(of("0.9.0", wire::version + 1)) == Understanding::of_jobs);
     CHECK(understanding_of(of("0.9.0", wire::version + 2)) == Understanding::nothing);
-    for (const auto* odd : {"", "x", "-1", "0", "99999999999999999999", "2 "}) {
+    for (const auto* odd : {"", "x", "-1", "0", "-2147483648", "2147483647", "99999999999999999999", "2 "}) {
         CHECK(understanding_of(made_by({{labels::wire, odd}})) == Understanding::nothing);
     }
 }
@@ -47,6 +47,10 @@ TEST_CASE("it is said which version a node has, and what to do") {
           "status and down work");
     CHECK(made_by_another(older, "0.2.0") == "dockdist 0.1.0 made it, this is 0.2.0");
     CHECK(made_by_another(of("0.2.0", wire::version), "0.2.0") == "another build of dockdist made it");
+    CHECK(other_words(of("0.9.0", 0)) ==
+          "it is of dockdist 0.9.0 and speaks an unknown version of the protocol, "
+          "this dockdist version " +
+              std::to_string(wire::version));
     CHECK(other_words(of("\x1b[2J" + std::string(100, 'x'), 1)).find('\x1b') == std::string::npos);
 }
 

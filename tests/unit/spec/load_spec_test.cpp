@@ -30,6 +30,11 @@ TEST_CASE("an image in long form") {
     const auto image =
         load_good("image: {ref: a, pull: always, platform: linux/arm64}\nhosts: [ssh://h]\n").image;
     CHECK(image == ImageSpec{ImageRef("a"), ImageSpec::Pull::always, "linux/arm64"});
+    // As Docker does: the kernel's names of architectures mean the same.
+    CHECK(load_good("image: {ref: a, platform: linux/aarch64/v8}\nhosts: [ssh://h]\n").image.platform ==
+          "linux/arm64/v8");
+    CHECK(load_good("image: {ref: a, platform: linux/x86_64}\nhosts: [ssh://h]\n").image.platform ==
+          "linux/amd64");
 }
 
 TEST_CASE("an empty section counts as absent") {

@@ -93,23 +93,27 @@ const std::optional<Error>& NodeStep::over() const {
 Task<Result<NodeStep::Handle>> NodeStep::start(boost::asio::any_io_executor executor, SlurmPlace place,
                                                NodeProgram program, std::string& machine, wire::TunnelAsk ask,
                                                std::chrono::milliseconds limit) {
-    while (true) {
-        const auto tried = machine;
-        auto bytes = program(machine);
-        if (!bytes) {
-            co_return bytes.error();
-        }
-        auto step = co_await try_start(executor, place, std::move(*bytes), machine, ask, limit);
-        if (step || machine == tried) {
-            co_return step;
-        }
+    auto bytes = program(machine);
+    if (!bytes) {
+        co_return bytes.error();
     }
+    std::string other;
+    auto step = co_await try_start(executor, place, std::move(*bytes), machine, other, ask, limit);
+    if (step || other.empty() || other == machine) {
+        co_return step;
+    }
+    bytes = program(other);
+    if (!bytes) {
+        co_return bytes.error();
+    }
+    machine = other;
+    co_return co_await try_start(executor, place, std::move(*bytes), machine, other, ask, limit);
 }
 
 Task<Result<NodeStep::Handle>> NodeStep::try_start(boost::asio::any_io_executor executor, SlurmPlace place,
                                                    std::shared_ptr<const std::string> program,
-                                                   std::string& machine, wire::TunnelAsk ask,
-                                                   std::chrono::milliseconds limit) {
+                                                   std::string machine, std::string& other,
+                                                   wire::TunnelAsk ask, std::chrono::milliseconds limit) {
     ask.lease_ms = TunnelTimes{}.lease.count();
     auto srun = ChildProcess::start(executor, tunnel_step(place, ask, program->size(), machine));
     if (!srun) {
@@ -125,9 +129,7 @@ Task<Result<NodeStep::Handle>> NodeStep::try_start(boost::asio::any_io_executor 
     auto& child = state->stream.srun();
     const bool is_late = begun.error().kind == ErrorKind::timeout;
     child.end(SIGKILL); // where it has closed its output, it has said all; else Slurm ends the step with it
-    if (auto other = other_machine(child.complaints()); !other.empty()) {
-        machine = std::move(other);
-    }
+    other = other_machine(child.complaints());
     auto error = step_error(state->place,
                             is_late ? fmt::format("no step began within {}", format_duration(limit))
                                     : "srun starts no step",

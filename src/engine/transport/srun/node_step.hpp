@@ -43,8 +43,9 @@ private:
     struct State;
     explicit NodeStep(std::shared_ptr<State> state) : state_(std::move(state)) {}
     static Task<Result<Handle>> try_start(boost::asio::any_io_executor executor, SlurmPlace place,
-                                          std::shared_ptr<const std::string> program, std::string& machine,
-                                          wire::TunnelAsk ask, std::chrono::milliseconds limit);
+                                          std::shared_ptr<const std::string> program, std::string machine,
+                                          std::string& other, wire::TunnelAsk ask,
+                                          std::chrono::milliseconds limit);
     static Task<Status> begin(std::shared_ptr<State> state, std::shared_ptr<const std::string> program);
     static Task<void> run(std::shared_ptr<State> state);
 
