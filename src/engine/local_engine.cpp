@@ -78,7 +78,8 @@ int connect_to_socket(const std::string& path) {
         return ENAMETOOLONG;
     }
     path.copy(address.sun_path, path.size());
-    const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK; // a hung engine's queue may be full
+    const Fd socket(::socket(AF_UNIX, kind, 0));
     const auto* const there = reinterpret_cast<const sockaddr*>(&address);
     return ::connect(socket.get(), there, sizeof address) == 0 ? 0 : errno;
 }
