@@ -10,6 +10,7 @@ import tempfile
 
 from harness.lab import DOCKDIST
 from harness.output_schema import json_asked_for, mistakes_of
+from harness.waiting import Client
 
 
 class Cluster:
@@ -56,8 +57,8 @@ class Cluster:
         return self.run("up", "--no-check", *arguments, **environment)
 
     def start(self, *arguments, **environment):
-        return subprocess.Popen(self.command(*arguments), env=self.environment(**environment), stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return Client(self.command(*arguments), env=self.environment(**environment), stdin=subprocess.DEVNULL,
+                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def container(self, node):
         for engine in self.lab.all_engines:

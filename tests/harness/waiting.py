@@ -2,8 +2,29 @@
 
 import contextlib
 import pathlib
+import subprocess
 import threading
 import time
+
+
+class Client(subprocess.Popen):
+    """A program whose output a test reads line by line, and at the end the rest of it."""
+
+    def communicate(self, input=None, timeout=None):
+        """The base's own leaves out what was read ahead of the lines that were taken."""
+        assert input is None
+        rest = {}
+        readers = [threading.Thread(target=lambda name=name: rest.update({name: getattr(self, name).read()}), daemon=True)
+                   for name in ("stdout", "stderr") if (stream := getattr(self, name)) and not stream.closed]
+        deadline = time.monotonic() + timeout if timeout else None
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(max(deadline - time.monotonic(), 0) if deadline else None)
+            if reader.is_alive():
+                raise subprocess.TimeoutExpired(self.args, timeout)
+        self.wait(max(deadline - time.monotonic(), 1) if deadline else None)
+        return rest.get("stdout"), rest.get("stderr")
 
 
 def read_until(client, text, times=1, timeout=60):

@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 
-from harness import ROOT, assert_in, eventually
+from harness import ROOT, Client, assert_in, eventually
 
 SAY = "echo rank $NODE_RANK of $NNODES on $(hostname) has ${CUDA_VISIBLE_DEVICES:-nothing}"
 
@@ -29,8 +29,8 @@ class Site:
         return self.slurm.as_ops(host, self.line(line), *arguments, **options)
 
     def start(self, line, *arguments):
-        return subprocess.Popen(self.slurm.command(1, self.line(line), *arguments), text=True, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return Client(self.slurm.command(1, self.line(line), *arguments), text=True, stdin=subprocess.DEVNULL,
+                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def submit(self, *options, script):
         return self.slurm.submit(f"--chdir={self.folder}", *options, script=self.line(script))

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from harness import assert_in, eventually
+from harness import Client, assert_in, eventually
 from harness.waiting import read_until
 
 CODE = "sync: ['code:/tmp/code']\n"
@@ -34,8 +34,8 @@ class Allocation:
 
     def start(self, *words, stderr="2>&2"):
         """Its first line of stdout is the client's process ID on host-1."""
-        return subprocess.Popen(self.slurm.command(1, self.line(f'echo $$; exec "$dockdist" "$@" {stderr}'), *words), text=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return Client(self.slurm.command(1, self.line(f'echo $$; exec "$dockdist" "$@" {stderr}'), *words), text=True,
+                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def write(self, hosts, more=""):
         limits = f"memlock: {self.slurm.lab.memlock}, nofile: {self.slurm.lab.env['LAB_NOFILE']}, nproc: {self.slurm.lab.env['LAB_NPROC']}"
