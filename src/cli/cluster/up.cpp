@@ -158,23 +158,17 @@ Task<CheckReport> check_after_up(const Connected& cluster, const UpResult& resul
     co_return report;
 }
 
-bool tell_the_same(const Errors& one, const Errors& other) {
-    return std::ranges::equal(one, other, [](const Error& a, const Error& b) {
-        return a.where == b.where && a.message == b.message;
-    });
-}
-
 // Where jobs run on nodes that have to be made anew, whoever sits there is asked; once more where, after the
 // answer, others run.
 Task<UpResult> up_or_ask(Context& context, const Connected& cluster, UpOptions& options) {
-    Errors agreed;
+    std::set<std::string> agreed; // jobs, and nodes that do not say what runs there
     while (true) {
         auto result = co_await up(cluster.spec, cluster.engines, toolkits(), options, *context.reporter);
         if (!result.jobs_in_way || options.stop_jobs || !can_ask(context)) {
             co_return result;
         }
         options.attempt = random_hex(8);
-        if (tell_the_same(result.errors, agreed)) {
+        if (std::ranges::all_of(result.errors, [&](const Error& e) { return agreed.contains(e.where); })) {
             options.stop_jobs = true;
             continue;
         }
@@ -186,7 +180,7 @@ Task<UpResult> up_or_ask(Context& context, const Connected& cluster, UpOptions& 
             result.errors = {{result.errors.front().kind, "", "nothing was changed: these jobs run", ""}};
             co_return result;
         }
-        agreed = std::move(result.errors);
+        std::ranges::transform(result.errors, std::inserter(agreed, agreed.end()), &Error::where);
     }
 }
 
