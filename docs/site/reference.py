@@ -82,7 +82,7 @@ def file_page():
 
 def labels_page():
     return ["# Labels", "What dockdist makes on a host is known by its labels; it keeps no other record. "
-            "`docker ps --filter label=dockdist.cluster` lists it.",
+            "`docker ps --all --filter label=dockdist.cluster` lists its containers, `docker volume ls` with the same filter its lock.",
             table(("label", "value"), [(code(name), words(said)) for name, said in sources.labels()])]
 
 

@@ -18,7 +18,8 @@ inline std::string label_of(const Labels& labels, const char* name) {
 namespace dockdist::labels {
 
 inline constexpr const char* cluster = "dockdist.cluster"; // name
-inline constexpr const char* role = "dockdist.role";       // "node" or "lock"
+inline constexpr const char* role =
+    "dockdist.role"; // "node", "lock"; "upload", "relay", "look" while a command runs
 inline constexpr const char* node = "dockdist.node";       // name
 inline constexpr const char* rank = "dockdist.rank";       // of the node
 inline constexpr const char* spec = "dockdist.spec";       // fingerprint of the container's configuration
@@ -33,7 +34,7 @@ inline constexpr const char* slurm_job = "dockdist.slurm-job";
 inline constexpr const char* attempt =
     "dockdist.attempt"; // the `up` that made it: what that one takes back on failure
 inline constexpr const char* holder =
-    "dockdist.holder"; // lock and look only: MACHINE/PID/START, see cluster/lock.hpp
+    "dockdist.holder"; // lock and look only: JSON of who holds it, see cluster/lock.hpp
 
 // node: its GPUs, with commas: the UUIDs that `up` chose for it, or the file's own list, or "all", or "none".
 // What has no such label was made by a dockdist that knew no board (layout::gpus).

@@ -75,7 +75,7 @@ def test_a_dialogue_goes_as_it_is_shown(tmp_path, block):
 
 
 # What examples take from their folder, and from the environment.
-LISTS = {"hosts.txt": "rack[1-2]-a\n", "inventory.ini": "[gpu]\nrack3-b\n", "who-is-up": "#!/bin/sh\necho rack4-c\n"}
+LISTS = {"hostfile": "worker-1 slots=8\nworker-2 slots=8\n", "hosts.txt": "rack[1-2]-a\n", "inventory.ini": "[gpu]\nrack3-b\n", "who-is-up": "#!/bin/sh\necho rack4-c\n"}
 VARIABLES = {"HF_TOKEN": "x", "DOCKER_CERT_PATH": "/certs"}
 
 

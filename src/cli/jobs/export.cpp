@@ -154,7 +154,7 @@ void add_export(CLI::App& app, Program& program) {
             "export",
             "Write a job down for another engine: a script for Slurm's sbatch, or manifests for Kubernetes"),
         command_group::jobs,
-        {"dockdist export slurm --launcher torchrun -- train.py | sbatch",
+        {"dockdist export slurm --gpus 8 -- train.py | sbatch",
          "dockdist export slurm --no-container --nodes 4 --gpus 8 -- ./train.sh",
          "dockdist export kubernetes --launcher torchrun --gpus 8 -- train.py | kubectl apply -f -"});
     exports->require_subcommand(1);
