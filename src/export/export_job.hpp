@@ -60,6 +60,9 @@ struct Placed {
 Result<Placed> placed(const ClusterSpec& spec, const std::vector<NodeName>& chosen, std::size_t count,
                       std::optional<int> gpus);
 
+// Whether `container.user` names root, which is the default: "", "root", "0", with a group or without.
+bool is_root(std::string_view user);
+
 // A key of the file, or an option, that was asked for, and what to do where the engine has no counterpart.
 struct Asked {
     std::string name{}; // "container.shm_size", "--stall"

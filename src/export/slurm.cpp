@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "export/node_script.hpp"
 #include "export/slurm_container.hpp"
+#include "spec/names.hpp"
 
 #include <fmt/format.h>
 
@@ -78,13 +79,27 @@ std::string options_of_sbatch(const ExportJob& job, const NodeScript& script, co
     return text;
 }
 
+// A shell's variables; what Slurm and the script itself say is theirs.
+bool can_be_set(const std::string& name) {
+    return is_shell_name(name) && !name.starts_with("SLURM_") && name != "MASTER_ADDR" &&
+           name != "MASTER_PORT";
+}
+
+// In each node's own script: the batch script runs on the host, by the host's PATH.
 std::string environment_of(const ExportJob& job) {
     std::string text;
     for (const auto& [name, value] : job.env) {
-        text += "export " + name + "=" + shell_quote(value) + "\n";
+        if (can_be_set(name)) {
+            text += "export " + name + "=" + shell_quote(value) + "\n";
+        }
     }
+    return text;
+}
+
+std::string secrets_of(const ExportJob& job) {
+    std::string text;
     for (const auto& name : job.secrets) {
-        text += ": \"${" + name + ":?is a secret of the job: export it before sbatch, which hands it on}\"\n";
+        text += ": \"${" + name + "?is a secret of the job: export it before sbatch, which hands it on}\"\n";
     }
     return text + (text.empty() ? "" : "\n");
 }
@@ -124,7 +139,7 @@ done
 }
 
 std::string node_script_lines(const ExportJob& job, const NodeScript& script) {
-    std::string text = std::string("export NODE_RANK=") +
+    std::string text = environment_of(job) + "export NODE_RANK=" +
                        (script.ends_with_first ? "$((SLURM_NODEID + FIRST_NODE))" : "\"$SLURM_NODEID\"") +
                        "\n";
     if (script.one_a_slot) {
@@ -189,9 +204,14 @@ std::string with_restarts(const ExportJob& job, const std::string& lines) {
         return lines + "exit \"$code\"\n";
     }
     constexpr std::chrono::seconds longest{30}; // as between the attempts of a job of dockdist's
+    constexpr std::chrono::seconds early{60};   // that much before its time Slurm may send the signal
+    const auto limit = seconds_of(job.timeout);
+    const auto over = job.timeout.count() == 0 ? std::string()
+                                               : fmt::format(R"( || [ "$SECONDS" -ge {} ])",
+                                                             std::max(limit - early, limit / 2).count());
     return fmt::format(R"(pause={}
 for restart in {{1..{}}} last; do
-{}    if [ "$code" -eq 0 ] || [ "$restart" = last ]; then
+{}    if [ "$code" -eq 0 ] || [ "$restart" = last ]{}; then
         break
     fi
     echo "exit code $code: restart $restart of {} in $pause s" >&2
@@ -201,7 +221,7 @@ done
 exit "$code"
 )",
                        std::min(seconds_of(job.backoff), longest).count(), job.max_restarts, indented(lines),
-                       job.max_restarts);
+                       over, job.max_restarts);
 }
 
 } // namespace
@@ -226,6 +246,16 @@ Result<Exported> export_slurm(const ExportJob& job, const SlurmOptions& options)
                    "--no-container"});
     Exported exported{.warnings = unmapped(job, "Slurm", mapped)};
     std::ranges::move(step->warnings, std::back_inserter(exported.warnings));
+    for (const auto& [name, value] : job.env) {
+        if (!can_be_set(name)) {
+            exported.warnings.push_back(
+                {ErrorKind::config, "`container.env`",
+                 fmt::format("{} is left out: a shell cannot set it, or it is Slurm's or the "
+                             "script's own",
+                             printable(name)),
+                 "give it another name"});
+        }
+    }
     if (!job.whole_nodes) {
         exported.warnings.push_back(
             {ErrorKind::usage, "--gpus",
@@ -235,7 +265,7 @@ Result<Exported> export_slurm(const ExportJob& job, const SlurmOptions& options)
     exported.text =
         "#!/bin/bash\n# Written by `dockdist export slurm`, " +
         std::string(options.container ? "for Slurm with pyxis and enroot" : "without containers") +
-        ": `sbatch` it.\n" + options_of_sbatch(job, *script, options) + "\n" + environment_of(job) +
+        ": `sbatch` it.\n" + options_of_sbatch(job, *script, options) + "\n" + secrets_of(job) +
         addresses_of(job, *script) + node_script_lines(job, *script) + step_lines(*step, options) +
         with_restarts(job, run_lines(job, *script));
     return exported;

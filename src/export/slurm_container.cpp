@@ -118,9 +118,6 @@ Result<SlurmStep> container_step(const ExportJob& job, const SlurmOptions& optio
         step.options.push_back("--container-workdir=" + job.workdir);
     }
     std::set<std::string> names{"MASTER_ADDR", "MASTER_PORT"};
-    for (const auto& [name, value] : job.env) {
-        names.insert(name);
-    }
     names.insert(job.secrets.begin(), job.secrets.end());
     std::string list;
     for (const auto& name : names) {
@@ -129,7 +126,7 @@ Result<SlurmStep> container_step(const ExportJob& job, const SlurmOptions& optio
     step.options.push_back("--container-env=" + list);
     step.options.emplace_back("--container-writable");
     step.options.emplace_back("--no-container-mount-home");
-    const bool root = container.user.empty() || container.user == "root" || container.user == "0";
+    const bool root = is_root(container.user);
     step.options.emplace_back(root ? "--container-remap-root" : "--no-container-remap-root");
     step.options.emplace_back(container.entrypoint == ContainerSpec::Entrypoint::image
                                   ? "--container-entrypoint"

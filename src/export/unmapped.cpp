@@ -48,8 +48,7 @@ void add_container(std::vector<Asked>& asked, const ContainerSpec& container) {
     add(asked, container.ulimits != usual.ulimits, "container.ulimits", "the nodes' own limits hold");
     add(asked, !container.devices_auto || !container.devices.empty(), "container.devices",
         "the nodes' own devices are seen");
-    add(asked, !container.user.empty() && container.user != "root", "container.user",
-        "the job runs as whoever submits it");
+    add(asked, !is_root(container.user), "container.user", "the job runs as whoever submits it");
     add(asked, container.privileged, "container.privileged", "run without it");
     add(asked, container.pids_limit != usual.pids_limit, "container.pids_limit",
         "the nodes' own limits hold");
@@ -103,6 +102,11 @@ std::vector<Asked> asked_options(const ExportJob& job) {
         asked.push_back({option, hint == option_hints.end() ? "leave it out" : std::string(hint->second)});
     }
     return asked;
+}
+
+bool is_root(std::string_view user) {
+    const auto name = user.substr(0, user.find(':'));
+    return name.empty() || name == "root" || name == "0";
 }
 
 Errors unmapped(const ExportJob& job, const std::string& engine, const std::set<std::string>& mapped) {

@@ -133,6 +133,22 @@ Error no_nodes(const std::string& job, const std::string& state, const std::stri
         "its nodes are no longer its own: take new ones with `salloc`, `sbatch` or `dockdist slurm submit`");
 }
 
+// Of several jobs: the id of an array is that of one of its tasks, too, and all of them are shown then.
+ScontrolLines asked_of(ScontrolLines jobs) {
+    const auto is_job = [](const std::string& line) { return line.starts_with("JobId="); };
+    auto found = jobs;
+    for (auto at = std::ranges::find_if(jobs, is_job); at != jobs.end();) {
+        const auto next = std::find_if(std::next(at), jobs.end(), is_job);
+        const ScontrolLines job(at, next);
+        const auto id = scontrol_value(job, "JobId=");
+        if (found.size() == jobs.size() || scontrol_value(job, "JobId=", "ArrayJobId=") == id) {
+            found = job;
+        }
+        at = next;
+    }
+    return found;
+}
+
 // The lines of the job, and those of each node.
 std::pair<ScontrolLines, std::vector<ScontrolLines>> records_of(ScontrolLines lines) {
     std::vector<ScontrolLines> nodes;
@@ -144,7 +160,7 @@ std::pair<ScontrolLines, std::vector<ScontrolLines>> records_of(ScontrolLines li
         nodes.emplace_back(at, next);
         at = next;
     }
-    return {job, nodes};
+    return {asked_of(job), nodes};
 }
 
 Result<std::string> node_list_of(ScontrolLines job) {

@@ -153,7 +153,26 @@ def test_secrets_and_variables_come_through_and_values_of_secrets_are_nowhere(tm
     assert job.allocation.run(exported.stdout, TOLD=str(job.told_file), HF_TOKEN="hf_secret").returncode == 0
     ((_, variables),) = job.told()
     assert (variables["LR"], variables["HF_TOKEN"]) == ("it's 0.2", "hf_secret")
-    assert job.allocation.steps()[0]["container-env"] == "HF_TOKEN,LR,MASTER_ADDR,MASTER_PORT"
+    assert job.allocation.steps()[0]["container-env"] == "HF_TOKEN,MASTER_ADDR,MASTER_PORT"
+
+
+def test_what_the_file_says_of_the_environment_is_the_nodes_and_not_the_batch_script_s(tmp_path):
+    job = Job(tmp_path, nodes=1, more="container: {env: {step: '5', SLURM_JOB_ID: '7', my.var: '1'}}\n")
+    exported = job.export("--", "python", "x")
+    assert exported.returncode == 0, exported.stderr
+    for name in ("my.var", "SLURM_JOB_ID"):
+        assert f"{name} is left out" in exported.stderr
+    assert job.allocation.run(exported.stdout, TOLD=str(job.told_file)).returncode == 0
+    assert "export step=5\n" in exported.stdout.partition("<<'END_OF_NODE'")[2].partition("END_OF_NODE")[0]
+
+
+def test_of_one_name_the_secret_holds_and_spares_run_nothing(tmp_path):
+    job = Job(tmp_path, hosts=[{"docker": f"ssh://h{i}", "gpus": "none", "env": {"KEY": "host"}} for i in range(3)],
+              more="spares: 1\ncontainer: {secrets: {KEY: }}\n")
+    exported = job.export("--", "python", "x", environment={"KEY": "s3cret"}).stdout
+    assert "export KEY" not in exported and "KEY?is a secret" in exported
+    assert "#SBATCH --nodes=2\n" in exported
+    assert "#SBATCH --nodes=3\n" in job.export("--nodes", "3", "--", "python", "x", environment={"KEY": "s3cret"}).stdout
 
 
 def test_where_there_is_no_python_there_is_python3(tmp_path):

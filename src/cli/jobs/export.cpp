@@ -35,6 +35,14 @@ Result<Chosen> choose(const RunOptions& options, const ClusterSpec& spec) {
     for (const auto& node : *nodes) {
         chosen.nodes.push_back(node.name);
     }
+    if (!count) { // of all, `run` keeps the spares back
+        const auto spares = static_cast<std::size_t>(options.restarts.spares.value_or(spec.spares));
+        if (spares >= chosen.count) {
+            return Error{ErrorKind::usage, "--spares", "no node is left to run on", "give --nodes N"};
+        }
+        chosen.count -= spares;
+        chosen.nodes.resize(chosen.count);
+    }
     return chosen;
 }
 
@@ -128,6 +136,7 @@ Result<ExportJob> export_job_of(const RunOptions& options, const ClusterSpec& sp
     }
     for (const auto& [name, value] : run->job.secrets) {
         job.secrets.push_back(name);
+        job.env.erase(name); // as `run` has it: of one name, the secret
     }
     job.env_differs = nodes->env_differs;
     if (auto checked = check_slots(job.launcher, job.request); !checked) {

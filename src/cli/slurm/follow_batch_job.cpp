@@ -24,6 +24,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds often{1};  // between two questions to slurmctld, of a job that is young
 constexpr std::chrono::seconds rarely{5}; // or old
 constexpr std::chrono::minutes young{2};
+constexpr std::chrono::minutes longest_silence{3};      // of slurmctld, which is restarted now and then
 constexpr std::chrono::milliseconds between_reads{500}; // of its output: on NFS nothing tells of it
 constexpr std::chrono::minutes longest_cancel{2};       // Slurm kills what does not end within its KillWait
 
@@ -95,12 +96,18 @@ public:
 
     Task<int> follow() {
         const auto begin = steady_clock::now();
+        auto heard = begin;
         std::string told;
         while (true) {
             const auto text = co_await ask_slurm(context_.executor, {"scontrol", "show", "job", id_});
+            if (!text && steady_clock::now() - heard < longest_silence) {
+                co_await pause_for(rarely);
+                continue;
+            }
             if (!text) {
                 co_return lost(text.error());
             }
+            heard = steady_clock::now();
             const auto now = read_state(*text);
             if (is_waiting(now.state)) {
                 const auto why = now.reason.empty() || now.reason == "None" ? "" : " (" + now.reason + ")";
@@ -164,7 +171,11 @@ private:
         }
     }
 
+    // A controller that is busy or restarted is no reason to end anybody's job.
     int lost(Error error) {
+        over_ = true;
+        error.hint =
+            fmt::format("the job goes on; `scontrol show job {0}` tells of it, `scancel {0}` ends it", id_);
         error.where = "Slurm's job " + id_;
         context_.fail(error);
         return exit_codes::own_failure;

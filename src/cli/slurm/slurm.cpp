@@ -60,7 +60,8 @@ void add_submit(CLI::App& slurm, Program& program) {
         ->add_option("--sbatch", options->more,
                      "One more word for sbatch, as often as it takes: --sbatch=--reservation=night")
         ->type_name("WORD")
-        ->take_all();
+        ->take_all()
+        ->allow_extra_args(false);
     duration(command->add_option("--warning", options->warning,
                                  "How long before the time limit the job is stopped, as --timeout would"),
              std::chrono::seconds(1))

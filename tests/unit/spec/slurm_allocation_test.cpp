@@ -68,6 +68,17 @@ TEST_CASE("an allocation's nodes have their addresses, and the GPUs that are the
           "1: node-0@10.78.0.1 4,2 node-1@10.78.0.2 0");
 }
 
+TEST_CASE("of an array's tasks, which share its id, the one that has it counts") {
+    const auto one = recorded("gpus");
+    const auto job = one.substr(0, one.find("NodeName="));
+    auto task =
+        changed(changed(job, "JobId=1 ", "JobId=9 ArrayJobId=1 "), "gpu:2(IDX:0-1)", "gpu:2(IDX:4-5)");
+    const auto base = changed(one, "JobId=1 ", "JobId=1 ArrayJobId=1 ");
+    const auto* const wanted = "1: node-0@10.78.0.1 0,1 node-1@10.78.0.2 0";
+    CHECK(hosts_text(task + base) == wanted);
+    CHECK(hosts_text(changed(base, "NodeName=", task + "NodeName=")) == wanted);
+}
+
 TEST_CASE("GPUs of which Slurm tells no place are taken by their number") {
     CHECK(hosts_text(changed(recorded("gpus"), "gpu:2(IDX:0-1)", "gpu:2")) ==
           "1: node-0@10.78.0.1 any 2 node-1@10.78.0.2 0");

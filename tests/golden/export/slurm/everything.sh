@@ -12,9 +12,7 @@
 #SBATCH --partition=gpu
 #SBATCH "--comment=\#1 of 2: \"it's\" \\"
 
-export LR=0.2
-export NOTE='it'\''s'
-: "${HF_TOKEN:?is a secret of the job: export it before sbatch, which hands it on}"
+: "${HF_TOKEN?is a secret of the job: export it before sbatch, which hands it on}"
 
 MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 export MASTER_ADDR
@@ -22,6 +20,8 @@ export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
 
 # What each node runs.
 IFS= read -r -d '' node_script <<'END_OF_NODE'
+export LR=0.2
+export NOTE='it'\''s'
 export NODE_RANK="$SLURM_NODEID"
 python=python
 command -v python >/dev/null || python=python3
@@ -38,7 +38,7 @@ step=(
     --container-image=ubuntu:24.04
     '--container-mounts=/data:/data:ro,/my data:/more,/home/ada/vision:/workspace'
     --container-workdir=/workspace/run
-    '--container-env=HF_TOKEN,LR,MASTER_ADDR,MASTER_PORT,NOTE'
+    '--container-env=HF_TOKEN,MASTER_ADDR,MASTER_PORT'
     --container-writable
     --no-container-mount-home
     --container-remap-root
@@ -49,7 +49,7 @@ pause=1
 for restart in {1..2} last; do
     srun "${step[@]}" sh -c "$node_script"
     code=$?
-    if [ "$code" -eq 0 ] || [ "$restart" = last ]; then
+    if [ "$code" -eq 0 ] || [ "$restart" = last ] || [ "$SECONDS" -ge 107940 ]; then
         break
     fi
     echo "exit code $code: restart $restart of 2 in $pause s" >&2
