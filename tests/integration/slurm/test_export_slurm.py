@@ -138,7 +138,7 @@ def test_ranks_in_containers_meet_and_compute_a_sum(slurm, tmp_path, stand_in, l
     assert all([word for word in each["argv"] if not word.startswith("--local")] == ["sum", *ODD] for each in ranks)
     asked = (slurm.lab.shared / f"pyxis-{job}").read_text().splitlines()
     assert asked == [f"--container-image={TORCH}", "--container-mounts=/shared:/work", "--container-workdir=/work",
-                     "--container-env=MASTER_ADDR,MASTER_PORT,USE_LIBUV", "--container-writable", "--no-container-mount-home",
+                     "--container-env=MASTER_ADDR,MASTER_PORT", "--container-writable", "--no-container-mount-home",
                      "--container-remap-root", "--no-container-entrypoint"]
 
 
