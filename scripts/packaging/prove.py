@@ -55,9 +55,10 @@ def root_folder(scratch, name):
 
 def inside(root, emulator):
     """The words before a program of that root file system."""
-    if emulator:
-        shutil.copy(emulator, root / "tmp/emulator")
-    return ["chroot", str(root), *["/tmp/emulator"] * bool(emulator)]
+    if not emulator:
+        return ["chroot", str(root)]
+    shutil.copy(emulator, root / "tmp/emulator")
+    return ["chroot", str(root), "/tmp/emulator"]
 
 
 def prove_tarball(package, scratch, options, version, emulator):
@@ -83,14 +84,16 @@ def prove_rpm(package, scratch, options, version, emulator):
 def prove_wheel(package, scratch, options, version, emulator):
     folder = scratch / "venv"
     install = ["install", "--quiet", "--no-index", "--no-deps", package]
+    program = [str(folder / "bin/dockdist")]
     if emulator:
+        program.insert(0, emulator)
         install += ["--target", folder, "--only-binary", ":all:", "--platform", package.stem.rpartition(".")[2]]
         run("/usr/bin/python3", "-m", "pip", *install)
     else:
         run("/usr/bin/python3", "-m", "venv", "--without-pip", folder)
         # pip of this machine, into that environment: the wheel needs nothing of PyPI's.
         run("/usr/bin/python3", "-m", "pip", "--python", folder / "bin/python", *install)
-    use(f"{package.name}, a virtual environment", [*[emulator] * bool(emulator), str(folder / "bin/dockdist")], folder, options, version)
+    use(f"{package.name}, a virtual environment", program, folder, options, version)
     shutil.rmtree(folder)
 
 

@@ -1,5 +1,6 @@
 #include "engine/docker_context.hpp"
 
+#include "core/regular_file.hpp"
 #include "core/text.hpp"
 #include "digest/sha256.hpp"
 
@@ -7,8 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace dockdist {
 namespace {
@@ -24,18 +23,6 @@ std::string variable(const Environment& environment, const char* name) {
 fs::path config_folder(const Environment& environment) {
     const auto named = variable(environment, "DOCKER_CONFIG");
     return named.empty() ? fs::path(variable(environment, "HOME")) / ".docker" : fs::path(named);
-}
-
-std::optional<std::string> read(const fs::path& path) {
-    std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored)) { // reading a FIFO would wait
-        return std::nullopt;
-    }
-    std::ifstream file(path, std::ios::binary);
-    if (!file) {
-        return std::nullopt;
-    }
-    return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 Error wrong(std::string message, std::string hint) {
@@ -109,7 +96,7 @@ Result<DockerContext> load_docker_context(const std::string& name, const Environ
     }
     const auto folder = config_folder(environment) / "contexts";
     const auto id = sha256_hex(name);
-    const auto text = read(folder / "meta" / id / "meta.json");
+    const auto text = read_regular_file(folder / "meta" / id / "meta.json");
     if (!text) {
         return wrong(fmt::format("there is no context '{}' in {}", printable(name), folder.string()),
                      "`docker context ls` lists them");
@@ -138,7 +125,7 @@ std::string current_docker_context(const Environment& environment) {
     if (const auto named = variable(environment, "DOCKER_CONTEXT"); !named.empty()) {
         return named;
     }
-    const auto text = read(config_folder(environment) / "config.json");
+    const auto text = read_regular_file(config_folder(environment) / "config.json");
     const auto document = nlohmann::json::parse(text.value_or(std::string()), nullptr, false);
     if (document.is_object() && document.contains("currentContext") &&
         document["currentContext"].is_string()) {

@@ -2,6 +2,7 @@
 
 #include "async/child_process.hpp"
 #include "core/ascii.hpp"
+#include "core/regular_file.hpp"
 #include "core/text.hpp"
 #include "image/docker_config.hpp"
 #include "image/registry_name.hpp"
@@ -10,8 +11,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -43,16 +42,12 @@ Result<DockerConfig> read_config(const std::string& path) {
     if (!std::filesystem::exists(path, missing)) {
         return DockerConfig{};
     }
-    std::ifstream file;
-    if (std::filesystem::is_regular_file(path, missing)) { // reading a FIFO would wait
-        file.open(path, std::ios::binary);
-    }
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file.is_open() || !file) {
+    const auto text = read_regular_file(path);
+    if (!text) {
         return Error{ErrorKind::config, path, "cannot be read",
                      "is it yours? docker's command line needs it, too"};
     }
-    return parse_at(text, path);
+    return parse_at(*text, path);
 }
 
 // A helper's name comes from a file: it may not lead out of PATH.

@@ -133,34 +133,29 @@ Error no_nodes(const std::string& job, const std::string& state, const std::stri
         "its nodes are no longer its own: take new ones with `salloc`, `sbatch` or `dockdist slurm submit`");
 }
 
-// Of several jobs: the id of an array is that of one of its tasks, too, and all of them are shown then.
-ScontrolLines asked_of(ScontrolLines jobs) {
-    const auto is_job = [](const std::string& line) { return line.starts_with("JobId="); };
-    auto found = jobs;
-    for (auto at = std::ranges::find_if(jobs, is_job); at != jobs.end();) {
-        const auto next = std::find_if(std::next(at), jobs.end(), is_job);
-        const ScontrolLines job(at, next);
-        const auto id = scontrol_value(job, "JobId=");
-        if (found.size() == jobs.size() || scontrol_value(job, "JobId=", "ArrayJobId=") == id) {
-            found = job;
-        }
+// The records that begin with such a line.
+std::vector<ScontrolLines> records(ScontrolLines lines, std::string_view start) {
+    std::vector<ScontrolLines> found;
+    const auto begins = [&](const std::string& line) { return line.starts_with(start); };
+    for (auto at = std::ranges::find_if(lines, begins); at != lines.end();) {
+        const auto next = std::find_if(std::next(at), lines.end(), begins);
+        found.emplace_back(at, next);
         at = next;
     }
     return found;
 }
 
-// The lines of the job, and those of each node.
+// The lines of the job, and those of each node. The id of an array is that of one of its tasks, too, and all
+// of them are shown then.
 std::pair<ScontrolLines, std::vector<ScontrolLines>> records_of(ScontrolLines lines) {
-    std::vector<ScontrolLines> nodes;
-    const auto is_node = [](const std::string& line) { return line.starts_with("NodeName="); };
-    auto at = std::ranges::find_if(lines, is_node);
-    const ScontrolLines job(lines.begin(), at);
-    while (at != lines.end()) {
-        const auto next = std::find_if(std::next(at), lines.end(), is_node);
-        nodes.emplace_back(at, next);
-        at = next;
-    }
-    return {asked_of(job), nodes};
+    auto nodes = records(lines, "NodeName=");
+    const ScontrolLines before(lines.begin(), nodes.empty() ? lines.end() : nodes.front().begin());
+    const auto jobs = records(before, "JobId=");
+    const auto own = std::ranges::find_if(jobs, [](ScontrolLines job) {
+        return scontrol_value(job, "JobId=") == scontrol_value(job, "JobId=", "ArrayJobId=");
+    });
+    const auto job = own != jobs.end() ? *own : jobs.empty() ? ScontrolLines() : jobs.front();
+    return {job, std::move(nodes)};
 }
 
 Result<std::string> node_list_of(ScontrolLines job) {

@@ -1,5 +1,6 @@
 #include "async/child_process.hpp"
 #include "cli/itself/own_rows.hpp"
+#include "core/regular_file.hpp"
 #include "core/text.hpp"
 #include "engine/docker_context.hpp"
 #include "engine/local_engine.hpp"
@@ -14,7 +15,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <unistd.h>
 
@@ -87,13 +87,9 @@ OwnRow cluster_file_row(const Context& context) {
 }
 
 std::optional<json> read_json(const fs::path& path) {
-    std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored)) { // reading a FIFO would wait
-        return std::nullopt;
-    }
-    std::ifstream file(path, std::ios::binary);
-    auto document = json::parse(file, nullptr, false);
-    return file && document.is_object() ? std::optional(std::move(document)) : std::nullopt;
+    const auto text = read_regular_file(path);
+    auto document = json::parse(text.value_or(""), nullptr, false);
+    return document.is_object() ? std::optional(std::move(document)) : std::nullopt;
 }
 
 // Of logins their number alone, and which programs keep them.

@@ -20,28 +20,22 @@ struct Chosen {
     std::vector<NodeName> nodes{};
     std::size_t count = 0;
 };
-Result<Chosen> choose(const RunOptions& options, const ClusterSpec& spec) {
+Result<Chosen> choose(const RunOptions& options, const ClusterSpec& spec, std::size_t spares) {
     std::vector<ReadyNode> all;
     for (const auto& node : expand_nodes(spec)) {
         all.push_back({.name = node.name, .host = node.host});
     }
     const auto count = whole_number<std::size_t>(options.nodes);
-    const bool more = count && *count > all.size() && *count <= most_cluster_nodes && options.exclude.empty();
-    const auto nodes = select_nodes(spec, all, more ? "" : options.nodes, options.exclude);
+    const bool more =
+        count && *count + spares > all.size() && *count <= most_cluster_nodes && options.exclude.empty();
+    auto nodes = select_nodes(spec, all, more ? "" : options.nodes, options.exclude, more ? 0 : spares);
     if (!nodes) {
         return nodes.error();
     }
-    Chosen chosen{.count = more ? *count : nodes->size()};
+    Chosen chosen{.count = more ? *count : nodes->size() - spares};
+    nodes->resize(std::min(chosen.count, nodes->size()));
     for (const auto& node : *nodes) {
         chosen.nodes.push_back(node.name);
-    }
-    if (!count) { // of all, `run` keeps the spares back
-        const auto spares = static_cast<std::size_t>(options.restarts.spares.value_or(spec.spares));
-        if (spares >= chosen.count) {
-            return Error{ErrorKind::usage, "--spares", "no node is left to run on", "give --nodes N"};
-        }
-        chosen.count -= spares;
-        chosen.nodes.resize(chosen.count);
     }
     return chosen;
 }
@@ -104,7 +98,7 @@ Result<ExportJob> export_job_of(const RunOptions& options, const ClusterSpec& sp
     if (!run) {
         return run.error();
     }
-    const auto chosen = choose(options, spec);
+    const auto chosen = choose(options, spec, run->spares);
     if (!chosen) {
         return chosen.error();
     }

@@ -117,7 +117,7 @@ public:
             }
             tail_.read(now.output);
             if (is_over(now.state)) {
-                over_ = true;
+                let_go_ = true;
                 co_return end(now);
             }
             const auto pause = steady_clock::now() - begin < young ? often : rarely;
@@ -130,7 +130,7 @@ public:
 
     // After an interrupt.
     Task<void> leave() {
-        if (over_) {
+        if (let_go_) {
             co_return;
         }
         if (context_.interrupts->wants_to_let_go()) {
@@ -173,7 +173,7 @@ private:
 
     // A controller that is busy or restarted is no reason to end anybody's job.
     int lost(Error error) {
-        over_ = true;
+        let_go_ = true;
         error.hint =
             fmt::format("the job goes on; `scontrol show job {0}` tells of it, `scancel {0}` ends it", id_);
         error.where = "Slurm's job " + id_;
@@ -199,7 +199,7 @@ private:
     Context& context_;
     std::string id_;
     OutputTail tail_;
-    bool over_ = false;
+    bool let_go_ = false; // it is over, or nobody can tell
 };
 
 } // namespace
