@@ -136,7 +136,7 @@ void read_words(CLI::App& app, const std::vector<std::string>& words) {
 }
 
 // For a command that runs others: its line has been read, theirs may be wrong.
-Result<Work> read_another(const std::vector<std::string>& words) {
+Result<Program> read_another(const std::vector<std::string>& words) {
     const auto line = make_line();
     const auto read = read_line(line->app, words);
     if (const auto mistake = mistake_in(read); mistake && read.emptied != nullptr) {
@@ -155,7 +155,9 @@ Result<Work> read_another(const std::vector<std::string>& words) {
         return Error{ErrorKind::usage, "", "--file, --hosts and --output are for both commands at once",
                      "write them before the first `--`"};
     }
-    return Work([line](Context& context) { return line->program.work(context); });
+    auto program = line->program;
+    program.work = [line, work = program.work](Context& context) { return work(context); };
+    return program;
 }
 
 int refuse(const Error& error, const LineRead& line) {

@@ -10,7 +10,6 @@
 #include "plan/labels.hpp"
 #include "report/error_text.hpp"
 #include "report/output.hpp"
-#include "spec/load_spec.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -183,6 +182,20 @@ Task<Loaded> load(const Context& context, Secrets secrets) {
     *context.size = {.hosts = loaded.spec.hosts.size(), .nodes = expand_nodes(loaded.spec).size()};
     context.warn(loaded.warnings);
     co_return Loaded{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
+}
+
+LoadedSpec load_without_lists(const Context& context) {
+    const auto file = file_of(context.options);
+    if (!file) {
+        return {.errors = {file.error()}};
+    }
+    return load_spec_file(*file, client_environment,
+                          {.resolve_secrets = false, .hosts = hosts_of(context.options)});
+}
+
+bool names_slurm(const LoadedSpec& loaded) {
+    return std::ranges::any_of(
+        loaded.sources, [](const HostSource& source) { return source.format == HostSource::Format::slurm; });
 }
 
 std::string user_and_machine() {

@@ -11,6 +11,7 @@
 #include "report/reporter.hpp"
 #include "spec/cluster_spec.hpp"
 #include "spec/inventory.hpp"
+#include "spec/load_spec.hpp"
 #include "spec/node_words.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -103,10 +104,12 @@ using Work = std::function<Task<int>(Context&)>;
 struct Program {
     GlobalOptions options{};
     Work work{};
+    // Of `run`: what is wrong with the line as that of a batch job, by the file alone.
+    std::function<Status(const ClusterSpec& spec)> judge_in_batch{};
     bool one_value = false; // with -o json it prints one, which stands alone on stdout; else lines
-    // Reads another command line, as if it stood behind `dockdist`: its work, which wants a context of the
-    // caller's. Errors: usage.
-    std::function<Result<Work>(const std::vector<std::string>& words)> read{};
+    // Reads another command line, as if it stood behind `dockdist`: what it leaves, whose work wants a
+    // context of the caller's. Errors: usage.
+    std::function<Result<Program>(const std::vector<std::string>& words)> read{};
 };
 
 // The file that the options name, or that is found. Errors: config; there is none.
@@ -120,6 +123,10 @@ struct Loaded {
     ClusterSpec spec{};
     Errors errors{};
 };
+// The file alone, without the hosts of the lists that it names.
+LoadedSpec load_without_lists(const Context& context);
+// Whether hosts are of an allocation of Slurm's.
+bool names_slurm(const LoadedSpec& loaded);
 // Secrets are read only for commands that need them: a token that this machine lacks is no reason to refuse
 // `down`.
 // Which secrets of the file are looked up: those of the containers, of image.build, or both.

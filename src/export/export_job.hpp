@@ -8,6 +8,7 @@
 #include "spec/cluster_spec.hpp"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -35,8 +36,10 @@ struct ExportJob {
     std::chrono::milliseconds backoff{0};
     int max_restarts = 0;
     bool env_differs = false;      // hosts of the file have `env` of their own
+    bool mig = false;              // the file's GPUs are instances of MIG's
     bool sync = true;              // not --no-sync
     std::set<std::string> given{}; // the options that stand on the command line: "--stall"
+    Errors warnings{};             // what of it has been left out so far, by name
 };
 
 // What an export prints.
@@ -56,9 +59,21 @@ struct Placed {
     bool whole_nodes = true;
     std::map<std::string, std::string> env{}; // that the hosts of all nodes have alike
     bool env_differs = false;                 // some have another
+    bool mig = false;                         // their GPUs are instances of MIG's, or some are
 };
 Result<Placed> placed(const ClusterSpec& spec, const std::vector<NodeName>& chosen, std::size_t count,
                       std::optional<int> gpus);
+
+// What the file says, with `spec` and `own_env` as they are: nodes and GPUs, the environment, the names of
+// secrets. What is a secret of the file stays one, with a warning where --env gives it a value.
+void take_from_file(ExportJob& job, Placed nodes);
+
+// Takes variables out of the environment that a shell cannot set, or that are the script's own there, and
+// tells of each.
+void take_out(ExportJob& job, const std::function<bool(const std::string& name)>& is_own);
+
+// Errors (config): an image that no registry knows by what the file calls it.
+Status check_image(const std::string& ref);
 
 // Whether `container.user` names root, which is the default: "", "root", "0", with a group or without.
 bool is_root(std::string_view user);

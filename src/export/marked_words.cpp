@@ -37,8 +37,8 @@ bool occurs(const LaunchRequest& request, std::string_view text) {
 }
 
 // How far all words agree from their beginning, or from their end: not into a number, which goes on.
-std::size_t common_length(const std::vector<std::string>& words, bool from_end) {
-    const auto at = [from_end](const std::string& word, std::size_t i) {
+std::size_t common_length(const std::vector<std::string_view>& words, bool from_end) {
+    const auto at = [from_end](std::string_view word, std::size_t i) {
         return word[from_end ? word.size() - 1 - i : i];
     };
     std::size_t length = words.front().size();
@@ -56,23 +56,37 @@ std::size_t common_length(const std::vector<std::string>& words, bool from_end) 
     return length;
 }
 
-// Which number of the nodes these are; Kind::text: none.
-Kind kind_of(const std::vector<std::string>& numbers, std::size_t first, const NodeNumbers& known) {
-    const auto all = [&](const auto& value) {
-        for (std::size_t i = 0; i < numbers.size(); ++i) {
-            if (numbers[i] != std::to_string(value(first + i))) {
-                return false;
+// Which number of the nodes these are, or are more or less than by one and the same; Kind::text: none.
+WordPart number_of(const std::vector<std::string>& numbers, std::size_t first, const NodeNumbers& known) {
+    std::vector<std::ptrdiff_t> read;
+    for (const auto& number : numbers) {
+        const auto value = whole_number<std::ptrdiff_t>(number);
+        if (!value || std::to_string(*value) != number) {
+            return {};
+        }
+        read.push_back(*value);
+    }
+    const auto offset_of = [&](const auto& value) -> std::optional<std::ptrdiff_t> {
+        const auto offset = read.front() - static_cast<std::ptrdiff_t>(value(first));
+        for (std::size_t i = 0; i < read.size(); ++i) {
+            if (read[i] - static_cast<std::ptrdiff_t>(value(first + i)) != offset) {
+                return std::nullopt;
             }
         }
-        return true;
+        return offset;
     };
-    if (all([](std::size_t i) { return i; })) {
-        return Kind::node_rank;
+    const auto node = offset_of([](std::size_t i) { return i; });
+    const auto rank = offset_of([&](std::size_t i) { return known.first_rank[i]; });
+    if (node == 0) {
+        return {.kind = Kind::node_rank};
     }
-    if (all([&](std::size_t i) { return known.ranks[i]; })) {
-        return Kind::ranks;
+    if (offset_of([&](std::size_t i) { return known.ranks[i]; }) == 0) {
+        return {.kind = Kind::ranks};
     }
-    return all([&](std::size_t i) { return known.first_rank[i]; }) ? Kind::first_rank : Kind::text;
+    if (rank && (rank == 0 || !node)) {
+        return {.kind = Kind::first_rank, .offset = *rank};
+    }
+    return node ? WordPart{.kind = Kind::node_rank, .offset = *node} : WordPart{};
 }
 
 } // namespace
@@ -140,7 +154,7 @@ MarkedWord Markers::read(std::string_view word, std::optional<std::size_t> own) 
     return parts;
 }
 
-std::optional<MarkedWord> unify(const Markers& markers, const std::vector<std::string>& words,
+std::optional<MarkedWord> unify(const Markers& markers, const std::vector<std::string_view>& words,
                                 std::size_t first, const NodeNumbers& numbers) {
     const auto same = [&](const auto& word) { return word == words.front(); };
     if (std::ranges::all_of(words, same)) {
@@ -148,12 +162,13 @@ std::optional<MarkedWord> unify(const Markers& markers, const std::vector<std::s
         return words.size() == 1 && first > 0 ? markers.read(words.front(), first)
                                               : markers.read(words.front());
     }
-    std::vector<MarkedWord> own;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        own.push_back(markers.read(words[i], first + i));
+    auto own = markers.read(words.front(), first);
+    std::size_t like_it = 1;
+    while (like_it < words.size() && markers.read(words[like_it], first + like_it) == own) {
+        ++like_it;
     }
-    if (std::ranges::all_of(own, [&](const auto& word) { return word == own.front(); })) {
-        return own.front();
+    if (like_it == words.size()) {
+        return own;
     }
     const auto before = common_length(words, false);
     const auto after = common_length(words, true);
@@ -162,15 +177,15 @@ std::optional<MarkedWord> unify(const Markers& markers, const std::vector<std::s
         if (before + after >= word.size()) {
             return std::nullopt;
         }
-        middle.push_back(word.substr(before, word.size() - before - after));
+        middle.emplace_back(word.substr(before, word.size() - before - after));
     }
-    const auto kind = kind_of(middle, first, numbers);
-    if (kind == Kind::text || markers.cuts_address(words.front().substr(0, before))) {
+    auto number = number_of(middle, first, numbers);
+    if (number.kind == Kind::text || markers.cuts_address(words.front().substr(0, before))) {
         return std::nullopt;
     }
-    auto word = markers.read(std::string_view(words.front()).substr(0, before));
-    word.push_back({.kind = kind});
-    std::ranges::move(markers.read(std::string_view(words.front()).substr(words.front().size() - after)),
+    auto word = markers.read(words.front().substr(0, before));
+    word.push_back(std::move(number));
+    std::ranges::move(markers.read(words.front().substr(words.front().size() - after)),
                       std::back_inserter(word));
     return word;
 }

@@ -18,8 +18,9 @@ namespace dockdist {
 struct WordPart {
     enum class Kind { text, address, own_address, port, job, secret, folder, node_rank, ranks, first_rank };
     Kind kind = Kind::text;
-    std::string text{};    // Kind::text
-    std::size_t index = 0; // of a node (address), of a port
+    std::string text{};        // Kind::text
+    std::size_t index = 0;     // of a node (address), of a port
+    std::ptrdiff_t offset = 0; // that a number of the nodes is more
     bool operator==(const WordPart&) const = default;
 };
 using MarkedWord = std::vector<WordPart>;
@@ -50,7 +51,7 @@ struct NodeNumbers {
 
 // One word that says the same as `words`, one for each of the nodes from `first` on; none: they differ in
 // more than their numbers and addresses.
-std::optional<MarkedWord> unify(const Markers& markers, const std::vector<std::string>& words,
+std::optional<MarkedWord> unify(const Markers& markers, const std::vector<std::string_view>& words,
                                 std::size_t first, const NodeNumbers& numbers);
 
 // As words of a shell: what is not text by `variable`, which gives what stands between double quotes.

@@ -55,4 +55,17 @@ Result<NodeScript> node_script(const ExportJob& job, const ScriptWords& words) {
     return ScriptWriter(job, words, markers, *launches).write();
 }
 
+Status fits_one_word(const ExportJob& job, const std::string& script) {
+    if (script.size() < most_of_a_word) {
+        return ok;
+    }
+    return Error{
+        ErrorKind::usage, "",
+        fmt::format("what each of {} nodes runs would be a script of more than {} KiB, too long for a "
+                    "command line",
+                    job.request.nodes.size(), most_of_a_word >> 10U),
+        "put what is long into a file that the nodes see; torchrun, deepspeed and accelerate need no "
+        "list of all nodes"};
+}
+
 } // namespace dockdist

@@ -6,6 +6,7 @@
 #include "core/result.hpp"
 #include "export/export_job.hpp"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,16 @@ struct NodeScript {
     bool one_a_slot = false;
     // The job is over when node 0 is: the others serve it, and know no end.
     bool ends_with_first = false;
+    // Which of the words of ScriptWords stand in it.
+    bool names_own_address = false, names_addresses = false, names_secret = false;
 };
 
 // Errors (usage, config): a launcher that starts its ranks over ssh; what the launcher itself refuses.
 Result<NodeScript> node_script(const ExportJob& job, const ScriptWords& words);
+
+// What a kernel passes on as one word of a command line, `sh -c SCRIPT`, is shorter (MAX_ARG_STRLEN).
+inline constexpr std::size_t most_of_a_word = 128UL << 10U;
+// That the script is. Errors: usage.
+Status fits_one_word(const ExportJob& job, const std::string& script);
 
 } // namespace dockdist

@@ -15,11 +15,21 @@ std::optional<int> counted(const NodeSpec& node) {
     case GpuSpec::Kind::count:
         return node.gpus.count;
     case GpuSpec::Kind::devices:
-        return static_cast<int>(node.gpus.devices.size());
+        if (std::ranges::none_of(node.gpus.devices,
+                                 [](const std::string& device) { return device.ends_with("=all"); })) {
+            return static_cast<int>(node.gpus.devices.size());
+        }
+        break;
     case GpuSpec::Kind::all:
         break;
     }
     return node.slots;
+}
+
+// "MIG-…", "0:1", "nvidia.com/mig=0:1" or "nvidia.com/mig-1g.10gb=0".
+bool is_mig(const std::string& device) {
+    return device.starts_with("MIG-") || device.find("/mig") != std::string::npos ||
+           (device.find('/') == std::string::npos && device.find(':') != std::string::npos);
 }
 
 bool is_amd(const GpuSpec& gpus) {
@@ -61,6 +71,7 @@ Result<Placed> placed(const ClusterSpec& spec, const std::vector<NodeName>& chos
                                      std::max(1, std::min(of_job, result.gpus)))};
         }
         result.whole_nodes = result.whole_nodes && (!gpus || !has || none || *gpus == *has);
+        result.mig = result.mig || std::ranges::any_of(node.gpus.devices, is_mig);
         result.env_differs = result.env_differs || spec.hosts[node.host].env != result.env;
         result.nodes.push_back({.name = NodeName("node-" + std::to_string(i)),
                                 .slots = node.slots.value_or(std::max(of_node, 1)),

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <set>
+
 namespace dockdist {
 namespace {
 
@@ -14,6 +17,14 @@ using Kind = WordPart::Kind;
 bool is_spawner(const NodeLaunch& launch) {
     const auto& argv = launch.start.argv;
     return argv.size() > 1 && argv[0] == layout::init && argv[1] == "ranks";
+}
+
+// A variable, or a sum.
+std::string number(const std::string& of, std::ptrdiff_t offset) {
+    if (offset == 0) {
+        return of.find(' ') == std::string::npos ? "$" + of : "$((" + of + "))";
+    }
+    return fmt::format("$(({} {} {}))", of, offset < 0 ? '-' : '+', std::abs(offset));
 }
 
 bool ends_in_rank(const std::vector<std::string>& argv) {
@@ -33,24 +44,18 @@ void ScriptWriter::look() {
     }
 }
 
-std::string
-ScriptWriter::by_groups(const std::function<Text(std::size_t first, std::size_t end)>& body) const {
+std::string ScriptWriter::by_groups(const BodyOf& body) const {
     const auto nodes = launches_.size();
     if (const auto all = body(0, nodes)) {
         return *all;
     }
     std::string text = "case $NODE_RANK in\n";
-    for (std::size_t first = 0; first < nodes;) {
-        std::size_t end = nodes;
+    for (std::size_t first = 0; first < nodes && text.size() < most_of_a_word;) {
+        auto end = nodes;
         auto found = first == 0 ? std::nullopt : body(first, nodes);
         if (!found) {
-            end = first + 1;
+            end = end_of_group(first, body);
             found = body(first, end);
-            for (auto more = end < nodes ? body(first, end + 1) : std::nullopt; more;
-                 more = end < nodes ? body(first, end + 1) : std::nullopt) {
-                found = std::move(more);
-                ++end;
-            }
         }
         std::string label;
         for (std::size_t i = first; i < end; ++i) {
@@ -62,6 +67,21 @@ ScriptWriter::by_groups(const std::function<Text(std::size_t first, std::size_t 
     return text + "esac\n";
 }
 
+// One node has a text, and so has each part of a group that has one.
+std::size_t ScriptWriter::end_of_group(std::size_t first, const BodyOf& body) const {
+    const auto nodes = launches_.size();
+    const auto has = [&](std::size_t end) { return end <= nodes && body(first, end).has_value(); };
+    std::size_t end = first + 1;
+    std::size_t step = 1;
+    for (; has(end + step); step *= 2) {
+        end += step;
+    }
+    for (step /= 2; step > 0; step /= 2) {
+        end += has(end + step) ? step : 0;
+    }
+    return end;
+}
+
 std::string ScriptWriter::variable(const WordPart& part) {
     switch (part.kind) {
     case Kind::address:
@@ -69,6 +89,7 @@ std::string ScriptWriter::variable(const WordPart& part) {
             return "$MASTER_ADDR";
         }
         if (part.index < words_.addresses.size()) {
+            uses_addresses_ = true;
             return words_.addresses[part.index];
         }
         refusal_ = "it names every node's address, and these are not known here";
@@ -84,21 +105,22 @@ std::string ScriptWriter::variable(const WordPart& part) {
         if (words_.secret.empty()) {
             refusal_ = "its nodes share a secret, and there is none";
         }
+        uses_secret_ = true;
         return words_.secret;
     case Kind::folder:
         has_folder_ = true;
         return "$job_folder";
     case Kind::node_rank:
-        return "$NODE_RANK";
+        return number("NODE_RANK", part.offset);
     case Kind::ranks:
         uses_ranks_ = true;
         return "$slots";
     case Kind::first_rank:
         if (!uneven_) {
-            return fmt::format("$((NODE_RANK * {}))", launches_.front().ranks);
+            return number(fmt::format("NODE_RANK * {}", launches_.front().ranks), part.offset);
         }
         uses_first_ = true;
-        return "$first_rank";
+        return number("first_rank", part.offset);
     case Kind::text:
         break;
     }
@@ -106,10 +128,10 @@ std::string ScriptWriter::variable(const WordPart& part) {
 }
 
 ScriptWriter::Text ScriptWriter::word(std::size_t first, std::size_t end,
-                                      const std::function<std::string(const NodeLaunch&)>& of) {
-    std::vector<std::string> words;
+                                      const std::function<std::string_view(std::size_t node)>& of) {
+    std::vector<std::string_view> words;
     for (std::size_t i = first; i < end; ++i) {
-        words.push_back(of(launches_[i]));
+        words.push_back(of(i));
     }
     const auto one = unify(markers_, words, first, numbers_);
     return one ? Text(to_shell(*one, [this](const WordPart& part) { return variable(part); })) : std::nullopt;
@@ -141,28 +163,37 @@ std::string ScriptWriter::rank_words(const NodeLaunch& launch) {
     return "sh -c " + shell_quote(inner) + " sh" + (rest.empty() ? "" : " " + shell_join(rest));
 }
 
-// Slurm's own variables are not written over where Slurm has set them.
-ScriptWriter::Text ScriptWriter::environment(std::size_t first, std::size_t end) {
-    std::string text;
-    const auto& names = launches_[first].start.env;
-    for (std::size_t i = first; i < end; ++i) {
-        if (!std::ranges::equal(launches_[i].start.env, names, {},
-                                &std::pair<const std::string, std::string>::first,
-                                &std::pair<const std::string, std::string>::first)) {
-            return std::nullopt;
+// The variables of a job of ours that the script sets, each by itself: a case of every node that repeated
+// what all nodes have alike would be long. Slurm's own are not written over where Slurm has set them.
+std::string ScriptWriter::exports(const std::function<const Variables*(std::size_t node)>& of) {
+    std::vector<const Variables*> variables;
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+        variables.push_back(of(i));
+        for (const auto& [name, value] : *variables.back()) {
+            const bool said = name == "MASTER_ADDR" || name == "MASTER_PORT" || name == "NODE_RANK";
+            const bool slurms = words_.starts_slots && name.starts_with("SLURM");
+            if (!said && !slurms && !job_.own_env.contains(name)) {
+                names.insert(name);
+            }
         }
     }
-    for (const auto& [name, ignored] : names) {
-        const bool said = name == "MASTER_ADDR" || name == "MASTER_PORT" || name == "NODE_RANK";
-        if (said || job_.own_env.contains(name) || (words_.starts_slots && name.starts_with("SLURM"))) {
-            continue;
-        }
-        const auto value =
-            word(first, end, [&](const NodeLaunch& launch) { return launch.start.env.at(name); });
-        if (!value) {
-            return std::nullopt;
-        }
-        text += "export " + name + "=" + *value + "\n";
+    std::string text;
+    for (const auto& name : names) {
+        const auto has = [&](std::size_t node) { return variables[node]->contains(name); };
+        text += by_groups([&](std::size_t first, std::size_t end) -> Text {
+            for (std::size_t i = first; i < end; ++i) {
+                if (has(i) != has(first)) {
+                    return std::nullopt;
+                }
+            }
+            if (!has(first)) {
+                return "";
+            }
+            const auto value = word(
+                first, end, [&](std::size_t node) -> std::string_view { return variables[node]->at(name); });
+            return value ? Text("export " + name + "=" + *value + "\n") : std::nullopt;
+        });
     }
     return text;
 }
@@ -176,7 +207,7 @@ ScriptWriter::Text ScriptWriter::files(std::size_t first, std::size_t end) {
         }
     }
     for (const auto& [path, ignored] : paths) {
-        std::vector<std::string> contents;
+        std::vector<std::string_view> contents;
         for (std::size_t i = first; i < end; ++i) {
             const auto found = launches_[i].start.files.find(path);
             if (found == launches_[i].start.files.end()) {
@@ -193,7 +224,7 @@ ScriptWriter::Text ScriptWriter::files(std::size_t first, std::size_t end) {
         if (!contents.front().ends_with('\n')) {
             text += "printf %s " + to_shell(*content, of) + " >" + file + "\n";
         } else if (is_text(*content)) {
-            text += here_document(file, contents.front(), true);
+            text += here_document(file, std::string(contents.front()), true);
         } else {
             text += here_document(file, to_here_document(*content, of), false);
         }
@@ -218,8 +249,9 @@ ScriptWriter::Text ScriptWriter::command(std::size_t first, std::size_t end) {
             text += " \"$job_folder/rank\"";
             continue;
         }
-        const auto shell =
-            word(first, end, [&](const NodeLaunch& launch) { return launch.start.argv[place]; });
+        const auto shell = word(first, end, [&](std::size_t node) -> std::string_view {
+            return launches_[node].start.argv[place];
+        });
         if (!shell) {
             return std::nullopt;
         }
@@ -231,45 +263,18 @@ ScriptWriter::Text ScriptWriter::command(std::size_t first, std::size_t end) {
     return text + "\n";
 }
 
-ScriptWriter::Text ScriptWriter::rank_environment(std::size_t first, std::size_t end,
-                                                  std::size_t local_rank) {
-    std::string text;
-    const auto names_of = [&](std::size_t node) {
-        const auto& all = launches_[node].start.rank_env;
-        return local_rank < all.size() ? all[local_rank] : std::map<std::string, std::string>{};
-    };
-    const auto names = names_of(first);
-    for (std::size_t i = first; i < end; ++i) {
-        if (names_of(i).size() != names.size()) {
-            return std::nullopt;
-        }
-    }
-    for (const auto& [name, ignored] : names) {
-        if (job_.own_env.contains(name)) {
-            continue;
-        }
-        const auto value = word(first, end, [&](const NodeLaunch& launch) {
-            const auto& env = launch.start.rank_env[local_rank];
-            const auto found = env.find(name);
-            return found == env.end() ? std::string() : found->second;
-        });
-        if (!value) {
-            return std::nullopt;
-        }
-        text += "export " + name + "=" + *value + "\n";
-    }
-    return text;
-}
-
 std::string ScriptWriter::rank_environments() {
     std::size_t most = 0;
     for (const auto& launch : launches_) {
         most = std::max(most, launch.start.rank_env.size());
     }
+    const Variables none;
     std::string text;
     for (std::size_t local_rank = 0; local_rank < most; ++local_rank) {
-        const auto one = by_groups(
-            [&](std::size_t first, std::size_t end) { return rank_environment(first, end, local_rank); });
+        const auto one = exports([&](std::size_t node) {
+            const auto& all = launches_[node].start.rank_env;
+            return local_rank < all.size() ? &all[local_rank] : &none;
+        });
         text += most == 1 ? one : std::to_string(local_rank) + ")\n" + one + ";;\n";
     }
     return most > 1 ? "case $LOCAL_RANK in\n" + text + "esac\n" : text;
@@ -348,16 +353,15 @@ Result<NodeScript> ScriptWriter::write() {
     NodeScript script;
     script.ends_with_first = launches_.size() > 1 && launches_[1].hosts_remote_ranks;
     const bool plain_ranks = spawns_ && !leads_ && !uneven_ && launches_.front().start.rank_env.empty();
+    const auto env_of = [this](std::size_t node) { return &launches_[node].start.env; };
     std::string body;
     if (plain_ranks && words_.starts_slots) {
         script.one_a_slot = true;
         script.processes = launches_.front().ranks;
-        body = by_groups([&](std::size_t first, std::size_t end) { return environment(first, end); }) +
-               "exec " + rank_words(launches_.front()) + "\n";
+        body = exports(env_of) + "exec " + rank_words(launches_.front()) + "\n";
     } else {
         has_folder_ = has_folder_ || calls_rank_;
-        const auto env =
-            by_groups([&](std::size_t first, std::size_t end) { return environment(first, end); });
+        const auto env = exports(env_of);
         auto files = by_groups([&](std::size_t first, std::size_t end) { return this->files(first, end); });
         if (calls_rank_) {
             files += here_document("\"$job_folder/rank\"",
@@ -379,6 +383,9 @@ Result<NodeScript> ScriptWriter::write() {
                      "use another one: torchrun needs neither"};
     }
     script.text = header(has_folder_) + body;
+    script.names_own_address = uses_own_;
+    script.names_addresses = uses_addresses_;
+    script.names_secret = uses_secret_;
     return script;
 }
 

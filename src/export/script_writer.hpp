@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dockdist {
@@ -28,20 +30,23 @@ public:
 
 private:
     using Text = std::optional<std::string>;
-    // By groups of nodes that `body` has one text for: one text, or a case of each.
-    std::string by_groups(const std::function<Text(std::size_t first, std::size_t end)>& body) const;
+    using BodyOf = std::function<Text(std::size_t first, std::size_t end)>;
+    // By groups of nodes that `body` has one text for: one text, or a case of each. What is too long for a
+    // word is not written to its end.
+    std::string by_groups(const BodyOf& body) const;
+    std::size_t end_of_group(std::size_t first, const BodyOf& body) const;
 
     std::string variable(const WordPart& part);
-    Text word(std::size_t first, std::size_t end, const std::function<std::string(const NodeLaunch&)>& of);
-    std::string text_word(const std::string& text);
+    Text word(std::size_t first, std::size_t end,
+              const std::function<std::string_view(std::size_t node)>& of);
     std::string program(const std::string& word, const std::string& shell);
     std::string user_words(const std::vector<std::string>& words);
     std::string rank_words(const NodeLaunch& launch);
 
-    Text environment(std::size_t first, std::size_t end);
+    using Variables = std::map<std::string, std::string>;
+    std::string exports(const std::function<const Variables*(std::size_t node)>& of);
     Text files(std::size_t first, std::size_t end);
     Text command(std::size_t first, std::size_t end);
-    Text rank_environment(std::size_t first, std::size_t end, std::size_t local_rank);
     std::string ranks();
     std::string rank_environments();
     std::string numbers() const;
@@ -60,6 +65,7 @@ private:
     bool has_folder_ = false;
     // What the words so far have made use of.
     bool uses_python_ = false, uses_own_ = false, uses_ranks_ = false, uses_first_ = false;
+    bool uses_addresses_ = false, uses_secret_ = false;
     std::string refusal_{}; // why the launcher cannot be written down
 };
 

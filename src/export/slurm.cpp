@@ -3,7 +3,6 @@
 #include "core/text.hpp"
 #include "export/node_script.hpp"
 #include "export/slurm_container.hpp"
-#include "spec/names.hpp"
 
 #include <fmt/format.h>
 
@@ -11,6 +10,8 @@
 
 namespace dockdist {
 namespace {
+
+constexpr std::chrono::seconds most_warning{65535}; // sbatch(1), --signal
 
 // "1-02:30:00"; Slurm counts minutes.
 std::string time_limit(std::chrono::milliseconds time) {
@@ -79,19 +80,11 @@ std::string options_of_sbatch(const ExportJob& job, const NodeScript& script, co
     return text;
 }
 
-// A shell's variables; what Slurm and the script itself say is theirs.
-bool can_be_set(const std::string& name) {
-    return is_shell_name(name) && !name.starts_with("SLURM_") && name != "MASTER_ADDR" &&
-           name != "MASTER_PORT";
-}
-
 // In each node's own script: the batch script runs on the host, by the host's PATH.
 std::string environment_of(const ExportJob& job) {
     std::string text;
     for (const auto& [name, value] : job.env) {
-        if (can_be_set(name)) {
-            text += "export " + name + "=" + shell_quote(value) + "\n";
-        }
+        text += "export " + name + "=" + shell_quote(value) + "\n";
     }
     return text;
 }
@@ -107,8 +100,10 @@ std::string secrets_of(const ExportJob& job) {
 // By names, as scripts for Slurm do; by numbers for launchers that compare addresses, or name all nodes.
 std::string addresses_of(const ExportJob& job, const NodeScript& script) {
     std::string text;
-    if (script.text.find("NODE_ADDR") != std::string::npos) {
-        text = R"(address_of() { getent ahosts "$1" | awk '$1 !~ /^(127\.|::1$)/ { print $1; exit }'; }
+    if (script.names_own_address || script.names_addresses) {
+        text = R"(address_of() {
+    { getent ahostsv4 "$1"; getent ahosts "$1"; } | awk '$1 !~ /^(127\.|::1$|::ffff:127\.)/ { print $1; exit }'
+}
 NODE_ADDRS=
 for node in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
     address=$(address_of "$node")
@@ -117,7 +112,7 @@ done
 export NODE_ADDRS
 )";
     }
-    if (script.text.find("NODE_ADDR_") != std::string::npos) {
+    if (script.names_addresses) {
         text += R"(read -r -a addresses <<<"$NODE_ADDRS"
 for i in "${!addresses[@]}"; do
     export "NODE_ADDR_$i=${addresses[i]}"
@@ -132,13 +127,13 @@ done
     if (!job.own_env.contains("MASTER_PORT")) {
         text += "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))\n";
     }
-    if (script.text.find("JOB_SECRET") != std::string::npos) {
+    if (script.names_secret) {
         text += "JOB_SECRET=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')\nexport JOB_SECRET\n";
     }
     return text + "\n";
 }
 
-std::string node_script_lines(const ExportJob& job, const NodeScript& script) {
+std::string text_of_node(const ExportJob& job, const NodeScript& script) {
     std::string text = environment_of(job) + "export NODE_RANK=" +
                        (script.ends_with_first ? "$((SLURM_NODEID + FIRST_NODE))" : "\"$SLURM_NODEID\"") +
                        "\n";
@@ -148,7 +143,10 @@ std::string node_script_lines(const ExportJob& job, const NodeScript& script) {
                             job.request.nodes.size() * static_cast<std::size_t>(script.processes),
                             script.processes);
     }
-    text += script.text;
+    return text + script.text;
+}
+
+std::string node_script_lines(const NodeScript& script, const std::string& text) {
     std::string end = "END_OF_NODE";
     while (text.find(end) != std::string::npos) {
         end += "_";
@@ -226,12 +224,21 @@ exit "$code"
 
 } // namespace
 
-Result<Exported> export_slurm(const ExportJob& job, const SlurmOptions& options) {
+Result<Exported> export_slurm(ExportJob job, const SlurmOptions& options) {
+    take_out(job, [&](const std::string& name) {
+        const bool of_script = name == "MASTER_ADDR" || name == "MASTER_PORT";
+        return name.starts_with("SLURM_") || (of_script && !job.own_env.contains(name));
+    });
     for (const auto& option : options.sbatch) {
         if (option.find('\n') != std::string::npos) {
             return Error{ErrorKind::usage, "--sbatch", "a line break cannot stand in a line of options",
                          "leave it out: " + printable(option)};
         }
+    }
+    if (job.timeout.count() > 0 && job.grace > most_warning) {
+        return Error{ErrorKind::usage, "--grace",
+                     fmt::format("Slurm's warning comes at most {} s before the end", most_warning.count()),
+                     "give it less"};
     }
     auto step = options.container ? container_step(job, options) : plain_step(job);
     if (!step) {
@@ -241,21 +248,16 @@ Result<Exported> export_slurm(const ExportJob& job, const SlurmOptions& options)
     if (!script) {
         return script.error();
     }
+    const auto text = text_of_node(job, *script);
+    if (const auto fits = fits_one_word(job, text); !fits) {
+        return fits.error();
+    }
     auto& mapped = step->mapped;
     mapped.insert({"--timeout", "--grace", "--max-restarts", "--backoff", "--image", "--sbatch", "--srun",
                    "--no-container"});
     Exported exported{.warnings = unmapped(job, "Slurm", mapped)};
     std::ranges::move(step->warnings, std::back_inserter(exported.warnings));
-    for (const auto& [name, value] : job.env) {
-        if (!can_be_set(name)) {
-            exported.warnings.push_back(
-                {ErrorKind::config, "`container.env`",
-                 fmt::format("{} is left out: a shell cannot set it, or it is Slurm's or the "
-                             "script's own",
-                             printable(name)),
-                 "give it another name"});
-        }
-    }
+    std::ranges::move(job.warnings, std::back_inserter(exported.warnings));
     if (!job.whole_nodes) {
         exported.warnings.push_back(
             {ErrorKind::usage, "--gpus",
@@ -266,7 +268,7 @@ Result<Exported> export_slurm(const ExportJob& job, const SlurmOptions& options)
         "#!/bin/bash\n# Written by `dockdist export slurm`, " +
         std::string(options.container ? "for Slurm with pyxis and enroot" : "without containers") +
         ": `sbatch` it.\n" + options_of_sbatch(job, *script, options) + "\n" + secrets_of(job) +
-        addresses_of(job, *script) + node_script_lines(job, *script) + step_lines(*step, options) +
+        addresses_of(job, *script) + node_script_lines(*script, text) + step_lines(*step, options) +
         with_restarts(job, run_lines(job, *script));
     return exported;
 }

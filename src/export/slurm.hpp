@@ -17,7 +17,7 @@ struct SlurmOptions {
 };
 
 // Errors (usage, config): what no script can be made of; else what is left out is a warning.
-Result<Exported> export_slurm(const ExportJob& job, const SlurmOptions& options);
+Result<Exported> export_slurm(ExportJob job, const SlurmOptions& options);
 
 // "nvcr.io#nvidia/pytorch:24.01-py3" of "nvcr.io/nvidia/pytorch:24.01-py3", "ubuntu" of
 // "docker.io/library/ubuntu": enroot's way to write a reference. A path stays as it is.

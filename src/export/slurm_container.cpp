@@ -103,9 +103,10 @@ std::string enroot_image(const std::string& ref) {
 Result<SlurmStep> container_step(const ExportJob& job, const SlurmOptions& options) {
     const auto& container = job.spec.container;
     const auto ref = options.image.empty() ? job.spec.image.ref.str() : options.image;
-    if (ref.starts_with("sha256:")) {
-        return Error{ErrorKind::config, "`image`", "an image's id is no name that a registry knows",
-                     "write its REPOSITORY:TAG, or --image FILE.sqsh, which `enroot import` makes"};
+    if (auto known = check_image(ref); !known) {
+        auto error = known.error();
+        error.hint += ", or --image FILE.sqsh, which `enroot import` makes";
+        return error;
     }
     SlurmStep step{.mapped = {"container.entrypoint", "sync"}};
     if (ref.find("@sha256:") != std::string::npos) {

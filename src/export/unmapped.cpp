@@ -117,6 +117,13 @@ Errors unmapped(const ExportJob& job, const std::string& engine, const std::set<
             {"hosts.env", "a scheduler's nodes are not the file's hosts: set it for all in container.env"});
     }
     Errors warnings;
+    if (job.mig) {
+        warnings.push_back(
+            {ErrorKind::config, "`hosts.gpus`",
+             fmt::format("{} is asked for whole GPUs, as many as the file has instances of MIG's", engine),
+             "where its nodes have such: --sbatch=--gpus-per-node=1g.10gb:2, or the resource "
+             "nvidia.com/mig-1g.10gb in the manifest"});
+    }
     for (const auto& [name, hint] : asked) {
         if (!mapped.contains(name)) {
             const bool option = name.starts_with("--");

@@ -140,6 +140,7 @@ void choose_ipc(const Value& root, ClusterDraft& draft) {
     const bool given = container != nullptr && container->value->find("ipc") != nullptr;
     if (!given && two_share_a_machine(draft)) {
         draft.spec.container.ipc = "host";
+        draft.spec.container.ipc_chosen = true;
     }
 }
 

@@ -92,7 +92,8 @@ struct MountSpec {
 
 struct ContainerSpec {
     Bytes shm_size{64ULL << 30U};
-    std::string ipc = "private"; // where the file does not say it: host if two nodes share a machine
+    std::string ipc = "private";
+    bool ipc_chosen = false; // the file does not say it, and two nodes share a machine: so it is host
     std::map<std::string, UlimitSpec> ulimits{{"memlock", {-1, -1}}, {"stack", {64 << 20, 64 << 20}}};
     std::vector<MountSpec> mounts{};
     std::map<std::string, std::string> env{};

@@ -55,7 +55,8 @@ Status without_controls(const std::string& text) {
     for (const auto& line : split(text, '\n')) {
         if (!is_printable(line)) {
             return Error{ErrorKind::usage, "",
-                         "a control character, or bytes that are not UTF-8, cannot be written down: " +
+                         "a control character, a mark of the writing's direction, or bytes that are not "
+                         "UTF-8 cannot be written down: " +
                              printable(line),
                          "leave it out, or give the job a script of yours to run"};
         }
@@ -63,9 +64,28 @@ Status without_controls(const std::string& text) {
     return ok;
 }
 
+// From a machine on which jobs are submitted to Slurm: the allocation that `hosts` are of is not there yet.
+// One host stands for its nodes.
+Task<Loaded> load_for_export(const Context& context, const RunOptions& options) {
+    auto loaded = load_without_lists(context);
+    if (!loaded.errors.empty() || !names_slurm(loaded) || client_environment("SLURM_JOB_ID")) {
+        co_return co_await load(context, Secrets::leave);
+    }
+    context.warn(loaded.warnings);
+    Loaded alone{.spec = std::move(loaded.spec)};
+    if (!whole_number<std::size_t>(options.nodes)) {
+        alone.errors.push_back(
+            {ErrorKind::usage, "--nodes",
+             "how many nodes is not known: the hosts are an allocation's, and this is none",
+             "say how many: --nodes 2 --gpus 8"});
+    }
+    alone.spec.hosts = {{.name = HostName("slurm")}};
+    co_return alone;
+}
+
 Task<int> print_export(Context& context, const RunOptions& options, std::set<std::string> given,
                        Exporter exporter) {
-    const auto loaded = co_await load(context, Secrets::leave);
+    const auto loaded = co_await load_for_export(context, options);
     if (!loaded.errors.empty()) {
         co_return context.fail(loaded.errors);
     }
@@ -110,29 +130,15 @@ Result<ExportJob> export_job_of(const RunOptions& options, const ClusterSpec& sp
                   .name = options.name.empty() ? spec.name.str() : options.name,
                   .launcher = run->launcher,
                   .request = std::move(run->request),
-                  .env = spec.container.env,
                   .own_env = run->job.env,
                   .workdir = run->job.workdir,
-                  .gpus = nodes->gpus,
-                  .amd = nodes->amd,
-                  .whole_nodes = nodes->whole_nodes,
                   .timeout = run->job.timeout,
                   .grace = run->job.grace,
                   .backoff = run->job.backoff,
                   .max_restarts = options.restarts.max_restarts.value_or(0),
                   .sync = !options.carry.no_sync,
                   .given = std::move(given)};
-    job.request.nodes = std::move(nodes->nodes);
-    for (const auto* env : {&nodes->env, &job.own_env}) {
-        for (const auto& [name, value] : *env) {
-            job.env[name] = value;
-        }
-    }
-    for (const auto& [name, value] : run->job.secrets) {
-        job.secrets.push_back(name);
-        job.env.erase(name); // as `run` has it: of one name, the secret
-    }
-    job.env_differs = nodes->env_differs;
+    take_from_file(job, std::move(*nodes));
     if (auto checked = check_slots(job.launcher, job.request); !checked) {
         return checked.error();
     }

@@ -180,6 +180,19 @@ void print_launches(const Context& context, const PreparedRun& prepared,
     context.print(text + to_text(launches));
 }
 
+// A batch job is over with what it runs.
+Status judge_in_batch(const RunOptions& options, const ClusterSpec& spec) {
+    if (options.detach || options.dry_run) {
+        return Error{ErrorKind::usage, options.detach ? "--detach" : "--dry-run",
+                     "a batch job ends with its `run`, and nothing of it goes on", "leave it out"};
+    }
+    if (const auto ports = parse_forward_ports(options.forward, "--forward"); !ports.errors.empty()) {
+        return ports.errors.front();
+    }
+    const auto prepared = judge_run(options, spec);
+    return prepared ? Status(ok) : prepared.error();
+}
+
 Task<int> run(Context& context, RunOptions options) {
     const auto forwarded = parse_forward_ports(options.forward, "--forward");
     if (!forwarded.errors.empty()) {
@@ -298,6 +311,9 @@ void add_run(CLI::App& app, Program& program) {
     command->callback([options, &program] {
         program.one_value = options->dry_run;
         program.work = [options](Context& context) { return run(context, *options); };
+        program.judge_in_batch = [options](const ClusterSpec& spec) {
+            return judge_in_batch(*options, spec);
+        };
     });
 }
 

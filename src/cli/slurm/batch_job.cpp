@@ -3,9 +3,7 @@
 #include "async/cleanup.hpp"
 #include "async/recurring.hpp"
 #include "core/exit_codes.hpp"
-#include "spec/load_spec.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -45,41 +43,36 @@ Task<int> up_and_run(Context& context, const BatchWorks& works) {
 
 } // namespace
 
-Result<Work> read_run_line(const Program& program, const std::vector<std::string>& words) {
-    if (words.empty() || words.front() != "run") {
-        return Error{ErrorKind::usage, "", "what stands behind `--` is no `run`",
-                     "write `-- run [OPTIONS] -- COMMAND`, as behind `dockdist`"};
+BatchLine read_batch_line(Context& context, const Program& program, const std::vector<std::string>& words) {
+    if (words.front() != "run") {
+        return {.errors = {{ErrorKind::usage, "", "what stands behind `--` is no `run`",
+                            "write `-- run [OPTIONS] -- COMMAND`, as behind `dockdist`"}}};
     }
-    return program.read(words);
-}
-
-Loaded take_hosts_of_slurm(Context& context) {
-    const auto file = file_of(context.options);
-    if (!file) {
-        return {.errors = {file.error()}};
+    const auto read = program.read(words);
+    if (!read) {
+        return {.errors = {read.error()}};
     }
-    // Without the lists of hosts: outside of an allocation there is none.
-    auto loaded = load_spec_file(*file, client_environment,
-                                 {.resolve_secrets = false, .hosts = hosts_of(context.options)});
-    const bool slurm = std::ranges::any_of(
-        loaded.sources, [](const HostSource& source) { return source.format == HostSource::Format::slurm; });
-    if (!slurm) {
+    auto loaded = load_without_lists(context); // outside of an allocation there is none
+    if (!loaded.errors.empty()) {
+        return {.errors = std::move(loaded.errors)};
+    }
+    if (const auto judged = read->judge_in_batch(loaded.spec); !judged) {
+        return {.errors = {judged.error()}};
+    }
+    if (!names_slurm(loaded)) {
         context.options.hosts = "slurm";
     }
-    return {.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
+    return {.run = read->work, .spec = std::move(loaded.spec)};
 }
 
 Task<int> run_batch_job(Context& context, const Program& program, std::vector<std::string> words) {
-    auto run = read_run_line(program, words);
-    if (!run) {
-        co_return context.fail(run.error());
+    auto line = read_batch_line(context, program, words);
+    if (!line.errors.empty()) {
+        co_return context.fail(line.errors);
     }
-    if (const auto loaded = take_hosts_of_slurm(context); !loaded.errors.empty()) {
-        co_return context.fail(loaded.errors);
-    }
-    const BatchWorks works{.up = *program.read({"up"}),
-                           .run = std::move(*run),
-                           .down = *program.read({"down", "--stop-jobs", "--purge"})};
+    const BatchWorks works{.up = program.read({"up"})->work,
+                           .run = std::move(line.run),
+                           .down = program.read({"down", "--stop-jobs", "--purge"})->work};
     const WarningSignal warning(context);
     int down = 0;
     const int code = co_await with_cleanup(up_and_run(context, works),

@@ -12,11 +12,13 @@ namespace dockdist {
 // SIGUSR1, of `sbatch --signal=B:USR1@SECONDS`, ends the job as --timeout does. Answers with run's own code.
 Task<int> run_batch_job(Context& context, const Program& program, std::vector<std::string> words);
 
-// That the words are a `run` line that is right. Errors: usage.
-Result<Work> read_run_line(const Program& program, const std::vector<std::string>& words);
-
-// Makes the hosts those of the allocation, where neither the file nor --hosts says so. Errors: what is wrong
-// with the file. Its hosts are not known here, and its name is not yet the allocation's own.
-Loaded take_hosts_of_slurm(Context& context);
+// What can be known of a job before it has nodes.
+struct BatchLine {
+    Work run{};
+    ClusterSpec spec{}; // without the allocation's hosts, and under a name that is not yet its own
+    Errors errors{};    // usage, config: no `run` line, or one that does not fit the file
+};
+// Makes the hosts those of the allocation, where neither the file nor --hosts says so.
+BatchLine read_batch_line(Context& context, const Program& program, const std::vector<std::string>& words);
 
 } // namespace dockdist

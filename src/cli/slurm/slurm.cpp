@@ -64,7 +64,7 @@ void add_submit(CLI::App& slurm, Program& program) {
         ->allow_extra_args(false);
     duration(command->add_option("--warning", options->warning,
                                  "How long before the time limit the job is stopped, as --timeout would"),
-             std::chrono::seconds(1))
+             std::chrono::seconds(1), std::chrono::seconds(65535)) // sbatch(1), --signal
         ->capture_default_str();
     command->add_flag("--no-wait", options->no_wait, "Print the job's id, and leave it to Slurm");
     add_command_words(*command, options->command);

@@ -82,15 +82,12 @@ Task<Result<std::string>> queue(boost::asio::any_io_executor executor, std::vect
 } // namespace
 
 Task<int> submit(Context& context, const Program& program, SubmitOptions options) {
-    if (const auto run = read_run_line(program, options.command); !run) {
-        co_return context.fail(run.error());
+    const auto line = read_batch_line(context, program, options.command);
+    if (!line.errors.empty()) {
+        co_return context.fail(line.errors);
     }
-    const auto loaded = take_hosts_of_slurm(context);
-    if (!loaded.errors.empty()) {
-        co_return context.fail(loaded.errors);
-    }
-    const auto file = std::filesystem::absolute(loaded.spec.file).string();
-    const auto id = co_await queue(context.executor, sbatch_line(options, loaded.spec.name.str()),
+    const auto file = std::filesystem::absolute(line.spec.file).string();
+    const auto id = co_await queue(context.executor, sbatch_line(options, line.spec.name.str()),
                                    script_of(context, file, options.command));
     if (!id) {
         co_return context.fail(id.error());

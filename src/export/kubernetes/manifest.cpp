@@ -151,15 +151,17 @@ void set_rdma_variables(ExportJob& job) {
 }
 
 // What a pod finds out before the launcher starts. The name of the first one is known to the others as soon
-// as it has an address; Ray's head and its like want a number for themselves. The network's interface is
-// that of the default route, where the kubelet takes a machine's address from as well.
+// as it has an address; Ray's head and its like want a number for themselves: but for IPv6's, which stand in
+// no HOST:PORT. The network's interface is that of the default route, where the kubelet takes a machine's
+// address from as well.
 std::string preamble(const Manifest& manifest, int nodes) {
     if (nodes == 1) {
         return "master=127.0.0.1\n";
     }
-    return fmt::format(R"(case $JOB_COMPLETION_INDEX in
-0) master=$POD_IP ;;
-*) master={} ;;
+    return fmt::format(R"(case $JOB_COMPLETION_INDEX:$POD_IP in
+0:*:*) master={0} ;;
+0:*) master=$POD_IP ;;
+*) master={0} ;;
 esac
 while read -r interface destination rest; do
     [ "$destination" = 00000000 ] || continue
@@ -257,8 +259,14 @@ Error not_utf8() {
 
 } // namespace
 
-Result<Manifest> make_manifest(const ExportJob& job, const KubernetesOptions& options) {
-    Manifest manifest;
+Result<Manifest> make_manifest(ExportJob job, const KubernetesOptions& options) {
+    if (auto known = check_image(job.spec.image.ref.str()); !known) {
+        return known.error();
+    }
+    take_out(job, [](const std::string& name) {
+        return name == "POD_IP" || name == "JOB_COMPLETION_INDEX" || name == job_token;
+    });
+    Manifest manifest{.warnings = std::move(job.warnings)};
     if (auto given = give_names(manifest, job); !given) {
         return given.error();
     }
@@ -270,17 +278,19 @@ Result<Manifest> make_manifest(const ExportJob& job, const KubernetesOptions& op
         return script.error();
     }
     manifest.secret_keys = job.secrets;
-    if (script->text.find(fmt::format("${}", job_token)) != std::string::npos) {
+    if (script->names_secret) {
         manifest.secret_keys.emplace_back(job_token);
     }
     if (!manifest.secret_keys.empty()) {
         manifest.secret = options.secret.empty() ? manifest.set : options.secret;
     }
-    auto with_rdma = job;
-    set_rdma_variables(with_rdma);
+    const auto text = preamble(manifest, nodes_of(job)) + script->text;
+    if (const auto fits = fits_one_word(job, text); !fits) {
+        return fits.error();
+    }
+    set_rdma_variables(job);
     const bool trains = options.kind == KubernetesOptions::Kind::trainjob;
-    auto pod = pod_spec(with_rdma, preamble(manifest, nodes_of(job)) + script->text, options, manifest,
-                        manifest.warnings);
+    auto pod = pod_spec(job, text, options, manifest, manifest.warnings);
     auto body = set_spec(job, std::move(pod), trains, script->ends_with_first);
     if (trains) {
         add_train_job(manifest, job, options, std::move(body));

@@ -49,8 +49,8 @@ struct Manifest {
 };
 
 // Errors (usage, config): a name that Kubernetes does not take; RDMA that is required and of no resource;
-// text that is not UTF-8; what node_script() refuses.
-Result<Manifest> make_manifest(const ExportJob& job, const KubernetesOptions& options);
+// text that is not UTF-8; an image by its id; what node_script() and fits_one_word() refuse.
+Result<Manifest> make_manifest(ExportJob job, const KubernetesOptions& options);
 
 // One YAML document an object, with a comment on how to use them.
 std::string to_yaml_text(const Manifest& manifest, const KubernetesOptions& options);

@@ -1,5 +1,7 @@
 #include "export/kubernetes/volumes.hpp"
 
+#include "core/path.hpp"
+#include "core/text.hpp"
 #include "export/kubernetes/names.hpp"
 #include "export/kubernetes/pod.hpp"
 
@@ -8,11 +10,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace dockdist {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+struct Volume {
+    std::string name{}, source{};
+};
 
 // "64Gi", or bytes where no unit divides it.
 std::string quantity(Bytes size) {
@@ -26,12 +33,12 @@ std::string quantity(Bytes size) {
     return std::to_string(count) + units[unit];
 }
 
-// Kubernetes knows the recursive kinds alone.
-std::string propagation(const std::string& word) {
+// Kubernetes knows the recursive kinds alone, and of containers that are not privileged refuses one of them.
+std::string propagation(const std::string& word, bool privileged) {
     if (word == "slave" || word == "rslave") {
         return "HostToContainer";
     }
-    return word == "shared" || word == "rshared" ? "Bidirectional" : "";
+    return privileged && (word == "shared" || word == "rshared") ? "Bidirectional" : "";
 }
 
 std::string last_part(const std::string& path) {
@@ -61,47 +68,78 @@ Json source_of(const MountSpec& mount, Errors& warnings) {
     return {{"persistentVolumeClaim", {{"claimName", claim}}}};
 }
 
-void warn_of_options(const MountSpec& mount, Errors& warnings) {
+void warn_of_options(const MountSpec& mount, bool privileged, Errors& warnings) {
     const auto& word = mount.propagation;
     if (!mount.selinux.empty()) {
         warnings.push_back(
             without_counterpart("container.mounts", fmt::format("`{}` of {}", mount.selinux, mount.source),
                                 "where machines have SELinux, give the folder its label there"));
     }
-    if (word == "slave" || word == "shared" || word == "unbindable" || word == "runbindable") {
-        warnings.push_back(without_counterpart(
-            "container.mounts", fmt::format("`{}` of {}", word, mount.source),
-            propagation(word).empty() ? "" : "the pod has the recursive kind, " + propagation(word)));
+    const auto kind = propagation(word, privileged);
+    const bool shared = word == "shared" || word == "rshared";
+    if (word == "slave" || word == "shared" || word == "unbindable" || word == "runbindable" ||
+        (shared && kind.empty())) {
+        warnings.push_back(without_counterpart("container.mounts",
+                                               fmt::format("`{}` of {}", word, mount.source),
+                                               !kind.empty() ? "the pod has the recursive kind, " + kind
+                                               : shared      ? "`container.privileged: true` may have it"
+                                                             : ""));
     }
+}
+
+// As the API server takes them: without `..`, and the container's without a colon. None: it does not.
+std::optional<MountSpec> acceptable(MountSpec mount, Errors& warnings) {
+    mount.target = normal_path(mount.target);
+    if (mount.source.starts_with('/')) {
+        mount.source = normal_path(mount.source);
+    }
+    if (mount.target.find(':') == std::string::npos) {
+        return mount;
+    }
+    warnings.push_back(without_counterpart("container.mounts",
+                                           "a path with a colon, " + printable(mount.target) + ",",
+                                           "mount it under another name"));
+    return std::nullopt;
 }
 
 } // namespace
 
 PodVolumes pod_volumes(const ContainerSpec& container, Errors& warnings) {
     PodVolumes result{Json::array(), Json::array()};
-    const bool own =
-        std::ranges::find(container.mounts, "/dev/shm", &MountSpec::target) != container.mounts.end();
+    const bool own = std::ranges::any_of(
+        container.mounts, [](const MountSpec& mount) { return normal_path(mount.target) == "/dev/shm"; });
     if (container.ipc != "host" && !own) { // of the host's it has its /dev/shm
         result.volumes.push_back(
             {{"name", "shm"},
              {"emptyDir", {{"medium", "Memory"}, {"sizeLimit", quantity(container.shm_size)}}}});
         result.mounts.push_back({{"name", "shm"}, {"mountPath", "/dev/shm"}});
     }
-    std::map<std::string, std::string> names; // by source: a volume may be mounted twice
-    for (const auto& mount : container.mounts) {
-        warn_of_options(mount, warnings);
-        auto& name = names[mount.source];
-        if (name.empty()) {
-            name = fmt::format("mount-{}", names.size() - 1);
-            Json volume{{"name", name}};
-            volume.update(source_of(mount, warnings));
-            result.volumes.push_back(std::move(volume));
+    std::map<std::string, Volume> volumes; // by source: one may be mounted twice
+    for (const auto& given : container.mounts) {
+        const auto mount = acceptable(given, warnings);
+        if (!mount) {
+            continue;
         }
-        Json entry{{"name", name}, {"mountPath", mount.target}};
-        if (mount.read_only) {
+        warn_of_options(*mount, container.privileged, warnings);
+        const bool path = mount->source.starts_with('/');
+        auto& [name, source] = volumes[path ? mount->source : claim_name(mount->source)];
+        if (name.empty()) {
+            name = fmt::format("mount-{}", volumes.size() - 1);
+            source = mount->source;
+            Json volume{{"name", name}};
+            volume.update(source_of(*mount, warnings));
+            result.volumes.push_back(std::move(volume));
+        } else if (source != mount->source) {
+            warnings.push_back({ErrorKind::config, "`container.mounts`",
+                                fmt::format("the volumes {} and {} are one PersistentVolumeClaim there, {}",
+                                            source, mount->source, claim_name(source)),
+                                "give one of them another name"});
+        }
+        Json entry{{"name", name}, {"mountPath", mount->target}};
+        if (mount->read_only) {
             entry["readOnly"] = true;
         }
-        if (const auto word = propagation(mount.propagation); !word.empty()) {
+        if (const auto word = propagation(mount->propagation, container.privileged); !word.empty()) {
             entry["mountPropagation"] = word;
         }
         result.mounts.push_back(std::move(entry));

@@ -40,7 +40,7 @@ struct Made {
             numbers.ranks.push_back(i % 2 == 0 ? 4 : 8);
             numbers.first_rank.push_back(6 * i);
         }
-        const auto word = unify(markers, words, first, numbers);
+        const auto word = unify(markers, {words.begin(), words.end()}, first, numbers);
         return word ? to_shell(*word, name_of) : "(none)";
     }
 };

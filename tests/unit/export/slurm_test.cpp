@@ -144,6 +144,54 @@ TEST_CASE("a line break in an option of sbatch would be another line of the scri
                                      "  leave it out: --comment=a\\x0a--hold");
 }
 
+TEST_CASE("a node's number among those of its kind is counted, not listed") {
+    const auto job = job_of(two_nodes, {.launcher = "tensorflow", .nodes = 4, .roles = {{"chief", 1}}});
+    const auto script = exported(job);
+    CHECK(script.text.find(R"_("index":'"$((NODE_RANK - 1))"')_") != std::string::npos);
+    CHECK(
+        export_slurm(job_of(two_nodes, {.launcher = "tensorflow", .nodes = 256, .roles = {{"chief", 1}}}), {})
+            .has_value());
+}
+
+TEST_CASE("instances of MIG's are no GPUs of a scheduler's, and one list of devices may be all") {
+    auto job = job_of("image: a\nhosts: [{docker: ssh://a, gpus: ['0:0', '0:1']}]\n", {});
+    CHECK(warns_of(exported(job), "`hosts.gpus`"));
+    auto spec = job.spec;
+    spec.hosts[0].gpus.devices = {"nvidia.com/gpu=all"};
+    CHECK(placed(spec, {NodeName("node-0")}, 1, std::nullopt).has_error());
+    CHECK(placed(spec, {NodeName("node-0")}, 1, 4)->gpus == 4);
+    CHECK_FALSE(placed(spec, {NodeName("node-0")}, 1, 4)->mig);
+}
+
+TEST_CASE("--env may say where the ranks meet, and gives no value of a secret away") {
+    auto job = job_of(two_nodes + "container: {secrets: {HF_TOKEN: }, env: {SLURM_X: '1', a.b: '2'}}\n",
+                      {.env = {{"MASTER_ADDR", "head"}, {"HF_TOKEN", "hf_mine"}}});
+    const auto script = exported(job);
+    CHECK(script.text.find("export MASTER_ADDR=head\n") != std::string::npos);
+    CHECK(script.text.find("hf_mine") == std::string::npos);
+    CHECK(script.text.find("HF_TOKEN?is a secret") != std::string::npos);
+    CHECK(script.text.find("export a.b") == std::string::npos);
+    std::string warnings;
+    for (const auto& warning : script.warnings) {
+        warnings += to_text(warning) + "\n";
+    }
+    CHECK(warnings == "--env: HF_TOKEN is a secret of the file: its value is not written down\n"
+                      "  it is taken from where the job gets its secrets\n"
+                      "`container.env`: SLURM_X is left out: the name is the scheduler's own\n"
+                      "  give it another name\n"
+                      "`container.env`: a.b is left out: a shell cannot set it\n"
+                      "  give it another name\n");
+}
+
+TEST_CASE("Slurm warns of the end at most so long before") {
+    auto job = job_of(two_nodes, {});
+    job.timeout = std::chrono::hours(48);
+    job.grace = std::chrono::hours(19);
+    const auto result = export_slurm(job, {});
+    REQUIRE(result.has_error());
+    CHECK(result.error().message == "Slurm's warning comes at most 65535 s before the end");
+}
+
 TEST_CASE("a part of a node's GPUs is no whole node") {
     const auto script = exported(job_of(two_nodes, {.launcher = "torchrun", .gpus = 2}));
     CHECK(script.text.find("#SBATCH --gpus-per-node=2\n") != std::string::npos);

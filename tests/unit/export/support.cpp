@@ -16,9 +16,8 @@ ExportJob job_of(const std::string& yaml, const Line& line) {
     REQUIRE(loaded.errors.empty());
     const auto& spec = loaded.spec;
     ExportJob job{.spec = spec,
-                  .name = spec.name.str(),
+                  .name = line.name.empty() ? spec.name.str() : line.name,
                   .launcher = *find_launcher(line.launcher),
-                  .env = spec.container.env,
                   .own_env = line.env,
                   .workdir = spec.container.workdir,
                   .grace = std::chrono::seconds(10),
@@ -35,16 +34,7 @@ ExportJob job_of(const std::string& yaml, const Line& line) {
     }
     auto nodes = placed(spec, names, line.nodes == 0 ? names.size() : line.nodes, line.gpus);
     REQUIRE_MESSAGE(nodes.has_value(), to_text(nodes.error()));
-    job.request.nodes = nodes->nodes;
-    job.gpus = nodes->gpus;
-    job.whole_nodes = nodes->whole_nodes;
-    job.env_differs = nodes->env_differs;
-    for (const auto& [name, value] : line.env) {
-        job.env[name] = value;
-    }
-    for (const auto& secret : spec.container.secrets) {
-        job.secrets.push_back(secret.name);
-    }
+    take_from_file(job, std::move(*nodes));
     return job;
 }
 

@@ -11,6 +11,7 @@ namespace dockdist::test {
 struct Line {
     std::string launcher = "plain";
     std::vector<std::string> command{"train.py"};
+    std::string name{};    // empty: the file's
     std::size_t nodes = 0; // 0: those of the file
     std::optional<int> gpus{};
     bool per_rank = false;

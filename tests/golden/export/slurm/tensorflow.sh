@@ -8,7 +8,9 @@
 #SBATCH --mem=0
 #SBATCH --no-requeue
 
-address_of() { getent ahosts "$1" | awk '$1 !~ /^(127\.|::1$)/ { print $1; exit }'; }
+address_of() {
+    { getent ahostsv4 "$1"; getent ahosts "$1"; } | awk '$1 !~ /^(127\.|::1$|::ffff:127\.)/ { print $1; exit }'
+}
 NODE_ADDRS=
 for node in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
     address=$(address_of "$node")

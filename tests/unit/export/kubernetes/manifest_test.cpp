@@ -1,6 +1,6 @@
 #include "export/kubernetes/manifest.hpp"
 #include "golden.hpp"
-#include "spec/load_spec.hpp"
+#include "unit/export/support.hpp"
 
 #include <doctest/doctest.h>
 
@@ -20,31 +20,17 @@ struct Wanted {
     std::size_t nodes = 2;
     std::optional<int> gpus{};
     bool per_rank = false;
+    std::map<std::string, std::string> env{};
 };
 
-// As `export` makes one of its command line.
 ExportJob job_of(const Wanted& wanted) {
-    auto loaded = load_spec(wanted.file, "cluster.yaml", [](const std::string&) { return std::nullopt; },
-                            {.resolve_secrets = false});
-    REQUIRE_MESSAGE(loaded.errors.empty(), to_text(loaded.errors.front()));
-    const auto nodes =
-        placed(loaded.spec, {expand_nodes(loaded.spec).front().name}, wanted.nodes, wanted.gpus);
-    REQUIRE(nodes.has_value());
-    ExportJob job{
-        .spec = loaded.spec, .name = wanted.name, .launcher = find_launcher(wanted.launcher).value()};
-    job.request.command = wanted.command;
-    job.request.nodes = nodes->nodes;
-    job.request.ranks_per_node = wanted.gpus;
-    job.request.per_rank = wanted.per_rank;
-    job.env = loaded.spec.container.env;
-    for (const auto& secret : loaded.spec.container.secrets) {
-        job.secrets.push_back(secret.name);
-    }
-    job.workdir = loaded.spec.container.workdir;
-    job.gpus = nodes->gpus;
-    job.amd = nodes->amd;
-    job.grace = std::chrono::seconds(10);
-    return job;
+    return test::job_of(wanted.file, {.launcher = wanted.launcher,
+                                      .command = wanted.command,
+                                      .name = wanted.name,
+                                      .nodes = wanted.nodes,
+                                      .gpus = wanted.gpus,
+                                      .per_rank = wanted.per_rank,
+                                      .env = wanted.env});
 }
 
 const std::string two_hosts = R"(image: nvcr.io/nvidia/pytorch:24.01-py3
@@ -154,6 +140,46 @@ TEST_CASE("manifest: what has no way there is an error") {
     const auto bytes = make_manifest(job_of({.file = two_hosts, .command = {"echo", "\xFF"}}), {});
     REQUIRE(bytes.has_error());
     CHECK(bytes.error().message.find("not UTF-8") != std::string::npos);
+}
+
+TEST_CASE("manifest: what an API server refuses of mounts and variables is left out by name") {
+    golden("refused-elsewhere", job_of({.file = R"(image: a
+hosts: [{docker: "ssh://a", gpus: 8, nodes: 2}]
+container:
+  mounts:
+    - "/data/../data//sets:/sets/"
+    - "/a:/a:rshared"
+    - "/dev/shm:/dev/shm/"
+    - {source: /b, target: "/b:1"}
+    - "My_Data:/one"
+    - "my-data:/two"
+  env: {POD_IP: "1", JOB_TOKEN: "2", a.b: "3", LR: "4"}
+  secrets: {HF_TOKEN: , WANDB_API_KEY: }
+)",
+                                        .env = {{"HF_TOKEN", "hf_mine"}, {"c-d", "5"}}}));
+}
+
+TEST_CASE("manifest: an image by its id, and a script too long for a command line") {
+    const std::string id = "image: sha256:" + std::string(64, 'a') + "\n";
+    const auto image = make_manifest(job_of({.file = id + "hosts: [{docker: \"ssh://a\", gpus: 8}]\n"}), {});
+    REQUIRE(image.has_error());
+    CHECK(image.error().where == "`image`");
+    const auto script =
+        make_manifest(job_of({.file = two_hosts, .command = {"echo", std::string(128UL << 10U, 'a')}}), {});
+    REQUIRE(script.has_error());
+    CHECK(script.error().message ==
+          "what each of 2 nodes runs would be a script of more than 128 KiB, too long "
+          "for a command line");
+    for (const auto* launcher : {"slurm", "jax"}) {
+        CHECK(make_manifest(job_of({.file = two_hosts, .launcher = launcher, .nodes = 256}), {}).has_value());
+    }
+}
+
+TEST_CASE("manifest: what the user's words are called like is not meant by them") {
+    const auto manifest =
+        make_manifest(job_of({.file = two_hosts, .command = {"sh", "-c", "echo $JOB_TOKEN $NODE_ADDR"}}), {});
+    REQUIRE(manifest.has_value());
+    CHECK(manifest->secret_keys.empty());
 }
 
 TEST_CASE("manifest: a list has the same objects") {
