@@ -2,6 +2,7 @@
 started with. tests/integration/slurm has the same on a real Slurm."""
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -233,6 +234,16 @@ def test_bad_input_is_told_and_prints_nothing(tmp_path, words, message):
 def test_more_nodes_than_the_file_has_are_for_a_scheduler_to_find(tmp_path):
     script = Job(tmp_path).export("--nodes", "16", "--", "./a").stdout
     assert "#SBATCH --nodes=16\n" in script
+
+
+def test_outside_of_an_allocation_its_nodes_are_only_counted(tmp_path):
+    job = Job(tmp_path)
+    job.file.write_text("image: a\nhosts: slurm\n")
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
+    script = job.export("--nodes", "3", "--gpus", "8", "--", "./a", environment=outside).stdout
+    assert "#SBATCH --nodes=3\n" in script and "#SBATCH --gpus-per-node=8\n" in script
+    assert "add --gpus N" in job.export("--nodes", "3", "--", "./a", environment=outside).stderr
+    assert "say how many: --nodes 2" in job.export("--", "./a", environment=outside).stderr
 
 
 def test_no_host_is_contacted(tmp_path):
