@@ -15,8 +15,9 @@ else()
     set(foreign_machine x86_64)
     set(foreign_hardening -mbranch-protection=none -fcf-protection=full)
 endif()
+find_program(DOCKDIST_FOREIGN_STRIP ${foreign_machine}-linux-gnu-strip)
 set(foreign_default "")
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND EXISTS /usr/lib/gcc-cross/${foreign_machine}-linux-gnu AND NOT DOCKDIST_SANITIZE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND DOCKDIST_FOREIGN_STRIP AND DOCKDIST_STATIC)
     set(foreign_default ${foreign})
 endif()
 set(DOCKDIST_FOREIGN "${foreign_default}" CACHE STRING "The other architecture whose hosts get a toolkit: ${foreign}, or none")
@@ -24,30 +25,47 @@ if(NOT DOCKDIST_FOREIGN)
     return()
 endif()
 
-# The archives that programs for it are linked with, and the packages that bring them. The C library is one of them: that of the
-# cross compiler gets no security updates.
-set(DOCKDIST_FOREIGN_ARCHIVES ssl crypto sodium ssh2 nghttp2 archive yaml-cpp boost_url zstd lzma lz4 bz2 z)
-set(packages libssl-dev libsodium-dev libssh2-1-dev libnghttp2-dev libarchive-dev libyaml-cpp-dev libboost-url1.81-dev libzstd-dev liblzma-dev
-    liblz4-dev libbz2-dev zlib1g-dev libc6-dev)
-string(SHA1 digest "${packages}")
+# Its headers and archives: the packages that this machine's programs have archives of (cmake/libraries.cmake), and what the probe,
+# which is dynamic, is linked with. What has headers alone is taken from this machine. They lie in a folder that is named after
+# what apt knows of them, so that others take their place when apt knows newer ones.
+set(DOCKDIST_FOREIGN_ARCHIVES ssl crypto sodium ssh2 nghttp2 archive yaml-cpp zstd lzma bz2 z)
+execute_process(COMMAND dpkg-query --search "/usr/lib/*.a" OUTPUT_VARIABLE owners COMMAND_ERROR_IS_FATAL ANY)
+set(packages ${DOCKDIST_LIBRARY_PACKAGES})
+foreach(package ${packages})
+    string(FIND "\n${owners}" "\n${package}:" found)
+    if(found EQUAL -1)
+        list(REMOVE_ITEM packages ${package})
+    endif()
+endforeach()
+execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C apt-cache policy ${packages} OUTPUT_VARIABLE known COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "(^|\n)[^ ][^\n]*|Candidate: [^\n]+" known "${known}")
+string(SHA1 digest "${known}")
 string(SUBSTRING ${digest} 0 8 digest)
-set(foreign_libraries ${PROJECT_BINARY_DIR}/foreign/${foreign_machine}-${digest})
-set(DOCKDIST_FOREIGN_LIBRARIES ${foreign_libraries} CACHE INTERNAL "For the bill of materials")
-if(NOT EXISTS ${foreign_libraries}/versions)
-    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/make-toolkit --architecture ${foreign} --unpack ${foreign_libraries} ${packages}
-        COMMAND_ERROR_IS_FATAL ANY)
-    # Scripts of the linker's, which name files by their places on a machine of that architecture: what is linked dynamically (the
-    # probe) takes the cross compiler's.
-    foreach(library c m)
-        file(WRITE ${foreign_libraries}/usr/lib/${foreign_machine}-linux-gnu/lib${library}.so "INPUT(/usr/${foreign_machine}-linux-gnu/lib/lib${library}.so)\n")
-    endforeach()
+set(foreign_folders ${PROJECT_BINARY_DIR}/foreign)
+set(foreign_root ${foreign_folders}/${foreign_machine}-${digest})
+file(GLOB former ${foreign_folders}/${foreign_machine}-*)
+if(NOT EXISTS ${foreign_root}/versions)
+    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/make-toolkit --architecture ${foreign} --unpack ${foreign_root}
+        ${packages} libc6 linux-libc-dev RESULT_VARIABLE failed)
+    if(failed)
+        list(FILTER former INCLUDE REGEX "-[0-9a-f]+$")
+        list(POP_BACK former foreign_root)
+        if(NOT EXISTS "${foreign_root}/versions")
+            message(FATAL_ERROR "the libraries for ${foreign} cannot be had; -DDOCKDIST_FOREIGN= leaves that architecture out")
+        endif()
+        message(WARNING "the libraries for ${foreign} stay as old as they are, in ${foreign_root}")
+    endif()
 endif()
+list(REMOVE_ITEM former ${foreign_root})
+if(former)
+    file(REMOVE_RECURSE ${former})
+endif()
+set(DOCKDIST_FOREIGN_ROOT ${foreign_root} CACHE INTERNAL "For the bill of materials")
 
-set(foreign_triple ${foreign_machine}-linux-gnu)
 add_library(dockdist_foreign INTERFACE) # what is compiled and linked for it
-target_compile_options(dockdist_foreign INTERFACE --target=${foreign_triple} -fcf-protection=none ${foreign_hardening})
-target_include_directories(dockdist_foreign SYSTEM INTERFACE ${foreign_libraries}/usr/include/${foreign_triple})
-target_link_options(dockdist_foreign INTERFACE --target=${foreign_triple} -L${foreign_libraries}/usr/lib/${foreign_triple})
+set(foreign_target --target=${foreign_machine}-linux-gnu --sysroot=${foreign_root})
+target_compile_options(dockdist_foreign INTERFACE ${foreign_target} "SHELL:-idirafter /usr/include" -fcf-protection=none ${foreign_hardening})
+target_link_options(dockdist_foreign INTERFACE ${foreign_target})
 
 # Sets `result` to the target that is `target` for the other architecture, with the same sources and definitions.
 function(dockdist_foreign_target result target)

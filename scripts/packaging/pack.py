@@ -9,7 +9,6 @@ import io
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,8 @@ import textwrap
 import time
 
 import sbom
+from supply import setting
+from verify import commit_of
 from wheel import write_wheel
 
 EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
@@ -35,10 +36,6 @@ def run(*command, **more):
     if done.returncode != 0:
         sys.exit(f"package: {command[0]} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
-
-
-def setting(build, name):
-    return re.search(rf"^{name}:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M)[1]
 
 
 def tar_of(entries, compress):
@@ -165,8 +162,9 @@ def main():
     machine = MACHINES[architecture]
     os.umask(0o022)
     bill = output / f"dockdist-{version}-linux-{machine}.spdx.json"
-    foreign = pathlib.Path(setting(build, "DOCKDIST_FOREIGN_LIBRARIES")) if architecture == setting(build, "DOCKDIST_FOREIGN") else None
-    bill.write_text(json.dumps(sbom.of_program(build, version, root / "usr/bin/dockdist", architecture, foreign, EPOCH), indent=2) + "\n")
+    target = f"dockdist-{architecture}" if architecture == setting(build, "DOCKDIST_FOREIGN") else "dockdist"
+    program = root / "usr/bin/dockdist"
+    bill.write_text(json.dumps(sbom.of_program(build, target, version, commit_of(program.read_bytes()), program, EPOCH), indent=2) + "\n")
     shutil.copy(bill, root / "usr/share/doc/dockdist/dockdist.spdx.json")
     for path in root.rglob("*"):  # cmake --install keeps the times of the sources' files, which are a checkout's
         os.utime(path, (EPOCH, EPOCH))
