@@ -1,7 +1,7 @@
 # Tests in Python: pytest runs each of ctest's in a process of its own. Their harness is tests/harness.
 #
-#   dockdist_pytest(NAME NODE_ID [ENVIRONMENT NAME=VALUE …] [PROPERTIES NAME VALUE …])
-#       one test of ctest: a file, a class or a function, named as pytest does, from tests/ on
+#   dockdist_pytest(NAME NODE_ID [BEFORE WORD…] [ENVIRONMENT NAME=VALUE …] [PROPERTIES NAME VALUE …])
+#       one test of ctest: a file, a class or a function, named as pytest does, from tests/ on. BEFORE: what runs pytest's command
 #   dockdist_list_pytest(OUTPUT tests|classes|files PATH …)
 #       sets OUTPUT_names, OUTPUT_ids and OUTPUT_marks, as pytest collects them
 # Without pytest everything can be built; each test, or list of tests, that needs it fails and says so.
@@ -10,8 +10,8 @@ find_program(DOCKDIST_PYTEST NAMES pytest-3 pytest) # pytest-3: Debian's, whatev
 set(DOCKDIST_RUN_PYTEST ${DOCKDIST_PYTEST} -q -c ${PROJECT_SOURCE_DIR}/tests/pytest.ini)
 
 function(dockdist_pytest name id)
-    cmake_parse_arguments(ARG "" "" "ENVIRONMENT;PROPERTIES" ${ARGN})
-    add_test(NAME "${name}" COMMAND ${DOCKDIST_RUN_PYTEST} "${PROJECT_SOURCE_DIR}/tests/${id}")
+    cmake_parse_arguments(ARG "" "" "BEFORE;ENVIRONMENT;PROPERTIES" ${ARGN})
+    add_test(NAME "${name}" COMMAND ${ARG_BEFORE} ${DOCKDIST_RUN_PYTEST} "${PROJECT_SOURCE_DIR}/tests/${id}")
     # Plugins that happen to be installed are not ours, and cost time at each start.
     set_tests_properties("${name}" PROPERTIES SKIP_RETURN_CODE 77
         ENVIRONMENT "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1;${ARG_ENVIRONMENT}" ${ARG_PROPERTIES})
@@ -31,6 +31,9 @@ function(dockdist_list_pytest output each)
         message(FATAL_ERROR "pytest cannot list the tests in ${ARGN}:\n${told}")
     endif()
     string(REGEX MATCHALL "ctest: [^\n]+" lines "${told}")
+    set(names "")
+    set(ids "")
+    set(marks "")
     foreach(line ${lines})
         string(REGEX MATCH "^ctest: ([^ ]+) ([^ ]+) ?(.*)$" _ "${line}")
         list(APPEND names "${CMAKE_MATCH_1}")
