@@ -7,6 +7,10 @@ import pytest
 
 pytest.register_assert_rewrite("harness")
 
+from harness import patience  # noqa: E402
+
+patience.stretch_subprocess()
+
 # Ignored where the tests were started by `nohup` or a script's `&`: what they start would inherit that, and heed it. A handler of
 # our own does not go on to it.
 for number in (signal.SIGHUP, signal.SIGINT):

@@ -3,6 +3,7 @@
 
 #include "async/children.hpp"
 #include "async/task.hpp"
+#include "patience.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -18,9 +19,9 @@
 
 namespace dockdist {
 
-// Runs `io` until `condition` holds; a condition that does not come true within 20 s fails the test.
+// Runs `io` until `condition` holds; a condition that does not come true in time fails the test.
 inline void run_until(boost::asio::io_context& io, const std::function<bool()>& condition) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto limit = patience_ends();
     io.restart();
     while (!condition()) {
         if (io.run_one_until(limit) == 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "async/task.hpp"
+#include "patience.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -15,7 +16,7 @@
 namespace dockdist {
 
 // Runs `io` until `task` has ended, and then whatever is ready to run. Throws what the task throws; a task
-// that does not end within 60 s fails the test instead of hanging it.
+// that does not end in time fails the test instead of hanging it.
 template <class T>
 T run_task(boost::asio::io_context& io, Task<T> task) {
     struct Outcome {
@@ -30,7 +31,7 @@ T run_task(boost::asio::io_context& io, Task<T> task) {
             outcome->value.emplace(std::move(result));
         }
     });
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto limit = patience_ends(std::chrono::seconds(60));
     io.restart();
     while (!outcome->exception && !outcome->value) {
         if (io.run_one_until(limit) == 0) {

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from harness import patience
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROJECT = """
 cmake_minimum_required(VERSION 3.25)
@@ -120,3 +122,20 @@ def test_a_log_that_breaks_off_is_no_trouble(log):
     sys.path.insert(0, str(ROOT / "tests/gate"))
     import closing
     assert closing.outputs(log.splitlines(keepends=True), {"a"}) == {}
+
+
+@pytest.mark.parametrize("call", [
+    lambda process: process.communicate(b"in", 30)[0],
+    lambda process: process.communicate(input=b"in", timeout=30)[0],
+    lambda process: process.communicate(b"in")[0],
+    lambda process: (process.stdin.write(b"in"), process.stdin.close(), process.wait(30), process.stdout.read())[-1],
+])
+def test_what_waits_for_a_process_is_stretched_however_it_is_called(call):
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert call(process) == b"in"
+    with subprocess.Popen(["sleep", "1000"]) as late:
+        watch = patience.Watch()
+        with pytest.raises(subprocess.TimeoutExpired):
+            late.wait(0.1)
+        late.kill()
+    assert watch.seconds >= 0.1 * patience.LEAST

@@ -15,6 +15,7 @@ import time
 import pytest
 
 from harness.busybox import BUSYBOX
+from harness.patience import Watch
 
 TOOLKIT = os.environ.get("DOCKDIST_TOOLKIT_TAR", "toolkit.tar")
 ADDRESS = "10.77.0.1"
@@ -23,10 +24,9 @@ APPLETS = "sh ls cat env id sleep true false head kill mkdir rm echo hostname sh
 
 
 def wait_for(what, condition):
-    deadline = time.monotonic() + DEADLINE
+    watch = Watch()
     while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError("waited %d s for %s" % (DEADLINE, what))
+        assert watch.within(DEADLINE), f"waited {watch} for {what}"
         time.sleep(0.02)
 
 

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 import pytest
+from harness.patience import Watch
 
 PROGRAM = os.environ.get("DOCKDIST_INIT_UNDER_TEST", "dockdist-init-under-test")
 OPENING_KEYS = {"job", "unset", "workdir", "user", "lease_ms", "grace_ms", "timeout_ms", "log_limit", "questions", "ports"}
@@ -159,9 +160,9 @@ class Node:
 
     def wait_for(self, path):
         """For a file that a job makes: it has no event of its own."""
-        deadline = time.monotonic() + DEADLINE
+        watch = Watch()
         while not os.path.exists(path):
-            assert time.monotonic() < deadline, path + " has not come"
+            assert watch.within(DEADLINE), f"{path} has not come: {watch}"
             time.sleep(0.02)
 
     def log(self, job, **query):

@@ -6,9 +6,9 @@ import os
 import queue
 import subprocess
 import threading
-import time
 
 from harness.lab import ROOT
+from harness.patience import Watch
 
 PROGRAM = os.environ.get("DOCKDIST_PROBE", str(ROOT / "build/src/probe/dockdist-probe"))
 STUBS = os.environ.get("DOCKDIST_PROBE_STUBS", str(ROOT / "build/tests/probe"))
@@ -79,7 +79,7 @@ class World:
     """Some ranks that have their orders, and rank 0's id; `environments` and `orders`: {rank: what is its own}."""
 
     def __init__(self, cleanup, size, environments=None, environment=None, orders=None, cuda=CUDA, nccl=NCCL, **order):
-        self.started = time.monotonic()
+        self.watch = Watch()
         self.ranks = []
         for rank in range(size):
             variables = {**(environment or {}), **(environments or {}).get(rank, {})}
@@ -95,5 +95,5 @@ class World:
 
     def end(self):
         codes = [probe.end() for probe in self.ranks]
-        self.seconds = time.monotonic() - self.started
+        self.watch.stop()
         return codes

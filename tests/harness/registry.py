@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from harness.patience import Watch
 
 USER, PASSWORD = "alice", "s:cret"
 
@@ -124,12 +125,12 @@ class Registry(Maker):
                       f"for d in docker containers; do cat >/etc/$d/certs.d/$r/ca.crt <<'END'\n{cert.read_text()}END\ndone; done")
 
     def wait_until_it_listens(self):
-        deadline = time.monotonic() + 20
+        watch = Watch()
         while True:
             assert self.process.poll() is None, "docker-registry ended"
             with contextlib.suppress(OSError), socket.create_connection((self.address, self.port), timeout=1):
                 return
-            assert time.monotonic() < deadline, "docker-registry does not listen"
+            assert watch.within(20), f"docker-registry does not listen: {watch}"
             time.sleep(0.05)
 
     def on_hosts(self, script):

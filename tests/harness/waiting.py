@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import threading
 import time
+from harness.patience import Watch, patient
 
 
 class Client(subprocess.Popen):
@@ -16,7 +17,7 @@ class Client(subprocess.Popen):
         rest = {}
         readers = [threading.Thread(target=lambda name=name: rest.update({name: getattr(self, name).read()}), daemon=True)
                    for name in ("stdout", "stderr") if (stream := getattr(self, name)) and not stream.closed]
-        deadline = time.monotonic() + timeout if timeout else None
+        deadline = time.monotonic() + patient(timeout) if timeout else None
         for reader in readers:
             reader.start()
         for reader in readers:
@@ -29,7 +30,7 @@ class Client(subprocess.Popen):
 
 def read_until(client, text, times=1, timeout=60):
     """Reads the client's stdout until `times` lines hold `text`; returns all lines. A client that stays silent is killed."""
-    watchdog = threading.Timer(timeout, client.kill)
+    watchdog = threading.Timer(patient(timeout), client.kill)
     watchdog.start()
     lines = []
     try:
@@ -63,10 +64,10 @@ def peak_memory(client):
 
 
 def eventually(condition, what, timeout=20):
-    """For what only the outside world can tell and that has no event of its own: asks until it holds."""
-    deadline = time.monotonic() + timeout
+    """For what only the outside world can tell and that has no event of its own: asks until it holds. `timeout`: of an idle machine."""
+    watch = Watch()
     while not condition():
-        assert time.monotonic() < deadline, f"still not so after {timeout} s: {what}"
+        assert watch.within(timeout), f"still not so after {watch}: {what}"
         time.sleep(0.05)
 
 

@@ -4,9 +4,9 @@ import contextlib
 import os
 import signal
 import subprocess
-import time
 
 from harness import assert_in, cluster, eventually
+from harness.patience import Watch
 from harness.running import Running
 from harness.terminal import Terminal
 
@@ -101,7 +101,7 @@ def test_a_shell_on_a_terminal_is_one_of_the_user_s_own(lab):
         terminal.type("ssh node-2 'echo there-$((1+1)); exec sleep 4791' & sleep 4791\r")
         terminal.read_until("there-2")
         os.close(terminal.fd)
-        begun = time.monotonic()
+        watch = Watch()
         eventually(lambda: not processes(c, 4791), "its end on both nodes")
-        assert time.monotonic() - begun < 15
+        assert watch.within(15), watch
         os.waitpid(terminal.pid, 0)

@@ -11,12 +11,13 @@ import time
 
 from harness import assert_in, cluster, eventually
 from harness.gpus import entries, uuids
+from harness.patience import lease
 from harness.running import Running
 
 JOBS = int(os.environ.get("DOCKDIST_GPU_JOBS", "200"))
 SEED = int(os.environ.get("DOCKDIST_GPU_SEED", "14"))
 HOLD = ("sh", "-c", 'echo "has $CUDA_VISIBLE_DEVICES"; exec sleep 4702')
-LEASE = ("--lease", "2s")
+LEASE = ("--lease", lease(2))
 FREED = 2 + 8  # seconds: the lease, and what ending a job takes on a machine under load
 
 

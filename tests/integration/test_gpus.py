@@ -5,6 +5,7 @@ import re
 
 from harness import assert_in, cluster
 from harness.gpus import added_gpus, entries, gpu_lines, uuids
+from harness.patience import DURATION
 from harness.running import Running
 
 HAS = r"^\[(node-\d)\s*\] has (.*)$"
@@ -50,7 +51,7 @@ def test_three_jobs_on_two_gpus_of_two_hosts(lab):
         for node, own in all_of.items():
             assert has_a[node] + has_b[node] == own, (has_a, has_b, all_of)
         third = Running(c, "run", "--name", "job-c", "--gpus", "1", "--", *HOLD)
-        third.until_err(r"waiting for 1 GPU on 2 nodes: node-0, node-1: GPU 0 job-a \(root@\S+, \d+ s\), GPU 1 job-b \(nobody@\S+, \d+ s\); "
+        third.until_err(rf"waiting for 1 GPU on 2 nodes: node-0, node-1: GPU 0 job-a \(root@\S+, {DURATION}\), GPU 1 job-b \(nobody@\S+, {DURATION}\); "
                         r"place 1 in line$")
         for host, gpus, waiting in shown(c):
             assert [(gpu["id"], gpu["held"]["job"], gpu["held"]["owner"].partition("@")[0]) for gpu in gpus] == [
@@ -99,7 +100,7 @@ def test_what_the_user_has_chosen_by_hand_is_reserved_or_waited_for(lab):
         assert devices(c, "--gpus", "1") == {"node-0": [first]}
         # A shell has what it asks for, and waits for it as a job does.
         shell = Running(c, "ssh", "node-0", "--gpus", "2", "--", "echo has $CUDA_VISIBLE_DEVICES; exec sleep 4703")
-        shell.until_err(r"waiting for 2 GPUs of this node: GPU 1 job-b \(root@\S+, \d+ s\); place 1 in line")
+        shell.until_err(rf"waiting for 2 GPUs of this node: GPU 1 job-b \(root@\S+, {DURATION}\); place 1 in line")
         stop(c, job, "job-b")
         shell.until(f"^has {first},{second}$")
         assert_in("GPUs 0-1 ssh (root@", devices(c, "--gpus", "1", code=BUSY))
@@ -168,7 +169,7 @@ def test_clusters_share_the_gpus_of_their_hosts_job_by_job(lab):
         assert [has["node-0"], has["node-1"]] == [uuids(lab, 1)[:1], uuids(lab, 2)[:1]]
         assert devices(b, "--gpus", "1") == {"node-0": uuids(lab, 1)[1:], "node-1": uuids(lab, 2)[1:]}
         waits = Running(b, "run", "--", *SEE)
-        waits.until_err(r"waiting for 2 GPUs on 2 nodes: node-0, node-1: GPU 0 job-a of cluster t-user-a \(root@\S+, \d+ s\); place 1 in line$")
+        waits.until_err(rf"waiting for 2 GPUs on 2 nodes: node-0, node-1: GPU 0 job-a of cluster t-user-a \(root@\S+, {DURATION}\); place 1 in line$")
         behind = Running(a, "run", "--gpus", "1", "--", *SEE)
         behind.until_err(r"kept for \S+ of cluster t-user-b|place 2 in line")
         stop(a, job, "job-a")

@@ -19,6 +19,7 @@ from harness import cluster, remove_all
 from harness.hostile import hostile_peers
 from harness.lies import ESCAPES, LIES, Lie, Truth, endless_field, many_objects, places
 from harness.messages import JobFrames, StdioFrames
+from harness.patience import lease
 from harness.victim import Victim
 
 ROUNDS = int(os.environ.get("DOCKDIST_HOSTILE_ROUNDS", "0"))
@@ -62,7 +63,7 @@ class Field:
         self.again()
         for node in ("node-0", "node-1"):
             self.c.run("exec", node, "--", "sh", "-c", "mkdir -p /out/sub; echo result >/out/sub/r; ln -s sub/r /out/l; echo log >/out/log")
-        job = self.c.detach("--lease", "5s", script="echo begun; sleep 1; exit 3")
+        job = self.c.detach("--lease", lease(5), script="echo begun; sleep 1; exit 3")
         self.c.run("wait", job, code=3)
         return job
 
@@ -75,7 +76,7 @@ class Field:
 
     def sleep(self):
         self.wake()
-        self.sleeping = self.c.detach("--lease", "5s", script="exec sleep 600")
+        self.sleeping = self.c.detach("--lease", lease(5), script="exec sleep 600")
 
     def may_log_in(self):
         """The user has the key, and the host keys as the nodes told them."""
@@ -184,11 +185,11 @@ COMMANDS = {
     "wait": Command(lambda f: ["wait", f.old_job]),
     "logs": Command(lambda f: ["logs", f.old_job, "--log-dir", "out/logs"], written=["out"]),
     "attach": Command(lambda f: ["attach", f.old_job, "--log-dir", "out/logs"], written=["out", "collected"]),
-    "run": Command(lambda f: ["run", "--lease", "3s", "--log-dir", "out/logs", "--", "sh", "-c", "echo out; echo err >&2; exit 0"], 12,
+    "run": Command(lambda f: ["run", "--lease", lease(3), "--log-dir", "out/logs", "--", "sh", "-c", "echo out; echo err >&2; exit 0"], 12,
                    written=["out", "collected"]),
-    "run json": Command(lambda f: ["-o", "json", "run", "--lease", "3s", "--", "true"], 6, written=["collected"]),
-    "run restarts": Command(lambda f: ["run", "--lease", "3s", "--max-restarts", "1", "--backoff", "10ms", "--", "false"], 6, written=["collected"]),
-    "run detached": Command(lambda f: ["run", "--lease", "3s", "--detach", "--", "true"], 6, written=["collected"]),
+    "run json": Command(lambda f: ["-o", "json", "run", "--lease", lease(3), "--", "true"], 6, written=["collected"]),
+    "run restarts": Command(lambda f: ["run", "--lease", lease(3), "--max-restarts", "1", "--backoff", "10ms", "--", "false"], 6, written=["collected"]),
+    "run detached": Command(lambda f: ["run", "--lease", lease(3), "--detach", "--", "true"], 6, written=["collected"]),
     "stop": Command(lambda f: ["stop", f.sleeping, "--grace", "1s"], 6, before=Field.sleep),
     "exec": Command(lambda f: ["exec", "node-0", "--", "cat"], raw=("stdout", "stderr"), input=b"text\n"),
     "forward": Command(lambda f: ["forward", "node-0", f"{f.ports[0]}:node-0:{f.ssh_port}", f"{f.ports[1]}:29999"], channel="tunnel", beside=use_ports),
@@ -375,7 +376,7 @@ def test_a_job_that_writes_into_the_clients_stream_gains_nothing(lab):
             field.c.run("cp", str(field.victim.root / "work/forged"), "node-0:/forged")
             for words in (["run"], ["-o", "json", "run"])[:2 if bears_escapes(act) else 1]:
                 begin = time.monotonic()
-                code, wrong = field.victim.run([*words, "--lease", "3s", "--grace", "1s", "--log-dir", "out/logs", "--", "sh", "-c", script],
+                code, wrong = field.victim.run([*words, "--lease", lease(3), "--grace", "1s", "--log-dir", "out/logs", "--", "sh", "-c", script],
                                                ["out", "collected"], waits=True)
                 shutil.rmtree(field.victim.root / "work/out", ignore_errors=True)
                 print(f"\n{time.monotonic() - begin:.0f} s, code {code}, {field.victim.memory >> 20} MiB: {act}: {words}", flush=True)

@@ -7,6 +7,7 @@ import signal
 import socket
 
 from harness import assert_in, cluster, eventually, job_left, read_until
+from harness.patience import lease, told
 
 # A rank that says who it is, and stays in the first attempt.
 WHO = 'echo "try $DOCKDIST_RESTART_COUNT: rank $RANK of $WORLD_SIZE, node $NODE_RANK of $NNODES, at $MASTER_ADDR"; '
@@ -116,7 +117,7 @@ def test_a_spare_that_nobody_needs_starts_nothing(lab):
 def test_a_node_that_is_cut_off_is_left_out_and_does_not_come_back(lab):
     with cluster(lab, "t-cut-out") as c:
         c.write(hosts=3).up()
-        client = c.start("run", "--min-nodes", "2", "--lease", "2s", "--backoff", "100ms", "--", "sh", "-c",
+        client = c.start("run", "--min-nodes", "2", "--lease", lease(2), "--backoff", "100ms", "--", "sh", "-c",
                          WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4502; until [ -e /tmp/go ]; do sleep 0.1; done')
         read_until(client, "try 0", times=3)
         lab.script("cut", "host-2")
@@ -177,7 +178,7 @@ def test_ranks_that_train_together_go_on_without_a_lost_node(lab):
 def test_a_detached_job_goes_on_without_a_lost_node(lab):
     with cluster(lab, "t-keeper-lost") as c:
         c.write(hosts=3).up()
-        job = c.detach("--min-nodes", "2", "--lease", "4s", "--backoff", "100ms",
+        job = c.detach("--min-nodes", "2", "--lease", lease(4), "--backoff", "100ms",
                      script=WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4504; until [ -e /tmp/go ]; do sleep 0.1; done')
         lab.script("cut", "host-2")
         try:
@@ -193,7 +194,7 @@ def test_a_detached_job_goes_on_without_a_lost_node(lab):
         first = address(lab, "node-0")
         assert_in(f"[node-0] try 1: rank 0 of 2, node 0 of 2, at {first}\n", logs.stdout)
         assert_in(f"[node-2] try 1: rank 1 of 2, node 1 of 2, at {first}\n", logs.stdout)
-        assert_in("node-1: lost: nothing was heard of node-1 for 4 s: attempt 2 of 2 begins without it on 2 nodes in 0.1 s",
+        assert_in(f"node-1: lost: nothing was heard of node-1 for {told(lease(4))}: attempt 2 of 2 begins without it on 2 nodes in 0.1 s",
                   logs.stderr)
         jobs = json.loads(c.run("jobs", "-o", "json").stdout)["jobs"]
         assert [(job["state"], job["exit_code"]) for job in jobs] == [("done", 0)], jobs
@@ -202,7 +203,7 @@ def test_a_detached_job_goes_on_without_a_lost_node(lab):
 def test_a_detached_job_takes_a_spare(lab):
     with cluster(lab, "t-keeper-spare") as c:
         c.write(hosts=3, more="spares: 1").up()
-        job = c.detach("--lease", "4s", "--backoff", "100ms", script=WHO + STAY.format(4505))
+        job = c.detach("--lease", lease(4), "--backoff", "100ms", script=WHO + STAY.format(4505))
         kill_container(c, "node-1")
         eventually(lambda: "node 1 of 2" in c.run("logs", job, "--node", "node-2", code=None).stdout,
                    "the spare has its place", timeout=30)
@@ -215,7 +216,7 @@ def test_a_detached_job_takes_a_spare(lab):
 def test_a_job_whose_first_node_was_lost_can_be_left_to_the_cluster(lab):
     with cluster(lab, "t-lost-hangup") as c:
         c.write(hosts=3).up()
-        client = c.start("run", "--detach-on-hangup", "--min-nodes", "2", "--lease", "4s", "--backoff", "100ms", "--", "sh", "-c",
+        client = c.start("run", "--detach-on-hangup", "--min-nodes", "2", "--lease", lease(4), "--backoff", "100ms", "--", "sh", "-c",
                          WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4506; sleep 10; echo over')
         read_until(client, "try 0", times=3)
         kill_container(c, "node-0")
@@ -230,7 +231,7 @@ def test_a_job_whose_first_node_was_lost_can_be_left_to_the_cluster(lab):
 def test_another_client_takes_over_a_job_that_has_lost_a_node(lab):
     with cluster(lab, "t-lost-attach") as c:
         c.write(hosts=3).up()
-        client = c.start("run", "--min-nodes", "1", "--lease", "6s", "--backoff", "100ms", "--", "sh", "-c",
+        client = c.start("run", "--min-nodes", "1", "--lease", lease(6), "--backoff", "100ms", "--", "sh", "-c",
                          WHO + 'case $DOCKDIST_RESTART_COUNT in 2) exit 0;; esac; exec sleep 4507')
         read_until(client, "try 0", times=3)
         kill_container(c, "node-0")

@@ -6,6 +6,7 @@ import signal
 import time
 
 from harness import ROOT, assert_in, cluster, eventually, read_until
+from harness.patience import Watch, lease
 
 
 def test_output_of_all_nodes_comes_whole_and_prefixed(lab):
@@ -45,9 +46,9 @@ def test_arguments_arrive_byte_for_byte(lab):
 def test_the_first_failure_ends_the_job_everywhere(lab):
     with cluster(lab, "t-first") as c:
         c.write().up()
-        begin = time.monotonic()
+        watch = Watch()
         done = c.run("run", "--", "sh", "-c", "if [ $NODE_RANK = 1 ]; then exit 3; fi; exec sleep 4321", code=3)
-        assert time.monotonic() - begin < 5 + 2  # the grace is not used up: sleep obeys TERM
+        assert watch.within(7), watch  # the grace is not used up: sleep obeys TERM
         assert_in("node-1: ", done.stderr)
         assert c.processes("sleep 4321") == []
 
@@ -60,11 +61,11 @@ def test_ctrl_c_ends_every_process_on_every_node(lab):
         client = c.start("run", "--grace", "2s", "--", "sh", "-c", script)
         read_until(client, "started", times=2)
         assert len(c.processes("sleep 4322")) >= 4
-        begin = time.monotonic()
+        watch = Watch()
         client.send_signal(signal.SIGINT)
         client.communicate(timeout=30)
         assert client.returncode == 130
-        assert time.monotonic() - begin < 2 + 2
+        assert watch.within(2 + 2), watch
         assert c.processes("sleep 4322") == []
 
 
@@ -75,10 +76,10 @@ def test_a_second_ctrl_c_ends_it_at_once(lab):
         read_until(client, "started", times=2)
         client.send_signal(signal.SIGINT)
         read_until(client, "asked")
-        begin = time.monotonic()
+        watch = Watch()
         client.send_signal(signal.SIGINT)
         client.communicate(timeout=30)
-        assert time.monotonic() - begin < 5
+        assert watch.within(5), watch
         assert client.returncode == 130
         assert c.processes("sleep 4323") == []
 
@@ -86,7 +87,7 @@ def test_a_second_ctrl_c_ends_it_at_once(lab):
 def test_a_job_whose_client_was_killed_ends_after_its_lease(lab):
     with cluster(lab, "t-lease") as c:
         c.write().up()
-        client = c.start("run", "--lease", "2s", "--", "sh", "-c", "echo started; exec sleep 4324")
+        client = c.start("run", "--lease", lease(2), "--", "sh", "-c", "echo started; exec sleep 4324")
         read_until(client, "started", times=2)
         client.kill()
         client.communicate()
@@ -149,9 +150,9 @@ def test_torchrun_trains_over_two_hosts_and_the_loss_falls(lab):
             assert len(losses) == 3 and losses[-1] < losses[0] / 2, (rank, losses, done.stdout)
         # The true code of the rank that failed, not torchrun's own 1.
         (folder / "fail.py").write_text("import os, sys, time\nif os.environ['RANK'] == '3':\n    sys.exit(7)\ntime.sleep(4327)\n")
-        begin = time.monotonic()
+        watch = Watch()
         failed = c.run("run", "--", "fail.py", code=7)
-        assert time.monotonic() - begin < 15
+        assert watch.within(15), watch
         assert_in("rank 3", failed.stderr)
         assert c.processes("fail.py") == []
         lines = [json.loads(line) for line in c.run("run", "-o", "json", "--", "fail.py", code=7).stdout.splitlines()]

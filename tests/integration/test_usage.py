@@ -7,6 +7,7 @@ import pytest
 
 from harness import assert_in, cluster
 from harness.gpus import gpu_lines
+from harness.patience import DURATION, GPU_HOURS
 from harness.running import Running
 
 MIB = 1 << 20
@@ -49,13 +50,13 @@ def test_what_a_job_has_used_is_told_with_its_peaks_and_drawn(lab):
         # The node that was slowed down says so afterwards, too.
         hot = [found for found in job["findings"] if found["kind"] == "thermal"]
         assert [(found["node"], found["gpu"], found["job"]) for found in hot] == [("node-0", 0, "used")], job["findings"]
-        said = re.compile(r"node-0 GPU 0: slowed down because too hot( for \d+ s)?, at 66 °C, 1200 of 1980 MHz")
+        said = re.compile(rf"node-0 GPU 0: slowed down because too hot( for {DURATION})?, at 66 °C, 1200 of 1980 MHz")
         assert said.fullmatch(hot[0]["text"]), hot
         text = c.run("jobs", "used").stdout
         assert re.search(said, text), text
         assert re.search(r"^GPU load +\d+ % +87 % +node-0, GPU 0$", text, re.M), text
         assert re.search(r"^GPU memory +\S+ GiB +59\.6 GiB +node-0, GPU 0$", text, re.M), text
-        assert re.search(r"^ *GPUs +4, 0\.00\d+ GPU hours$", text, re.M), text
+        assert re.search(rf"^ *GPUs +4, {GPU_HOURS}$", text, re.M), text
         assert re.search(r"^node-1 +0 % ", text, re.M), text
         html = page.read_text()
         assert re.search(said, html), html[:3000]
@@ -83,12 +84,12 @@ def test_a_job_whose_gpus_do_nothing_is_told_of_or_stopped(lab):
         stopped.until_err(r"warning: the job's 4 GPUs did nothing for 2 s: the job is stopped everywhere$")
         stopped.end(124)
         # Of one that took ten seconds it is said at the end; this one did: seven, two of rest, and two to be sure.
-        assert re.search(r"rests: \d+ s, 0\.0\d+ GPU hours; GPU load \d+ % \(peak 50 %\), .* \(`dockdist jobs rests` has more\)", stopped.err), stopped.err
+        assert re.search(rf"rests: {DURATION}, {GPU_HOURS}; GPU load \d+ % \(peak 50 %\), .* \(`dockdist jobs rests` has more\)", stopped.err), stopped.err
         job = known(c, "rests")
         assert (job["exit_code"], job["first_failure"]["finding"]) == (124, "the job's 4 GPUs did nothing for 2 s"), job
         idle = [found["node"] for found in job["findings"] if found["kind"] == "idle"]
         assert idle == ["node-0", "node-1"], job["findings"]
-        assert re.search(r"^! the job's GPUs on node-0, node-1 did nothing for \d+ s$", c.run("jobs", "rests").stdout, re.M)
+        assert re.search(rf"^! the job's GPUs on node-0, node-1 did nothing for {DURATION}$", c.run("jobs", "rests").stdout, re.M)
         assert c.processes("sleep 1000") == []
         c.run("run", "--idle", "off", "--", "sleep", "6")
         assert_in("leave out --share or --idle", c.run("run", "--share", "--idle", "5s", "--", "true", code=2).stderr)

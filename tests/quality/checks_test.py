@@ -5,6 +5,7 @@ import pathlib
 import pytest
 
 import check_layers
+import check_patience
 import check_shell
 import check_source
 import tidy
@@ -200,3 +201,54 @@ class TestTidyKey(Tree):
         before = self.key()
         self.write(".clang-tidy", "Checks: y\n")
         assert before != self.key()
+
+
+class TestPatience(Tree):
+    def problems(self):
+        return list(check_patience.problems(self.root))
+
+    @pytest.mark.parametrize("line", [
+        "assert time.monotonic() - begin < 5",
+        "assert 5 > time.monotonic() - begin, what",
+        "assert 4 < time.perf_counter() - begin <= 2 * 8",
+        "assert world.seconds < 12",
+        "assert listed['duration_ms'] < 30000",
+        "assert time.time() - died < LIMIT",
+        "assert time.monotonic() < deadline",
+        "assert taken < 5",
+        "assert begin + 5 >= time.monotonic()",
+        "if time.monotonic() > deadline:\n        raise AssertionError('late')",
+        "if took > 3:\n        pytest.fail('late')",
+        r"re.search(r'for \d+ s$', text)",
+        r"re.search(r'4, 0\.00\d+ GPU hours', text)",
+        r"re.search(r'round trip [\d.]+ ms', text)",
+    ])
+    def test_a_bound_in_seconds_and_a_pattern_for_short_durations_are_found(self, line):
+        self.write("tests/one_test.py", "LIMIT = 2 + 8\n\n\ndef test_one(begin):\n    deadline = time.monotonic() + 20\n"
+                   f"    taken = time.monotonic() - begin\n    {line}\n")
+        self.assert_one(self.problems(), "tests/one_test.py:7")
+
+    @pytest.mark.parametrize("line", [
+        "assert time.monotonic() - begin > 1.5",  # what takes its time takes it on a busy machine, too
+        "assert watch.within(5), watch",
+        "assert taken[1] <= 2 * taken[0]",
+        "assert len(lines) < 5",
+        "assert usage['peak'] < 4",
+        "while time.monotonic() - begin < 1:\n        ping()",
+        "re.search(rf'for {DURATION}$', text)",
+        r"re.search(r'\d+ steps', text)",
+    ])
+    def test_ratios_lower_bounds_and_watches_pass(self, line):
+        self.write("tests/one_test.py", f"def test_one(begin, taken):\n    {line}\n")
+        assert self.problems() == []
+
+    @pytest.mark.parametrize("line", [
+        "CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));",
+        "REQUIRE(elapsed < 500ms);",
+        "CHECK_FALSE(Clock::now() > end); CHECK(std::chrono::steady_clock::now() < deadline);",
+    ])
+    def test_in_cpp_too(self, line):
+        self.write("tests/unit/one_test.cpp", f"auto deadline = std::chrono::steady_clock::now() + 20s;\n{line}\n")
+        self.assert_one(self.problems(), "one_test.cpp:2")
+        self.write("tests/unit/one_test.cpp", "CHECK(std::chrono::steady_clock::now() < patience_ends());\nCHECK(parsed == 500ms);\n")
+        assert self.problems() == []

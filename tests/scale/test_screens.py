@@ -7,6 +7,7 @@ import pytest
 
 from harness import cluster
 from harness.namespaces import NEEDED
+from harness.patience import DURATION
 from harness.screen import ASCII, DUMB, NO_COLOUR, UTF8, Screen, assert_golden, assert_readable, screen_of
 from harness.stubs import IMAGE, stubs
 
@@ -29,7 +30,7 @@ def c():
 def same_each_time(text):
     text = re.sub(r"\b[0-9a-f]{12}\b", "0123456789ab", text)
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "2026-11-23 20:15:00", text)
-    return re.sub(r"\b\d\.\d\d s\b", "0.01 s", text)
+    return re.sub(rf"\b{DURATION}\b", "0.01 s", text)
 
 
 SCREENS = {

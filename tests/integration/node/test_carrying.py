@@ -3,6 +3,7 @@ need no client. Real programs and processes; the parts of one job are nodes with
 them is a script that runs its command in the other's. They share a /proc, in which a job ends what bears its name: so each
 part has its own, job-0.1 for the second, and the script says which is the coordinator's."""
 
+import contextlib
 import json
 import os
 import select
@@ -14,6 +15,7 @@ import pytest
 
 from harness.cleanup import WithCleanup
 from harness.node_process import DEADLINE, PROGRAM, Node, Stream, kill, marked
+from harness.patience import Watch
 
 
 def policy(parts, **more):
@@ -203,12 +205,12 @@ class TestADetachedJob(OnSeveralNodes):
         self.detach(self.start(nodes, "[ $PART = 2 ] || exec sleep 1000; read x < %s/go; exit 7" % nodes[0].root))
         with open(nodes[0].root + "/go", "w") as go:
             go.write("\n")
-        began = time.monotonic()
+        watch = Watch()
         for part, node in enumerate(nodes):
             first = self.result(node, part)[0]["first"]
             assert (first["node"], first["failure"]["code"]) == ("node-2", 7)
             assert marked("job-0.%d" % part) == []
-        assert time.monotonic() - began < 5
+        assert watch.within(5), watch
 
     def test_it_is_begun_anew_without_a_client(self):
         nodes = self.nodes(2)
@@ -317,7 +319,7 @@ class TestADetachedJob(OnSeveralNodes):
             kill(supervisor)
         elif trouble == "frozen":
             os.kill(supervisor, signal.SIGSTOP)
-            self.cleanup.callback(os.kill, supervisor, signal.SIGCONT)
+            self.cleanup.callback(wake, supervisor)
         else:
             open(nodes[0].root + "/cut", "w").close()
             for link in links:
@@ -384,14 +386,19 @@ def processes(wanted, root):
     return found
 
 
+def wake(pid):
+    with contextlib.suppress(ProcessLookupError):  # it may have ended
+        os.kill(pid, signal.SIGCONT)
+
+
 def link_of(coordinator, part, gone=None):
     """The coordinator's end of a member's link, when it is there; `gone`: of a former one, which may still be ending."""
-    deadline = time.monotonic() + DEADLINE
-    while time.monotonic() < deadline:
+    watch = Watch()
+    while watch.within(DEADLINE):
         if found := [pid for pid in processes(b".0 %d " % part, coordinator.root) if pid != gone]:
             return found[0]
         time.sleep(0.02)
-    raise AssertionError("no link came")
+    raise AssertionError(f"no link came: {watch}")
 
 
 def supervisors(node):

@@ -14,6 +14,7 @@ import pytest
 
 from harness.gpu_node import OnAHost
 from harness.node_process import DEADLINE, PROGRAM, OnANode
+from harness.patience import Watch
 
 NEVER = 3_600_000  # a lease
 
@@ -74,9 +75,9 @@ def runs(pid):
 
 
 def wait_until_gone(pid):
-    deadline = time.monotonic() + DEADLINE
+    watch = Watch()
     while runs(pid):
-        assert time.monotonic() < deadline, f"{pid} has not ended"
+        assert watch.within(DEADLINE), f"{pid} has not ended: {watch}"
         time.sleep(0.02)
 
 
@@ -131,12 +132,12 @@ class TestStreams(OnANode):
         with self.session("--", "sh", "-c", script, lease_ms=1500 if end == "falls silent" else NEVER) as session:
             pids = {name: int(session.until(rf"{name} (\d+)\n".encode(), keep=True)[1]) for name in ("child", "orphan", "nohup", "daemon")}
             wait_for_program(pids["nohup"], "sleep")
-            begun = time.monotonic()
+            watch = Watch()
             {"closes its stream": lambda: session.process.stdin.close(), "says quit": lambda: session.send("Q"),
              "falls silent": lambda: None, "says nonsense": lambda: session.process.stdin.write(b"ls -l\n")}[end]()
             session.until(b"ending\n")
             session.process.wait(DEADLINE)
-            assert (4 < time.monotonic() - begun < 15) == bool(stubborn)
+            assert watch.seconds > 4 if stubborn else watch.within(4), watch
             said = session.process.stderr.read().decode()
             assert ("nothing was heard of the client for 1 s" in said) == (end == "falls silent"), said
             assert {name: runs(pid) for name, pid in pids.items()} == {"child": False, "orphan": False, "nohup": True, "daemon": True}
@@ -154,21 +155,21 @@ class TestStreams(OnANode):
 
 
 def wait_for_program(pid, name):
-    deadline = time.monotonic() + DEADLINE
+    watch = Watch()
     while open(f"/proc/{pid}/comm").read().strip() != name:
-        assert time.monotonic() < deadline
+        assert watch.within(DEADLINE), watch
         time.sleep(0.02)
 
 
 def wait_for_state(argument, state):
     """Of the process whose last word is `argument`."""
-    deadline = time.monotonic() + DEADLINE
+    watch = Watch()
     while True:
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as words, open(f"/proc/{pid}/stat") as stat:
                 if words.read().endswith(f"\0{argument}\0") and stat.read().rpartition(")")[2].split()[0] == state:
                     return
-        assert time.monotonic() < deadline
+        assert watch.within(DEADLINE), watch
         time.sleep(0.02)
 
 
@@ -238,12 +239,12 @@ class TestTerminals(OnANode):
             session.type("set +o history; echo shell-$$; sleep 4751 & echo job-$!; exec 3>&1; echo there-$((1+1))\r")
             shell, job = (int(session.until(rb"\n%s-(\d+)\r" % name)[1]) for name in (b"shell", b"job"))
             session.until(b"there-2\r\n")
-            begun = time.monotonic()
+            watch = Watch()
             session.process.stdin.close()
             session.process.wait(DEADLINE)
             wait_until_gone(shell)
             wait_until_gone(job)
-            assert time.monotonic() - begun < 4  # an interactive shell ignores TERM, and a hangup it does not
+            assert watch.within(4), watch  # an interactive shell ignores TERM, and a hangup it does not
 
 
 class TestGpus(OnAHost):

@@ -11,6 +11,7 @@ from harness import namespaces
 from harness.cleanup import WithCleanup
 from harness.gpu_node import OnAHost, add_amd_gpus, amd_uuid, get_in_line, gpu, take, turn_after, until_state, uuid
 from harness.node_process import DEADLINE, PROGRAM, Stream, kill, marked
+from harness.patience import DURATION, Watch
 
 INIT = "/opt/dockdist/bin/dockdist-init"
 SHOW = ["sh", "-c", "echo GPUS=$CUDA_VISIBLE_DEVICES; exec sleep 1000"]
@@ -140,12 +141,12 @@ class TestWaiting(OnAHost):
         assert (turn["state"], turn["place"], turn["ahead"], turn["wanted"]) == ("waits", 1, [], 1)
         a.send(type="stop", grace_ms=0)
         a.until("exited")
-        freed = time.monotonic()
+        watch = Watch()
         until_state(waiter, "fits")
         assert take(waiter, 3)["units"][0]["index"] == 0
         waiter.send(argv=["sleep", "1000"])
         waiter.until("started")
-        assert time.monotonic() - freed < 0.5
+        assert watch.within(0.5), watch
 
     def test_nobody_overtakes_but_for_priority_and_what_the_first_does_not_need_goes_to_the_next(self):
         node = self.node(gpus=2)
@@ -248,13 +249,13 @@ class TestWaiting(OnAHost):
                     fields = stat.read().rsplit(")", 1)[1].split()
                     total += int(fields[11]) + int(fields[12])
             return total
-        before, deadline = ticks(), time.monotonic() + DEADLINE
+        before, watch = ticks(), Watch()
         while True:  # what has just happened may still be looked at
             time.sleep(1)
             spent, before = ticks() - before, ticks()
             if spent <= 2:  # hundredths of a second, of all of them together
                 break
-            assert time.monotonic() < deadline, spent
+            assert watch.within(DEADLINE), (spent, watch)
 
 
 class TestHostileBoard(OnAHost):
@@ -321,14 +322,14 @@ class TestHostileBoard(OnAHost):
         with open(self.board + "/new", "w") as file:
             file.write("garbage")
         os.rename(self.board + "/new", self.board + "/board.json")
-        deadline = time.monotonic() + DEADLINE
+        watch = Watch()
         while True:
             try:
                 if sorted(entry["who"]["job"] for entry in self.entries()) == ["first", "second"]:
                     break
             except ValueError:
                 pass
-            assert time.monotonic() < deadline
+            assert watch.within(DEADLINE), watch
             time.sleep(0.02)
         for number in range(5000):
             os.close(os.open("%s/%d" % (self.board, number), os.O_CREAT | os.O_WRONLY))
@@ -430,7 +431,7 @@ class TestSessions(OnAHost):
                                     "sh", "-c", "echo $CUDA_VISIBLE_DEVICES; cat; exit 7"], env=node.environment,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         said = session.stderr.readline().decode()
-        assert re.fullmatch(r"dockdist: waiting for 1 GPU of this node: GPU 0 holds \(me@here, \d+ s\); place 1 in line "
+        assert re.fullmatch(rf"dockdist: waiting for 1 GPU of this node: GPU 0 holds \(me@here, {DURATION}\); place 1 in line "
                             r"\(Ctrl-C gives up\)\n", said), said
         holder.close()
         assert session.stdout.readline() == b"GPU-0000\n"
@@ -444,7 +445,7 @@ class TestSessions(OnAHost):
         node.record(SHELL="/bin/true")
         node.ask("holds").until("prepared")
         terminal, other_end = os.openpty()
-        for words, said in (([], r"dockdist: jobs have GPUs of this node: GPU 0 holds \(me@here, \d+ s\); .*\n"), (["--", "true"], "")):
+        for words, said in (([], rf"dockdist: jobs have GPUs of this node: GPU 0 holds \(me@here, {DURATION}\); .*\n"), (["--", "true"], "")):
             done = subprocess.run([PROGRAM, "with-environment", *words], env=node.environment, stdin=other_end,
                                   stderr=subprocess.PIPE, timeout=DEADLINE, check=True)
             assert re.fullmatch(said, done.stderr.decode()), done.stderr

@@ -7,6 +7,7 @@ import re
 import time
 
 from harness.node_process import OnANode, kill, marked
+from harness.patience import Watch
 
 MIB = 1 << 20
 
@@ -222,7 +223,6 @@ class TestWhatIsKeptOfEndedJobs(OnANode):
         assert (event["kind"], event["message"]) == ("conflict", "a job taken was started on this node before")
 
     def test_how_long_it_took_is_kept(self):
+        watch = Watch()
         self.sh("true", job="short")
-        listed = self.node.list()[0]
-        assert listed["duration_ms"] > 0
-        assert listed["duration_ms"] < 30000
+        assert 0 < self.node.list()[0]["duration_ms"] <= watch.seconds * 1000

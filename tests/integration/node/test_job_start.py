@@ -11,6 +11,7 @@ import time
 import pytest
 
 from harness.node_process import DEADLINE, PROGRAM, OnANode, marked
+from harness.patience import patient
 
 
 def listen(port, reuse, family="AF_INET", address=""):
@@ -79,9 +80,10 @@ class TestSteps(OnANode):
         assert stream.process.wait(DEADLINE) == 1
 
     def test_pings_hold_the_opening(self):
-        stream, _ = self.prepared(lease_ms=300)
+        lease = patient(0.3)
+        stream, _ = self.prepared(lease_ms=int(lease * 1000))
         began = time.monotonic()
-        while time.monotonic() - began < 1:  # three times the lease
+        while time.monotonic() - began < 3 * lease:
             stream.send(type="ping")
             assert stream.next_frame().kind == "P"
         stream.send(argv=["true"])

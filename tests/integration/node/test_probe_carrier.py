@@ -10,6 +10,7 @@ import time
 
 from harness.cleanup import WithCleanup
 from harness.node_process import DEADLINE, PROGRAM
+from harness.patience import Watch
 
 
 class TestCarrier(WithCleanup):
@@ -69,10 +70,10 @@ class TestCarrier(WithCleanup):
         self.start('#!/bin/sh\necho "{\\"pid\\":$$}"; trap "" TERM HUP INT; exec sleep 1000\n')
         self.tell(0, rank=0)
         pid = self.next()["line"]["pid"]
-        started = time.monotonic()
+        watch = Watch()
         self.process.stdin.close()
         assert self.process.wait(DEADLINE) == 0
-        assert time.monotonic() - started < 10
+        assert watch.within(10), watch
         assert not os.path.exists("/proc/%d" % pid)
 
     def test_probes_die_with_their_carrier(self):
@@ -81,9 +82,9 @@ class TestCarrier(WithCleanup):
         pid = self.next()["line"]["pid"]
         self.process.kill()
         self.process.wait()
-        deadline = time.monotonic() + DEADLINE
+        watch = Watch()
         while os.path.exists("/proc/%d" % pid):  # no event tells of it from outside
-            assert time.monotonic() < deadline
+            assert watch.within(DEADLINE), watch
             time.sleep(0.01)
 
     def test_a_loader_that_is_missing_is_said_in_words(self):

@@ -1,5 +1,6 @@
 #include "node/gpus/held_units.hpp"
 #include "node/gpus/unit_guard.hpp"
+#include "patience.hpp"
 #include "unit/node/gpus/shared_board.hpp"
 #include "unit/node/turned_loop.hpp"
 
@@ -49,7 +50,7 @@ TEST_CASE("the units of a supervisor that was killed are free when nothing of it
     ::kill(supervisor, SIGKILL);
     ::waitpid(supervisor, nullptr, 0);
     guards.on_exit(supervisor);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto deadline = patience_ends();
     int status = 0;
     while (::waitpid(rank, &status, WNOHANG) == 0) {
         REQUIRE(std::chrono::steady_clock::now() < deadline);

@@ -1,6 +1,7 @@
 #include "node/job/job_store.hpp"
 #include "node/job/log/log_reader.hpp"
 #include "node/job/supervisor.hpp"
+#include "patience.hpp"
 #include "unit/node/scratch.hpp"
 #include "unit/node/turned_loop.hpp"
 
@@ -63,7 +64,7 @@ struct Part {
     // What real processes do takes real time; the part's own stands still meanwhile.
     template <class Condition>
     void until(Condition condition) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        const auto deadline = patience_ends();
         while (!condition()) {
             REQUIRE(std::chrono::steady_clock::now() < deadline);
             (void)time.loop.turn(20);

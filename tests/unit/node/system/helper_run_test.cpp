@@ -1,4 +1,5 @@
 #include "node/system/helper_run.hpp"
+#include "patience.hpp"
 #include "unit/node/turned_loop.hpp"
 
 #include <chrono>
@@ -17,7 +18,7 @@ struct Helped {
         : run(time.loop, "/bin/sh", {"sh", "-c", script}, Environment::own(), 5000,
               [this](Finished done) { finished = std::move(done); }) {}
     Finished end() {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        const auto deadline = patience_ends();
         while (!finished) {
             REQUIRE(std::chrono::steady_clock::now() < deadline);
             (void)time.loop.turn(5);
