@@ -1,6 +1,11 @@
 """The checks of this folder catch what they are for."""
 
+import json
+import os
 import pathlib
+import shutil
+import subprocess
+import types
 
 import pytest
 
@@ -174,33 +179,72 @@ class TestShell(Tree):
         assert check_shell.problems(self.root) == []
 
 
-class TestTidyKey(Tree):
-    def key(self, command="clang++ -c a.cpp"):
-        self.write(".clang-tidy", "Checks: x\n") if not (self.root / ".clang-tidy").exists() else None
-        files = [str(self.root / "src/low/one.hpp"), "/usr/include/stdio.h"]
-        return tidy.cache_key(self.root, self.root / "build", "version 19", command, files)
+class TestTidy(Tree):
+    def key(self, command="ccache clang++ -Isrc -o a.o -c a.cpp", root=None):
+        root = root or self.root
+        if not (root / ".clang-tidy").exists():
+            self.write(".clang-tidy", "Checks: x\n")
+        return tidy.cache_key(root, root / "build", "version 19", tidy.compiler_flags(command), {root / "src/low/one.hpp"})
 
-    def test_a_source_is_found_in_the_record_of_the_build(self):
-        record = "src/low/a.cpp.o: #deps 2, deps mtime 1 (VALID)\n    /project/a.cpp\n    gen/b.hpp\n\nold.o: #deps 1, deps mtime 1 (STALE)\n    c.cpp\n"
-        dependencies = tidy.parse_dependencies(pathlib.Path("/build"), record)
-        entry = {"command": "clang++ -DX=\\\"1\\\" -o src/low/a.cpp.o -c /project/a.cpp"}
-        assert dependencies == {tidy.object_of(entry): ["/project/a.cpp", "/build/gen/b.hpp"]}
+    def test_what_a_source_is_made_of_is_found_by_its_includes(self):
+        self.write("src/low/one.hpp", '// One.\n#pragma once\n#include "low/two.hpp"\n#include <vector>\n')
+        self.write("src/high/a.cpp", '#include "b.hpp"\n#  include "low/one.hpp"\n#include "nowhere.hpp"\n')
+        self.write("src/high/b.hpp", "// B.\n")
+        found = tidy.Includes([self.root / "src"]).closure(self.root / "src/high/a.cpp")
+        assert found == {self.root / "src" / name for name in ("high/a.cpp", "high/b.hpp", "low/one.hpp", "low/two.hpp")}
 
-    def test_the_same_inputs_give_the_same_key(self):
-        assert self.key() == self.key()
+    def test_the_same_source_in_another_checkout_gives_the_same_key(self, tmp_path_factory):
+        other = tmp_path_factory.mktemp("checkout")
+        self.write("src/low/one.hpp", f'// One of {self.root}.\n')
+        before = self.key(f"clang++ -I{self.root}/src -c a.cpp")
+        shutil.copytree(self.root, other, dirs_exist_ok=True)
+        (other / "src/low/one.hpp").write_text(f'// One of {other}.\n')
+        assert before == self.key(f"clang++ -I{other}/src -c b.cpp", other)
 
-    def test_a_changed_header_gives_another_key(self):
-        before = self.key()
+    def test_neither_the_batch_that_it_is_compiled_in_nor_what_is_written_counts(self):
+        assert tidy.compiler_flags("env A=1 ccache /usr/bin/clang++-19 -DX -Isrc -MD -MT o -MF o.d -o unity_0.o -c unity_0.cxx") == ["-DX", "-Isrc"]
+
+    def test_a_changed_header_another_command_and_other_checks_give_another_key(self):
+        keys = {self.key(), self.key("clang++ -DX -Isrc -c a.cpp")}
         self.write("src/low/one.hpp", "// Another.\n#pragma once\n")
-        assert before != self.key()
-
-    def test_another_command_gives_another_key(self):
-        assert self.key() != self.key("clang++ -DX -c a.cpp")
-
-    def test_other_checks_give_another_key(self):
-        before = self.key()
+        keys.add(self.key())
         self.write(".clang-tidy", "Checks: y\n")
-        assert before != self.key()
+        keys.add(self.key())
+        assert len(keys) == 4
+
+    def git(self, *words, day=1):
+        date = f"2026-01-{day:02}T12:00:00Z"
+        subprocess.run(["git", "-C", self.root, "-c", "user.name=t", "-c", "user.email=t@t", *words], check=True, capture_output=True,
+                       env={**os.environ, "GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date})
+
+    def todo(self, monkeypatch, changed=True):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(self.root / "cache"))
+        options = types.SimpleNamespace(all=False, only="")
+        found, _, _ = tidy.batches(self.root, self.root / "build", options, tidy.changed_files(self.root) if changed else None)
+        return sorted(source.name for batch in found for source in batch.sources)
+
+    def test_only_what_late_commits_have_changed_is_looked_at(self, monkeypatch):
+        self.write(".gitignore", "build/\ncache/\n")
+        for name, header in (("a", "one"), ("b", "one"), ("c", "two"), ("d", "two")):
+            self.write(f"src/low/{name}.cpp", f'#include "low/{header}.hpp"\n')
+        entries = [{"directory": str(self.root), "file": f"src/low/{name}.cpp", "command": f"clang++ -o {name}.o -c src/low/{name}.cpp"} for name in "abcd"]
+        self.write("build/compile_commands.json", json.dumps(entries))
+        self.write(".clang-tidy", "Checks: x\n")
+        assert self.todo(monkeypatch) == ["a.cpp", "b.cpp", "c.cpp", "d.cpp"]  # no git here
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "x", day=1)
+        assert self.todo(monkeypatch) == ["a.cpp", "b.cpp", "c.cpp", "d.cpp"]  # all is of this day
+        self.write("src/low/two.hpp", "// Two, another.\n")
+        self.git("commit", "-q", "-a", "-m", "x", day=5)
+        assert self.todo(monkeypatch) == ["c.cpp", "d.cpp"]  # by a header
+        self.write("src/low/a.cpp", "\n")
+        assert self.todo(monkeypatch) == ["a.cpp", "c.cpp", "d.cpp"]  # not committed
+        self.git("commit", "-q", "-a", "-m", "x", day=8)
+        assert self.todo(monkeypatch) == ["a.cpp"]
+        assert self.todo(monkeypatch, changed=False) == ["a.cpp", "b.cpp", "c.cpp", "d.cpp"]
+        self.write(".clang-tidy", "Checks: y\n")
+        assert self.todo(monkeypatch) == ["a.cpp", "b.cpp", "c.cpp", "d.cpp"]
 
 
 class TestPatience(Tree):

@@ -2,8 +2,8 @@
 """clang-tidy over every source of src/ in the compile database of a build folder.
 
 Sources that are compiled together are looked at together, as one text: most of the time goes to the headers that they
-share. What passed is not looked at again until it, a header that it includes, its command, .clang-tidy or clang-tidy
-itself changes. The build must be there: Ninja's record of it says which headers a file includes. clang-tidy comes from
+share. What passed is not looked at again, in whichever checkout, until it, a header of ours that it includes, its flags,
+.clang-tidy or clang-tidy itself changes; that is kept in ~/.cache/dockdist-tidy, beside ccache's. clang-tidy comes from
 PyPI: since 22 it leaves out what system headers declare, which took it four fifths of its time.
 """
 
@@ -25,6 +25,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness.wheels import unpacked  # noqa: E402
 
 VERSION = "22.1.8"
+LATELY = 6 * 3600  # seconds: what lands together is made in less
+MONTH = 30 * 24 * 3600
 
 
 @functools.cache
@@ -39,68 +41,73 @@ def cache_folder():
     return pathlib.Path(base) / "dockdist-tidy"
 
 
-def ninja_dependencies(build):
-    """{object file: [every file that it was made from]}"""
-    text = subprocess.run(["ninja", "-C", str(build), "-t", "deps"], capture_output=True, text=True, check=True).stdout
-    return parse_dependencies(build, text)
+def changed_files(root):
+    """What the commits of the last hours brought, counted from HEAD's own time, and what is not committed; None where git cannot
+    tell. What came before was looked at when it landed."""
+
+    def git(*words):
+        return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True).stdout
+
+    try:
+        before = int(git("log", "-1", "--format=%ct")) - LATELY
+        base = git("rev-list", "-1", "--first-parent", f"--before={before}", "HEAD").strip()
+        told = git("diff", "--name-only", base) + git("ls-files", "--others", "--exclude-standard") if base else None
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return None
+    return {root / name for name in told.splitlines()} if told is not None else None
 
 
-def parse_dependencies(build, text):
-    dependencies = {}
-    files = []
-    for line in text.splitlines():
-        if line.startswith("    "):
-            files.append(os.path.normpath(build / line.strip()))
-        elif ": #deps" in line and "STALE" not in line:
-            files = dependencies.setdefault(line.split(":")[0], [])
-        elif line:
-            files = []
-    return dependencies
+QUOTED = re.compile(r'^[ \t]*#[ \t]*include "(.+)"', re.MULTILINE)
 
 
-def cache_key(root, build, version, command, files):
-    """Files of ours by content, others by size and time, which a package's update changes. The same source in another
-    checkout is the same source, so neither folder's own path counts; nor do a launcher before the compiler and flags
-    that change no diagnosis."""
+class Includes:
+    """Which files of ours a source is made of: by the quoted includes, which are of ours alone."""
+
+    def __init__(self, roots):
+        self.roots = roots
+        self.known = {}
+
+    def direct(self, file):
+        if file not in self.known:
+            names = QUOTED.findall(file.read_text(errors="replace"))
+            candidates = ([file.parent / name, *(root / name for root in self.roots)] for name in names)
+            self.known[file] = {pathlib.Path(os.path.normpath(found)) for each in candidates if (found := next(filter(pathlib.Path.exists, each), None))}
+        return self.known[file]
+
+    def closure(self, source):
+        found, todo = {source}, [source]
+        while todo:
+            more = self.direct(todo.pop()) - found
+            found |= more
+            todo += more
+        return found
+
+
+def cache_key(root, build, version, flags, files):
+    """The same source in another checkout is the same source, so neither folder's own path counts; nor do flags that change no
+    diagnosis. Headers of packages count by the digest of their versions among the flags (cmake/libraries.cmake)."""
 
     def placed(text):
         return text.replace(str(build), "BUILD").replace(str(root), "ROOT")
 
-    words = shlex.split(command)
-    compiler = next((i for i, word in enumerate(words) if "clang" in pathlib.Path(word).name), 0)
-    flags = [placed(word) for word in words[compiler:] if not word.startswith(("-g", "-O"))]
     digest = hashlib.sha256()
     settings = [path.read_text() for path in (root / ".clang-tidy", root / "tests/.clang-tidy") if path.exists()]
-    for word in (version, *flags, *settings):
+    for word in (version, *(placed(flag) for flag in flags if not flag.startswith(("-g", "-O"))), *settings):
         digest.update(word.encode() + b"\0")
-    for name, path in sorted((placed(name), pathlib.Path(name)) for name in set(files)):
-        digest.update(name.encode() + b"\0")
-        if name.startswith(("BUILD", "ROOT")):
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
-        else:
-            stat = path.stat()
-            digest.update(f"{stat.st_size} {stat.st_mtime_ns}".encode())
+    for name, path in sorted((placed(str(path)), path) for path in files):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(placed(path.read_text(errors="replace")).encode()).digest())
     return digest.hexdigest()
-
-
-def object_of(entry):
-    """The object file of an entry of the compile database, as Ninja names it. CMake before 3.26 has no "output"."""
-    words = shlex.split(entry["command"])
-    return entry.get("output") or words[words.index("-o") + 1]
 
 
 def is_ours(root, path, folders):
     return any(path.is_relative_to(root / folder) for folder in folders)
 
 
-INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
-
-
 def sources_of(file):
     """What one entry of the compile database compiles: the file itself, or those that CMake's unity file includes."""
     if "Unity" not in file.parts:
         return [file]
-    return [pathlib.Path(name) for name in INCLUDED.findall(file.read_text())]
+    return [pathlib.Path(name) for name in QUOTED.findall(file.read_text())]
 
 
 def join(sources, target):
@@ -127,17 +134,23 @@ def mapped(words, joined, places):
 
 
 def compiler_flags(command):
-    words = shlex.split(command)
-    compiler = next((i for i, word in enumerate(words) if "clang" in pathlib.Path(word).name), 0)
-    output = words.index("-o")
-    return [word for word in words[compiler + 1 : output] + words[output + 2 : -1] if word != "-c"]
+    """Without a launcher and the compiler before them, and without the names of what is read and written."""
+    words = iter(shlex.split(command))
+    next(word for word in words if "clang" in pathlib.Path(word).name)
+    flags = []
+    for word in words:
+        if word in ("-o", "-MF", "-MT", "-c"):
+            next(words)
+        elif word != "-MD":
+            flags.append(word)
+    return flags
 
 
 def check(build, batch):
     start = time.monotonic()
     joined = build / "tidy" / f"{batch.name}.cpp"
     places = join(batch.sources, joined)
-    command = [program(), "--quiet", f"--config-file={batch.config}", str(joined), "--", *compiler_flags(batch.command)]
+    command = [program(), "--quiet", f"--config-file={batch.config}", str(joined), "--", *batch.flags]
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=build)
     # stderr counts warnings of system headers; what matters is on stdout.
     words = result.stdout.strip() if result.stdout.strip() else result.stderr.strip()
@@ -146,70 +159,85 @@ def check(build, batch):
 
 @dataclasses.dataclass
 class Batch:
-    name: str  # of its object file
+    name: str  # of what it is compiled as
     sources: list
-    command: str
+    flags: list
     config: pathlib.Path
-    passed: pathlib.Path | None  # where to note that it passed
+    passed: list  # where to note that each has passed
+
+
+def batches(root, build, options, changed):
+    """(what is to be looked at, how many sources passed before, how many have not changed of late)"""
+    cache = cache_folder()
+    folders = ("src", "tests") if options.all or options.only else ("src",)
+    includes = Includes([root / "src", root / "tests", build])
+    everything = changed is None or any(path.name == ".clang-tidy" for path in changed)
+    todo, seen, known, left = [], set(), 0, 0
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        if "--target=" in entry["command"]:
+            continue  # the same sources once more, for another machine
+        file = pathlib.Path(entry["directory"], entry["file"])
+        flags = compiler_flags(entry["command"])
+        sources, passed = [], []
+        for source in sources_of(file):
+            if source in seen or not is_ours(root, source, folders) or options.only not in str(source):
+                continue
+            seen.add(source)  # a source may stand in the database twice
+            files = includes.closure(source)
+            note = cache / cache_key(root, build, VERSION, flags, files)
+            if note.exists():
+                os.utime(note)
+                known += 1
+            elif not everything and not files & changed:
+                left += 1
+            else:
+                sources.append(source)
+                passed.append(note)
+        if sources:
+            in_tests = sources[0].is_relative_to(root / "tests") and (root / "tests/.clang-tidy").exists()
+            name = str(file.relative_to(root) if file.is_relative_to(root) else file.name).replace("/", "-")
+            todo.append(Batch(name, sources, flags, root / ("tests/.clang-tidy" if in_tests else ".clang-tidy"), passed))
+    return todo, known, left
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path, help="the build folder, with compile_commands.json")
     parser.add_argument("--all", action="store_true", help="the tests' sources too, which takes half as long again")
+    parser.add_argument("--changed", action="store_true", help="only what has changed in the last six hours of commits, or is not committed: "
+                        "sources, and those that include a header that has; DOCKDIST_TIDY=all in the environment overrides it")
     parser.add_argument("--only", default="", help="only sources whose path contains this")
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parents[2]
     build = options.build.resolve()
-    dependencies = ninja_dependencies(build)
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-
-    folders = ("src", "tests") if options.all or options.only else ("src",)
-    todo = []
-    seen = set()  # a source may stand in the database twice
-    known = 0
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        if "--target=" in entry["command"]:
-            continue  # the same sources once more, for another machine
-        sources = sources_of(pathlib.Path(entry["directory"], entry["file"]))
-        sources = [source for source in sources if is_ours(root, source, folders) and source not in seen]
-        if not any(options.only in str(source) for source in sources):
-            continue
-        seen.update(sources)
-        name = object_of(entry)
-        files = dependencies.get(name)
-        passed = cache / cache_key(root, build, VERSION, entry["command"], files) if files else None
-        if passed and passed.exists():
-            os.utime(passed)
-            known += len(sources)
-        else:
-            in_tests = sources[0].is_relative_to(root / "tests") and (root / "tests/.clang-tidy").exists()
-            config = root / ("tests/.clang-tidy" if in_tests else ".clang-tidy")
-            todo.append(Batch(name.replace("/", "-"), sources, entry["command"], config, passed))
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    changed = changed_files(root) if options.changed and os.environ.get("DOCKDIST_TIDY") != "all" else None
+    todo, known, left = batches(root, build, options, changed)
 
     start = time.monotonic()
     failed = 0
-    program()  # not first in two threads
+    if todo:
+        program()  # not first in two threads
     # The largest first: they take longest.
     todo.sort(key=lambda batch: -sum(source.stat().st_size for source in batch.sources))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for batch, (good, words, seconds) in zip(todo, pool.map(lambda each: check(build, each), todo)):
-            if good and batch.passed:
-                batch.passed.touch()
+            for note in batch.passed if good else []:
+                note.touch()
             if not good:
                 failed += 1
                 print(words)
             names = " ".join(str(source.relative_to(root)) for source in batch.sources)
             print(f"{'passed' if good else 'FAILED'} {names} ({seconds:.1f} s)", flush=True)
-    prune(cache)
-    print(f"{sum(len(batch.sources) for batch in todo)} sources checked in {time.monotonic() - start:.0f} s, {known} unchanged, {failed} of {len(todo)} batches failed")
+    prune(cache_folder())
+    print(f"{sum(len(batch.sources) for batch in todo)} sources checked in {time.monotonic() - start:.0f} s, {known} passed before, "
+          f"{left} not changed of late, {failed} of {len(todo)} batches failed")
     return 1 if failed else 0
 
 
 def prune(cache):
     """What has not been of use for a month goes."""
-    old = time.time() - 30 * 24 * 3600
+    old = time.time() - MONTH
     for path in cache.iterdir():
         if path.stat().st_mtime < old:
             path.unlink(missing_ok=True)
