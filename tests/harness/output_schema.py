@@ -3,8 +3,6 @@
 import itertools
 import json
 
-import jsonschema
-
 from harness.lab import ROOT
 
 SCHEMA = json.loads((ROOT / "templates/output.schema.json").read_text(encoding="utf-8"))
@@ -40,6 +38,8 @@ def json_asked_for(words):
 
 
 def mistakes(name, value):
+    import jsonschema  # a seventh of the start of a test that asks for no JSON
+
     validator = jsonschema.Draft7Validator({**SCHEMA["properties"][name], "definitions": SCHEMA["definitions"]})
     return [f"{name}: {'.'.join(map(str, error.absolute_path))}: {error.message[:300]}" for error in validator.iter_errors(value)]
 
