@@ -66,6 +66,7 @@ struct Mount {
     std::string selinux{};       // bind only: "z" or "Z"; engines then make a missing folder too
     std::string propagation{};   // bind only: "rslave", …
     bool no_copy = false;        // volume only: begins empty, without what the image has at its target
+    bool data_only = false; // volume only: nosuid, nodev, noexec, which Podman alone takes; no labels then
     bool operator==(const Mount&) const = default;
 };
 

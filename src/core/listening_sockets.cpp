@@ -2,16 +2,22 @@
 
 #include "core/text.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
 namespace dockdist {
+namespace {
 
-// State 0A is a listening one; the tenth field is the socket's inode.
-std::set<std::string> listening_sockets(std::string_view table, int port) {
+struct TableRow {
+    std::string state{}; // "0A" for a listening one
+    std::string inode{}; // "0": no process has it
+};
+
+std::vector<TableRow> rows_of(std::string_view table, int port) {
     char wanted[8];
     std::snprintf(wanted, sizeof wanted, ":%04X", static_cast<unsigned>(port) & 0xFFFFU);
-    std::set<std::string> sockets;
+    std::vector<TableRow> rows;
     for (const auto& line : split(table, '\n')) {
         std::vector<std::string> fields;
         for (auto& word : split(line, ' ')) {
@@ -19,11 +25,27 @@ std::set<std::string> listening_sockets(std::string_view table, int port) {
                 fields.push_back(std::move(word));
             }
         }
-        if (fields.size() > 9 && fields[1].ends_with(wanted) && fields[3] == "0A") {
-            sockets.insert("socket:[" + fields[9] + "]");
+        if (fields.size() > 9 && fields[1].ends_with(wanted)) {
+            rows.push_back({.state = std::move(fields[3]), .inode = std::move(fields[9])});
+        }
+    }
+    return rows;
+}
+
+} // namespace
+
+std::set<std::string> listening_sockets(std::string_view table, int port) {
+    std::set<std::string> sockets;
+    for (const auto& row : rows_of(table, port)) {
+        if (row.state == "0A") {
+            sockets.insert("socket:[" + row.inode + "]");
         }
     }
     return sockets;
+}
+
+bool has_remains(std::string_view table, int port) {
+    return std::ranges::any_of(rows_of(table, port), [](const TableRow& row) { return row.inode == "0"; });
 }
 
 } // namespace dockdist

@@ -44,7 +44,8 @@ json encode_mount(const Mount& mount) {
 
 std::string encode_bind(const Mount& mount) {
     std::string options;
-    for (const auto& option : {std::string(mount.read_only ? "ro" : ""), mount.selinux, mount.propagation}) {
+    for (const auto& option : {std::string(mount.read_only ? "ro" : ""), mount.selinux, mount.propagation,
+                               std::string(mount.data_only ? "nosuid,nodev,noexec" : "")}) {
         options += (option.empty() || options.empty() ? "" : ",") + option;
     }
     return mount.source + ":" + mount.target + (options.empty() ? "" : ":" + options);
@@ -63,8 +64,9 @@ json encode_host_config(const ContainerConfig& config) {
     for (const auto& mount : config.mounts) {
         if (mount.type == Mount::Type::tmpfs) {
             host["Tmpfs"][mount.target] = mount.tmpfs_options;
-        } else if (mount.type == Mount::Type::bind && (mount.make_source || !mount.selinux.empty())) {
-            host["Binds"].push_back(encode_bind(mount)); // Mounts have no label
+        } else if (mount.data_only || // what Mounts cannot say
+                   (mount.type == Mount::Type::bind && (mount.make_source || !mount.selinux.empty()))) {
+            host["Binds"].push_back(encode_bind(mount));
         } else {
             host["Mounts"].push_back(
                 encode_mount(mount)); // not Binds, which make a missing folder on the host

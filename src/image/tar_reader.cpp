@@ -1,5 +1,6 @@
 #include "image/tar_reader.hpp"
 
+#include "core/new_file.hpp"
 #include "core/text.hpp"
 #include "digest/sha256.hpp"
 
@@ -39,21 +40,6 @@ Error disk(const std::filesystem::path& path, int why) {
             "free disk space on this machine, or set TMPDIR to a folder with room for the image"};
 }
 
-Status write_all(int fd, const char* bytes, std::size_t size, const std::filesystem::path& path) {
-    while (size > 0) {
-        const auto count = ::write(fd, bytes, size);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count < 0) {
-            return disk(path, errno);
-        }
-        bytes += count;
-        size -= static_cast<std::size_t>(count);
-    }
-    return ok;
-}
-
 // Nothing: it has holes, with which a few bytes would fill the disk with zeros.
 Result<std::optional<SavedBlob>> keep(archive* from, const std::filesystem::path& path, GrowingFiles& growing,
                                       std::vector<char>& buffer) {
@@ -85,8 +71,8 @@ Result<std::optional<SavedBlob>> keep(archive* from, const std::filesystem::path
             blob.zstd = first.starts_with("\x28\xb5\x2f\xfd");
         }
         hash.add({buffer.data(), size});
-        if (const auto written = write_all(fd, buffer.data(), size, path); !written) {
-            return written.error();
+        if (!write_whole(fd, {buffer.data(), size})) {
+            return disk(path, errno);
         }
         blob.size += size;
         growing.grow(size);

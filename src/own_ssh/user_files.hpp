@@ -17,7 +17,7 @@ Error error_of(const std::filesystem::path& path, int number);
 Result<std::string> read(const std::filesystem::path& path);
 std::string read_or_empty(const std::filesystem::path& path);
 
-// Whoever reads it finds the one or the other, whole.
+// core/new_file.hpp, and on the disk when it returns.
 Status replace(const std::filesystem::path& path, std::string_view text, mode_t mode);
 
 // 0700, where there are none.

@@ -181,6 +181,7 @@ EngineAbilities abilities_of(const EngineInfo& engine) {
         able.cdi = version_of(engine.version) >= first_podman_with_cdi;
         able.runtimes = false;
         able.refuses_mounts = false;
+        able.volume_options = true;
     } else {
         able.cdi = engine.api >= first_docker_with_cdi && !engine.cdi_spec_dirs.empty();
         // RootlessKit's network namespace, or that of a virtual machine: with no address of the host.

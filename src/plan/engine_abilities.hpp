@@ -20,9 +20,10 @@ struct EngineAbilities {
     bool host_network = true;  // "host" has the host's own addresses
     bool raises_limits = true; // ulimits may be higher than the engine's own
     bool refuses_mounts =
-        true;             // a mount of a folder that is not there fails; else the engine makes the folder
-    bool selinux = false; // it has SELinux: containers reach a mounted folder only by its label
-    bool labels = false;  // a mount's label is to be asked for: that is so, or it does not tell
+        true; // a mount of a folder that is not there fails; else the engine makes the folder
+    bool volume_options = false; // a volume may be mounted nosuid, nodev, noexec
+    bool selinux = false;        // it has SELinux: containers reach a mounted folder only by its label
+    bool labels = false;         // a mount's label is to be asked for: that is so, or it does not tell
 };
 
 EngineAbilities abilities_of(const EngineInfo& engine);

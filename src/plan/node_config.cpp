@@ -103,10 +103,13 @@ std::vector<Mount> mounts(const NodeConfigInput& input) {
                       .target = layout::toolkit,
                       .read_only = true, // shared by every node of the host; only the upload writes to it
                       .volume_labels = {{labels::version, input.toolkit_version}}});
+    result.push_back(
+        {.type = Mount::Type::tmpfs, .target = layout::shared, .tmpfs_options = "mode=0700,size=64k"});
     result.push_back({.type = Mount::Type::volume,
                       .source = labels::gpu_volume,
                       .target = layout::gpus,
-                      .volume_labels = {{labels::role, "gpus"}}});
+                      .volume_labels = {{labels::role, "gpus"}},
+                      .data_only = input.engine.volume_options});
     result.push_back(
         {.type = Mount::Type::tmpfs, .target = layout::run, .tmpfs_options = "mode=0755,size=64m"});
     for (const auto& mount : input.spec.container.mounts) {
@@ -306,9 +309,10 @@ std::string fingerprint(const ContainerConfig& config) {
     };
     for (const auto& mount : config_mounts) {
         const auto& [type, source, target, read_only, volume_labels, tmpfs_options, make_source, selinux,
-                     propagation, no_copy] = mount;
+                     propagation, no_copy, data_only] = mount;
         (void)volume_labels; // of the volume, which is made once
         (void)make_source;   // of a relay's container alone
+        (void)data_only;     // of the engine
         auto& written = text["mounts"];
         written.push_back({static_cast<int>(type), source, target, read_only, tmpfs_options});
         if (!selinux.empty() || !propagation.empty() || no_copy) {

@@ -3,7 +3,6 @@
 #include "core/text.hpp"
 
 #include <cerrno>
-#include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -22,10 +21,6 @@ timespec to_timespec(std::int64_t time_ns) {
 Error TreeWriter::failed(const std::string& name, int number) {
     full_ = full_ || number == ENOSPC || number == EDQUOT || number == EROFS || number == EIO;
     return tree_error(printable(name), number);
-}
-
-std::string TreeWriter::temporary_name() {
-    return std::string(wire::temporary_prefix) + std::to_string(::getpid()) + "-" + std::to_string(++count_);
 }
 
 Result<bool> TreeWriter::make_folder(const std::string& name, std::uint32_t mode) {
@@ -55,16 +50,9 @@ Status TreeWriter::link(const std::string& name, const std::string& target) {
                                 ", which leads out of the folder, is refused"};
     }
     const auto place = tree_.place(name);
-    const auto temporary = temporary_name();
-    if (place.folder < 0 || ::symlinkat(target.c_str(), place.folder, temporary.c_str()) != 0) {
-        return failed(name, errno);
-    }
-    if (::renameat(place.folder, temporary.c_str(), place.folder, place.name.c_str()) != 0) {
-        auto error = failed(name, errno);
-        ::unlinkat(place.folder, temporary.c_str(), 0);
-        return error;
-    }
-    return ok;
+    return place.folder >= 0 && replace_link(place.folder, place.name, target, wire::temporary_prefix)
+               ? Status(ok)
+               : failed(name, errno);
 }
 
 Status TreeWriter::remove(const std::string& name) {
@@ -111,80 +99,37 @@ Status TreeWriter::set_time(const std::string& name, std::int64_t time_ns) {
 }
 
 Status TreeWriter::begin_file(const wire::TreeEntry& entry) {
-    give_up_file();
+    file_.give_up();
     const auto place = tree_.place(entry.name);
-    if (place.folder < 0) {
-        return failed(entry.name, errno);
-    }
-    folder_ = Fd(::fcntl(place.folder, F_DUPFD_CLOEXEC, 0)); // tree_ may close its own
-    temporary_ = temporary_name();
-    file_ = Fd(::openat(folder_.get(), temporary_.c_str(),
-                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file_.open() && errno == EEXIST) { // of a process of this number that was killed
-        ::unlinkat(folder_.get(), temporary_.c_str(), 0);
-        file_ = Fd(::openat(folder_.get(), temporary_.c_str(),
-                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (place.folder >= 0) { // tree_ may close its own
+        file_ = NewFile(Fd(::fcntl(place.folder, F_DUPFD_CLOEXEC, 0)), place.name, wire::temporary_prefix);
     }
     if (!file_.open()) {
         return failed(entry.name, errno);
     }
     entry_ = entry;
-    last_ = place.name;
     return ok;
 }
 
 Status TreeWriter::write(std::string_view bytes) {
-    while (file_.open() && !bytes.empty()) {
-        const auto count = ::write(file_.get(), bytes.data(), bytes.size());
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count < 0) {
-            auto error = failed(entry_.name, errno);
-            give_up_file();
-            return error;
-        }
-        bytes.remove_prefix(static_cast<std::size_t>(count));
+    if (file_.open() && !write_whole(file_.get(), bytes)) {
+        file_.give_up();
+        return failed(entry_.name, errno);
     }
     return ok;
 }
 
 Status TreeWriter::end_file(bool whole) {
     if (!file_.open() || !whole) {
-        give_up_file();
+        file_.give_up();
         return ok;
     }
     const timespec times[2]{{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, to_timespec(entry_.time_ns)};
-    if (::fchmod(file_.get(), entry_.mode & 0777U) != 0 || ::futimens(file_.get(), times) != 0 ||
-        ::close(file_.release()) != 0 || // NFS tells of a full disk here
-        ::renameat(folder_.get(), temporary_.c_str(), folder_.get(), last_.c_str()) != 0) {
-        auto error = failed(entry_.name, errno);
-        ::unlinkat(folder_.get(), temporary_.c_str(), 0);
-        return error;
-    }
-    return ok;
-}
-
-TreeWriter& TreeWriter::operator=(TreeWriter&& other) noexcept {
-    if (this != &other) {
-        give_up_file();
-        tree_ = std::move(other.tree_);
-        full_ = other.full_;
-        count_ = other.count_;
-        entry_ = std::move(other.entry_);
-        file_ = std::move(other.file_);
-        folder_ = std::move(other.folder_);
-        temporary_ = std::move(other.temporary_);
-        last_ = std::move(other.last_);
-    }
-    return *this;
-}
-
-void TreeWriter::give_up_file() {
-    if (file_.open()) {
-        file_.reset();
-        ::unlinkat(folder_.get(), temporary_.c_str(), 0);
-    }
+    const bool named = ::fchmod(file_.get(), entry_.mode & 0777U) == 0 &&
+                       ::futimens(file_.get(), times) == 0 && file_.take_name();
+    const int why = errno;
+    file_.give_up();
+    return named ? Status(ok) : failed(entry_.name, why);
 }
 
 } // namespace dockdist

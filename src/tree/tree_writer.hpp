@@ -2,6 +2,7 @@
 // goes to a file of another name in the same folder, which then takes the name.
 #pragma once
 
+#include "core/new_file.hpp"
 #include "tree/folder.hpp"
 #include "wire/tree.hpp"
 
@@ -17,11 +18,6 @@ class TreeWriter {
 public:
     TreeWriter() = default;
     explicit TreeWriter(Folder tree) : tree_(std::move(tree)) {}
-    TreeWriter(TreeWriter&&) noexcept = default;
-    TreeWriter& operator=(TreeWriter&& other) noexcept; // a file that is being written here is given up
-    TreeWriter(const TreeWriter&) = delete;
-    TreeWriter& operator=(const TreeWriter&) = delete;
-    ~TreeWriter() { give_up_file(); }
 
     Folder& tree() { return tree_; }
 
@@ -43,16 +39,12 @@ public:
 
 private:
     Error failed(const std::string& name, int number);
-    void give_up_file();
-    std::string temporary_name();
 
     Folder tree_{};
     bool full_ = false;
-    unsigned long count_ = 0;
 
     wire::TreeEntry entry_{}; // of the file that is being written
-    Fd file_{}, folder_{};
-    std::string temporary_{}, last_{};
+    NewFile file_{};
 };
 
 } // namespace dockdist

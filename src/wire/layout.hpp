@@ -22,7 +22,10 @@ inline constexpr const char* hostfile =
 inline constexpr const char* jobs = "/var/lib/dockdist/jobs"; // one folder a job
 inline constexpr const char* setup =
     "/var/lib/dockdist/setup"; // a file for each line of `setup:` that was done
+// What stands below it all nodes of a host share, and root of any of them writes there: a tmpfs of the
+// node's own, 0700 from the beginning, so that no other account gets as far as what he has left there.
+inline constexpr const char* shared = "/var/lib/dockdist/shared";
 inline constexpr const char* gpus =
-    "/var/lib/dockdist/gpus"; // a volume that all nodes of a host share: who holds which GPU, gpu/board.hpp
+    "/var/lib/dockdist/shared/gpus"; // a volume: who holds which GPU, gpu/board.hpp
 
 } // namespace dockdist::layout

@@ -9,6 +9,7 @@ import select
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -19,6 +20,7 @@ from harness.patience import Watch
 
 TOOLKIT = os.environ.get("DOCKDIST_TOOLKIT_TAR", "toolkit.tar")
 ADDRESS = "10.77.0.1"
+SHARED = "/var/lib/dockdist/shared/gpus"  # what nodes of a host share
 DEADLINE = 30
 APPLETS = "sh ls cat env id sleep true false head kill mkdir rm echo hostname sha256sum ps test wc tr stat printf sort touch".split()
 
@@ -36,12 +38,39 @@ def only_child(pid):
     return int(found[0]) if found else None
 
 
+SQUATTER = """
+import os, resource, socket, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+os.setuid(%d)
+taken = []
+for name in %r:
+    taken.append(socket.socket(socket.AF_UNIX))
+    taken[-1].bind("\\0" + name)
+    %s
+print("taken", flush=True)
+sys.stdin.read()
+"""
+
+
+CALLER = """
+import os, socket, sys
+os.setuid(%d)
+there = []
+for name in %r * %d:
+    there.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK))
+    there[-1].connect_ex("\\0" + name)
+print("there", flush=True)
+sys.stdin.read()
+"""
+
+
 class Host:
     """A network namespace with one address, and more for nodes that are to look as if they were on other hosts."""
 
     OTHERS = ["10.77.0.%d" % number for number in range(2, 12)]
 
     def __init__(self):
+        self.squatters = []
         self.process = subprocess.Popen(
             ["unshare", "--net", "sh", "-c",
              "ip link set lo up && ip address add %s/24 dev lo && for a in %s; do ip address add $a/32 dev lo; done && echo up && "
@@ -52,7 +81,22 @@ class Host:
     def command(self, *arguments):
         return ["nsenter", "--target", str(self.process.pid), "--net", *arguments]
 
+    def squat(self, names, uid=4242, listen=True):
+        """Somebody takes these names of the network namespace, and answers nobody who connects."""
+        script = SQUATTER % (uid, list(names), "taken[-1].listen()" if listen else "pass")
+        squatter = subprocess.Popen(self.command(sys.executable, "-c", script), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.squatters.append(squatter)
+        assert squatter.stdout.readline() == b"taken\n"
+
+    def call(self, names, times, uid=4242):
+        """Somebody connects to each, so often, where it is there, and says nothing."""
+        self.squatters.append(subprocess.Popen(self.command(sys.executable, "-c", CALLER % (uid, list(names), times)),
+                                               stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+        assert self.squatters[-1].stdout.readline() == b"there\n"
+
     def end(self):
+        for squatter in self.squatters:
+            squatter.communicate()
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()

@@ -151,3 +151,29 @@ def test_keys_and_rights_of_a_cluster_are_its_own(lab):
         assert_in("Connection refused", done.stderr)
         write(one, lab.addresses[:2]).up()
         assert_refused(log_in(other, "node-0", record(one, "node-1")))
+
+
+def volumes_in(c, node):
+    """{volume: (where it is mounted, options)} in a node, as its root sees it."""
+    lines = [line.split() for line in text(c, node, "/proc/1/mountinfo").splitlines()]
+    return {line[3].split("/volumes/")[1].split("/")[0]: (line[4], line[5].split(",")) for line in lines if "/volumes/" in line[3]}
+
+
+def test_no_account_reaches_what_root_of_another_cluster_leaves_on_its_host(lab):
+    with cluster(lab, "t-planter") as planter, cluster(lab, "t-account") as account:
+        addresses = lab.addresses[:2] + lab.podman_addresses
+        write(planter, addresses).up()
+        write(account, addresses, more="  user: '1000:1000'\n").up()
+        for node in (f"node-{i}" for i in range(len(addresses))):
+            volumes = volumes_in(account, node)
+            assert sorted(name.partition("-toolkit-")[0] for name in volumes) == ["dockdist", "dockdist-gpus"], volumes
+            written = [name for name, (_, options) in volumes.items() if "ro" not in options]
+            assert written == ["dockdist-gpus"]
+            place = volumes_in(planter, node)["dockdist-gpus"][0]
+            sh(planter, node, f"cp /bin/busybox {place}/planted && chmod 4755 {place}/planted && chmod 755 {place}")
+            there, options = volumes["dockdist-gpus"]
+            done = sh(account, node, f"id -u; ls {there}; {there}/planted id -u; cd {there}", code=None)
+            assert (done.stdout, done.stderr.count("Permission denied")) == ("1000\n", 3), (node, done)
+            if node in ("node-2", "node-3"):  # Podman; Docker mounts no folder with options
+                assert {"nosuid", "nodev", "noexec"} <= set(options), (node, options)
+            sh(planter, node, f"rm {place}/planted")

@@ -134,11 +134,19 @@ def test_the_figures_are_written_for_node_exporter(lab):
         eventually(file.exists, "the file")
         first = file.stat().st_ino
         promtool(file.read_text())
+        # In a folder that others write to, whoever knows what it is called meanwhile can lead it elsewhere.
+        victim = c.folder / "victim"
+        victim.write_text("untouched")
+        for beside in (f".dockdist.prom.{writes.process.pid}", "dockdist.prom.dockdist-new"):
+            (c.folder / beside).symlink_to(victim)
         eventually(lambda: file.stat().st_ino != first, "another one in its place")
+        again = file.stat().st_ino
+        eventually(lambda: file.stat().st_ino != again, "one that began when the links were there")
+        assert victim.read_text() == "untouched"
         writes.interrupt()
         writes.end(0)
         assert not file.exists()  # nobody would take its figures for what is
-        assert [path.name for path in c.folder.glob(".dockdist*")] == []
+        assert [path.name for path in c.folder.glob(".dockdist*") if not path.is_symlink()] == []
         c.run("metrics", "--once", "--textfile", str(file))
         promtool(file.read_text())
         assert_in("can be reached from other machines", c.run("metrics", "--listen", "0.0.0.0:0", code=2).stderr)

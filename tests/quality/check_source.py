@@ -81,7 +81,7 @@ def unchecked_host_keys(root):
 WRITES = re.compile(
     r"std::(cout|cerr|clog|wcout|wcerr|print|println|puts|putchar)\b|\b(f|v|vf|d|w)?printf\s*\(|\bfmt::print\w*\s*\("
     r"|\bf?puts\s*\(|\bf?putc(har)?\s*\(|\bfwrite\s*\(|\bperror\s*\(|(?<![\w.>:])writev?\s*\(\s*[^,()\s]+\s*,[^,]*,"
-    r"|(?<![\w>])::p?writev?\s*\(|\bsendfile\s*\(|\bsplice\s*\(|/dev/(tty|stdout|stderr)|/proc/self/fd"
+    r"|(?<![\w>])::p?writev?\s*\(|\bwrite_whole\s*\(|\bsendfile\s*\(|\bsplice\s*\(|/dev/(tty|stdout|stderr)|/proc/self/fd"
 )
 WRITERS = {
     "report/output.cpp": "the door",
@@ -94,7 +94,9 @@ WRITERS = {
     "cli/completion.cpp": "gives the terminal up",
     "cli/cluster/init.cpp": "a new file",
     "cli/nodes/proxy.cpp": "the bytes of an ssh connection, to the ssh that has started it",
-    "own_ssh/user_files.cpp": "files",
+    "core/new_file.hpp": "files",
+    "core/new_file.cpp": "files",
+    "cli/output_file.cpp": "a file that the user has named",
     "engine/transport/srun/step_scripts.hpp": "what runs on a node of an allocation, not here",
     "tree/tree_writer.cpp": "a file",
     "job/log_files.cpp": "a file",
@@ -107,6 +109,22 @@ RAW_WRITERS = {
     "cli/looking/full_screen.cpp": "the sequences of a whole screen, around lines that were made safe",
     "cli/nodes/terminal.cpp": "`exec` and `ssh`: the bytes of the command that the user runs there",
 }
+
+
+# What is written beside its place and renamed is so in one way, which does not follow what others have planted there.
+RENAMES = re.compile(r"(?<![\w>])::renameat2?\s*\(|(?<![\w>])(::|std::|fs::|filesystem::)rename\s*\(|\bofstream\b")
+RENAMERS = {
+    "core/new_file.cpp": "the one way",
+    "node/relay/tree_files.cpp": "what a transfer has begun is gone on with by a later one, under a name that it knows",
+}
+
+
+def other_ways_to_replace_a_file(root):
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix in {".cpp", ".hpp"} and path.relative_to(root / "src").as_posix() not in RENAMERS:
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                if RENAMES.search(line):
+                    yield f"{path}:{number}: files are replaced as core/new_file.hpp does it: {line.strip()}"
 
 
 def round_the_door(root):
@@ -156,6 +174,7 @@ RULES = (
     types_of_one_name,
     unchecked_host_keys,
     round_the_door,
+    other_ways_to_replace_a_file,
     tests_that_cannot_fail,
     fuzz_targets_without_promises,
 )

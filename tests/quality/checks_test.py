@@ -130,6 +130,13 @@ class TestSource(Tree):
         self.write("src/low/a.cpp", f"{text}\n")
         self.assert_one(self.problems(), "low/a.cpp:1", text)
 
+    @pytest.mark.parametrize("text", ["::rename(a, b);", "std::rename(a, b);", "::renameat(f, a, f, b);", "fs::rename(a, b);", "std::ofstream out(a);"])
+    def test_another_way_to_replace_a_file(self, text):
+        self.write("src/node/a.cpp", f"{text}\n")
+        self.write("src/core/new_file.cpp", f"{text}\n")
+        self.write("src/low/b.cpp", "engine.rename_container(a, b);\n")
+        self.assert_one(self.problems(), "node/a.cpp:1", text)
+
     def test_the_door_to_the_terminal_and_those_beside_it(self):
         self.write("src/low/a.cpp", 'sink.write(1, Displayable::text(name));\nstd::snprintf(a, b, "%d", c);\n')
         self.write("src/report/output.cpp", "::write(fd, bytes.data(), bytes.size());\n")

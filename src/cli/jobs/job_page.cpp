@@ -15,8 +15,7 @@ Task<Status> write_job_page(Context& context, const Attached& cluster, KnownJob 
     }
     const auto histories = co_await fetch_histories(cluster.engines, nodes, job.job);
     context.warn(histories.errors);
-    co_return write_report_file(
-        path,
+    co_return report_file(path).write(
         job_page(report_of(job), histories.nodes,
                  {.cluster = cluster.spec.name.str(), .time = report_time(), .version = DOCKDIST_VERSION}));
 }

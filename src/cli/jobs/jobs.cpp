@@ -98,7 +98,7 @@ Task<int> show_one(Context& context, const Attached& cluster, const JobList& lis
 
 Task<int> run_jobs(Context& context, JobsOptions options) {
     if (!options.page.empty()) {
-        if (const auto writable = try_report_file(options.page); !writable) {
+        if (const auto writable = report_file(options.page).check(); !writable) {
             co_return context.fail(writable.error());
         }
     }

@@ -211,7 +211,7 @@ Task<int> run(Context& context, RunOptions options) {
         co_return fail_before(context, cluster.errors);
     }
     if (!options.page.empty() && !options.dry_run) {
-        if (const auto writable = try_report_file(options.page); !writable) {
+        if (const auto writable = report_file(options.page).check(); !writable) {
             co_return fail_before(context, {writable.error()});
         }
     }

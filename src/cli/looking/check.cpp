@@ -33,7 +33,7 @@ Status write_page(const CheckReport& report, const CheckArguments& options, cons
                           .time = report_time(),
                           .version = DOCKDIST_VERSION,
                           .deep = options.check.deep};
-    return write_report_file(options.page, report_page(report, facts));
+    return report_file(options.page).write(report_page(report, facts));
 }
 
 // Behind the others of their layer.
@@ -62,7 +62,7 @@ Task<int> run_check(Context& context, CheckArguments options) {
         co_return context.fail(selection.error());
     }
     if (!options.page.empty()) {
-        if (const auto writable = try_report_file(options.page); !writable) {
+        if (const auto writable = report_file(options.page).check(); !writable) {
             co_return context.fail(writable.error());
         }
     }

@@ -4,6 +4,7 @@
 #include "cli/context.hpp"
 #include "cli/line/values.hpp"
 #include "cli/looking/sampled_nodes.hpp"
+#include "cli/output_file.hpp"
 #include "core/exit_codes.hpp"
 #include "core/units.hpp"
 #include "prometheus/metrics_server.hpp"
@@ -13,15 +14,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <unistd.h>
 
 namespace dockdist {
 namespace {
@@ -41,17 +36,18 @@ struct MetricsOptions {
     bool once = false;
 };
 
+OutputFile text_file(const MetricsOptions& options) {
+    return {options.text_file, "--textfile"};
+}
+
 // For node_exporter, which tells of the file for as long as it is there: it is no longer than this object
 // unless that is told to leave it.
 class TextFile {
 public:
-    explicit TextFile(const std::string& path) : path_(path) {
-        const auto name = "." + path_.filename().string() + "." + std::to_string(::getpid());
-        beside_ = path_.parent_path() / name;
-    }
+    explicit TextFile(OutputFile file) : file_(std::move(file)) {}
     ~TextFile() {
         if (written_) {
-            remove(path_);
+            file_.remove();
         }
     }
     TextFile(const TextFile&) = delete;
@@ -59,47 +55,14 @@ public:
 
     void leave() { written_ = false; }
 
-    // Whether it can be written, without a trace. Errors: usage, as the next.
-    Status try_path() const {
-        std::error_code unknown; // then writing says why
-        if (std::filesystem::is_directory(path_, unknown)) {
-            return cannot_write(EISDIR);
-        }
-        const auto written = write("");
-        remove(beside_);
-        return written;
-    }
-    // Who reads it sees the old text or the new one, whole.
     Status replace(const std::string& text) {
-        auto written = write(text);
-        if (written && std::rename(beside_.c_str(), path_.c_str()) != 0) {
-            written = cannot_write(errno);
-        }
-        if (written) {
-            written_ = true;
-        } else {
-            remove(beside_);
-        }
+        auto written = file_.write(text);
+        written_ = written_ || written.has_value();
         return written;
     }
 
 private:
-    static void remove(const std::filesystem::path& path) {
-        std::error_code ignored;
-        std::filesystem::remove(path, ignored);
-    }
-    Status write(const std::string& text) const {
-        std::ofstream out(beside_, std::ios::trunc);
-        out << text;
-        out.close();
-        return out ? Status(ok) : cannot_write(errno);
-    }
-    Error cannot_write(int number) const {
-        return {ErrorKind::usage, path_.string(), std::string("cannot be written: ") + std::strerror(number),
-                "give --textfile a file in a folder that you may write to"};
-    }
-
-    std::filesystem::path path_, beside_{};
+    OutputFile file_;
     bool written_ = false;
 };
 
@@ -109,7 +72,7 @@ public:
                    std::optional<MetricsServer> server)
         : context_(context), cluster_(cluster), options_(options),
           interval_(options.once ? interval_of_once : parse_duration(options.interval).value_or(15s)),
-          server_(std::move(server)), file_(options.text_file), samples_(context, cluster, interval_) {}
+          server_(std::move(server)), file_(text_file(options)), samples_(context, cluster, interval_) {}
 
     Task<int> once() {
         (void)co_await with_watch(first_round(), follow());
@@ -192,7 +155,7 @@ private:
 
 Task<int> run_metrics(Context& context, MetricsOptions options) {
     if (!options.text_file.empty()) {
-        if (const auto possible = TextFile(options.text_file).try_path(); !possible) {
+        if (const auto possible = text_file(options).check(); !possible) {
             co_return context.fail(possible.error());
         }
     }

@@ -26,6 +26,7 @@ namespace {
 // A receiver may hear of its giver a moment after the giver has the list.
 constexpr std::int64_t first_hand_pause_ms = 50;
 constexpr std::int64_t longest_hand_pause_ms = 1000;
+constexpr std::int64_t door_patience_ms = 2000; // who has taken a neighbour's name may never read, or answer
 
 class HandOn {
 public:
@@ -55,17 +56,19 @@ private:
         wire::NodeRecord node{};
         bool beside = false; // on the same host
         Fd door{};
+        Loop::Timer patience = 0;
         std::size_t sent = 0;
         std::unique_ptr<HelperRun> login{};
         std::int64_t pause_ms = first_hand_pause_ms;
     };
 
     bool knock(Receiver& receiver) {
-        auto door = connect_by_name(neighbours_door(receiver.node.ssh_port));
-        if (!door) {
+        auto door = connect_by_name(neighbours_door(receiver.node.address, receiver.node.ssh_port));
+        if (!door || !is_our_user(door->get())) {
             return false;
         }
         receiver.door = std::move(*door);
+        receiver.patience = loop_.after(door_patience_ms, [this, &receiver] { leave(receiver); });
         loop_.watch(receiver.door.get(), POLLOUT, [this, &receiver](short) { send(receiver); });
         return true;
     }
@@ -91,23 +94,27 @@ private:
         char taken = 0;
         const auto count = ::read(receiver.door.get(), &taken, 1);
         if (count == 1) {
-            loop_.forget(receiver.door.get());
-            receiver.door.reset();
+            shut(receiver);
             took();
         } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
             leave(receiver);
         }
     }
 
-    void leave(Receiver& receiver) {
+    void shut(Receiver& receiver) {
+        loop_.cancel(receiver.patience);
         loop_.forget(receiver.door.get());
         receiver.door.reset();
+    }
+
+    void leave(Receiver& receiver) {
+        shut(receiver);
         log_in(receiver);
     }
 
     // What it brings is public and held against its digest.
     void log_in(Receiver& receiver) {
-        const Fd list(::open(paths().members.c_str(), O_RDONLY | O_CLOEXEC));
+        const Fd list(::open(paths().members.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
         auto argv = quick_ssh();
         argv.insert(argv.end(), {"-T", "--", receiver.node.node, take_members_command()});
         receiver.login = std::make_unique<HelperRun>(

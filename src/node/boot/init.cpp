@@ -7,9 +7,11 @@
 #include "node/boot/init_channel.hpp"
 #include "node/boot/node_prepare.hpp"
 #include "node/boot/sshd_service.hpp"
+#include "node/gpus/board_file.hpp"
 #include "node/gpus/unit_guard.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/paths.hpp"
+#include "node/system/port_reservation.hpp"
 #include "node/system/process.hpp"
 #include "node/system/unix_socket.hpp"
 #include "wire/json_reader.hpp"
@@ -42,7 +44,7 @@ public:
 
 private:
     json answer(const json& question, pid_t peer, Fd descriptor);
-    json reserve(int port);
+    json reserve(const std::string& address, int port);
     void serve(int fd);
     void reap();
     template <class Condition>
@@ -53,8 +55,9 @@ private:
     SshdService sshd_{loop_, log_line};
     UnitGuards guards_{loop_};
     std::optional<FirstJoin> first_join_{};
-    Fd claim_{};
-    int claimed_port_ = 0;
+    Fd held_{}, lock_{};
+    std::string held_address_{};
+    int held_port_ = 0; // the last that was held
     std::string ready_line_{};
 };
 
@@ -62,16 +65,28 @@ json refusal(const Error& error) {
     return {{"ok", false}, {"error", wire::error_to_json(error)}};
 }
 
-json Init::reserve(int port) {
-    if (port == claimed_port_) {
-        return {{"ok", true}};
+json Init::reserve(const std::string& address, int port) {
+    if (port == held_port_ && address == held_address_) {
+        if (sshd_.pid() > 0) {
+            return {{"ok", true}};
+        }
+        held_.reset(); // somebody else may listen by now
     }
-    auto claim = claim_port(port);
-    if (!claim) {
-        return refusal(claim.error());
+    const bool mine = port == held_port_;
+    auto lock = mine ? std::nullopt : lock_port(port);
+    auto held = mine || lock ? hold_port_beside_remains(address, port) : hold_port(address, port);
+    if (!held.open()) {
+        return refusal(
+            errno == EADDRINUSE
+                ? Error{.kind = ErrorKind::conflict, .message = "the port is taken"}
+                : system_error("cannot listen on port " + std::to_string(port) + " of " + address, errno));
     }
-    claim_ = std::move(*claim);
-    claimed_port_ = port;
+    held_ = std::move(held);
+    if (!mine) {
+        lock_ = lock ? std::move(*lock) : Fd();
+    }
+    held_address_ = address;
+    held_port_ = port;
     return {{"ok", true}};
 }
 
@@ -81,16 +96,10 @@ json Init::answer(const json& question, pid_t peer, Fd descriptor) {
         if (first_join_) {
             first_join_->make_way(peer);
         }
-        return {
-            {"ok", true}, {"ssh_port", claimed_port_}, {"sshd", sshd_.pid()}, {"log", sshd_.last_words()}};
+        return {{"ok", true}, {"ssh_port", held_port_}, {"sshd", sshd_.pid()}, {"log", sshd_.last_words()}};
     }
     if (what == "reserve") {
-        return reserve(question.value("port", 0));
-    }
-    if (what == "release") {
-        claim_.reset();
-        claimed_port_ = 0;
-        return {{"ok", true}};
+        return reserve(question.value("address", ""), question.value("port", 0));
     }
     if (what == "sshd") {
         if (const auto started = sshd_.start(); !started) {

@@ -5,10 +5,8 @@
 #include "wire/json_reader.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -80,25 +78,6 @@ Result<nlohmann::json> ask_init(const nlohmann::json& question) {
     return error.is_object()
                ? wire::read_error(reader)
                : Error{.kind = ErrorKind::internal, .message = "dockdist-init refused without a reason"};
-}
-
-Result<Fd> claim_port(int port) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const auto name = "dockdist/ssh/" + std::to_string(port);
-    std::memcpy(address.sun_path + 1, name.data(), name.size());
-    Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
-        if (errno != EADDRINUSE) {
-            return system_error("cannot claim port " + std::to_string(port), errno);
-        }
-        return Error{.kind = ErrorKind::conflict,
-                     .message = "port " + std::to_string(port) +
-                                " is the ssh port of another dockdist node on this host",
-                     .hint = "set ssh.port to auto, or to a port for each node of the host"};
-    }
-    return fd;
 }
 
 } // namespace dockdist::node

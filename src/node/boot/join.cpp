@@ -62,31 +62,32 @@ Result<Endpoint> find_endpoint(const wire::JoinRequest& request) {
                            interface_addresses());
 }
 
-// The port is claimed from PID 1 first, then tried: two nodes of one host never try the same one.
 Result<int> find_port(const wire::JoinRequest& request, const std::string& address) {
     const auto status = ask_init({{"do", "status"}});
     if (!status) {
         return status.error();
     }
+    const auto reserve = [&](int port) {
+        return ask_init({{"do", "reserve"}, {"address", address}, {"port", port}});
+    };
+    // This node's own, at this address or at the one that it had until now.
     const int held = status->value("ssh_port", 0);
-    if (held != 0 && (request.ssh_port == 0 || request.ssh_port == held) && status->value("sshd", 0) > 0) {
-        // This node's own sshd has it, at this address or at the one that the node had until now.
-        const auto line = "ListenAddress " + address_and_port(address, held) + "\n";
-        if (read_file_or_empty(paths().sshd_config).find(line) != std::string::npos ||
-            check_port_free(address, held)) {
-            return held;
-        }
+    if (held != 0 && (request.ssh_port == 0 || request.ssh_port == held) && reserve(held)) {
+        return held;
     }
-    return choose_port(request.ssh_port, [&](int port) -> Status {
-        if (const auto claimed = ask_init({{"do", "reserve"}, {"port", port}}); !claimed) {
-            return claimed.error();
-        }
-        auto free = check_port_free(address, port);
-        if (!free) {
-            (void)ask_init({{"do", "release"}});
-        }
-        return free;
+    auto port = choose_port(request.ssh_port, [&](int candidate) -> Status {
+        const auto reserved = reserve(candidate);
+        return reserved ? Status(ok) : reserved.error();
     });
+    if (port || port.error().kind != ErrorKind::conflict) {
+        return port;
+    }
+    return request.ssh_port != 0
+               ? port_in_use(address, request.ssh_port)
+               : Error{.kind = ErrorKind::conflict,
+                       .message = "none of the ports " + std::to_string(first_ssh_port) + " to " +
+                                  std::to_string(last_ssh_port) + " of " + address + " is free",
+                       .hint = "set ssh.port to one that is"};
 }
 
 // What sshd needs to run: the rest of the record may take longer.
@@ -253,7 +254,7 @@ public:
         if (!self) {
             return self.error();
         }
-        auto door = MembersDoor::open({account->uid, account->gid}, self->ssh_port);
+        auto door = MembersDoor::open({account->uid, account->gid}, self->address, self->ssh_port);
         if (!door) {
             return door.error();
         }

@@ -1,11 +1,13 @@
 #include "node/boot/members_arrival.hpp"
 
+#include "core/ip_address.hpp"
 #include "digest/sha256.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/unix_socket.hpp"
 #include "wire/json_reader.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -16,7 +18,7 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::size_t most_callers = 8; // of one giver, and of one that has lost its connection meanwhile
+constexpr int most_callers = 8; // at a door: of one giver, and of one that has lost its connection meanwhile
 
 class MembersArrival {
 public:
@@ -49,6 +51,7 @@ public:
 private:
     struct Caller {
         Fd socket{};
+        int door = -1;
         std::string text{};
     };
 
@@ -75,11 +78,14 @@ private:
 
     void let_in(int listener) {
         Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!socket.open() || callers_.size() >= most_callers) {
+        const auto there =
+            std::ranges::count(callers_, listener, [](const auto& each) { return each.second.door; });
+        if (!socket.open() || there >= most_callers ||
+            (listener == door_.for_neighbours() && !is_our_user(socket.get()))) {
             return;
         }
         const int number = socket.get();
-        callers_[number].socket = std::move(socket);
+        callers_[number] = {.socket = std::move(socket), .door = listener};
         loop_.watch(number, POLLIN, [this, number](short) { hear_caller(number); });
     }
 
@@ -125,16 +131,16 @@ private:
 
 } // namespace
 
-std::string neighbours_door(int ssh_port) {
-    return "dockdist/members/" + std::to_string(ssh_port);
+std::string neighbours_door(const std::string& address, int ssh_port) {
+    return "dockdist/members/" + address_and_port(address, ssh_port);
 }
 
-Result<MembersDoor> MembersDoor::open(Owner owner, int ssh_port) {
+Result<MembersDoor> MembersDoor::open(Owner owner, const std::string& address, int ssh_port) {
     auto for_sessions = listen_unix(paths().members_socket, SOCK_STREAM, 0600, owner);
     if (!for_sessions) {
         return for_sessions.error();
     }
-    auto for_neighbours = listen_by_name(neighbours_door(ssh_port));
+    auto for_neighbours = listen_by_name(neighbours_door(address, ssh_port));
     return MembersDoor(std::move(*for_sessions), for_neighbours ? std::move(*for_neighbours) : Fd());
 }
 

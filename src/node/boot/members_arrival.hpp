@@ -12,11 +12,11 @@ namespace dockdist::node {
 
 // Where sessions of a giver hand the list to (session/take_members.hpp); theirs is container.user. There
 // before any giver can know of this node, so that one that finds no door knows that the list is not wanted
-// any more. Beside it one for givers on the same host, unless somebody has taken its name: then they, too,
-// come by a session.
+// any more. Beside it one for givers on the same host, processes of root like this one, unless somebody has
+// taken its name: then they, too, come by a session.
 class MembersDoor {
 public:
-    static Result<MembersDoor> open(Owner owner, int ssh_port);
+    static Result<MembersDoor> open(Owner owner, const std::string& address, int ssh_port);
     MembersDoor(MembersDoor&&) = default;
     MembersDoor& operator=(MembersDoor&&) = default;
     MembersDoor(const MembersDoor&) = delete;
@@ -33,8 +33,8 @@ private:
     Fd for_neighbours_;
 };
 
-// The name of the second one; `ssh_port`: of the node that waits there.
-std::string neighbours_door(int ssh_port);
+// The name of the second one: by where sshd of the node listens that waits there.
+std::string neighbours_door(const std::string& address, int ssh_port);
 
 // The text that has the notice's digest, wherever it came from. Whoever brings another is not heard, and the
 // client is asked; it is asked, too, when the notice's patience is over. What the client sends must be right.

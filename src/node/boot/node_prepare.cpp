@@ -67,6 +67,10 @@ Status prepare_container() {
     if (auto made = make_folder(place.job_sockets, 0711); !made) {
         return made;
     }
+    // The engine has made it so; one that has not is mended before anybody else runs here.
+    if (auto made = make_folders(place.shared, 0700); !made) {
+        return made;
+    }
     const auto environment = container_environment().block();
     // Root alone reads it until join knows which user the jobs are run as.
     for (const auto& path : {place.container_environment, place.environment}) {

@@ -69,13 +69,8 @@ Result<std::string> public_key(const std::string& path, const std::string& publi
         if (auto written = replace_file(public_path, made.public_line + "\n", 0644); !written) {
             return written.error();
         }
-        // Not in the key's own folder, which may be container.user's.
-        const auto temporary = paths().private_folder + "/new-key";
-        if (auto written = replace_file(temporary, made.private_file, 0600, owner); !written) {
+        if (auto written = replace_file(path, made.private_file, 0600, owner); !written) {
             return written.error();
-        }
-        if (::rename(temporary.c_str(), path.c_str()) != 0) {
-            return system_error("cannot place the key " + path, errno);
         }
     }
     const auto text = read_file(public_path, 4096);

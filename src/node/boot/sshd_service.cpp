@@ -74,7 +74,7 @@ void SshdService::on_exit(pid_t pid, ExitStatus status) {
     }
     if (replacing_) {
         replacing_ = false;
-        delay_ms_ = first_delay_ms;
+        delay_ms_ = 0; // the port is free for a moment
     } else {
         if (monotonic_ms() - started_at_ > 60000) {
             delay_ms_ = first_delay_ms;
@@ -89,7 +89,7 @@ void SshdService::on_exit(pid_t pid, ExitStatus status) {
 void SshdService::restart_later() {
     loop_.cancel(timer_);
     timer_ = loop_.after(delay_ms_, [this] {
-        delay_ms_ = std::min(delay_ms_ * 2, longest_delay_ms);
+        delay_ms_ = std::clamp(delay_ms_ * 2, first_delay_ms, longest_delay_ms);
         if (const auto started = spawn(); !started) {
             return restart_later();
         }

@@ -85,7 +85,7 @@ std::string read_bounded(int file) {
 
 Result<BoardFile> BoardFile::open() {
     if (auto made = make_folders(paths().gpus, 0700, {::geteuid(), ::getegid()}); !made) {
-        return made.error();
+        return spoiled(made.error().message);
     }
     auto lock = open_plain(lock_path(), O_RDWR | O_CREAT);
     if (!lock) {
@@ -168,6 +168,15 @@ void BoardFile::unlock_unit(const std::string& id) {
 
 bool BoardFile::unit_is_locked(const std::string& id) const {
     return is_locked(unit_byte(id));
+}
+
+std::optional<Fd> lock_port(int port) {
+    auto file = open_plain(paths().gpus + "/ports", O_RDWR | O_CREAT);
+    if (!file) {
+        return Fd();
+    }
+    auto range = one_byte(F_WRLCK, port);
+    return ::fcntl(file->get(), F_OFD_SETLK, &range) == 0 ? std::optional(std::move(*file)) : std::nullopt;
 }
 
 void BoardFile::unlock_entry() {

@@ -7,6 +7,7 @@
 //               unit has one far behind these, which whoever holds it keeps locked: never two hold it, even
 //               if the board is lost.
 //   board.json  replaced by rename, by whoever has the mutex. One that cannot be read is an empty one.
+//   ports       locked as `lock` is: byte N by the node whose sshd has port N, or is to have it.
 //
 // Another cluster's root may write there too. Nothing of it is followed, waited for or read beyond its
 // bounds; what he can do is to keep units for himself.
@@ -17,6 +18,7 @@
 #include "node/system/os.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace dockdist::node {
@@ -60,5 +62,9 @@ private:
     Fd lock_{};
     std::uint64_t entry_ = 0;
 };
+
+// Of a port of this host's, for as long as it is open. Nothing where another node of the same engine has it;
+// not open where none can be had.
+std::optional<Fd> lock_port(int port);
 
 } // namespace dockdist::node

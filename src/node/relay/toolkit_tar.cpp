@@ -1,11 +1,12 @@
 #include "node/relay/toolkit_tar.hpp"
 
+#include "core/new_file.hpp"
 #include "node/system/os.hpp"
 #include "wire/relay_image.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,23 +51,16 @@ Status add_entries(const std::string& folder, const std::string& name, std::vect
     return ok;
 }
 
-// A rename over what is there, as replace_file does it with files.
-Status replace_link(const std::string& path, const std::string& target) {
-    const auto begun = path + ".new-" + std::to_string(::getpid());
-    ::unlink(begun.c_str());
-    if (::symlink(target.c_str(), begun.c_str()) != 0 || ::rename(begun.c_str(), path.c_str()) != 0) {
-        return system_error(path, errno);
-    }
-    return ok;
-}
-
 Status copy_entry(const UstarEntry& entry, const std::string& from, const std::string& to) {
     const auto path = to + "/" + entry.name;
     if (entry.type == UstarEntry::Type::folder) {
         return make_folder(path, entry.mode, {::geteuid(), ::getegid()});
     }
     if (entry.type == UstarEntry::Type::link) {
-        return replace_link(path, entry.link);
+        const auto slash = path.rfind('/');
+        const Fd folder(::open(path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        return replace_link(folder.get(), path.substr(slash + 1), entry.link) ? Status(ok)
+                                                                              : system_error(path, errno);
     }
     const auto content = read_file(from + "/" + entry.name);
     if (!content) {

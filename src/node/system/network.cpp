@@ -164,31 +164,16 @@ std::string resolve_in_hosts(std::string_view hosts, std::string_view name) {
     return addresses.empty() ? std::string() : addresses.front();
 }
 
-Status check_port_free(const std::string& address, int port) {
-    const auto end = numeric_address(address, port);
-    if (end.length == 0) {
-        return Error{.kind = ErrorKind::config, .message = printable(address) + " is not a numeric address"};
-    }
-    const Fd socket(::socket(end.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int on = 1;
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); // as sshd does
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&end.storage), end.length) != 0 ||
-        ::listen(socket.get(), 1) != 0) {
-        const int number = errno;
-        if (number != EADDRINUSE) {
-            return system_error("cannot listen on port " + std::to_string(port) + " of " + address, number);
-        }
-        const auto holder = find_port_holder(port);
-        return Error{.kind = ErrorKind::conflict,
-                     .message = "port " + std::to_string(port) + " of " + address + " is in use" +
-                                (holder && holder->pid != 0
-                                     ? " by process " + std::to_string(holder->pid) + " (" +
-                                           printable(holder->program) + ")"
-                                     : std::string(", by a process outside of this container")),
-                     .hint = "set ssh.port to another one or to auto; on the host, `ss -ltnp sport = :" +
-                             std::to_string(port) + "` tells who holds it"};
-    }
-    return ok;
+Error port_in_use(const std::string& address, int port) {
+    const auto holder = find_port_holder(port);
+    return {.kind = ErrorKind::conflict,
+            .message = "port " + std::to_string(port) + " of " + address + " is in use" +
+                       (!holder            ? std::string(", by another node or a program of this host")
+                        : holder->pid != 0 ? " by process " + std::to_string(holder->pid) + " (" +
+                                                 printable(holder->program) + ")"
+                                           : std::string(", by a process outside of this container")),
+            .hint = "set ssh.port to another one or to auto; on the host, `ss -ltnp sport = :" +
+                    std::to_string(port) + "` tells who listens there"};
 }
 
 Result<int> choose_port(int wanted, const std::function<Status(int port)>& take) {

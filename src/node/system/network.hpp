@@ -38,8 +38,8 @@ std::string resolve_in_hosts(std::string_view hosts, std::string_view name);
 // All of its addresses, each once.
 std::vector<std::string> addresses_in_hosts(std::string_view hosts, std::string_view name);
 
-// Whether sshd could listen there now.
-Status check_port_free(const std::string& address, int port);
+// conflict, with who listens there.
+Error port_in_use(const std::string& address, int port);
 
 inline constexpr int first_ssh_port = 2222;
 inline constexpr int last_ssh_port = 4222;

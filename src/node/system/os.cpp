@@ -1,5 +1,7 @@
 #include "node/system/os.hpp"
 
+#include "core/new_file.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -66,9 +68,13 @@ Error system_error(const std::string& what, int number) {
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.open()) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    struct stat status{};
+    if (!file.open() || ::fstat(file.get(), &status) != 0) {
         return system_error("cannot read " + path, errno);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return system_error("cannot read " + path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
     }
     std::string content;
     std::size_t size = 0;
@@ -96,40 +102,13 @@ std::string read_file_or_empty(const std::string& path) {
 }
 
 Status write_all(int fd, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const auto count = ::write(fd, bytes.data(), bytes.size());
-        if (count < 0) {
-            if (errno == EINTR) {
-                continue;
-            }
-            return system_error("cannot write", errno);
-        }
-        bytes.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return ok;
+    return write_whole(fd, bytes) ? Status(ok) : system_error("cannot write", errno);
 }
 
 Status replace_file(const std::string& path, std::string_view content, mode_t mode, Owner owner) {
-    const auto temporary = path + ".dockdist-new";
-    ::unlink(temporary.c_str());
-    const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file.open()) {
-        return system_error("cannot write " + path, errno);
-    }
-    const auto give_up = [&](Error error) {
-        ::unlink(temporary.c_str());
-        return error;
-    };
-    if (auto written = write_all(file.get(), content); !written) {
-        written.error().message = path + ": " + written.error().message;
-        return give_up(written.error());
-    }
-    // The owner first: a change of owner may clear bits of the mode.
-    if (::fchown(file.get(), owner.uid, owner.gid) != 0 || ::fchmod(file.get(), mode) != 0 ||
-        ::rename(temporary.c_str(), path.c_str()) != 0) {
-        return give_up(system_error("cannot write " + path, errno));
-    }
-    return ok;
+    return replace_whole_file(path, content, {.mode = mode, .owner = owner.uid, .group = owner.gid})
+               ? Status(ok)
+               : system_error("cannot write " + path, errno);
 }
 
 Status write_in_place(const std::string& path, std::string_view content) {
@@ -137,14 +116,10 @@ Status write_in_place(const std::string& path, std::string_view content) {
     if (!file.open()) {
         return system_error("cannot write " + path, errno);
     }
-    if (auto written = write_all(file.get(), content); !written) {
-        written.error().message = path + ": " + written.error().message;
-        return written.error();
-    }
-    if (::ftruncate(file.get(), static_cast<off_t>(content.size())) != 0) {
-        return system_error("cannot write " + path, errno);
-    }
-    return ok;
+    return write_whole(file.get(), content) &&
+                   ::ftruncate(file.get(), static_cast<off_t>(content.size())) == 0
+               ? Status(ok)
+               : system_error("cannot write " + path, errno);
 }
 
 Status make_folder(const std::string& path, mode_t mode, Owner owner) {

@@ -21,11 +21,11 @@ struct Owner {
 // "what: No space left on device".
 Error system_error(const std::string& what, int number);
 
+// Of a plain file: it never waits for what somebody has put in its place (a fifo).
 Result<std::string> read_file(const std::string& path, std::size_t limit = 64U << 20U);
 std::string read_file_or_empty(const std::string& path);
 Status write_all(int fd, std::string_view bytes);
-// Through a new file and rename: a reader sees the old or the new content, and a link at `path` is replaced,
-// not followed.
+// core/new_file.hpp.
 Status replace_file(const std::string& path, std::string_view content, mode_t mode, Owner owner = {});
 // For files that are mounts and cannot be renamed over.
 Status write_in_place(const std::string& path, std::string_view content);

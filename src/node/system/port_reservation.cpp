@@ -1,5 +1,8 @@
 #include "node/system/port_reservation.hpp"
 
+#include "core/listening_sockets.hpp"
+#include "node/system/network.hpp"
+
 #include <cerrno>
 #include <cstdint>
 #include <netinet/in.h>
@@ -20,49 +23,57 @@ int first_place(const std::string& job) {
     return static_cast<int>(hash % port_count);
 }
 
-// Bound, or a closed one where the machine has no such addresses; nothing when the port is taken.
-std::optional<Fd> bind_any(int family, int port) {
-    Fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!fd.open()) {
-        return errno == EAFNOSUPPORT ? std::optional<Fd>(std::in_place) : std::nullopt;
+Fd hold(const std::string& address, int port, int shared) {
+    const auto end = numeric_address(address, port);
+    constexpr int on = 1;
+    Fd fd(::socket(end.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const bool held =
+        fd.open() && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &shared, sizeof shared) == 0 &&
+        (end.storage.ss_family != AF_INET6 ||
+         ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) == 0) &&
+        ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&end.storage), end.length) == 0 &&
+        // Only now: with it, the bind would have shared the port with whoever has it the same way.
+        ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0;
+    const int why = errno;
+    if (!held) {
+        fd.reset();
     }
-    sockaddr_in v4{};
-    sockaddr_in6 v6{};
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(static_cast<std::uint16_t>(port));
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = v4.sin_port;
-    const auto* address =
-        family == AF_INET ? reinterpret_cast<const sockaddr*>(&v4) : reinterpret_cast<const sockaddr*>(&v6);
-    if (constexpr int on = 1; family == AF_INET6) {
-        ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    }
-    if (::bind(fd.get(), address, family == AF_INET ? sizeof v4 : sizeof v6) == 0) {
-        return fd;
-    }
-    return errno == EADDRNOTAVAIL ? std::optional<Fd>(std::in_place) : std::nullopt;
+    errno = why;
+    return fd;
+}
+
+bool has_remains_of(int port) {
+    return has_remains(read_file_or_empty("/proc/net/tcp"), port) ||
+           has_remains(read_file_or_empty("/proc/net/tcp6"), port);
 }
 
 std::optional<ReservedPort> reserve(int number) {
     ReservedPort port{.number = number};
-    for (const int family : {AF_INET, AF_INET6}) {
-        auto fd = bind_any(family, number);
-        if (!fd) {
+    for (const char* any : {"0.0.0.0", "::"}) {
+        if (auto fd = hold_port(any, number); fd.open()) {
+            port.held.push_back(std::move(fd));
+        } else if (errno != EAFNOSUPPORT &&
+                   errno != EADDRNOTAVAIL) { // else the machine has no such addresses
             return std::nullopt;
         }
-        if (fd->open()) {
-            port.held.push_back(std::move(*fd));
-        }
-    }
-    // Only now: with it, the bind would have shared the port with whoever has it the same way.
-    for (const auto& fd : port.held) {
-        constexpr int on = 1;
-        ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     }
     return port.held.empty() ? std::nullopt : std::optional(std::move(port));
 }
 
 } // namespace
+
+Fd hold_port(const std::string& address, int port) {
+    return hold(address, port, 0);
+}
+
+Fd hold_port_beside_remains(const std::string& address, int port) {
+    auto held = hold(address, port, 0);
+    if (!held.open() && errno == EADDRINUSE) {
+        held = has_remains_of(port) ? hold(address, port, 1) : Fd();
+        errno = held.open() ? 0 : EADDRINUSE;
+    }
+    return held;
+}
 
 Result<std::vector<ReservedPort>> reserve_ports(const std::string& job, int count) {
     std::vector<ReservedPort> ports;

@@ -85,4 +85,11 @@ Result<Fd> connect_by_name(const std::string& name) {
     return socket_by_name(name, ::connect);
 }
 
+bool is_our_user(int socket) {
+    ucred credentials{};
+    socklen_t length = sizeof credentials;
+    return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 &&
+           credentials.uid == ::geteuid();
+}
+
 } // namespace dockdist::node

@@ -14,8 +14,11 @@ Result<Fd> listen_unix(const std::string& path, int type, mode_t mode, Owner own
 Result<Fd> connect_unix(const std::string& path, int type);
 
 // Streams by a name of the network namespace (an "abstract" one), which needs no file and knows no owner:
-// whoever is on the host's network may take it or connect. None of them waits for anything.
+// whoever is on the host's network may take it or connect, and is_our_user() tells who has. None of them
+// waits for anything.
 Result<Fd> listen_by_name(const std::string& name);
 Result<Fd> connect_by_name(const std::string& name);
+// Whether who connected, or began to listen, was a process of this one's own user (root, where this is root).
+bool is_our_user(int socket);
 
 } // namespace dockdist::node

@@ -6,6 +6,7 @@
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/resolver.hpp"
+#include "node/system/unix_socket.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -52,12 +53,6 @@ Kind path_kind_of(int number) {
 
 constexpr std::int64_t full_queue_pause_ms = 50; // nothing tells when a unix socket's queue has room again
 
-bool own_user_listens(int socket) {
-    ucred peer{};
-    socklen_t length = sizeof peer;
-    return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
-}
-
 } // namespace
 
 Connector::Connector(Loop& loop, wire::TunnelTarget target, bool own_peers,
@@ -101,7 +96,7 @@ void Connector::connect_path() {
         }
         return fail(cause == EAGAIN ? Kind::timeout : path_kind_of(cause), std::strerror(cause));
     }
-    if (own_peers_ && !own_user_listens(socket_.get())) {
+    if (own_peers_ && !is_our_user(socket_.get())) {
         return fail(Kind::denied, "another user listens there");
     }
     tell({.socket = std::move(socket_)});

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -469,7 +470,7 @@ class TestSessions(OnAHost):
 class TestWholeNode(WithCleanup, OnAHost):
     """With the real first process, and the folder as the engine mounts it."""
 
-    def whole_node(self):
+    def whole_node(self, **request):
         def nvidia_smi(path):
             with open(path, "w") as script:
                 script.write("#!/bin/sh\ncase $1 in topo) ;; *) echo '%s'; echo '%s' ;; esac\n" % (gpu(0), gpu(1)))
@@ -477,9 +478,9 @@ class TestWholeNode(WithCleanup, OnAHost):
         host = namespaces.Host()
         self.cleanup.callback(host.end)
         node = namespaces.Node(host, "node-0", busybox=namespaces.BUSYBOX, files={"/bin/nvidia-smi": nvidia_smi},
-                               mounts={"/var/lib/dockdist/gpus": self.board})
+                               mounts={namespaces.SHARED: self.board})
         self.cleanup.callback(node.end)
-        (record,) = namespaces.join([node])
+        (record,) = namespaces.join([node], **request)
         assert (record["gpus"], record["slots"]) == (2, 2)
         return node
 
@@ -503,6 +504,21 @@ class TestWholeNode(WithCleanup, OnAHost):
         namespaces.wait_for("the GPU", lambda: self.holds(node) == [None, None])
         guarded = ["/proc/%d/fd/%s" % (node.pid, fd) for fd in os.listdir("/proc/%d/fd" % node.pid)]
         assert not [fd for fd in guarded if os.readlink(fd).endswith("/lock")]
+
+    def test_what_root_of_one_node_leaves_there_no_account_of_another_reaches(self):
+        root, account = self.whole_node(), self.whole_node(user="4242:77")
+        planted = namespaces.SHARED + "/planted"
+        in_node = "/proc/%d/root" % root.pid
+        shutil.copy(namespaces.BUSYBOX, in_node + planted)
+        os.chmod(in_node + planted, 0o4755)
+        os.chmod(in_node + namespaces.SHARED, 0o755)
+        assert account.run("test", "-u", planted).returncode == 0, "root of the other one has it not"
+        for line in ("ls " + namespaces.SHARED, planted + " id", "cat " + planted):
+            done = account.run(INIT, "with-environment", "--", "sh", "-c", line)
+            assert done.returncode != 0 and b"Permission denied" in done.stderr, (line, done)
+        # The GPUs that it has for itself it has all the same, and nothing that is open leads there.
+        opened = account.run(INIT, "with-environment", "--gpus", "1", "--", "sh", "-c", "ls -l /proc/[0-9]*/fd 2>/dev/null; echo $CUDA_VISIBLE_DEVICES")
+        assert opened.stdout.endswith(b"GPU-0000\n") and b"/lock" not in opened.stdout, opened
 
     def test_a_node_that_is_gone_leaves_nothing_taken(self):
         node = self.whole_node()

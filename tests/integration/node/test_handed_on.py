@@ -3,8 +3,7 @@
 import os
 import signal
 import socket
-import subprocess
-import sys
+import time
 
 import pytest
 
@@ -14,15 +13,7 @@ from harness.namespaces import ADDRESS, BUSYBOX, DEADLINE, NEEDED, Host, Join, N
 pytestmark = NEEDED
 
 PATIENT = 60000  # longer than a test waits for anything
-# Bound and not listened at: whoever connects is refused.
-TAKE_NAMES = """
-import socket, sys
-sockets = [socket.socket(socket.AF_UNIX) for port in range(2222, 2232)]
-for port, each in enumerate(sockets, 2222):
-    each.bind("\\0dockdist/members/%d" % port)
-print("taken", flush=True)
-sys.stdin.read()
-"""
+NAMES = ["dockdist/members/%s%d" % (address, port) for port in range(2222, 2232) for address in ("", ADDRESS + ":")]
 
 
 class TestHandedOn(WithCleanup):
@@ -78,13 +69,23 @@ class TestHandedOn(WithCleanup):
         for place in range(10):
             self.is_ready(place)  # nobody has asked
 
-    def test_a_neighbour_that_cannot_be_told_so_is_told_by_ssh(self):
-        taken = subprocess.Popen(self.host.command(sys.executable, "-c", TAKE_NAMES), stdout=subprocess.PIPE, stdin=subprocess.PIPE)
-        self.cleanup.callback(taken.communicate)
-        assert taken.stdout.readline() == b"taken\n"
+    # One that is root, as a node of another cluster is, is found out by its silence.
+    @pytest.mark.parametrize("squatter", [{"listen": False}, {"uid": 4242}, {"uid": 0}], ids=["deaf", "a-user", "root"])
+    def test_a_neighbour_whose_name_somebody_else_has_is_told_by_ssh(self, squatter):
+        self.host.squat(NAMES, **squatter)
         self.begin(2, together=True)
         self.joins[0].notice(self.text, first=1)
         self.joins[1].notice(self.text, first=1, giver=self.records[0], patience_ms=PATIENT)
+        self.joins[0].tell(self.text)
+        self.is_ready(0)
+        self.is_ready(1)
+
+    @pytest.mark.parametrize("uid", [4242, 0], ids=["a-user", "root"])
+    def test_callers_who_say_nothing_keep_no_giver_out(self, uid):
+        self.begin(2, together=True)
+        self.joins[1].notice(self.text, first=1, giver=self.records[0], patience_ms=PATIENT)
+        self.host.call(NAMES, times=20, uid=uid)
+        self.joins[0].notice(self.text, first=1)
         self.joins[0].tell(self.text)
         self.is_ready(0)
         self.is_ready(1)

@@ -1,14 +1,16 @@
 """Whole nodes with the real toolkit: first process, join, sshd, sessions. Root only; 77 (skipped) where it can't run."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
 from harness.cleanup import WithCleanup
-from harness.namespaces import (ADDRESS, BUSYBOX, DEADLINE, NEEDED, ODD_VALUE, Host, Join, Node, TwoNodes, join, only_child,
+from harness.namespaces import (ADDRESS, BUSYBOX, DEADLINE, NEEDED, ODD_VALUE, SHARED, Host, Join, Node, TwoNodes, join, only_child,
                                 wait_for)
 
 pytestmark = NEEDED
@@ -144,6 +146,7 @@ class TestTheFirstProcess(WithCleanup):
     def one_host(self, ending):
         self.host = Host()
         self.cleanup.callback(self.host.end)
+        self.shared = self.cleanup.enter_context(tempfile.TemporaryDirectory(prefix="dockdist-shared-"))
 
     def node(self, name="node-0", **options):
         options.setdefault("busybox", BUSYBOX)
@@ -182,7 +185,32 @@ class TestTheFirstProcess(WithCleanup):
         third = Join(self.node("node-2"), 2, ssh_port=2222)
         answer = third.line()
         third.end()
-        assert answer["message"] == "port 2222 is the ssh port of another dockdist node on this host"
+        assert answer["message"] == f"port 2222 of {ADDRESS} is in use, by a process outside of this container"
+
+    def test_a_port_is_a_node_s_from_its_choice_on_and_while_sshd_starts_again(self):
+        holder, other = (self.node(name, mounts={SHARED: self.shared}) for name in ("node-0", "node-1"))
+        one = Join(holder, 0)
+        self.cleanup.callback(one.end)
+        hello = one.line()
+        def listeners():
+            return [line.split()[0] for line in holder.processes().splitlines() if "listener" in line]
+        wait_for("sshd", listeners)
+        self.cleanup.callback(os.kill, holder.pid, signal.SIGCONT)
+        os.kill(holder.pid, signal.SIGSTOP)  # who would start it again
+        holder.run("kill", "-KILL", *listeners())
+        listening = re.compile(r":%04X [0-9A-F]+:0000 0A" % hello["ssh_port"])
+        wait_for("sshd's end", lambda: not listening.search(holder.run("cat", "/proc/net/tcp").stdout.decode()))
+        two = Join(other, 1)
+        self.cleanup.callback(two.end)
+        assert two.line()["ssh_port"] == hello["ssh_port"] + 1
+        refused = Join(other, 1, ssh_port=hello["ssh_port"])
+        self.cleanup.callback(refused.end)
+        assert refused.line()["message"] == f"port {hello['ssh_port']} of {ADDRESS} is in use, by another node or a program of this host"
+
+    def test_names_that_anybody_may_take_stop_nobody(self):
+        self.host.squat("dockdist/ssh/%d" % port for port in range(2222, 4223))
+        assert join([self.node()])[0]["ssh_port"] == 2222
+        assert join([self.node("node-1")], ssh_port=2300)[0]["ssh_port"] == 2300
 
     def test_a_busy_port_is_named_before_anything_starts(self):
         node = self.node()

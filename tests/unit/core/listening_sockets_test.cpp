@@ -24,4 +24,17 @@ TEST_CASE("of a port the listening sockets, not the connected ones") {
     CHECK(listening_sockets("", 22).empty());
 }
 
+TEST_CASE("connections whose process is gone are told from a listener and from those that are in use") {
+    constexpr auto* table =
+        "   0: 0100007F:08AE 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 f "
+        "100\n"
+        "   1: 0100007F:08AE 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 4712 1 f "
+        "100\n"
+        "   2: 0100007F:08AF 0100007F:9C40 06 00000000:00000000 03:00000F2A 00000000     0        0 0 3 f\n"
+        "   3: 0100007F:9C40 0100007F:08AE 06 00000000:00000000 03:00000F2A 00000000     0        0 0 3 f\n";
+    CHECK_FALSE(has_remains(table, 2222));
+    CHECK(has_remains(table, 2223));
+    CHECK_FALSE(has_remains("", 2223));
+}
+
 } // namespace listening_sockets_test

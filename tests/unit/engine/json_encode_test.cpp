@@ -85,7 +85,7 @@ TEST_CASE("all that a container can ask for") {
             "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m"}}}})"));
 }
 
-TEST_CASE("a label for SELinux is to be had by Binds alone") {
+TEST_CASE("a label for SELinux, and a volume in which nothing is run, is to be had by Binds alone") {
     ContainerConfig config;
     config.image = ImageRef("bb");
     config.mounts = {
@@ -96,9 +96,10 @@ TEST_CASE("a label for SELinux is to be had by Binds alone") {
          .source = "v",
          .target = "/v",
          .volume_labels = {{"l", "m"}},
-         .no_copy = true}};
+         .no_copy = true},
+        {.type = Mount::Type::volume, .source = "w", .target = "/w", .data_only = true}};
     CHECK(encoded(config)["HostConfig"] == json::parse(R"({
-        "Binds": ["/a:/a:ro,z,rslave", "/b:/c:Z"],
+        "Binds": ["/a:/a:ro,z,rslave", "/b:/c:Z", "w:/w:nosuid,nodev,noexec"],
         "Mounts": [
             {"Type": "bind", "Source": "/d", "Target": "/d", "ReadOnly": false, "BindOptions": {"Propagation": "rslave"}},
             {"Type": "volume", "Source": "v", "Target": "/v", "ReadOnly": false,

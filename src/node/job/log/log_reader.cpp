@@ -50,11 +50,12 @@ bool LogReader::open_segment(std::string& note) {
             }
         }
         const auto& found = wanted == nullptr ? segments.front() : *wanted;
-        Fd file(::open(found.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+        Fd file(::open(found.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
         if (!file.open() && errno == ENOENT) {
             continue;
         }
-        if (!file.open()) {
+        struct stat status{};
+        if (!file.open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
             return false;
         }
         if (wanted == nullptr) {

@@ -1,6 +1,7 @@
 #include "unit/node/gpus/shared_board.hpp"
 
 #include <fstream>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +83,21 @@ TEST_CASE("a board that was lost begins anew behind those who are still there") 
     CHECK(other.make_entry(board).value() == 2);
     board.last_id = max_board_id;
     CHECK(SharedBoard::open().make_entry(board).value() == 3); // round it goes
+}
+
+TEST_CASE("a port is one node's, and who spoils the locks keeps nobody from it") {
+    const SharedBoard host;
+    auto held = lock_port(2222);
+    REQUIRE((held && held->open()));
+    CHECK_FALSE(lock_port(2222).has_value());
+    CHECK(lock_port(2223)->open());
+    held.reset();
+    CHECK(lock_port(2222)->open());
+    std::filesystem::remove(host.scratch / "ports");
+    REQUIRE(::mkfifo((host.scratch / "ports").c_str(), 0600) == 0);
+    const auto none = lock_port(2222);
+    REQUIRE(none.has_value());
+    CHECK_FALSE(none->open());
 }
 
 TEST_CASE("one that only looks makes nothing, and can lock nothing") {

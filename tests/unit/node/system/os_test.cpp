@@ -41,6 +41,14 @@ TEST_CASE("a planted link is replaced, not followed") {
     CHECK(*read_file(scratch / "state") == "new");
 }
 
+TEST_CASE("who reads a file waits for no pipe that stands in its place") {
+    const Scratch scratch;
+    REQUIRE(::mkfifo((scratch / "state").c_str(), 0600) == 0);
+    CHECK(read_file(scratch / "state").has_error());
+    CHECK(read_file(scratch.path).has_error());
+    CHECK(read_file_or_empty("/proc/self/stat") != "");
+}
+
 TEST_CASE("a link where a folder should be is refused") {
     const Scratch scratch;
     REQUIRE(::symlink("/etc", (scratch / "run").c_str()) == 0);

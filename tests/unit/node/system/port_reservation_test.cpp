@@ -1,3 +1,4 @@
+#include "node/system/network.hpp"
 #include "node/system/port_reservation.hpp"
 
 #include <doctest/doctest.h>
@@ -42,6 +43,41 @@ TEST_CASE("a reserved port is taken for all but a listener that shares addresses
         CHECK(listen_on(port.number, Sharing::reuse) == 0);
         CHECK(listen_on(port.number, Sharing::reuse) == 0); // and again, as after a restart
     }
+}
+
+TEST_CASE("what one holds another does not get, and the holder's own listener does") {
+    const auto free = reserve_ports("unit", 1);
+    REQUIRE(free.has_value());
+    const int port = free->front().number + 10000; // away from what jobs have
+    const auto held = hold_port_beside_remains("127.0.0.1", port);
+    REQUIRE(held.open());
+    CHECK_FALSE(hold_port_beside_remains("127.0.0.1", port).open());
+    CHECK(errno == EADDRINUSE);
+    CHECK(hold_port_beside_remains("127.0.0.2", port).open()); // another address is another one
+    CHECK(listen_on(port, Sharing::reuse) == 0);
+}
+
+TEST_CASE("connections of an earlier listener that are on their way out keep nobody from the port") {
+    const auto any = reserve_ports("unit", 1);
+    REQUIRE(any.has_value());
+    const int port = any->front().number + 10000;
+    const auto to = numeric_address("127.0.0.1", port);
+    const auto* const address = reinterpret_cast<const sockaddr*>(&to.storage);
+    {
+        const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        constexpr int on = 1;
+        ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        REQUIRE(::bind(listener.get(), address, to.length) == 0);
+        REQUIRE(::listen(listener.get(), 1) == 0);
+        CHECK_FALSE(hold_port_beside_remains("127.0.0.1", port).open());
+        const Fd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        REQUIRE(::connect(caller.get(), address, to.length) == 0);
+        Fd session(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        REQUIRE(session.open());
+        session.reset(); // this side closes first, and keeps what is left of it
+    }
+    CHECK_FALSE(hold_port("127.0.0.1", port).open());
+    CHECK(hold_port_beside_remains("127.0.0.1", port).open());
 }
 
 TEST_CASE("a second job of one beginning is given other ports") {

@@ -1,3 +1,4 @@
+#include "node/job/log/log_reader.hpp"
 #include "node/job/log/output_log.hpp"
 #include "node/system/os.hpp"
 #include "unit/node/scratch.hpp"
@@ -6,6 +7,7 @@
 
 #include <csignal>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 namespace output_log_test {
 
@@ -50,6 +52,14 @@ TEST_CASE("a tail is one rank's last whole lines, both streams in order") {
     CHECK(log->tail(0) == "one\ntwo\n");
     CHECK(log->tail(0, 6) == "two\n");
     CHECK(log->tail(7).empty());
+}
+
+TEST_CASE("who follows a log waits for no pipe that stands in its place") {
+    const Scratch scratch;
+    REQUIRE(::mkfifo(segment_path(scratch.path, 0).c_str(), 0600) == 0);
+    std::string out;
+    CHECK(LogReader(scratch.path, 0).read(out).has_value());
+    CHECK(out.empty());
 }
 
 TEST_CASE("a full disk loses output, says how much, and keeps the log whole") {
