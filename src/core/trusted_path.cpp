@@ -56,10 +56,15 @@ bool is_private_group(gid_t number) {
         return false;
     }
     const auto owner = user->pw_uid;
+    const std::string name = user->pw_name;
     bool alone = true;
-    for (char** member = known->gr_mem; *member != nullptr; ++member) {
-        alone = alone && std::string_view(*member) == known->gr_name;
+    ::setgrent();
+    while (const group* other = ::getgrent()) { // a number may have several names
+        for (char** member = other->gr_mem; other->gr_gid == number && *member != nullptr; ++member) {
+            alone = alone && *member == name;
+        }
     }
+    ::endgrent();
     ::setpwent();
     while (const passwd* other = ::getpwent()) {
         alone = alone && (other->pw_gid != number || other->pw_uid == owner);

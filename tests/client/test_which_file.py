@@ -13,12 +13,12 @@ import pytest
 from harness import DOCKDIST, assert_in
 from harness.command_tree import commands
 
-ROOT, ADA, BOB, CLEO, DORA = 0, 61001, 61002, 61003, 61004
+ROOT, ADA, BOB, CLEO, DORA, FRIDA = 0, 61001, 61002, 61003, 61004, 61006
 LAB = 61100  # a group of several
-# Of Debian's kind, each with a group of its own; but cleo has let bob into hers, and eve's is dora's.
+# Of Debian's kind, each with a group of its own; but cleo has let bob into hers, eve's is dora's, and frida's has two names.
 PASSWD = "root:x:0:0::/:/bin/sh\n" + "".join(f"{name}:x:{uid}:{gid}::/:/bin/sh\n" for name, uid, gid in [
-    ("ada", ADA, ADA), ("bob", BOB, BOB), ("cleo", CLEO, CLEO), ("dora", DORA, DORA), ("eve", 61005, DORA)])
-GROUP = f"root:x:0:\nada:x:{ADA}:\nbob:x:{BOB}:\ncleo:x:{CLEO}:bob\ndora:x:{DORA}:\nlab:x:{LAB}:ada,bob\n"
+    ("ada", ADA, ADA), ("bob", BOB, BOB), ("cleo", CLEO, CLEO), ("dora", DORA, DORA), ("eve", 61005, DORA), ("frida", FRIDA, FRIDA)])
+GROUP = f"root:x:0:\nada:x:{ADA}:\nbob:x:{BOB}:\ncleo:x:{CLEO}:bob\ndora:x:{DORA}:\nfrida:x:{FRIDA}:\nothers:x:{FRIDA}:bob\nlab:x:{LAB}:ada,bob\n"
 
 FOUND = "found, and not used: "
 ANYTHING = "image: a\nhosts: [ssh://h]\n"
@@ -127,8 +127,8 @@ def test_links_count_where_they_lie_and_where_they_lead(machine):
 
 
 def test_a_users_own_group_is_that_user_and_no_other_group_is(machine):
-    for user, name, group, why in ((ADA, "ada", ADA, None), (CLEO, "cleo", CLEO, "cleo"), (DORA, "dora", DORA, "dora"), (ADA, "team", LAB, "lab"),
-                                   (ADA, "unknown", 61999, "61999")):
+    for user, name, group, why in ((ADA, "ada", ADA, None), (CLEO, "cleo", CLEO, "cleo"), (DORA, "dora", DORA, "dora"), (FRIDA, "frida", FRIDA, "frida"),
+                                   (ADA, "team", LAB, "lab"), (ADA, "unknown", 61999, "61999")):
         work = machine.folder(name, user, group, 0o2775)  # as umask 002 makes them
         file = machine.file(work / "cluster.yaml", user=user, group=group, mode=0o664)
         if why is None:
