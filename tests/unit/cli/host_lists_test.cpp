@@ -83,10 +83,10 @@ TEST_CASE("no list is waited for, none has no end, and none is everybody's to wr
     CHECK(folder.read({.file = list}).error().message ==
           "the list " + list.string() + " is not taken: everybody may write to " + list.string());
     Folder::mode(list, 0664); // a team keeps it
-    CHECK(folder.read({.file = list}));
+    CHECK(folder.read({.file = list}).has_value());
     if (::geteuid() == 0) {
         Folder::give(list, stranger, users);
-        CHECK(folder.read({.file = list}));
+        CHECK(folder.read({.file = list}).has_value());
     }
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("what is judged is the file that was read") {
     Folder::mode(folder.path / "before", 0666); // as if it had been so when it was read
     const auto open = *read_spec(folder.path / "before");
     Folder::mode(folder.path / "before", 0644);
-    CHECK_FALSE(Folder::read({.command = {folder.program}}, open));
+    CHECK_FALSE(Folder::read({.command = {folder.program}}, open).has_value());
     CHECK_FALSE(fs::exists(folder.mark));
 }
 
