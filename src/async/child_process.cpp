@@ -4,6 +4,7 @@
 #include "async/with_timeout.hpp"
 #include "core/descriptors.hpp"
 #include "core/exit_codes.hpp"
+#include "core/program_path.hpp"
 #include "core/text.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -28,7 +29,8 @@ namespace {
 
 using boost::asio::local::stream_protocol;
 
-[[noreturn]] void become(const std::vector<char*>& arguments, int connection, int errors, int failure) {
+[[noreturn]] void become(const std::string& program, const std::vector<char*>& arguments,
+                         const std::string& folder, int connection, int errors, int failure) {
     ::dup2(connection, STDIN_FILENO);
     ::dup2(connection, STDOUT_FILENO);
     ::dup2(errors, STDERR_FILENO);
@@ -37,7 +39,9 @@ using boost::asio::local::stream_protocol;
     }
     std::signal(SIGPIPE, SIG_DFL);
     give_back_descriptors();
-    ::execvp(arguments.front(), arguments.data());
+    if (folder.empty() || ::chdir(folder.c_str()) == 0) {
+        ::execvp(program.c_str(), arguments.data()); // a path, which it looks for nowhere else
+    }
     const int why = errno;
     (void)!::write(failure, &why, sizeof why);
     ::_exit(exit_codes::not_found);
@@ -52,8 +56,9 @@ std::vector<char*> argument_pointers(const std::vector<std::string>& command) {
     return arguments;
 }
 
-Error failed(const std::string& what, int why) {
-    return {ErrorKind::internal, "", fmt::format("{}: {}", what, std::strerror(why)), ""};
+Error failed_to_start(const std::vector<std::string>& command, int why) {
+    return {why == ENOENT ? ErrorKind::not_found : ErrorKind::internal, "",
+            fmt::format("cannot start {}: {}", command.front(), std::strerror(why)), ""};
 }
 
 struct Descriptor {
@@ -68,31 +73,30 @@ struct Descriptor {
 enum class Session { ours, own };
 
 // The program once it has begun, with `connection` for its stdin and stdout.
-Result<pid_t> start_program(const std::vector<std::string>& command, int connection, int errors,
-                            Session session) {
+Result<pid_t> start_program(const std::vector<std::string>& command, const std::string& folder,
+                            int connection, int errors, Session session) {
     std::array<int, 2> failure_ends{}; // closed by exec, or it says why exec failed
     if (connection < 0 || errors < 0 || ::pipe2(failure_ends.data(), O_CLOEXEC) != 0) {
-        return failed("cannot start " + command.front(), errno);
+        return failed_to_start(command, errno);
     }
     const Descriptor failure{failure_ends[0]};
+    const auto program = find_in_path(command.front());
     const auto arguments = argument_pointers(command);
     const pid_t pid = ::fork();
     if (pid == 0) {
         if (session == Session::own) {
             ::setsid();
         }
-        become(arguments, connection, errors, failure_ends[1]);
+        become(program, arguments, folder, connection, errors, failure_ends[1]);
     }
     int why = errno;
     ::close(failure_ends[1]);
     if (pid < 0) {
-        return failed("cannot start " + command.front(), why);
+        return failed_to_start(command, why);
     }
     if (::read(failure.number, &why, sizeof why) == sizeof why) {
         ::waitpid(pid, nullptr, 0);
-        auto error = failed("cannot start " + command.front(), why);
-        error.kind = why == ENOENT ? ErrorKind::not_found : ErrorKind::internal;
-        return error;
+        return failed_to_start(command, why);
     }
     return pid;
 }
@@ -100,15 +104,16 @@ Result<pid_t> start_program(const std::vector<std::string>& command, int connect
 } // namespace
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const boost::asio::any_io_executor& executor,
-                                                          const std::vector<std::string>& command) {
+                                                          const std::vector<std::string>& command,
+                                                          const std::string& folder) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-        return failed("cannot start " + command.front(), errno);
+        return failed_to_start(command, errno);
     }
     const Descriptor theirs{ends[1]};
     stream_protocol::socket ours(executor, stream_protocol(), ends[0]);
     Descriptor errors{::memfd_create("stderr", MFD_CLOEXEC)};
-    const auto pid = start_program(command, theirs.number, errors.number, Session::ours);
+    const auto pid = start_program(command, folder, theirs.number, errors.number, Session::ours);
     if (!pid) {
         return pid.error();
     }
@@ -118,7 +123,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const boost::asio::any
 
 Result<pid_t> start_detached(const std::vector<std::string>& command) {
     const Descriptor nothing{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-    return start_program(command, nothing.number, nothing.number, Session::own);
+    return start_program(command, "", nothing.number, nothing.number, Session::own);
 }
 
 ChildProcess::~ChildProcess() {
@@ -196,8 +201,8 @@ Task<Result<ProgramAnswer>> read_to_the_end(std::unique_ptr<ChildProcess> child,
 
 Task<Result<ProgramAnswer>> run_and_read(boost::asio::any_io_executor executor,
                                          std::vector<std::string> command, std::chrono::milliseconds limit,
-                                         std::string input, std::size_t most_output) {
-    auto child = ChildProcess::start(executor, command);
+                                         std::string input, std::size_t most_output, std::string folder) {
+    auto child = ChildProcess::start(executor, command, folder);
     if (!child) {
         co_return child.error();
     }

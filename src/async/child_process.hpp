@@ -18,9 +18,11 @@ namespace dockdist {
 // interrupt still needs the connection.
 class ChildProcess {
 public:
-    // Its stdin and stdout are the other end of `socket`. Errors: not_found (no such program), internal.
+    // Its stdin and stdout are the other end of `socket`; it begins in `folder`, or here. Its program is
+    // found as core/program_path.hpp says. Errors: not_found (no such program), internal.
     static Result<std::unique_ptr<ChildProcess>> start(const boost::asio::any_io_executor& executor,
-                                                       const std::vector<std::string>& command);
+                                                       const std::vector<std::string>& command,
+                                                       const std::string& folder = {});
     ChildProcess(const ChildProcess&) = delete;
     ChildProcess& operator=(const ChildProcess&) = delete;
     ~ChildProcess();
@@ -59,6 +61,7 @@ struct ProgramAnswer {
 // timeout.
 Task<Result<ProgramAnswer>> run_and_read(boost::asio::any_io_executor executor,
                                          std::vector<std::string> command, std::chrono::milliseconds limit,
-                                         std::string input = {}, std::size_t most_output = 1 << 20);
+                                         std::string input = {}, std::size_t most_output = 1 << 20,
+                                         std::string folder = {});
 
 } // namespace dockdist

@@ -1,38 +1,18 @@
 // completion: the script for a shell; and what the scripts ask.
 #include "cli/line/completion.hpp"
 
-#include "async/with_timeout.hpp"
 #include "cli/context.hpp"
 #include "cli/line/read_line.hpp"
 #include "cli/line/values.hpp"
-#include "core/fd.hpp"
-#include "engine/docker_engine.hpp"
-#include "job/job_report.hpp"
 #include "launch/launcher.hpp"
 #include "spec/load_spec.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <cstdlib>
-#include <fcntl.h>
-#include <filesystem>
 #include <memory>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace dockdist {
 namespace {
-
-constexpr auto patience = std::chrono::seconds(1); // of somebody who has pressed Tab
-
-// Nothing may stand between a person's words.
-Context silent(const Context& context, Reporter& reporter, const std::string& file) {
-    auto quiet = context;
-    quiet.reporter = &reporter;
-    quiet.options.file = file.empty() ? context.options.file : file;
-    return quiet;
-}
 
 // Of what the file says itself: hosts that a command would have to tell are left out.
 std::vector<Candidate> of_file(const ClusterSpec& spec, const std::string& kind) {
@@ -63,51 +43,14 @@ std::vector<Candidate> of_file(const ClusterSpec& spec, const std::string& kind)
     return found;
 }
 
+// The file's own words, and nothing that would have to be asked for: no variable's value, as a name or an
+// address may give it away; no list of hosts, no secret, no host. A file that is wrong has names all the
+// same.
 ClusterSpec file_at_hand(const std::string& named) {
-    std::filesystem::path file = named;
-    if (const auto variable = client_environment("DOCKDIST_FILE"); file.empty() && variable) {
-        file = *variable;
-    }
-    if (file.empty()) {
-        const auto found = find_spec_file(std::filesystem::current_path());
-        if (!found) {
-            return {};
-        }
-        file = *found;
-    }
-    auto loaded = load_spec_file(file, client_environment, {.resolve_secrets = false});
-    return loaded.errors.empty() ? std::move(loaded.spec) : ClusterSpec{};
-}
-
-Task<Result<std::vector<Candidate>>> ask_jobs(Context& context) {
-    auto cluster = co_await attach_to_cluster(context, {.words = Words::of_jobs});
-    const auto list = co_await list_jobs(cluster.engines, cluster.nodes);
-    std::vector<Candidate> found;
-    for (auto job = list.jobs.rbegin(); job != list.jobs.rend(); ++job) {
-        const auto report = report_of(*job);
-        found.push_back({report.job.str(), std::string(to_string(report.state))});
-    }
-    co_return found;
-}
-
-// Whoever is in the middle of a line is asked nothing, by no program that is run here either: ssh on the way
-// to a host behind another opens the terminal on its own.
-void give_up_terminal() {
-    const Fd terminal(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC));
-    if (terminal.open() && ::getsid(0) != ::getpid()) { // whose leader would take all its processes along
-        ::ioctl(terminal.get(), TIOCNOTTY);
-    }
-    ::setenv("SSH_ASKPASS_REQUIRE", "never", 1);
-    ::unsetenv("SSH_ASKPASS");
-}
-
-Task<std::vector<Candidate>> known_jobs(const Context& context, std::string file) {
-    give_up_terminal();
-    SilentReporter silence;
-    auto quiet = silent(context, silence, file);
-    on_terminal_questions(context.executor, {});
-    auto found = co_await with_timeout(ask_jobs(quiet), patience, Error{.kind = ErrorKind::timeout});
-    co_return found ? std::move(*found) : std::vector<Candidate>{};
+    const auto text = read_file_of({.file = named});
+    const auto as_written = [](const std::string& name) { return std::optional("${" + name + "}"); };
+    return text ? load_spec(text->text, text->file, as_written, {.resolve_secrets = false}).spec
+                : ClusterSpec{};
 }
 
 struct Asked {
@@ -115,15 +58,12 @@ struct Asked {
     std::string breaks{};
 };
 
-// First what is wanted, then, where that is jobs, the cluster: the reading of the line waits for nobody.
+// Whoever presses Tab has begun nothing yet: this runs nothing, contacts nobody, and reads cluster.yaml
+// alone. So it knows no jobs.
 Task<int> run_complete(Context& context, const CLI::App& program, Asked asked) {
-    std::optional<std::string> file_of_jobs;
     const auto known = [&](const std::string& kind, const std::string& named) {
-        const auto file = with_home(named, client_environment("HOME").value_or(""));
         std::vector<Candidate> found;
-        if (kind == "JOB") {
-            file_of_jobs = file;
-        } else if (kind == "LAUNCHER") {
+        if (kind == "LAUNCHER") {
             for (const auto& launcher : launchers()) {
                 found.push_back({std::string(launcher.name), std::string(launcher.summary)});
             }
@@ -133,20 +73,11 @@ Task<int> run_complete(Context& context, const CLI::App& program, Asked asked) {
             }
         } else if (kind.find("NODE") != std::string::npos || kind.find("HOST") != std::string::npos ||
                    kind == "SOURCE" || kind == "DATA") {
-            found = of_file(file_at_hand(file), kind);
+            found = of_file(file_at_hand(with_home(named, client_environment("HOME").value_or(""))), kind);
         }
         return found;
     };
-    auto completion = complete_line(program, asked.line, known);
-    if (file_of_jobs) {
-        auto jobs = co_await known_jobs(context, *file_of_jobs);
-        completion =
-            complete_line(program, asked.line, [&](const std::string&, const std::string&) { return jobs; });
-    }
-    context.print(completion_lines(completion, asked.line, asked.breaks));
-    if (file_of_jobs) {
-        std::_Exit(0); // what has not answered by now, a name server above all, is waited for by nobody
-    }
+    context.print(completion_lines(complete_line(program, asked.line, known), asked.line, asked.breaks));
     co_return 0;
 }
 
@@ -156,7 +87,7 @@ void add_completion(CLI::App& app, Program& program) {
     auto shell = std::make_shared<std::string>();
     auto* command = describe(
         app.add_subcommand("completion", "Print a script by which a shell completes commands, options, and "
-                                         "the names of nodes, hosts and jobs"),
+                                         "the names of nodes, hosts and groups"),
         command_group::itself,
         {"source <(dockdist completion bash)     # in ~/.bashrc",
          "source <(dockdist completion zsh)      # in ~/.zshrc, behind compinit",

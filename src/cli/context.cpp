@@ -143,28 +143,12 @@ std::size_t Context::table_rows(bool all) const {
                                            : of_no_terminal;
 }
 
-Result<std::filesystem::path> file_of(const GlobalOptions& options) {
-    if (!options.file.empty()) {
-        return std::filesystem::path(options.file);
-    }
-    if (const auto named = client_environment("DOCKDIST_FILE"); named && !named->empty()) {
-        return std::filesystem::path(*named);
-    }
-    std::error_code failed;
-    const auto here = std::filesystem::current_path(failed);
-    if (failed) {
-        return Error{ErrorKind::config, "", "the working folder is not there any more",
-                     "change into one that is, or name the file with --file"};
-    }
-    return find_spec_file(here);
-}
-
 std::string hosts_of(const GlobalOptions& options) {
     return options.hosts.empty() ? client_environment("DOCKDIST_HOSTS").value_or("") : options.hosts;
 }
 
 Task<Loaded> load(const Context& context, Secrets secrets) {
-    const auto file = file_of(context.options);
+    const auto file = read_file_of(context.options);
     if (!file) {
         co_return Loaded{.errors = {file.error()}};
     }
@@ -172,12 +156,12 @@ Task<Loaded> load(const Context& context, Secrets secrets) {
                         .resolve_build_secrets = secrets == Secrets::of_build || secrets == Secrets::all,
                         .hosts = hosts_of(context.options),
                         .host_lists = *context.host_lists};
-    auto loaded = load_spec_file(*file, client_environment, options);
+    auto loaded = load_spec(file->text, file->file, client_environment, options);
     if (loaded.errors.empty() &&
         !loaded.sources.empty()) { // what else is wrong is told before anything is run
         context.host_lists->merge(co_await read_host_lists(context.executor, loaded.sources, *file));
         options.host_lists = *context.host_lists;
-        loaded = load_spec_file(*file, client_environment, options);
+        loaded = load_spec(file->text, file->file, client_environment, options);
     }
     *context.size = {.hosts = loaded.spec.hosts.size(), .nodes = expand_nodes(loaded.spec).size()};
     context.warn(loaded.warnings);
@@ -185,12 +169,12 @@ Task<Loaded> load(const Context& context, Secrets secrets) {
 }
 
 LoadedSpec load_without_lists(const Context& context) {
-    const auto file = file_of(context.options);
+    const auto file = read_file_of(context.options);
     if (!file) {
         return {.errors = {file.error()}};
     }
-    return load_spec_file(*file, client_environment,
-                          {.resolve_secrets = false, .hosts = hosts_of(context.options)});
+    return load_spec(file->text, file->file, client_environment,
+                     {.resolve_secrets = false, .hosts = hosts_of(context.options)});
 }
 
 bool names_slurm(const LoadedSpec& loaded) {
@@ -274,6 +258,11 @@ Result<ReadyNode> one_node(const Attached& cluster, const NodeWords& words) {
                 shell_quote(words.text) + " -- COMMAND`"};
     }
     return std::move(nodes->front());
+}
+
+Errors why_no_node(const Attached& cluster, const Error& of_node) {
+    const bool of_words = of_node.kind == ErrorKind::usage && !cluster.engines.empty();
+    return cluster.errors.empty() || of_words ? Errors{of_node} : cluster.errors;
 }
 
 } // namespace dockdist

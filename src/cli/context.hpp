@@ -112,8 +112,17 @@ struct Program {
     std::function<Result<Program>(const std::vector<std::string>& words)> read{};
 };
 
-// The file that the options name, or that is found. Errors: config; there is none.
-Result<std::filesystem::path> file_of(const GlobalOptions& options);
+// The file that the options or DOCKDIST_FILE name, or that is found here or above. Errors: config; there is
+// none.
+struct ChosenFile {
+    std::filesystem::path path{};
+    bool found = false; // and not named
+};
+Result<ChosenFile> file_of(const GlobalOptions& options);
+// What stands in it. One that is found is refused where anybody else could have written it: with its hosts,
+// mounts, commands and `${…}` it would have what it likes of whoever comes by. Errors: config.
+Result<SpecText> read_chosen(const ChosenFile& file);
+Result<SpecText> read_file_of(const GlobalOptions& options); // both
 // What stands in place of the file's `hosts`; empty: nothing does.
 std::string hosts_of(const GlobalOptions& options);
 
@@ -166,6 +175,9 @@ struct AttachOptions {
 Task<Attached> attach_to_cluster(Context& context, AttachOptions options = {});
 // The one of the ready nodes that `words` mean, for commands that take one.
 Result<ReadyNode> one_node(const Attached& cluster, const NodeWords& words);
+// What is told where that has none: words that mean no node, unless they could not be held against any, as
+// the file itself is wrong; else what keeps its host from being reached.
+Errors why_no_node(const Attached& cluster, const Error& of_node);
 
 // The user's login for the registry of an image; looked up when the function is called.
 std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& context, const ImageRef& image);

@@ -2,18 +2,20 @@
 
 #include "async/child_process.hpp"
 #include "cli/scontrol.hpp"
+#include "core/program_path.hpp"
 #include "core/text.hpp"
+#include "core/trusted_path.hpp"
 #include "core/units.hpp"
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sys/stat.h>
+#include <filesystem>
 #include <system_error>
-#include <unistd.h>
 
 namespace dockdist {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr auto list_command_limit = std::chrono::seconds(60);
 constexpr std::size_t longest_list = 16U << 20U;
@@ -32,46 +34,74 @@ Result<std::string> bounded(std::string text, const HostSource& source) {
 }
 
 Result<std::string> read_list_file(const HostSource& source) {
+    auto list = read_file(source.file, longest_list + 1);
+    if (!list) {
+        return of_list(
+            fmt::format("the list {} cannot be read: {}", printable(source.file), list.error().message),
+            "a relative path begins at the folder of cluster.yaml");
+    }
+    // Others than you may keep it: you have named it.
+    if (const auto other = other_writer(source.file, &list->status); other && other->everybody) {
+        return of_list(fmt::format("the list {} is not taken: {}", printable(source.file), other->text),
+                       "whoever names the hosts is given your code and secrets: keep it where only those "
+                       "can write who may");
+    }
+    return bounded(std::move(list->text), source);
+}
+
+// What has to be nobody else's for a word to mean what it does: the file or folder that it names, or the
+// folder in which it may come to be there; nothing for a word that names none.
+fs::path to_judge(const fs::path& path, bool has_slash) {
     std::error_code failed;
-    std::ifstream file(source.file, std::ios::binary);
-    if (!file || std::filesystem::is_directory(source.file, failed)) {
-        return of_list(fmt::format("the list {} cannot be read: {}", printable(source.file),
-                                   file ? "it is a folder" : std::generic_category().message(errno)),
-                       "a relative path begins at the folder of cluster.yaml");
+    const auto kind = fs::status(path, failed).type();
+    if (kind == fs::file_type::regular || kind == fs::file_type::directory ||
+        failed == std::errc::permission_denied || fs::is_symlink(path, failed)) {
+        return path;
     }
-    std::string text(longest_list + 1, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    return bounded(std::move(text), source);
+    const bool may_come = kind == fs::file_type::not_found && has_slash;
+    return may_come && fs::is_directory(path.parent_path(), failed) ? path.parent_path() : fs::path();
 }
 
-// cluster.yaml is also looked for in parent folders: /tmp/cluster.yaml of somebody else must not run there as
-// us what he likes (git has safe.directory for that).
-Status may_run(const std::filesystem::path& spec_file) {
-    struct stat there{};
-    if (::stat(spec_file.c_str(), &there) != 0) {
-        return of_list(fmt::format("{} cannot be looked at", printable(spec_file.string())), "");
+// Whoever can write to one of these has what they like run as its reader: cluster.yaml as it was read; its
+// folder, where the command begins (Python takes modules from there); the program; and whatever else the
+// command's words name, as `[sh, ./hosts.sh]` runs that.
+Status may_run(const SpecText& spec, const std::vector<std::string>& command, const fs::path& folder) {
+    auto other = other_writer(spec.file, &spec.status);
+    other = other ? other : other_writer(folder);
+    for (std::size_t i = 0; i < command.size() && !other; ++i) {
+        const auto named = folder / command[i];
+        const auto path = i == 0 ? named : to_judge(named, command[i].find('/') != std::string::npos);
+        other = path.empty() ? std::nullopt : other_writer(path);
     }
-    if ((there.st_uid != ::geteuid() && there.st_uid != 0) || (there.st_mode & S_IWOTH) != 0) {
-        return of_list(fmt::format("the command is not run: {} {}", printable(spec_file.string()),
-                                   (there.st_mode & S_IWOTH) != 0 ? "may be written by everybody"
-                                                                  : "is another user's file"),
-                       "who can write it could run anything as you: make it your own (chown, chmod o-w)");
-    }
-    return ok;
+    return other ? Status(of_list(fmt::format("the command is not run: {}", other->text),
+                                  "who can write there could run anything as you: make it yours alone "
+                                  "(chown, chmod go-w), or keep what the command prints in a file, and "
+                                  "name that: `from: FILE`"))
+                 : ok;
 }
 
-Task<Result<std::string>> run_list_command(boost::asio::any_io_executor executor, HostSource source) {
+Task<Result<std::string>> run_list_command(boost::asio::any_io_executor executor, HostSource source,
+                                           SpecText spec) {
     const auto shown = printable(source.place());
-    auto answer = co_await run_and_read(executor, source.command, list_command_limit, "", longest_list + 1);
+    std::error_code failed;
+    const auto folder = fs::absolute(spec.file, failed).parent_path();
+    auto command = source.command;
+    command.front() = find_in_path(command.front());
+    if (command.front().empty()) {
+        co_return of_list(fmt::format("{}: there is no such program in PATH", shown),
+                          "one beside cluster.yaml is written `./PROGRAM`");
+    }
+    if (const auto allowed = may_run(spec, command, folder); !allowed) {
+        co_return allowed.error();
+    }
+    auto answer =
+        co_await run_and_read(executor, std::move(command), list_command_limit, "", longest_list + 1, folder);
     if (!answer) {
         const auto& error = answer.error();
-        co_return of_list(
-            error.kind == ErrorKind::timeout
-                ? fmt::format("{} did not end within {} s", shown, list_command_limit.count())
-                : fmt::format("{}: {}", shown, error.message),
-            "run it by hand; no shell runs it, and its program is looked for in PATH or, with a "
-            "`/`, from the folder of cluster.yaml");
+        co_return of_list(error.kind == ErrorKind::timeout
+                              ? fmt::format("{} did not end within {} s", shown, list_command_limit.count())
+                              : fmt::format("{}: {}", shown, error.message),
+                          "run it by hand, in the folder of cluster.yaml; no shell runs it");
     }
     if (answer->exit_code != 0 && answer->output.size() <= longest_list) {
         co_return of_list(fmt::format("{} failed with exit code {}{}{}", shown, answer->exit_code,
@@ -83,9 +113,8 @@ Task<Result<std::string>> run_list_command(boost::asio::any_io_executor executor
 
 } // namespace
 
-Task<std::map<HostSource, Result<std::string>>> read_host_lists(boost::asio::any_io_executor executor,
-                                                                std::vector<HostSource> sources,
-                                                                std::filesystem::path spec_file) {
+Task<std::map<HostSource, Result<std::string>>>
+read_host_lists(boost::asio::any_io_executor executor, std::vector<HostSource> sources, SpecText spec) {
     std::map<HostSource, Result<std::string>> lists;
     for (const auto& source : sources) {
         if (lists.contains(source)) {
@@ -99,11 +128,7 @@ Task<std::map<HostSource, Result<std::string>>> read_host_lists(boost::asio::any
             lists.emplace(source, read_list_file(source));
             continue;
         }
-        if (const auto allowed = may_run(spec_file); !allowed) {
-            lists.emplace(source, allowed.error());
-            continue;
-        }
-        lists.emplace(source, co_await run_list_command(executor, source));
+        lists.emplace(source, co_await run_list_command(executor, source, spec));
     }
     co_return lists;
 }

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 namespace dockdist {
@@ -77,13 +75,6 @@ private:
     YamlDocument document_;
     YamlNode list_{};
 };
-
-LoadedSpec unreadable(const fs::path& file, const std::string& reason) {
-    LoadedSpec loaded;
-    loaded.errors.push_back({ErrorKind::config, printable(file.string()), reason,
-                             "check the path, or make one with `dockdist init`"});
-    return loaded;
-}
 
 } // namespace
 
@@ -161,23 +152,21 @@ Result<fs::path> find_spec_file(const fs::path& start) {
                  "make one with `dockdist init`, or name one with `--file`"};
 }
 
+Result<SpecText> read_spec(const fs::path& file) {
+    auto read = read_file(file, max_yaml_bytes + 4); // enough to see that it is too large
+    if (!read) {
+        const auto& why = read.error();
+        return Error{ErrorKind::config, printable(file.string()),
+                     why.kind == ErrorKind::not_found ? "there is no such file"
+                                                      : "the file cannot be read: " + why.message,
+                     "check the path, or make one with `dockdist init`"};
+    }
+    return SpecText{std::move(*read), file};
+}
+
 LoadedSpec load_spec_file(const fs::path& file, const Environment& environment, const LoadOptions& options) {
-    std::error_code failed;
-    if (const auto status = fs::status(file, failed); status.type() == fs::file_type::not_found) {
-        return unreadable(file, "there is no such file");
-    }
-    if (fs::is_directory(file, failed)) {
-        return unreadable(file, "this is a folder");
-    }
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream) {
-        return unreadable(file, "the file cannot be read");
-    }
-    std::string text(max_yaml_bytes + 4,
-                     '\0'); // enough to see that it is too large, also of an endless device
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(stream.gcount()));
-    return load_spec(text, file, environment, options);
+    const auto read = read_spec(file);
+    return read ? load_spec(read->text, file, environment, options) : LoadedSpec{.errors = {read.error()}};
 }
 
 } // namespace dockdist

@@ -1,6 +1,7 @@
 // text → ClusterSpec, or every mistake at once.
 #pragma once
 
+#include "core/regular_file.hpp"
 #include "core/result.hpp"
 #include "spec/cluster_spec.hpp"
 #include "spec/inventory.hpp"
@@ -45,7 +46,14 @@ LoadedSpec load_spec(const std::string& text, const std::filesystem::path& file,
 // cluster.yaml in `start` or the nearest parent folder.
 Result<std::filesystem::path> find_spec_file(const std::filesystem::path& start);
 
-// Reads and loads; a file that cannot be read is an error of the same kind.
+// A cluster.yaml as it was read, once: what is decided of it is decided of this.
+struct SpecText : FileText {
+    std::filesystem::path file{};
+};
+// Errors: config; it is not there, cannot be read, or is no regular file.
+Result<SpecText> read_spec(const std::filesystem::path& file);
+
+// read_spec() and load_spec(); a file that cannot be read is an error like any other in it.
 LoadedSpec load_spec_file(const std::filesystem::path& file, const Environment& environment,
                           const LoadOptions& options = {});
 

@@ -1,4 +1,5 @@
 // env and secrets: variables of the container, the ones for everybody to see and the ones for nobody.
+#include "core/regular_file.hpp"
 #include "spec/names.hpp"
 #include "spec/sections.hpp"
 
@@ -6,16 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace dockdist {
 namespace {
 
 constexpr std::array<std::string_view, 1> secret_table{"file"};
-constexpr std::uintmax_t max_secret_bytes = 64U << 10U;
-constexpr std::uintmax_t max_build_secret_bytes = std::uintmax_t{500} * 1024; // BuildKit's own
+constexpr std::size_t max_secret_bytes = 64U << 10U;
+constexpr std::size_t max_build_secret_bytes = std::size_t{500} * 1024; // BuildKit's own
 
 bool looks_secret(std::string_view name) {
     static constexpr std::array<std::string_view, 7> ends{"TOKEN",   "PASSWORD",   "PASSWD",    "SECRET",
@@ -96,22 +94,20 @@ std::optional<std::string> read_secret_file(Reader& reader, const Value& value, 
     if (!path || !resolve) {
         return std::nullopt;
     }
-    std::error_code failed;
-    const bool regular = std::filesystem::is_regular_file(*path, failed);
-    const auto size = regular ? std::filesystem::file_size(*path, failed) : 0;
     const auto most = of == Variables::of_build ? max_build_secret_bytes : max_secret_bytes;
-    if (regular && !failed && size > most) {
+    auto file = read_file(*path, most + 1);
+    if (!file) {
+        reader.error(visible,
+                     fmt::format("the file {} cannot be read: {}", in_quotes(*path), file.error().message),
+                     "check its path and rights");
+        return std::nullopt;
+    }
+    auto content = std::move(file->text);
+    if (content.size() > most) {
         reader.error(visible, fmt::format("{} is larger than the {} bytes that a secret may have",
                                           in_quotes(*path), most));
         return std::nullopt;
     }
-    std::ifstream file(*path, std::ios::binary);
-    if (!regular || !file) {
-        reader.error(visible, fmt::format("the file {} cannot be read", in_quotes(*path)),
-                     "check its path and rights");
-        return std::nullopt;
-    }
-    std::string content{std::istreambuf_iterator<char>(file), {}};
     if (of == Variables::of_build) {
         return content;
     }

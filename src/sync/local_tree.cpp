@@ -1,23 +1,18 @@
 #include "sync/local_tree.hpp"
 
+#include "core/regular_file.hpp"
 #include "core/text.hpp"
 #include "tree/read_tree.hpp"
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <utility>
 
 namespace dockdist {
 namespace {
 
 using wire::TreeEntry;
 using Group = IgnoreRules::Group;
-
-std::string content_of(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // What git reads above the tree: up to the folder that has a .git, and that repository's own info/exclude.
 void add_rules_above(const std::filesystem::path& tree, IgnoreRules& rules) {
@@ -29,7 +24,7 @@ void add_rules_above(const std::filesystem::path& tree, IgnoreRules& rules) {
             for (const auto& [name, lines] : found) {
                 rules.add_above(name, lines);
             }
-            rules.add_above(prefix, content_of(folder / ".git" / "info" / "exclude"));
+            rules.add_above(prefix, read_regular_file(folder / ".git/info/exclude").value_or(""));
             return;
         }
         const auto parent = folder.parent_path();
@@ -38,8 +33,8 @@ void add_rules_above(const std::filesystem::path& tree, IgnoreRules& rules) {
         }
         prefix = folder.filename().string() + (prefix.empty() ? "" : "/" + prefix);
         folder = parent;
-        if (std::filesystem::is_regular_file(folder / ".gitignore", ignored)) {
-            found.emplace_back(prefix, content_of(folder / ".gitignore"));
+        if (auto lines = read_regular_file(folder / ".gitignore")) {
+            found.emplace_back(prefix, std::move(*lines));
         }
     }
 }

@@ -108,26 +108,6 @@ Result<TreeEntry> entry_of(int file, const std::string& name) {
     return entry_from(status, name);
 }
 
-Result<std::string> read_piece(int file, std::size_t size) {
-    std::string bytes(size, '\0');
-    std::size_t filled = 0;
-    while (filled < size) {
-        const auto count = ::read(file, bytes.data() + filled, size - filled);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count < 0) {
-            return tree_error("cannot read", errno);
-        }
-        if (count == 0) {
-            break;
-        }
-        filled += static_cast<std::size_t>(count);
-    }
-    bytes.resize(filled);
-    return bytes;
-}
-
 Result<std::string> digest_file(Folder& tree, const std::string& name) {
     const auto file = open_file(tree, name);
     if (!file.open()) {

@@ -1,6 +1,7 @@
 // Looking into a tree. Nothing here follows a link.
 #pragma once
 
+#include "core/regular_file.hpp" // read_piece()
 #include "tree/folder.hpp"
 #include "wire/tree.hpp"
 
@@ -18,9 +19,6 @@ Fd open_file(Folder& tree, const std::string& name);
 
 // What an open file is, under that name.
 Result<wire::TreeEntry> entry_of(int file, const std::string& name);
-
-// Up to `size` bytes from where the file stands; empty at its end.
-Result<std::string> read_piece(int file, std::size_t size);
 
 // 16 bytes that two files share only when their content is the same (XXH3, as rsync uses it: it finds
 // changes, and is no protection against somebody who wants to hide one).

@@ -87,7 +87,7 @@ def test_a_command_lists_the_hosts_and_its_failure_is_told_in_its_words(lab):
         marker = c.folder / "was-run"
         executable(program, f"touch {marker}; echo a\n")
         c.file.chmod(0o666)
-        assert_in("may be written by everybody", c.run("status", code=2).stderr)
+        assert_in("the command is not run: everybody may write to ", c.run("status", code=2).stderr)
         assert not marker.exists()
         c.file.chmod(0o644)
         c.file.write_text(c.file.read_text() + "no_such_key: 1\n")

@@ -90,8 +90,6 @@ WRITERS = {
     "engine/transport/ssh/passphrase.hpp": "says so",
     "cli/key_watch.cpp": "reads keys",
     "cli/ask_yes.cpp": "reads an answer",
-    "cli/completion.cpp": "lets go of it",
-    "cli/completion.cpp": "gives the terminal up",
     "cli/cluster/init.cpp": "a new file",
     "cli/nodes/proxy.cpp": "the bytes of an ssh connection, to the ssh that has started it",
     "core/new_file.hpp": "files",

@@ -73,12 +73,12 @@ OwnRow cluster_file_row(const Context& context) {
     std::error_code ignored;
     if (!file) {
         row.text = "no cluster.yaml here or above, and DOCKDIST_FILE is not set";
-    } else if (::access(file->c_str(), R_OK) != 0) {
+    } else if (const auto read = read_chosen(*file); !read) {
         row.state = State::warn;
-        row.text = fmt::format("{}: {}", printable(file->string()), std::strerror(errno));
+        row.text = fmt::format("{}: {}", read.error().where, read.error().message);
         row.hint = "--file and DOCKDIST_FILE name another one";
     } else {
-        row.text = printable(fs::weakly_canonical(*file, ignored).string());
+        row.text = printable(fs::weakly_canonical(file->path, ignored).string());
     }
     if (const auto set = set_variables(own_variables); !set.empty()) {
         row.text += " (" + set + ")";

@@ -21,7 +21,7 @@ bool is_plain_word(std::string_view word) {
         return byte >= 0x80 || std::isalnum(byte) != 0 ||
                std::string_view("-_.,:/@%+=").find(c) != std::string_view::npos;
     };
-    return is_printable(word) && std::ranges::all_of(word, plain) && !word.starts_with('=');
+    return !word.empty() && is_printable(word) && std::ranges::all_of(word, plain) && !word.starts_with('=');
 }
 
 // The help's first sentence.

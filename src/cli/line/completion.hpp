@@ -24,7 +24,7 @@ struct Completion {
 };
 
 // The values of a kind that are known here; `file`: what -f or FILE names, empty where neither does. A kind
-// is the placeholder of an option (placeholder()): "NODE", "JOB".
+// is the placeholder of an option (placeholder()): "NODE", "LAUNCHER".
 using KnownValues = std::function<std::vector<Candidate>(const std::string& kind, const std::string& file)>;
 
 // A path of the line as its shell will make it: with `home` for a leading ~, $HOME or ${HOME}.

@@ -1,6 +1,7 @@
 #include "cli/nodes/browser.hpp"
 
 #include "core/descriptors.hpp"
+#include "core/program_path.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -36,8 +37,9 @@ bool start_program(const std::vector<std::string>& command) {
         ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
     }
     pid_t pid = 0;
+    const auto program = find_in_path(command.front());
     give_back_descriptors();
-    const int failed = ::posix_spawnp(&pid, words.front(), &actions, &attributes, words.data(), environ);
+    const int failed = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, words.data(), environ);
     take_all_descriptors();
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);

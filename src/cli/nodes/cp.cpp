@@ -150,9 +150,7 @@ Task<int> run_cp(Context& context, std::string from_text, std::string to_text) {
     auto cluster = co_await attach_to_cluster(context, {.named = {words}});
     const auto node = one_node(cluster, words);
     if (!node) {
-        co_return context.fail(cluster.errors.empty() || node.error().kind == ErrorKind::usage
-                                   ? Errors{node.error()}
-                                   : cluster.errors);
+        co_return context.fail(why_no_node(cluster, node.error()));
     }
     LateReporter reporter(*context.reporter);
     Synchroniser synchroniser(cluster.engines, {*node},

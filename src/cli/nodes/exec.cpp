@@ -73,9 +73,7 @@ Task<int> run_exec(Context& context, ExecOptions options) {
     // One node that is not ready does not keep us from another.
     const auto node = one_node(cluster, words);
     if (!node) {
-        const int code = context.fail(cluster.errors.empty() || node.error().kind == ErrorKind::usage
-                                          ? Errors{node.error()}
-                                          : cluster.errors);
+        const int code = context.fail(why_no_node(cluster, node.error()));
         co_return code == exit_codes::wrong_input ? code : exit_codes::own_failure;
     }
     HeldCommand command{.ask = ask, .where = node->name.str()};

@@ -25,7 +25,7 @@ Task<int> run_forward(Context& context, ForwardOptions options) {
     auto cluster = co_await attach_to_cluster(context, {.named = {words}, .only_named = true});
     const auto node = one_node(cluster, words);
     if (!node) {
-        co_return context.fail(cluster.errors.empty() ? Errors{node.error()} : cluster.errors);
+        co_return context.fail(why_no_node(cluster, node.error()));
     }
     auto local = take_local_ports(context.executor, wanted.ports);
     if (!local.errors.empty()) {

@@ -155,7 +155,7 @@ Task<int> run_proxy(Context& given, std::string name) {
         auto cluster = co_await attach_to_cluster(context, {.named = {words}, .only_named = true});
         const auto node = one_node(cluster, words);
         if (!node) {
-            co_return context.fail(cluster.errors.empty() ? Errors{node.error()} : cluster.errors);
+            co_return context.fail(why_no_node(cluster, node.error()));
         }
         const auto files = login_files(cluster.spec);
         const auto key = files.public_key();

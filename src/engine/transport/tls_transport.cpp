@@ -1,4 +1,5 @@
 #include "async/with_timeout.hpp"
+#include "core/regular_file.hpp"
 #include "engine/transport/handshakes.hpp"
 #include "engine/transport/socket_stream.hpp"
 #include "engine/transport/tcp_connect.hpp"
@@ -20,6 +21,8 @@ using asio::ip::tcp;
 using std::chrono::milliseconds;
 using Context = std::shared_ptr<ssl::context>;
 
+constexpr std::size_t most_pem = 16U << 20U; // bytes; all authorities of a system are a few hundred KiB
+
 Result<Context> load_context(const TlsFiles& files) {
     auto context = std::make_shared<ssl::context>(ssl::context::tls_client);
     ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
@@ -28,21 +31,34 @@ Result<Context> load_context(const TlsFiles& files) {
     error = context->set_password_callback(
         [](std::size_t, ssl::context::password_purpose) { return std::string(); }, error);
     error = context->set_verify_mode(ssl::verify_peer, error);
-    const auto failed = [](const char* what, const std::string& path, const boost::system::error_code& why) {
+    // Read here: OpenSSL would wait at a FIFO in the place of one.
+    const auto load = [&](const char* what, const std::string& path, const auto& use) -> Status {
+        const auto file = read_file(path, most_pem);
+        if (file && (use(asio::buffer(file->text)), !error)) {
+            return ok;
+        }
         return Error{ErrorKind::config, "",
-                     fmt::format("cannot use the file of tls.{} '{}': {}", what, path, why.message()),
+                     fmt::format("cannot use the file of tls.{} '{}': {}", what, path,
+                                 file ? error.message() : file.error().message),
                      "`tls:` names three PEM files: ca, cert and key (without a passphrase)"};
     };
+    Status loaded = ok;
     if (files.ca.empty()) {
         error = context->set_default_verify_paths(error);
-    } else if (context->load_verify_file(files.ca, error)) {
-        return failed("ca", files.ca, error);
+    } else {
+        loaded =
+            load("ca", files.ca, [&](auto pem) { error = context->add_certificate_authority(pem, error); });
     }
-    if (!files.cert.empty() && context->use_certificate_chain_file(files.cert, error)) {
-        return failed("cert", files.cert, error);
+    if (loaded && !files.cert.empty()) {
+        loaded =
+            load("cert", files.cert, [&](auto pem) { error = context->use_certificate_chain(pem, error); });
     }
-    if (!files.key.empty() && context->use_private_key_file(files.key, ssl::context::pem, error)) {
-        return failed("key", files.key, error);
+    if (loaded && !files.key.empty()) {
+        loaded = load("key", files.key,
+                      [&](auto pem) { error = context->use_private_key(pem, ssl::context::pem, error); });
+    }
+    if (!loaded) {
+        return loaded.error();
     }
     return context;
 }

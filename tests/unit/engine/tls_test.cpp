@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <sys/stat.h>
 
 namespace tls_test {
 
@@ -121,6 +122,15 @@ TEST_CASE_FIXTURE(BehindTls, "files that cannot be used are told before any conn
     CHECK(run_task(io, engine(server.address(), files)->ping())
               .error()
               .message.starts_with("cannot use the file of tls.key"));
+    const auto fifo = folder.file("fifo.pem");
+    REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+    for (auto* file : {&files.ca, &files.cert, &files.key}) {
+        files = authority.issue("client", "");
+        *file = fifo;
+        CHECK(run_task(io, engine(server.address(), files)->ping())
+                  .error()
+                  .message.ends_with("'" + fifo + "': it is a pipe, and no file"));
+    }
     CHECK(server.connections() == 0);
 }
 

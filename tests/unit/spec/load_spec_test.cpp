@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace load_spec_test {
@@ -173,6 +174,25 @@ TEST_CASE("secrets come from the environment, a variable or a file") {
     CHECK_MESSAGE(loaded.errors.empty(), all_text(loaded.errors));
     CHECK(loaded.spec.container.secrets ==
           std::vector<SecretSpec>{{"A", "from env"}, {"B", "other"}, {"C", "from file"}});
+}
+
+TEST_CASE("no secret is waited for, and none is larger than a variable") {
+    const auto error = [](const std::string& file) {
+        return load_spec("image: a\nhosts: [ssh://h]\ncontainer: {secrets: {A: {file: " + file + "}}}\n",
+                         "cluster.yaml", environment())
+            .errors.at(0)
+            .message;
+    };
+    const auto file = std::filesystem::temp_directory_path() / ("secret-" + std::to_string(::getpid()));
+    REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+    const auto place = "`container.secrets.A.file`: ";
+    CHECK(error(file) ==
+          place + ("the file `" + file.string() + "` cannot be read: it is a pipe, and no file"));
+    std::filesystem::remove(file);
+    std::ofstream(file) << std::string((64U << 10U) + 1, 'a');
+    CHECK(error(file) ==
+          place + ("`" + file.string() + "` is larger than the 65536 bytes that a secret may have"));
+    std::filesystem::remove(file);
 }
 
 TEST_CASE("a command that starts nothing needs no secrets") {

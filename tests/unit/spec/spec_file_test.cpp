@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace spec_file_test {
@@ -56,12 +57,17 @@ TEST_CASE("a file is loaded from disk") {
     CHECK(loaded.spec.name == ClusterName("a"));
 }
 
-TEST_CASE("a file that is not there, a folder and an endless device are errors") {
+TEST_CASE("a file that is not there, a folder, an endless device and a pipe are errors") {
     const Folder folder;
     CHECK(load_spec_file(folder.path() / "no.yaml", test::environment()).errors.at(0).message ==
           "there is no such file");
-    CHECK(load_spec_file(folder.path(), test::environment()).errors.at(0).message == "this is a folder");
-    CHECK(load_spec_file("/dev/zero", test::environment()).errors.size() == 1);
+    CHECK(load_spec_file(folder.path(), test::environment()).errors.at(0).message ==
+          "the file cannot be read: it is a folder");
+    CHECK(load_spec_file("/dev/zero", test::environment()).errors.at(0).message ==
+          "the file cannot be read: it is no regular file");
+    REQUIRE(::mkfifo((folder.path() / "fifo").c_str(), 0600) == 0);
+    CHECK(load_spec_file(folder.path() / "fifo", test::environment()).errors.at(0).message ==
+          "the file cannot be read: it is a pipe, and no file");
 }
 
 TEST_CASE("a file of more than a mebibyte is refused by its size") {

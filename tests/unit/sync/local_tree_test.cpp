@@ -51,6 +51,16 @@ TEST_CASE("a scan leaves out what the files say, nested ones and those above in 
     CHECK(names(*all).find(".git/info/exclude") != std::string::npos);
 }
 
+TEST_CASE("no rule is waited for") {
+    const Scratch scratch;
+    put(scratch / "repo/src/a.py");
+    fs::create_directories(scratch / "repo/.git/info");
+    for (const auto* name : {"repo/.git/info/exclude", "repo/.gitignore"}) {
+        REQUIRE(::mkfifo((scratch / name).c_str(), 0600) == 0);
+    }
+    CHECK(names(*scan(scratch / "repo/src", {})) == "a.py");
+}
+
 TEST_CASE("links that lead out, and what is no file, are left out by name") {
     const Scratch scratch;
     put(scratch / "t/a");

@@ -113,8 +113,8 @@ TEST_CASE("a path is what its shell will make of it") {
 TEST_CASE("nothing that a shell would obey is offered") {
     const Line program;
     for (const auto* const name :
-         {"$(id)", "`id`",  "a;id", "a&b", "a|b",  "a>b", "<(id)", "a b", "~x",  "=ls",  "a*",
-          "a?",    "{a,b}", "[a]",  "!x",  "a\\b", "a'b", "a\"b",  "#a",  "a^b", "a\tb", "a\nb"}) {
+         {"",   "$(id)", "`id`", "a;id", "a&b",  "a|b", "a>b",  "<(id)", "a b", "~x",   "=ls", "a*",
+          "a?", "{a,b}", "[a]",  "!x",   "a\\b", "a'b", "a\"b", "#a",    "a^b", "a\tb", "a\nb"}) {
         const auto completion = complete_line(program.app, "dockdist logs ", [&](auto&&, auto&&) {
             return std::vector<Candidate>{{name}, {"plain"}};
         });
