@@ -31,7 +31,8 @@ void known_hosts(std::string_view text) {
     const auto said = fuzz::parts(text, 2);
     KnownHosts known;
     known.add(said[0], "file");
-    const auto name = said[1].substr(0, 300);
+    const auto text_name = "h" + said[1].substr(0, 300);
+    const auto name = known_name(text_name, text_name.size() % 2 == 0 ? 22 : 2222, "");
     using Verdict = KnownHosts::Verdict;
     const auto lines = static_cast<std::size_t>(std::ranges::count(said[0], '\n')) + 1;
     const auto judge = [&](std::string_view key) {

@@ -118,6 +118,19 @@ def test_an_unknown_or_changed_host_key_is_never_taken(lab):
         assert ssh.known_hosts.read_text().count("\n") == 2
 
 
+def test_check_host_ip_asks_about_the_address_as_well(lab):
+    with cluster(lab, "t-ssh-ip") as c, sshd(lab, 1, 2210):
+        ssh = Ssh(lab, c)
+        first, second = (line.split(" ", 1)[1] for line in ssh.known_hosts.read_text().splitlines()[:2])
+        ssh.known_hosts.write_text(f"gpu-1 {first}\n[{lab.addresses[0]}]:2210 {second}\n")
+        write_hosts(c, "ssh://ops@gpu-1")
+        way = [f"HostName {lab.addresses[0]}", "Port 2210", "HostKeyAlias gpu-1"]
+        ssh.write(("gpu-1", *way, "CheckHostIP yes"))
+        refused(c, ssh, "known_hosts holds another key for the address of gpu-1", "CheckHostIP")
+        ssh.write(("gpu-1", *way, "CheckHostIP no"))
+        c.up(**ssh.environment)
+
+
 def test_a_refused_key_is_named_with_the_user(lab):
     with cluster(lab, "t-ssh-refused") as c:
         ssh = Ssh(lab, c)

@@ -1,5 +1,6 @@
 #include "async/with_timeout.hpp"
 #include "core/regular_file.hpp"
+#include "core/text.hpp"
 #include "engine/transport/handshakes.hpp"
 #include "engine/transport/socket_stream.hpp"
 #include "engine/transport/tcp_connect.hpp"
@@ -23,14 +24,21 @@ using Context = std::shared_ptr<ssl::context>;
 
 constexpr std::size_t most_pem = 16U << 20U; // bytes; all authorities of a system are a few hundred KiB
 
+Error not_prepared() {
+    return {ErrorKind::internal, "", "OpenSSL on this machine refuses what a safe connection needs",
+            "`dockdist self-check` says which OpenSSL it is"};
+}
+
 Result<Context> load_context(const TlsFiles& files) {
     auto context = std::make_shared<ssl::context>(ssl::context::tls_client);
-    ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
     boost::system::error_code error;
     // A key with a passphrase is an error: OpenSSL would ask for it on the terminal.
-    error = context->set_password_callback(
-        [](std::size_t, ssl::context::password_purpose) { return std::string(); }, error);
-    error = context->set_verify_mode(ssl::verify_peer, error);
+    if (context->set_password_callback(
+            [](std::size_t, ssl::context::password_purpose) { return std::string(); }, error) ||
+        context->set_verify_mode(ssl::verify_peer, error) ||
+        ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION) != 1) {
+        return not_prepared();
+    }
     // Read here: OpenSSL would wait at a FIFO in the place of one.
     const auto load = [&](const char* what, const std::string& path, const auto& use) -> Status {
         const auto file = read_file(path, most_pem);
@@ -44,7 +52,9 @@ Result<Context> load_context(const TlsFiles& files) {
     };
     Status loaded = ok;
     if (files.ca.empty()) {
-        error = context->set_default_verify_paths(error);
+        if (context->set_default_verify_paths(error)) {
+            return not_prepared();
+        }
     } else {
         loaded =
             load("ca", files.ca, [&](auto pem) { error = context->add_certificate_authority(pem, error); });
@@ -69,7 +79,12 @@ public:
         : context_(std::move(context)), stream_(std::move(socket), *context_) {}
 
     Task<Status> handshake(const EngineAddress& address) {
-        expect_name(address.host);
+        if (!expect_name(address.host)) {
+            co_return Error{
+                ErrorKind::config, "",
+                fmt::format("no certificate can be checked against the name '{}'", printable(address.host)),
+                "name the engine by a host name or an IP address"};
+        }
         const auto [error] =
             co_await stream_.async_handshake(ssl::stream_base::client, asio::as_tuple(asio::use_awaitable));
         if (error) {
@@ -135,17 +150,25 @@ public:
     }
 
 private:
-    void expect_name(const std::string& host) {
+    // Without it any certificate of the authority would do. An empty name would switch the check off, and one
+    // with a dot before it would mean every machine below it.
+    [[nodiscard]] bool expect_name(const std::string& host) {
         SSL* const ssl = stream_.native_handle();
-        boost::system::error_code not_numeric;
-        (void)asio::ip::make_address(host, not_numeric);
-        if (!not_numeric) {
-            ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl), host.substr(0, host.find('%')).c_str());
-        } else {
-            ::SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-            ::SSL_set1_host(ssl, host.c_str());
-            SSL_set_tlsext_host_name(ssl, host.c_str());
+        X509_VERIFY_PARAM* const expected = ::SSL_get0_param(ssl);
+        if (host.empty() || host.front() == '.' || host.find('\0') != std::string::npos) {
+            return false;
         }
+        boost::system::error_code not_numeric;
+        const auto address = asio::ip::make_address(host, not_numeric);
+        if (not_numeric) {
+            ::SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+            return ::X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size()) == 1 &&
+                   SSL_set_tlsext_host_name(ssl, host.c_str()) == 1;
+        }
+        const auto set = [&](const auto& bytes) {
+            return ::X509_VERIFY_PARAM_set1_ip(expected, bytes.data(), bytes.size()) == 1;
+        };
+        return address.is_v4() ? set(address.to_v4().to_bytes()) : set(address.to_v6().to_bytes());
     }
 
     Context context_;

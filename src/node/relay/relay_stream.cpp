@@ -46,6 +46,13 @@ std::uint32_t number_in(std::string_view bytes) {
     return number;
 }
 
+// What libsodium refuses here would leave a key, or a message, of zeros.
+void must(int result) {
+    if (result != 0) {
+        std::abort();
+    }
+}
+
 Error not_sealed() {
     return {ErrorKind::protocol, "", "what came of a relay is not what it sent", ""};
 }
@@ -54,7 +61,7 @@ Error not_sealed() {
 
 RelayKey relay_key(std::string_view hex) {
     RelayKey key{};
-    ::sodium_hex2bin(key.data(), key.size(), hex.data(), hex.size(), nullptr, nullptr, nullptr);
+    must(::sodium_hex2bin(key.data(), key.size(), hex.data(), hex.size(), nullptr, nullptr, nullptr));
     return key;
 }
 
@@ -80,7 +87,8 @@ RelayStreamKeys relay_stream_keys(const RelayKey& pair, std::string_view hello, 
     begin_sodium();
     std::array<unsigned char, 2 * sizeof(RelayKey)> both{};
     const auto said = std::string(hello) + std::string(random);
-    ::crypto_generichash(both.data(), both.size(), bytes_of(said), said.size(), pair.data(), pair.size());
+    must(::crypto_generichash(both.data(), both.size(), bytes_of(said), said.size(), pair.data(),
+                              pair.size()));
     RelayStreamKeys keys;
     std::copy_n(both.begin(), keys.asking.size(), keys.asking.begin());
     std::copy_n(both.begin() + sizeof(RelayKey), keys.asked.size(), keys.asked.begin());
@@ -89,7 +97,7 @@ RelayStreamKeys relay_stream_keys(const RelayKey& pair, std::string_view hello, 
 
 SealedWriter::SealedWriter(const RelayKey& key) : header_(header_size, '\0') {
     begin_sodium();
-    ::crypto_secretstream_xchacha20poly1305_init_push(&state_, bytes_of(header_), key.data());
+    must(::crypto_secretstream_xchacha20poly1305_init_push(&state_, bytes_of(header_), key.data()));
 }
 
 void SealedWriter::seal(std::string_view message, bool last, std::string& into) {
@@ -98,9 +106,9 @@ void SealedWriter::seal(std::string_view message, bool last, std::string& into) 
     into += number_bytes(static_cast<std::uint32_t>(message.size() + seal_size));
     const auto at = into.size();
     into.resize(at + message.size() + seal_size);
-    ::crypto_secretstream_xchacha20poly1305_push(&state_, bytes_of(into) + at, nullptr, bytes_of(message),
-                                                 message.size(), nullptr, 0,
-                                                 last ? crypto_secretstream_xchacha20poly1305_TAG_FINAL : 0);
+    must(::crypto_secretstream_xchacha20poly1305_push(
+        &state_, bytes_of(into) + at, nullptr, bytes_of(message), message.size(), nullptr, 0,
+        last ? crypto_secretstream_xchacha20poly1305_TAG_FINAL : 0));
 }
 
 Result<std::optional<std::string>> SealedReader::next() {

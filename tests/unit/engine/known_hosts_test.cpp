@@ -39,8 +39,15 @@ std::string line(const std::string& names, const char* key = a64) {
     return names + " ssh-ed25519 " + key + "\n";
 }
 
+// "h", or "[h]:2222".
+KnownName named(std::string_view name) {
+    return name.starts_with('[')
+               ? KnownName{std::string(name), std::string(name.substr(1, name.find(']') - 1))}
+               : KnownName{std::string(name), ""};
+}
+
 Verdict verdict(const std::string& text, std::string_view name, const std::string& key = a) {
-    return from(text).judge(name, key).verdict;
+    return from(text).judge(named(name), key).verdict;
 }
 
 } // namespace
@@ -57,7 +64,7 @@ TEST_CASE("a host is known by any of its names, in any case, and by patterns") {
 }
 
 TEST_CASE("another key of the same type has changed, and its line is named") {
-    const auto judgement = from("# mine\n\n" + line("node-1", b64)).judge("node-1", a);
+    const auto judgement = from("# mine\n\n" + line("node-1", b64)).judge(named("node-1"), a);
     CHECK(judgement.verdict == Verdict::changed);
     CHECK(judgement.place.path == "file");
     CHECK(judgement.place.line == 3);
@@ -70,8 +77,12 @@ TEST_CASE("a key of a type that is not known for the host is not a changed one")
 }
 
 TEST_CASE("ports are told apart, and a bare name helps only where its key is the same") {
-    CHECK(known_hosts_name("h", 22) == "h");
-    CHECK(known_hosts_name("h", 2222) == "[h]:2222");
+    CHECK(known_name("h", 22, "").name == "h");
+    CHECK(known_name("h", 22, "").bare.empty());
+    CHECK(known_name("h", 2222, "").name == "[h]:2222");
+    CHECK(known_name("h", 2222, "").bare == "h");
+    CHECK(known_name("h", 2222, "alias").name == "alias");
+    CHECK(known_name("h", 2222, "[alias]:1").bare.empty());
     CHECK(verdict(line("[h]:2222"), "[h]:2222") == Verdict::known);
     CHECK(verdict(line("[h]:2222"), "h") == Verdict::unknown);
     CHECK(verdict(line("h"), "[h]:2222") == Verdict::known);
@@ -108,8 +119,8 @@ TEST_CASE("a certificate authority alone makes no key known") {
 TEST_CASE("the types that are known come in the file's order") {
     const auto known =
         from("h ssh-rsa " + std::string(rsa64) + "\n" + line("h") + line("h", b64) + line("@revoked h"));
-    CHECK(known.key_types("h") == std::vector<std::string>{"ssh-rsa", "ssh-ed25519"});
-    CHECK(known.judge("h", rsa()).verdict != Verdict::unknown);
+    CHECK(known.key_types(named("h")) == std::vector<std::string>{"ssh-rsa", "ssh-ed25519"});
+    CHECK(known.judge(named("h"), rsa()).verdict != Verdict::unknown);
 }
 
 TEST_CASE("lines that are no entries are passed over") {
@@ -117,7 +128,7 @@ TEST_CASE("lines that are no entries are passed over") {
                              "\n@revoked\n@cert-authority h\n\t\nh ssh-ed25519 AAAA\n\xFF\xFE \x01 \x02\n";
     CHECK(verdict(text, "h") == Verdict::unknown);
     CHECK(verdict(text + line("h") + "no newline", "h") == Verdict::known);
-    CHECK(from("h ssh-ed25519 " + std::string(a64) + " a comment\r\n").judge("h", a).verdict ==
+    CHECK(from("h ssh-ed25519 " + std::string(a64) + " a comment\r\n").judge(named("h"), a).verdict ==
           Verdict::known);
 }
 
@@ -134,12 +145,12 @@ TEST_CASE("any bytes may stand in the file") {
         CAPTURE(text);
         const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
         for (const auto* name : {"h", "[h]:2", "["}) {
-            const auto judgement = from(text).judge(name, a);
+            const auto judgement = from(text).judge(named(name), a);
             CHECK(judgement.place.line <= lines);
             CHECK((judgement.place.line == 0) == (judgement.verdict == Verdict::unknown));
             CHECK((judgement.verdict != Verdict::known || text.find(a64) != std::string::npos));
         }
-        CHECK(from(text).judge("h", text).verdict != Verdict::known); // that is no key
+        CHECK(from(text).judge(named("h"), text).verdict != Verdict::known); // that is no key
         // What stands before it takes no good line away; it may revoke its key.
         const auto after = verdict(text + "\n" + line("good.example"), "good.example");
         CHECK((after == Verdict::known || after == Verdict::revoked));

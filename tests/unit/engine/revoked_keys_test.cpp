@@ -48,13 +48,13 @@ TEST_CASE("a file of public keys revokes them, whatever stands around") {
     CHECK_FALSE(is_revoked("", good));
 }
 
-TEST_CASE("a list that was cut off or changed says so, unless it has said enough") {
+TEST_CASE("a list that was cut off or changed says so, whatever it has said before") {
     int whole = 0;
     for (std::size_t size = 8; size < list.size(); ++size) {
         whole += is_revoked_in(std::string_view(list).substr(0, size), by_sha256) ? 1 : 0;
     }
     CHECK(whole == 4); // between two of its parts a list may end
-    CHECK(is_revoked(std::string_view(list).substr(0, list.size() - 1), by_key));
+    CHECK(is_revoked_in(std::string_view(list).substr(0, list.size() - 1), by_key).has_error());
     auto other = list;
     other[11] = 2; // the format
     CHECK(is_revoked_in(other, good).error().kind == ErrorKind::config);

@@ -74,8 +74,68 @@ TEST_CASE_FIXTURE(BehindSsh, "RevokedHostKeys refuses a known host, and every ho
 
 TEST_CASE_FIXTURE(BehindHardenedSsh, "a server with other algorithms than libssh2's is told as such") {
     const auto error = refusal(front.settings());
-    CHECK(contains(error.message, "have no algorithm in common"));
+    CHECK(contains(error.message, "have no algorithm in common that your ssh configuration allows"));
     CHECK(contains(error.hint, "ssh -NL /tmp/docker.sock:/var/run/docker.sock front"));
+}
+
+TEST_CASE("a server that has only what the configuration leaves out is refused") {
+    for (const auto* weak :
+         {"KexAlgorithms diffie-hellman-group1-sha1", "KexAlgorithms diffie-hellman-group14-sha1",
+          "Ciphers 3des-cbc,aes256-cbc", "MACs hmac-md5,hmac-sha1-96"}) {
+        CAPTURE(weak);
+        BehindSsh behind(weak);
+        CHECK(contains(behind.refusal(behind.front.settings()).message, "have no algorithm in common"));
+        auto settings = behind.front.settings();
+        settings.algorithms.key_exchange.emplace_back("diffie-hellman-group1-sha1");
+        settings.algorithms.key_exchange.emplace_back("diffie-hellman-group14-sha1");
+        settings.algorithms.ciphers.emplace_back("3des-cbc");
+        settings.algorithms.macs.emplace_back("hmac-md5");
+        CHECK(run_task(behind.io, behind.engine(settings)->ping()));
+    }
+}
+
+TEST_CASE_FIXTURE(BehindSsh,
+                  "what the configuration allows is all that is agreed to, or nothing is dialled") {
+    std::ofstream(front.known_hosts(), std::ios::app) << "[127.0.0.1]:" << front.address().port.number << " "
+                                                      << run_program({"cat", folder.file("host_ecdsa.pub")});
+    auto settings = front.settings();
+    settings.algorithms = {.key_exchange = {"ecdh-sha2-nistp521"},
+                           .ciphers = {"aes192-ctr"},
+                           .macs = {"hmac-sha2-512"},
+                           .host_keys = {"ecdsa-sha2-nistp256"},
+                           .user_keys = {"ssh-ed25519"}};
+    CHECK(run_task(io, engine(settings)->ping()));
+    settings.algorithms.ciphers = {"aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com"};
+    settings.algorithms.macs = {"umac-128@openssh.com"};
+    const auto error = run_task(io, engine(settings)->ping()).error();
+    CHECK(error.kind == ErrorKind::config);
+    CHECK(contains(error.message, "of your ssh configuration allows: "));
+    CHECK(server.connections() == 1);
+}
+
+TEST_CASE_FIXTURE(BehindSsh,
+                  "what dockdist itself cannot obey is refused by its name before anything is dialled") {
+    auto settings = front.settings();
+    settings.beyond = {"bindaddress 127.0.0.2"};
+    const auto error = refusal(settings);
+    CHECK(contains(error.message, "your ssh configuration says `bindaddress 127.0.0.2` for front"));
+    CHECK(front.connections() == 0);
+}
+
+TEST_CASE_FIXTURE(BehindSsh,
+                  "keys that the configuration leaves out are not offered, nor asked for in batch mode") {
+    auto settings = front.settings();
+    settings.algorithms.user_keys = {"rsa-sha2-512"};
+    CHECK(contains(refusal(settings).message, "leaves ssh-ed25519 out"));
+    settings = front.settings();
+    settings.identity_files = {front.make_key("rsa", {"-t", "rsa", "-b", "2048"})};
+    settings.algorithms.rsa_bits = 2049;
+    CHECK(contains(refusal(settings).message, "RequiredRSASize of your ssh configuration is 2049"));
+    settings.algorithms.rsa_bits = 2048;
+    CHECK(run_task(io, engine(settings)->ping()));
+    settings.identity_files = {front.make_key("locked", {"-t", "ed25519", "-N", "secret"})};
+    settings.batch = true;
+    CHECK(contains(run_task(io, engine(settings)->ping()).error().message, "nobody is asked for it here"));
 }
 
 TEST_CASE_FIXTURE(BehindSsh, "a key that the server does not take is named, with the user") {

@@ -1,8 +1,14 @@
 // What `ssh -G` says, read.
+#include "core/ascii.hpp"
+#include "core/text.hpp"
+#include "engine/transport/ssh/keywords.hpp"
 #include "engine/transport/ssh/settings.hpp"
+#include "fakes/ssh_front.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -27,7 +33,115 @@ SshSettings read(std::string_view text, const std::string& url = "ssh://gpu-1") 
 
 using Words = std::vector<std::string>;
 
+// What the ssh of this machine says of "gpu-1" by this configuration.
+std::string told_by_ssh(const std::string& config) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.file("config")) << config;
+    return run_program({"ssh", "-F", folder.file("config"), "-G", "--", "gpu-1"});
+}
+
 } // namespace
+
+// Options that ssh prints only where they are set.
+constexpr const char* everything_set = R"(
+IgnoreUnknown ChannelTimeout,Tag,ObscureKeystrokeTiming,VersionAddendum,WarnWeakCrypto
+BindAddress 127.0.0.1
+BindInterface lo
+CertificateFile /c
+ChannelTimeout session=1m
+ControlPath /run/ctl-%C
+ControlPersist 10
+DynamicForward 1080
+ForwardAgent $OTHER
+HostKeyAlias x
+IdentityAgent /run/agent
+KbdInteractiveDevices bsdauth
+KnownHostsCommand /bin/echo
+LocalCommand true
+LocalForward 8080 localhost:80
+PKCS11Provider /lib/x.so
+PermitRemoteOpen localhost:80
+PreferredAuthentications publickey
+ProxyJump jump
+RekeyLimit 1G 1h
+RemoteCommand true
+RemoteForward 8081 localhost:80
+RevokedHostKeys /r
+SetEnv A=b
+Tag t
+TunnelDevice 1:2
+CanonicalDomains example.org
+CanonicalizePermittedCNAMEs *.example.org:*.example.org
+LogVerbose kex.c:*:1000
+ObscureKeystrokeTiming no
+)";
+
+TEST_CASE("every keyword of this machine's ssh has its meaning in the table") {
+    const auto version = run_program({"sh", "-c", "ssh -V 2>&1"});
+    CAPTURE(version);
+    std::size_t lines = 0;
+    for (const auto& config :
+         {std::string(), std::string(everything_set), std::string("ProxyCommand nc\n")}) {
+        for (const auto& line : split(told_by_ssh(config), '\n')) {
+            const auto keyword = to_lower(line.substr(0, line.find(' ')));
+            CAPTURE(line);
+            CHECK((keyword.empty() || ssh_keyword(keyword) != SshKeyword::unknown));
+            ++lines;
+        }
+    }
+    CHECK(lines > 150);
+    CHECK(ssh_keyword("nothing") == SshKeyword::unknown);
+    CHECK(ssh_keyword("") == SshKeyword::unknown);
+    CHECK(ssh_keyword("forward") == SshKeyword::unknown);
+}
+
+TEST_CASE("nothing that ssh says by default is beyond dockdist, and what is is named") {
+    const auto told = [](const std::string& config) { return read(told_by_ssh(config)).beyond; };
+    CHECK(told("").empty());
+    CHECK(told("UserKnownHostsFile /a /b ~/.ssh/c\nSetEnv A=b\nControlPath none\n").empty());
+    CHECK(told("BindAddress 10.0.0.1\n") == Words{"bindaddress 10.0.0.1"});
+    CHECK(told("AddressFamily inet6\n") == Words{"addressfamily inet6"});
+    CHECK(told("KnownHostsCommand /bin/keys %H\n") == Words{"knownhostscommand /bin/keys %H"});
+    CHECK(told("RekeyLimit 1G\n") == Words{"rekeylimit 1073741824 0"});
+    CHECK(told("PubkeyAuthentication no\n") == Words{"pubkeyauthentication false"});
+    CHECK(told("PubkeyAuthentication unbound\n").empty());
+    CHECK(told("PreferredAuthentications password,keyboard-interactive\n") ==
+          Words{"preferredauthentications password,keyboard-interactive"});
+    CHECK(told("PreferredAuthentications gssapi-with-mic,publickey\n").empty());
+    CHECK(told("ProxyUseFdpass yes\nProxyCommand nc\n") == Words{"proxyusefdpass yes"});
+    CHECK(told("UserKnownHostsFile \"/a b/known\"\n") == Words{"userknownhostsfile /a b/known"});
+    CHECK(told("RevokedHostKeys \"/a b\"\n") == Words{"revokedhostkeys /a b"});
+}
+
+TEST_CASE("the algorithms are those that ssh would agree to, and no file is read that ssh does not read") {
+    const auto settings = read(told_by_ssh("Ciphers aes256-ctr\nMACs -*sha1*,*md5*,umac*\n"
+                                           "KexAlgorithms ^ecdh-sha2-nistp384\nHostKeyAlgorithms +ssh-rsa\n"
+                                           "PubkeyAcceptedAlgorithms ssh-ed25519\nRequiredRSASize 3072\n"
+                                           "CheckHostIP yes\nBatchMode yes\nUserKnownHostsFile none\n"
+                                           "GlobalKnownHostsFile none\nRevokedHostKeys ~/revoked\n"));
+    const auto& allowed = settings.algorithms;
+    CHECK(allowed.ciphers == Words{"aes256-ctr"});
+    CHECK(allowed.macs == Words{"hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com",
+                                "hmac-sha2-256", "hmac-sha2-512"});
+    CHECK(allowed.key_exchange.front() == "ecdh-sha2-nistp384");
+    CHECK(allowed.host_keys.back() == "ssh-rsa");
+    CHECK(allowed.user_keys == Words{"ssh-ed25519"});
+    CHECK(allowed.rsa_bits == 3072);
+    CHECK(settings.check_address);
+    CHECK(settings.batch);
+    CHECK(settings.known_hosts.empty());
+    CHECK(settings.revoked_keys == Words{"~/revoked"}); // as ssh opens it
+    const auto usual = read(told_by_ssh("")).algorithms;
+    for (const auto* weak : {"diffie-hellman-group1-sha1", "3des-cbc", "hmac-md5", "ssh-rsa", "ssh-dss"}) {
+        CAPTURE(weak);
+        for (const auto& algorithms : {usual, SshAlgorithms{}}) {
+            for (const auto* names : {&algorithms.key_exchange, &algorithms.ciphers, &algorithms.macs,
+                                      &algorithms.host_keys, &algorithms.user_keys}) {
+                CHECK(std::ranges::count(*names, weak) == 0);
+            }
+        }
+    }
+}
 
 TEST_CASE("the command asks for the host with the user and port of the address alone") {
     const auto command = [](const char* url) {
@@ -43,7 +157,7 @@ TEST_CASE("what ssh says is taken over") {
                                "identityfile ~/.ssh/work\nidentityfile ${KEYS}/%h-%r-%p\n"
                                "userknownhostsfile ~/.ssh/known_hosts /else/known\n"
                                "globalknownhostsfile /etc/ssh/ssh_known_hosts\nhostkeyalias gpu\n"
-                               "revokedhostkeys ~/.ssh/revoked /else/revoked\n"
+                               "revokedhostkeys /else/revoked\n"
                                "connecttimeout 7\nserveraliveinterval 30\nserveralivecountmax 5\n");
     CHECK(settings.alias == "gpu-1");
     CHECK(settings.host == "10.0.0.1");
@@ -53,7 +167,7 @@ TEST_CASE("what ssh says is taken over") {
     CHECK(settings.identity_files == Words{"/home/ada/.ssh/work", "/keys/10.0.0.1-ops-2022"});
     CHECK(settings.known_hosts ==
           Words{"/home/ada/.ssh/known_hosts", "/else/known", "/etc/ssh/ssh_known_hosts"});
-    CHECK(settings.revoked_keys == Words{"/home/ada/.ssh/revoked", "/else/revoked"});
+    CHECK(settings.revoked_keys == Words{"/else/revoked"});
     CHECK(settings.host_key_alias == "gpu");
     CHECK(settings.connect_timeout == std::chrono::seconds(7));
     CHECK(settings.alive_interval == std::chrono::seconds(30));

@@ -83,6 +83,20 @@ TEST_CASE_FIXTURE(BehindTls, "an engine whose certificate names another machine 
     CHECK(server.connections() == 0);
 }
 
+TEST_CASE_FIXTURE(BehindTls,
+                  "a name that no certificate can be checked against is refused before the handshake") {
+    const TlsFront front(io, authority.issue("server", "DNS:localhost"), server.address());
+    auto address = front.address();
+    address.host = "localhost";
+    CHECK(run_task(io, engine(address, authority.issue("client", ""))->ping()));
+    address.host += '\0';
+    address.host += ".example.org";
+    const auto error = run_task(io, engine(address, authority.issue("client", ""))->ping()).error();
+    CHECK(error.kind == ErrorKind::config);
+    CHECK(error.message == "no certificate can be checked against the name 'localhost\\x00.example.org'");
+    CHECK(server.connections() == 1);
+}
+
 TEST_CASE_FIXTURE(BehindTls, "an engine whose certificate has expired is refused") {
     const auto error = refusal(authority.issue("server", "IP:127.0.0.1", -1), authority.issue("client", ""));
     CHECK(error.message.find("is not to be trusted: certificate has expired") != std::string::npos);

@@ -98,6 +98,21 @@ TEST_CASE("the file's own login") {
     CHECK(home.find("ghcr.io/a")->header.empty());
 }
 
+TEST_CASE("a host that pulls is given the login for the image's registry, and no other") {
+    Home home;
+    home.config(R"({"auths": {"ghcr.io": {"auth": "YWxpY2U6cHc="}, "ghcr.io:5000": {"auth": "Ym9iOnB3"},
+        "https://index.docker.io/v1/": {"auth": "Y2FyOnB3"}, "io": {"auth": "ZGFuOnB3"}}})");
+    CHECK(header_of(home.find("ghcr.io/a/b:1")) ==
+          nlohmann::json{{"username", "alice"}, {"password", "pw"}, {"serveraddress", "ghcr.io"}});
+    CHECK(header_of(home.find("ghcr.io:5000/a"))["username"] == "bob");
+    CHECK(header_of(home.find("a/b"))["username"] == "car");
+    for (const auto* stranger :
+         {"ghcr.io.example.org/a", "x.ghcr.io/a", "ghcr.io:443/a", "localhost/ghcr.io/a"}) {
+        CAPTURE(stranger);
+        CHECK(home.find(stranger)->header.empty());
+    }
+}
+
 TEST_CASE("DOCKER_AUTH_CONFIG comes before the file") {
     Home home;
     home.config(R"({"auths": {"ghcr.io": {"auth": "YWxpY2U6cHc="}}})");

@@ -109,6 +109,16 @@ Error explain_loss(const SshSession& session, const SshSettings& settings, Error
 
 Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, EngineAddress address,
                                    SshSettings settings, milliseconds limit) {
+    if (!settings.beyond.empty()) {
+        co_return Error{
+            ErrorKind::config, "",
+            fmt::format("your ssh configuration says `{}` for {}, which dockdist itself cannot obey",
+                        printable(settings.beyond.front()), settings.alias),
+            fmt::format("leave that out for this host, or forward the socket by `ssh -NL "
+                        "/tmp/docker.sock:/var/run/docker.sock {}`, and name it "
+                        "unix:///tmp/docker.sock",
+                        shell_quote(settings.alias))};
+    }
     auto& commons = SshCommons::of(executor);
     auto place = co_await commons.knock(executor, door_of(settings)); // kept while it pauses
     limit = settings.connect_timeout.value_or(limit);

@@ -1,4 +1,6 @@
+#include "core/loopback.hpp"
 #include "core/text.hpp"
+#include "engine/transport/ssh/algorithms.hpp"
 #include "engine/transport/ssh/known_hosts.hpp"
 #include "engine/transport/ssh/login.hpp"
 #include "engine/transport/ssh/packet.hpp"
@@ -6,48 +8,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <netdb.h>
+#include <sys/socket.h>
 
 namespace dockdist {
 namespace {
-
-constexpr std::array<std::string_view, 7> host_key_methods{
-    "ssh-ed25519",         "ecdsa-sha2-nistp256",
-    "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
-    "rsa-sha2-512", // libssh2 1.11
-    "rsa-sha2-256",        "ssh-rsa",
-};
-
-// Of the key that a method proves, as known_hosts has it.
-std::string_view type_of(std::string_view method) {
-    return method.starts_with("rsa-") ? "ssh-rsa" : method;
-}
-
-// Those that are known come first: a server with several keys then shows the one that can be checked. Only
-// what this libssh2 can do: 1.10 copies a list over itself when it takes out the rest.
-std::string preferred_methods(LIBSSH2_SESSION* session, const std::vector<std::string>& known) {
-    const char** list = nullptr;
-    const int count = ::libssh2_session_supported_algs(session, LIBSSH2_METHOD_HOSTKEY, &list);
-    const std::vector<std::string_view> supported(list, list + std::max(count, 0));
-    ::libssh2_free(session, static_cast<void*>(list));
-    std::vector<std::string_view> methods;
-    const auto take = [&](const auto& wanted) {
-        for (const auto method : host_key_methods) {
-            if (wanted(method) && std::ranges::find(supported, method) != supported.end() &&
-                std::ranges::find(methods, method) == methods.end()) {
-                methods.push_back(method);
-            }
-        }
-    };
-    for (const auto& type : known) {
-        take([&](std::string_view method) { return type_of(method) == type; });
-    }
-    take([](std::string_view) { return true; });
-    return fmt::format("{}", fmt::join(methods, ","));
-}
 
 KnownHosts read_known_hosts(const SshSettings& settings) {
     KnownHosts known;
@@ -56,10 +24,6 @@ KnownHosts read_known_hosts(const SshSettings& settings) {
         known.add(std::string(std::istreambuf_iterator<char>(file), {}), path);
     }
     return known;
-}
-
-std::string library() {
-    return fmt::format("libssh2 {}", ::libssh2_version(0));
 }
 
 // The way out of most troubles: the user's own ssh may ask, and remember.
@@ -83,7 +47,8 @@ Error agreement_failed(const SshSession& session, const SshSettings& settings, i
     }
     if (code == LIBSSH2_ERROR_KEX_FAILURE || code == LIBSSH2_ERROR_METHOD_NONE) {
         return refused(
-            fmt::format("{} and {} have no algorithm in common", library(), where),
+            fmt::format("{} and {} have no algorithm in common that your ssh configuration allows",
+                        libssh2_name(), where),
             fmt::format(
                 "libssh2 before 1.11 needs a host key that is not RSA (sudo ssh-keygen -A there, then "
                 "restart "
@@ -118,7 +83,7 @@ Error host_key_error(const SshSession& session, const SshSettings& settings, con
         return refused(
             fmt::format("{} is known by a certificate authority alone ({}), and {} knows no host "
                         "certificates",
-                        where, place, library()),
+                        where, place, libssh2_name()),
             fmt::format("add its plain key: `ssh-keyscan {}`, compared with the fingerprint that the "
                         "machine itself shows",
                         shell_quote(settings.host)));
@@ -165,15 +130,35 @@ Status check_not_revoked(const SshSession& session, const SshSettings& settings,
     return ok;
 }
 
+// What CheckHostIP has ssh ask about: whether known_hosts has another key for the address that was reached.
+bool differs_by_address(SshSession& session, const SshSettings& settings, const KnownHosts& known,
+                        std::string_view key) {
+    sockaddr_storage peer{};
+    socklen_t size = sizeof peer;
+    std::array<char, NI_MAXHOST> text{};
+    if (!settings.check_address || !settings.proxy.empty() ||
+        ::getpeername(session.descriptor(), reinterpret_cast<sockaddr*>(&peer), &size) != 0 ||
+        ::getnameinfo(reinterpret_cast<const sockaddr*>(&peer), size, text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) != 0 ||
+        is_loopback(text.data())) {
+        return false;
+    }
+    using Verdict = KnownHosts::Verdict;
+    auto address = known_name(text.data(), settings.port.number, "");
+    address.bare.clear();
+    const auto verdict = address.name == settings.host ? Verdict::known : known.judge(address, key).verdict;
+    return verdict != Verdict::known && verdict != Verdict::unknown && verdict != Verdict::authority_only;
+}
+
 } // namespace
 
 Task<Status> agree_and_check_host(std::shared_ptr<SshSession> session, SshSettings settings) {
     const auto known = read_known_hosts(settings);
-    const auto name = settings.host_key_alias.empty() ? known_hosts_name(settings.host, settings.port.number)
-                                                      : settings.host_key_alias;
+    const auto name = known_name(settings.host, settings.port.number, settings.host_key_alias);
     const auto types = known.key_types(name);
-    ::libssh2_session_method_pref(session->raw(), LIBSSH2_METHOD_HOSTKEY,
-                                  preferred_methods(session->raw(), types).c_str());
+    if (auto held = hold_to(session->raw(), settings.algorithms, types); !held) {
+        co_return held;
+    }
     const auto code = co_await session->repeat(
         [&] { return ::libssh2_session_handshake(session->raw(), session->descriptor()); });
     if (!code) {
@@ -194,7 +179,19 @@ Task<Status> agree_and_check_host(std::shared_ptr<SshSession> session, SshSettin
     }
     const auto judgement = known.judge(name, key);
     if (judgement.verdict != KnownHosts::Verdict::known) {
-        co_return host_key_error(*session, settings, name, key, judgement, types);
+        co_return host_key_error(*session, settings, name.name, key, judgement, types);
+    }
+    if (is_too_short(key, settings.algorithms)) {
+        co_return refused(fmt::format("the host key of {} is shorter than RequiredRSASize of your ssh "
+                                      "configuration allows ({} bits)",
+                                      session->where(), settings.algorithms.rsa_bits),
+                          "give the machine an ed25519 key: sudo ssh-keygen -A there, then restart sshd");
+    }
+    if (differs_by_address(*session, settings, known, key)) {
+        co_return refused(fmt::format("known_hosts holds another key for the address of {} than for its "
+                                      "name, and CheckHostIP of your ssh configuration asks for both",
+                                      session->where()),
+                          "connect once with " + by_hand(settings) + ", which names the line");
     }
     co_return ok;
 }

@@ -6,27 +6,14 @@
 #include "engine/transport/ssh/packet.hpp"
 
 #include <fmt/format.h>
-#include <openssl/crypto.h>
 #include <openssl/hmac.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 
 namespace dockdist {
 namespace {
-
-std::vector<std::string_view> words_of(std::string_view line) {
-    constexpr std::string_view blank = " \t\r";
-    std::vector<std::string_view> words;
-    for (auto begin = line.find_first_not_of(blank); begin != std::string_view::npos;) {
-        const auto end = std::min(line.find_first_of(blank, begin), line.size());
-        words.push_back(line.substr(begin, end - begin));
-        begin = line.find_first_not_of(blank, end);
-    }
-    return words;
-}
 
 // `*` and `?`; without recursion, so that no pattern takes long.
 bool matches_pattern(std::string_view pattern, std::string_view name) {
@@ -54,34 +41,34 @@ bool matches_pattern(std::string_view pattern, std::string_view name) {
     return p == pattern.size();
 }
 
-// "|1|salt|HMAC-SHA1 of the name|", both in base64.
+// "|1|salt|HMAC-SHA1 of the name", both in base64.
 bool matches_hash(std::string_view hashed, std::string_view name) {
+    constexpr std::size_t salt_size = 20;
     const auto parts = split(hashed, '|');
-    if (parts.size() != 4 || parts[1] != "1") {
-        return false;
-    }
-    const auto salt = from_base64(parts[2]);
-    const auto wanted = from_base64(parts[3]);
-    if (!salt || !wanted) {
+    const auto salt = parts.size() == 4 && parts[1] == "1" ? from_base64(parts[2]) : std::nullopt;
+    if (!salt || salt->size() != salt_size) {
         return false;
     }
     std::array<unsigned char, EVP_MAX_MD_SIZE> mac{};
     unsigned int size = 0;
-    if (::HMAC(::EVP_sha1(), salt->data(), static_cast<int>(salt->size()),
-               reinterpret_cast<const unsigned char*>(name.data()), name.size(), mac.data(),
-               &size) == nullptr) {
-        return false;
-    }
-    return wanted->size() == size && ::CRYPTO_memcmp(wanted->data(), mac.data(), size) == 0;
+    return ::HMAC(::EVP_sha1(), salt->data(), static_cast<int>(salt->size()),
+                  reinterpret_cast<const unsigned char*>(name.data()), name.size(), mac.data(),
+                  &size) != nullptr &&
+           hashed == fmt::format("|1|{}|{}", to_base64(*salt),
+                                 to_base64({reinterpret_cast<const char*>(mac.data()), size}));
 }
 
 bool matches(std::string_view patterns, std::string_view name) {
     if (patterns.starts_with('|')) {
         return matches_hash(patterns, name);
     }
+    constexpr std::size_t too_long = 1023; // for OpenSSH, which gives the line up
     bool found = false;
     for (const auto& pattern : split(patterns, ',')) {
         const bool negated = pattern.starts_with('!');
+        if (pattern.size() >= too_long + (negated ? 1 : 0)) {
+            return false;
+        }
         if (matches_pattern(to_lower(pattern).substr(negated ? 1 : 0), name)) {
             if (negated) {
                 return false;
@@ -94,14 +81,43 @@ bool matches(std::string_view patterns, std::string_view name) {
 
 } // namespace
 
+std::vector<std::string_view> ssh_words(std::string_view line) {
+    constexpr std::string_view blank = " \t";
+    line = line.substr(0, line.find('\0'));
+    std::vector<std::string_view> words;
+    for (auto begin = line.find_first_not_of(blank); begin != std::string_view::npos;) {
+        const auto end = std::min(line.find_first_of(blank, begin), line.size());
+        words.push_back(line.substr(begin, end - begin));
+        begin = line.find_first_not_of(blank, end);
+    }
+    return words;
+}
+
+std::string key_in_base64(std::string_view word) {
+    std::string bare(word);
+    std::erase_if(bare, [](char c) { return c == '\r' || c == '\n' || c == '\v' || c == '\f'; });
+    auto key = from_base64(bare);
+    return key && to_base64(*key) == bare ? std::move(*key) : std::string();
+}
+
+std::string plain_type(std::string_view type) {
+    return type.starts_with("rsa-sha2-") ? "ssh-rsa" : std::string(type.substr(0, type.find("-cert-v")));
+}
+
+// What is said of a revoked key is taken as meant: behind a marker that ends in a tab (OpenSSH passes over
+// some of these lines), and of any key of its type where the line holds a certificate, since OpenSSH refuses
+// the key that is in it.
 void KnownHosts::add(std::string_view text, const std::string& path) {
     std::size_t number = 0;
     for (const auto& line : split(text, '\n')) {
         ++number;
-        auto words = words_of(line);
+        auto words = ssh_words(line);
+        if (words.empty() || words.front().starts_with('#')) {
+            continue;
+        }
         Entry entry;
         entry.place = {path, number};
-        if (!words.empty() && words.front().starts_with('@')) {
+        if (words.front().starts_with('@')) {
             if (words.front() == "@revoked") {
                 entry.mark = Entry::Mark::revoked;
             } else if (words.front() == "@cert-authority") {
@@ -111,90 +127,91 @@ void KnownHosts::add(std::string_view text, const std::string& path) {
             }
             words.erase(words.begin());
         }
-        if (words.size() < 3 || words.front().starts_with('#')) {
+        if (words.size() < 3 || words.front().starts_with('@')) {
             continue;
         }
-        auto key = from_base64(words[2]);
-        if (!key || key_type(*key) != words[1]) {
+        const bool certificate = words[1].find("-cert-v") != std::string_view::npos;
+        auto key = key_in_base64(words[2]);
+        const bool revoked = entry.mark == Entry::Mark::revoked;
+        if (key.empty() || (revoked ? false : certificate || key_type(key) != words[1])) {
             continue;
         }
         entry.patterns = std::string(words[0]);
-        entry.key = std::move(*key);
+        entry.type = plain_type(key_type(key));
+        entry.key = certificate ? std::string() : std::move(key);
         entries_.push_back(std::move(entry));
     }
 }
 
-std::vector<const KnownHosts::Entry*> KnownHosts::entries_of(std::string_view name) const {
-    const auto wanted = to_lower(name);
+std::vector<const KnownHosts::Entry*> KnownHosts::entries_of(const std::string& name) const {
     std::vector<const Entry*> found;
     for (const auto& entry : entries_) {
-        if (matches(entry.patterns, wanted)) {
+        if (!name.empty() && matches(entry.patterns, to_lower(name))) {
             found.push_back(&entry);
         }
-    }
-    // A host on another port may also be known by its bare name: OpenSSH looks there when there is nothing
-    // else.
-    if (found.empty() && wanted.starts_with('[')) {
-        return entries_of(std::string_view(wanted).substr(1, wanted.rfind(']') - 1));
     }
     return found;
 }
 
-KnownHosts::Judgement KnownHosts::judge(std::string_view name, std::string_view key) const {
+KnownHosts::Judgement KnownHosts::judge(const KnownName& host, std::string_view key) const {
     // A revoked key is refused wherever it stands, whatever other lines say; on another port under the bare
     // name, too, by which the host may be known.
-    const auto wanted = to_lower(name);
-    const auto bare = wanted.starts_with('[') ? wanted.substr(1, wanted.rfind(']') - 1) : wanted;
-    for (const auto& entry : entries_) {
-        if (entry.mark == Entry::Mark::revoked && entry.key == key &&
-            (matches(entry.patterns, wanted) || matches(entry.patterns, bare) || entry.patterns == "*")) {
-            return {Verdict::revoked, entry.place};
+    const auto named = entries_of(host.name);
+    const auto bare = entries_of(host.bare);
+    for (const auto* entries : {&named, &bare}) {
+        for (const auto* entry : *entries) {
+            if (entry->mark == Entry::Mark::revoked &&
+                (entry->key.empty() ? entry->type == plain_type(key_type(key)) : entry->key == key)) {
+                return {Verdict::revoked, entry->place};
+            }
         }
     }
     Judgement judgement;
-    for (const auto* entry : entries_of(name)) {
-        if (entry->mark == Entry::Mark::revoked) {
-            continue;
+    for (const auto* entry : named) {
+        if (entry->mark == Entry::Mark::authority && judgement.verdict == Verdict::unknown) {
+            judgement = {Verdict::authority_only, entry->place};
         }
-        if (entry->mark == Entry::Mark::authority) {
-            if (judgement.verdict == Verdict::unknown) {
-                judgement = {Verdict::authority_only, entry->place};
-            }
+        if (entry->mark != Entry::Mark::none) {
             continue;
         }
         if (entry->key == key) {
             return {Verdict::known, entry->place};
         }
-        if (key_type(entry->key) == key_type(key)) {
+        if (entry->type == key_type(key)) {
             judgement = {Verdict::changed, entry->place};
         } else if (judgement.verdict != Verdict::changed) {
             judgement = {Verdict::other_type, entry->place};
         }
     }
     // On another port, a bare name that is known by another key is another server, as OpenSSH sees it.
-    if (name.starts_with('[') && judgement.place.line != 0) {
-        const bool by_port = std::ranges::any_of(
-            entries_, [&](const Entry& entry) { return matches(entry.patterns, to_lower(name)); });
-        if (!by_port) {
-            return {};
+    if (judgement.verdict == Verdict::unknown || judgement.verdict == Verdict::authority_only) {
+        for (const auto* entry : bare) {
+            if (entry->mark == Entry::Mark::none && entry->key == key) {
+                return {Verdict::known, entry->place};
+            }
         }
     }
     return judgement;
 }
 
-std::vector<std::string> KnownHosts::key_types(std::string_view name) const {
+std::vector<std::string> KnownHosts::key_types(const KnownName& host) const {
     std::vector<std::string> types;
-    for (const auto* entry : entries_of(name)) {
-        const std::string type(key_type(entry->key));
-        if (entry->mark == Entry::Mark::none && std::ranges::find(types, type) == types.end()) {
-            types.push_back(type);
+    for (const auto& name : {host.name, host.bare}) {
+        for (const auto* entry : entries_of(name)) {
+            if (entry->mark == Entry::Mark::none && std::ranges::find(types, entry->type) == types.end()) {
+                types.push_back(entry->type);
+            }
         }
     }
     return types;
 }
 
-std::string known_hosts_name(std::string_view host, int port) {
-    return port == 22 ? std::string(host) : fmt::format("[{}]:{}", host, port);
+KnownName known_name(std::string_view host, int port, std::string_view alias) {
+    if (!alias.empty()) {
+        return {std::string(alias), ""};
+    }
+    return port == 22 ? KnownName{std::string(host), ""}
+                      : KnownName{fmt::format("[{}]:{}", host, port), std::string(host)};
 }
 
 } // namespace dockdist

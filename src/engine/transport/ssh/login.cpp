@@ -111,8 +111,7 @@ private:
         for (const auto& key : in_order) {
             agent_blobs_.push_back(key.blob);
             const auto name = fmt::format("{} (agent: {})", key_type(key.blob), printable(key.comment));
-            if (!is_usable(key.blob)) {
-                notes_.push_back(name + ": a kind that dockdist cannot use");
+            if (!may_be_offered(key.blob, name)) {
                 continue;
             }
             const auto sign = [&](std::string data) { return (*agent)->sign(key.blob, std::move(data)); };
@@ -126,6 +125,14 @@ private:
 
     bool is_named(const AgentKey& key) const {
         return std::ranges::find(files_, key.blob, &KeyFile::blob) != files_.end();
+    }
+
+    bool may_be_offered(const std::string& blob, const std::string& name) {
+        const auto why = why_not_offered(blob, settings_.algorithms);
+        if (!why.empty()) {
+            notes_.push_back(name + ": " + why);
+        }
+        return why.empty();
     }
 
     template <class Sign>
@@ -172,9 +179,7 @@ private:
             notes_.push_back(name + ": not a private key that can be read");
             co_return Door::shut;
         }
-        if (!file.blob.empty() && !is_usable(file.blob)) {
-            notes_.push_back(
-                fmt::format("{}: {} keys cannot be used by dockdist", name, key_type(file.blob)));
+        if (!file.blob.empty() && !may_be_offered(file.blob, name)) {
             co_return Door::shut;
         }
         if (!file.encrypted) {
@@ -224,7 +229,7 @@ private:
             std::shared_ptr<SshSecrets> secrets;
             ~Hold() { secrets->hold(false); }
         };
-        if (!secrets_->hold) {
+        if (!secrets_->hold || settings_.batch) {
             co_return Error{ErrorKind::config, "", "it has a passphrase, and nobody is asked for it here",
                             ""};
         }
@@ -243,6 +248,9 @@ private:
             if (!passphrase_is_wrong_) {
                 notes_.push_back(key.error().message + " (" + key.error().hint + ")");
             }
+            co_return Door::shut;
+        }
+        if (!may_be_offered(key->blob(), name)) {
             co_return Door::shut;
         }
         const auto sign = [&](std::string data) -> Task<Result<std::string>> {

@@ -2,10 +2,12 @@
 
 #include "async/child_process.hpp"
 #include "core/account.hpp"
+#include "core/ascii.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/transport/ssh/commons.hpp"
+#include "engine/transport/ssh/keywords.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +21,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Keys in lower case, as ssh prints them; a key may stand there several times.
+// Keys in lower case, as ssh prints nearly all of them; a key may stand there several times.
 using Lines = std::multimap<std::string, std::string, std::less<>>;
 
 Lines read_lines(std::string_view text) {
@@ -29,7 +31,7 @@ Lines read_lines(std::string_view text) {
             line.pop_back();
         }
         if (const auto space = line.find(' '); space != std::string::npos && space + 1 < line.size()) {
-            lines.emplace(line.substr(0, space), line.substr(space + 1));
+            lines.emplace(to_lower(line.substr(0, space)), line.substr(space + 1));
         }
     }
     return lines;
@@ -161,6 +163,47 @@ std::string agent_socket(const Lines& lines, const Expander& expand, const SshSu
     return expand.path(text);
 }
 
+SshAlgorithms algorithms(const Lines& lines) {
+    SshAlgorithms allowed;
+    const auto take = [&](std::string_view key, std::vector<std::string>& names) {
+        if (const auto list = value(lines, key); !list.empty()) {
+            names = split(list, ',');
+        }
+    };
+    take("kexalgorithms", allowed.key_exchange);
+    take("ciphers", allowed.ciphers);
+    take("macs", allowed.macs);
+    take("hostkeyalgorithms", allowed.host_keys);
+    take("pubkeyacceptedkeytypes", allowed.user_keys); // before OpenSSH 8.5
+    take("pubkeyacceptedalgorithms", allowed.user_keys);
+    allowed.rsa_bits = number(lines, "requiredrsasize").value_or(allowed.rsa_bits);
+    return allowed;
+}
+
+// Where a blank may be part of a name: ssh prints lists of files without quotes.
+bool is_ambiguous(std::string_view files) {
+    const auto words = split(files, ' ');
+    return std::ranges::any_of(words.begin() + 1, words.end(), [](const std::string& word) {
+        return !word.starts_with('/') && !word.starts_with('~');
+    });
+}
+
+std::vector<std::string> beyond(const Lines& lines) {
+    std::vector<std::string> found;
+    for (const auto& [key, text] : lines) {
+        const bool out_of_reach =
+            key == "pubkeyauthentication"       ? text == "no" || text == "false"
+            : key == "preferredauthentications" ? std::ranges::count(split(text, ','), "publickey") == 0
+            : key == "userknownhostsfile" || key == "globalknownhostsfile" ? is_ambiguous(text)
+            : key == "revokedhostkeys" ? text.find(' ') != std::string::npos
+                                       : ssh_keyword(key) == SshKeyword::beyond && !switches_off(text);
+        if (out_of_reach) {
+            found.push_back(key + " " + text);
+        }
+    }
+    return found;
+}
+
 } // namespace
 
 SshSurroundings ssh_surroundings() {
@@ -204,6 +247,10 @@ SshSettings parse_ssh_settings(std::string_view text, const EngineAddress& addre
     }
     settings.host_key_alias = value(lines, "hostkeyalias");
     settings.identities_only = value(lines, "identitiesonly") == "yes";
+    settings.batch = value(lines, "batchmode") == "yes";
+    settings.check_address = value(lines, "checkhostip") == "yes";
+    settings.algorithms = algorithms(lines);
+    settings.beyond = beyond(lines);
 
     const Expander expand(settings, surroundings);
     const auto [first, last] = lines.equal_range("identityfile");
@@ -225,12 +272,10 @@ SshSettings parse_ssh_settings(std::string_view text, const EngineAddress& addre
             }
         }
     }
-    for (const auto& path : split(value(lines, "revokedhostkeys"), ' ')) {
-        if (!path.empty()) {
-            settings.revoked_keys.push_back(expand.path(path));
-        }
+    if (const auto path = value(lines, "revokedhostkeys"); !path.empty()) {
+        settings.revoked_keys = {path}; // as it stands there: that is what ssh opens
     }
-    if (!lines.contains("userknownhostsfile") && !lines.contains("globalknownhostsfile")) {
+    if (lines.empty()) {
         settings.known_hosts = {surroundings.home + "/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts"};
     }
     const auto command = value(lines, "proxycommand");

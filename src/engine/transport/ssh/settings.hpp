@@ -3,6 +3,7 @@
 
 #include "async/task.hpp"
 #include "core/engine_address.hpp"
+#include "engine/transport/ssh/algorithms.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -22,15 +23,19 @@ struct SshSettings {
     Port port{22};
     std::vector<std::string> identity_files{}; // paths of private keys, in the order to try
     bool identities_only = false;              // of the agent's keys only those that are also named here
+    bool batch = false;                        // nobody is asked for a passphrase
     std::string agent_socket{};                // empty: no agent
     std::vector<std::string> known_hosts{};    // paths: the user's, then the machine's
     std::vector<std::string> revoked_keys{};   // paths of RevokedHostKeys
     std::string host_key_alias{};              // stands for host in known_hosts
-    std::vector<std::string> proxy{};          // argv of a program whose stdin and stdout are the connection
-    std::string proxy_name{};                  // the first machine met on that way, for messages
+    bool check_address = false;                // known_hosts may hold no other key for its address
+    SshAlgorithms algorithms{};
+    std::vector<std::string> proxy{}; // argv of a program whose stdin and stdout are the connection
+    std::string proxy_name{};         // the first machine met on that way, for messages
     std::optional<std::chrono::milliseconds> connect_timeout{};
     std::chrono::seconds alive_interval{10};
     int alive_count = 2;
+    std::vector<std::string> beyond{}; // "BindAddress 10.0.0.1": lines that dockdist itself cannot obey
     bool operator==(const SshSettings&) const = default;
 };
 
