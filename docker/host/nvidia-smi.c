@@ -10,7 +10,8 @@
 //                            enough; without it NODE within a numa_node, and SYS
 //   fabric.state=Completed   its NVLink fabric, as `nvidia-smi -q` has it; also .status, .cliqueId and .clusterUuid
 //   removed=yes              it has fallen off the bus, and the driver lists it no more
-// With -lms the files are read anew for each round.
+// With -lms the files are read anew for each round. SIMULATED_GPUS in the environment is a folder in place of /dev, for
+// where there is no container.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,14 @@ static const struct field known_fields[] = {
     {"clocks.max.sm", "clocks.max.sm", "MHz"},
     {"clocks_event_reasons.active", 0, 0}, // of drivers from 535 on, which know the old name too
     {"clocks_throttle_reasons.active", 0, 0},
+    {"clocks_event_reasons.gpu_idle", 0, 0}, // and the seven behind it: the bits of the mask, in their order
+    {"clocks_event_reasons.applications_clocks_setting", 0, 0},
+    {"clocks_event_reasons.sw_power_cap", 0, 0},
+    {"clocks_event_reasons.hw_slowdown", 0, 0},
+    {"clocks_event_reasons.sync_boost", 0, 0},
+    {"clocks_event_reasons.sw_thermal_slowdown", 0, 0},
+    {"clocks_event_reasons.hw_thermal_slowdown", 0, 0},
+    {"clocks_event_reasons.hw_power_brake_slowdown", 0, 0},
     {"driver_version", 0, 0},
     {"compute_mode", 0, 0},
     {"compute_cap", 0, 0},
@@ -78,26 +87,27 @@ struct gpu {
 
 static struct gpu gpus[MAX_GPUS];
 static int gpu_count;
+static const char *dev = "/dev";
 
 static int by_minor(const void *a, const void *b) {
     return ((const struct gpu *)a)->minor - ((const struct gpu *)b)->minor;
 }
 
 static void find_gpus(void) { // all that are there now
-    DIR *dev = opendir("/dev");
+    DIR *folder = opendir(dev);
     struct dirent *entry;
-    while (dev && (entry = readdir(dev)) && gpu_count < MAX_GPUS) {
-        char rest, path[300];
+    while (folder && (entry = readdir(folder)) && gpu_count < MAX_GPUS) {
+        char rest, path[1024];
         struct gpu *gpu = &gpus[gpu_count];
         if (sscanf(entry->d_name, "nvidia%d%c", &gpu->minor, &rest) != 1) continue;
-        snprintf(path, sizeof path, "/dev/%s", entry->d_name);
+        snprintf(path, sizeof path, "%.600s/%s", dev, entry->d_name);
         FILE *file = fopen(path, "r");
         if (!file) continue;
         gpu->text[fread(gpu->text, 1, sizeof gpu->text - 1, file)] = 0;
         fclose(file);
         gpu_count += !strstr(gpu->text, "\nremoved=yes");
     }
-    if (dev) closedir(dev);
+    if (folder) closedir(folder);
     qsort(gpus, gpu_count, sizeof *gpus, by_minor);
 }
 
@@ -144,6 +154,14 @@ static const char *value_of(int index, const char *field) {
     if (!strcmp(field, "count")) snprintf(answer, MAX_VALUE, "%d", gpu_count);
     if (!strcmp(field, "memory.free"))
         snprintf(answer, MAX_VALUE, "%d", atoi(value_of(index, "memory.total")) - atoi(value_of(index, "memory.used")));
+    const struct field *reason = known_fields;
+    while (strcmp(reason->name, "clocks_event_reasons.gpu_idle")) ++reason;
+    for (int bit = 0; bit < 8; ++bit)
+        if (!strcmp(field, reason[bit].name)) {
+            long mask = strtol(value_of(index, "clocks_event_reasons.active"), 0, 16);
+            snprintf(answer, MAX_VALUE, mask >> bit & 1 ? "Active" : "Not Active");
+            return answer;
+        }
     char start[MAX_VALUE];
     snprintf(start, sizeof start, "%s=", field);
     const char *line = 0;
@@ -319,6 +337,44 @@ static int full_log(const char *ids) {
     return 0;
 }
 
+// The same as XML, and what else the table and the queries tell.
+static int full_xml(const char *ids) {
+    static const char *const of_gpu[][2] = {{"<product_name>%s</product_name>", "name"},
+                                            {"<serial>%s</serial>", "serial"},
+                                            {"<uuid>%s</uuid>", "uuid"},
+                                            {"<pci><pci_bus_id>%s</pci_bus_id></pci>", "pci.bus_id"},
+                                            {"<mig_mode><current_mig>%s</current_mig></mig_mode>", "mig.mode.current"},
+                                            {"<fb_memory_usage><total>%s MiB</total></fb_memory_usage>", "memory.total"}};
+    static const char *const of_fabric[][2] = {{"<state>%s</state>", "fabric.state"},
+                                               {"<status>%s</status>", "fabric.status"},
+                                               {"<cliqueId>%s</cliqueId>", "fabric.cliqueId"},
+                                               {"<clusterUuid>%s</clusterUuid>", "fabric.clusterUuid"}};
+    printf("<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v12.dtd\">\n<nvidia_smi_log>\n\t<driver_version>%s"
+           "</driver_version>\n\t<cuda_version>%s</cuda_version>\n\t<attached_gpus>%d</attached_gpus>\n",
+           value_of(0, "driver_version"), value_of(0, "cuda_version"), gpu_count);
+    for (int gpu = 0; gpu < gpu_count; ++gpu) {
+        if (!selected(gpu, ids)) continue;
+        printf("\t<gpu id=\"%s\">\n", value_of(gpu, "pci.bus_id"));
+        for (int i = 0; i < 6 + 4; ++i) {
+            const char *const *line = i < 6 ? of_gpu[i] : of_fabric[i - 6];
+            const char *value = value_of(gpu, line[1]);
+            printf(i == 6 ? "\t\t<fabric>\n\t\t" : "\t\t");
+            printf(line[0], *value == '[' ? "N/A" : value);
+            printf("\n");
+        }
+        printf("\t\t</fabric>\n\t</gpu>\n");
+    }
+    printf("</nvidia_smi_log>\n");
+    return 0;
+}
+
+static int help_of_query(void) {
+    printf("List of valid properties to query for the switch \"--query-gpu=\":\n\n");
+    for (const struct field *one = known_fields; one->name; ++one)
+        printf(one->alias ? "\"%s\" or \"%s\"\nWhat it is.\n\n" : "\"%s\"\nWhat it is.\n\n", one->name, one->alias);
+    return 0;
+}
+
 static int table(const char *ids) {
     const char *line = "+-----------------------------------------------------------------------------------------+\n";
     const char *columns = "+-----------------------------------------+------------------------+----------------------+\n";
@@ -359,10 +415,15 @@ int main(int argc, char **argv) {
     char *names = 0, *remaps = 0, *processes = 0, *format = 0;
     const char *ids = 0;
     long loop_ms = 0;
-    int only_list = 0, log = 0, matrix = argc == 3 && !strcmp(argv[1], "topo") && (!strcmp(argv[2], "-m") || !strcmp(argv[2], "--matrix"));
+    if (getenv("SIMULATED_GPUS")) dev = getenv("SIMULATED_GPUS");
+    int only_list = 0, log = 0, xml = 0, help = 0, matrix = argc == 3 && !strcmp(argv[1], "topo") && (!strcmp(argv[2], "-m") || !strcmp(argv[2], "--matrix"));
     for (int i = matrix ? argc : 1; i < argc; ++i) {
         if (!strcmp(argv[i], "-L") || !strcmp(argv[i], "--list-gpus")) only_list = 1;
         else if (!strcmp(argv[i], "-q")) log = 1;
+        else if (!strcmp(argv[i], "-x")) xml = 1;
+        else if (log && !strcmp(argv[i], "-d") && i + 1 < argc) ++i; // which sections of it: of those that are here, all
+        else if (!strcmp(argv[i], "nvlink") && i + 1 < argc) only_list = *argv[++i] == '-';
+        else if (!strcmp(argv[i], "--help-query-gpu")) help = 1;
         else if (!strncmp(argv[i], "--query-gpu=", 12)) names = argv[i] + 12;
         else if (!strncmp(argv[i], "--query-remapped-rows=", 22)) remaps = argv[i] + 22;
         else if (!strncmp(argv[i], "--query-compute-apps=", 21)) processes = argv[i] + 21;
@@ -375,12 +436,15 @@ int main(int argc, char **argv) {
             return EXIT_INVALID_ARGUMENT;
         }
     }
+    if (help) return help_of_query();
     // What a container says after the host's `systemctl daemon-reload` took its GPUs away; a test makes this file.
     if (!access("/run/lab-gpus-vanished", F_OK)) {
         printf("Failed to initialize NVML: Unknown Error\n");
         return EXIT_UNKNOWN;
     }
-    if (access("/dev/nvidiactl", F_OK)) {
+    char control[1024];
+    snprintf(control, sizeof control, "%.600s/nvidiactl", dev);
+    if (access(control, F_OK)) {
         printf("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
                "NVIDIA driver is installed and running.\n\n");
         return EXIT_NO_DRIVER;
@@ -411,6 +475,6 @@ int main(int argc, char **argv) {
         find_gpus();
     }
     if (names) return query(known_fields, names, format, ids);
-    if (log) return full_log(ids);
+    if (log) return xml ? full_xml(ids) : full_log(ids);
     return only_list ? list(ids) : table(ids);
 }

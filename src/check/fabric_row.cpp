@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "gpu/fabric.hpp"
+#include "gpu/smi.hpp"
 #include "plan/node_config.hpp"
 #include "wire/layout.hpp"
 
@@ -25,7 +26,7 @@ bool has_channel(const CheckedNode& node) {
 std::vector<wire::Question> fabric_questions() {
     const std::string_view channel = imex_channel;
     const std::string folder(channel.substr(0, channel.rfind('/') + 1));
-    return {{.name = question_fabric, .argv = {"nvidia-smi", "-q", "-i", "0"}},
+    return {{.name = question_fabric, .argv = smi_argv(SmiQuestion::log)},
             // dockdist's own: an image may have no `ls`.
             {.name = question_channels,
              .argv = {std::string(layout::toolkit) + "/libexec/rsync", "--list-only", folder}}};

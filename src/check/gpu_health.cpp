@@ -3,6 +3,7 @@
 #include "core/number.hpp"
 #include "core/text.hpp"
 #include "gpu/kfd.hpp"
+#include "gpu/smi.hpp"
 
 #include <fmt/format.h>
 
@@ -73,13 +74,8 @@ std::string processes_on(const CheckedNode& node, const std::string& uuid) {
 } // namespace
 
 std::vector<wire::Question> gpu_health_questions() {
-    return {
-        {.name = question_remaps,
-         .argv = {"nvidia-smi", "--query-remapped-rows=gpu_uuid,remapped_rows.pending,remapped_rows.failure",
-                  "--format=csv,noheader,nounits"}},
-        {.name = question_processes,
-         .argv = {"nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory,process_name",
-                  "--format=csv,noheader,nounits"}}};
+    return {{.name = question_remaps, .argv = smi_argv(SmiQuestion::remapped_rows)},
+            {.name = question_processes, .argv = smi_argv(SmiQuestion::processes)}};
 }
 
 CheckRow judge_ecc(const CheckedNode& node, const std::vector<Gpu>& gpus) {

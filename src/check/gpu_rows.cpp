@@ -6,6 +6,7 @@
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "gpu/gpu.hpp"
+#include "gpu/smi.hpp"
 #include "plan/engine_abilities.hpp"
 #include "wire/gpus.hpp"
 #include "wire/layout.hpp"
@@ -214,8 +215,8 @@ std::vector<wire::Question> gpu_questions(const GpuSpec& gpus) {
     }
     auto questions = gpu_health_questions();
     std::ranges::move(fabric_questions(), std::back_inserter(questions));
-    questions.push_back({.name = question_gpus, .argv = gpu_query()});
-    questions.push_back({.name = question_table, .argv = {"nvidia-smi"}});
+    questions.push_back({.name = question_gpus, .argv = smi_argv(SmiQuestion::gpus)});
+    questions.push_back({.name = question_table, .argv = smi_argv(SmiQuestion::table)});
     return questions;
 }
 

@@ -60,13 +60,6 @@ std::optional<MigInstance> listed_instance(std::string_view line, int gpu) {
 
 } // namespace
 
-std::vector<std::string> gpu_query() {
-    return {"nvidia-smi",
-            "--query-gpu=index,uuid,name,memory.used,memory.total,utilization.gpu,temperature.gpu,power.draw,"
-            "driver_version,mig.mode.current,ecc.errors.uncorrected.volatile.total",
-            "--format=csv,noheader,nounits"};
-}
-
 Result<std::vector<Gpu>> parse_gpus(std::string_view csv) {
     std::vector<Gpu> gpus;
     for (const auto& line : split(csv, '\n')) {

@@ -1,5 +1,4 @@
-// The GPUs of a machine as nvidia-smi tells them: `--query-gpu=… --format=csv,noheader,nounits`, `-L`, and
-// the plain table.
+// The GPUs of a machine as nvidia-smi tells them (gpu/smi.hpp).
 #pragma once
 
 #include "core/result.hpp"
@@ -24,9 +23,6 @@ struct Gpu {
     bool mig = false;                          // it is in MIG mode: only its instances can be used
 };
 
-// Arguments of nvidia-smi whose output parse_gpus reads: one call for all of it. Drivers from R450 on (2020,
-// the first with MIG) know these fields.
-std::vector<std::string> gpu_query();
 // In the order of the output. protocol error for a line of another shape; lines that tell of a lost GPU are
 // none.
 Result<std::vector<Gpu>> parse_gpus(std::string_view csv);

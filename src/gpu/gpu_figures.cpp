@@ -13,10 +13,6 @@ namespace {
 constexpr std::size_t figure_fields = 14;
 constexpr double mib = 1024.0 * 1024.0;
 
-const char* name_of(ReasonsField reasons) {
-    return reasons == ReasonsField::event ? "clocks_event_reasons.active" : "clocks_throttle_reasons.active";
-}
-
 std::string_view without_blanks(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r");
     return first == std::string_view::npos ? std::string_view()
@@ -48,13 +44,10 @@ std::optional<std::uint64_t> bits_of(std::string_view text) {
 
 } // namespace
 
-std::vector<std::string> gpu_figures_command(int interval_ms, ReasonsField reasons) {
-    return {"nvidia-smi",
-            std::string("--query-gpu=index,uuid,name,driver_version,mig.mode.current,memory.total,"
-                        "power.limit,clocks.max.sm,utilization.gpu,memory.used,power.draw,temperature.gpu,"
-                        "clocks.sm,") +
-                name_of(reasons),
-            "--format=csv,noheader,nounits", "-lms", std::to_string(interval_ms)};
+std::vector<std::string> gpu_figures_command(int interval_ms, SmiQuestion figures) {
+    auto argv = smi_argv(figures);
+    argv.insert(argv.end(), {"-lms", std::to_string(interval_ms)});
+    return argv;
 }
 
 std::optional<GpuFiguresLine> parse_gpu_figures(std::string_view line) {

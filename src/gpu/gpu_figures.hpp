@@ -1,6 +1,7 @@
 // What nvidia-smi tells of a machine's GPUs over and over: a line for each of them every interval. Pure.
 #pragma once
 
+#include "gpu/smi.hpp"
 #include "wire/sample.hpp"
 
 #include <optional>
@@ -10,11 +11,9 @@
 
 namespace dockdist {
 
-// Which name its driver has for why a clock is lowered: from 535 on (2023) the first.
-enum class ReasonsField { event, throttle };
-
-// Arguments of nvidia-smi: it goes on until it is ended, and writes each round at once.
-std::vector<std::string> gpu_figures_command(int interval_ms, ReasonsField reasons);
+// Arguments of nvidia-smi: it goes on until it is ended, and writes each round at once. `figures`: that
+// question or old_figures.
+std::vector<std::string> gpu_figures_command(int interval_ms, SmiQuestion figures);
 
 struct GpuFiguresLine {
     wire::GpuInventory gpu{}; // without instances

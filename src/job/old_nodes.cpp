@@ -3,6 +3,7 @@
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
 #include "container/exec_command.hpp"
+#include "gpu/smi.hpp"
 #include "gpu/units.hpp"
 #include "job/running_jobs.hpp"
 
@@ -28,11 +29,11 @@ Task<std::string> output_of(ContainerEngine& engine, ContainerId id, std::vector
 // As its own nvidia-smi counts them, by the UUIDs that every node of the host tells.
 Task<std::vector<wire::GpuUnit>> units_seen_in(ContainerEngine& engine, ContainerId id) {
     SeenGpus seen;
-    if (auto gpus = parse_gpus(co_await output_of(engine, id, gpu_query()))) {
+    if (auto gpus = parse_gpus(co_await output_of(engine, id, smi_argv(SmiQuestion::gpus)))) {
         seen.gpus = std::move(*gpus);
     }
     if (std::ranges::any_of(seen.gpus, &Gpu::mig)) {
-        seen.instances = parse_mig(co_await output_of(engine, id, {"nvidia-smi", "-L"}));
+        seen.instances = parse_mig(co_await output_of(engine, id, smi_argv(SmiQuestion::listing)));
     }
     co_return units_of(seen);
 }

@@ -3,13 +3,17 @@ goes from rank 0's stdout to the others' stdin."""
 
 import json
 import os
+import pathlib
 import queue
 import subprocess
 import threading
 
-from harness.lab import ROOT
-from harness.patience import Watch
+try:
+    from harness.patience import Watch
+except ImportError:  # of scripts/gpu-day, for which the harness is no package
+    from patience import Watch
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("DOCKDIST_PROBE", str(ROOT / "build/src/probe/dockdist-probe"))
 STUBS = os.environ.get("DOCKDIST_PROBE_STUBS", str(ROOT / "build/tests/probe"))
 CUDA = STUBS + "/cuda/libcuda.so.1"

@@ -138,6 +138,18 @@ def round_the_door(root):
                 yield f"{path}:{number}: only the user's own programs write raw bytes: {line.strip()}"
 
 
+SMI_WORDS = re.compile(r'\{\s*(?:std::string\()?"nvidia-smi"')
+
+
+def questions_beside_the_list(root):
+    # scripts/gpu-day asks a real nvidia-smi what stands in gpu/smi.cpp: a question that stands elsewhere is asked of stand-ins alone.
+    for path in sorted((root / "src").rglob("*.?pp")):
+        text = path.read_text(errors="replace")
+        if path.relative_to(root / "src").as_posix() != "gpu/smi.cpp":
+            for found in SMI_WORDS.finditer(text):
+                yield f"{path}:{text.count(chr(10), 0, found.start()) + 1}: what nvidia-smi is asked stands in gpu/smi.cpp"
+
+
 TEST = re.compile(r"^TEST_CASE(?:_FIXTURE)?\((.*?)\) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"^( *)(?!TEST_CASE)[\w:<>&*,\[\] ]+ (\w+)\([^;{}]*\)[^;{}]*\{\n(.*?)^\1\}", re.MULTILINE | re.DOTALL)
 ASSERTION = re.compile(r"\b(?:CHECK|REQUIRE|FAIL)\w*\(")
@@ -173,6 +185,7 @@ RULES = (
     unchecked_host_keys,
     round_the_door,
     other_ways_to_replace_a_file,
+    questions_beside_the_list,
     tests_that_cannot_fail,
     fuzz_targets_without_promises,
 )

@@ -144,6 +144,11 @@ class TestSource(Tree):
         self.write("src/node/a.cpp", "std::cout << name;\n")
         assert self.problems() == []
 
+    def test_a_question_to_nvidia_smi_beside_the_list(self):
+        self.write("src/gpu/smi.cpp", 'argv = {"nvidia-smi", "-L"};\n')
+        self.write("src/low/a.cpp", 'find_program("nvidia-smi");\nask({\n    "nvidia-smi", "-q"});\n')
+        self.assert_one(self.problems(), "low/a.cpp:2", "gpu/smi.cpp")
+
     def test_two_types_of_one_name(self):
         text = "// A.\n#pragma once\nnamespace dockdist {\n\nclass Stream;\n%s Stream {\n"
         self.write("src/low/a.hpp", text % "class")

@@ -1,6 +1,7 @@
 #include "node/gpus/gpu_look.hpp"
 
 #include "core/text.hpp"
+#include "gpu/smi.hpp"
 #include "node/system/amd_gpus.hpp"
 #include "node/system/gpus.hpp"
 #include "node/system/paths.hpp"
@@ -33,7 +34,7 @@ Error unanswered(const Finished& answer) {
 } // namespace
 
 GpuLook::GpuLook(Loop& loop, Done when_done) : loop_(loop), when_done_(std::move(when_done)) {
-    ask(gpu_query(), &GpuLook::hear_gpus);
+    ask(smi_argv(SmiQuestion::gpus), &GpuLook::hear_gpus);
 }
 
 GpuLook::~GpuLook() {
@@ -77,7 +78,7 @@ void GpuLook::hear_gpus(const Finished& answer) {
     if (std::ranges::none_of(seen_.gpus, &Gpu::mig)) {
         return tell(std::move(seen_));
     }
-    ask({"nvidia-smi", "-L"}, &GpuLook::hear_instances);
+    ask(smi_argv(SmiQuestion::listing), &GpuLook::hear_instances);
 }
 
 void GpuLook::hear_instances(const Finished& answer) {
@@ -110,7 +111,7 @@ std::string look_at_topology() {
         return {};
     }
     auto answer =
-        run_helper(program.path, {"nvidia-smi", "topo", "-m"}, Environment::own(), nvidia_smi_limit_ms);
+        run_helper(program.path, smi_argv(SmiQuestion::topology), Environment::own(), nvidia_smi_limit_ms);
     return answer.code == 0 ? std::move(answer.output) : std::string();
 }
 

@@ -44,7 +44,7 @@ void GpuStream::start() {
     last_words_.clear();
     started_at_ms_ = loop_.now_ms();
     has_told_ = false;
-    run_ = std::make_unique<HelperRun>(loop_, program.path, gpu_figures_command(interval_ms_, reasons_),
+    run_ = std::make_unique<HelperRun>(loop_, program.path, gpu_figures_command(interval_ms_, figures_),
                                        helper_environment(), HelperRun::no_limit,
                                        [this](const Finished& finished) { end(finished); });
     run_->hear([this](std::string_view bytes) { hear(bytes); });
@@ -95,9 +95,8 @@ void GpuStream::hear_line(const std::string& line) {
 
 void GpuStream::ask_instances() {
     listing_ = std::make_unique<HelperRun>(
-        loop_, find_program("nvidia-smi", Environment::own()).path,
-        std::vector<std::string>{"nvidia-smi", "-L"}, helper_environment(), listing_limit_ms,
-        [this](const Finished& answer) {
+        loop_, find_program("nvidia-smi", Environment::own()).path, smi_argv(SmiQuestion::listing),
+        helper_environment(), listing_limit_ms, [this](const Finished& answer) {
             const auto keep = std::move(listing_); // this is called from it
             for (auto& [index, known] : known_) {
                 known.gpu.instances.clear();
@@ -119,7 +118,7 @@ void GpuStream::end(const Finished& finished) {
     if (has_told_) {
         failures_ = 0;
     } else {
-        reasons_ = reasons_ == ReasonsField::event ? ReasonsField::throttle : ReasonsField::event;
+        figures_ = figures_ == SmiQuestion::figures ? SmiQuestion::old_figures : SmiQuestion::figures;
     }
     ++failures_;
     problem_ = "nvidia-smi has ended with code " + std::to_string(finished.code) +

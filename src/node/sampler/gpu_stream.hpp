@@ -44,8 +44,8 @@ private:
 
     Loop& loop_;
     int interval_ms_;
-    ReasonsField reasons_ = ReasonsField::event;
-    std::map<int, Known> known_{}; // by index
+    SmiQuestion figures_ = SmiQuestion::figures; // as this driver knows them
+    std::map<int, Known> known_{};               // by index
     std::string driver_{}, problem_{};
     bool asking_ = true;
     bool present_ = true; // there is an nvidia-smi

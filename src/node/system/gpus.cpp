@@ -2,6 +2,7 @@
 
 #include "gpu/gpu.hpp"
 #include "gpu/kfd.hpp"
+#include "gpu/smi.hpp"
 #include "gpu/units.hpp"
 #include "node/system/amd_gpus.hpp"
 #include "node/system/environment.hpp"
@@ -20,7 +21,7 @@ int count_gpus() {
     const auto environment = Environment::own();
     if (const auto program = find_program("nvidia-smi", environment); !program.path.empty()) {
         const auto finished =
-            run_helper(program.path, {"nvidia-smi", "-L"}, environment, nvidia_smi_limit_ms);
+            run_helper(program.path, smi_argv(SmiQuestion::listing), environment, nvidia_smi_limit_ms);
         if (finished.code == 0) {
             return count_listed_gpus(finished.output);
         }

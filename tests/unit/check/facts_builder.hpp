@@ -10,7 +10,7 @@
 
 namespace dockdist::testing {
 
-// A line of gpu_query's output.
+// A line of what SmiQuestion::gpus answers.
 inline std::string gpu_line(const std::string& index_and_uuid, const std::string& model = "NVIDIA H100",
                             const std::string& memory_used = "1", const std::string& driver = "550.127.08",
                             const std::string& uncorrected = "0") {

@@ -44,11 +44,12 @@ TEST_CASE("other lines are messages") {
 }
 
 TEST_CASE("one long-running call asks for all, by the name that the driver has for its reasons") {
-    const auto argv = gpu_figures_command(1000, ReasonsField::event);
+    const auto argv = gpu_figures_command(1000, SmiQuestion::figures);
     CHECK(argv[1].ends_with(",clocks_event_reasons.active"));
     CHECK(argv[3] == "-lms");
     CHECK(argv[4] == "1000");
-    CHECK(gpu_figures_command(1000, ReasonsField::throttle)[1].ends_with(",clocks_throttle_reasons.active"));
+    CHECK(
+        gpu_figures_command(1000, SmiQuestion::old_figures)[1].ends_with(",clocks_throttle_reasons.active"));
 }
 
 } // namespace gpu_figures_test
