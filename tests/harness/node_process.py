@@ -13,7 +13,7 @@ import time
 import pytest
 
 PROGRAM = os.environ.get("DOCKDIST_INIT_UNDER_TEST", "dockdist-init-under-test")
-OPENING_KEYS = {"job", "unset", "workdir", "user", "lease_ms", "grace_ms", "timeout_ms", "log_limit", "questions", "ports"}
+OPENING_KEYS = {"job", "unset", "workdir", "user", "lease_ms", "grace_ms", "signal", "timeout_ms", "log_limit", "questions", "ports"}
 DEADLINE = float(os.environ.get("DOCKDIST_TEST_DEADLINE", "30"))
 
 
