@@ -96,10 +96,11 @@ Task<JobOutcome> follow_job(const Engines& engines, const KnownJob& job, wire::J
 
 Task<std::vector<Result<wire::JobResult>>> stop_job(const Engines& engines,
                                                     const std::vector<ReadyNode>& nodes, const JobId& job,
-                                                    std::chrono::milliseconds grace) {
+                                                    std::chrono::milliseconds grace, int signal) {
     wire::JobQuery query;
     query.job = job.str();
     query.grace_ms = grace.count();
+    query.signal = signal;
     std::vector<Task<Result<wire::JobResult>>> tasks;
     for (const auto& node : nodes) {
         tasks.push_back(

@@ -16,9 +16,9 @@ namespace dockdist {
 Task<JobOutcome> follow_job(const Engines& engines, const KnownJob& job, wire::JobQuery query, JobSink& sink);
 
 // Ends every process of the job on all `nodes`, side by side, whether its supervisor lives or not. One answer
-// a node; an error names it.
+// a node; an error names it. `signal`: in place of the job's own.
 Task<std::vector<Result<wire::JobResult>>> stop_job(const Engines& engines,
                                                     const std::vector<ReadyNode>& nodes, const JobId& job,
-                                                    std::chrono::milliseconds grace);
+                                                    std::chrono::milliseconds grace, int signal = 0);
 
 } // namespace dockdist

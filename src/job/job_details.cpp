@@ -159,6 +159,12 @@ std::string job_details_text(const JobReport& job, const OutputTraits& output, s
         known.add_row({title, fact});
     }
     text += known.to_text(facts.size(), output);
+    if (job.first_failure) {
+        const auto& advice = job.first_failure->advice;
+        const auto last = last_lines_text(*job.first_failure, job.job, {});
+        text += advice.empty() ? "" : "\n" + laid_out("→ " + printable(advice) + "\n", output);
+        text += last.empty() ? "" : "\n" + laid_out(last + "\n", output);
+    }
     if (const auto used = usage_table(sum_usage(job.usage)); !used.empty()) {
         text += "\n" + to_text(used, output, used.rows.size());
     } else {

@@ -333,6 +333,7 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
     case wire::JobEvent::Type::idle:
     case wire::JobEvent::Type::busy:
     case wire::JobEvent::Type::reported:
+    case wire::JobEvent::Type::ranks_gone:
     case wire::JobEvent::Type::ready:
     case wire::JobEvent::Type::ended:
         begun_ = true;

@@ -14,6 +14,7 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
                              .user = options.user,
                              .lease_ms = options.lease.count(),
                              .grace_ms = options.grace.count(),
+                             .signal = options.signal,
                              .timeout_ms = options.timeout.count(),
                              .log_limit = static_cast<std::int64_t>(options.log_limit.count),
                              .questions = std::move(questions),

@@ -96,22 +96,37 @@ private:
     }
 
     void order(const std::vector<JobStateMachine::Order>& orders) {
+        using Type = wire::JobCommand::Type;
         for (const auto& [part, command] : orders) {
+            ends_ = command.type != Type::begin &&
+                    (ends_ || command.type == Type::stop || command.type == Type::halt);
             orders_[part]->add(command);
         }
     }
 
     NodeJob::Handlers handlers_of(std::size_t index) {
-        return {.output = [this, name = parts_[index].job->node().name](
-                              int rank, StdStream stream,
-                              std::string_view bytes) { sink_.output(name, rank, stream, bytes); },
+        return {.output = [this, index](int rank, StdStream stream,
+                                        std::string_view bytes) { take_output(index, rank, stream, bytes); },
                 .event = [this, index](const wire::JobEvent& event) { hear(index, event); },
                 .batch_ended = [this] { sink_.flush(); },
                 .room = [this] { return sink_.room(); },
                 .silence = longest_silence(settings_.lease)};
     }
 
+    // A launcher that has failed itself, and dockdist, say why.
+    void take_output(std::size_t index, int rank, StdStream stream, std::string_view bytes) {
+        const auto& part = settings_.policy.parts[index];
+        const auto& failure = state_.first_failure();
+        const bool launchers = rank < 0 && (part.ranks > 0 || part.hosts_remote_ranks);
+        const bool own_failure = failure && failure->rank < 0 && failure->node == part.node;
+        if (ends_ && launchers && !own_failure && !bytes.starts_with("dockdist: ")) {
+            return sink_.aside(nodes_[index].node, stream, bytes);
+        }
+        sink_.output(nodes_[index].node, rank, stream, bytes);
+    }
+
     void hear(std::size_t index, const wire::JobEvent& event) {
+        ends_ = ends_ || (event.type == wire::JobEvent::Type::rank_failed && event.failure.rank >= 0);
         state_.hear(index, event);
         changed_.set();
     }
@@ -226,6 +241,7 @@ private:
     int first_ = 0; // the member that is the job's first node
     int interrupts_seen_ = 0;
     bool detach_sent_ = false;
+    bool ends_ = false; // this attempt
 };
 
 } // namespace
@@ -239,6 +255,7 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
                                             .stop_stalled = options.stop_stalled,
                                             .idle_ms = options.idle.count(),
                                             .stop_idle = options.stop_idle,
+                                            .ranks_first = true,
                                             .ready = options.ready},
                                  .lease = options.lease,
                                  .detach = options.detach,

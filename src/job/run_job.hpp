@@ -27,6 +27,10 @@ class JobSink {
 public:
     virtual ~JobSink() = default;
     virtual void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) = 0;
+    // What launchers say when the job is being ended: it follows from that, and people need not see it.
+    virtual void aside(const NodeName& node, StdStream stream, std::string_view bytes) {
+        output(node, -1, stream, bytes);
+    }
     virtual void flush() = 0;
     // Waited for between one batch of a node's output and the next: a sink that is full lets the node wait.
     virtual Task<void> room() { co_return; }
@@ -39,7 +43,8 @@ struct JobOptions {
     std::string user{};
     std::string workdir{};
     std::chrono::milliseconds lease = wire::default_lease; // how long the job lives on without who carries it
-    std::chrono::milliseconds grace = wire::default_grace; // between TERM and KILL
+    std::chrono::milliseconds grace = wire::default_grace; // between the signal and KILL
+    int signal = SIGTERM;                                  // core/ending_signals.hpp
     int max_restarts = 0;
     // Above 0: the job goes on without a lost node while so many are left, see launch/relaunch.hpp; the parts
     // that have no launch are spare.

@@ -1,6 +1,7 @@
 #include "job_state/job_end.hpp"
 
 #include "core/exit_codes.hpp"
+#include "core/telling_lines.hpp"
 #include "core/text.hpp"
 #include "job_state/job_text.hpp"
 
@@ -91,14 +92,13 @@ void forget_left_out(std::vector<NodeOutcome>& nodes, Errors& errors) {
 }
 
 Error failure_error(const wire::JobFailure& failure, const JobId& job) {
-    std::string tail;
-    for (const auto& line : split(failure.tail, '\n')) {
-        if (!line.empty()) {
-            tail += (tail.empty() ? "" : "\n") + printable(line);
-        }
-    }
-    const auto lines = tail.empty() ? "" : "its last lines:\n" + tail;
     const auto advice = printable(failure.advice);
+    const auto advice_lines =
+        advice.empty() ? 0 : static_cast<std::size_t>(std::ranges::count(advice, '\n')) + 1;
+    constexpr Screenful screen;
+    const Screenful room{.lines = screen.lines - std::min(advice_lines, screen.lines / 2),
+                         .bytes = screen.bytes - std::min(advice.size(), screen.bytes / 2)};
+    const auto lines = last_lines_text(failure, job, room);
     return {ErrorKind::job, failure.node, job.str() + ": " + failure_text(failure),
             advice + (advice.empty() || lines.empty() ? "" : "\n") + lines};
 }

@@ -42,6 +42,7 @@ void JobStateMachine::enter_attempt(int attempt) {
     reports_until_ms_.reset();
     idle_from_ms_ = 0;
     idle_is_told_ = false;
+    rest_told_ = false;
     for (auto& part : parts_) {
         part = {.gone = part.gone};
     }
@@ -65,6 +66,8 @@ void JobStateMachine::hear(std::size_t part, const wire::JobEvent& event) {
         return busy(part, event.attempt);
     case Type::reported:
         return reported(part, event.attempt);
+    case Type::ranks_gone:
+        return ranks_gone(part, event.attempt);
     case Type::ready:
         return is_ready(part, event.attempt, event.address);
     case Type::ended:
@@ -98,6 +101,12 @@ void JobStateMachine::ended(std::size_t part, int attempt, const wire::JobResult
     parts_[part].ended = true;
     something_spoke_ = something_ended_ = true;
     take_result(part, result);
+}
+
+void JobStateMachine::ranks_gone(std::size_t part, int attempt) {
+    if (speaks_of_now(attempt)) {
+        parts_[part].ranks_gone = true;
+    }
 }
 
 void JobStateMachine::exited(std::size_t part, const wire::JobResult& result) {
@@ -271,7 +280,22 @@ std::vector<JobStateMachine::Order> JobStateMachine::begin_all() {
     return orders;
 }
 
+// Once no rank is left anywhere, whoever has ended the parts.
+std::vector<JobStateMachine::Order> JobStateMachine::end_rest() {
+    const auto waits = [](const Part& part) { return part.ranks_gone && !part.gone; };
+    const bool all = std::ranges::all_of(
+        parts_, [](const Part& part) { return part.ranks_gone || part.ended || part.gone; });
+    if (rest_told_ || !all || std::ranges::none_of(parts_, waits)) {
+        return {};
+    }
+    rest_told_ = true;
+    return tell_all({.type = wire::JobCommand::Type::rest, .attempt = attempt_});
+}
+
 std::vector<JobStateMachine::Order> JobStateMachine::decide(std::int64_t now_ms) {
+    if (auto orders = end_rest(); !orders.empty()) {
+        return orders;
+    }
     if (phase_ == Phase::stopping || interrupts_ > 0 || part_missing_) {
         return stop_all();
     }

@@ -67,6 +67,7 @@ public:
     void idle(std::size_t part, int attempt, int gpus);
     void busy(std::size_t part, int attempt);
     void reported(std::size_t part, int attempt);
+    void ranks_gone(std::size_t part, int attempt);
     void is_ready(std::size_t part, int attempt, const std::string& address);
     // Gone without a word; `why` in words. False where the job goes on, or it had only its farewell left to
     // say. `failure`: what the parts are told of it, where nobody else tells.
@@ -109,6 +110,7 @@ private:
         bool gone = false;
         bool silent = false;
         bool reported = false;
+        bool ranks_gone = false; // and it waits with what has started them
         bool idle = false;
         int gpus = 0; // known once it is idle
         int ranks = 0;
@@ -130,6 +132,7 @@ private:
     std::vector<Order> stop_all();
     std::vector<Order> halt_all();
     std::vector<Order> begin_all();
+    std::vector<Order> end_rest();
     bool has_ended_well() const; // every part but the coordinator's is gone, and that one has ended
     std::size_t coordinator() const { return own_.value_or(wire::coordinator_part(settings_)); }
     bool may_restart() const;
@@ -156,6 +159,7 @@ private:
     std::int64_t spoke_at_ms_ = 0;                   // 0: never
     std::optional<std::size_t> first_silent_{};      // the part
     std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
+    bool rest_told_ = false;                         // in this attempt
     bool something_ended_ = false;  // since the last decision: its GPUs may have worked until then
     bool something_idled_ = false;  // since the last decision
     std::int64_t idle_from_ms_ = 0; // not before

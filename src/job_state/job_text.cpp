@@ -1,5 +1,6 @@
 #include "job_state/job_text.hpp"
 
+#include "core/text.hpp"
 #include "core/units.hpp"
 
 #include <array>
@@ -60,6 +61,27 @@ std::string failure_text(const wire::JobFailure& failure) {
                ::strsignal(failure.signal) + ")" + cause;
     }
     return who + " exited with " + std::to_string(failure.code) + cause;
+}
+
+std::string last_lines_text(const wire::JobFailure& failure, const JobId& job, const Screenful& room) {
+    constexpr std::size_t header_bytes = 120;
+    const auto last =
+        telling_lines(failure.tail, {.lines = room.lines - 1, .bytes = room.bytes - header_bytes});
+    if (last.text.empty()) {
+        return {};
+    }
+    std::string text = "its last lines";
+    if (last.left_out > 0) {
+        const auto whose =
+            failure.rank < 0 ? " --node " + failure.node : " --rank " + std::to_string(failure.rank);
+        text += ", " + std::to_string(last.left_out) + " left out (`dockdist logs " + job.str() + whose +
+                "` has all)";
+    }
+    text += ":";
+    for (const auto& line : split(last.text, '\n')) {
+        text += "\n" + printable(line);
+    }
+    return text;
 }
 
 Cause missing_script(const std::string& path) {

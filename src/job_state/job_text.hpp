@@ -2,6 +2,8 @@
 // tables have it from here.
 #pragma once
 
+#include "core/names.hpp"
+#include "core/telling_lines.hpp"
 #include "wire/job.hpp"
 
 #include <cstdint>
@@ -12,6 +14,9 @@ namespace dockdist {
 // "rank 3 exited with 7", "the command was ended by signal 11 (Segmentation fault)", with its cause behind a
 // colon where one is known; a finding is its own text.
 std::string failure_text(const wire::JobFailure& failure);
+// What it wrote last, a line each behind one that says so; the lines that tell why, and where all are. Empty:
+// it wrote nothing.
+std::string last_lines_text(const wire::JobFailure& failure, const JobId& job, const Screenful& room);
 // What a node finds out about a failure of its own, for JobFailure.
 struct Cause {
     std::string cause{}, advice{};

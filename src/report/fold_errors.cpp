@@ -1,8 +1,8 @@
 #include "report/fold_errors.hpp"
 
 #include "core/host_list.hpp"
+#include "core/telling_lines.hpp"
 #include "core/text.hpp"
-#include "core/utf8.hpp"
 
 #include <fmt/format.h>
 
@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::size_t least_alike = 4;
 constexpr std::size_t most_errors = 20;
-constexpr std::size_t longest_text = 1600; // a screen of 80 columns and 20 lines
-constexpr std::size_t most_message_lines = 16;
+constexpr Screenful a_screen;
 constexpr std::size_t widest_folded = 72;
 constexpr std::string_view all_there = "-o json has all";
 constexpr std::string_view own_place = "…"; // stands for what each has of its own
@@ -117,22 +116,23 @@ Error folded(const Alike& alike, ClusterSize size) {
             .hint = alike.hint};
 }
 
-std::string shortened(std::string text) {
-    std::size_t end = text.size();
-    std::size_t lines = 0;
-    for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
-        if (++lines == most_message_lines) {
-            end = at;
-            break;
-        }
+// The first line, which says what it is about, and of the others what tells most.
+std::string shortened(const std::string& text) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
+    if (text.size() <= a_screen.bytes && lines <= a_screen.lines) {
+        return text;
     }
-    end = utf8_prefix(std::string_view(text).substr(0, end), longest_text);
-    if (end < text.size()) {
-        const auto more = text.size() - end;
-        text.resize(end);
-        text += fmt::format("… ({} more bytes; {})", more, all_there);
+    const auto note = fmt::format(" ({})", all_there);
+    const auto first =
+        telling_lines(std::string_view(text).substr(0, end), {.lines = 1, .bytes = a_screen.bytes / 2});
+    if (end == text.size()) {
+        return first.text + note;
     }
-    return text;
+    const auto rest =
+        telling_lines(std::string_view(text).substr(end + 1),
+                      {.lines = a_screen.lines - 1, .bytes = a_screen.bytes - first.text.size()});
+    return first.text + note + "\n" + rest.text;
 }
 
 // In a file: "cluster.yaml:3:5". load_spec keeps their number in bounds.
@@ -178,8 +178,8 @@ Errors fold_errors(const Errors& errors, ClusterSize size) {
         }
         told[group_of[i]] = true;
         auto error = folds ? folded(alike, size) : errors[i];
-        error.message = shortened(std::move(error.message));
-        error.hint = shortened(std::move(error.hint));
+        error.message = shortened(error.message);
+        error.hint = shortened(error.hint);
         if (!is_in_a_file(errors[i]) && ++others > most_errors) {
             hidden += folds ? alike.names.size() : 1;
             continue;

@@ -15,8 +15,8 @@ struct ClusterSize {
 };
 
 // From four on, errors that differ only in the host or node they name become one, at the first one's place.
-// Of more than twenty the rest is counted, and a message of more than a screen is cut. Mistakes in a file
-// stay as they are.
+// Of more than twenty the rest is counted, and of a message of more than a screen its first line is told and
+// what tells most of the others (core/telling_lines.hpp). Mistakes in a file stay as they are.
 Errors fold_errors(const Errors& errors, ClusterSize size);
 
 // All of them, folded where the reporter folds.

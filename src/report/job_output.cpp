@@ -159,10 +159,30 @@ void JobOutput::write(Source source, JobStream stream, std::string_view bytes) {
         output.put(bytes);
         return;
     }
-    auto& member = members_.at(source);
     const auto index = static_cast<std::size_t>(stream);
-    member.streams[index].feed(bytes, [&](const LinePart& part) {
-        output.put_line(part.continued ? member.continued_prefixes[index] : member.prefixes[index], part);
+    members_.at(source).streams[index].feed(bytes, [&](const LinePart& part) { put(source, index, part); });
+}
+
+void JobOutput::put(Source source, std::size_t index, const LinePart& part) {
+    auto& member = members_[source];
+    auto& output = channel(static_cast<JobStream>(index));
+    auto& held = member.held[index];
+    if (part.continued) {
+        release(source, index);
+        output.put_line(member.continued_prefixes[index], part);
+    } else if (options_.folds && RepeatedTracebacks::concerns(held, part.text)) {
+        repeated_.take(held, member.label, part.text, options_.now(), [&](std::string_view line) {
+            output.put_line(member.prefixes[index], {.text = line});
+        });
+    } else {
+        output.put_line(member.prefixes[index], part);
+    }
+}
+
+void JobOutput::release(Source source, std::size_t index) {
+    auto& member = members_[source];
+    RepeatedTracebacks::release(member.held[index], [&](std::string_view line) {
+        channel(static_cast<JobStream>(index)).put_line(member.prefixes[index], {.text = line});
     });
 }
 
@@ -170,10 +190,8 @@ void JobOutput::end(Source source) {
     auto& member = members_.at(source);
     for (const auto stream : {JobStream::out, JobStream::err}) {
         const auto index = static_cast<std::size_t>(stream);
-        member.streams[index].end([&](const LinePart& part) {
-            channel(stream).put_line(
-                part.continued ? member.continued_prefixes[index] : member.prefixes[index], part);
-        });
+        member.streams[index].end([&](const LinePart& part) { put(source, index, part); });
+        release(source, index);
     }
 }
 
@@ -204,6 +222,13 @@ std::vector<std::string> JobOutput::live_lines(const Channel& output) const {
 }
 
 void JobOutput::flush() {
+    for (Source source = 0; source < members_.size(); ++source) {
+        for (std::size_t index = 0; index < members_[source].held.size(); ++index) {
+            if (RepeatedTracebacks::waits_long(members_[source].held[index], options_.now())) {
+                release(source, index);
+            }
+        }
+    }
     for (auto& output : channels_) {
         if (!output) {
             continue;

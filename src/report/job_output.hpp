@@ -12,12 +12,14 @@
 // - Escape sequences: colours stay on a terminal and end with the line, other ones become visible text, so
 // that no rank
 //   can forge another's line or change the terminal.
+// - folds: tracebacks that several ranks write alike are shown once (repeated_tracebacks.hpp).
 // - raw: bytes pass as they come, without all of the above.
 #pragma once
 
 #include "report/line_splitter.hpp"
 #include "report/live_region.hpp"
 #include "report/output.hpp"
+#include "report/repeated_tracebacks.hpp"
 
 #include <array>
 #include <chrono>
@@ -36,6 +38,7 @@ struct JobOutputOptions {
     bool merged = false; // stdout and stderr are the same file: all goes to stdout, which keeps the order
     bool raw = false;
     bool prefix = true;
+    bool folds = false; // tracebacks that several sources write alike
     std::function<TerminalSize(int)> size = terminal_size;
     std::function<std::chrono::steady_clock::time_point()> now = [] {
         return std::chrono::steady_clock::now();
@@ -77,13 +80,17 @@ private:
         // By JobStream.
         std::array<std::string, 2> prefixes{}, continued_prefixes{};
         std::array<LineSplitter, 2> streams{};
+        std::array<RepeatedTracebacks::Held, 2> held{};
     };
     Channel& channel(JobStream stream) const;
+    void put(Source source, std::size_t index, const LinePart& part);
+    void release(Source source, std::size_t index);
     void make_prefix(Source source);
     std::vector<std::string> live_lines(const Channel& channel) const;
 
     JobOutputOptions options_;
     std::vector<Member> members_{};
+    RepeatedTracebacks repeated_{};
     std::array<std::unique_ptr<Channel>, 2> channels_; // by JobStream; only the first where merged
     std::size_t label_width_ = 0;
 };

@@ -24,13 +24,15 @@ std::string_view without_trailing_blanks(std::string_view line) {
 
 } // namespace
 
-IgnoreRules::Rules IgnoreRules::parse(std::string_view lines) {
+IgnoreRules::Rules IgnoreRules::parse(std::string_view lines, const std::string& from) {
     Rules rules;
+    int number = 0;
     if (lines.starts_with("\xEF\xBB\xBF")) {
         lines.remove_prefix(3);
     }
     for (const auto& whole : split(lines, '\n')) {
         std::string_view line = whole;
+        ++number;
         if (line.ends_with('\r')) {
             line.remove_suffix(1);
         }
@@ -38,7 +40,7 @@ IgnoreRules::Rules IgnoreRules::parse(std::string_view lines) {
         if (line.empty() || line.front() == '#') {
             continue;
         }
-        Rule rule;
+        Rule rule{.written = std::string(line), .from = from, .line = number};
         if (line.front() == '!') {
             rule.keep = true;
             line.remove_prefix(1);
@@ -59,34 +61,34 @@ IgnoreRules::Rules IgnoreRules::parse(std::string_view lines) {
     return rules;
 }
 
-void IgnoreRules::add(Group group, const std::string& base, std::string_view lines) {
-    auto rules = parse(lines);
+void IgnoreRules::add(Group group, const std::string& base, std::string_view lines, const std::string& from) {
+    auto rules = parse(lines, from);
     auto& all = rules_[static_cast<std::size_t>(group)][base];
     std::ranges::move(rules, std::back_inserter(all));
 }
 
-void IgnoreRules::add_above(const std::string& prefix, std::string_view lines) {
-    above_.push_back({prefix, parse(lines)});
+void IgnoreRules::add_above(const std::string& prefix, std::string_view lines, const std::string& from) {
+    above_.push_back({prefix, parse(lines, from)});
 }
 
-int IgnoreRules::verdict(const Rules& rules, std::string_view path, bool folder) {
+const IgnoreRules::Rule* IgnoreRules::verdict(const Rules& rules, std::string_view path, bool folder) {
     const auto last = path.substr(path.rfind('/') + 1);
     for (auto rule = rules.rbegin(); rule != rules.rend(); ++rule) {
         if ((!rule->folder_only || folder) && wildmatch(rule->pattern, rule->anywhere ? last : path)) {
-            return rule->keep ? 0 : 1;
+            return &*rule;
         }
     }
-    return -1;
+    return nullptr;
 }
 
-int IgnoreRules::verdict(Group group, std::string_view name, bool folder) const {
+const IgnoreRules::Rule* IgnoreRules::verdict(Group group, std::string_view name, bool folder) const {
     const auto& all = rules_[static_cast<std::size_t>(group)];
     if (!all.empty()) {
         for (auto slash = name.rfind('/');; slash = name.rfind('/', slash - 1)) {
             const auto base = slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
             if (const auto found = all.find(base); found != all.end()) {
                 const auto path = base.empty() ? name : name.substr(slash + 1);
-                if (const int said = verdict(found->second, path, folder); said >= 0) {
+                if (const auto* said = verdict(found->second, path, folder)) {
                     return said;
                 }
             }
@@ -99,30 +101,40 @@ int IgnoreRules::verdict(Group group, std::string_view name, bool folder) const 
         for (const auto& above : above_) {
             const auto path =
                 above.prefix.empty() ? std::string(name) : above.prefix + "/" + std::string(name);
-            if (const int said = verdict(above.rules, path, folder); said >= 0) {
+            if (const auto* said = verdict(above.rules, path, folder)) {
                 return said;
             }
         }
     }
-    return -1;
+    return nullptr;
 }
 
-bool IgnoreRules::ignored_itself(std::string_view name, bool folder) const {
+std::optional<IgnoreRules::Reason> IgnoreRules::why(std::string_view name, bool folder) const {
     for (const auto group : {Group::exclude, Group::dockdist, Group::git, Group::always}) {
-        if (const int said = verdict(group, name, folder); said >= 0) {
-            return said == 1;
+        if (const auto* said = verdict(group, name, folder)) {
+            return said->keep ? std::nullopt
+                              : std::optional(Reason{.rule = said->written,
+                                                     .from = said->from,
+                                                     .line = said->line,
+                                                     .group = group,
+                                                     .name = std::string(name),
+                                                     .folder = folder});
         }
     }
-    return false;
+    return std::nullopt;
+}
+
+std::optional<IgnoreRules::Reason> IgnoreRules::why_below(std::string_view name, bool folder) const {
+    for (auto slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
+        if (auto reason = why(name.substr(0, slash), true)) {
+            return reason;
+        }
+    }
+    return why(name, folder);
 }
 
 bool IgnoreRules::ignored(std::string_view name, bool folder) const {
-    for (auto slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
-        if (ignored_itself(name.substr(0, slash), true)) {
-            return true;
-        }
-    }
-    return ignored_itself(name, folder);
+    return why_below(name, folder).has_value();
 }
 
 } // namespace dockdist

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,20 +16,37 @@ public:
     // last rule that matches.
     enum class Group { exclude, dockdist, git, always };
 
-    // The lines of a file in the folder `base` ("" is the tree's own).
-    void add(Group group, const std::string& base, std::string_view lines);
+    // The lines of a file in the folder `base` ("" is the tree's own). `from`: what people call it.
+    void add(Group group, const std::string& base, std::string_view lines, const std::string& from = {});
     // The same for a folder above the tree, which has the name `prefix` there ("sub/project"); the nearer
     // ones first, all after those below.
-    void add_above(const std::string& prefix, std::string_view lines);
+    void add_above(const std::string& prefix, std::string_view lines, const std::string& from = {});
 
     // Whether the file or folder is left out, or one of the folders above it is.
     bool ignored(std::string_view name, bool folder) const;
     // The same for a name whose folders are not left out.
-    bool ignored_itself(std::string_view name, bool folder) const;
+    bool ignored_itself(std::string_view name, bool folder) const { return why(name, folder).has_value(); }
+
+    // The rule that leaves it out.
+    struct Reason {
+        std::string rule{}; // as it is written
+        std::string from{};
+        int line = 0; // of it, from 1
+        Group group = Group::always;
+        std::string name{}; // what it leaves out: the file, or a folder above it
+        bool folder = false;
+        bool operator==(const Reason&) const = default;
+    };
+    // Of a name whose folders are not left out; and of any.
+    std::optional<Reason> why(std::string_view name, bool folder) const;
+    std::optional<Reason> why_below(std::string_view name, bool folder) const;
 
 private:
     struct Rule {
         std::string pattern{};
+        std::string written{};
+        std::string from{};
+        int line = 0;
         bool keep = false;        // "!pattern"
         bool folder_only = false; // "pattern/"
         bool anywhere = false;    // without a slash: any component of that name
@@ -39,10 +57,10 @@ private:
         Rules rules{};
     };
 
-    static Rules parse(std::string_view lines);
-    // 1: left out, 0: kept, -1: no rule matches.
-    static int verdict(const Rules& rules, std::string_view path, bool folder);
-    int verdict(Group group, std::string_view name, bool folder) const;
+    static Rules parse(std::string_view lines, const std::string& from);
+    // The rule that decides; null: none matches.
+    static const Rule* verdict(const Rules& rules, std::string_view path, bool folder);
+    const Rule* verdict(Group group, std::string_view name, bool folder) const;
 
     std::map<std::string, Rules, std::less<>> rules_[4]{};
     std::vector<Above> above_{};

@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 #include "tree/read_tree.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
@@ -16,15 +17,18 @@ using Group = IgnoreRules::Group;
 
 // What git reads above the tree: up to the folder that has a .git, and that repository's own info/exclude.
 void add_rules_above(const std::filesystem::path& tree, IgnoreRules& rules) {
-    std::vector<std::pair<std::string, std::string>> found;
+    struct Found {
+        std::string prefix{}, lines{}, path{};
+    };
+    std::vector<Found> found;
     std::error_code ignored;
     std::string prefix;
     for (auto folder = tree;;) {
         if (std::filesystem::exists(folder / ".git", ignored)) {
-            for (const auto& [name, lines] : found) {
-                rules.add_above(name, lines);
+            for (const auto& [name, lines, path] : found) {
+                rules.add_above(name, lines, path);
             }
-            rules.add_above(prefix, read_regular_file(folder / ".git/info/exclude").value_or(""));
+            rules.add_above(prefix, read_regular_file(folder / ".git/info/exclude").value_or(""), ".git/info/exclude");
             return;
         }
         const auto parent = folder.parent_path();
@@ -34,8 +38,33 @@ void add_rules_above(const std::filesystem::path& tree, IgnoreRules& rules) {
         prefix = folder.filename().string() + (prefix.empty() ? "" : "/" + prefix);
         folder = parent;
         if (auto lines = read_regular_file(folder / ".gitignore")) {
-            found.emplace_back(prefix, std::move(*lines));
+            found.push_back({prefix, std::move(*lines), (folder / ".gitignore").string()});
         }
+    }
+}
+
+void read_rules(Folder& folder, const std::string& base, IgnoreRules& rules) {
+    for (const auto& [name, group] :
+         {std::pair(".gitignore", Group::git), std::pair(".dockdistignore", Group::dockdist)}) {
+        const auto path = base.empty() ? std::string(name) : base + "/" + name;
+        const auto file = open_file(folder, path);
+        const auto lines = file.open() ? read_piece(file.get(), std::size_t{4} << 20U) : std::string();
+        if (lines && !lines->empty()) {
+            rules.add(group, base, *lines, path);
+        }
+    }
+}
+
+void add_options(IgnoreRules& rules, const ScanOptions& options, const std::filesystem::path& real) {
+    for (const auto& pattern : options.exclude) {
+        rules.add(Group::exclude, "", pattern, "`exclude`");
+    }
+    for (const auto& pattern : options.always) {
+        rules.add(Group::always, "", pattern);
+    }
+    if (options.ignore_files) {
+        rules.add(Group::always, "", ".git");
+        add_rules_above(real, rules);
     }
 }
 
@@ -49,10 +78,11 @@ public:
         if (!entries) {
             return entries.error();
         }
-        if (options_.ignore_files) {
-            for (const auto& entry : *entries) {
-                read_rules(entry, name);
-            }
+        const auto has_rules = [](const TreeEntry& entry) {
+            return entry.name.ends_with(".gitignore") || entry.name.ends_with(".dockdistignore");
+        };
+        if (options_.ignore_files && std::ranges::any_of(*entries, has_rules)) {
+            read_rules(folder_, name, tree_.rules);
         }
         for (auto& entry : *entries) {
             if (auto taken = take(std::move(entry)); !taken) {
@@ -63,22 +93,25 @@ public:
     }
 
 private:
-    void read_rules(const TreeEntry& entry, const std::string& base) {
-        const auto last = std::string_view(entry.name).substr(entry.name.rfind('/') + 1);
-        const bool git = last == ".gitignore";
-        if (entry.type != TreeEntry::Type::file || (!git && last != ".dockdistignore")) {
-            return;
+    void count(IgnoreRules::Reason reason) {
+        auto& all = tree_.left_out_by_rules;
+        const bool folder = reason.folder;
+        auto known = std::ranges::find_if(all, [&](const LeftOutByRule& one) {
+            return one.reason.rule == reason.rule && one.reason.from == reason.from &&
+                   one.reason.line == reason.line;
+        });
+        if (known == all.end()) {
+            known = all.insert(all.end(), {.reason = std::move(reason)});
         }
-        const auto file = open_file(folder_, entry.name);
-        const auto lines = file.open() ? read_piece(file.get(), std::size_t{4} << 20U) : std::string();
-        if (lines) {
-            tree_.rules.add(git ? Group::git : Group::dockdist, base, *lines);
-        }
+        ++(folder ? known->folders : known->files);
     }
 
     Status take(TreeEntry entry) {
         const bool is_folder = entry.type == TreeEntry::Type::folder;
-        if (tree_.rules.ignored_itself(entry.name, is_folder)) {
+        if (auto reason = tree_.rules.why(entry.name, is_folder)) {
+            if (reason->group != Group::always) {
+                count(std::move(*reason));
+            }
             return ok;
         }
         if (entry.type == TreeEntry::Type::other) {
@@ -140,22 +173,34 @@ Result<LocalTree> scan(const std::string& source, const ScanOptions& options) {
         }
         tree.entries.push_back(std::move(*entry));
     } else {
-        for (const auto& pattern : options.exclude) {
-            tree.rules.add(Group::exclude, "", pattern);
-        }
-        for (const auto& pattern : options.always) {
-            tree.rules.add(Group::always, "", pattern);
-        }
-        if (options.ignore_files) {
-            tree.rules.add(Group::always, "", ".git");
-            add_rules_above(real, tree.rules);
-        }
+        add_options(tree.rules, options, real);
         if (auto scanned = Scan(std::move(*folder), options, tree).enter(""); !scanned) {
             return scanned.error();
         }
     }
     tree.make_index();
     return tree;
+}
+
+std::optional<IgnoreRules::Reason> why_left_out(const std::string& source, const ScanOptions& options,
+                                                const std::string& name) {
+    std::error_code error;
+    const auto real = std::filesystem::canonical(source, error);
+    const auto status = error ? std::filesystem::file_status() : std::filesystem::status(real / name, error);
+    auto folder = Folder::open(real.string());
+    if (!std::filesystem::exists(status) || !folder) {
+        return std::nullopt;
+    }
+    IgnoreRules rules;
+    add_options(rules, options, real);
+    for (std::size_t end = 0; options.ignore_files && end != std::string::npos;
+         end = name.find('/', end + 1)) {
+        if (end > 0 && rules.ignored(name.substr(0, end), true)) {
+            break; // no scan comes to what stands there
+        }
+        read_rules(*folder, name.substr(0, end), rules);
+    }
+    return rules.why_below(name, std::filesystem::is_directory(status));
 }
 
 } // namespace dockdist

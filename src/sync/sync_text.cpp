@@ -3,6 +3,7 @@
 #include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "sync/missing_file.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -82,6 +83,38 @@ std::string plan_summary(const SyncPlan& plan) {
     return text;
 }
 
+// Rules that leave out files first: folders are caches and the like, mostly.
+std::string left_out_text(const LocalTree& tree) {
+    constexpr std::size_t told_rules = 3;
+    std::uint64_t files = 0;
+    std::uint64_t folders = 0;
+    std::vector<const LeftOutByRule*> rules;
+    std::vector<const LeftOutByRule*> of_folders;
+    for (const auto& rule : tree.left_out_by_rules) {
+        files += rule.files;
+        folders += rule.folders;
+        (rule.files > 0 ? rules : of_folders).push_back(&rule);
+    }
+    rules.insert(rules.end(), of_folders.begin(), of_folders.end());
+    std::string told;
+    for (std::size_t i = 0; i < std::min(rules.size(), told_rules); ++i) {
+        const auto& rule = *rules[i];
+        const auto more = rule.files + rule.folders - 1;
+        told += fmt::format("{}{}{}{} ({})", told.empty() ? "" : ", ", printable(rule.reason.name),
+                            rule.reason.folder ? "/" : "", more > 0 ? fmt::format(" and {} more", more) : "",
+                            rule_text(rule.reason));
+    }
+    if (rules.empty()) {
+        return {};
+    }
+    if (rules.size() > told_rules) {
+        told += fmt::format(", and by {}", counted(rules.size() - told_rules, "more rule"));
+    }
+    return fmt::format("{}{}{} left out by ignore rules: {}", files > 0 ? counted(files, "file") : "",
+                       files > 0 && folders > 0 ? " and " : "", folders > 0 ? counted(folders, "folder") : "",
+                       told);
+}
+
 std::string summary(const std::string& source, const std::string& target, const SyncedTree& synced) {
     std::string text;
     const auto groups = grouped(synced, [](const SyncedNode& node) { return plan_summary(node.plan); });
@@ -116,6 +149,14 @@ std::string dry_run_text(const LocalTree& tree, const SyncedTree& synced) {
 nlohmann::json to_json(const std::string& source, const std::string& target, const LocalTree& tree,
                        const SyncedTree& synced, bool actions) {
     nlohmann::json json{{"source", source}, {"target", target}, {"nodes", nlohmann::json::array()}};
+    for (const auto& [reason, files, folders] : tree.left_out_by_rules) {
+        json["left_out"].push_back({{"rule", reason.rule},
+                                    {"from", reason.from},
+                                    {"line", reason.line},
+                                    {"files", files},
+                                    {"folders", folders},
+                                    {"first", reason.name}});
+    }
     for (const auto& node : synced.nodes) {
         nlohmann::json row{{"node", node.node.str()}, {"ok", node.errors.empty()}};
         if (!node.shared_with.empty()) {

@@ -12,6 +12,9 @@ namespace dockdist {
 // "1 file (3.2 KiB) sent, 2 removed"; "nothing to do".
 std::string plan_summary(const SyncPlan& plan);
 
+// "2 files left out by ignore rules: data/train.bin, … (`*.bin` in .gitignore:3)"; empty: none is.
+std::string left_out_text(const LocalTree& tree);
+
 // One line for all nodes: "src → /workspace: 3 files (12.0 KiB) sent to 2 nodes; node-2 shares node-0's",
 // "src → /workspace: nothing to do on 2 nodes".
 std::string summary(const std::string& source, const std::string& target, const SyncedTree& synced);

@@ -1,5 +1,6 @@
 #include "wire/job.hpp"
 
+#include "core/ending_signals.hpp"
 #include "wire/job_result.hpp"
 #include "wire/json_reader.hpp"
 #include "wire/layout.hpp"
@@ -19,22 +20,23 @@ struct CommandName {
     JobCommand::Type type;
     std::string_view name;
 };
-constexpr std::array<CommandName, 9> command_names{{{JobCommand::Type::ping, "ping"},
-                                                    {JobCommand::Type::line, "line"},
-                                                    {JobCommand::Type::take, "take"},
-                                                    {JobCommand::Type::stop, "stop"},
-                                                    {JobCommand::Type::halt, "halt"},
-                                                    {JobCommand::Type::begin, "begin"},
-                                                    {JobCommand::Type::report, "report"},
-                                                    {JobCommand::Type::over, "over"},
-                                                    {JobCommand::Type::detach, "detach"}}};
+constexpr std::array<CommandName, 10> command_names{{{JobCommand::Type::ping, "ping"},
+                                                     {JobCommand::Type::line, "line"},
+                                                     {JobCommand::Type::take, "take"},
+                                                     {JobCommand::Type::stop, "stop"},
+                                                     {JobCommand::Type::halt, "halt"},
+                                                     {JobCommand::Type::rest, "rest"},
+                                                     {JobCommand::Type::begin, "begin"},
+                                                     {JobCommand::Type::report, "report"},
+                                                     {JobCommand::Type::over, "over"},
+                                                     {JobCommand::Type::detach, "detach"}}};
 
 struct EventName {
     JobEvent::Type type;
     std::string_view name;
     bool of_attempt = false;
 };
-constexpr std::array<EventName, 14> event_names{{{JobEvent::Type::prepared, "prepared"},
+constexpr std::array<EventName, 15> event_names{{{JobEvent::Type::prepared, "prepared"},
                                                  {JobEvent::Type::turn, "turn"},
                                                  {JobEvent::Type::started, "started", true},
                                                  {JobEvent::Type::rank_failed, "rank_failed", true},
@@ -43,6 +45,7 @@ constexpr std::array<EventName, 14> event_names{{{JobEvent::Type::prepared, "pre
                                                  {JobEvent::Type::idle, "idle", true},
                                                  {JobEvent::Type::busy, "busy", true},
                                                  {JobEvent::Type::reported, "reported", true},
+                                                 {JobEvent::Type::ranks_gone, "ranks_gone", true},
                                                  {JobEvent::Type::ready, "ready", true},
                                                  {JobEvent::Type::ended, "ended", true},
                                                  {JobEvent::Type::detached, "detached"},
@@ -106,6 +109,22 @@ bool is_job_id(std::string_view text) {
     });
 }
 
+void write_signal(json& out, int signal, int usual) {
+    if (signal != usual) {
+        out["signal"] = ending_signal_name(signal);
+    }
+}
+
+void read_signal(ObjectReader& reader, int& signal) {
+    std::string name;
+    reader.read("signal", name);
+    if (const auto number = ending_signal(name)) {
+        signal = *number;
+    } else if (!name.empty()) {
+        reader.fail("\"signal\" must be " + std::string(ending_signals));
+    }
+}
+
 std::string job_scratch(const std::string& job) {
     return std::string(layout::run) + "/jobs/" + job;
 }
@@ -127,6 +146,7 @@ void to_json(json& out, const JobOpening& opening) {
                {"token", opening.token},
                {"owner", opening.owner},
                {"gpus", opening.gpus}};
+    write_signal(out, opening.signal, SIGTERM);
 }
 
 void to_json(json& out, const LaunchFacts& facts) {
@@ -153,6 +173,7 @@ Result<JobOpening> parse_job_opening(std::string_view line) {
     reader.read("user", opening.user);
     reader.read("lease_ms", opening.lease_ms);
     reader.read("grace_ms", opening.grace_ms);
+    read_signal(reader, opening.signal);
     reader.read("timeout_ms", opening.timeout_ms);
     reader.read("log_limit", opening.log_limit);
     reader.read("ports", opening.ports);
@@ -245,6 +266,7 @@ std::string job_event(const JobEvent& event) {
     case Type::speaks:
     case Type::busy:
     case Type::reported:
+    case Type::ranks_gone:
     case Type::detached:
         break;
     }
@@ -267,6 +289,7 @@ Result<JobCommand> parse_job_command(std::string_view line) {
     reader.require("type");
     reader.read("type", type);
     reader.read("grace_ms", command.grace_ms);
+    read_signal(reader, command.signal);
     reader.read("attempt", command.attempt);
     reader.read("takes_over", command.takes_over);
     reader.read("number", command.number, 0, std::numeric_limits<std::int64_t>::max());
@@ -291,7 +314,9 @@ std::string job_command_line(const JobCommand& command) {
     if (command.type == Type::stop || command.type == Type::halt) {
         object["grace_ms"] = command.grace_ms;
     }
-    if (command.type == Type::halt || command.type == Type::begin || command.type == Type::report) {
+    write_signal(object, command.signal, 0);
+    if (command.type == Type::halt || command.type == Type::rest || command.type == Type::begin ||
+        command.type == Type::report) {
         object["attempt"] = command.attempt;
     }
     if (command.takes_over) {

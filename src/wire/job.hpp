@@ -47,19 +47,26 @@
 //   idle         the job's GPUs here ("gpus" of them; 0: it has none here) have done nothing for
 //                JobPolicy::idle_ms; `busy` takes it back
 //   reported     what the ranks here are doing stands in the log, as `report` has asked
+//   ranks_gone   the part is being ended, no rank is left in it, and what has started them waits for `rest`,
+//   or
+//                until the grace is over: where its ranks are started from another node, and the policy has
+//                ranks_first
 //   ready        {"address":A}: what JobPolicy::ready asks for is answered; of the part of node rank 0
 //   ended        JobResult: the command has ended, or was halted; the part waits for `over` or `begin`
 //   detached     the job needs no client any more
 //   exited       JobResult: the part is gone, no process with the job's mark is left
 //   error        {"kind","message","hint"}: it could not be started
-// rank_failed, silent, speaks, idle, busy, reported, ready, ended and started bear the "attempt" that they
-// speak of, from 0. Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds (answered
-// by a 'P' frame), and orders, which may come twice:
+// rank_failed, silent, speaks, idle, busy, reported, ranks_gone, ready, ended and started bear the "attempt"
+// that they speak of, from 0. Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds
+// (answered by a 'P' frame), and orders, which may come twice:
 //   {"type":"stop","grace_ms":N}              ends every process and the part (a second one of the same
-//                                             client, or one without grace: now)
+//                                             client, or one without grace: now). With "signal", by that one
+//                                             in place of the opening's
 //   {"type":"halt","attempt":A,"grace_ms":N}  ends every process of that attempt; the part stays. With
 //                                             "takes_over", of a new coordinator, who begins from A: of
 //                                             whatever attempt the part is in
+//   {"type":"rest","attempt":A}               no part that is being ended has a rank any more: ends what has
+//                                             started them; to parts that have said `ranks_gone`
 //   {"type":"begin","attempt":A}              runs the command anew, as attempt A; with "start", a JobStart,
 //                                             that one from now on: the job's nodes are others than before
 //   {"type":"report","attempt":A}             writes into the log what each rank is doing, with the stacks of
@@ -83,6 +90,10 @@
 // their starts anew without it (a spare takes its place, or ranks are numbered anew), and begins with these.
 // A part that comes back after that ends by its own lease, or is told to stop: it never rejoins.
 //
+// How ranks end. They are told first, by one signal each, and have the grace; what has started them is told
+// when they are gone: launchers that are told end their ranks after a time of their own, and tell them again.
+// Where one of them has ranks on several nodes it stays until all are gone: MPI's ranks end with it.
+//
 // Ranks. Every launcher starts `dockdist-init rank`, with no words of its own: it runs the node's
 // rank_command, so that no launcher's or shell's quoting touches it. Its output and its true exit status go
 // straight to the supervisor of its node, wherever the launcher itself runs: a node that starts nothing has a
@@ -97,6 +108,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -132,7 +144,8 @@ struct JobOpening {
     std::string workdir{};                         // empty: the container's own
     std::string user{};                            // empty: root
     std::int64_t lease_ms = default_lease.count(); // above 0
-    std::int64_t grace_ms = default_grace.count(); // between TERM and KILL
+    std::int64_t grace_ms = default_grace.count(); // between the signal and KILL
+    int signal = SIGTERM;                          // by which it is told to end, core/ending_signals.hpp
     std::int64_t timeout_ms = 0;                   // the node ends its part after this time; 0: never
     std::int64_t log_limit = default_log_limit;    // bytes of output that the node keeps, see least_log_limit
     // They run before the job, as its user with its environment, in its folder, for at most 30 s each.
@@ -180,6 +193,7 @@ struct JobPolicy {
     bool stop_stalled = false; // that is a failure then; else it is only reported
     std::int64_t idle_ms = 0;  // no GPU of the job has done anything for so long: it is idle; 0: not watched
     bool stop_idle = false;    // that is a failure then; else it is only told
+    bool ranks_first = false;  // who carries the job knows `ranks_gone` and `rest`
     std::string ready{}; // what has to answer on the first of its nodes, wire/ready_probe.hpp; empty: nothing
     // Of a job that goes on without a lost node. launch/relaunch.hpp reads `relaunch`; empty: it does not.
     std::vector<int>
@@ -288,6 +302,7 @@ struct JobEvent {
         idle,
         busy,
         reported,
+        ranks_gone,
         ready,
         ended,
         detached,
@@ -310,10 +325,11 @@ std::string job_event(const JobEvent& event);
 
 // A line from the client, or from the coordinator.
 struct JobCommand {
-    enum class Type { ping, line, take, stop, halt, begin, report, over, detach };
+    enum class Type { ping, line, take, stop, halt, rest, begin, report, over, detach };
     Type type = Type::ping;
     std::int64_t grace_ms = 0;         // stop, halt
-    int attempt = 0;                   // halt, begin, report
+    int signal = 0;                    // stop; 0: as the opening says
+    int attempt = 0;                   // halt, rest, begin, report
     bool takes_over = false;           // halt: whatever attempt the part is in, it is that one from now on
     std::optional<JobFailure> first{}; // stop, over: JobResult::first
     std::optional<JobStart> start{};   // begin: what runs from now on

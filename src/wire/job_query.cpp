@@ -1,5 +1,6 @@
 #include "wire/job_query.hpp"
 
+#include "wire/job_result.hpp"
 #include "wire/json_reader.hpp"
 
 namespace dockdist::wire {
@@ -10,6 +11,7 @@ std::string job_query(const JobQuery& query) {
                         {"to_the_end", query.to_the_end},
                         {"output", query.output},
                         {"grace_ms", query.grace_ms}};
+    write_signal(json, query.signal, 0);
     if (query.rank) {
         json["rank"] = *query.rank;
     }
@@ -37,6 +39,7 @@ Result<JobQuery> parse_job_query(std::string_view text) {
     reader.read("to_the_end", query.to_the_end);
     reader.read("output", query.output);
     reader.read("grace_ms", query.grace_ms);
+    read_signal(reader, query.signal);
     if (object->contains("rank")) {
         int rank = 0;
         reader.read("rank", rank);

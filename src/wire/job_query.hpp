@@ -26,6 +26,7 @@ struct JobQuery {
 
     // stop
     std::int64_t grace_ms = default_grace.count();
+    int signal = 0; // 0: as the job's opening says
 };
 
 inline constexpr std::int64_t longest_tail = 100'000;

@@ -86,6 +86,7 @@ void read_policy(ObjectReader& reader, JobPolicy& policy) {
         object.read("stop_stalled", policy.stop_stalled);
         object.read("idle_ms", policy.idle_ms, 0, longest_ms);
         object.read("stop_idle", policy.stop_idle);
+        object.read("ranks_first", policy.ranks_first);
         object.read_bytes("ready", policy.ready);
         if (const auto* members = object.array("members")) {
             for (const auto& part : *members) {
@@ -117,6 +118,9 @@ void to_json(json& out, const JobPolicy& policy) {
     if (policy.idle_ms > 0) {
         out["idle_ms"] = policy.idle_ms;
         out["stop_idle"] = policy.stop_idle;
+    }
+    if (policy.ranks_first) {
+        out["ranks_first"] = true;
     }
     if (!policy.ready.empty()) {
         out["ready"] = bytes_to_json(policy.ready);

@@ -15,6 +15,10 @@ nlohmann::json bytes_object(const std::map<std::string, std::string>& values);
 bool has_nul(const std::string& text);
 bool are_variables(const std::map<std::string, std::string>& env); // names without '=', no NUL
 
+// "signal", of core/ending_signals.hpp; left out where it is the usual one.
+void write_signal(nlohmann::json& out, int signal, int usual);
+void read_signal(ObjectReader& reader, int& signal);
+
 void read_failure(ObjectReader& reader, JobFailure& failure);
 void read_result(ObjectReader& reader, JobResult& result);
 void read_start(ObjectReader& reader, JobStart& start); // and checks it

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <csignal>
+
 namespace dockdist {
 namespace {
 
@@ -61,6 +63,7 @@ wire::JobOpening some_opening() {
             .unset = {"C"},
             .workdir = "/w",
             .user = "1000",
+            .signal = SIGINT,
             .questions = {{.name = "q", .argv = {"sh", "\xff"}}},
             .ports = 2,
             .same_ports = {29500},
@@ -76,6 +79,7 @@ wire::JobPolicy some_policy() {
             .stop_stalled = true,
             .idle_ms = 6,
             .stop_idle = true,
+            .ranks_first = true,
             .ready = "http://:8000/health",
             .members = {0},
             .min_nodes = 1,
@@ -126,7 +130,7 @@ wire::JobResult some_result() {
 void add_events(std::vector<WireWord>& words) {
     using enum wire::JobEvent::Type;
     for (const auto type : {prepared, turn, started, rank_failed, silent, speaks, idle, busy, reported, ready,
-                            ended, detached, exited, error}) {
+                            ended, detached, exited, error, ranks_gone}) {
         using enum wire::GpuTurn::State;
         for (const auto state : {none, taken, fits, waits}) {
             if (state == waits || type == turn) {
@@ -150,12 +154,13 @@ void add_events(std::vector<WireWord>& words) {
 
 void add_orders(std::vector<WireWord>& words) {
     using enum wire::JobCommand::Type;
-    for (const auto type : {ping, line, take, stop, halt, begin, report, over, detach}) {
+    for (const auto type : {ping, line, take, stop, halt, begin, report, over, detach, rest}) {
         const bool bears_first = type == stop || type == over;
         words.push_back(
             {"parse_job_command",
              wire::job_command_line({.type = type,
                                      .grace_ms = 5,
+                                     .signal = type == stop ? SIGUSR1 : 0,
                                      .attempt = 1,
                                      .takes_over = type == halt,
                                      .first = bears_first ? std::optional(some_failure()) : std::nullopt,
@@ -204,7 +209,8 @@ std::vector<WireWord> job_words() {
                                              .output = false,
                                              .rank = 1,
                                              .tail = 2,
-                                             .since_ms = 3})},
+                                             .since_ms = 3,
+                                             .signal = SIGINT})},
         {"parse_job_history", wire::job_history_line(history)},
         {"parse_link_greeting", wire::link_greeting({.part = 1, .term = 3})},
         {"parse_link_ping", wire::link_ping({.term = 3,

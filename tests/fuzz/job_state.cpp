@@ -40,9 +40,9 @@ std::string text_from(fuzz::Choices& choices) {
 // As it may stand in a message: what wire::parse_job_event refuses does not get here.
 wire::JobEvent event_from(fuzz::Choices& choices) {
     using Type = wire::JobEvent::Type;
-    static constexpr std::array<Type, 10> types{
-        Type::prepared, Type::started, Type::rank_failed, Type::silent, Type::speaks,
-        Type::reported, Type::ended,   Type::detached,    Type::exited, Type::error};
+    static constexpr std::array<Type, 11> types{
+        Type::prepared, Type::started,  Type::rank_failed, Type::silent,     Type::speaks, Type::reported,
+        Type::ended,    Type::detached, Type::exited,      Type::ranks_gone, Type::error};
     static constexpr std::array<int, 6> numbers{0, 1, 7, 139, -1, 2'000'000'000};
     static constexpr std::array<const char*, 7> reasons{"",     "stop",     "lease",  "timeout",
                                                         "lost", "shutdown", "\x1b[2J"};

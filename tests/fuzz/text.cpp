@@ -6,6 +6,7 @@
 #include "core/engine_address.hpp"
 #include "core/host_list.hpp"
 #include "core/loopback.hpp"
+#include "core/telling_lines.hpp"
 #include "core/units.hpp"
 #include "core/utf8.hpp"
 #include "engine/http/message.hpp"
@@ -17,8 +18,11 @@
 #include "report/display_text.hpp"
 #include "report/error_text.hpp"
 #include "report/line_splitter.hpp"
+#include "report/repeated_tracebacks.hpp"
+#include "sync/missing_file.hpp"
 #include "wire/frame.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -104,6 +108,33 @@ void lines(std::string_view text) {
         splitter.end(on_line);
     }
     fuzz::require_equal(seen[0], seen[1], "lines are the same however they are sliced");
+}
+
+// What a failed rank has written, as people and its node see it.
+void failed(std::string_view text) {
+    const auto told = telling_lines(text);
+    fuzz::require(std::ranges::count(told.text, '\n') < 16 && told.text.size() <= 1600, "it is a screenful");
+    fuzz::require(told.text.find('\x1b') == std::string::npos, "no escape sequence is told");
+    fuzz::require_equal(telling_lines(told.text).text, told.text, "what fits is told as it is");
+    for (const auto& path : missing_paths(text)) {
+        const auto name = "/" + name_in_tree(path, "/w/sub", "/w") + "/";
+        fuzz::require(name.find("/../") == std::string::npos, "a name stays in its tree");
+    }
+    RepeatedTracebacks repeated;
+    RepeatedTracebacks::Held held;
+    std::size_t lines = 0;
+    std::size_t put = 0;
+    const auto on_put = [&](std::string_view) { ++put; };
+    for (const auto& line : split(text, '\n')) {
+        ++lines;
+        if (RepeatedTracebacks::concerns(held, line)) {
+            repeated.take(held, "a", line, {}, on_put);
+        } else {
+            on_put(line);
+        }
+    }
+    RepeatedTracebacks::release(held, on_put);
+    fuzz::require(put == lines, "what one rank says is shown, line by line");
 }
 
 void quoted(std::string_view text) {
@@ -207,7 +238,7 @@ void read(std::string_view text) {
     }
 }
 
-constexpr std::array<fuzz::Read, 7> kinds{shown, told, lines, quoted, variables, encoded, read};
+constexpr std::array<fuzz::Read, 8> kinds{shown, told, lines, quoted, variables, encoded, read, failed};
 
 } // namespace
 
@@ -227,6 +258,12 @@ std::vector<std::string> fuzz::seeds() {
         of_kind(4, of_parts({"NAME", "va\nlue", "OTHER"})),
         of_kind(4, "A=1 B=x%20y -C"),
         of_kind(5, "YWJjZA=="),
+        of_kind(7, "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"/w/a.py\", line 1, in "
+                   "f\n[rank3]:     g()\n"
+                   "[rank3]: FileNotFoundError: 'data/x.bin'\n"),
+        of_kind(7, "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent call first):\n "
+                   " File \"a\", line 1 in f\n"
+                   "… 12 lines\nterminate called after throwing\n  what():  x\nframe #0: f() + 0x1\n"),
         of_kind(5, of_parts({"/v1.41/info?a=b", "X-Registry-Auth", "abc", "application/json"}))};
     for (const auto* text :
          {"64g", "1.5GiB", "1h30m", "250ms", "unix:///run/docker.sock", "tcp://10.0.0.1:2375",

@@ -2,6 +2,7 @@
 
 sum      every rank's number plus one, summed over all by gloo, and what the rank's environment says
 die HOW  rank 3 (the last) ends as HOW says, the others wait: an exit code, a signal's name, or `exception`
+save     says `started`, and when it is told to end saves for longer than some launchers would let it; then how often it was told
 wait     says `started` and waits
 """
 
@@ -41,6 +42,26 @@ def die(how):
     sys.exit(int(how))
 
 
+class Told(BaseException):
+    pass
+
+
+def save():
+    times = []
+
+    def told(number, frame):  # a second signal would raise in what saves
+        times.append(number)
+        raise Told
+
+    signal.signal(signal.SIGTERM, told)
+    try:
+        print("started", flush=True)
+        time.sleep(1000)
+    except (Told, KeyboardInterrupt) as why:
+        time.sleep(1.2)
+        print(f"saved after {type(why).__name__}, {len(times)} TERM", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--local_rank", type=int)
@@ -51,6 +72,8 @@ def main():
         total()
     elif arguments.what == "die":
         die(arguments.rest[0])
+    elif arguments.what == "save":
+        save()
     else:
         print("started", flush=True)
         time.sleep(1000)

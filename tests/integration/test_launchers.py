@@ -87,27 +87,26 @@ def test_it_tells_the_true_failure(lab, launcher):
 
 
 @launchers
-def test_it_runs_two_jobs_at_once(lab, launcher):
+def test_it_runs_two_jobs_at_once_whose_ranks_save_when_they_are_told_to_end(lab, launcher):
     with nodes(lab, "t-two", image=image_of(launcher)) as c:
         jobs = []
-        for _ in range(2):
-            job = c.start("run", "--share", *LAUNCHERS[launcher], "--", "ranks.py", "wait")
+        for number, sign in enumerate(("INT", "TERM")):
+            job = c.start("run", "--share", "--name", f"job-{number}", "--signal", sign, *LAUNCHERS[launcher], "--", "ranks.py", "save")
             jobs.append(job)
             read_until(job, "started", times=4, timeout=120)
         assert ranks_alive(c) == 8
-        jobs[0].send_signal(signal.SIGINT)
-        jobs[0].communicate(timeout=120)
-        assert jobs[0].returncode == 130
-        assert ranks_alive(c) == 4
-        assert jobs[1].poll() is None
-        jobs[1].send_signal(signal.SIGINT)
-        jobs[1].communicate(timeout=120)
-        assert ranks_alive(c) == 0
+        for number, saved in enumerate(("saved after KeyboardInterrupt, 0 TERM", "saved after Told, 1 TERM")):
+            assert jobs[number].poll() is None
+            jobs[number].send_signal(signal.SIGINT)
+            out, _ = jobs[number].communicate(timeout=120)
+            assert jobs[number].returncode == 130
+            assert out.count(saved) == 4, out
+            assert ranks_alive(c) == 4 - 4 * number
 
 
 def ranks_alive(c):
     return sum("ranks.py" in line and "dockdist-init" not in line and re.match(r"\S*python3? ", line) is not None
-               and re.search(r"ranks\.py.* wait", line) is not None and "launch" not in line
+               and re.search(r"ranks\.py.* (wait|save)", line) is not None and "launch" not in line
                for engine in c.lab.engines for found in engine.containers(cluster=c.name)
                for line in engine.processes(found["Id"]))
 

@@ -67,6 +67,9 @@ void print(const Context& context, const SyncOptions& options, const Source& sou
     } else {
         context.tell(summary(source.shown, source.spec.target, synced) + "\n");
     }
+    if (const auto left_out = left_out_text(source.tree); !left_out.empty()) {
+        context.tell(left_out + "\n");
+    }
 }
 
 Task<Errors> sync_all(const Context& context, const SyncOptions& options, Synchroniser& synchroniser,

@@ -2,6 +2,7 @@
 
 #include "cli/files/late_reporter.hpp"
 #include "core/text.hpp"
+#include "sync/missing_file.hpp"
 #include "sync/sync_text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -101,6 +102,22 @@ void warn_of_unsettled(const Context& context, const SyncedTree& synced) {
     }
 }
 
+void explain_left_out(const ClusterSpec& spec, const std::string& workdir, wire::JobFailure& failure) {
+    for (const auto& path : missing_paths(failure.tail + "\n" + failure.cause)) {
+        for (const auto& sync : spec.sync) {
+            const auto name = name_in_tree(path, workdir.empty() ? sync.target : workdir, sync.target);
+            const auto reason =
+                name.empty() ? std::nullopt : why_left_out(sync.source, scan_options(spec, sync), name);
+            if (reason && reason->group != IgnoreRules::Group::always) {
+                failure.cause = fmt::format("{} is not on the nodes: {} leaves it out of `sync`",
+                                            printable(name), rule_text(*reason));
+                failure.advice = how_to_send(*reason);
+                return;
+            }
+        }
+    }
+}
+
 Task<Errors> sync_first(Context& context, const ClusterSpec& spec, const Engines& engines,
                         std::vector<ReadyNode> nodes, const SyncAndCollectOptions& options) {
     if (spec.sync.empty() || options.no_sync || nodes.empty()) {
@@ -119,6 +136,9 @@ Task<Errors> sync_first(Context& context, const ClusterSpec& spec, const Engines
             co_await synchroniser.sync(source.tree, source.spec.target, {.remove = source.spec.remove});
         warn_of_unsettled(context, synced);
         line += (line.empty() ? "synced " : "; ") + summary(source.shown, source.spec.target, synced);
+        if (const auto left_out = left_out_text(source.tree); !left_out.empty()) {
+            line += " (" + left_out + ")";
+        }
         const auto failed = synced.errors();
         errors.insert(errors.end(), failed.begin(), failed.end());
     }

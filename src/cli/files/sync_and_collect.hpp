@@ -4,6 +4,7 @@
 
 #include "cli/context.hpp"
 #include "sync/synchroniser.hpp"
+#include "wire/job.hpp"
 
 #include <optional>
 #include <string>
@@ -40,6 +41,10 @@ wire::SyncOpening sync_opening_of(const ClusterSpec& spec);
 // Brings every entry to the nodes and tells it in one line.
 Task<Errors> sync_first(Context& context, const ClusterSpec& spec, const Engines& engines,
                         std::vector<ReadyNode> nodes, const SyncAndCollectOptions& options = {});
+
+// Where a job that runs in `workdir` (empty: perhaps beside its code) did not find what a rule has left out
+// of `sync:`, its failure says so.
+void explain_left_out(const ClusterSpec& spec, const std::string& workdir, wire::JobFailure& failure);
 
 // Fetches what `collect:` names from every node that took part; tells it in one line, and what failed. False
 // when something did.

@@ -66,6 +66,9 @@ Task<int> run_attach(Context& context, AttachCommand options) {
         !was_running || co_await collect_after(context, found.cluster, outcome, job, options.carry);
     forget_lost(found.errors, left_out_of(outcome.nodes), found);
     std::ranges::move(found.errors, std::back_inserter(outcome.errors));
+    if (outcome.first_failure) {
+        explain_left_out(found.cluster.spec, found.cluster.spec.container.workdir, *outcome.first_failure);
+    }
     co_return tell_end(context, outcome, job);
 }
 

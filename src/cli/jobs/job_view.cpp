@@ -4,6 +4,9 @@
 #include "wire/job_query.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace dockdist {
 
@@ -32,17 +35,19 @@ Result<std::unique_ptr<JobView>> JobView::create(const Context& context, const J
         }
         files = std::move(*made);
     }
-    return std::unique_ptr<JobView>(new JobView(context, options, std::move(files)));
+    return std::unique_ptr<JobView>(new JobView(context, options, job, std::move(files)));
 }
 
-JobView::JobView(const Context& context, const JobViewOptions& options, std::optional<LogFiles> files)
-    : context_(context), sink_(context.executor), files_(std::move(files)) {
+JobView::JobView(const Context& context, const JobViewOptions& options, const JobId& job,
+                 std::optional<LogFiles> files)
+    : context_(context), job_(job), sink_(context.executor), files_(std::move(files)), raw_(options.raw) {
     if (context.json()) {
         json_.emplace(sink_);
         return;
     }
     auto output = probe_job_output();
     output.raw = options.raw;
+    output.folds = !options.whole;
     screen_.emplace(std::move(output), sink_);
 }
 
@@ -75,6 +80,16 @@ void JobView::output(const NodeName& node, int rank, StdStream stream, std::stri
     }
 }
 
+void JobView::aside(const NodeName& node, StdStream stream, std::string_view bytes) {
+    if (!screen_ || raw_) {
+        return output(node, -1, stream, bytes);
+    }
+    asides_ += std::ranges::count(bytes, '\n');
+    if (files_) {
+        files_->output(node, -1, stream, bytes);
+    }
+}
+
 void JobView::flush() {
     if (screen_) {
         screen_->flush();
@@ -98,6 +113,13 @@ void JobView::finish() {
         json_->finish();
     }
     sink_.finish();
+    if (asides_ > 0) {
+        context_.reporter->on(
+            {.kind = Event::Kind::note,
+             .text = fmt::format("{} line{} of the launchers, written while the job was ended, "
+                                 "not shown: `dockdist logs {}` has all",
+                                 asides_, asides_ == 1 ? "" : "s", job_.str())});
+    }
     if (files_) {
         files_->flush();
         if (const auto written = files_->written(); !written) {

@@ -21,6 +21,7 @@ namespace dockdist {
 
 struct JobViewOptions {
     bool raw = false;
+    bool whole = false;       // what was said before is shown again: nothing of it is folded
     std::string log_folder{}; // empty: no files
 };
 // --raw and --log-dir, the same for every command that shows a job's output.
@@ -43,19 +44,24 @@ public:
     // finish(): nothing.
     void tell_json(const nlohmann::json& line);
     void output(const NodeName& node, int rank, StdStream stream, std::string_view bytes) override;
+    void aside(const NodeName& node, StdStream stream, std::string_view bytes) override;
     void flush() override;
     Task<void> room() override;
     // After the last output. Says what is missing in the files.
     void finish();
 
 private:
-    JobView(const Context& context, const JobViewOptions& options, std::optional<LogFiles> files);
+    JobView(const Context& context, const JobViewOptions& options, const JobId& job,
+            std::optional<LogFiles> files);
 
     const Context& context_;
+    JobId job_;
     NonblockingSink sink_;
     std::optional<JobScreen> screen_{}; // one of the two
     std::optional<JsonJobSink> json_{};
     std::optional<LogFiles> files_;
+    std::int64_t asides_ = 0; // lines that are not shown
+    bool raw_ = false;
     bool finished_ = false;
 };
 

@@ -1,4 +1,5 @@
 #include "cli/context.hpp"
+#include "cli/files/sync_and_collect.hpp"
 #include "cli/jobs/job_page.hpp"
 #include "cli/line/values.hpp"
 #include "cli/report_file.hpp"
@@ -81,7 +82,10 @@ Task<int> show_one(Context& context, const Attached& cluster, const JobList& lis
         errors.push_back(job.error());
         co_return context.fail(errors);
     }
-    const auto report = report_of(*job);
+    auto report = report_of(*job);
+    if (report.first_failure) {
+        explain_left_out(cluster.spec, cluster.spec.container.workdir, *report.first_failure);
+    }
     if (context.json()) {
         context.print_json({{"jobs", nlohmann::json::array({to_json(report)})}});
     } else {

@@ -51,6 +51,7 @@ Task<int> run_logs(Context& context, LogsOptions options) {
     if (!found.found) {
         co_return context.fail(found.errors);
     }
+    options.view.whole = true;
     auto view = JobView::create(context, options.view, found.job.job);
     if (!view) {
         co_return context.fail(view.error());

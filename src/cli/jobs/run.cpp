@@ -293,6 +293,9 @@ Task<int> run(Context& context, RunOptions options) {
             outcome.errors.push_back(written.error());
         }
     }
+    if (outcome.first_failure && !options.carry.no_sync) {
+        explain_left_out(cluster.spec, job.workdir, *outcome.first_failure);
+    }
     co_return tell_end(context, outcome, job.job);
 }
 

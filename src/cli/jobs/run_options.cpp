@@ -2,6 +2,7 @@
 
 #include "cli/context.hpp"
 #include "cli/line/values.hpp"
+#include "core/ending_signals.hpp"
 #include "core/number.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
@@ -87,9 +88,14 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         .add_option("--workdir", options.workdir,
                     "Where to run, in the nodes (default: container.workdir of the file)")
         ->type_name("PATH");
-    duration(
-        command.add_option("--grace", options.grace, "Time between TERM and KILL when the job is stopped"),
-        std::chrono::milliseconds(0))
+    duration(command.add_option(
+                 "--grace", options.grace,
+                 "Time between the signal and KILL when the job is stopped; every launcher keeps it"),
+             std::chrono::milliseconds(0))
+        ->capture_default_str();
+    stop_signal(command.add_option("--signal", options.signal,
+                                   "By what each rank is told to end, once: TERM, INT, HUP, QUIT, USR1 or "
+                                   "USR2; INT is what Ctrl-C is to Python (KeyboardInterrupt)"))
         ->capture_default_str();
     duration(
         command.add_option("--lease", options.lease, "How long the job lives on when this client is gone"))
@@ -175,6 +181,7 @@ Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spe
                    .user = spec.container.user,
                    .workdir = options.workdir.empty() ? spec.container.workdir : options.workdir};
     job.grace = parse_duration(options.grace).value_or(job.grace);
+    job.signal = ending_signal(options.signal).value_or(job.signal);
     job.lease = parse_duration(options.lease).value_or(job.lease);
     job.backoff = parse_duration(options.backoff).value_or(job.backoff);
     job.timeout = parse_duration(options.timeout).value_or(job.timeout);

@@ -35,6 +35,7 @@ struct RunOptions {
     std::vector<std::string> env{};
     std::string workdir{};
     std::string grace = flag_duration(wire::default_grace);
+    std::string signal = "TERM";
     std::string lease = flag_duration(wire::default_lease);
     RestartOptions restarts{};
     std::string backoff = flag_duration(wire::default_backoff);

@@ -1,5 +1,6 @@
 #include "cli/jobs/find_job.hpp"
 #include "cli/line/values.hpp"
+#include "core/ending_signals.hpp"
 #include "core/host_list.hpp"
 #include "core/units.hpp"
 #include "job/follow_job.hpp"
@@ -15,6 +16,7 @@ namespace {
 struct StopOptions {
     std::string job{};
     std::string grace = flag_duration(wire::default_grace);
+    std::string signal{};
 };
 
 std::string words(const JobReport& before, const std::vector<std::string>& nodes) {
@@ -33,7 +35,8 @@ Task<int> run_stop(Context& context, StopOptions options) {
     }
     const auto before = report_of(found.job);
     // Also where the job is not known: it may have started processes there over ssh.
-    const auto results = co_await stop_job(found.cluster.engines, found.cluster.nodes, found.job.job, grace);
+    const auto results = co_await stop_job(found.cluster.engines, found.cluster.nodes, found.job.job, grace,
+                                           ending_signal(options.signal).value_or(0));
     auto errors = std::move(found.errors);
     auto json = nlohmann::json::array();
     std::vector<std::string> stopped;
@@ -68,9 +71,13 @@ void add_stop(CLI::App& app, Program& program) {
     auto* command = describe(app.add_subcommand("stop", "End a job and every process of it, on all nodes"),
                              command_group::jobs, {"dockdist stop night"});
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it")->required();
-    duration(command->add_option("--grace", options->grace, "Time between TERM and KILL; 0: at once"),
+    duration(command->add_option("--grace", options->grace, "Time between the signal and KILL; 0: at once"),
              std::chrono::milliseconds(0))
         ->capture_default_str();
+    stop_signal(
+        command->add_option("--signal", options->signal,
+                            "By what each rank is told to end, once: TERM, INT, HUP, QUIT, USR1 or USR2 "
+                            "(default: what the job was run with)"));
     command->callback([options, &program] {
         program.one_value = true;
         program.work = [options](Context& context) { return run_stop(context, *options); };

@@ -1,5 +1,6 @@
 #include "cli/line/values.hpp"
 
+#include "core/ending_signals.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
 #include "core/timestamp.hpp"
@@ -99,6 +100,14 @@ CLI::Option* variable(CLI::Option* option) {
                    : fmt::format("`{}` is not a variable's name\nwrite NAME=VALUE, or NAME to pass on yours: "
                                  "letters, digits and `_`, no digit first",
                                  printable(name));
+    });
+}
+
+CLI::Option* stop_signal(CLI::Option* option) {
+    return checked(option, "SIGNAL", [](const std::string& word) {
+        return ending_signal(word) ? std::string()
+                                   : fmt::format("`{}` is no signal that a job is told to end by\nwrite {}",
+                                                 printable(word), ending_signals);
     });
 }
 

@@ -22,8 +22,9 @@ CLI::Option* duration(CLI::Option* option, std::chrono::milliseconds least = std
                       std::chrono::milliseconds most = std::chrono::milliseconds::max());
 CLI::Option* duration_or_off(CLI::Option* option); // above zero, or "off"
 CLI::Option* size(CLI::Option* option, std::uint64_t least);
-CLI::Option* moment(CLI::Option* option);   // a duration back from now, or a point in time
-CLI::Option* variable(CLI::Option* option); // NAME=VALUE, or NAME
+CLI::Option* moment(CLI::Option* option);      // a duration back from now, or a point in time
+CLI::Option* variable(CLI::Option* option);    // NAME=VALUE, or NAME
+CLI::Option* stop_signal(CLI::Option* option); // ending_signal() reads what this lets pass
 
 // Where a command stands in `dockdist help`, in the order of these, and lines to copy.
 namespace command_group {

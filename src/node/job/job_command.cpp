@@ -30,8 +30,9 @@ int fail(const Error& error) {
 }
 
 // Until the supervisor closes the connection, which it does when everything has ended.
-void stop_by_supervisor(const Fd& supervisor, std::int64_t grace_ms) {
-    const auto line = wire::job_command_line({.type = wire::JobCommand::Type::stop, .grace_ms = grace_ms});
+void stop_by_supervisor(const Fd& supervisor, std::int64_t grace_ms, int signal) {
+    const auto line = wire::job_command_line(
+        {.type = wire::JobCommand::Type::stop, .grace_ms = grace_ms, .signal = signal});
     (void)::send(supervisor.get(), line.data(), line.size(), MSG_NOSIGNAL);
     const auto deadline = monotonic_ms() + grace_ms + 15000;
     char buffer[4096];
@@ -48,9 +49,11 @@ int stop(const wire::JobQuery& arguments) {
     wire::JobEvent event{.type = wire::JobEvent::Type::exited};
     const bool known = load_summary(arguments.job).has_value();
     if (const auto supervisor = connect_unix(control_socket(arguments.job), SOCK_STREAM)) {
-        stop_by_supervisor(*supervisor, arguments.grace_ms);
+        stop_by_supervisor(*supervisor, arguments.grace_ms, arguments.signal);
     }
-    const auto left = end_processes({.mark = arguments.job}, arguments.grace_ms);
+    const auto left = end_processes(
+        {.mark = arguments.job},
+        {.grace_ms = arguments.grace_ms, .signal = arguments.signal == 0 ? SIGTERM : arguments.signal});
     if (known) {
         event.result = result_without_supervisor(arguments.job);
     } else {

@@ -170,11 +170,13 @@ PreparedJob JobPreparation::finish(wire::JobStart start) {
             part_.gpus.clear();
         }
     }
+    part_.grace_ms = opening_.grace_ms;
     job.part = part_;
     job.opening_env = opening_.env;
     job.take_start(std::move(start));
     job.account = account_;
     job.grace_ms = opening_.grace_ms;
+    job.signal = opening_.signal;
     job.timeout_ms = opening_.timeout_ms;
     job.ports = std::move(ports_);
     return job;

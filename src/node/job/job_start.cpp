@@ -131,6 +131,7 @@ bool Starter::obey(const wire::JobCommand& command) {
         }
         return true;
     case wire::JobCommand::Type::halt:
+    case wire::JobCommand::Type::rest:
     case wire::JobCommand::Type::begin:
     case wire::JobCommand::Type::report:
     case wire::JobCommand::Type::detach:

@@ -43,7 +43,7 @@ private:
     void command_ended(ExitStatus status);
     void failed(wire::JobFailure failure);
     void is_stopped_for(const std::string& reason);
-    void stop(const std::string& reason, std::int64_t grace_ms);
+    void stop(const std::string& reason, std::int64_t grace_ms, int signal = 0);
     void halt(std::int64_t grace_ms);
     void over();
     void begin(const wire::JobCommand& order);
@@ -53,7 +53,8 @@ private:
     void time_is_over();
     // What is to follow when the processes are gone.
     enum class Then { wait, exit };
-    void sweep(Sweep::What what, std::int64_t grace_ms, Then then);
+    void sweep(Sweep::What what, std::int64_t grace_ms, Then then, int signal = 0);
+    Ending ending(std::int64_t grace_ms, int signal) const;
     void swept(const std::vector<pid_t>& left);
     void drain_command() {
         outputs_.drain(out_, 1, -1);
@@ -80,7 +81,8 @@ private:
     std::int64_t oom_kills_before_ = oom_kills();
     pid_t command_ = 0;
     bool command_done_ = false;
-    bool stopping_ = false; // what ends now is ended by us
+    bool stopping_ = false;         // what ends now is ended by us
+    bool ends_for_failure_ = false; // of a rank; nobody else decides that
     bool stop_told_ = false;
     bool waiting_ = false;                     // for orders: nothing of the attempt is left
     std::optional<wire::JobCommand> wanted_{}; // begin, ordered while the attempt before was still ending

@@ -38,6 +38,7 @@ void Supervisor::begin() {
     ready_.on_note = [this](const std::string& line) { note(line); };
     silence_.on_event = [this](wire::JobEvent::Type type) { tell({.type = type}); };
     recorder_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
+    sweep_.on_ranks_gone = [this] { tell({.type = wire::JobEvent::Type::ranks_gone}); };
     followers_.on_order = [this](const wire::JobCommand& order, bool again) { obey(order, again); };
     followers_.on_lease_over = [this] {
         lease_is_over("no client was there for " + std::to_string(job_.summary.lease_ms / 1000) + " s");
@@ -67,9 +68,9 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
         return;
     case Type::stop:
         if (cluster_) {
-            cluster_->stop_members(order.grace_ms);
+            cluster_->stop_members(order.grace_ms, order.signal);
         }
-        return stop("stop", again ? 0 : order.grace_ms);
+        return stop("stop", again ? 0 : order.grace_ms, order.signal);
     case Type::halt:
         if (order.takes_over && order.attempt != job_.summary.result.attempt) {
             followers_.forget_told();
@@ -78,6 +79,11 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
         }
         if (order.attempt == job_.summary.result.attempt) {
             halt(order.grace_ms);
+        }
+        return;
+    case Type::rest:
+        if (order.attempt == job_.summary.result.attempt) {
+            sweep_.go_on();
         }
         return;
     case Type::begin:
@@ -140,12 +146,17 @@ void Supervisor::failed(wire::JobFailure failure) {
         return;
     }
     failure.oom = failure.signal == SIGKILL && oom_kills() > oom_kills_before_;
-    failure.tail = job_.log.tail(failure.rank);
+    failure.tail = job_.log.telling_tail(failure.rank);
     explain(failure, job_);
     auto& failures = job_.summary.result.failures;
     failures.push_back(failure);
     if (failures.size() == 1) {
         tell({.type = wire::JobEvent::Type::rank_failed, .failure = std::move(failure)});
+    }
+    // Who started the rank does not hear of it, and would wait for nobody's order.
+    if (!job_.start.stays && command_ != 0 && !command_done_) {
+        stopping_ = ends_for_failure_ = true;
+        sweep(Sweep::What::job, job_.grace_ms, Then::exit);
     }
 }
 
@@ -180,12 +191,16 @@ void Supervisor::command_ended(ExitStatus status) {
     auto& result = job_.summary.result;
     result.code = status.code;
     result.signal = status.signal;
-    if (status.code != 0 && result.failures.empty()) {
+    if (ends_for_failure_) {
+        result.code = result.failures.front().code;
+        result.signal = result.failures.front().signal;
+    } else if (status.code != 0 && result.failures.empty()) {
         failed({.code = status.code, .signal = status.signal});
     }
     if (!sweep_.under_way()) {
         // Only what it left behind itself: another node's command may still be at work here over ssh.
-        sweep(Sweep::What::leftovers, std::min(job_.grace_ms, leftover_grace_ms),
+        sweep(Sweep::What::leftovers,
+              status.code == 0 ? std::min(job_.grace_ms, leftover_grace_ms) : job_.grace_ms,
               job_.start.stays ? Then::wait : Then::exit);
     }
 }
@@ -200,10 +215,10 @@ void Supervisor::is_stopped_for(const std::string& reason) {
 }
 
 // Ends every process that bears the job's mark, and then the part.
-void Supervisor::stop(const std::string& reason, std::int64_t grace_ms) {
+void Supervisor::stop(const std::string& reason, std::int64_t grace_ms, int signal) {
     is_stopped_for(reason);
     if (!std::exchange(stop_told_, true) || grace_ms == 0) {
-        sweep(Sweep::What::job, grace_ms, Then::exit);
+        sweep(Sweep::What::job, grace_ms, Then::exit, signal);
     }
 }
 
@@ -246,6 +261,7 @@ void Supervisor::begin(const wire::JobCommand& order) {
     wanted_.reset();
     command_ = 0;
     ranks_.clear();
+    sweep_.forget();
     outputs_.forget(out_);
     outputs_.forget(err_);
     oom_kills_before_ = oom_kills();

@@ -13,6 +13,7 @@
 #include "node/system/process.hpp"
 #include "wire/job.hpp"
 
+#include <csignal>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,6 +30,7 @@ struct PreparedJob {
     std::map<std::string, std::string> opening_env{}; // over what a start sets
     Account account{};
     std::int64_t grace_ms = 0;
+    int signal = SIGTERM;        // by which it is told to end
     std::int64_t timeout_ms = 0; // 0: never
     OutputLog log{};
     Fd control{}, ranks{}, members{}; // listening

@@ -7,12 +7,28 @@
 
 namespace dockdist::node {
 
-void Supervisor::sweep(Sweep::What what, std::int64_t grace_ms, Then then) {
+// Where ranks are started from another node, what has started them ends on all nodes when no rank is left on
+// any; but not where this container is stopped alone.
+Ending Supervisor::ending(std::int64_t grace_ms, int signal) const {
+    const auto& policy = job_.start.policy;
+    const auto part = static_cast<std::size_t>(job_.start.part);
+    const bool hosts = part < policy.parts.size() && policy.parts[part].hosts_remote_ranks;
+    return {.grace_ms = grace_ms,
+            .signal = signal == 0 ? job_.signal : signal,
+            .ranks_first = hosts || !job_.start.rank_command.empty(),
+            .rest_waits = policy.ranks_first && policy.parts.size() > 1 &&
+                          job_.summary.result.reason != "shutdown" &&
+                          std::ranges::any_of(policy.parts, &wire::PartPolicy::hosts_remote_ranks)};
+}
+
+void Supervisor::sweep(Sweep::What what, std::int64_t grace_ms, Then then, int signal) {
     then_ = std::max(then_, then);
     if (then == Then::wait) {
         waiting_ = false; // it says so again when all is gone
     }
-    sweep_.begin(what, grace_ms);
+    auto how = ending(grace_ms, signal);
+    how.ranks_first = how.ranks_first && what == Sweep::What::job;
+    sweep_.begin(what, how);
 }
 
 // Called when no process of this attempt is left but those that cannot be ended (`left`).

@@ -9,6 +9,7 @@
 #include "wire/json_reader.hpp"
 #include "wire/tree.hpp"
 
+#include <limits>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ std::string part_text(const JobPart& part) {
                           {"rank_secrets", part.rank_secrets},
                           {"unset", nlohmann::json::array()},
                           {"workdir", wire::bytes_to_json(part.workdir)},
+                          {"grace_ms", part.grace_ms},
                           {"units", part.units},
                           {"gpus", wire::bytes_to_json(part.gpus)},
                           {"rank_command", nlohmann::json::array()},
@@ -119,6 +121,7 @@ Result<JobPart> load_part(const std::string& job) {
     reader.read("rank_secrets", part.rank_secrets);
     reader.read_bytes("unset", part.unset);
     reader.read_bytes("workdir", part.workdir);
+    reader.read("grace_ms", part.grace_ms, 0, std::numeric_limits<std::int64_t>::max());
     reader.read("units", part.units);
     reader.read_bytes("gpus", part.gpus);
     reader.read_bytes("rank_command", part.rank_command);

@@ -5,7 +5,9 @@
 #include "core/result.hpp"
 #include "node/system/accounts.hpp"
 #include "node/system/environment.hpp"
+#include "wire/job.hpp"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,6 +21,7 @@ struct JobPart {
     bool rank_secrets = false;                    // they are for ranks alone, wire::JobStart
     std::vector<std::string> unset{};             // wins over both
     std::string workdir{};
+    std::int64_t grace_ms = wire::default_grace.count(); // between a signal that ends the job and KILL
     int units = 0;      // GPUs, MIG instances or slots of this node that are the job's own; 0: none
     std::string gpus{}; // CUDA_VISIBLE_DEVICES, over whatever else sets it; empty: it is not ours to set
     std::vector<std::string> rank_command{};

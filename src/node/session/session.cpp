@@ -31,8 +31,9 @@ int run_words(const std::string& command, Environment& environment) {
 
 // ssh does not end the remote command when the connection goes. That would leave ranks behind of a job, or of
 // a launch by hand, so this process stays beside the command: when sshd's side closes, everything below here
-// ends; but not what people have set free of it, where it is no job's.
-int run_watched(const Account& account, const std::string& command, Environment& environment) {
+// ends; but not what people have set free of it, where it is no job's, nor the ranks of a job that has a part
+// here: its supervisor ends them.
+int run_watched(const Account& account, const std::string& command, Environment& environment, bool has_part) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     constexpr std::array signals{SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP};
     const auto signal_fd = take_signals(signals);
@@ -70,6 +71,8 @@ int run_watched(const Account& account, const std::string& command, Environment&
     ProcessScope scope{.mark = {}, .root = ::getpid()};
     if (!environment.get(wire::job_mark)) {
         scope.spared = find_set_free(scope.root, child);
+    } else if (has_part) {
+        scope.spared = find_gated(scope);
     }
     (void)end_processes(scope, hangup_grace_ms);
     return 255;
@@ -118,7 +121,7 @@ int run_session() {
     }
     auto environment = session_environment(recorded_environment(), from_sshd, account, part);
     enter_workdir(account);
-    return run_watched(account, command, environment);
+    return run_watched(account, command, environment, part.has_value());
 }
 
 int run_as_shell(const std::vector<std::string>& arguments) {

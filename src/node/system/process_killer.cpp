@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <fcntl.h>
+#include <iterator>
 #include <map>
 #include <poll.h>
 #include <set>
@@ -22,6 +22,9 @@ namespace {
 constexpr std::int64_t first_pause_ms = 5;
 constexpr std::int64_t longest_pause_ms = 200;
 constexpr std::int64_t give_up_ms = 10000;
+constexpr std::int64_t rest_grace_ms = 3000; // for what has started the ranks, when these are gone
+constexpr std::int64_t gates_later_ms = 20;  // than their launcher, which would start their ranks again
+constexpr std::int64_t stuck_ms = 2000;      // ranks that do not end by KILL hold up the rest no longer
 
 std::string find_mark(const std::string& environ_text) {
     return variable_in(environ_text, wire::job_mark);
@@ -53,29 +56,46 @@ ProcessEntry entry_of(const ProcessStat& process) {
             .zombie = process.has_ended()};
 }
 
-// proc(5), /proc/PID/status: "SigIgn:\t0000000000000001", one bit a signal from the lowest on.
 bool ignores_hangups(pid_t pid) {
-    constexpr std::string_view field = "SigIgn:\t";
-    const auto status = read_file_or_empty("/proc/" + std::to_string(pid) + "/status");
-    const auto at = status.find(field);
-    std::uint64_t ignored = 0;
-    if (at != std::string::npos) {
-        (void)std::from_chars(status.data() + at + field.size(), status.data() + status.size(), ignored, 16);
-    }
+    const auto ignored = signal_set(read_file_or_empty("/proc/" + std::to_string(pid) + "/status"), "SigIgn");
     return (ignored >> (SIGHUP - 1) & 1U) != 0;
 }
 
-} // namespace
-
-std::vector<pid_t> find_processes(const ProcessScope& scope) {
+std::vector<ProcessStat> members_of(const ProcessScope& scope) {
+    const auto processes = all_processes();
     std::vector<ProcessEntry> all;
-    for (const auto& process : all_processes()) {
+    for (const auto& process : processes) {
         auto& entry = all.emplace_back(entry_of(process));
         if (!entry.zombie) {
             entry.mark = find_mark(settled_environ(entry.pid));
         }
     }
-    return select_processes(all, scope, ::getpid(), ::getsid(0));
+    const auto selected = select_processes(all, scope, ::getpid(), ::getsid(0));
+    std::vector<ProcessStat> members;
+    std::ranges::copy_if(processes, std::back_inserter(members), [&](const ProcessStat& process) {
+        return std::ranges::binary_search(selected, process.pid);
+    });
+    return members;
+}
+
+} // namespace
+
+std::vector<pid_t> find_processes(const ProcessScope& scope) {
+    std::vector<pid_t> found;
+    std::ranges::transform(members_of(scope), std::back_inserter(found), &ProcessStat::pid);
+    return found;
+}
+
+std::set<pid_t> find_gated(const ProcessScope& scope) {
+    std::vector<Hearer> members;
+    std::ranges::transform(members_of(scope), std::back_inserter(members), look_at);
+    auto gated = below_gates(members);
+    for (const auto& member : members) {
+        if (member.kind == Hearer::Kind::gate) {
+            gated.insert(member.pid);
+        }
+    }
+    return gated;
 }
 
 std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const ProcessScope& scope,
@@ -149,16 +169,33 @@ std::set<pid_t> select_set_free(const std::vector<ProcessEntry>& all, pid_t root
     return set_free;
 }
 
-ProcessKiller::ProcessKiller(Loop& loop, ProcessScope scope,
-                             std::function<void(std::vector<pid_t> left)> when_done)
-    : loop_(loop), scope_(std::move(scope)), when_done_(std::move(when_done)) {}
+bool is_of_an_end(const signalfd_siginfo& signal) {
+    return signal.ssi_code == SI_QUEUE && (signal.ssi_int == told_to_all || signal.ssi_int == told_to_ranks);
+}
 
-void ProcessKiller::begin(std::int64_t grace_ms) {
-    const auto kill_at = loop_.now_ms() + grace_ms;
-    kill_at_ms_ = begun_ ? std::min(kill_at_ms_, kill_at) : kill_at;
-    begun_ = true;
+ProcessKiller::ProcessKiller(Loop& loop, ProcessScope scope,
+                             std::function<void(std::vector<pid_t> left)> when_done, ToldList told)
+    : loop_(loop), scope_(std::move(scope)), when_done_(std::move(when_done)), told_(std::move(told)) {}
+
+void ProcessKiller::begin(const Ending& ending) {
+    const auto kill_at = loop_.now_ms() + ending.grace_ms;
+    if (!std::exchange(begun_, true)) {
+        ending_ = ending;
+        ranks_ = ending.ranks_first;
+        kill_at_ms_ = kill_at;
+    }
+    kill_at_ms_ = std::min(kill_at_ms_, kill_at);
+    if (ending.grace_ms == 0) { // all at once
+        ranks_ = false;
+        rest_ = ending_.ranks_first;
+    }
     pause_ms_ = first_pause_ms;
     step();
+}
+
+void ProcessKiller::go_on() {
+    ending_.rest_waits = false;
+    look();
 }
 
 void ProcessKiller::look() {
@@ -171,14 +208,39 @@ void ProcessKiller::look() {
 // Once, so that a program that takes a second TERM for "at once" is not hurried. But a child that a shell has
 // forked and that has not yet become its program takes the TERM as the shell would, and the program never
 // hears of it.
-bool ProcessKiller::must_be_told(pid_t pid) {
-    const auto program = read_link("/proc/" + std::to_string(pid) + "/exe");
-    const auto [told, is_new] = told_.try_emplace(pid, program);
-    if (!is_new && told->second == program) {
-        return false;
+bool ProcessKiller::must_be_told(const Hearer& hearer) {
+    const auto found = told_.find(hearer.pid);
+    return found == told_.end() || found->second.started_ticks != hearer.started_ticks ||
+           found->second.program != hearer.program ||
+           (hearer.kind == Hearer::Kind::gate && found->second.value != value());
+}
+
+void ProcessKiller::tell(const Hearer& hearer, int signal) {
+    told_[hearer.pid] = {.started_ticks = hearer.started_ticks, .program = hearer.program, .value = value()};
+    sigval with{};
+    with.sival_int = value();
+    ::sigqueue(hearer.pid, signal, with);
+    ::kill(hearer.pid, SIGCONT);
+    pause_ms_ = first_pause_ms;
+}
+
+void ProcessKiller::end_rest(std::int64_t now) {
+    ranks_ = false;
+    rest_ = true;
+    give_up_at_ms_ = 0;
+    gates_from_ms_ = now + gates_later_ms;
+    kill_at_ms_ = now + std::min(ending_.grace_ms / 3, rest_grace_ms);
+}
+
+// Whether it is the turn of the rest.
+bool ProcessKiller::ranks_are_gone(bool some, std::int64_t now) {
+    if (some) {
+        return now >= kill_at_ms_ + stuck_ms;
     }
-    told->second = program;
-    return true;
+    if (ending_.rest_waits && !std::exchange(gone_told_, true)) {
+        loop_.after(0, on_ranks_gone); // which may order something
+    }
+    return !ending_.rest_waits || now >= kill_at_ms_;
 }
 
 void ProcessKiller::step() {
@@ -186,57 +248,92 @@ void ProcessKiller::step() {
         return;
     }
     loop_.cancel(timer_);
-    auto found = find_processes(scope_);
+    std::vector<Hearer> members;
+    std::ranges::transform(members_of(scope_), std::back_inserter(members), look_at);
     const auto now = loop_.now_ms();
+    const auto below = below_gates(members);
+    if (ranks_ && !members.empty() && ranks_are_gone(!below.empty(), now)) {
+        end_rest(now);
+    }
     const bool killing = now >= kill_at_ms_;
     if (killing && give_up_at_ms_ == 0) {
         give_up_at_ms_ = now + give_up_ms;
     }
-    if (found.empty() || (killing && now >= give_up_at_ms_)) {
+    if (members.empty() || (killing && now >= give_up_at_ms_)) {
         done_ = true;
-        when_done_(std::move(found));
+        std::vector<pid_t> left;
+        std::ranges::transform(members, std::back_inserter(left), &Hearer::pid);
+        when_done_(std::move(left));
         return;
     }
-    if (killing) {
-        // Stopped first: what forks faster than it is found stops forking.
-        for (const auto pid : found) {
-            ::kill(pid, SIGSTOP);
-        }
-    }
-    for (const auto pid : found) {
-        if (killing) {
-            ::kill(pid, SIGKILL);
-        } else if (must_be_told(pid)) {
-            sigval value{};
-            value.sival_int = told_to_all;
-            ::sigqueue(pid, SIGTERM, value);
-            ::kill(pid, SIGCONT);
-        }
-    }
+    killing ? kill(members, below) : tell(members);
     const auto pause = killing ? first_pause_ms : std::min(pause_ms_, kill_at_ms_ - now);
     pause_ms_ = std::min(pause_ms_ * 2, longest_pause_ms);
     timer_ = loop_.after(std::max<std::int64_t>(pause, 1), [this] { step(); });
 }
 
+// Stopped first: what forks faster than it is found stops forking.
+void ProcessKiller::kill(const std::vector<Hearer>& members, const std::set<pid_t>& below) const {
+    for (const int signal : {SIGSTOP, SIGKILL}) {
+        for (const auto& member : members) {
+            if (!ranks_ || below.contains(member.pid)) {
+                ::kill(member.pid, signal);
+            }
+        }
+    }
+}
+
+// A Ctrl-C is for the whole group of who is told, as from a terminal.
+void ProcessKiller::tell(const std::vector<Hearer>& members) {
+    const auto hearers = select_hearers(members, ending_.signal);
+    std::set<pid_t> groups;
+    for (const auto& member : members) {
+        const bool gate = member.kind == Hearer::Kind::gate;
+        const bool turn = gate ? loop_.now_ms() >= gates_from_ms_ : !ranks_ && hearers.contains(member.pid);
+        if (turn && must_be_told(member)) {
+            const int signal = gate || (!rest_ && member.hears(ending_.signal)) ? ending_.signal : SIGTERM;
+            tell(member, signal);
+            if (signal == SIGINT && !gate) {
+                groups.insert(member.pid);
+            }
+        }
+    }
+    for (const auto& member : members) {
+        if (groups.contains(member.group) && member.hears(SIGINT) && must_be_told(member)) {
+            tell(member, SIGINT);
+        }
+    }
+}
+
 Sweep::Sweep(Loop& loop, std::string mark, std::function<void(const std::vector<pid_t>& left)> when_done)
     : loop_(loop), mark_(std::move(mark)), when_done_(std::move(when_done)) {}
 
-void Sweep::begin(What what, std::int64_t grace_ms) {
+void Sweep::begin(What what, const Ending& ending) {
     if (!under_way_ || (what == What::job && what_ == What::leftovers)) {
         under_way_ = true;
         what_ = what;
         const int number = ++count_;
         const ProcessScope scope{.mark = what == What::job ? mark_ : "", .root = ::getpid()};
-        killer_ = std::make_unique<ProcessKiller>(loop_, scope, [this, number](std::vector<pid_t> left) {
-            loop_.after(0, [this, number, left = std::move(left)] {
-                if (number == count_) {
-                    under_way_ = false;
-                    when_done_(left);
-                }
-            });
-        });
+        killer_ = std::make_unique<ProcessKiller>(
+            loop_, scope,
+            [this, number](std::vector<pid_t> left) {
+                loop_.after(0, [this, number, left = std::move(left)] {
+                    if (number == count_) {
+                        under_way_ = false;
+                        when_done_(left);
+                    }
+                });
+            },
+            killer_ ? killer_->told() : ProcessKiller::ToldList());
+        killer_->on_ranks_gone = on_ranks_gone;
     }
-    killer_->begin(grace_ms);
+    killer_->begin(ending);
+}
+
+void Sweep::go_on() {
+    if (killer_) {
+        killer_->go_on();
+    }
 }
 
 void Sweep::look() {
@@ -245,16 +342,16 @@ void Sweep::look() {
     }
 }
 
-std::vector<pid_t> end_processes(const ProcessScope& scope, std::int64_t grace_ms) {
+std::vector<pid_t> end_processes(const ProcessScope& scope, const Ending& ending) {
     Loop loop;
     std::vector<pid_t> left;
     bool done = false;
-    ProcessKiller ending(loop, scope, [&](std::vector<pid_t> still_there) {
+    ProcessKiller killer(loop, scope, [&](std::vector<pid_t> still_there) {
         left = std::move(still_there);
         done = true;
         loop.stop();
     });
-    ending.begin(grace_ms);
+    killer.begin(ending);
     if (!done) {
         loop.run();
     }

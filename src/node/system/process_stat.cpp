@@ -13,11 +13,13 @@ namespace dockdist::node {
 std::optional<ProcessStat> parse_process_stat(std::string_view text) {
     // The name in parentheses may hold anything: the fields are counted from behind it, the state being the
     // 3rd.
+    const auto name_begin = text.find('(');
     const auto name_end = text.rfind(')');
-    if (name_end == std::string_view::npos || name_end + 2 >= text.size()) {
+    if (name_end == std::string_view::npos || name_begin > name_end || name_end + 2 >= text.size()) {
         return std::nullopt;
     }
     ProcessStat stat;
+    stat.name = text.substr(name_begin + 1, name_end - name_begin - 1);
     const auto number = std::from_chars(text.data(), text.data() + text.size(), stat.pid);
     stat.state = text[name_end + 2];
     constexpr int first_number = 4;
@@ -38,6 +40,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
         at = next;
     }
     stat.parent = static_cast<pid_t>(fields[4]);
+    stat.group = static_cast<pid_t>(fields[5]);
     stat.session = static_cast<pid_t>(fields[6]);
     stat.cpu_ticks = fields[14] + fields[15];
     stat.waited_ticks = fields[16] + fields[17];

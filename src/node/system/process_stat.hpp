@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <sys/types.h>
 #include <vector>
@@ -10,7 +11,8 @@
 namespace dockdist::node {
 
 struct ProcessStat {
-    pid_t pid = 0, parent = 0, session = 0;
+    pid_t pid = 0, parent = 0, group = 0, session = 0;
+    std::string name{};         // 15 bytes at most; its program's, where it has given itself no other
     char state = '?';           // R running, S sleeping, D waits in the kernel, T stopped, Z zombie, X dead
     std::int64_t cpu_ticks = 0; // user and system time, in sysconf(_SC_CLK_TCK)
     std::int64_t waited_ticks = 0; // of children that it has waited for, with their own such

@@ -5,8 +5,8 @@ import os
 import subprocess
 
 from harness.cleanup import WithCleanup
-from harness.namespaces import ADDRESS, BUSYBOX, NEEDED, Host, Node, TwoNodes, join
-from harness.node_process import Stream
+from harness.namespaces import ADDRESS, BUSYBOX, NEEDED, Host, Node, TwoNodes, join, wait_for
+from harness.node_process import DEADLINE, Stream
 
 pytestmark = NEEDED
 INIT = "/opt/dockdist/bin/dockdist-init"
@@ -153,10 +153,12 @@ class TestRanksBySsh(TwoNodes, WithCleanup):
     def stop(self, job):
         assert self.b.run(INIT, "job", "stop", json.dumps({"job": job, "grace_ms": 5000})).returncode == 0
 
+    def words_on_node_0(self, job, *words):
+        return [INIT, "with-environment", "--env", "DOCKDIST_JOB=" + job, "--env", "DOCKDIST_JOB_ENV=NODE_RANK=0 SENT=1", "--", *words]
+
     def from_node_0(self, job, *words):
         """A launcher on node-0, with that node's variables."""
-        return self.a.run(INIT, "with-environment", "--env", "DOCKDIST_JOB=" + job, "--env",
-                          "DOCKDIST_JOB_ENV=NODE_RANK=0 SENT=1", "--", *words)
+        return self.a.run(*self.words_on_node_0(job, *words))
 
     def test_a_session_sees_its_node_s_part(self):
         self.part("seen")
@@ -165,10 +167,26 @@ class TestRanksBySsh(TwoNodes, WithCleanup):
 
     def test_a_rank_s_output_and_code_go_to_its_own_node_s_supervisor(self):
         stream = self.part("hosted", rank_command=["sh", "-c", "echo $DOCKDIST_NODE $NODE_RANK %h; exit 7"])
-        done = self.from_node_0("hosted", "pdsh", "-S", "-w", "node-1", "RANK=3 LOCAL_RANK=0 DOCKDIST_NODE=node-0 dockdist-init rank")
-        assert done.returncode == 7
+        line = "RANK=3 LOCAL_RANK=0 DOCKDIST_NODE=node-0 dockdist-init rank"
+        pdsh = self.a.popen(*self.words_on_node_0("hosted", "pdsh", "-S", "-w", "node-1", line), stdin=subprocess.DEVNULL)
         failure = stream.until("rank_failed")
         assert (failure["rank"], failure["code"], failure["tail"]) == (3, 7, "node-1 1 %h\n")
+        assert pdsh.poll() is None  # it hears of it when the job has ended the others
+        self.stop("hosted")
+        assert pdsh.wait(DEADLINE) != 0
+
+    def test_a_rank_whose_way_from_its_launcher_breaks_is_its_supervisor_s_to_end(self):
+        stream = self.part("cut", rank_command=["sh", "-c", "trap 'echo told; exit' TERM; echo up; while :; do sleep 0.1; done"])
+        self.a.popen(*self.words_on_node_0("cut", "ssh", "node-1", "RANK=0 LOCAL_RANK=0 dockdist-init rank; true"),
+                     stdin=subprocess.DEVNULL)
+        stream.until_output(b"up\n")
+        ways = [line.split()[0] for line in self.a.processes().splitlines() if "node-1" in line and "ssh" in line]
+        assert ways and self.a.run("kill", *ways).returncode == 0
+        wait_for("the end of the session", lambda: "dockdist-init session" not in self.b.processes())
+        assert stream.output(rank=0) == b"up\n"
+        self.stop("cut")
+        stream.until("exited")
+        assert stream.output(rank=0) == b"up\ntold\n"
 
     def test_secrets_that_are_for_ranks_are_in_no_session(self):
         stream = self.part("hiding", rank_secrets=True, rank_command=["sh", "-c", "echo rank $HIDDEN"])

@@ -59,17 +59,16 @@ class TestStartedByTheCommand(OnANode):
         assert (event["rank"], event["local_rank"], event["code"]) == (1, 1, 7)
         assert "cause" in event["tail"]
 
-    def test_a_rank_that_the_launcher_ends_afterwards_comes_second(self):
+    def test_a_rank_that_a_failure_ends_is_no_failure(self):
         os.mkfifo(self.node.root + "/go")
-        stream = self.ranks(["trap \"exit 9\" TERM; echo up; while :; do sleep 0.1; done",
+        stream = self.ranks(["trap \"echo saved; exit 9\" TERM; echo up; while :; do sleep 0.1; done",
                              "read x < %s/go; exit 7" % self.node.root])
         stream.until_output(b"up\n")
         with open(self.node.root + "/go", "w") as go:
             go.write("\n")
-        stream.until("rank_failed")
-        kill(shims("job-0")[0], signal.SIGTERM)
         result = stream.result()
-        assert [f["rank"] for f in result["failures"]] == [1, 0]
+        assert (result["code"], [(f["rank"], f["code"]) for f in result["failures"]]) == (7, [(1, 7)])
+        assert stream.output(rank=0) == b"up\nsaved\n"
 
     def test_a_rank_that_a_launcher_starts_anew_is_none(self):
         again = "RANK=2 LOCAL_RANK=0 %s rank; " % PROGRAM
@@ -136,10 +135,13 @@ class TestStartedFromOutside(OnANode):
 
     def test_a_rank_s_failure_is_told_and_is_the_part_s_code(self):
         stream = self.part(["sh", "-c", "echo it broke; exit 7"])
-        assert self.node.run_rank("job-0", RANK="5", LOCAL_RANK="1").returncode == 7
+        rank = self.node.rank("job-0", RANK="5", LOCAL_RANK="1")
         event = stream.until("rank_failed")
         assert (event["rank"], event["local_rank"], event["code"], event["tail"]) == (5, 1, 7, "it broke\n")
+        assert rank.poll() is None  # its launcher would end the others
         assert self.end(stream)["code"] == 7
+        rank.communicate(timeout=DEADLINE)
+        assert rank.returncode == 7
 
     def test_a_rank_that_begins_while_another_of_its_number_runs_is_a_failure(self):
         self.node.record(DOCKDIST_NODE="node-1")
@@ -190,17 +192,21 @@ class TestStartedFromOutside(OnANode):
     def test_a_missing_folder_or_program_is_told_as_the_rank_s(self):
         for command, words, code in ((["true"], {"workdir": "/no/such/folder"}, 126), (["no-such-program"], {}, 127)):
             stream = self.part(command, **words)
-            assert self.node.run_rank(self.node.jobs[-1], RANK="0").returncode == code
+            rank = self.node.rank(self.node.jobs[-1], RANK="0")
             failure = stream.until("rank_failed")
             assert failure["code"] == code
             assert ("/no/such/folder" if words else "no-such-program: not found") in failure["tail"]
             self.end(stream)
+            rank.communicate(timeout=DEADLINE)
+            assert rank.returncode == code
 
     def test_a_signal_is_forwarded_and_its_death_passed_on(self):
         stream = self.part(["sh", "-c", "echo up; exec sleep 1000"])
         process = self.node.rank("job-0")
         stream.until_output(b"up\n")
         process.send_signal(signal.SIGUSR1)
+        assert stream.until("rank_failed")["signal"] == signal.SIGUSR1
+        self.end(stream)
         process.communicate(timeout=DEADLINE)
         assert process.returncode == -signal.SIGUSR1
 
@@ -243,7 +249,7 @@ class TestSpawned(OnANode):
             go.write("\n")
         result = stream.result()
         assert result["code"] == 139
-        assert [(f["rank"], f["code"]) for f in result["failures"]] == [(1, 139), (0, 143)]
+        assert [(f["rank"], f["code"]) for f in result["failures"]] == [(1, 139)]
 
     def test_a_signal_is_handed_on(self):
         stream = self.spawn(1, 0, 1, ["trap 'exit 5' TERM; echo up; while :; do sleep 0.1; done"])

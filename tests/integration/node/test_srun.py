@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from harness.namespaces import ADDRESS, BUSYBOX, NEEDED, Host, Node, TwoNodes, join, wait_for
+from harness.node_process import Stream
 from harness.patience import Watch
 
 pytestmark = NEEDED
@@ -167,6 +168,26 @@ class TestItsEnd(Srun):
         assert step.returncode in (code, -number if number == signal.SIGKILL else code), (step.returncode, err)
         wait_for("the end of all tasks", lambda: self.sleepers() == [0, 0])
         return err.decode()
+
+    def test_when_a_job_ends_each_task_is_told_once(self):
+        # node-1 has a part of the first job and none of the second: there it is srun that tells them.
+        task = "trap 'echo told; n=1' TERM; echo up; n=; while [ ! $n ]; do sleep 0.1; done; sleep 0.5; echo saved"
+        self.command()
+        for job, nodes in (("both", self.nodes), ("one", self.nodes[:1])):
+            parts = []
+            for node in nodes:
+                parts.append(Stream(node.popen(INIT, "job", "start", stdin=subprocess.PIPE, bufsize=0)))
+                parts[-1].send(job=job, grace_ms=20000, workdir="/tmp")
+                parts[-1].send(argv=[] if len(parts) > 1 else ["srun", "-N2", "-l", "sh", "-c", task])
+                parts[-1].until("started")
+            while sum(parts[0].output().count(b"%d: up\n" % rank) for rank in (0, 1)) < 2:
+                parts[0].next_frame()
+            for part in parts:
+                part.send(type="stop", grace_ms=20000)
+            for part in parts:
+                part.result()
+            assert sorted(parts[0].output(stream=1).splitlines()) == [
+                b"%d: %s" % (rank, word) for rank in (0, 1) for word in (b"saved", b"told", b"up")], job
 
     def test_ctrl_c_reaches_every_task(self):
         err = self.run_to_its_end(signal.SIGINT, 130)

@@ -44,8 +44,11 @@ public:
     void output(const NodeName& node, int, StdStream, std::string_view bytes) override {
         text[node.str()] += bytes;
     }
+    void aside(const NodeName& node, StdStream, std::string_view bytes) override {
+        asides[node.str()] += bytes;
+    }
     void flush() override {}
-    std::map<std::string, std::string> text{};
+    std::map<std::string, std::string> text{}, asides{};
 };
 
 class Events : public Reporter {

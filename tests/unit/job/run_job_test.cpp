@@ -51,6 +51,49 @@ TEST_CASE("a rank's failure counts with the rank's own code, whatever the launch
     CHECK(commands.size() == 1);
 }
 
+TEST_CASE("what launchers say when the job is being ended is set aside, and nothing else") {
+    for (const int failed_rank : {3, -1}) {
+        FakeJob job(2);
+        for (auto& launch : job.launches) {
+            launch.ranks = 2;
+        }
+        const auto script = [&](bool fails) -> FakeEngine::ExecScript {
+            return [fails, failed_rank](FakeExec exec) -> Task<int> {
+                co_await start_of(exec);
+                exec.out(started());
+                std::uint64_t position = 0;
+                const auto say = [&](const std::string& bytes, int rank) {
+                    const auto frame = output(bytes, position, rank);
+                    position += frame.size();
+                    exec.out(frame);
+                };
+                say("launching\n", -1);
+                if (fails) {
+                    exec.out(control({.type = wire::JobEvent::Type::rank_failed,
+                                      .failure = {.rank = failed_rank, .code = 7}}));
+                }
+                while (const auto line = co_await exec.read_line()) {
+                    if (wire::parse_job_command(*line)->type == wire::JobCommand::Type::stop) {
+                        break;
+                    }
+                }
+                say("Traceback\nSignalException\n", -1);
+                say("saved\n", 2);
+                say("dockdist: a note\n", -1);
+                exec.out(exited(143, 15));
+                co_return 0;
+            };
+        };
+        job.fakes[0]->on_exec("job start", script(false));
+        job.fakes[1]->on_exec("job start", script(true));
+        job.run();
+        CHECK(job.sink.text["node-0"] == "launching\nsaved\ndockdist: a note\n");
+        CHECK(job.sink.asides["node-0"] == "Traceback\nSignalException\n");
+        // The launcher that has failed itself says why.
+        CHECK(job.sink.asides["node-1"].empty() == (failed_rank < 0));
+    }
+}
+
 TEST_CASE("an interrupt stops every node; a second one without grace") {
     FakeJob job(2);
     std::vector<std::string> commands;

@@ -343,7 +343,7 @@ TEST_CASE("a failure is told with its last lines, and a stop with what to do") {
     const JobId job("job-1");
     const auto bad = end_errors(outcome_of({node("node-1", failed(3, 7))}, {}), job);
     REQUIRE(bad.size() == 1);
-    CHECK(to_text(bad[0]) == "node-1: job-1: rank 3 exited with 7\n  its last lines:\nTraceback\nbad \\x1b");
+    CHECK(to_text(bad[0]) == "node-1: job-1: rank 3 exited with 7\n  its last lines:\nTraceback\nbad");
     auto known = failed(3, 2);
     known.failures.front() = {.rank = 3, .code = 2, .tail = "t", .cause = "no t.py", .advice = "bring it"};
     CHECK(to_text(end_errors(outcome_of({node("node-1", known)}, {}), job)[0]) ==

@@ -27,6 +27,7 @@ std::string text(const std::vector<JobStateMachine::Order>& orders) {
                           : command.type == Type::halt   ? "halt#" + std::to_string(command.attempt)
                           : command.type == Type::begin  ? "begin#" + std::to_string(command.attempt)
                           : command.type == Type::report ? "report#" + std::to_string(command.attempt)
+                          : command.type == Type::rest   ? "rest#" + std::to_string(command.attempt)
                           : command.type == Type::over   ? "over"
                                                          : "?";
         all += (all.empty() ? "" : " ") + std::to_string(part) + ":" + name;
@@ -155,6 +156,35 @@ TEST_CASE("an interrupt stops with grace, a second one without, and no attempt f
     CHECK(text(job.decide(0)).empty());
     job.exited(1, {.code = 137, .stopped = true});
     CHECK_FALSE(job.first_failure().has_value());
+}
+
+TEST_CASE("what has started ranks is ended when no part has one any more, whoever has ended the parts") {
+    JobStateMachine job(settings(3));
+    job.ranks_gone(0, 0);
+    CHECK(text(job.decide(0)).empty());
+    job.exited(1, {.stopped = true, .reason = "stop"});
+    CHECK(text(job.decide(0)) == "0:stop/500 2:stop/500"); // this one had no need to wait
+    job.ranks_gone(2, 0);
+    CHECK(text(job.decide(0)) == "0:rest#0 2:rest#0");
+    CHECK(text(job.decide(0)).empty());
+}
+
+TEST_CASE("so it is before a restart, and in each attempt") {
+    JobStateMachine job(settings(2, 2));
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        const auto number = std::to_string(attempt);
+        job.rank_failed(1, attempt, {.rank = 3, .code = 7});
+        CHECK(text(job.decide(0)) == "0:halt#" + number + " 1:halt#" + number);
+        job.ranks_gone(1, attempt);
+        CHECK(text(job.decide(0)).empty());
+        job.ranks_gone(0, attempt);
+        CHECK(text(job.decide(0)) == "0:rest#" + number + " 1:rest#" + number);
+        job.ended(0, attempt, stopped(attempt));
+        job.ended(1, attempt, stopped(attempt));
+        CHECK(text(job.decide(0)).empty());
+        CHECK(text(job.decide(10'000)) ==
+              "0:begin#" + std::to_string(attempt + 1) + " 1:begin#" + std::to_string(attempt + 1));
+    }
 }
 
 TEST_CASE("a lost part ends the job, restarts or not") {

@@ -1,6 +1,9 @@
+#include "job_state/job_end.hpp"
 #include "job_state/job_text.hpp"
 
 #include <doctest/doctest.h>
+
+#include <algorithm>
 
 namespace job_text_test {
 
@@ -45,6 +48,31 @@ TEST_CASE("ranks that were not started") {
           "rank 0 was started on node-0 and on node-1: these have each run a job of their own; look at what "
           "the "
           "launcher's own configuration says of nodes and hosts");
+}
+
+TEST_CASE("of what it wrote a screenful is told, with the cause and where all is") {
+    std::string tail = "Traceback (most recent call last):\n";
+    for (int i = 0; i < 60; ++i) {
+        tail += "  File \"m.py\", line 1, in f\n    return self.f(x)\n";
+    }
+    wire::JobFailure failure{.node = "node-1", .rank = 3, .code = 1, .tail = tail + "ValueError: boom\n"};
+    auto text = last_lines_text(failure, JobId("job-1"), {});
+    CHECK(text.starts_with(
+        "its last lines, 119 left out (`dockdist logs job-1 --rank 3` has all):\n… 119 lines\n"));
+    CHECK(text.ends_with("\nValueError: boom"));
+    failure.rank = -1;
+    text = last_lines_text(failure, JobId("job-1"), {});
+    CHECK(text.starts_with("its last lines, 119 left out (`dockdist logs job-1 --node node-1` has all):\n"));
+    failure.advice = std::string(300, 'a') + "\nb";
+    const auto errors = end_errors(
+        outcome_of(
+            {{.node = NodeName("node-1"), .result = wire::JobResult{.code = 1, .failures = {failure}}}}, {}),
+        JobId("job-1"));
+    CHECK(errors[0].hint.ends_with("\nValueError: boom"));
+    CHECK(std::ranges::count(errors[0].hint, '\n') < 16);
+    CHECK(errors[0].hint.size() <= 1600);
+    CHECK(last_lines_text({.tail = "\x1b[31m\n\n"}, JobId("job-1"), {}).empty());
+    CHECK(last_lines_text({.tail = "a\x07\n"}, JobId("job-1"), {}) == "its last lines:\na\\x07");
 }
 
 } // namespace job_text_test

@@ -95,21 +95,37 @@ TEST_CASE("ten thousand hosts, alike or each with its own trouble, are less than
     CHECK(screen.back().message == "9980 more errors; -o json has all");
 }
 
-TEST_CASE("a message of more than a screen is cut, between characters") {
-    std::string words;
+TEST_CASE("of a message of more than a screen both ends are told, between characters") {
+    std::string words = "first ";
     for (int i = 0; i < 1000; ++i) {
         words += "ä€";
     }
-    auto folded = fold_errors({{ErrorKind::engine, "a", words, ""}}, {});
+    auto folded = fold_errors({{ErrorKind::engine, "a", words + " last", ""}}, {});
     CHECK(folded[0].message.size() < 1700);
-    CHECK(folded[0].message.find("… (") != std::string::npos);
-    CHECK(folded[0].message.ends_with(" more bytes; -o json has all)"));
+    CHECK(folded[0].message.starts_with("first ä€"));
+    CHECK(folded[0].message.find("ä€ … ") != std::string::npos);
+    CHECK(folded[0].message.ends_with("€ last (-o json has all)"));
     std::string lines;
     for (int i = 0; i < 100; ++i) {
-        lines += "a line\n";
+        lines += "\nline " + number(i);
     }
-    folded = fold_errors({{ErrorKind::node, "a", lines, ""}}, {});
+    folded = fold_errors({{ErrorKind::node, "a", "the build failed:" + lines, ""}}, {});
     CHECK(std::ranges::count(folded[0].message, '\n') == 15);
+    CHECK(folded[0].message.starts_with("the build failed: (-o json has all)\n… 86 lines\nline 86\n"));
+    CHECK(folded[0].message.ends_with("\nline 99"));
+}
+
+TEST_CASE("a traceback keeps its exception") {
+    std::string tail = "its last lines:\nTraceback (most recent call last):\n";
+    for (int i = 0; i < 30; ++i) {
+        tail +=
+            "  File \"/usr/lib/python3/dist-packages/torch/nn/modules/module.py\", line 1750, in _call_impl\n"
+            "    return forward_call(*args, **kwargs)\n";
+    }
+    const auto folded = fold_errors({{ErrorKind::job, "node-1", "rank 3 exited with 1",
+                                      tail + "RuntimeError: shapes cannot be multiplied"}},
+                                    {});
+    CHECK(folded[0].hint.ends_with("\nRuntimeError: shapes cannot be multiplied"));
 }
 
 TEST_CASE("mistakes in a file are all told") {

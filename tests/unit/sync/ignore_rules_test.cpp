@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <tuple>
 
 namespace ignore_rules_test {
 
@@ -70,6 +71,28 @@ TEST_CASE("a .dockdistignore has the last word, over every .gitignore") {
     CHECK(rules.ignored(".git", true));
     CHECK(rules.ignored("sub/.git/config", false));
     CHECK(rules.ignored("sub/a.tmp", false)); // `exclude` of cluster.yaml is what was asked for last
+}
+
+TEST_CASE("what leaves a file out is told with its place") {
+    IgnoreRules rules;
+    rules.add(Group::git, "", "# weights\n\n*.bin\n/data/\n", ".gitignore");
+    rules.add(Group::git, "sub", "!x.bin\n", "sub/.gitignore");
+    rules.add(Group::exclude, "", "*.tmp", "`exclude`");
+    rules.add_above("project", "*.log\n", "/repo/.gitignore");
+    const auto reason = rules.why_below("deep/train.bin", false);
+    REQUIRE(reason.has_value());
+    CHECK(
+        *reason ==
+        IgnoreRules::Reason{
+            .rule = "*.bin", .from = ".gitignore", .line = 3, .group = Group::git, .name = "deep/train.bin"});
+    const auto folder = rules.why_below("data/shakespeare/prepare.py", false);
+    REQUIRE(folder.has_value());
+    CHECK(std::tuple(folder->rule, folder->line, folder->name, folder->folder) ==
+          std::tuple("/data/", 4, "data", true));
+    CHECK(rules.why_below("a.tmp", false)->group == Group::exclude);
+    CHECK(rules.why_below("a.log", false)->from == "/repo/.gitignore");
+    CHECK_FALSE(rules.why_below("sub/x.bin", false).has_value());
+    CHECK_FALSE(rules.why_below("train.py", false).has_value());
 }
 
 TEST_CASE("rules above the tree count, the nearer ones first") {

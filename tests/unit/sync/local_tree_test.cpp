@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <tuple>
 
 namespace local_tree_test {
 
@@ -59,6 +60,40 @@ TEST_CASE("no rule is waited for") {
         REQUIRE(::mkfifo((scratch / name).c_str(), 0600) == 0);
     }
     CHECK(names(*scan(scratch / "repo/src", {})) == "a.py");
+}
+
+TEST_CASE("a scan counts what each rule leaves out, and of one name it is told without a scan") {
+    const Scratch scratch;
+    put(scratch / "t/.gitignore", "__pycache__/\n*.bin\n");
+    put(scratch / "t/data/.gitignore", "!kept.bin\n");
+    put(scratch / "t/data/train.bin");
+    put(scratch / "t/data/val.bin");
+    put(scratch / "t/data/kept.bin");
+    put(scratch / "t/__pycache__/a.pyc");
+    put(scratch / "t/data/__pycache__/train.bin");
+    put(scratch / "t/collected/x");
+    put(scratch / "t/.git/HEAD");
+    const ScanOptions options{.exclude = {"*.tmp"}, .always = {"/collected/"}};
+    const auto tree = scan(scratch / "t", options);
+    REQUIRE(tree.has_value());
+    REQUIRE(tree->left_out_by_rules.size() == 2); // what dockdist leaves out of itself is not told
+    const auto& folders = tree->left_out_by_rules[0];
+    const auto& files = tree->left_out_by_rules[1];
+    CHECK(std::tuple(folders.reason.rule, folders.files, folders.folders) ==
+          std::tuple("__pycache__/", 0, 2));
+    CHECK(std::tuple(files.reason.rule, files.files, files.folders, files.reason.name) ==
+          std::tuple("*.bin", 2, 0, "data/train.bin"));
+
+    const auto why = [&](const std::string& name) { return why_left_out(scratch / "t", options, name); };
+    REQUIRE(why("data/train.bin").has_value());
+    CHECK(std::tuple(why("data/train.bin")->from, why("data/train.bin")->line) ==
+          std::tuple(".gitignore", 2));
+    CHECK(why("data/__pycache__/train.bin")->name == "data/__pycache__");
+    CHECK_FALSE(why("data/kept.bin").has_value());
+    CHECK_FALSE(why("data/test.bin").has_value()); // there is none
+    CHECK_FALSE(why_left_out(scratch / "t", {.ignore_files = false}, "data/train.bin").has_value());
+    CHECK_FALSE(why_left_out(scratch / "t/data/train.bin", {}, "train.bin").has_value());
+    CHECK_FALSE(why_left_out(scratch / "no-such", {}, "train.bin").has_value());
 }
 
 TEST_CASE("links that lead out, and what is no file, are left out by name") {

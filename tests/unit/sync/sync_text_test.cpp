@@ -36,6 +36,36 @@ TEST_CASE("nodes that got the same are told together") {
                                            "on node-2; node-1 shared with node-0");
 }
 
+TEST_CASE("what rules leave out is told in one line, files first") {
+    using Group = IgnoreRules::Group;
+    LocalTree tree;
+    CHECK(left_out_text(tree).empty());
+    tree.left_out_by_rules = {
+        {{.rule = "__pycache__/",
+          .from = ".gitignore",
+          .line = 1,
+          .group = Group::git,
+          .name = "a/__pycache__",
+          .folder = true},
+         0,
+         7},
+        {{.rule = "*.bin", .from = ".gitignore", .line = 3, .group = Group::git, .name = "data/train.bin"},
+         2,
+         0}};
+    CHECK(left_out_text(tree) ==
+          "2 files and 7 folders left out by ignore rules: data/train.bin and 1 more (`*.bin` in "
+          ".gitignore:3), a/__pycache__/ and 6 more (`__pycache__/` in .gitignore:1)");
+    for (int i = 1; i < 10; ++i) {
+        tree.left_out_by_rules.push_back(
+            {{.rule = "x", .from = ".dockdistignore", .line = i, .group = Group::dockdist, .name = "x\n"},
+             1,
+             0});
+    }
+    const auto text = left_out_text(tree);
+    CHECK(text.starts_with("11 files and 7 folders left out by ignore rules: data/train.bin and 1 more ("));
+    CHECK(text.ends_with("x\\x0a (`x` in .dockdistignore:2), and by 8 more rules"));
+}
+
 TEST_CASE("a dry run tells each action, and the nodes whose plan it is") {
     LocalTree tree;
     tree.entries = {{.name = "d", .type = wire::TreeEntry::Type::folder, .mode = 0755},

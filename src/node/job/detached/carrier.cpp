@@ -121,9 +121,9 @@ void Carrier::hear_own(const wire::JobEvent& event) {
     }
 }
 
-void Carrier::stop_members(std::int64_t grace_ms) {
+void Carrier::stop_members(std::int64_t grace_ms, int signal) {
     if (coordinator_) {
-        coordinator_->stop_members(grace_ms);
+        coordinator_->stop_members(grace_ms, signal);
     }
 }
 

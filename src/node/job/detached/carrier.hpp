@@ -46,7 +46,7 @@ public:
     void hear_own(const wire::JobEvent& event);
     // From the link to the coordinator. The answer; nothing: hang up.
     std::optional<std::string> hear_ping(const std::string& line);
-    void stop_members(std::int64_t grace_ms);
+    void stop_members(std::int64_t grace_ms, int signal);
     // This part ends, whatever the others do: it decides nothing more, and they need not wait for the lease.
     void resign();
     // Calls it when they have answered that; soon all the same.

@@ -51,8 +51,9 @@ void Coordinator::hear_own(const wire::JobEvent& event) {
     }
 }
 
-void Coordinator::stop_members(std::int64_t grace_ms) {
-    const wire::JobCommand command{.type = wire::JobCommand::Type::stop, .grace_ms = grace_ms};
+void Coordinator::stop_members(std::int64_t grace_ms, int signal) {
+    const wire::JobCommand command{
+        .type = wire::JobCommand::Type::stop, .grace_ms = grace_ms, .signal = signal};
     for (std::size_t part = 0; part < members_.size(); ++part) {
         members_[part].order = command;
         links_.send(part, wire::job_command_line(command));

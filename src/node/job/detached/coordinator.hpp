@@ -39,7 +39,7 @@ public:
     // Gone or lost: it takes no part in the job any more.
     bool is_gone(std::size_t part) const { return members_[part].gone; }
     // Somebody stops the job here: the members are told at once.
-    void stop_members(std::int64_t grace_ms);
+    void stop_members(std::int64_t grace_ms, int signal);
     // Call it after hear(), and now and then.
     void decide();
     void find_lost();

@@ -25,7 +25,7 @@ public:
     void begin();
 
     void hear_own(const wire::JobEvent& event) { carrier_.hear_own(event); }
-    void stop_members(std::int64_t grace_ms) { carrier_.stop_members(grace_ms); }
+    void stop_members(std::int64_t grace_ms, int signal) { carrier_.stop_members(grace_ms, signal); }
     void resign() { carrier_.resign(); }
     void when_heard(std::function<void()> heard) { carrier_.when_heard(std::move(heard)); }
 

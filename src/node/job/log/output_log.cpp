@@ -1,5 +1,6 @@
 #include "node/job/log/output_log.hpp"
 
+#include "core/telling_lines.hpp"
 #include "wire/frame.hpp"
 
 #include <algorithm>
@@ -13,7 +14,9 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::size_t kept_pieces = 64;
+constexpr std::uint64_t longest_tail = std::uint64_t{64} << 10U;
+constexpr std::size_t most_pieces = 4096;
+constexpr Screenful told_tail{.lines = 128, .bytes = 4096};
 constexpr std::uint64_t segments_in_limit = 16;
 constexpr std::string_view segment_prefix = "log.";
 constexpr std::size_t segment_digits = 20;
@@ -125,10 +128,13 @@ bool OutputLog::write_frame(std::uint8_t stream, std::int32_t rank, std::string_
         }
         done += static_cast<std::size_t>(written);
     }
-    auto& pieces = last_pieces_[rank];
-    pieces.push_back({.position = size_ + header.size(), .length = static_cast<std::uint32_t>(bytes.size())});
-    if (pieces.size() > kept_pieces) {
-        pieces.pop_front();
+    auto& last = last_pieces_[rank];
+    last.pieces.push_back(
+        {.position = size_ + header.size(), .length = static_cast<std::uint32_t>(bytes.size())});
+    last.bytes += bytes.size();
+    while (last.bytes - last.pieces.front().length >= longest_tail || last.pieces.size() > most_pieces) {
+        last.bytes -= last.pieces.front().length;
+        last.pieces.pop_front();
     }
     size_ += whole;
     return true;
@@ -153,9 +159,16 @@ std::string OutputLog::tail(std::int32_t rank, std::size_t limit) const {
     if (found == last_pieces_.end()) {
         return {};
     }
+    const auto& pieces = found->second.pieces;
+    std::vector<std::string> backwards;
+    std::size_t size = 0;
+    for (auto piece = pieces.rbegin(); piece != pieces.rend() && size < limit; ++piece) {
+        backwards.push_back(read_piece(*piece, std::min<std::size_t>(piece->length, limit - size)));
+        size += backwards.back().size();
+    }
     std::string text;
-    for (auto piece = found->second.rbegin(); piece != found->second.rend() && text.size() < limit; ++piece) {
-        text.insert(0, read_piece(*piece, std::min<std::size_t>(piece->length, limit - text.size())));
+    for (auto part = backwards.rbegin(); part != backwards.rend(); ++part) {
+        text += *part;
     }
     // Whole lines only, where there is more than one.
     if (text.size() >= limit) {
@@ -165,6 +178,11 @@ std::string OutputLog::tail(std::int32_t rank, std::size_t limit) const {
         }
     }
     return text;
+}
+
+std::string OutputLog::telling_tail(std::int32_t rank) const {
+    auto text = tail(rank, longest_tail);
+    return text.size() <= told_tail.bytes ? text : telling_lines(text, told_tail).text + "\n";
 }
 
 } // namespace dockdist::node

@@ -29,8 +29,10 @@ public:
     static Result<OutputLog> create(const std::string& folder, std::int64_t limit);
 
     void append(std::uint8_t stream, std::int32_t rank, std::string_view bytes);
-    // The last lines that this rank wrote, stdout and stderr as they came, at most `limit` bytes.
-    std::string tail(std::int32_t rank, std::size_t limit = 4096) const;
+    // The last lines that this rank wrote, stdout and stderr as they came, at most `limit` bytes, and 64 KiB.
+    std::string tail(std::int32_t rank, std::size_t limit = std::size_t{64} << 10U) const;
+    // Of these what tells why it failed, where they are more than 4 KiB (core/telling_lines.hpp).
+    std::string telling_tail(std::int32_t rank) const;
     std::uint64_t size() const { return size_; } // with what was deleted
 
 private:
@@ -41,6 +43,10 @@ private:
     struct Piece {
         std::uint64_t position = 0; // of the payload
         std::uint32_t length = 0;
+    };
+    struct LastPieces {
+        std::deque<Piece> pieces{};
+        std::uint64_t bytes = 0;
     };
     bool write_frame(std::uint8_t stream, std::int32_t rank, std::string_view bytes);
     bool make_room(std::uint64_t bytes);
@@ -53,7 +59,7 @@ private:
     std::uint64_t size_ = 0;
     std::uint64_t lost_ = 0;
     std::int64_t clock_offset_ms_ = 0; // from the monotonic clock to the time since 1970
-    std::map<std::int32_t, std::deque<Piece>> last_pieces_{};
+    std::map<std::int32_t, LastPieces> last_pieces_{};
 };
 
 } // namespace dockdist::node

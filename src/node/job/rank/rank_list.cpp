@@ -51,9 +51,14 @@ void RankList::hear(Rank& rank) {
             outputs_.watch(rank.err, 2, rank.begun.rank);
             continue;
         }
-        // The rank has ended, or its shim was killed and the rank with it.
-        loop_.forget(rank.socket.get());
-        rank.socket.reset();
+        // The rank has ended, and its shim stays for a while; or that was killed and the rank with it.
+        if (!received) {
+            loop_.forget(rank.socket.get());
+            rank.socket.reset();
+        }
+        if (std::exchange(rank.over, true)) {
+            continue;
+        }
         outputs_.drain(rank.out, 1, rank.begun.rank);
         outputs_.drain(rank.err, 2, rank.begun.rank);
         auto end = rank.begun;
@@ -70,7 +75,7 @@ void RankList::hear(Rank& rank) {
 std::vector<std::pair<std::int32_t, pid_t>> RankList::running() const {
     std::vector<std::pair<std::int32_t, pid_t>> running;
     for (const auto& rank : ranks_) {
-        if (rank->socket.open()) {
+        if (!rank->over) {
             running.emplace_back(rank->begun.rank, rank->shim);
         }
     }
@@ -102,7 +107,7 @@ const RankList::Rank* RankList::second() const {
     std::set<std::int32_t> numbers;
     for (const auto& rank : ranks_) {
         const auto number = rank->begun.rank;
-        if (rank->socket.open() && number >= 0 && !numbers.insert(number).second) {
+        if (!rank->over && number >= 0 && !numbers.insert(number).second) {
             return rank.get();
         }
     }

@@ -38,7 +38,8 @@ public:
 
 private:
     struct Rank {
-        Fd socket{};
+        Fd socket{}; // closed: the shim is gone
+        bool over = false;
         pid_t shim = 0;
         RankMessage begun{};
         Fd out{}, err{};

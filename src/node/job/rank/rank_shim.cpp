@@ -11,15 +11,20 @@
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
+#include "node/system/process_stat.hpp"
 #include "node/system/unix_socket.hpp"
 #include "rdma/variables.hpp"
 #include "wire/job.hpp"
 #include "wire/join.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <functional>
+#include <optional>
 #include <poll.h>
+#include <set>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -65,23 +70,119 @@ Streams offer_streams(const std::string& job, int rank, int local_rank) {
     return streams;
 }
 
-// Waits for the child and hands on every signal but those that the whole job gets anyway.
-ExitStatus wait_for(pid_t child, int signal_fd) {
+// Beside the rank. What it leaves behind comes to this process.
+class Shim {
+public:
+    Shim(pid_t rank, int signals, Streams& streams) : rank_(rank), signals_(signals), streams_(streams) {}
+
+    // `on_end` is called at once when the rank has ended.
+    ExitStatus wait(const std::function<void(ExitStatus)>& on_end);
+
+private:
+    bool may_go(bool alone) const;
+    void hear_signals();
+    void hear_launcher(int signal);
+    void end_by(int signal);
+    void reap();
+    bool tell_what_is_left();
+
+    pid_t rank_;
+    int signals_;
+    Streams& streams_;
+    std::optional<ExitStatus> end_{};
+    int ends_by_ = 0;        // what has told the rank to end
+    bool job_ends_ = false;  // then the launcher's word counts no more
+    bool let_go_ = false;    // the launchers are told, too
+    std::set<pid_t> told_{}; // of what the rank has left
+};
+
+ExitStatus Shim::wait(const std::function<void(ExitStatus)>& on_end) {
     while (true) {
-        pollfd ready{.fd = signal_fd, .events = POLLIN, .revents = 0};
-        ::poll(&ready, 1, -1);
-        signalfd_siginfo info{};
-        while (::read(signal_fd, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-            const bool for_all = info.ssi_code == SI_QUEUE && info.ssi_int == told_to_all;
-            if (info.ssi_signo != SIGCHLD && !for_all) {
-                ::kill(child, static_cast<int>(info.ssi_signo));
-            }
+        std::array<pollfd, 2> ready{
+            pollfd{.fd = signals_, .events = POLLIN, .revents = 0},
+            pollfd{.fd = end_ ? streams_.supervisor.get() : -1, .events = 0, .revents = 0}};
+        ::poll(ready.data(), ready.size(), -1);
+        if (ready[1].revents != 0) {
+            streams_.supervisor.reset();
         }
-        int status = 0;
-        if (::waitpid(child, &status, WNOHANG) == child) {
-            return exit_status(status);
+        const bool was_there = !end_;
+        hear_signals();
+        reap();
+        if (was_there && end_) {
+            on_end(*end_);
+        }
+        if (end_ && may_go(!tell_what_is_left())) {
+            return *end_;
         }
     }
+}
+
+// A launcher that sees a rank fail, or is told to end, ends the other ranks after a time of its own. So it
+// hears of no failure, and nothing at all once the job ends, before the supervisor has seen all ranks off.
+bool Shim::may_go(bool alone) const {
+    const bool supervised = streams_.supervisor.open();
+    return job_ends_ ? alone && (let_go_ || !supervised) : end_->code == 0 || !supervised;
+}
+
+void Shim::hear_signals() {
+    signalfd_siginfo info{};
+    while (::read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+        const int signal = static_cast<int>(info.ssi_signo);
+        if (is_of_an_end(info)) {
+            let_go_ = let_go_ || info.ssi_int == told_to_all;
+            job_ends_ = true;
+            end_by(signal);
+        } else if (signal != SIGCHLD && !job_ends_) {
+            hear_launcher(signal);
+        }
+    }
+}
+
+void Shim::hear_launcher(int signal) {
+    constexpr std::array ending{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    if (ends_by_ == 0 && std::ranges::find(ending, signal) != ending.end()) {
+        return end_by(signal);
+    }
+    if (!end_) {
+        ::kill(rank_, signal);
+    }
+}
+
+// Once. A Ctrl-C is for all that a terminal would tell.
+void Shim::end_by(int signal) {
+    if (ends_by_ == 0) {
+        ends_by_ = signal;
+        if (!end_) {
+            ::kill(signal == SIGINT ? -rank_ : rank_, signal);
+            ::kill(rank_, SIGCONT);
+        }
+    }
+}
+
+void Shim::reap() {
+    int status = 0;
+    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
+        if (pid == rank_) {
+            end_ = exit_status(status);
+        }
+    }
+}
+
+// Whether there is something. It hears what the rank has heard, which is there no more.
+bool Shim::tell_what_is_left() {
+    bool some = false;
+    const pid_t own = ::getpid();
+    for (const auto& process : all_processes()) {
+        if (process.parent != own || process.has_ended()) {
+            continue;
+        }
+        some = true;
+        if (ends_by_ != 0 && told_.insert(process.pid).second) {
+            ::kill(process.pid, look_at(process).hears(ends_by_) ? ends_by_ : SIGTERM);
+            ::kill(process.pid, SIGCONT);
+        }
+    }
+    return some;
 }
 
 Result<JobPart> find_part(const Environment& own) {
@@ -145,6 +246,8 @@ int run_rank(Environment own) {
     constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT,  SIGHUP, SIGQUIT,
                                  SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
     const auto signal_fd = take_signals(signals);
+    become_gate(rank_gate);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const pid_t shim = ::getpid();
     const pid_t child = signal_fd ? ::fork() : -1;
     if (child < 0) {
@@ -157,15 +260,16 @@ int run_rank(Environment own) {
     }
     streams.out = {};
     streams.err = {};
-    const auto status = wait_for(child, signal_fd->get());
-    if (streams.supervisor.open()) {
-        (void)send_rank_message(streams.supervisor.get(), {.kind = RankMessage::Kind::ended,
-                                                           .rank = rank,
-                                                           .local_rank = local_rank,
-                                                           .code = status.code,
-                                                           .signal = status.signal,
-                                                           .at_us = monotonic_us()});
-    }
+    const auto status = Shim(child, signal_fd->get(), streams).wait([&](ExitStatus end) {
+        if (streams.supervisor.open()) {
+            (void)send_rank_message(streams.supervisor.get(), {.kind = RankMessage::Kind::ended,
+                                                               .rank = rank,
+                                                               .local_rank = local_rank,
+                                                               .code = end.code,
+                                                               .signal = end.signal,
+                                                               .at_us = monotonic_us()});
+        }
+    });
     return die_as(status);
 }
 

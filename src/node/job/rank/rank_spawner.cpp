@@ -130,7 +130,7 @@ void Spawner::hand_on(int signal) const {
 void Spawner::hear_signals() {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-        const bool for_all = info.ssi_code == SI_QUEUE && info.ssi_int == told_to_all;
+        const bool for_all = is_of_an_end(info);
         all_told_ = all_told_ || for_all;
         if (info.ssi_signo != SIGCHLD && !for_all) {
             hand_on(static_cast<int>(info.ssi_signo));

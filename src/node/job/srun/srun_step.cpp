@@ -7,6 +7,7 @@
 #include "launch/launcher.hpp"
 #include "node/session/session.hpp"
 #include "node/system/process.hpp"
+#include "node/system/process_killer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -269,6 +270,20 @@ void SrunStep::end_all(std::int64_t grace_ms) {
     }
 }
 
+// Its supervisors tell the tasks of their nodes; those of other nodes have nobody else who does.
+void SrunStep::job_ends(int signal) {
+    code_ = std::max(code_, exit_codes::by_signal(signal));
+    if (!started_) {
+        return loop_.stop();
+    }
+    if (!std::exchange(ending_, true)) {
+        tell_all({.type = StepMessage::Type::end,
+                  .grace_ms = part_->grace_ms,
+                  .signal = signal,
+                  .with_job = true});
+    }
+}
+
 void SrunStep::give_up() {
     for (const auto& node : nodes_) {
         if (!node.closed) {
@@ -298,7 +313,9 @@ void SrunStep::hear_signals() {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
         const int signal = static_cast<int>(info.ssi_signo);
-        if (signal == SIGINT) {
+        if (part_ && is_of_an_end(info)) {
+            job_ends(signal);
+        } else if (signal == SIGINT) {
             interrupt();
         } else if (signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
             code_ = std::max(code_, exit_codes::by_signal(signal));

@@ -48,6 +48,7 @@ private:
     void hear_signals();
     void interrupt();
     void end_all(std::int64_t grace_ms);
+    void job_ends(int signal);
     void give_up();
     void fail(const std::string& message);
     void tell_all(const StepMessage& message);

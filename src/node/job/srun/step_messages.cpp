@@ -56,7 +56,7 @@ nlohmann::json to_object(const StepMessage& message) {
     case StepMessage::Type::signal:
         return {{"number", message.number}};
     case StepMessage::Type::end:
-        return {{"grace_ms", message.grace_ms}};
+        return {{"grace_ms", message.grace_ms}, {"signal", message.signal}, {"with_job", message.with_job}};
     case StepMessage::Type::prepared:
         return {{"ports", message.prepared.ports}, {"gpus", message.prepared.gpus}};
     case StepMessage::Type::error:
@@ -144,6 +144,8 @@ Result<StepMessage> parse_step_message(std::string_view payload) {
         break;
     case StepMessage::Type::end:
         reader.read("grace_ms", message.grace_ms, 0, longest_grace_ms);
+        reader.read("signal", message.signal, 1, NSIG - 1);
+        reader.read("with_job", message.with_job);
         break;
     case StepMessage::Type::prepared:
         read_ports(reader, message.prepared.ports);

@@ -2,7 +2,9 @@
 //
 //   srun → part   StepOpening, StepStart: control frames; then, at any time
 //                 {"type":"signal","number":N}    to every task
-//                 {"type":"end","grace_ms":N}     TERM to all processes of the step there, then KILL
+//                 {"type":"end","grace_ms":N}     TERM to all processes of the step there, then KILL;
+//                 "signal": it in place of TERM; "with_job": their job ends, and a node with a part of it
+//                 passes over this: its supervisor tells the step
 //                 an output frame of stream 0: bytes for stdin, of task `rank` or of all_tasks; empty: its
 //                 end
 //   part → srun   {"type":"prepared",…StepPrepared}; {"type":"error","message"} in its place, or later
@@ -15,6 +17,7 @@
 
 #include "core/result.hpp"
 
+#include <csignal>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -62,7 +65,9 @@ struct StepMessage {
     StepOpening opening{};
     StepStart start{};
     int number = 0;            // signal
-    std::int64_t grace_ms = 0; // end
+    std::int64_t grace_ms = 0; // end, as are the next two
+    int signal = SIGTERM;
+    bool with_job = false;
     StepPrepared prepared{};
     std::string message{}; // error
     TaskEnd task{};

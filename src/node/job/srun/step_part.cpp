@@ -29,7 +29,8 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::int64_t hangup_ms = 5000;        // between TERM and KILL, when srun is gone
+constexpr std::int64_t hangup_ms = 5000; // between TERM and KILL, when srun is gone
+constexpr std::int64_t unlimited_ms = std::int64_t{1} << 40;
 constexpr std::size_t most_waiting = 1U << 20U; // of a task's stdin
 constexpr int most_reads = 64;                  // of a full pipe
 
@@ -69,7 +70,8 @@ private:
     void feed(StepTask& task);
     void hear_signals();
     void reap();
-    void end_all(std::int64_t grace_ms);
+    void end_all(std::int64_t grace_ms, int signal = SIGTERM);
+    void job_ends(int signal);
     void finish();
     void tell(const StepMessage& message) { tell_bytes(step_frame(message)); }
     void tell_bytes(const std::string& bytes);
@@ -89,10 +91,13 @@ private:
     bool opened_ = false;
     bool started_ = false;
     bool finished_ = false;
+    bool has_part_ = false; // of the job, whose supervisor is here
+    bool job_ends_ = false; // and ends what does not end by itself
     int code_ = 0;
 };
 
 int StepPart::run() {
+    become_gate(step_gate);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1); // what the tasks leave behind is ended too
     ::signal(SIGPIPE, SIG_IGN);
     constexpr std::array watched{SIGCHLD, SIGTERM, SIGHUP, SIGINT};
@@ -157,11 +162,13 @@ void StepPart::take(wire::Frame frame) {
         break;
     case StepMessage::Type::signal:
         for (const auto& task : tasks_) {
-            signal_step_task(task, message->number);
+            signal_step_task(task, job_ends_ ? 0 : message->number);
         }
         break;
     case StepMessage::Type::end:
-        end_all(message->grace_ms);
+        if (!message->with_job || !has_part_) {
+            end_all(message->grace_ms, message->signal);
+        }
         break;
     default:
         break; // what parts say
@@ -179,6 +186,7 @@ Status StepPart::open(StepOpening opening) {
     opening_ = std::move(opening);
     const auto own = Environment::own();
     const auto part = load_part(own.get(wire::job_mark).value_or(""));
+    has_part_ = part.has_value();
     if (part && part->units > 0 && opening_.tasks > part->units && !opening_.overcommit) {
         return Error{.kind = ErrorKind::busy,
                      .message =
@@ -319,7 +327,11 @@ void StepPart::hear_signals() {
     signalfd_siginfo info{};
     bool told = false;
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-        told = told || info.ssi_signo != SIGCHLD;
+        if (is_of_an_end(info)) {
+            job_ends(static_cast<int>(info.ssi_signo));
+        } else {
+            told = told || info.ssi_signo != SIGCHLD;
+        }
     }
     if (told) {
         end_all(hangup_ms);
@@ -354,10 +366,17 @@ void StepPart::reap() {
     }
 }
 
-void StepPart::end_all(std::int64_t grace_ms) {
-    if (!finished_) {
-        sweep_.begin(Sweep::What::leftovers, grace_ms);
+void StepPart::end_all(std::int64_t grace_ms, int signal) {
+    if (!finished_ && !job_ends_) {
+        sweep_.begin(Sweep::What::leftovers, {.grace_ms = grace_ms, .signal = signal});
     }
+}
+
+// By whoever ends it everywhere. The tasks hear of it once, whatever srun says, and have as long as that one
+// gives them.
+void StepPart::job_ends(int signal) {
+    end_all(unlimited_ms, signal);
+    job_ends_ = true;
 }
 
 void StepPart::finish() {

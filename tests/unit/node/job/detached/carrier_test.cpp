@@ -164,7 +164,7 @@ TEST_CASE("of two links of one member the new one counts") {
     CHECK_FALSE(again.is_closed());
     job.members[0].heard();
     CHECK(job.members[0].is_closed());
-    job.coordinator->stop_members(3000);
+    job.coordinator->stop_members(3000, 0);
     CHECK(Job::orders(again) == Texts{"stop/3000"});
     CHECK(Job::orders(job.members[1]) == Texts{"stop/3000"});
 }

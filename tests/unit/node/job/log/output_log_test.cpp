@@ -62,6 +62,26 @@ TEST_CASE("who follows a log waits for no pipe that stands in its place") {
     CHECK(out.empty());
 }
 
+TEST_CASE(
+    "a failed rank's tail keeps the cause, however far above its end and in however many pieces it came") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch.path, wire::default_log_limit);
+    log->append(1, 0, std::string(100'000, 'x') + "\n");
+    log->append(2, 0,
+                "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: an "
+                "illegal access\n");
+    for (int i = 0; i < 300; ++i) {
+        log->append(2, 0, "frame #" + std::to_string(i));
+        log->append(
+            2, 0, ": c10::Error::Error(c10::SourceLocation, std::string) + 0x96 (0x7f1a2b3c in libc10.so)\n");
+    }
+    const auto tail = log->telling_tail(0);
+    CHECK(tail.size() <= 4097);
+    CHECK(tail.find("CUDA error: an illegal access") != std::string::npos);
+    log->append(1, 1, "  short\n\n");
+    CHECK(log->telling_tail(1) == "  short\n\n");
+}
+
 TEST_CASE("a full disk loses output, says how much, and keeps the log whole") {
     const Scratch scratch;
     auto log = OutputLog::create(scratch.path, wire::default_log_limit);
