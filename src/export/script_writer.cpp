@@ -158,7 +158,8 @@ std::string ScriptWriter::rank_words(const NodeLaunch& launch) {
         return user_words(words);
     }
     const auto at = words.begin() + launch.start.local_rank_at;
-    const auto inner = "exec " + user_words({words.begin(), at}) + " --local_rank=\"$LOCAL_RANK\" \"$@\"";
+    const auto inner = "exec " + user_words({words.begin(), at}) + " " + launch.start.local_rank_option +
+                       "=\"$LOCAL_RANK\" \"$@\"";
     const std::vector<std::string> rest(at, words.end());
     return "sh -c " + shell_quote(inner) + " sh" + (rest.empty() ? "" : " " + shell_join(rest));
 }

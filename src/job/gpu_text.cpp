@@ -247,6 +247,14 @@ std::string taken_text(const std::vector<NodeTurn>& nodes) {
     return grouped(said, true);
 }
 
+std::string gpus_of_each_text(const std::vector<NodeTurn>& nodes) {
+    std::set<std::ptrdiff_t> counts;
+    for (const auto& node : nodes) {
+        counts.insert(std::ranges::count_if(node.turn.units, [](const wire::GpuUnit& unit) { return !is_slot(unit); }));
+    }
+    return counts.size() == 1 && *counts.begin() > 1 ? fmt::format("{} GPUs", *counts.begin()) : std::string();
+}
+
 Error gpus_taken_error(const std::vector<NodeTurn>& nodes, std::string_view cluster,
                        const std::string& gave_up) {
     const bool waited = !gave_up.empty();

@@ -42,6 +42,9 @@ std::string obstacles_text(const std::vector<NodeTurn>& nodes, std::string_view 
 // "GPUs 0-3 (NVLink) on node-0; GPU 5 on node-1"; nothing of slots.
 std::string taken_text(const std::vector<NodeTurn>& nodes);
 
+// "2 GPUs" where each node's part has so many, and more than one; else empty.
+std::string gpus_of_each_text(const std::vector<NodeTurn>& nodes);
+
 // The job ends without having begun, because others have its GPUs. `gave_up`: "after 2 h"; empty: it was not
 // to wait.
 Error gpus_taken_error(const std::vector<NodeTurn>& nodes, std::string_view cluster,

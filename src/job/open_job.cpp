@@ -10,6 +10,7 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
     wire::JobOpening opening{.job = options.job.str(),
                              .env = options.env,
                              .secrets = options.secrets,
+                             .unset = options.unset,
                              .workdir = options.workdir,
                              .user = options.user,
                              .lease_ms = options.lease.count(),

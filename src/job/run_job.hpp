@@ -40,6 +40,7 @@ struct JobOptions {
     JobId job{};
     std::map<std::string, std::string> env{}; // for every process, over what the launcher sets
     std::map<std::string, std::string> secrets{};
+    std::vector<std::string> unset{}; // names that no process of the job has, whatever sets them
     std::string user{};
     std::string workdir{};
     std::chrono::milliseconds lease = wire::default_lease; // how long the job lives on without who carries it

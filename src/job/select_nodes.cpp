@@ -1,6 +1,9 @@
 #include "job/select_nodes.hpp"
 
 #include "core/number.hpp"
+#include "core/text.hpp"
+#include "gpu/kfd.hpp"
+#include "gpu/units.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +15,18 @@ namespace {
 
 NodeWords of_option(const char* option, const std::string& text) {
     return {.option = option, .text = text, .ranks = Ranks::refused}; // a number alone is a count
+}
+
+// How many GPUs a value names; 0 where it names none.
+int count_named(std::string_view value) {
+    int count = 0;
+    for (const auto& word : split(value, ',')) {
+        if (word.empty() || word == "-1") {
+            break;
+        }
+        ++count;
+    }
+    return count;
 }
 
 } // namespace
@@ -88,6 +103,42 @@ Result<std::vector<ReadyNode>> select_nodes(const ClusterSpec& spec, const std::
                      "choose more nodes, or fewer spare ones: --spares 0"};
     }
     return chosen;
+}
+
+Result<LaunchNode> launch_node(const ClusterSpec& spec, const ReadyNode& node,
+                               const std::map<std::string, std::string>& own_env,
+                               std::optional<int> ranks_per_node) {
+    LaunchNode seen{.name = node.name,
+                    .address = node.record.address,
+                    .interface = node.record.interface,
+                    .slots = node.record.slots,
+                    .gpus = node.record.gpus};
+    if (seen.gpus == 0) {
+        return seen;
+    }
+    for (const auto* variable : {cuda_devices_variable, rocm_devices_variable, hip_devices_variable}) {
+        for (const auto* env : {&own_env, &spec.hosts[node.host].env, &spec.container.env}) {
+            const auto found = env->find(variable);
+            if (found == env->end()) {
+                continue;
+            }
+            const int named = count_named(found->second);
+            if (named > 0 && ranks_per_node.value_or(0) > named) {
+                return Error{ErrorKind::usage, "--gpus",
+                             fmt::format("{} GPUs of {} were asked for, and {}={} names {}", *ranks_per_node,
+                                         node.name.str(), variable, printable(found->second), named),
+                             fmt::format("use --gpus {}, or leave the variable out: a job's GPUs are its own, and "
+                                         "dockdist chooses them",
+                                         named)};
+            }
+            if (named > 0) {
+                seen.slots = std::min(seen.slots, named);
+                seen.gpus = std::min(seen.gpus, named);
+            }
+            break;
+        }
+    }
+    return seen;
 }
 
 } // namespace dockdist

@@ -40,6 +40,8 @@ def ask(file, hostfile):
     if file:
         settings = load(file)
         say("type", kind(settings))
+        say("processes", settings.get("num_processes"))
+        say("gpu_ids", settings.get("gpu_ids"))
     else:
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
         home = os.environ.get("HF_HOME") or os.path.join(cache, "huggingface")
@@ -113,8 +115,9 @@ bool is_one_of(const std::array<std::string_view, Size>& names, const std::strin
 }
 
 // They would be the same on every node, or name machines of another cluster.
-constexpr std::array<std::string_view, 6> names_of_the_cluster{"num_machines",
+constexpr std::array<std::string_view, 7> names_of_the_cluster{"num_machines",
                                                                "num_processes",
+                                                               "gpu_ids",
                                                                "machine_rank",
                                                                "main_process_ip",
                                                                "deepspeed_inclusion_filter",
@@ -256,6 +259,24 @@ Errors settings_warnings(const LaunchRequest& request) {
         warnings.push_back(
             {ErrorKind::config, node.name.str(),
              "the filter `" + printable(filter) + "` of accelerate's configuration is not used", runs_on});
+    }
+    int ranks = 0;
+    for (const auto& other : request.nodes) {
+        ranks += ranks_of(request, other);
+    }
+    const auto processes = setting(node, "processes");
+    if (!processes.empty() && processes != std::to_string(ranks)) {
+        warnings.push_back({ErrorKind::config, node.name.str(),
+                            "`num_processes: " + printable(processes) +
+                                "` of accelerate's configuration is not used: the job has " +
+                                std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"),
+                            "--nodes and --gpus say how many"});
+    }
+    if (const auto ids = setting(node, "gpu_ids"); !ids.empty() && ids != "all") {
+        warnings.push_back({ErrorKind::config, node.name.str(),
+                            "`gpu_ids: " + printable(ids) +
+                                "` of accelerate's configuration is not used: the job's GPUs are its own",
+                            "--gpus says how many of each node"});
     }
     const auto type = setting(node, "unused_type");
     if (type == "DEEPSPEED" || type == "FSDP" || type == "MEGATRON_LM") {

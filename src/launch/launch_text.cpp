@@ -51,13 +51,14 @@ std::string to_text(const std::vector<NodeLaunch>& launches) {
         }
         if (!start.rank_command.empty()) {
             auto words = start.rank_command;
+            const auto own = start.local_rank_option + "=$LOCAL_RANK";
             if (start.local_rank_at >= 0) {
-                words.insert(words.begin() + start.local_rank_at, "--local_rank=$LOCAL_RANK");
+                words.insert(words.begin() + start.local_rank_at, own);
             }
             std::string line;
             for (const auto& word : words) {
                 line += (line.empty() ? "" : " ") +
-                        (word == "--local_rank=$LOCAL_RANK" ? word : shell_quote(word));
+                        (start.local_rank_at >= 0 && word == own ? word : shell_quote(word));
             }
             text += "  each rank $ " + shown(line) + "\n";
         }

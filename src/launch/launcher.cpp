@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "launch/accelerate_settings.hpp"
 #include "launch/common.hpp"
+#include "launch/launch_line.hpp"
 #include "spec/launcher_names.hpp"
 
 #include <algorithm>
@@ -15,16 +16,27 @@ constexpr std::array<std::string_view, 2> deepspeed_vias{"pdsh", "openmpi"};
 constexpr std::array<std::string_view, 1> accelerate_vias{"pdsh"};
 constexpr std::array<std::string_view, 2> mpirun_vias{"openmpi", "mpich"};
 
+// The defaults of torchrun's options, of which accelerate starts one (torch/distributed/argparse_util.py: PET_ and the
+// option's name). An image for Kubeflow's operator, or a pod's environment that was taken over, has them.
+constexpr std::array<std::string_view, 24> torchrun_defaults{
+    "PET_NNODES",       "PET_NPROC_PER_NODE", "PET_RDZV_BACKEND",        "PET_RDZV_ENDPOINT",     "PET_RDZV_ID",
+    "PET_RDZV_CONF",    "PET_STANDALONE",     "PET_MAX_RESTARTS",        "PET_MONITOR_INTERVAL",  "PET_START_METHOD",
+    "PET_ROLE",         "PET_MODULE",         "PET_NO_PYTHON",           "PET_RUN_PATH",          "PET_LOG_DIR",
+    "PET_REDIRECTS",    "PET_TEE",            "PET_LOCAL_RANKS_FILTER",  "PET_NODE_RANK",         "PET_MASTER_ADDR",
+    "PET_MASTER_PORT",  "PET_LOCAL_ADDR",     "PET_LOGS_SPECS",          "PET_EVENT_LOG_HANDLER"};
+
 constexpr std::array table{
     Launcher{.name = "plain",
              .summary = "the command once on each node; with --per-rank once on every slot",
              .launch = launch_plain},
     Launcher{.name = "torchrun",
              .summary = "torch.distributed ranks on every slot, static rendezvous, no ssh",
+             .steered_by = torchrun_defaults,
              .tools = torchrun_tools,
              .launch = launch_torchrun},
     Launcher{.name = "torch.distributed.launch",
              .summary = "the same, for scripts that want --local_rank",
+             .steered_by = torchrun_defaults,
              .tools = torchrun_tools,
              .launch = launch_torch_distributed},
     Launcher{.name = "deepspeed",
@@ -35,6 +47,7 @@ constexpr std::array table{
     Launcher{.name = "accelerate",
              .summary = "accelerate on each node, configured for the cluster; --via pdsh: with DeepSpeed",
              .vias = accelerate_vias,
+             .steered_by = torchrun_defaults,
              .tools = accelerate_tools,
              .launch = launch_accelerate,
              .check = check_accelerate,
@@ -99,13 +112,6 @@ Status check_ranks(const LaunchRequest& request, std::string_view what) {
     return ok;
 }
 
-// "train.py under torchrun" was meant when somebody writes `--launcher torchrun -- torchrun train.py`.
-bool is_launch_line(const std::string& program) {
-    constexpr std::array<std::string_view, 8> programs{"torchrun", "deepspeed",  "accelerate", "mpirun",
-                                                       "mpiexec",  "horovodrun", "srun",       "ray"};
-    return std::ranges::find(programs, program.substr(program.rfind('/') + 1)) != programs.end();
-}
-
 } // namespace
 
 std::span<const Launcher> launchers() {
@@ -142,13 +148,12 @@ Status check_request(const Launcher& launcher, const LaunchRequest& request) {
         return Error{ErrorKind::usage, "--per-rank", "the launcher " + name + " starts ranks in any case",
                      "leave --per-rank out"};
     }
-    if (!plain && is_launch_line(request.command.front())) {
+    if (const auto line = launch_line(request.command); line && !plain) {
         return Error{ErrorKind::usage, "",
-                     "the launcher " + name + " would start `" + printable(request.command.front()) +
-                         "` in every rank",
+                     "the launcher " + name + " would start `" + printable(line->program) + "` in every rank",
                      "leave it and its options out: `--launcher LAUNCHER -- train.py …`; or run your own "
                      "launch line on the first node: `--launcher plain --nodes 1 -- " +
-                         printable(request.command.front()) + " …`"};
+                         printable(line->program) + " …`"};
     }
     if (launcher.check != nullptr) {
         if (auto checked = launcher.check(request); !checked) {

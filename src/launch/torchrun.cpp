@@ -67,12 +67,16 @@ Result<std::vector<NodeLaunch>> launch_torchrun(const LaunchRequest& request) {
     return launches;
 }
 
-// torch 2 gives --local-rank, torch 1 --local_rank; scripts that were written for this launcher know the
-// latter.
+// As torch's own gives it: --local-rank since 2.0, --local_rank before.
 Result<std::vector<NodeLaunch>> launch_torch_distributed(const LaunchRequest& request) {
     auto launches = launch_torchrun(request);
     if (launches) {
-        for (auto& launch : *launches) {
+        for (std::size_t i = 0; i < launches->size(); ++i) {
+            auto& launch = (*launches)[i];
+            const auto& torch = request.nodes[i].versions.at("torch");
+            if (major_minor(torch) >= std::array{2, 0}) {
+                launch.start.local_rank_option = "--local-rank";
+            }
             launch.start.local_rank_at = behind_script(launch.start.rank_command);
         }
     }

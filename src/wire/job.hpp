@@ -220,6 +220,7 @@ struct JobStart {
     // By local rank, over the rest of what a rank sees but JobOpening::env; ranks beyond its end have none.
     std::vector<std::map<std::string, std::string>> rank_env{};
     int local_rank_at = -1; // ≥ 0: `--local_rank=N` is put before this word of rank_command
+    std::string local_rank_option = "--local_rank"; // as that launcher spells it
     // The command gets no secrets, the ranks do: a launcher that starts from one node writes what is in its
     // environment into command lines and files.
     bool rank_secrets = false;

@@ -13,6 +13,9 @@ bool is_variable_name(const std::string& name) {
 }
 
 void check_start(const JobStart& start, ObjectReader& reader) {
+    if (!start.local_rank_option.starts_with('-') || has_nul(start.local_rank_option)) {
+        reader.fail("\"local_rank_option\" is no option");
+    }
     for (const auto* words : {&start.argv, &start.rank_command}) {
         if (!words->empty() && words->front().empty()) {
             reader.fail("\"argv\" or \"rank_command\" names no program");
@@ -71,6 +74,7 @@ void to_json(json& out, const JobStart& start) {
                {"files", bytes_object(start.files)},
                {"rank_command", bytes_array(start.rank_command)},
                {"local_rank_at", start.local_rank_at},
+               {"local_rank_option", bytes_to_json(start.local_rank_option)},
                {"rank_secrets", start.rank_secrets},
                {"leaves_servers", start.leaves_servers},
                {"rank_env", json::array()}};
@@ -89,6 +93,7 @@ void read_start(ObjectReader& reader, JobStart& start) {
     reader.read_bytes("files", start.files);
     reader.read_bytes("rank_command", start.rank_command);
     reader.read("local_rank_at", start.local_rank_at);
+    reader.read_bytes("local_rank_option", start.local_rank_option);
     reader.read("rank_secrets", start.rank_secrets);
     reader.read("leaves_servers", start.leaves_servers);
     read_objects(reader, "rank_env",

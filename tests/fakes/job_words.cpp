@@ -96,6 +96,7 @@ wire::JobStart some_start() {
             .rank_command = {"x"},
             .rank_env = {{{"T", "v"}}, {}},
             .local_rank_at = 1,
+            .local_rank_option = "--local-rank",
             .rank_secrets = true,
             .leaves_servers = true};
 }

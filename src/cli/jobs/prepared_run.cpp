@@ -2,6 +2,7 @@
 
 #include "cli/jobs/own_variables.hpp"
 #include "core/random.hpp"
+#include "launch/launch_line.hpp"
 
 namespace dockdist {
 
@@ -24,6 +25,11 @@ Result<PreparedRun> judge_run(const RunOptions& options, const ClusterSpec& spec
             settings->secrets[secret.name] = secret.value;
         }
     }
+    for (const auto name : launcher->steered_by) {
+        if (!env->contains(std::string(name))) {
+            settings->unset.emplace_back(name);
+        }
+    }
     settings->env = std::move(*env);
     auto roles = read_roles(options.roles, launcher->has_roles ? spec.roles : Roles{});
     if (!roles) {
@@ -44,7 +50,20 @@ Result<PreparedRun> judge_run(const RunOptions& options, const ClusterSpec& spec
     return PreparedRun{.launcher = *launcher,
                        .job = std::move(*settings),
                        .spares = static_cast<std::size_t>(options.restarts.spares.value_or(spec.spares)),
-                       .request = std::move(request)};
+                       .request = std::move(request),
+                       .launcher_stated = !name.empty()};
+}
+
+Status judge_launch_line(const PreparedRun& prepared, std::size_t nodes, std::optional<Error>& warning) {
+    if (prepared.launcher.name != "plain") {
+        return ok;
+    }
+    auto wrong = on_each_node(prepared.request.command, nodes);
+    if (wrong && !prepared.launcher_stated) {
+        return *wrong;
+    }
+    warning = std::move(wrong);
+    return ok;
 }
 
 } // namespace dockdist

@@ -26,7 +26,7 @@ namespace dockdist {
 namespace {
 
 // The rest, which is wrong or not by the nodes that are ready; none of them has been asked anything yet.
-Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Attached& cluster) {
+Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Attached& cluster, const Context& context) {
     auto nodes = select_nodes(cluster.spec, cluster.nodes, options.nodes, options.exclude, prepared.spares);
     if (!nodes) {
         return nodes.error();
@@ -37,11 +37,20 @@ Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Atta
         return set;
     }
     for (const auto& node : *nodes) {
-        const auto& record = node.record;
-        prepared.request.nodes.push_back(
-            {node.name, record.address, record.interface, record.slots, record.gpus, {}});
+        auto seen = launch_node(cluster.spec, node, prepared.job.env, prepared.request.ranks_per_node);
+        if (!seen) {
+            return seen.error();
+        }
+        prepared.request.nodes.push_back(std::move(*seen));
     }
     prepared.nodes = std::move(*nodes);
+    std::optional<Error> warning;
+    if (auto judged = judge_launch_line(prepared, prepared.nodes.size() - prepared.spares, warning); !judged) {
+        return judged;
+    }
+    if (warning) {
+        context.reporter->on(warning_event(*warning));
+    }
     return check_slots(prepared.launcher, prepared.request);
 }
 
@@ -85,20 +94,33 @@ Task<Decided> decide(const Attached& cluster, PreparedRun& prepared) {
     co_return decided;
 }
 
+// "4 ranks on 2 nodes"; of a command that is no rank "1 process on each of 2 nodes, 2 GPUs each".
+std::string describe_ranks(const Decided& decided) {
+    const auto& launches = decided.launches;
+    std::size_t ranks = 0;
+    for (const auto& launch : launches) {
+        ranks += static_cast<std::size_t>(launch.hosts_remote_ranks ? launch.ranks : std::max(launch.ranks, 1));
+    }
+    const bool once_a_node = std::ranges::all_of(launches, [](const NodeLaunch& launch) { return launch.ranks == 0; });
+    if (!once_a_node) {
+        return fmt::format("{} rank{} on {} node{}", ranks, ranks == 1 ? "" : "s", launches.size(),
+                           launches.size() == 1 ? "" : "s");
+    }
+    const auto gpus = gpus_of_each_text(turns_of(decided.opened));
+    return launches.size() == 1
+               ? "1 process on 1 node" + (gpus.empty() ? "" : ", " + gpus)
+               : fmt::format("1 process on each of {} nodes{}", launches.size(), gpus.empty() ? "" : ", " + gpus + " each");
+}
+
 // "job-1a2b3c4d: 4 ranks on 2 nodes; spare: node-2; GPUs 0,1 (NVLink) on node-0, node-1, node-2".
 std::string describe(const Decided& decided, const PreparedRun& prepared) {
     const auto& launches = decided.launches;
-    int ranks = 0;
-    for (const auto& launch : launches) {
-        ranks += launch.hosts_remote_ranks ? launch.ranks : std::max(launch.ranks, 1);
-    }
     std::vector<std::string> spares;
     for (std::size_t i = launches.size(); i < prepared.nodes.size(); ++i) {
         spares.push_back(prepared.nodes[i].name.str());
     }
     const auto gpus = taken_text(turns_of(decided.opened));
-    return fmt::format("{}: {} rank{} on {} node{}{}{}", prepared.job.job.str(), ranks, ranks == 1 ? "" : "s",
-                       launches.size(), launches.size() == 1 ? "" : "s",
+    return fmt::format("{}: {}{}{}", prepared.job.job.str(), describe_ranks(decided),
                        spares.empty() ? "" : "; spare: " + list_names(spares),
                        gpus.empty() ? "" : "; " + gpus);
 }
@@ -147,6 +169,7 @@ nlohmann::json to_json(const NodeLaunch& launch) {
             {"argv", launch.start.argv},
             {"rank_command", launch.start.rank_command},
             {"local_rank_at", launch.start.local_rank_at},
+            {"local_rank_option", launch.start.local_rank_option},
             {"rank_env", launch.start.rank_env}};
 }
 
@@ -215,7 +238,7 @@ Task<int> run(Context& context, RunOptions options) {
             co_return fail_before(context, {writable.error()});
         }
     }
-    if (const auto chosen = choose_nodes(*prepared, options, cluster); !chosen) {
+    if (const auto chosen = choose_nodes(*prepared, options, cluster, context); !chosen) {
         co_return fail_before(context, {chosen.error()});
     }
     if (const auto lacking = lacking_rdma(cluster.spec.network, prepared->nodes); !lacking.empty()) {

@@ -253,6 +253,8 @@ std::map<std::string, std::string> node_variables(const wire::NodeRecord& self,
         {"NCCL_SOCKET_IFNAME", "=" + self.interface}, // '=': this very name, not a prefix
         {"GLOO_SOCKET_IFNAME", self.interface},
         {"TP_SOCKET_IFNAME", self.interface},
+        {"VLLM_HOST_IP", self.address}, // servers that look for their own address by the way to the internet
+        {"SGLANG_HOST_IP", self.address},
         {"PDSH_RCMD_TYPE", "ssh"},
         {"WCOLL", place.wcoll},
         {"HYDRA_HOST_FILE", place.hydra_hostfile},

@@ -124,6 +124,7 @@ void PreparedJob::take_start(wire::JobStart from_now_on) {
     part.rank_secrets = start.rank_secrets;
     part.rank_command = start.rank_command;
     part.local_rank_at = start.local_rank_at;
+    part.local_rank_option = start.local_rank_option;
     part.rank_env = start.rank_env;
     for (auto& env : part.rank_env) {
         std::erase_if(env, [&](const auto& entry) { return opening_env.contains(entry.first); });

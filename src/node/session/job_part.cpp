@@ -31,6 +31,7 @@ std::string part_text(const JobPart& part) {
                           {"gpus", wire::bytes_to_json(part.gpus)},
                           {"rank_command", nlohmann::json::array()},
                           {"local_rank_at", part.local_rank_at},
+                          {"local_rank_option", wire::bytes_to_json(part.local_rank_option)},
                           {"rank_env", nlohmann::json::array()}};
     for (const auto& env : part.rank_env) {
         auto& variables = object["rank_env"].emplace_back()["env"] = nlohmann::json::object();
@@ -126,6 +127,7 @@ Result<JobPart> load_part(const std::string& job) {
     reader.read_bytes("gpus", part.gpus);
     reader.read_bytes("rank_command", part.rank_command);
     reader.read("local_rank_at", part.local_rank_at);
+    reader.read_bytes("local_rank_option", part.local_rank_option);
     wire::read_objects(reader, "rank_env", [&](wire::ObjectReader& rank) {
         rank.read_bytes("env", part.rank_env.emplace_back());
     });

@@ -27,6 +27,7 @@ struct JobPart {
     std::vector<std::string> rank_command{};
     std::vector<std::map<std::string, std::string>> rank_env{}; // by local rank, over env and gpus
     int local_rank_at = -1;                                     // wire::JobStart
+    std::string local_rank_option = "--local_rank";
 };
 
 std::string scratch_folder(const std::string& job); // wire::job_scratch()

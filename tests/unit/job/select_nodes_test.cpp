@@ -98,4 +98,30 @@ TEST_CASE("select_nodes: ranges and groups, of which those that are ready will d
     CHECK(dockdist::select_nodes(spec, {}, "@all", "").error().message == "no node of `@all` is ready");
 }
 
+TEST_CASE("a node has as many ranks as GPUs are named by a variable of the user's") {
+    ClusterSpec spec;
+    spec.hosts = {{.name = HostName("a")}};
+    ReadyNode node{.name = NodeName("a")};
+    node.record.slots = node.record.gpus = 4;
+    const auto slots = [&](const std::map<std::string, std::string>& own) {
+        return launch_node(spec, node, own, {})->slots;
+    };
+    CHECK(slots({}) == 4);
+    CHECK(slots({{"CUDA_VISIBLE_DEVICES", "1"}}) == 1);
+    CHECK(slots({{"CUDA_VISIBLE_DEVICES", "GPU-1a,GPU-2b,-1,0"}}) == 2);
+    CHECK(slots({{"CUDA_VISIBLE_DEVICES", ""}}) == 4); // it hides them all: the ranks compute without
+    CHECK(slots({{"ROCR_VISIBLE_DEVICES", "0,1,2"}, {"HIP_VISIBLE_DEVICES", "0"}}) == 1);
+    spec.container.env["CUDA_VISIBLE_DEVICES"] = "0,1";
+    CHECK(slots({}) == 2);
+    CHECK(slots({{"CUDA_VISIBLE_DEVICES", "0,1,2"}}) == 3); // the job's own word is the last
+    spec.hosts.front().env["CUDA_VISIBLE_DEVICES"] = "3";
+    CHECK(slots({}) == 1);
+    CHECK(to_text(launch_node(spec, node, {}, 2).error()) ==
+          "--gpus: 2 GPUs of a were asked for, and CUDA_VISIBLE_DEVICES=3 names 1\n"
+          "  use --gpus 1, or leave the variable out: a job's GPUs are its own, and dockdist chooses them");
+    CHECK(launch_node(spec, node, {}, 1).has_value());
+    node.record.gpus = 0; // no GPU, and nothing to name
+    CHECK(slots({}) == 4);
+}
+
 } // namespace select_nodes_test

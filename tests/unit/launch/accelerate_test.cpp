@@ -159,6 +159,12 @@ TEST_CASE("a hostfile of the user's that names others, a filter and a file that 
     CHECK(
         told({{"filter", "worker-1@worker-2"}})
             .starts_with("node-0: the filter `worker-1@worker-2` of accelerate's configuration is not used"));
+    CHECK(told({{"processes", "16"}, {"gpu_ids", "0,1"}}) ==
+          "node-0: `num_processes: 16` of accelerate's configuration is not used: the job has 4 ranks\n"
+          "  --nodes and --gpus say how many\n"
+          "node-0: `gpu_ids: 0,1` of accelerate's configuration is not used: the job's GPUs are its own\n"
+          "  --gpus says how many of each node\n");
+    CHECK(told({{"processes", "4"}, {"gpu_ids", "all"}}) == "");
     CHECK(told({{"unused_file", "/root/default_config.yaml"}, {"unused_type", "FSDP"}}) ==
           "node-0: /root/default_config.yaml (FSDP) is not used\n"
           "  --launcher-arg=--config_file=/root/default_config.yaml makes this job use it\n");

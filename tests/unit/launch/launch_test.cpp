@@ -85,6 +85,21 @@ TEST_CASE("--local_rank goes behind the script, wherever that stands") {
     CHECK(launcher_of("deepspeed").launch(request_of({"sh", "-c", "x"}))->front().start.local_rank_at == -1);
 }
 
+TEST_CASE("torch.distributed.launch spells the rank's option as the image's torch does") {
+    auto request = request_of({"train.py"});
+    const auto option = [&](const std::string& version) {
+        for (auto& node : request.nodes) {
+            node.versions["torch"] = version;
+            node.versions["python"] = "3.10.1";
+        }
+        return launcher_of("torch.distributed.launch").launch(request)->front().start.local_rank_option;
+    };
+    CHECK(option("1.13.1+cu117") == "--local_rank");
+    CHECK(option("2.0.0") == "--local-rank");
+    CHECK(option("2.11.0a0+git") == "--local-rank");
+    CHECK(launcher_of("deepspeed").launch(request)->front().start.local_rank_option == "--local_rank");
+}
+
 TEST_CASE("what is wrong with the command line is said before any node is known") {
     const auto check = [](std::string_view launcher, const LaunchRequest& request) {
         return to_text(check_request(launcher_of(launcher), request).error());

@@ -143,6 +143,7 @@ TEST_CASE("what no process can be given is refused") {
     CHECK_FALSE(parse_job_start(start_with("/rank_env/1/env", {{"A=B", "x"}})).has_value());
     CHECK_FALSE(parse_job_start(start_with("/rank_env/1", "x")).has_value());
     CHECK_FALSE(parse_job_start(start_with("/local_rank_at", 5)).has_value());
+    CHECK_FALSE(parse_job_start(start_with("/local_rank_option", "train.py")).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/lease_ms", -1)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/lease_ms", 0)).has_value());
     CHECK_FALSE(parse_job_opening(opening_with("/timeout_ms", -1)).has_value());

@@ -26,7 +26,7 @@ struct RankNumbers {
 };
 void number_rank(Environment& environment, const RankNumbers& numbers);
 
-// The part's command, with `--local_rank=N` where it wants one.
+// The part's command, with its option for the local rank where it wants one.
 std::vector<std::string> rank_argv(const JobPart& part, const Environment& environment);
 
 // A variable's value as a number; -1 where it is none.
