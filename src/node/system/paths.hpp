@@ -20,9 +20,10 @@ struct Paths {
     std::string hostfile = under_root(layout::hostfile);
     std::string jobs = under_root(layout::jobs);
     std::string setup = under_root(layout::setup);
-    std::string gpus = shared_gpus();         // the host's, node/gpus/board_file.hpp
-    std::string blobs = under_root("/blobs"); // of an image's relay, in a container of its own
-    std::string data = under_root("/data");   // of a tree's
+    std::string setup_users = setup + "/users"; // a folder for each account that has run lines, but root
+    std::string gpus = shared_gpus();           // the host's, node/gpus/board_file.hpp
+    std::string blobs = under_root("/blobs");   // of an image's relay, in a container of its own
+    std::string data = under_root("/data");     // of a tree's
     std::string toolkit = under_root(layout::toolkit);
     std::string image = under_root(""); // where a toolkit lies that came as an image
 
