@@ -6,6 +6,9 @@
 #include "gpu/smi.hpp"
 #include "gpu/units.hpp"
 #include "job/running_jobs.hpp"
+#include "wire/layout.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +22,7 @@ constexpr std::chrono::seconds smi_limit{10};
 Task<std::string> output_of(ContainerEngine& engine, ContainerId id, std::vector<std::string> command) {
     ExecConfig config;
     config.command = std::move(command);
-    config.user = "0:0";
+    config.user = fmt::format("{0}:{0}", layout::id_apart); // its PATH may begin with a folder of a job's
     const auto answer =
         co_await with_timeout(run_command(engine, id, std::move(config)), smi_limit,
                               Error{ErrorKind::timeout, "", "nvidia-smi does not answer", ""});

@@ -21,11 +21,15 @@ inline constexpr const char* hostfile =
     "/run/dockdist/hostfile"; // DeepSpeed's and Open MPI's dialect: NAME slots=N
 inline constexpr const char* jobs = "/var/lib/dockdist/jobs"; // one folder a job
 inline constexpr const char* setup =
-    "/var/lib/dockdist/setup"; // a file for each line of `setup:` that was done
+    "/var/lib/dockdist/setup"; // a file for each line of `setup:` that root has run; users/UID: of others
 // What stands below it all nodes of a host share, and root of any of them writes there: a tmpfs of the
 // node's own, 0700 from the beginning, so that no other account gets as far as what he has left there.
 inline constexpr const char* shared = "/var/lib/dockdist/shared";
 inline constexpr const char* gpus =
     "/var/lib/dockdist/shared/gpus"; // a volume: who holds which GPU, gpu/board.hpp
+
+// The user and group as whom programs of an image run that are root's to ask and whom nobody else may lead,
+// as nvidia-smi. No image has it; low enough for engines whose users have 65,536 ids.
+inline constexpr unsigned id_apart = 64986;
 
 } // namespace dockdist::layout

@@ -16,13 +16,14 @@ namespace dockdist::wire {
 
 struct SetupLine {
     std::string run{};    // for `sh -c`
-    std::string user{};   // as whom, as the file says it; part of the digest alone
+    std::string user{};   // as whom, where the file says it: setup_user and the name
     std::string target{}; // a folder that nodes may share: then what is remembered stands in it
     std::string digest{}; // to run: as `state` has said it
     // To run: although it is remembered, unless under this word, which is of one run alone.
     std::string again{};
     bool operator==(const SetupLine&) const = default;
 };
+inline constexpr std::string_view setup_user = "user ";
 std::string to_text(const SetupLine& line); // JSON
 Result<SetupLine> parse_setup_line(std::string_view text);
 

@@ -7,12 +7,17 @@ import time
 import urllib.parse
 
 from harness import assert_in, cluster
+from harness.gpus import uuids
 from harness.ssh import sshd
 
 KEYS = ("/run/dockdist/user/id_ed25519", "/run/dockdist/private/ssh_host_ed25519_key")
 SSH = "/opt/dockdist/libexec/ssh -F none -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
 KEPT = {"CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "FSETID": 4, "KILL": 5, "SETGID": 6, "SETUID": 7, "SETPCAP": 8, "SYS_CHROOT": 18,
         "AUDIT_WRITE": 29, "SETFCAP": 31}
+
+# Programs of a job's user that say who runs them, where the cluster's PATH begins.
+PLANT = """mkdir -p /tmp/own; cd /tmp/own; for name in nvidia-smi getent python sh id; do
+printf '#!/bin/sh\\n/bin/id -u >>/tmp/own/ran\\nexec /bin/%s "$@"\\n' $name >$name; chmod 755 $name; done"""
 
 
 def write(c, addresses, more=""):
@@ -177,3 +182,18 @@ def test_no_account_reaches_what_root_of_another_cluster_leaves_on_its_host(lab)
             if node in ("node-2", "node-3"):  # Podman; Docker mounts no folder with options
                 assert {"nosuid", "nodev", "noexec"} <= set(options), (node, options)
             sh(planter, node, f"rm {place}/planted")
+
+
+def test_what_a_job_s_user_puts_first_in_path_root_neither_runs_nor_believes(lab):
+    with cluster(lab, "t-own-path") as c:
+        c.write(gpus="all", machines=[0, 3], container="user: '1000:1000'\nenv: {PATH: '/tmp/own:/usr/local/bin:/usr/bin:/bin'}").up()
+        c.run("run", "--launcher", "plain", "--", "/bin/sh", "-c", PLANT)
+        c.up()
+        shown = json.loads(c.run("gpus", "-o", "json").stdout)["hosts"]
+        assert [[gpu["id"] for gpu in host["gpus"]] for host in shown] == [uuids(lab, 1), uuids(lab, 4)], shown
+        seen = c.run("run", "--launcher", "plain", "--gpus", "1", "--", "/bin/sh", "-c", "echo $CUDA_VISIBLE_DEVICES").stdout
+        assert sorted(line.split()[-1] for line in seen.splitlines()) == sorted([uuids(lab, 1)[0], uuids(lab, 4)[0]]), seen
+        c.run("check", code=None)
+        for node in ("node-0", "node-1"):
+            assert c.run("exec", "--user", "root", node, "--", "sh", "-c", "id -u").stdout == "0\n"
+            assert sh(c, node, "id -u; sort -u /tmp/own/ran").stdout.split() == ["1000", "1000"]

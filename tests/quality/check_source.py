@@ -150,6 +150,65 @@ def questions_beside_the_list(root):
                 yield f"{path}:{text.count(chr(10), 0, found.start()) + 1}: what nvidia-smi is asked stands in gpu/smi.cpp"
 
 
+# What root runs in a node: nothing that container.user can change (docs/root-in-a-node.md). What guards it stands before the one exec.
+EXEC = re.compile(r"(?<![\w.>])(?:::|std::)?(?:exec(?:v|l)(?:p|e|pe)?|execveat|fexecve|posix_spawnp?|popen|system|vfork)\s*\(")
+EXECS = {"node/system/program.cpp"}
+# A static program loads libraries of the image's for these, as root.
+LOADS = re.compile(
+    r"(?<![\w.>])(?:::|std::)?(?:dlopen|dlmopen|getaddrinfo|gethostby\w+|getservby\w+|get(?:pw|gr)(?:nam|[ug]id|ent)\w*|initgroups"
+    r"|getgrouplist|iconv_open|setlocale|newlocale|nl_langinfo|catopen)\s*\("
+)
+LOADERS = {"node/relay/relay_socket.cpp": "addresses in numbers; relays are nobody, in containers of their own"}
+STARTS = re.compile(r"\b(exec_program|exec_path|become_program|run_helper|believed_helper|toolkit_helper|ask_getent|HelperRun>?)\s*\(")
+MECHANISM = {"node/system/program.cpp", "node/system/helper.cpp", "node/system/helper_run.cpp"}
+PAGE = "docs/root-in-a-node.md"
+# The client has engines start programs as a node's root, too.
+AS_ROOT = re.compile(r'"0:0"')
+AS_ROOTS = {
+    "plan/node_config.cpp": "dockdist-init, by its path",
+    "cluster/join.cpp": "dockdist-init join",
+    "cluster/toolkit_bringer.cpp": "dockdist-init, in containers of the toolkit's",
+    "job/node_job.cpp": "dockdist-init job",
+    "job/job_histories.cpp": "dockdist-init job",
+    "job/job_list.cpp": "dockdist-init job",
+    "job/follow_job.cpp": "dockdist-init job",
+    "check/node_session.cpp": "dockdist-init check",
+    "check/probe_group.cpp": "dockdist-init, which becomes container.user",
+    "forward/node_tunnel.cpp": "dockdist-init tunnel",
+    "observe/follow_lines.cpp": "dockdist-init sample and gpus",
+    "observe/ask_gpus.cpp": "dockdist-init gpus",
+    "sync/node_stream.hpp": "dockdist-init sync",
+    "cli/nodes/exec.cpp": "dockdist-init, which becomes whom the user says",
+    "cli/nodes/proxy.cpp": "dockdist-init login",
+}
+
+
+def programs_of_root(root):
+    starting = set()
+    for path in sorted((root / "src").rglob("*")):
+        name = path.relative_to(root / "src").as_posix()
+        if path.suffix not in {".cpp", ".hpp"}:
+            continue
+        node = name.startswith("node/")
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            code = line.split("//")[0]
+            if (node or name.startswith("probe/")) and EXEC.search(code) and name not in EXECS:
+                yield f"{path}:{number}: programs are started by node/system/program.hpp alone, which guards root: {line.strip()}"
+            if node and LOADS.search(code) and name not in LOADERS:
+                yield f"{path}:{number}: this would have root load a library of the image's: {line.strip()}"
+            if not node and AS_ROOT.search(code) and name not in AS_ROOTS:
+                yield f"{path}:{number}: an engine starts dockdist-init alone as root: {line.strip()}"
+            if node and path.suffix == ".cpp" and STARTS.search(code) and name not in MECHANISM:
+                starting.add(name.removeprefix("node/"))
+    page = root / PAGE
+    rows = page.read_text().splitlines() if page.exists() else []
+    listed = {file for row in rows if row.startswith("| `") for file in re.findall(r"`(\w+(?:/\w+)+\.cpp)`", row.split("|")[1])}
+    for file in sorted(starting - listed):
+        yield f"{page}: says nothing of the programs that {file} starts"
+    for file in sorted(listed - starting):
+        yield f"{page}: {file} starts no program"
+
+
 TEST = re.compile(r"^TEST_CASE(?:_FIXTURE)?\((.*?)\) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"^( *)(?!TEST_CASE)[\w:<>&*,\[\] ]+ (\w+)\([^;{}]*\)[^;{}]*\{\n(.*?)^\1\}", re.MULTILINE | re.DOTALL)
 ASSERTION = re.compile(r"\b(?:CHECK|REQUIRE|FAIL)\w*\(")
@@ -186,6 +245,7 @@ RULES = (
     round_the_door,
     other_ways_to_replace_a_file,
     questions_beside_the_list,
+    programs_of_root,
     tests_that_cannot_fail,
     fuzz_targets_without_promises,
 )

@@ -149,6 +149,26 @@ class TestSource(Tree):
         self.write("src/low/a.cpp", 'find_program("nvidia-smi");\nask({\n    "nvidia-smi", "-q"});\n')
         self.assert_one(self.problems(), "low/a.cpp:2", "gpu/smi.cpp")
 
+    @pytest.mark.parametrize("text", ["::execve(path, argv, environment);", 'execlp("nvidia-smi", "nvidia-smi", nullptr);', "std::system(line);",
+                                      'FILE* out = popen("getent hosts", "r");', "::posix_spawnp(&pid, name, 0, 0, argv, environ);",
+                                      'void* handle = ::dlopen("libnss_files.so.2", 0);', "::getaddrinfo(name, 0, 0, &found);", "getpwnam(name);"])
+    def test_a_program_or_a_library_that_root_takes_past_its_guard(self, text):
+        self.write("src/node/a.cpp", f"{text}\n")
+        self.assert_one(self.problems(), "node/a.cpp:1", text)
+
+    def test_the_guard_of_root_and_its_page(self):
+        self.write("src/node/system/program.cpp", "::execve(path, argv, environment);\n")
+        self.write("src/node/a.cpp", "bool is_of_system(x); link.exec(y); // execve(\n")
+        assert self.problems() == []
+        self.write("src/node/job/a.cpp", "return exec_program(argv, environment);\n")
+        self.assert_one(self.problems(), "docs/root-in-a-node.md", "job/a.cpp")
+        self.write("docs/root-in-a-node.md", "| `job/a.cpp`, `job/b.cpp` | a job | user |\n")
+        self.assert_one(self.problems(), "job/b.cpp starts no program")
+
+    def test_an_engine_that_starts_another_program_as_a_node_s_root(self):
+        self.write("src/low/a.cpp", 'config.user = "0:0";\n')
+        self.assert_one(self.problems(), "low/a.cpp:1", "dockdist-init alone")
+
     def test_two_types_of_one_name(self):
         text = "// A.\n#pragma once\nnamespace dockdist {\n\nclass Stream;\n%s Stream {\n"
         self.write("src/low/a.hpp", text % "class")

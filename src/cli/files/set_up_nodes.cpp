@@ -31,7 +31,9 @@ std::string shown_line(const SetupSpec& line) {
 }
 
 wire::SetupLine to_wire(const SetupSpec& line) {
-    return {.run = line.run, .user = line.user ? "user " + *line.user : "", .target = line.target};
+    return {.run = line.run,
+            .user = line.user ? std::string(wire::setup_user) + *line.user : "",
+            .target = line.target};
 }
 
 // Whole lines, with the name of the node that said them.

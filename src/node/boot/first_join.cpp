@@ -3,6 +3,7 @@
 #include "node/boot/join.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/paths.hpp"
+#include "node/system/program.hpp"
 
 #include <csignal>
 #include <unistd.h>
@@ -26,14 +27,13 @@ void FirstJoin::hear() {
 
 // A program of its own, as by an exec: it must have nothing open that is PID 1's.
 void FirstJoin::start(const std::string& request) {
-    std::vector<std::string> argv{"dockdist-init", "join", first_join, request};
+    const std::vector<std::string> argv{"dockdist-init", "join", first_join, request};
     auto environment = Environment::own();
     pid_ = ::fork();
     if (pid_ == 0) {
         reset_signals();
         ::setsid();
-        ::execve(paths().own.c_str(), argv_pointers(argv).data(), environment.pointers().data());
-        ::_exit(exit_codes::cannot_start);
+        ::_exit(exec_path(paths().own, argv, environment));
     }
 }
 

@@ -2,12 +2,11 @@
 
 #include "node/boot/members_arrival.hpp"
 #include "node/session/take_members.hpp"
-#include "node/system/environment.hpp"
 #include "node/system/helper_run.hpp"
 #include "node/system/loop.hpp"
+#include "node/system/on_record.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "node/system/process.hpp"
 #include "node/system/quick_ssh.hpp"
 #include "node/system/unix_socket.hpp"
 
@@ -118,7 +117,7 @@ private:
         auto argv = quick_ssh();
         argv.insert(argv.end(), {"-T", "--", receiver.node.node, take_members_command()});
         receiver.login = std::make_unique<HelperRun>(
-            loop_, paths().ssh, std::move(argv), clean_environment(),
+            loop_, toolkit_helper(paths().ssh, std::move(argv), recorded_account()),
             std::max<std::int64_t>(deadline_ - loop_.now_ms(), 1),
             [this, &receiver](const Finished& finished) { on_end(receiver, finished.code); }, list);
     }

@@ -13,11 +13,12 @@
 #include "node/gpus/gpu_look.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/gpus.hpp"
+#include "node/system/helper.hpp"
 #include "node/system/nccl_library.hpp"
 #include "node/system/network.hpp"
+#include "node/system/on_record.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "node/system/process.hpp"
 #include "node/system/rdma_ports.hpp"
 #include "rdma/variables.hpp"
 #include "wire/handed_on.hpp"
@@ -120,7 +121,7 @@ wire::RdmaRecord find_rdma(const std::string& use, int nodes) {
     }
     if (!rdma.ports.empty()) {
         rdma.inside = has_rdma_devices();
-        rdma.nccl = oldest_nccl();
+        rdma.nccl = oldest_nccl(recorded_environment());
     }
     const auto given = Environment::from_block(read_file_or_empty(paths().container_environment));
     const auto note = [&](const char* name) {
@@ -186,7 +187,7 @@ Status wait_for_own_sshd(const wire::NodeRecord& self) {
         return ok;
     }
     const auto checked =
-        run_helper(paths().sshd, {paths().sshd, "-t", "-f", paths().sshd_config}, clean_environment(), 10000);
+        run_helper(toolkit_helper(paths().sshd, {paths().sshd, "-t", "-f", paths().sshd_config}), 10000);
     if (checked.code != 0) {
         return Error{
             .kind = ErrorKind::node,

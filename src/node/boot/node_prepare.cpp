@@ -93,8 +93,11 @@ Status prepare_places(const UserMounts& mounts) {
                      .message = paths().jobs + ", where jobs keep their output, is in a mount of the file's",
                      .hint = std::string("leave out the mount that holds it") + never_written};
     }
-    // Everybody's: whoever runs a line says there that it was done.
-    if (auto made = make_folders(paths().setup, 01777); !made) {
+    // Whoever runs a line says in a folder of its own that it was done.
+    if (auto made = make_folders(paths().setup, 0755); !made) {
+        return made;
+    }
+    if (auto made = make_folder(paths().setup_users, 01777); !made) {
         return made;
     }
     return make_sshd_folder(mounts);

@@ -7,7 +7,7 @@
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "node/system/process.hpp"
+#include "node/system/roots_way.hpp"
 #include "wire/json_reader.hpp"
 
 #include <cerrno>
@@ -22,6 +22,18 @@ namespace {
 Status replace_account_file(const std::string& path, const std::string& content, mode_t mode, Owner owner) {
     return mount_root(path).empty() ? replace_file(path, content, mode, owner)
                                     : write_in_place(path, content);
+}
+
+// Who somebody is sshd and jobs read there: an image in which others than root write them (for a runtime that
+// has the container do so) would give root away.
+void keep_accounts_to_root(const UserMounts& mounts) {
+    for (const auto& path : {paths().passwd, paths().group, paths().shadow}) {
+        struct stat status{};
+        if (::stat(path.c_str(), &status) == 0 && !mounts.hold(path) && !only_root_changes(status, {})) {
+            (void)::chown(path.c_str(), 0, static_cast<gid_t>(-1));
+            (void)::chmod(path.c_str(), status.st_mode & 07755U);
+        }
+    }
 }
 
 Status update_passwd(const std::string& before, const std::string& after, const UserMounts& mounts) {
@@ -130,6 +142,7 @@ void link_deepspeed_hostfile(const UserMounts& mounts) {
 
 Result<Account> prepare_account(const std::string& user, const UserMounts& mounts) {
     const auto& place = paths();
+    keep_accounts_to_root(mounts);
     const auto passwd = read_file_or_empty(place.passwd);
     auto account = find_account(user, passwd, read_file_or_empty(place.group));
     if (!account) {

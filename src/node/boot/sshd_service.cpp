@@ -1,8 +1,9 @@
 #include "node/boot/sshd_service.hpp"
 
-#include "core/exit_codes.hpp"
 #include "core/text.hpp"
+#include "node/system/clean_environment.hpp"
 #include "node/system/paths.hpp"
+#include "node/system/program.hpp"
 #include "wire/json_reader.hpp"
 
 #include <algorithm>
@@ -38,10 +39,8 @@ Status SshdService::spawn() {
         return pipe.error();
     }
     // sshd starts itself anew for each connection by argv[0], which must be an absolute path.
-    std::vector<std::string> argv{paths().sshd, "-D", "-e", "-f", paths().sshd_config};
+    const std::vector<std::string> argv{paths().sshd, "-D", "-e", "-f", paths().sshd_config};
     auto environment = clean_environment();
-    const auto argument_pointers = argv_pointers(argv);
-    const auto environment_pointers = environment.pointers();
     const pid_t child = ::fork();
     if (child < 0) {
         return system_error("cannot start sshd", errno);
@@ -53,10 +52,7 @@ Status SshdService::spawn() {
         ::dup2(null, STDIN_FILENO);
         ::dup2(null, STDOUT_FILENO);
         ::dup2(pipe->write.get(), STDERR_FILENO);
-        ::execve(argument_pointers[0], argument_pointers.data(), environment_pointers.data());
-        const auto line = system_error("cannot start " + argv[0], errno).message + "\n";
-        (void)write_all(STDERR_FILENO, line);
-        ::_exit(exit_codes::not_found);
+        ::_exit(exec_path(argv.front(), argv, environment));
     }
     pid_ = child;
     started_at_ = monotonic_ms();

@@ -7,9 +7,10 @@
 #include "node/session/pkill.hpp"
 #include "node/session/scontrol.hpp"
 #include "node/session/ssh_target.hpp"
+#include "node/system/clean_environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "node/system/process.hpp"
+#include "node/system/program.hpp"
 #include "wire/job.hpp"
 
 #include <climits>
@@ -152,7 +153,7 @@ std::string image_program(const std::string& name, const Environment& environmen
     for (const auto& folder : split(environment.get("PATH").value_or(default_path), ':')) {
         const auto candidate = folder + "/" + name;
         char real[PATH_MAX] = {};
-        if (folder != layout::toolkit_bin && is_executable(candidate) &&
+        if (folder != layout::toolkit_bin && may_run(candidate) &&
             ::realpath(candidate.c_str(), real) != nullptr && real != paths().own) {
             return candidate;
         }

@@ -8,6 +8,7 @@
 #include "node/check/names.hpp"
 #include "node/check/peers.hpp"
 #include "node/session/session.hpp"
+#include "node/system/helper.hpp"
 #include "node/system/nccl_library.hpp"
 #include "node/system/process.hpp"
 #include "node/system/side_by_side.hpp"
@@ -23,21 +24,43 @@ constexpr int facts_limit_ms = 16000; // below the client's own
 constexpr int program_limit_ms = 12000;
 constexpr std::size_t longest_output = 64U << 10U;
 
-wire::ProgramOutput run_program(const std::vector<std::string>& argv) {
-    // As a job's process would run it: a user's own packages count.
+// In a child: becomes who runs jobs; the environment that one has. A user's own packages and names count, and
+// root runs nothing of theirs.
+Result<Environment> become_job_user() {
     const auto account = recorded_account();
     auto environment = recorded_environment();
     apply_account(environment, account);
     if (const auto became = become(account); !became) {
-        return {.code = exit_codes::cannot_start, .output = became.error().message};
+        return became.error();
     }
-    const auto program = find_program(argv.front(), environment);
+    return environment;
+}
+
+// What it finds in that environment.
+template <class Find>
+auto as_job_user(Find find) {
+    return [find]() -> Result<decltype(find(Environment()))> {
+        const auto environment = become_job_user();
+        if (!environment) {
+            return environment.error();
+        }
+        return find(*environment);
+    };
+}
+
+wire::ProgramOutput run_program(const std::vector<std::string>& argv) {
+    const auto environment = become_job_user();
+    if (!environment) {
+        return {.code = exit_codes::cannot_start, .output = environment.error().message};
+    }
+    const auto program = find_program(argv.front(), *environment);
     if (program.path.empty()) {
         return {.code = program.error.code, .output = program.error.message};
     }
     auto words = argv;
     words.front() = program.name;
-    auto done = run_helper(program.path, words, environment, program_limit_ms);
+    auto done =
+        run_helper({.program = program, .argv = words, .environment = *environment}, program_limit_ms);
     done.output.resize(std::min(done.output.size(), longest_output));
     return {.code = done.code, .output = std::move(done.output)};
 }
@@ -80,8 +103,10 @@ Result<wire::NodeFacts> answer_facts(const wire::FactsQuestion& question) {
     parts.add(facts.limits, session_limits);
     parts.add(facts.system, system_facts);
     parts.add(facts.network, network_facts);
-    parts.add(facts.names, [&] { return resolve_names(question.names); });
-    parts.add(facts.nccl, nccl_library);
+    parts.add(facts.names, as_job_user([&question](const Environment& environment) {
+                  return resolve_names(question.names, environment);
+              }));
+    parts.add(facts.nccl, as_job_user(nccl_library));
     parts.add(facts.logins, [&] { return log_in_to_all(question.peers); });
     for (const auto& program : question.programs) {
         parts.add(facts.programs[program.name], [argv = program.argv] { return run_program(argv); });

@@ -5,7 +5,6 @@
 #include "node/system/network.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "node/system/process.hpp"
 #include "node/system/resolver.hpp"
 
 #include <algorithm>
@@ -30,18 +29,21 @@ for name in sys.argv[1:]:
 
 using NameAddresses = std::map<std::string, std::vector<std::string>>;
 
-NameAddresses by_getent(const std::string& getent, const std::vector<std::string>& names) {
+NameAddresses by_getent(const Program& getent, const std::vector<std::string>& names,
+                        const Environment& environment) {
     NameAddresses addresses;
     for (const auto& name : names) {
-        addresses[name] = resolve_by_getent(getent, name);
+        addresses[name] = resolve_by_getent(getent, name, environment);
     }
     return addresses;
 }
 
-NameAddresses by_python(const Program& python, const std::vector<std::string>& names) {
+NameAddresses by_python(const Program& python, const std::vector<std::string>& names,
+                        const Environment& environment) {
     std::vector<std::string> argv{python.name, "-c", python_resolver};
     argv.insert(argv.end(), names.begin(), names.end());
-    const auto done = run_helper(python.path, argv, Environment::own(), python_limit_ms);
+    const auto done =
+        run_helper({.program = python, .argv = argv, .environment = environment}, python_limit_ms);
     NameAddresses addresses;
     for (const auto& name : names) {
         addresses[name] = {};
@@ -71,7 +73,7 @@ NameAddresses by_hosts_file(const std::vector<std::string>& names) {
 
 } // namespace
 
-wire::NameFacts resolve_names(const std::vector<std::string>& peers) {
+wire::NameFacts resolve_names(const std::vector<std::string>& peers, const Environment& environment) {
     char hostname[256] = "";
     ::gethostname(hostname, sizeof hostname - 1);
     std::vector<std::string> names{own_node_name()};
@@ -79,15 +81,14 @@ wire::NameFacts resolve_names(const std::vector<std::string>& peers) {
     if (std::ranges::find(names, hostname) == names.end() && hostname[0] != '\0') {
         names.emplace_back(hostname);
     }
-    const auto environment = Environment::own();
     const auto with = [&](const char* by, NameAddresses addresses) {
         return wire::NameFacts{.by = by, .hostname = hostname, .addresses = std::move(addresses)};
     };
     if (const auto getent = find_program("getent", environment); !getent.path.empty()) {
-        return with("getent", by_getent(getent.path, names));
+        return with("getent", by_getent(getent, names, environment));
     }
     if (const auto python = find_program("python", environment); !python.path.empty()) {
-        return with("python", by_python(python, names));
+        return with("python", by_python(python, names, environment));
     }
     return with("hosts", by_hosts_file(names));
 }

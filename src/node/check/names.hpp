@@ -2,6 +2,7 @@
 // dockdist-init is static and has another one.
 #pragma once
 
+#include "node/system/environment.hpp"
 #include "wire/check_facts.hpp"
 
 #include <string>
@@ -10,7 +11,7 @@
 namespace dockdist::node {
 
 // This node's name, those of `peers`, and what gethostname says. By /etc/hosts alone where the image has
-// neither getent nor Python.
-wire::NameFacts resolve_names(const std::vector<std::string>& peers);
+// neither getent nor Python. For a process that has become the account whose `environment` it is.
+wire::NameFacts resolve_names(const std::vector<std::string>& peers, const Environment& environment);
 
 } // namespace dockdist::node

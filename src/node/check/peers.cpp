@@ -1,6 +1,7 @@
 #include "node/check/peers.hpp"
 
 #include "core/text.hpp"
+#include "node/system/on_record.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/quick_ssh.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace dockdist::node {
 namespace {
@@ -39,7 +41,7 @@ Finished log_in(const std::string& node, const std::vector<std::string>& command
     auto argv = quick_ssh();
     argv.insert(argv.end(), {"-o", "BatchMode=yes", "-o", "ConnectTimeout=5", node});
     std::ranges::copy(command, std::back_inserter(argv));
-    return run_helper(paths().ssh, argv, clean_environment(), login_limit_ms);
+    return run_helper(toolkit_helper(paths().ssh, std::move(argv), recorded_account()), login_limit_ms);
 }
 
 std::string why(const Finished& login) {

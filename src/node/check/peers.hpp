@@ -1,7 +1,7 @@
 // Logins to nodes by the toolkit's ssh, as a launcher makes them.
 #pragma once
 
-#include "node/system/process.hpp"
+#include "node/system/helper.hpp"
 #include "wire/check_facts.hpp"
 
 #include <string>

@@ -7,6 +7,7 @@
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
+#include "node/system/program.hpp"
 #include "wire/json_reader.hpp"
 #include "wire/probe.hpp"
 #include "wire/rdma.hpp"
@@ -81,10 +82,7 @@ wire::ProbeEnd not_started(int number) {
     ::dup2(err, STDERR_FILENO);
     auto environment = Environment::own();
     environment.set("LOCAL_RANK", std::to_string(probe.local_rank));
-    std::string name = "dockdist-probe";
-    char* argv[] = {name.data(), nullptr};
-    ::execve(paths().probe.c_str(), argv, environment.pointers().data());
-    const int number = errno;
+    const int number = become_program({.path = paths().probe}, {"dockdist-probe"}, environment).number;
     (void)!::write(problem, &number, sizeof number);
     ::_exit(exit_codes::cannot_start);
 }

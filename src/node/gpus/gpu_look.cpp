@@ -15,10 +15,6 @@ namespace {
 
 constexpr int nvidia_smi_limit_ms = 5000; // it hangs when a GPU has fallen off its bus
 
-Program nvidia_smi() {
-    return find_program("nvidia-smi", Environment::own());
-}
-
 Error unanswered(const Finished& answer) {
     Error error{.kind = ErrorKind::node,
                 .message = "nvidia-smi does not answer within " + std::to_string(nvidia_smi_limit_ms / 1000) +
@@ -42,9 +38,9 @@ GpuLook::~GpuLook() {
 }
 
 void GpuLook::ask(std::vector<std::string> argv, void (GpuLook::*heard)(const Finished&)) {
-    const auto program = nvidia_smi();
-    if (program.path.empty()) {
-        soon_ = loop_.after(0, [this, message = program.error.message] {
+    const auto helper = believed_helper(std::move(argv));
+    if (!helper) {
+        soon_ = loop_.after(0, [this, message = helper.error().message] {
             SeenGpus amd;
             for (auto& found : look_at_amd_gpus()) {
                 amd.gpus.push_back(std::move(found.gpu));
@@ -60,8 +56,7 @@ void GpuLook::ask(std::vector<std::string> argv, void (GpuLook::*heard)(const Fi
         });
         return;
     }
-    run_ = std::make_unique<HelperRun>(loop_, program.path, std::move(argv), Environment::own(),
-                                       nvidia_smi_limit_ms,
+    run_ = std::make_unique<HelperRun>(loop_, *helper, nvidia_smi_limit_ms,
                                        [this, heard](const Finished& answer) { (this->*heard)(answer); });
 }
 
@@ -106,12 +101,11 @@ Result<SeenGpus> look_at_gpus() {
 }
 
 std::string look_at_topology() {
-    const auto program = nvidia_smi();
-    if (program.path.empty()) {
+    const auto helper = believed_helper(smi_argv(SmiQuestion::topology));
+    if (!helper) {
         return {};
     }
-    auto answer =
-        run_helper(program.path, smi_argv(SmiQuestion::topology), Environment::own(), nvidia_smi_limit_ms);
+    auto answer = run_helper(*helper, nvidia_smi_limit_ms);
     return answer.code == 0 ? std::move(answer.output) : std::string();
 }
 

@@ -4,6 +4,7 @@
 #include "node/job/failure_cause.hpp"
 #include "node/job/ready_watch.hpp"
 #include "node/session/session.hpp"
+#include "node/system/process.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -37,18 +38,12 @@ namespace {
                           .message = entered.error().message + "\n  " + entered.error().hint});
     }
     // Looked up here: a relative name counts from the job's folder, and may be executable for the user alone.
-    const auto program = find_program(job.start.argv.front(), job.environment);
+    const auto program = find_own_program(job.start.argv.front(), job.environment);
     if (program.path.empty()) {
         report(problems, program.error);
     }
-    std::vector<char*> argv;
     job.start.argv.front() = program.name;
-    for (auto& word : job.start.argv) {
-        argv.push_back(word.data());
-    }
-    argv.push_back(nullptr);
-    ::execve(program.path.c_str(), argv.data(), job.environment.pointers().data());
-    report(problems, exec_failure(job.start.argv.front(), program.path, errno));
+    report(problems, become_program(program, job.start.argv, job.environment).error);
 }
 
 } // namespace

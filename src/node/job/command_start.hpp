@@ -3,6 +3,7 @@
 
 #include "job_state/job_text.hpp"
 #include "node/job/supervisor.hpp"
+#include "node/system/program.hpp"
 
 namespace dockdist::node {
 

@@ -3,7 +3,7 @@
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/system/port_holder.hpp"
-#include "node/system/process.hpp"
+#include "node/system/program.hpp"
 
 #include <algorithm>
 #include <cctype>

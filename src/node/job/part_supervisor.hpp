@@ -12,6 +12,7 @@
 #include "node/job/supervisor.hpp"
 #include "node/system/oom.hpp"
 #include "node/system/process_killer.hpp"
+#include "node/system/program.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -2,6 +2,7 @@
 
 #include "core/exit_codes.hpp"
 #include "node/system/process.hpp"
+#include "node/system/program.hpp"
 
 #include <algorithm>
 #include <array>

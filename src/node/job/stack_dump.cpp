@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "node/system/helper.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
 
@@ -105,7 +106,7 @@ bool use_tool(const std::string& name, const std::vector<std::string>& arguments
     }
     auto argv = arguments;
     argv.insert(argv.begin(), name);
-    const auto done = run_helper(program.path, argv, tools, limit_ms);
+    const auto done = run_helper({.program = program, .argv = argv, .environment = tools}, limit_ms);
     const bool denied = done.output.find("not permitted") != std::string::npos ||
                         done.output.find("ermission denied") != std::string::npos;
     if (done.code == 0 && !denied) {

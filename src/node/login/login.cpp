@@ -3,9 +3,10 @@
 #include "core/exit_codes.hpp"
 #include "keys/ssh_key.hpp"
 #include "node/session/session.hpp"
+#include "node/system/clean_environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "node/system/process.hpp"
+#include "node/system/program.hpp"
 
 #include <unistd.h>
 

@@ -16,10 +16,12 @@ constexpr std::int64_t longest_restart_pause_ms = 60000;
 constexpr std::int64_t least_patience_ms = 5000; // without persistence mode a driver takes seconds to answer
 constexpr std::int64_t least_fresh_ms = 2000;    // a round over all GPUs of a busy driver takes a while
 
-Environment helper_environment() {
-    auto environment = Environment::own();
-    environment.set(wire::job_mark, helper_mark);
-    return environment;
+Result<Helper> marked_helper(std::vector<std::string> argv) {
+    auto helper = believed_helper(std::move(argv));
+    if (helper) {
+        helper->environment.set(wire::job_mark, helper_mark);
+    }
+    return helper;
 }
 
 } // namespace
@@ -33,8 +35,8 @@ GpuStream::~GpuStream() {
 }
 
 void GpuStream::start() {
-    const auto program = find_program("nvidia-smi", Environment::own());
-    if (program.path.empty()) {
+    const auto helper = marked_helper(gpu_figures_command(interval_ms_, figures_));
+    if (!helper) {
         asking_ = false;
         present_ = false;
         amd_ = !look_at_amd_gpus(false).empty();
@@ -44,8 +46,7 @@ void GpuStream::start() {
     last_words_.clear();
     started_at_ms_ = loop_.now_ms();
     has_told_ = false;
-    run_ = std::make_unique<HelperRun>(loop_, program.path, gpu_figures_command(interval_ms_, figures_),
-                                       helper_environment(), HelperRun::no_limit,
+    run_ = std::make_unique<HelperRun>(loop_, *helper, HelperRun::no_limit,
                                        [this](const Finished& finished) { end(finished); });
     run_->hear([this](std::string_view bytes) { hear(bytes); });
 }
@@ -94,20 +95,22 @@ void GpuStream::hear_line(const std::string& line) {
 }
 
 void GpuStream::ask_instances() {
-    listing_ = std::make_unique<HelperRun>(
-        loop_, find_program("nvidia-smi", Environment::own()).path, smi_argv(SmiQuestion::listing),
-        helper_environment(), listing_limit_ms, [this](const Finished& answer) {
-            const auto keep = std::move(listing_); // this is called from it
-            for (auto& [index, known] : known_) {
-                known.gpu.instances.clear();
+    const auto helper = marked_helper(smi_argv(SmiQuestion::listing));
+    if (!helper) {
+        return;
+    }
+    listing_ = std::make_unique<HelperRun>(loop_, *helper, listing_limit_ms, [this](const Finished& answer) {
+        const auto keep = std::move(listing_); // this is called from it
+        for (auto& [index, known] : known_) {
+            known.gpu.instances.clear();
+        }
+        for (const auto& instance : parse_mig(answer.output)) {
+            if (const auto found = known_.find(instance.gpu);
+                found != known_.end() && found->second.gpu.instances.size() < wire::most_sampled_items) {
+                found->second.gpu.instances.push_back(instance.uuid);
             }
-            for (const auto& instance : parse_mig(answer.output)) {
-                if (const auto found = known_.find(instance.gpu);
-                    found != known_.end() && found->second.gpu.instances.size() < wire::most_sampled_items) {
-                    found->second.gpu.instances.push_back(instance.uuid);
-                }
-            }
-        });
+        }
+    });
 }
 
 // A driver that does not know the name of the query's last field refuses all of it.

@@ -3,10 +3,12 @@
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/session/take_members.hpp"
+#include "node/system/clean_environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
+#include "node/system/program.hpp"
 #include "wire/job.hpp"
 
 #include <array>

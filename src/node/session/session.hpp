@@ -4,6 +4,7 @@
 #include "node/session/job_part.hpp"
 #include "node/system/accounts.hpp"
 #include "node/system/environment.hpp"
+#include "node/system/on_record.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -42,12 +43,5 @@ std::vector<std::string> shell_argv(const std::string& shell, const std::string&
 // Words as a POSIX shell splits and unquotes them; nothing when it needs more than that (an expansion, a
 // pipe, a quote that is not closed).
 std::optional<std::vector<std::string>> split_words(const std::string& command);
-
-// The environment on record for sessions and jobs; the process's own when there is none.
-Environment recorded_environment();
-// container.user, as join resolved it; root before.
-Account recorded_account();
-Account named_account(const std::string& name_or_id, std::string& error);
-std::string recorded_workdir();
 
 } // namespace dockdist::node

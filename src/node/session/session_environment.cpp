@@ -1,11 +1,8 @@
 #include "core/text.hpp"
 #include "node/session/session.hpp"
-#include "node/system/os.hpp"
-#include "node/system/paths.hpp"
 #include "wire/job.hpp"
 
 #include <algorithm>
-#include <unistd.h>
 
 namespace dockdist::node {
 
@@ -111,36 +108,6 @@ std::optional<std::vector<std::string>> split_words(const std::string& command) 
         words.push_back(std::move(word));
     }
     return words;
-}
-
-Environment recorded_environment() {
-    const auto block = read_file(paths().environment);
-    return block && !block->empty() ? Environment::from_block(*block) : Environment::own();
-}
-
-Account named_account(const std::string& name_or_id, std::string& error) {
-    const auto passwd = read_file_or_empty(paths().passwd);
-    auto account = find_account(name_or_id, passwd, read_file_or_empty(paths().group));
-    if (!account) {
-        error = account.error().message;
-        return {};
-    }
-    if (account->shell.empty() || !is_executable(account->shell)) {
-        account->shell = is_executable("/bin/sh") ? "/bin/sh" : paths().own;
-    }
-    return std::move(*account);
-}
-
-Account recorded_account() {
-    std::string error;
-    auto account = named_account(read_file_or_empty(paths().user_name), error);
-    return error.empty() ? account
-                         : Account{.name = "root", .home = "/root", .shell = "/bin/sh", .groups = {0}};
-}
-
-std::string recorded_workdir() {
-    auto folder = read_file_or_empty(paths().workdir);
-    return folder.empty() ? "/" : folder;
 }
 
 } // namespace dockdist::node

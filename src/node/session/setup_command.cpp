@@ -7,11 +7,13 @@
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
+#include "node/system/program.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,26 +102,66 @@ bool remembers(const std::string& record, const std::string& digest, const std::
     return false;
 }
 
-Result<Fd> open_record(const std::string& path, int flags) {
-    Fd file(::open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
+// Where it is remembered that `owner` has run a line: in a folder that nobody else writes to, or in the
+// target, whose writers all have a word.
+struct RecordPlace {
+    std::string folder{}, path{};
+    std::optional<uid_t> owner{}; // none: whoever writes to the target
+};
+
+RecordPlace record_place(const wire::SetupLine& line, uid_t runs_it, const std::string& digest) {
+    if (!line.target.empty()) {
+        return {.folder = line.target, .path = line.target + std::string(record_name)};
+    }
+    auto folder = runs_it == 0 ? paths().setup : paths().setup_users + "/" + std::to_string(runs_it);
+    return {.folder = folder, .path = folder + "/" + text_part(digest), .owner = runs_it};
+}
+
+// A second name would be one that somebody has given to another file.
+Result<Fd> open_record(const RecordPlace& place, int flags) {
+    Fd file(::open(place.path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
     struct stat status{};
-    if (!file.open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        return system_error("cannot open " + path, errno);
+    if (!file.open() || ::fstat(file.get(), &status) != 0) {
+        return system_error("cannot open " + place.path, errno);
+    }
+    if (!S_ISREG(status.st_mode) || status.st_nlink > 1 || (place.owner && *place.owner != status.st_uid)) {
+        return Error{.kind = ErrorKind::node,
+                     .message = "cannot open " + place.path + ": it is no record of this user's alone",
+                     .hint = "remove it"};
     }
     return file;
 }
 
-std::string record_path(const wire::SetupLine& line, const std::string& digest) {
-    return line.target.empty() ? paths().setup + "/" + text_part(digest)
-                               : line.target + std::string(record_name);
+// The folder that the line's user has for its own, made where it is missing.
+Status have_folder(const RecordPlace& place) {
+    if (::mkdir(place.folder.c_str(), 0755) != 0 && errno != EEXIST) {
+        return system_error("cannot make " + place.folder, errno);
+    }
+    struct stat status{};
+    if (place.owner && (::lstat(place.folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+                        status.st_uid != *place.owner || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
+        return Error{.kind = ErrorKind::node,
+                     .message = place.folder + " is no folder of this user's alone",
+                     .hint = "remove it"};
+    }
+    return ok;
 }
 
+// Who runs a line, where `state` asks for it, is whom the file names for it.
 bool was_done(const wire::SetupLine& line, const std::string& digest) {
-    const auto record = open_record(record_path(line, digest), O_RDONLY);
+    uid_t runs_it = ::geteuid();
+    if (line.user.starts_with(wire::setup_user)) {
+        std::string error;
+        runs_it = named_account(line.user.substr(wire::setup_user.size()), error).uid;
+        if (!error.empty()) {
+            return false;
+        }
+    }
+    const auto record = open_record(record_place(line, runs_it, digest), O_RDONLY);
     return record && remembers(read_record(record->get()), digest, "");
 }
 
-Status remember_in(const wire::SetupLine& line, int record) {
+Status remember_in(const wire::SetupLine& line, const RecordPlace& place, int record) {
     std::string text;
     for (const auto& entry : split(read_record(record), '\n')) {
         text += entry.empty() || entry.starts_with(text_part(line.digest)) ? "" : entry + "\n";
@@ -127,25 +169,24 @@ Status remember_in(const wire::SetupLine& line, int record) {
     text += record_entry(line);
     if (::ftruncate(record, 0) != 0 ||
         ::pwrite(record, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-        return system_error("cannot remember what was done in " + record_path(line, line.digest), errno);
+        return system_error("cannot remember what was done in " + place.path, errno);
     }
     return ok;
 }
 
 // Where the line has made its target anew (`venv --clear`), its record went with it: those who wait for their
 // turn look into the one that is locked, and everybody later into the new one.
-Status remember(const wire::SetupLine& line, int record) {
-    const auto path = record_path(line, line.digest);
+Status remember(const wire::SetupLine& line, const RecordPlace& place, int record) {
     struct stat locked{};
     struct stat named{};
-    auto done = remember_in(line, record);
+    auto done = remember_in(line, place, record);
     if (!done || ::fstat(record, &locked) != 0 ||
-        (::lstat(path.c_str(), &named) == 0 && named.st_ino == locked.st_ino &&
+        (::lstat(place.path.c_str(), &named) == 0 && named.st_ino == locked.st_ino &&
          named.st_dev == locked.st_dev)) {
         return done;
     }
-    const auto anew = open_record(path, O_RDWR | O_CREAT);
-    return anew ? remember_in(line, anew->get()) : Status(anew.error());
+    const auto anew = open_record(place, O_RDWR | O_CREAT);
+    return anew ? remember_in(line, place, anew->get()) : Status(anew.error());
 }
 
 int tell_state(const std::vector<wire::SetupLine>& lines) {
@@ -159,9 +200,9 @@ int tell_state(const std::vector<wire::SetupLine>& lines) {
 
 int run_in_shell(const std::string& line) {
     auto environment = Environment::own();
-    const auto shell = find_program("sh", environment);
+    const auto shell = find_own_program("sh", environment);
     if (shell.path.empty()) {
-        return refuse_setup("this image has no shell, and `setup` needs one");
+        return refuse_setup("this image has no shell, and `setup` needs one: " + shell.error.message);
     }
     const pid_t child = ::fork();
     if (child < 0) {
@@ -170,7 +211,7 @@ int run_in_shell(const std::string& line) {
     if (child == 0) {
         const int null = ::open("/dev/null", O_RDONLY);
         ::dup2(null, STDIN_FILENO);
-        ::_exit(exec_path(shell.path, {"sh", "-c", line}, environment));
+        ::_exit(become_program(shell, {"sh", "-c", line}, environment).error.code);
     }
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -186,10 +227,10 @@ bool try_lock_record(int file, int how) {
 }
 
 // Of the nodes that share a target one runs the line; the others wait for it here. False: it was run.
-Result<bool> take_turn(const wire::SetupLine& line, int record) {
+Result<bool> take_turn(const wire::SetupLine& line, const RecordPlace& place, int record) {
     if (!try_lock_record(record, F_OFD_SETLK)) {
         if (errno != EAGAIN && errno != EACCES) {
-            return system_error("nodes cannot take turns at " + record_path(line, line.digest), errno);
+            return system_error("nodes cannot take turns at " + place.path, errno);
         }
         tell("another node is at " + line.target + ": waiting for it");
         while (!try_lock_record(record, F_OFD_SETLKW) && errno == EINTR) {
@@ -199,15 +240,20 @@ Result<bool> take_turn(const wire::SetupLine& line, int record) {
 }
 
 int run_line(const wire::SetupLine& line) {
-    if (!line.target.empty() && ::mkdir(line.target.c_str(), 0755) != 0 && errno != EEXIST) {
-        return refuse_setup(system_error("cannot make " + line.target, errno).message);
+    const auto place = record_place(line, ::geteuid(), line.digest);
+    if (const auto there = have_folder(place); !there) {
+        return refuse_setup(to_text(there.error()));
     }
-    const auto record = open_record(record_path(line, line.digest), O_RDWR | O_CREAT);
+    auto record = open_record(place, O_RDWR | O_CREAT);
+    if (!record && place.owner &&
+        ::unlink(place.path.c_str()) == 0) { // of a time when the folder was everybody's
+        record = open_record(place, O_RDWR | O_CREAT);
+    }
     if (!record) {
-        return refuse_setup(record.error().message);
+        return refuse_setup(to_text(record.error()));
     }
     if (!line.target.empty()) {
-        const auto own_turn = take_turn(line, record->get());
+        const auto own_turn = take_turn(line, place, record->get());
         if (!own_turn) {
             return refuse_setup(own_turn.error().message);
         }
@@ -218,7 +264,7 @@ int run_line(const wire::SetupLine& line) {
     }
     const int code = run_in_shell(line.run);
     if (code == 0) {
-        if (const auto done = remember(line, record->get()); !done) {
+        if (const auto done = remember(line, place, record->get()); !done) {
             return refuse_setup(done.error().message);
         }
     }

@@ -6,7 +6,6 @@
 #include "node/system/network.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "node/system/process.hpp"
 #include "node/system/resolver.hpp"
 
 #include <algorithm>
@@ -40,8 +39,9 @@ std::vector<std::string> by_hosts_file_or_getent(const std::string& name) {
     if (auto found = resolve_in_hosts(read_file_or_empty(paths().hosts), name); !found.empty()) {
         return {std::move(found)};
     }
-    const auto getent = find_program("getent", Environment::own());
-    return getent.path.empty() ? std::vector<std::string>{} : resolve_by_getent(getent.path, name);
+    auto environment = Environment::own();
+    const auto getent = find_own_program("getent", environment);
+    return getent.path.empty() ? std::vector<std::string>{} : resolve_by_getent(getent, name, environment);
 }
 
 // What ssh itself makes of the command line; by `config`, where it is not empty.
@@ -53,7 +53,8 @@ std::optional<HostAndPort> goal_of(const std::vector<std::string>& arguments, co
     std::ranges::copy(arguments, std::back_inserter(argv));
     auto environment = Environment::own();
     remove_loader_variables(environment);
-    const auto look = run_helper(paths().ssh, argv, environment, look_limit_ms);
+    const auto look = run_helper({.program = {.path = paths().ssh}, .argv = argv, .environment = environment},
+                                 look_limit_ms);
     return look.code == 0 ? read_ssh_goal(look.output) : std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 #include "node/system/gpus.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
+#include "node/system/program.hpp"
 
 #include <csignal>
 #include <cstddef>
@@ -82,7 +83,7 @@ int read_options(Entry& entry, const std::vector<std::string>& arguments) {
 // The account's shell, where the environment names no other that is there.
 int enter_shell(Entry& entry) {
     const auto named = entry.environment.get("SHELL").value_or("");
-    if (named.starts_with('/') && is_executable(named)) {
+    if (named.starts_with('/') && may_run(named)) {
         entry.account.shell = named;
     }
     return exec_command(entry.account, entry.line, entry.environment);

@@ -1,16 +1,12 @@
 #include "node/system/account_folders.hpp"
 
-#include "core/text.hpp"
 #include "node/system/os.hpp"
-
-#include <climits>
 
 #include <cerrno>
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 namespace dockdist::node {
 namespace {
@@ -32,17 +28,6 @@ int make_folders_here(const std::string& path) {
             return 0;
         }
     }
-}
-
-bool only_root_changes(const struct stat& status) {
-    return status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-std::string link_target(int folder, const std::string& name) {
-    std::string target(PATH_MAX, '\0');
-    const auto size = ::readlinkat(folder, name.c_str(), target.data(), target.size());
-    target.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
-    return target;
 }
 
 // 0 or errno.
@@ -74,59 +59,6 @@ AsUser::~AsUser() {
     if (changed_ && (::seteuid(0) != 0 || ::setegid(0) != 0)) {
         ::_exit(70); // never go on as who knows whom
     }
-}
-
-RootsWay roots_way(const std::string& path) {
-    constexpr int most_links = 40;
-    RootsWay way{.folder = Fd(::open("/", folder_flags))};
-    std::vector<std::string> left; // backwards
-    const auto put = [&left](const std::string& more) {
-        const auto components = split(more, '/');
-        left.insert(left.end(), components.rbegin(), components.rend());
-    };
-    const auto fail = [&way](int number) {
-        way.number = number;
-        return std::move(way);
-    };
-    put(path);
-    for (int links = 0; !left.empty();) {
-        const auto component = std::exchange(left.back(), {});
-        left.pop_back();
-        if (component.empty() || component == ".") {
-            continue;
-        }
-        struct stat parent{};
-        struct stat status{};
-        if (::fstat(way.folder.get(), &parent) != 0) {
-            return fail(errno);
-        }
-        const bool alone = only_root_changes(parent);
-        if (::fstatat(way.folder.get(), component.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-            way.next = component;
-            return fail(!alone ? EACCES : errno == ENOENT ? 0 : errno);
-        }
-        if (!alone && !(parent.st_uid == 0 && (parent.st_mode & S_ISVTX) != 0 && status.st_uid == 0 &&
-                        S_ISDIR(status.st_mode))) {
-            return fail(EACCES);
-        }
-        if (S_ISLNK(status.st_mode)) {
-            const auto target = link_target(way.folder.get(), component);
-            if (target.empty() || ++links > most_links) {
-                return fail(ELOOP);
-            }
-            if (target.front() == '/') {
-                way.folder = Fd(::open("/", folder_flags));
-            }
-            put(target);
-            continue;
-        }
-        Fd next(::openat(way.folder.get(), component.c_str(), folder_flags));
-        if (!next.open()) {
-            return fail(errno);
-        }
-        way.folder = std::move(next);
-    }
-    return way;
 }
 
 int make_as_account(const std::string& path, const Account& account) {

@@ -2,9 +2,9 @@
 // root's hand.
 #pragma once
 
-#include "core/fd.hpp"
 #include "core/result.hpp"
 #include "node/system/accounts.hpp"
+#include "node/system/roots_way.hpp"
 
 #include <string>
 
@@ -25,17 +25,6 @@ private:
     bool changed_ = false;
     Status status_ = ok;
 };
-
-// Where a way from "/" ends that nobody but root could have laid.
-struct RootsWay {
-    Fd folder{};        // the last folder of the way that is there
-    std::string next{}; // below it, and not there; empty: the way is there to its end
-    int number = 0;     // errno; EACCES: somebody else could have laid a part of it
-};
-
-// A link is followed where only root could have put it. In root's folder for all, as /tmp, whose sticky bit
-// is set, nobody else can have put a folder of root's, but they may have put a link.
-RootsWay roots_way(const std::string& path);
 
 // mkdir -p as the account. 0 or errno.
 int make_as_account(const std::string& path, const Account& account);

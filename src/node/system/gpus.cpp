@@ -6,7 +6,8 @@
 #include "gpu/units.hpp"
 #include "node/system/amd_gpus.hpp"
 #include "node/system/environment.hpp"
-#include "node/system/process.hpp"
+#include "node/system/helper.hpp"
+#include "node/system/os.hpp"
 
 #include <algorithm>
 
@@ -18,10 +19,8 @@ constexpr int nvidia_smi_limit_ms = 5000; // it hangs when a GPU has fallen off 
 }
 
 int count_gpus() {
-    const auto environment = Environment::own();
-    if (const auto program = find_program("nvidia-smi", environment); !program.path.empty()) {
-        const auto finished =
-            run_helper(program.path, smi_argv(SmiQuestion::listing), environment, nvidia_smi_limit_ms);
+    if (const auto helper = believed_helper(smi_argv(SmiQuestion::listing))) {
+        const auto finished = run_helper(*helper, nvidia_smi_limit_ms);
         if (finished.code == 0) {
             return count_listed_gpus(finished.output);
         }

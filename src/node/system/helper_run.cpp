@@ -1,5 +1,8 @@
 #include "node/system/helper_run.hpp"
 
+#include "node/system/os.hpp"
+#include "node/system/process.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -13,33 +16,31 @@ namespace {
 constexpr std::size_t longest_output = 1U << 20U;
 constexpr std::int64_t reap_pause_ms = 1; // between the end of its output and its own
 
-[[noreturn]] void become_helper(const std::string& path, std::vector<std::string>& argv,
-                                Environment& environment, int input, int output, pid_t parent) {
+[[noreturn]] void run_in_child(Helper& helper, int input, int output, pid_t parent) {
     reset_signals();
     ::setpgid(0, 0); // it is ended together with what it started
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) {
-        ::_exit(exit_codes::cannot_start);
-    }
     const int null = ::open("/dev/null", O_RDWR);
     ::dup2(input < 0 ? null : input, STDIN_FILENO);
     ::dup2(output, STDOUT_FILENO);
     ::dup2(null, STDERR_FILENO);
-    ::execve(path.c_str(), argv_pointers(argv).data(), environment.pointers().data());
-    ::_exit(exit_codes::not_found);
+    take_place_of(helper);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL); // a change of user would have taken it back
+    if (::getppid() != parent) {
+        ::_exit(exit_codes::cannot_start);
+    }
+    become_helper(helper);
 }
 
 } // namespace
 
-HelperRun::HelperRun(Loop& loop, const std::string& path, std::vector<std::string> argv,
-                     Environment environment, std::int64_t limit_ms, std::function<void(Finished)> when_done,
-                     const Fd& input)
+HelperRun::HelperRun(Loop& loop, Helper helper, std::int64_t limit_ms,
+                     std::function<void(Finished)> when_done, const Fd& input)
     : loop_(loop), when_done_(std::move(when_done)) {
     auto pipe = make_pipe();
     const pid_t own = ::getpid();
     const pid_t child = pipe ? ::fork() : -1;
     if (child == 0) {
-        become_helper(path, argv, environment, input.get(), pipe->write.get(), own);
+        run_in_child(helper, input.get(), pipe->write.get(), own);
     }
     if (child < 0) {
         next_ = loop_.after(0, [this] { tell(); });

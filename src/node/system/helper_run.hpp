@@ -1,15 +1,13 @@
-// A helper program beside a loop, where run_helper (process.hpp) would hold the loop up.
+// A helper program beside a loop, where run_helper would hold the loop up.
 #pragma once
 
-#include "node/system/environment.hpp"
+#include "node/system/helper.hpp"
 #include "node/system/loop.hpp"
-#include "node/system/process.hpp"
 
 #include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace dockdist::node {
 
@@ -20,8 +18,8 @@ class HelperRun {
 public:
     static constexpr std::int64_t no_limit = -1;
     // `when_done` is called from the loop, once; it may destroy this object. `input`: its stdin.
-    HelperRun(Loop& loop, const std::string& path, std::vector<std::string> argv, Environment environment,
-              std::int64_t limit_ms, std::function<void(Finished)> when_done, const Fd& input = {});
+    HelperRun(Loop& loop, Helper helper, std::int64_t limit_ms, std::function<void(Finished)> when_done,
+              const Fd& input = {});
     // From now on its output goes there as it comes, from the loop, and is not kept. It must not destroy this
     // object.
     void hear(std::function<void(std::string_view)> on_output) { on_output_ = std::move(on_output); }

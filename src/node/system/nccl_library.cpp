@@ -2,7 +2,6 @@
 
 #include "core/number.hpp"
 #include "core/text.hpp"
-#include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 
@@ -26,9 +25,9 @@ constexpr const char* standard_folders[] = {"/usr/lib/x86_64-linux-gnu",
                                             "/usr/local/cuda/lib64",
                                             "/opt/conda/lib"};
 
-std::vector<std::string> folders() {
+std::vector<std::string> folders(const Environment& environment) {
     std::vector<std::string> all;
-    for (const auto& folder : split(Environment::own().get("LD_LIBRARY_PATH").value_or(""), ':')) {
+    for (const auto& folder : split(environment.get("LD_LIBRARY_PATH").value_or(""), ':')) {
         if (folder.starts_with('/')) {
             all.push_back(folder);
         }
@@ -42,10 +41,10 @@ std::vector<std::string> folders() {
 constexpr const char* python_homes[] = {"/usr/local", "/usr", "/opt/conda", "/opt/venv", "/venv"};
 
 // Of every Python there: its folders of packages.
-std::vector<std::string> package_folders() {
+std::vector<std::string> package_folders(const Environment& environment) {
     std::vector<std::string> homes;
     for (const auto* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-        if (const auto home = Environment::own().get(name); home && home->starts_with('/')) {
+        if (const auto home = environment.get(name); home && home->starts_with('/')) {
             homes.push_back(*home);
         }
     }
@@ -103,7 +102,7 @@ bool is_older(std::string_view one, std::string_view other) {
     return numbers(one) < numbers(other);
 }
 
-std::string oldest_nccl() {
+std::string oldest_nccl(const Environment& environment) {
     constexpr std::size_t longest = 32;
     std::string oldest;
     const auto take = [&](const std::string& version) {
@@ -112,8 +111,8 @@ std::string oldest_nccl() {
             oldest = version;
         }
     };
-    take(nccl_library().version);
-    for (const auto& folder : package_folders()) {
+    take(nccl_library(environment).version);
+    for (const auto& folder : package_folders(environment)) {
         for (const auto& name : list_folder(folder)) {
             take(version_of_package(name).value_or(""));
         }
@@ -121,8 +120,8 @@ std::string oldest_nccl() {
     return oldest;
 }
 
-wire::NcclLibrary nccl_library() {
-    for (const auto& folder : folders()) {
+wire::NcclLibrary nccl_library(const Environment& environment) {
+    for (const auto& folder : folders(environment)) {
         const auto path = folder + "/" + library;
         char real[PATH_MAX];
         if (::realpath(path.c_str(), static_cast<char*>(real)) != nullptr) {

@@ -1,6 +1,7 @@
 // The NCCL libraries of the image.
 #pragma once
 
+#include "node/system/environment.hpp"
 #include "wire/check_facts.hpp"
 
 #include <optional>
@@ -9,12 +10,12 @@
 
 namespace dockdist::node {
 
-// The one that programs load, where it is not one of Python's packages.
-wire::NcclLibrary nccl_library();
+// The one that programs load which have this environment, where it is not one of Python's packages.
+wire::NcclLibrary nccl_library(const Environment& environment);
 
 // The oldest of that one and those of Python's packages where such are usual ("2.19.3"); empty: none has said
 // its version.
-std::string oldest_nccl();
+std::string oldest_nccl(const Environment& environment);
 
 // Pure. "2.21.5" of "…/libnccl.so.2.21.5"; nothing for "libnccl.so.2" itself.
 std::optional<std::string> version_in_name(std::string_view path);

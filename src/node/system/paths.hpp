@@ -20,6 +20,7 @@ struct Paths {
     std::string hostfile = under_root(layout::hostfile);
     std::string jobs = under_root(layout::jobs);
     std::string setup = under_root(layout::setup);
+    std::string setup_users = setup + "/users"; // a folder for each account that has run lines, but root
     std::string shared = under_root(layout::shared);
     std::string gpus = shared_gpus();         // the host's, node/gpus/board_file.hpp
     std::string blobs = under_root("/blobs"); // of an image's relay, in a container of its own

@@ -1,9 +1,9 @@
 #include "node/system/resolver.hpp"
 
 #include "core/text.hpp"
-#include "node/system/process.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dockdist::node {
 namespace {
@@ -12,8 +12,15 @@ constexpr int getent_limit_ms = 5000; // the DNS server may not be there
 
 } // namespace
 
-std::vector<std::string> resolve_by_getent(const std::string& getent, const std::string& name) {
-    const auto done = run_helper(getent, {"getent", "ahosts", name}, Environment::own(), getent_limit_ms);
+Helper ask_getent(Program getent, const std::string& name, Environment environment) {
+    return {.program = std::move(getent),
+            .argv = {"getent", "ahosts", name},
+            .environment = std::move(environment)};
+}
+
+std::vector<std::string> resolve_by_getent(Program getent, const std::string& name, Environment environment) {
+    const auto done =
+        run_helper(ask_getent(std::move(getent), name, std::move(environment)), getent_limit_ms);
     return done.code == 0 ? parse_ahosts(done.output) : std::vector<std::string>{};
 }
 

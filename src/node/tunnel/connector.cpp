@@ -4,7 +4,6 @@
 #include "node/system/network.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "node/system/process.hpp"
 #include "node/system/resolver.hpp"
 #include "node/system/unix_socket.hpp"
 
@@ -112,7 +111,7 @@ void Connector::resolve() {
                !found.empty()) {
         addresses_ = std::move(found);
     } else {
-        const auto getent = find_program("getent", Environment::own());
+        auto getent = find_program("getent", Environment::own());
         if (getent.path.empty()) {
             return fail(Kind::unknown_name, "/etc/hosts does not hold it, and the image has no getent to ask "
                                             "others for it: write its address");
@@ -121,8 +120,8 @@ void Connector::resolve() {
             return fail(Kind::unknown_name, "it begins with a dash");
         }
         getent_ = std::make_unique<HelperRun>(
-            loop_, getent.path, std::vector<std::string>{"getent", "ahosts", target_.host},
-            Environment::own(), connect_limit_ms, [this](const Finished& answer) { take_names(answer); });
+            loop_, ask_getent(std::move(getent), target_.host, Environment::own()), connect_limit_ms,
+            [this](const Finished& answer) { take_names(answer); });
         return;
     }
     try_next();

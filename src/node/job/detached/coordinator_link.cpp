@@ -4,10 +4,11 @@
 #include "core/number.hpp"
 #include "node/job/job_store.hpp"
 #include "node/session/job_part.hpp"
-#include "node/system/environment.hpp"
+#include "node/system/clean_environment.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
+#include "node/system/program.hpp"
 #include "node/system/unix_socket.hpp"
 #include "wire/succession.hpp"
 

@@ -12,6 +12,7 @@
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/process_stat.hpp"
+#include "node/system/program.hpp"
 #include "node/system/unix_socket.hpp"
 #include "rdma/variables.hpp"
 #include "wire/job.hpp"

@@ -3,6 +3,7 @@
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/system/process.hpp"
+#include "node/system/program.hpp"
 
 #include <cerrno>
 #include <cstring>

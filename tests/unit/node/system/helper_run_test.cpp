@@ -15,8 +15,11 @@ namespace {
 
 struct Helped {
     explicit Helped(const std::string& script)
-        : run(time.loop, "/bin/sh", {"sh", "-c", script}, Environment::own(), 5000,
-              [this](Finished done) { finished = std::move(done); }) {}
+        : run(time.loop,
+              {.program = {.path = "/bin/sh"},
+               .argv = {"sh", "-c", script},
+               .environment = Environment::own()},
+              5000, [this](Finished done) { finished = std::move(done); }) {}
     Finished end() {
         const auto deadline = patience_ends();
         while (!finished) {
@@ -52,7 +55,7 @@ TEST_CASE("one that hangs is ended with what it has started") {
 TEST_CASE("a program that is not there has the code that a shell gives") {
     TurnedLoop time;
     std::optional<Finished> finished;
-    const HelperRun run(time.loop, "/no/such/program", {"program"}, Environment::own(), 5000,
+    const HelperRun run(time.loop, {.program = {.path = "/no/such/program"}, .argv = {"program"}}, 5000,
                         [&](Finished done) { finished = std::move(done); });
     while (!finished) {
         (void)time.loop.turn(5);
