@@ -6,7 +6,7 @@
 //   {"do":"release"}                   → gives the claimed port back
 //   {"do":"sshd"}                      → starts sshd, or starts it anew when its configuration has changed
 //   {"do":"ready","line":"…"}          → the line that the container's log shows while sshd runs
-//   {"do":"guard", …}                  → from a job's supervisor, node/gpus/unit_guard.hpp
+//   {"do":"guard", …} and others       → from jobs, node/system/job_guard.hpp
 //   any of them may answer               {"ok":false,"error":{…}}
 //
 // PID 1 holds the claim, an abstract socket \0dockdist/ssh/<port>: such names are one space for a network

@@ -46,6 +46,7 @@ HelperRun::HelperRun(Loop& loop, const std::string& path, std::vector<std::strin
         return;
     }
     ::setpgid(child, child);
+    spare_helper(child);
     pid_ = child;
     output_ = std::move(pipe->read);
     set_nonblocking(output_.get());
@@ -66,7 +67,9 @@ HelperRun::~HelperRun() {
     loop_.forget(output_.get());
     if (pid_ != 0) {
         ::kill(-pid_, SIGKILL);
-        (void)::waitpid(pid_, nullptr, WNOHANG);
+        if (::waitpid(pid_, nullptr, WNOHANG) != 0) {
+            forget_helper(pid_);
+        }
     }
 }
 
@@ -94,6 +97,7 @@ void HelperRun::reap() {
         return;
     }
     finished_.code = exit_status(status).code;
+    forget_helper(pid_);
     pid_ = 0;
     tell();
 }

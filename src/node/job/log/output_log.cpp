@@ -14,6 +14,7 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::size_t kept_pieces = 64;
+constexpr std::size_t most_voices = 32768; // that there are pieces of
 constexpr std::uint64_t segments_in_limit = 16;
 constexpr std::string_view segment_prefix = "log.";
 constexpr std::size_t segment_digits = 20;
@@ -124,6 +125,9 @@ bool OutputLog::write_frame(std::uint8_t stream, std::int32_t rank, std::string_
             return false;
         }
         done += static_cast<std::size_t>(written);
+    }
+    if (last_pieces_.size() >= most_voices && !last_pieces_.contains(rank)) {
+        last_pieces_.clear();
     }
     auto& pieces = last_pieces_[rank];
     pieces.push_back({.position = size_ + header.size(), .length = static_cast<std::uint32_t>(bytes.size())});

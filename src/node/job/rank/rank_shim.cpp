@@ -3,27 +3,28 @@
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/job/job_store.hpp"
-#include "node/job/rank/rank_channel.hpp"
 #include "node/job/rank/rank_environment.hpp"
+#include "node/job/rank/rank_words.hpp"
 #include "node/session/job_part.hpp"
 #include "node/session/session.hpp"
+#include "node/system/fifo_door.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
-#include "node/system/unix_socket.hpp"
 #include "rdma/variables.hpp"
+#include "wire/frame.hpp"
 #include "wire/job.hpp"
 #include "wire/join.hpp"
 
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
+#include <csignal>
+#include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,36 +41,28 @@ int die_as(ExitStatus status) {
     return status.code;
 }
 
-struct Streams {
-    Fd supervisor{};
-    Pipe out{}, err{};
-};
+std::optional<Knock> knock(const JobPart& part, int rank, int local_rank) {
+    auto knocked = Knock::at(rank_door(part.job), scratch_folder(part.job),
+                             rank_words({.rank = rank, .local_rank = local_rank, .shim = ::getpid()}),
+                             KnockWith::outputs);
+    return knocked ? std::optional(std::move(*knocked)) : std::nullopt;
+}
 
-Streams offer_streams(const std::string& job, int rank, int local_rank) {
-    Streams streams;
-    auto socket = connect_unix(rank_socket(job), SOCK_SEQPACKET);
-    auto out = make_pipe();
-    auto err = make_pipe();
-    if (!socket || !out || !err) {
-        return streams;
-    }
-    constexpr int roomy = 1 << 20;
-    (void)::fcntl(out->write.get(), F_SETPIPE_SZ, roomy);
-    const RankMessage begun{.kind = RankMessage::Kind::begun, .rank = rank, .local_rank = local_rank};
-    if (!send_rank_message(socket->get(), begun, out->read.get(), err->read.get())) {
-        return streams;
-    }
-    out->read.reset();
-    err->read.reset();
-    streams = {.supervisor = std::move(*socket), .out = std::move(*out), .err = std::move(*err)};
-    return streams;
+int rank_number(const Environment& environment, const char* name) {
+    const int number = number_in(environment, name);
+    return number < 0 || number > wire::max_rank ? -1 : number;
 }
 
 // Waits for the child and hands on every signal but those that the whole job gets anyway.
-ExitStatus wait_for(pid_t child, int signal_fd) {
+ExitStatus wait_for(pid_t child, int signal_fd, std::optional<Knock>& supervisor) {
     while (true) {
-        pollfd ready{.fd = signal_fd, .events = POLLIN, .revents = 0};
-        ::poll(&ready, 1, -1);
+        const int unheard = supervisor && !supervisor->was_heard() ? supervisor->from() : -1;
+        std::array<pollfd, 2> ready{pollfd{.fd = signal_fd, .events = POLLIN, .revents = 0},
+                                    pollfd{.fd = unheard, .events = POLLIN, .revents = 0}};
+        ::poll(ready.data(), ready.size(), -1);
+        if (ready[1].revents != 0) {
+            supervisor->hear();
+        }
         signalfd_siginfo info{};
         while (::read(signal_fd, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
             const bool for_all = info.ssi_code == SI_QUEUE && info.ssi_int == told_to_all;
@@ -104,17 +97,17 @@ Result<JobPart> find_part(const Environment& own) {
     return part;
 }
 
-[[noreturn]] void run_child(const JobPart& part, Environment& environment, const Streams& streams,
-                            pid_t shim) {
+[[noreturn]] void run_child(const JobPart& part, Environment& environment,
+                            const std::optional<Knock>& supervisor, pid_t shim) {
     ::setpgid(0, 0); // each signal reaches the rank once, also when the launcher signals its group
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != shim) {
         ::_exit(exit_codes::by_signal(SIGKILL));
     }
     reset_signals();
-    if (streams.supervisor.open()) {
-        ::dup2(streams.out.write.get(), STDOUT_FILENO);
-        ::dup2(streams.err.write.get(), STDERR_FILENO);
+    if (supervisor) {
+        ::dup2(supervisor->out().get(), STDOUT_FILENO);
+        ::dup2(supervisor->err().get(), STDERR_FILENO);
     }
     if (const auto entered = enter_folder(part.workdir); !entered) {
         (void)write_all(STDERR_FILENO, "dockdist: " + to_text(entered.error()) + "\n");
@@ -138,9 +131,8 @@ int run_rank(Environment own) {
         return exit_codes::own_failure;
     }
     auto environment = rank_environment(std::move(own), recorded_environment(), *part, is_told_to_a_node);
-    const int rank = number_in(environment, "RANK");
-    const int local_rank = number_in(environment, "LOCAL_RANK");
-    auto streams = offer_streams(part->job, rank, local_rank);
+    ::signal(SIGPIPE, SIG_IGN);
+    auto supervisor = knock(*part, rank_number(environment, "RANK"), rank_number(environment, "LOCAL_RANK"));
 
     constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT,  SIGHUP, SIGQUIT,
                                  SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
@@ -153,18 +145,16 @@ int run_rank(Environment own) {
         return exit_codes::cannot_start;
     }
     if (child == 0) {
-        run_child(*part, environment, streams, shim);
+        run_child(*part, environment, supervisor, shim);
     }
-    streams.out = {};
-    streams.err = {};
-    const auto status = wait_for(child, signal_fd->get());
-    if (streams.supervisor.open()) {
-        (void)send_rank_message(streams.supervisor.get(), {.kind = RankMessage::Kind::ended,
-                                                           .rank = rank,
-                                                           .local_rank = local_rank,
-                                                           .code = status.code,
-                                                           .signal = status.signal,
-                                                           .at_us = monotonic_us()});
+    if (supervisor) {
+        supervisor->forget_outputs();
+    }
+    const auto status = wait_for(child, signal_fd->get(), supervisor);
+    if (supervisor) {
+        send_rank_end(supervisor->to(),
+                      {.code = status.code, .signal = status.signal, .at_us = monotonic_us()});
+        (void)supervisor->await_heard(); // else what was said goes with this process
     }
     return die_as(status);
 }
