@@ -250,9 +250,11 @@ std::string taken_text(const std::vector<NodeTurn>& nodes) {
 std::string gpus_of_each_text(const std::vector<NodeTurn>& nodes) {
     std::set<std::ptrdiff_t> counts;
     for (const auto& node : nodes) {
-        counts.insert(std::ranges::count_if(node.turn.units, [](const wire::GpuUnit& unit) { return !is_slot(unit); }));
+        counts.insert(
+            std::ranges::count_if(node.turn.units, [](const wire::GpuUnit& unit) { return !is_slot(unit); }));
     }
-    return counts.size() == 1 && *counts.begin() > 1 ? fmt::format("{} GPUs", *counts.begin()) : std::string();
+    return counts.size() == 1 && *counts.begin() > 1 ? fmt::format("{} GPUs", *counts.begin())
+                                                     : std::string();
 }
 
 Error gpus_taken_error(const std::vector<NodeTurn>& nodes, std::string_view cluster,

@@ -124,12 +124,13 @@ Result<LaunchNode> launch_node(const ClusterSpec& spec, const ReadyNode& node,
             }
             const int named = count_named(found->second);
             if (named > 0 && ranks_per_node.value_or(0) > named) {
-                return Error{ErrorKind::usage, "--gpus",
-                             fmt::format("{} GPUs of {} were asked for, and {}={} names {}", *ranks_per_node,
-                                         node.name.str(), variable, printable(found->second), named),
-                             fmt::format("use --gpus {}, or leave the variable out: a job's GPUs are its own, and "
-                                         "dockdist chooses them",
-                                         named)};
+                return Error{
+                    ErrorKind::usage, "--gpus",
+                    fmt::format("{} GPUs of {} were asked for, and {}={} names {}", *ranks_per_node,
+                                node.name.str(), variable, printable(found->second), named),
+                    fmt::format("use --gpus {}, or leave the variable out: a job's GPUs are its own, and "
+                                "dockdist chooses them",
+                                named)};
             }
             if (named > 0) {
                 seen.slots = std::min(seen.slots, named);

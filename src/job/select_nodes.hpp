@@ -24,9 +24,10 @@ Result<std::vector<ReadyNode>> select_nodes(const ClusterSpec& spec, const std::
 Result<std::vector<ReadyNode>> named_nodes(const ClusterSpec& spec, const std::vector<ReadyNode>& nodes,
                                            const NodeWords& words);
 
-// A node as launchers see it. Where a variable of the user's (CUDA_VISIBLE_DEVICES, or AMD's; `own_env`: the job's, over the
-// file's) names GPUs, these are what it has. Errors (usage): more ranks than it names.
+// A node as launchers see it. Where a variable of the user's (CUDA_VISIBLE_DEVICES, or AMD's; `own_env`: the
+// job's, over the file's) names GPUs, these are what it has. Errors (usage): more ranks than it names.
 Result<LaunchNode> launch_node(const ClusterSpec& spec, const ReadyNode& node,
-                               const std::map<std::string, std::string>& own_env, std::optional<int> ranks_per_node);
+                               const std::map<std::string, std::string>& own_env,
+                               std::optional<int> ranks_per_node);
 
 } // namespace dockdist

@@ -37,8 +37,9 @@ constexpr std::array known_modules{Known{"torch.distributed.run", "torchrun"},
                                    Known{"accelerate.commands.accelerate_cli", "accelerate", "launch"}};
 // Programs that start the one that is named behind their own words.
 constexpr std::array<std::string_view, 22> wrappers{
-    "env",  "exec",    "nohup",  "nice", "ionice", "time",   "timeout", "stdbuf", "numactl",    "taskset", "chrt",
-    "sudo", "setsid",  "uv",     "rye",  "poetry", "pipenv", "pdm",     "conda",  "micromamba", "mamba",   "pixi"};
+    "env",     "exec",    "nohup", "nice",       "ionice", "time", "timeout", "stdbuf",
+    "numactl", "taskset", "chrt",  "sudo",       "setsid", "uv",   "rye",     "poetry",
+    "pipenv",  "pdm",     "conda", "micromamba", "mamba",  "pixi"};
 constexpr std::array<std::string_view, 5> shells{"sh", "bash", "dash", "zsh", "ash"};
 // What tells the nodes of a job apart: a script with one of these says what each node is to do.
 constexpr std::array<std::string_view, 6> words_of_a_node{"NNODES",   "NODE_RANK",  "MASTER_ADDR",
@@ -56,7 +57,8 @@ std::string_view base_name(std::string_view word) {
 bool is_assignment(std::string_view word) {
     const auto equals = word.find('=');
     return equals != std::string_view::npos && equals > 0 &&
-           std::ranges::all_of(word.substr(0, equals), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+           std::ranges::all_of(word.substr(0, equals),
+                               [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
 bool asks_for_words_alone(Words options) {
@@ -80,8 +82,8 @@ std::size_t begin_of_command(Words words) {
             return i;
         }
         const std::string_view before = i == 0 ? std::string_view() : std::string_view(words[i - 1]);
-        const bool is_value =
-            before.starts_with('-') && before.find('=') == std::string_view::npos && !is_among(without_value, before);
+        const bool is_value = before.starts_with('-') && before.find('=') == std::string_view::npos &&
+                              !is_among(without_value, before);
         const bool is_script = word.ends_with(".py") || base_name(word).starts_with("python");
         if (!word.starts_with('-') && is_program(word) && (is_script || !is_value)) {
             return i;
@@ -95,7 +97,8 @@ std::optional<std::string> value_of(Words options, std::string_view name) {
     for (std::size_t i = 0; i < options.size(); ++i) {
         auto word = options[i].substr(0, options[i].find('='));
         std::ranges::replace(word, '-', '_');
-        if (word.substr(word.find_first_not_of('_') == std::string::npos ? 0 : word.find_first_not_of('_')) != name) {
+        if (word.substr(word.find_first_not_of('_') == std::string::npos ? 0 : word.find_first_not_of('_')) !=
+            name) {
             continue;
         }
         if (const auto equals = options[i].find('='); equals != std::string::npos) {
@@ -123,7 +126,8 @@ std::optional<LaunchLine> read_options(const Known& found, std::string program, 
         }
     }
     const auto nodes = value_of(options, "nnodes");
-    line.meets_others = nodes && *nodes != "1" && *nodes != "1:1" && value_of(options, "rdzv_endpoint").has_value();
+    line.meets_others =
+        nodes && *nodes != "1" && *nodes != "1:1" && value_of(options, "rdzv_endpoint").has_value();
     return line;
 }
 
@@ -159,13 +163,15 @@ std::optional<LaunchLine> line_at(Words words) {
 
 // The first command of a shell's script that launches; none where the script tells nodes apart.
 std::optional<LaunchLine> line_in_script(std::string_view script) {
-    if (std::ranges::any_of(words_of_a_node,
-                            [&](std::string_view word) { return script.find(word) != std::string_view::npos; })) {
+    if (std::ranges::any_of(words_of_a_node, [&](std::string_view word) {
+            return script.find(word) != std::string_view::npos;
+        })) {
         return std::nullopt;
     }
     std::string spaced;
     for (const char c : script) {
-        spaced += c == ';' || c == '&' || c == '|' || c == '\n' ? std::string(" ; ") : std::string(1, c == '\t' ? ' ' : c);
+        spaced += c == ';' || c == '&' || c == '|' || c == '\n' ? std::string(" ; ")
+                                                                : std::string(1, c == '\t' ? ' ' : c);
     }
     bool begins = true;
     for (const auto& word : split(spaced, ' ')) {
@@ -228,7 +234,8 @@ std::optional<Error> on_each_node(const std::vector<std::string>& command, std::
                      " nodes by itself: " + std::to_string(nodes) + " jobs that know nothing of each other",
                  "for one job over all of them: `dockdist run --launcher " + std::string(line->launcher) +
                      (line->per_node ? " --gpus " + std::to_string(*line->per_node) : "") + " -- " +
-                     printable(meant) + "`; for the line as it is, on the first node alone: --nodes 1, or on each: "
+                     printable(meant) +
+                     "`; for the line as it is, on the first node alone: --nodes 1, or on each: "
                      "--launcher plain"};
 }
 

@@ -1,5 +1,5 @@
-// A launch line of the user's own: `torchrun --nproc_per_node 2 train.py`, `mpirun -np 8 ./train`. On each node of
-// a job it is a job by itself, which knows nothing of the others. Pure.
+// A launch line of the user's own: `torchrun --nproc_per_node 2 train.py`, `mpirun -np 8 ./train`. On each
+// node of a job it is a job by itself, which knows nothing of the others. Pure.
 #pragma once
 
 #include "core/result.hpp"
@@ -23,8 +23,8 @@ struct LaunchLine {
 // Also behind `env`, `uv run`, `nohup` and their like, and where a shell's script begins with one.
 std::optional<LaunchLine> launch_line(const std::vector<std::string>& command);
 
-// What is wrong with it as the command of the launcher plain on `nodes` nodes, with the line that was meant; nothing where
-// it is right.
+// What is wrong with it as the command of the launcher plain on `nodes` nodes, with the line that was meant;
+// nothing where it is right.
 std::optional<Error> on_each_node(const std::vector<std::string>& command, std::size_t nodes);
 
 } // namespace dockdist

@@ -16,14 +16,33 @@ constexpr std::array<std::string_view, 2> deepspeed_vias{"pdsh", "openmpi"};
 constexpr std::array<std::string_view, 1> accelerate_vias{"pdsh"};
 constexpr std::array<std::string_view, 2> mpirun_vias{"openmpi", "mpich"};
 
-// The defaults of torchrun's options, of which accelerate starts one (torch/distributed/argparse_util.py: PET_ and the
-// option's name). An image for Kubeflow's operator, or a pod's environment that was taken over, has them.
-constexpr std::array<std::string_view, 24> torchrun_defaults{
-    "PET_NNODES",       "PET_NPROC_PER_NODE", "PET_RDZV_BACKEND",        "PET_RDZV_ENDPOINT",     "PET_RDZV_ID",
-    "PET_RDZV_CONF",    "PET_STANDALONE",     "PET_MAX_RESTARTS",        "PET_MONITOR_INTERVAL",  "PET_START_METHOD",
-    "PET_ROLE",         "PET_MODULE",         "PET_NO_PYTHON",           "PET_RUN_PATH",          "PET_LOG_DIR",
-    "PET_REDIRECTS",    "PET_TEE",            "PET_LOCAL_RANKS_FILTER",  "PET_NODE_RANK",         "PET_MASTER_ADDR",
-    "PET_MASTER_PORT",  "PET_LOCAL_ADDR",     "PET_LOGS_SPECS",          "PET_EVENT_LOG_HANDLER"};
+// The defaults of torchrun's options, of which accelerate starts one (torch/distributed/argparse_util.py:
+// PET_ and the option's name). An image for Kubeflow's operator, or a pod's environment that was taken over,
+// has them.
+constexpr std::array<std::string_view, 24> torchrun_defaults{"PET_NNODES",
+                                                             "PET_NPROC_PER_NODE",
+                                                             "PET_RDZV_BACKEND",
+                                                             "PET_RDZV_ENDPOINT",
+                                                             "PET_RDZV_ID",
+                                                             "PET_RDZV_CONF",
+                                                             "PET_STANDALONE",
+                                                             "PET_MAX_RESTARTS",
+                                                             "PET_MONITOR_INTERVAL",
+                                                             "PET_START_METHOD",
+                                                             "PET_ROLE",
+                                                             "PET_MODULE",
+                                                             "PET_NO_PYTHON",
+                                                             "PET_RUN_PATH",
+                                                             "PET_LOG_DIR",
+                                                             "PET_REDIRECTS",
+                                                             "PET_TEE",
+                                                             "PET_LOCAL_RANKS_FILTER",
+                                                             "PET_NODE_RANK",
+                                                             "PET_MASTER_ADDR",
+                                                             "PET_MASTER_PORT",
+                                                             "PET_LOCAL_ADDR",
+                                                             "PET_LOGS_SPECS",
+                                                             "PET_EVENT_LOG_HANDLER"};
 
 constexpr std::array table{
     Launcher{.name = "plain",

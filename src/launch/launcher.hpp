@@ -73,10 +73,10 @@ struct Tool {
 
 struct Launcher {
     std::string_view name{};
-    std::string_view summary{};               // one line for --help
-    std::span<const std::string_view> vias{}; // what --via may be
-    std::span<const std::string_view> steered_by{}; // variables that would steer it: none of the image's or the file's
-                                                    // reaches it, only those of --env
+    std::string_view summary{};                     // one line for --help
+    std::span<const std::string_view> vias{};       // what --via may be
+    std::span<const std::string_view> steered_by{}; // variables that would steer it: none of the image's or
+                                                    // the file's reaches it, only those of --env
     int ports = 1;           // how many it wants on each node, of which MASTER_PORT is the first
     bool one_a_node = false; // one rank on each node, or as its roles say: --gpus is how many that one has
     bool has_roles = false;

@@ -28,7 +28,8 @@ void add_rules_above(const std::filesystem::path& tree, IgnoreRules& rules) {
             for (const auto& [name, lines, path] : found) {
                 rules.add_above(name, lines, path);
             }
-            rules.add_above(prefix, read_regular_file(folder / ".git/info/exclude").value_or(""), ".git/info/exclude");
+            rules.add_above(prefix, read_regular_file(folder / ".git/info/exclude").value_or(""),
+                            ".git/info/exclude");
             return;
         }
         const auto parent = folder.parent_path();

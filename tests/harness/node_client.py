@@ -104,6 +104,7 @@ class Node:
         os.chmod(self.root, 0o711)
         self.jobs = []
         self.processes = []
+        self.limits = None  # called in each process before it becomes the program
         self.environment = {"PATH": os.environ["PATH"], "DOCKDIST_TEST_ROOT": self.root}
         os.makedirs(self.root + "/etc")
         with open(self.root + "/etc/passwd", "w") as passwd:
@@ -111,7 +112,7 @@ class Node:
 
     def popen(self, *arguments):
         process = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   env=self.environment, bufsize=0)
+                                   env=self.environment, bufsize=0, preexec_fn=self.limits)
         self.processes.append(process)
         return process
 
@@ -179,7 +180,7 @@ class Node:
         return stream.result()
 
     def list(self):
-        done = subprocess.run([PROGRAM, "job", "list"], env=self.environment, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run([PROGRAM, "job", "list"], env=self.environment, stdout=subprocess.PIPE, timeout=DEADLINE, check=True)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def end(self):

@@ -113,6 +113,7 @@ RAW_WRITERS = {
 RENAMES = re.compile(r"(?<![\w>])::renameat2?\s*\(|(?<![\w>])(::|std::|fs::|filesystem::)rename\s*\(|\bofstream\b")
 RENAMERS = {
     "core/new_file.cpp": "the one way",
+    "node/system/os.cpp": "a deep tree that is removed piece by piece",
     "node/relay/tree_files.cpp": "what a transfer has begun is gone on with by a later one, under a name that it knows",
 }
 

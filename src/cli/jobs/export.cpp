@@ -122,7 +122,8 @@ Result<ExportJob> export_job_of(const RunOptions& options, const ClusterSpec& sp
     if (!chosen) {
         return chosen.error();
     }
-    std::optional<Error> in_the_script; // where plain is what was asked for, the line stands there for all to see
+    std::optional<Error>
+        in_the_script; // where plain is what was asked for, the line stands there for all to see
     if (auto judged = judge_launch_line(*run, chosen->count, in_the_script); !judged) {
         return judged.error();
     }

@@ -25,9 +25,9 @@ Result<PreparedRun> judge_run(const RunOptions& options, const ClusterSpec& spec
             settings->secrets[secret.name] = secret.value;
         }
     }
-    for (const auto name : launcher->steered_by) {
-        if (!env->contains(std::string(name))) {
-            settings->unset.emplace_back(name);
+    for (const auto variable : launcher->steered_by) {
+        if (!env->contains(std::string(variable))) {
+            settings->unset.emplace_back(variable);
         }
     }
     settings->env = std::move(*env);

@@ -26,7 +26,8 @@ namespace dockdist {
 namespace {
 
 // The rest, which is wrong or not by the nodes that are ready; none of them has been asked anything yet.
-Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Attached& cluster, const Context& context) {
+Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Attached& cluster,
+                    const Context& context) {
     auto nodes = select_nodes(cluster.spec, cluster.nodes, options.nodes, options.exclude, prepared.spares);
     if (!nodes) {
         return nodes.error();
@@ -45,7 +46,8 @@ Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Atta
     }
     prepared.nodes = std::move(*nodes);
     std::optional<Error> warning;
-    if (auto judged = judge_launch_line(prepared, prepared.nodes.size() - prepared.spares, warning); !judged) {
+    if (auto judged = judge_launch_line(prepared, prepared.nodes.size() - prepared.spares, warning);
+        !judged) {
         return judged;
     }
     if (warning) {
@@ -99,17 +101,19 @@ std::string describe_ranks(const Decided& decided) {
     const auto& launches = decided.launches;
     std::size_t ranks = 0;
     for (const auto& launch : launches) {
-        ranks += static_cast<std::size_t>(launch.hosts_remote_ranks ? launch.ranks : std::max(launch.ranks, 1));
+        ranks +=
+            static_cast<std::size_t>(launch.hosts_remote_ranks ? launch.ranks : std::max(launch.ranks, 1));
     }
-    const bool once_a_node = std::ranges::all_of(launches, [](const NodeLaunch& launch) { return launch.ranks == 0; });
+    const bool once_a_node =
+        std::ranges::all_of(launches, [](const NodeLaunch& launch) { return launch.ranks == 0; });
     if (!once_a_node) {
         return fmt::format("{} rank{} on {} node{}", ranks, ranks == 1 ? "" : "s", launches.size(),
                            launches.size() == 1 ? "" : "s");
     }
     const auto gpus = gpus_of_each_text(turns_of(decided.opened));
-    return launches.size() == 1
-               ? "1 process on 1 node" + (gpus.empty() ? "" : ", " + gpus)
-               : fmt::format("1 process on each of {} nodes{}", launches.size(), gpus.empty() ? "" : ", " + gpus + " each");
+    return launches.size() == 1 ? "1 process on 1 node" + (gpus.empty() ? "" : ", " + gpus)
+                                : fmt::format("1 process on each of {} nodes{}", launches.size(),
+                                              gpus.empty() ? "" : ", " + gpus + " each");
 }
 
 // "job-1a2b3c4d: 4 ranks on 2 nodes; spare: node-2; GPUs 0,1 (NVLink) on node-0, node-1, node-2".

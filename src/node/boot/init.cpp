@@ -8,22 +8,24 @@
 #include "node/boot/node_prepare.hpp"
 #include "node/boot/sshd_service.hpp"
 #include "node/gpus/board_file.hpp"
-#include "node/gpus/unit_guard.hpp"
 #include "node/system/environment.hpp"
+#include "node/system/job_guard.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/port_reservation.hpp"
 #include "node/system/process.hpp"
 #include "node/system/unix_socket.hpp"
+#include "wire/join.hpp"
 #include "wire/json_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -33,6 +35,9 @@ using nlohmann::json;
 
 constexpr std::int64_t supervisors_grace_ms = 5000; // for 3 s that jobs have, and a word to other nodes
 constexpr std::int64_t stop_grace_ms = 4000;        // engines KILL 10 s after their TERM
+constexpr std::int64_t question_limit_ms = 1000;    // who asks is dockdist-init itself, and asks at once
+constexpr int most_signals = 64;                    // that are heard in one go
+constexpr std::size_t most_questions = 64;          // that are waited for at a time; the oldest goes
 
 void log_line(const std::string& line) {
     (void)write_all(STDOUT_FILENO, line);
@@ -43,9 +48,16 @@ public:
     int run();
 
 private:
-    json answer(const json& question, pid_t peer, Fd descriptor);
+    struct Peer {
+        Fd socket{};
+        pid_t pid = 0;
+        Loop::Timer limit = 0;
+    };
+    json answer(const json& question, Peer& peer, Fd descriptor);
     json reserve(const std::string& address, int port);
-    void serve(int fd);
+    void let_in(int listener);
+    void hear(int number);
+    void drop(int number);
     void reap();
     template <class Condition>
     void reap_until(Condition condition, std::int64_t limit_ms);
@@ -53,7 +65,9 @@ private:
 
     Loop loop_{};
     SshdService sshd_{loop_, log_line};
-    UnitGuards guards_{loop_};
+    JobGuards guards_{loop_};
+    std::map<int, Peer> peers_{}; // by descriptor
+    Loop::Timer reap_ = 0;
     std::optional<FirstJoin> first_join_{};
     Fd held_{}, lock_{};
     std::string held_address_{};
@@ -90,11 +104,11 @@ json Init::reserve(const std::string& address, int port) {
     return {{"ok", true}};
 }
 
-json Init::answer(const json& question, pid_t peer, Fd descriptor) {
+json Init::answer(const json& question, Peer& peer, Fd descriptor) {
     const auto what = question.value("do", "");
     if (what == "status") { // what a join asks first
         if (first_join_) {
-            first_join_->make_way(peer);
+            first_join_->make_way(peer.pid);
         }
         return {{"ok", true}, {"ssh_port", held_port_}, {"sshd", sshd_.pid()}, {"log", sshd_.last_words()}};
     }
@@ -111,8 +125,13 @@ json Init::answer(const json& question, pid_t peer, Fd descriptor) {
         sshd_.set_ready_line(question.value("line", ""));
         return {{"ok", true}};
     }
-    if (what == "guard" && descriptor.open()) {
-        guards_.add(question.value("job", ""), peer, std::move(descriptor));
+    if (what == "guard") {
+        guards_.add(question.value("job", ""), peer.pid, question.value("patience_ms", std::int64_t{0}),
+                    std::move(descriptor), std::move(peer.socket));
+        return {{"ok", true}};
+    }
+    if (what == "give_up") {
+        guards_.give_up(question.value("job", ""));
         return {{"ok", true}};
     }
     if (what == "detached") {
@@ -122,42 +141,62 @@ json Init::answer(const json& question, pid_t peer, Fd descriptor) {
     return refusal(Error{.kind = ErrorKind::protocol, .message = "unknown question"});
 }
 
-void Init::serve(int listener) {
-    const Fd peer(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+// PID 1 waits for nobody.
+void Init::let_in(int listener) {
+    Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     ucred credentials{};
     socklen_t length = sizeof credentials;
-    if (!peer.open() || ::getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
+    if (!socket.open() || ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
         credentials.uid != 0) {
         return;
     }
-    // The one who asks is dockdist-init itself and sends at once; nobody may hold PID 1 up for longer than
-    // this.
-    const timeval limit{.tv_sec = 1, .tv_usec = 0};
-    ::setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    auto received = receive_with_descriptor(peer.get(), 128U << 10U);
+    if (peers_.size() == most_questions) {
+        const auto oldest = std::ranges::min_element(
+            peers_, {}, [](const auto& peer) { return peer.second.limit; }); // timers are numbered
+        drop(oldest->first);
+    }
+    const int number = socket.get();
+    const auto limit = loop_.after(question_limit_ms, [this, number] { drop(number); });
+    peers_[number] = {.socket = std::move(socket), .pid = credentials.pid, .limit = limit};
+    loop_.watch(number, POLLIN, [this, number](short) { hear(number); });
+}
+
+void Init::drop(int number) {
+    loop_.cancel(peers_.at(number).limit);
+    loop_.forget(number);
+    peers_.erase(number);
+}
+
+void Init::hear(int number) {
+    auto received = receive_with_descriptor(number, 128U << 10U);
+    auto peer = std::move(peers_.at(number));
+    drop(number);
     if (received.text.empty()) {
         return;
     }
     const auto question = wire::parse_object(received.text, "the question");
     std::string reply;
     try {
-        const auto told = question ? answer(*question, credentials.pid, std::move(received.descriptor))
-                                   : refusal(question.error());
+        const auto told =
+            question ? answer(*question, peer, std::move(received.descriptor)) : refusal(question.error());
         reply = wire::dump(told);
     } catch (const json::exception& error) { // a value of a wrong type
         reply = wire::dump(refusal(Error{.kind = ErrorKind::protocol, .message = error.what()}));
     }
-    (void)::send(peer.get(), reply.data(), reply.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)::send(peer.socket.get(), reply.data(), reply.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void Init::reap() {
-    int status = 0;
-    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
+    loop_.cancel(reap_);
+    const bool more = reap_children([this](pid_t pid, int status) {
         sshd_.on_exit(pid, exit_status(status));
         guards_.on_exit(pid);
         if (first_join_) {
             first_join_->on_exit(pid);
         }
+    });
+    if (more) {
+        reap_ = loop_.after(0, [this] { reap(); });
     }
 }
 
@@ -202,10 +241,10 @@ int Init::run() {
         log_line(wire::error_line(listener.error()));
         return 1;
     }
-    loop_.watch(listener->get(), POLLIN, [&](short) { serve(listener->get()); });
+    loop_.watch(listener->get(), POLLIN, [&](short) { let_in(listener->get()); });
     loop_.watch(signal_fd->get(), POLLIN, [&](short) {
         signalfd_siginfo info{};
-        while (::read(signal_fd->get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+        for (int i = 0; i < most_signals && ::read(signal_fd->get(), &info, sizeof info) > 0; ++i) {
             if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT) {
                 loop_.stop();
             }

@@ -27,8 +27,9 @@ Result<Fd> reach_init() {
     return channel;
 }
 
-// PID 1 waits for the question of who has come for a second at most (Init::serve). On a host where everything
-// starts at once, this process may not have had its turn by then: nothing was heard, and it comes again.
+// PID 1 waits for the question of who has come for a second at most (Init::let_in). On a host where
+// everything starts at once, this process may not have had its turn by then: nothing was heard, and it comes
+// again.
 Result<Fd> tell_init(const std::string& question, ssize_t& sent) {
     constexpr int most_tries = 10;
     for (int tries = 1;; ++tries) {

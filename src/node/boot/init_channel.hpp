@@ -5,7 +5,7 @@
 //   → holds that port for sshd, in place of the one before; conflict when another has it
 //   {"do":"sshd"}                      → starts sshd, or starts it anew when its configuration has changed
 //   {"do":"ready","line":"…"}          → the line that the container's log shows while sshd runs
-//   {"do":"guard", …}                  → from a job's supervisor, node/gpus/unit_guard.hpp
+//   {"do":"guard", …} and others       → from jobs, node/system/job_guard.hpp
 //   any of them may answer               {"ok":false,"error":{…}}
 //
 // What PID 1 holds is the port itself (node/system/port_reservation.hpp), for as long as it lives: also where

@@ -215,6 +215,8 @@ public:
         child_ = receivers.empty() ? 0 : ::fork();
         if (child_ == 0 && ::getpid() != parent) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            // What a stranger says who has taken a neighbour's name may hold it up for ever.
+            ::alarm(static_cast<unsigned>(timeout_ms / 1000 + 1));
             if (::getppid() == parent) {
                 hand_on(receivers, self, timeout_ms);
             }

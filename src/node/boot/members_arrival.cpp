@@ -2,23 +2,21 @@
 
 #include "core/ip_address.hpp"
 #include "digest/sha256.hpp"
+#include "node/boot/list_callers.hpp"
+#include "node/system/fifo_door.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/unix_socket.hpp"
-#include "wire/json_reader.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <map>
+#include <csignal>
+#include <fcntl.h>
+#include <memory>
 #include <optional>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
 
 namespace dockdist::node {
 namespace {
-
-constexpr int most_callers = 8; // at a door: of one giver, and of one that has lost its connection meanwhile
 
 class MembersArrival {
 public:
@@ -26,6 +24,7 @@ public:
         : client_(client), notice_(notice), door_(std::move(door)) {}
 
     Result<std::string> run() {
+        ::signal(SIGPIPE, SIG_IGN);
         loop_.watch(client_.in(), POLLIN, [this](short) {
             auto line = client_.read_some();
             if (!line) {
@@ -35,8 +34,14 @@ public:
             }
         });
         if (notice_.giver) {
-            let_in_at(door_.for_sessions());
-            let_in_at(door_.for_neighbours());
+            sessions_.emplace(loop_, Fd(::fcntl(door_.for_sessions().get(), F_DUPFD_CLOEXEC, 0)),
+                              paths().user_folder, KnockWith::words, [this](Caller caller) {
+                                  callers_.let_in(std::move(caller.from), std::move(caller.to));
+                              });
+            if (auto* neighbours = door_.for_neighbours()) {
+                neighbours->hear(loop_, notice_.sha256,
+                                 [this](std::string text) { take_from_giver(std::move(text)); });
+            }
             loop_.after(notice_.patience_ms, [this] { ask_client(); });
         }
         if (auto line = client_.line_that_came()) { // with the notice
@@ -49,12 +54,6 @@ public:
     }
 
 private:
-    struct Caller {
-        Fd socket{};
-        int door = -1;
-        std::string text{};
-    };
-
     void end(Result<std::string> list) {
         list_ = std::move(list);
         loop_.stop();
@@ -70,47 +69,7 @@ private:
         }
     }
 
-    void let_in_at(int listener) {
-        if (listener >= 0) {
-            loop_.watch(listener, POLLIN, [this, listener](short) { let_in(listener); });
-        }
-    }
-
-    void let_in(int listener) {
-        Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        const auto there =
-            std::ranges::count(callers_, listener, [](const auto& each) { return each.second.door; });
-        if (!socket.open() || there >= most_callers ||
-            (listener == door_.for_neighbours() && !is_our_user(socket.get()))) {
-            return;
-        }
-        const int number = socket.get();
-        callers_[number] = {.socket = std::move(socket), .door = listener};
-        loop_.watch(number, POLLIN, [this, number](short) { hear_caller(number); });
-    }
-
-    void hear_caller(int number) {
-        auto& caller = callers_[number];
-        char piece[65536];
-        const auto count = ::read(number, piece, sizeof piece);
-        if (count < 0 && (errno == EINTR || errno == EAGAIN)) {
-            return;
-        }
-        if (count > 0 && caller.text.size() <= wire::max_line) {
-            caller.text.append(piece, static_cast<std::size_t>(count));
-            return;
-        }
-        const bool right = count == 0 && sha256_hex(caller.text) == notice_.sha256;
-        if (right) {
-            (void)::send(number, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-            end(std::move(caller.text));
-        }
-        loop_.forget(number);
-        callers_.erase(number);
-        if (!right) {
-            ask_client();
-        }
-    }
+    void take_from_giver(std::string text) { text.empty() ? ask_client() : end(std::move(text)); }
 
     void ask_client() {
         if (!std::exchange(asked_, true)) {
@@ -122,9 +81,11 @@ private:
 
     JoinStream& client_;
     const wire::MembersNotice& notice_;
-    MembersDoor door_;
     Loop loop_{};
-    std::map<int, Caller> callers_{};
+    MembersDoor door_;
+    ListCallers callers_{loop_, notice_.sha256,
+                         [this](std::string text) { take_from_giver(std::move(text)); }};
+    std::optional<FifoDoor> sessions_{};
     std::optional<Result<std::string>> list_{};
     bool asked_ = false;
 };
@@ -136,17 +97,18 @@ std::string neighbours_door(const std::string& address, int ssh_port) {
 }
 
 Result<MembersDoor> MembersDoor::open(Owner owner, const std::string& address, int ssh_port) {
-    auto for_sessions = listen_unix(paths().members_socket, SOCK_STREAM, 0600, owner);
+    auto for_sessions = FifoDoor::make(paths().members_door, owner);
     if (!for_sessions) {
         return for_sessions.error();
     }
     auto for_neighbours = listen_by_name(neighbours_door(address, ssh_port));
-    return MembersDoor(std::move(*for_sessions), for_neighbours ? std::move(*for_neighbours) : Fd());
+    return MembersDoor(std::move(*for_sessions),
+                       for_neighbours ? std::make_unique<Porter>(std::move(*for_neighbours)) : nullptr);
 }
 
 MembersDoor::~MembersDoor() {
     if (for_sessions_.open()) {
-        ::unlink(paths().members_socket.c_str());
+        ::unlink(paths().members_door.c_str());
     }
 }
 

@@ -3,17 +3,19 @@
 
 #include "core/result.hpp"
 #include "node/boot/join_stream.hpp"
+#include "node/boot/list_callers.hpp"
 #include "node/system/os.hpp"
 #include "wire/join.hpp"
 
+#include <memory>
 #include <string>
 
 namespace dockdist::node {
 
-// Where sessions of a giver hand the list to (session/take_members.hpp); theirs is container.user. There
-// before any giver can know of this node, so that one that finds no door knows that the list is not wanted
-// any more. Beside it one for givers on the same host, processes of root like this one, unless somebody has
-// taken its name: then they, too, come by a session.
+// Where sessions of a giver, which are container.user's, hand the list to (session/take_members.hpp): a door
+// of FIFOs. There before any giver can know of this node, so that one that finds no door knows that the list
+// is not wanted any more. Beside it a socket for givers on the same host, processes of root like this one,
+// unless somebody has taken its name: then they, too, come by a session.
 class MembersDoor {
 public:
     static Result<MembersDoor> open(Owner owner, const std::string& address, int ssh_port);
@@ -23,14 +25,14 @@ public:
     MembersDoor& operator=(const MembersDoor&) = delete;
     ~MembersDoor();
 
-    int for_sessions() const { return for_sessions_.get(); }
-    int for_neighbours() const { return for_neighbours_.get(); } // -1: there is none
+    const Fd& for_sessions() const { return for_sessions_; }
+    Porter* for_neighbours() const { return for_neighbours_.get(); } // none: somebody has taken the name
 
 private:
-    MembersDoor(Fd for_sessions, Fd for_neighbours)
+    MembersDoor(Fd for_sessions, std::unique_ptr<Porter> for_neighbours)
         : for_sessions_(std::move(for_sessions)), for_neighbours_(std::move(for_neighbours)) {}
     Fd for_sessions_;
-    Fd for_neighbours_;
+    std::unique_ptr<Porter> for_neighbours_;
 };
 
 // The name of the second one: by where sshd of the node listens that waits there.

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -30,6 +29,9 @@ namespace {
     ::dup2(out, STDOUT_FILENO);
     ::dup2(err, STDERR_FILENO);
     raise_memlock_limit();
+    if (job.open_files > 0) {
+        set_open_files(job.open_files);
+    }
     if (const auto became = become(job.account); !became) {
         report(problems, {.code = exit_codes::cannot_start, .message = became.error().message});
     }
@@ -85,31 +87,20 @@ StartedCommand start_command_of(PreparedJob& job) {
     if (child == 0) {
         run_child(job, out->write.get(), err->write.get(), problems->write.get());
     }
-    problems->write.reset();
-    std::string problem;
-    char buffer[4096];
-    for (ssize_t count = 1; count != 0;) {
-        count = ::read(problems->read.get(), buffer, sizeof buffer);
-        if (count > 0) {
-            problem.append(buffer, static_cast<std::size_t>(count));
-        } else if (count < 0 && errno != EINTR) {
-            break;
-        }
-    }
-    if (!problem.empty()) {
-        while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-        }
-        const auto space = problem.find(' ');
-        started.error = {.code = problem.starts_with(std::to_string(exit_codes::not_found))
-                                     ? exit_codes::not_found
-                                     : exit_codes::cannot_start,
-                         .message = problem.substr(space + 1)};
-        return started;
+    for (const auto* fd : {&out->read, &err->read, &problems->read}) {
+        set_nonblocking(fd->get());
     }
     started.pid = child;
     started.out = std::move(out->read);
     started.err = std::move(err->read);
+    started.problems = std::move(problems->read);
     return started;
+}
+
+ProgramError start_error(const std::string& problem) {
+    return {.code = problem.starts_with(std::to_string(exit_codes::not_found)) ? exit_codes::not_found
+                                                                               : exit_codes::cannot_start,
+            .message = problem.substr(problem.find(' ') + 1)};
 }
 
 void PreparedJob::take_start(wire::JobStart from_now_on) {

@@ -195,7 +195,7 @@ void Follower::take_client_lines() {
 
 void Follower::to_supervisor(const std::string& line) {
     if (supervisor_.open()) {
-        (void)::send(supervisor_.get(), line.data(), line.size(), MSG_NOSIGNAL);
+        (void)::send(supervisor_.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     }
 }
 

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 
 namespace dockdist::node {
 namespace {
 
 constexpr std::int64_t follower_goodbye_ms = 1000;
+constexpr std::int64_t accept_pause_ms = 200; // where no descriptor is left
 
 } // namespace
 
@@ -25,24 +27,33 @@ void FollowerList::accept() {
     Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.open()) {
         add(std::move(socket));
+    } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+        loop_.want(listener_.get(), 0);
+        loop_.after(accept_pause_ms, [this] { loop_.want(listener_.get(), POLLIN); });
     }
 }
 
-FollowerList::Follower& FollowerList::add(Fd socket) {
+FollowerList::Follower& FollowerList::add(Fd socket, Fd other) {
     const int number = socket.get();
     auto& follower = *(followers_[number] = std::make_unique<Follower>());
     follower.socket = std::move(socket);
+    follower.other = std::move(other);
     follower.last_heard_ms = loop_.now_ms();
     loop_.watch(number, POLLIN, [this, &follower](short) { hear(follower); });
+    if (follower.other.open()) { // its end is told by the one that is read
+        loop_.watch(follower.other.get(), 0, [this, &follower](short happened) {
+            (happened & POLLOUT) != 0 ? send(follower, "") : loop_.forget(follower.other.get());
+        });
+    }
     for (const auto& event : told_) {
         send(follower, event + "\n");
     }
     return follower;
 }
 
-void FollowerList::add_link(Fd socket, Link link) {
+void FollowerList::add_link(Pipe ends, Link link) {
     drop_link();
-    auto& follower = add(std::move(socket));
+    auto& follower = add(std::move(ends.read), std::move(ends.write));
     follower.may_order = !link.pings_first;
     follower.link = std::move(link);
 }
@@ -51,6 +62,7 @@ void FollowerList::drop_link() {
     std::erase_if(followers_, [this](const auto& entry) {
         if (entry.second->link) {
             loop_.forget(entry.first);
+            loop_.forget(entry.second->other.get());
         }
         return entry.second->link.has_value();
     });
@@ -62,7 +74,7 @@ void FollowerList::need_no_client() {
 
 void FollowerList::hear(Follower& follower) {
     char buffer[4096];
-    const auto count = ::recv(follower.socket.get(), buffer, sizeof buffer, 0);
+    const auto count = ::read(follower.socket.get(), buffer, sizeof buffer);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
         return send(follower, "");
     }
@@ -133,23 +145,26 @@ void FollowerList::answer(const std::string& event) {
 }
 
 void FollowerList::send(Follower& follower, const std::string& bytes) {
+    const bool is_pipe = follower.other.open();
+    const int fd = is_pipe ? follower.other.get() : follower.socket.get();
+    const auto usual = static_cast<short>(is_pipe ? 0 : POLLIN);
     follower.unsent += bytes;
     while (!follower.unsent.empty()) {
-        const auto count = ::send(follower.socket.get(), follower.unsent.data(), follower.unsent.size(),
-                                  MSG_NOSIGNAL | MSG_DONTWAIT);
+        const auto count = ::write(fd, follower.unsent.data(), follower.unsent.size());
         if (count <= 0) {
-            loop_.want(follower.socket.get(), errno == EAGAIN ? POLLIN | POLLOUT : POLLIN);
+            loop_.want(fd, static_cast<short>(errno == EAGAIN ? usual | POLLOUT : usual));
             return;
         }
         follower.unsent.erase(0, static_cast<std::size_t>(count));
     }
-    loop_.want(follower.socket.get(), POLLIN);
+    loop_.want(fd, usual);
 }
 
 void FollowerList::drop(Follower& follower) {
     const int number = follower.socket.get();
     const auto link = std::move(follower.link);
     loop_.forget(number);
+    loop_.forget(follower.other.get());
     followers_.erase(number);
     if (link) {
         link->on_end();
@@ -180,7 +195,8 @@ void FollowerList::say_goodbye(const std::string& event) {
     const auto deadline = monotonic_ms() + follower_goodbye_ms;
     for (const auto& [number, follower] : followers_) {
         while (!follower->unsent.empty() && monotonic_ms() < deadline) {
-            pollfd ready{.fd = number, .events = POLLOUT, .revents = 0};
+            const int fd = follower->other.open() ? follower->other.get() : number;
+            pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
             if (::poll(&ready, 1, static_cast<int>(deadline - monotonic_ms())) <= 0 ||
                 (ready.revents & POLLERR) != 0) {
                 break;
@@ -188,6 +204,7 @@ void FollowerList::say_goodbye(const std::string& event) {
             send(*follower, "");
         }
         loop_.forget(number);
+        loop_.forget(follower->other.get());
     }
     followers_.clear();
     loop_.forget(listener_.get());

@@ -33,8 +33,8 @@ public:
         bool pings_first = false;
         std::function<void()> on_end{}; // it has broken, or was closed for its ping
     };
-    void add_link(Fd socket, Link link);
-    void drop_link(); // without on_end
+    void add_link(Pipe ends, Link link); // neither of which blocks
+    void drop_link();                    // without on_end
     // From now on clients hold nothing.
     void need_no_client();
 
@@ -47,7 +47,8 @@ public:
 
 private:
     struct Follower {
-        Fd socket{};
+        Fd socket{};         // of a link, the pipe that is read
+        Fd other{};          // of a link, the one that is written
         std::string heard{}; // an unfinished line
         std::string unsent{};
         std::int64_t last_heard_ms = 0;
@@ -57,7 +58,7 @@ private:
         bool may_order = true;
     };
     void accept();
-    Follower& add(Fd socket);
+    Follower& add(Fd socket, Fd other = {});
     void hear(Follower& follower);
     bool obey(Follower& follower, const std::string& line);
     bool answer_ping(Follower& follower, const std::string& line);

@@ -7,6 +7,7 @@
 #include "node/job/job_start.hpp"
 #include "node/job/job_store.hpp"
 #include "node/session/job_part.hpp"
+#include "node/system/job_guard.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/unix_socket.hpp"
 #include "usage/recorder.hpp"
@@ -24,24 +25,36 @@
 namespace dockdist::node {
 namespace {
 
+constexpr std::int64_t stop_slack_ms = 15000;    // over the grace
+constexpr std::int64_t give_up_limit_ms = 30000; // for PID 1 to end a job whose supervisor does not answer
+constexpr std::int64_t rest_of_job_grace_ms = 2000;
+
 int fail(const Error& error) {
     print_error(error);
     return 1;
 }
 
-// Until the supervisor closes the connection, which it does when everything has ended.
-void stop_by_supervisor(const Fd& supervisor, std::int64_t grace_ms, int signal) {
-    const auto line = wire::job_command_line(
-        {.type = wire::JobCommand::Type::stop, .grace_ms = grace_ms, .signal = signal});
-    (void)::send(supervisor.get(), line.data(), line.size(), MSG_NOSIGNAL);
-    const auto deadline = monotonic_ms() + grace_ms + 15000;
+// Whether the supervisor closes the connection within that time, which it does when everything has ended.
+bool has_closed(const Fd& supervisor, std::int64_t within_ms) {
+    const auto deadline = monotonic_ms() + within_ms;
     char buffer[4096];
     while (monotonic_ms() < deadline) {
         pollfd ready{.fd = supervisor.get(), .events = POLLIN, .revents = 0};
         if (::poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(deadline - monotonic_ms(), 1))) > 0 &&
             ::recv(supervisor.get(), buffer, sizeof buffer, 0) <= 0) {
-            return;
+            return true;
         }
+    }
+    return false;
+}
+
+// One that does not obey is ended by PID 1, who knows which process it is.
+void stop_by_supervisor(const std::string& job, const Fd& supervisor, std::int64_t grace_ms, int signal) {
+    const auto line = wire::job_command_line(
+        {.type = wire::JobCommand::Type::stop, .grace_ms = grace_ms, .signal = signal});
+    (void)::send(supervisor.get(), line.data(), line.size(), MSG_NOSIGNAL);
+    if (!has_closed(supervisor, grace_ms + stop_slack_ms) && give_up_job(job)) {
+        (void)has_closed(supervisor, give_up_limit_ms);
     }
 }
 
@@ -49,7 +62,7 @@ int stop(const wire::JobQuery& arguments) {
     wire::JobEvent event{.type = wire::JobEvent::Type::exited};
     const bool known = load_summary(arguments.job).has_value();
     if (const auto supervisor = connect_unix(control_socket(arguments.job), SOCK_STREAM)) {
-        stop_by_supervisor(*supervisor, arguments.grace_ms, arguments.signal);
+        stop_by_supervisor(arguments.job, *supervisor, arguments.grace_ms, arguments.signal);
     }
     const auto left = end_processes(
         {.mark = arguments.job},
@@ -74,6 +87,32 @@ int stop(const wire::JobQuery& arguments) {
     remove_scratch(arguments.job); // where the supervisor could not
     print_event(event);
     return 0;
+}
+
+// By PID 1, for what a supervisor has left that is gone; and with its process, for one that is there and does
+// not answer. 0: nothing is left. That supervisor stands still meanwhile, so that it does not do later what
+// it does not do now, and ends last: the processes below it are known by it.
+int end(const std::vector<std::string>& arguments) {
+    const auto& job = arguments[1];
+    const auto supervisor = arguments.size() > 2 ? whole_number<pid_t>(arguments[2]) : std::nullopt;
+    if (!wire::is_job_id(job) || (arguments.size() > 2 && (!supervisor || *supervisor < 2))) {
+        return 2;
+    }
+    if (supervisor) {
+        ::kill(*supervisor, SIGSTOP);
+    }
+    const auto left = end_processes({.mark = job, .root = supervisor.value_or(0)}, rest_of_job_grace_ms);
+    record_lost(job, supervisor ? "the job's supervisor on this node did not answer, and was ended with the "
+                                  "job: it was stopped, or it hung"
+                                : "");
+    remove_doors(job);
+    if (supervisor) {
+        ::kill(*supervisor, SIGKILL);
+    }
+    if (left.empty()) {
+        remove_scratch(job);
+    }
+    return left.empty() ? 0 : 1;
 }
 
 int list() {
@@ -128,6 +167,9 @@ int run_job(const std::vector<std::string>& arguments) {
     if (what == "history" && arguments.size() == 3) {
         return history(arguments[1], arguments[2]);
     }
+    if (what == "end" && (arguments.size() == 2 || arguments.size() == 3)) {
+        return end(arguments);
+    }
     if ((what == "follow" || what == "stop") && arguments.size() == 2) {
         const auto parsed = wire::parse_job_query(arguments[1]);
         if (!parsed) {
@@ -139,7 +181,7 @@ int run_job(const std::vector<std::string>& arguments) {
         return run_coordinator_end(arguments[1], arguments[2], arguments[3]);
     }
     (void)write_all(STDERR_FILENO, "usage: dockdist-init job start | follow JSON | stop JSON | list | "
-                                   "history JOB POINTS | link JOB PART TERM\n");
+                                   "history JOB POINTS | link JOB PART TERM | end JOB [PID]\n");
     return 2;
 }
 

@@ -35,11 +35,23 @@ void print_event(const wire::JobEvent& event) {
     (void)write_all(STDOUT_FILENO, event_frame(event));
 }
 
-wire::JobResult lost_result() {
+wire::JobResult lost_result(const std::string& why) {
     wire::JobResult result{.code = exit_codes::by_signal(SIGKILL), .signal = SIGKILL, .reason = "lost"};
-    result.failures.push_back(
-        {.code = result.code, .signal = result.signal, .tail = "the job's supervisor was killed"});
+    result.failures.push_back({.code = result.code,
+                               .signal = result.signal,
+                               .tail = why.empty() ? "the job's supervisor was killed" : "",
+                               .cause = why});
     return result;
+}
+
+void record_lost(const std::string& job, const std::string& why) {
+    if (auto summary = load_summary(job); summary && summary->running) {
+        summary->running = false;
+        auto result = lost_result(why);
+        result.usage = summary->result.usage; // until shortly before
+        summary->result = std::move(result);
+        (void)save_summary(*summary);
+    }
 }
 
 wire::JobResult result_without_supervisor(const std::string& job) {
@@ -49,14 +61,9 @@ wire::JobResult result_without_supervisor(const std::string& job) {
     }
     (void)end_processes({.mark = job}, lost_grace_ms);
     remove_scratch(job);
-    auto result = lost_result();
-    if (summary) {
-        summary->running = false;
-        result.usage = summary->result.usage; // until shortly before
-        summary->result = result;
-        (void)save_summary(*summary);
-    }
-    return result;
+    record_lost(job);
+    summary = load_summary(job); // somebody else may have known more
+    return summary && !summary->running ? summary->result : lost_result();
 }
 
 } // namespace dockdist::node

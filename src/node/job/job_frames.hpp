@@ -13,8 +13,9 @@ void print_error(const Error& error); // as a frame on stdout
 void print_event(const wire::JobEvent& event);
 
 // How a job ended whose supervisor does not run: what it left on record; and when it was killed before it
-// could (reason "lost"), everything that bears the job's mark is ended first.
-wire::JobResult lost_result();
+// could (reason "lost"), everything that bears the job's mark is ended first. `why`: where it is known.
+wire::JobResult lost_result(const std::string& why = {});
 wire::JobResult result_without_supervisor(const std::string& job);
+void record_lost(const std::string& job, const std::string& why = {}); // unless its record tells of its end
 
 } // namespace dockdist::node

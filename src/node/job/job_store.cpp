@@ -21,16 +21,16 @@ std::string control_socket(const std::string& job) {
     return paths().job_sockets + "/" + job + ":control";
 }
 
-std::string rank_socket(const std::string& job) {
+std::string rank_door(const std::string& job) {
     return paths().job_sockets + "/" + job + ":rank";
 }
 
-std::string member_socket(const std::string& job) {
+std::string member_door(const std::string& job) {
     return paths().job_sockets + "/" + job + ":member";
 }
 
 void remove_doors(const std::string& job) {
-    for (const auto& door : {control_socket(job), rank_socket(job), member_socket(job)}) {
+    for (const auto& door : {control_socket(job), rank_door(job), member_door(job)}) {
         ::unlink(door.c_str());
     }
 }
@@ -126,7 +126,8 @@ void prune_jobs(std::int64_t now_ms) {
 }
 
 bool is_running(const std::string& job) {
-    return connect_unix(control_socket(job), SOCK_STREAM).has_value();
+    const auto connected = connect_unix(control_socket(job), SOCK_STREAM);
+    return connected || connected.error().kind == ErrorKind::busy;
 }
 
 } // namespace dockdist::node

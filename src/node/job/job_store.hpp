@@ -20,8 +20,9 @@ namespace dockdist::node {
 std::string job_folder(const std::string& job);
 // Beside the jobs' scratch folders; no job's name has a ':'.
 std::string control_socket(const std::string& job); // followers and stop; root only
-std::string rank_socket(const std::string& job);    // rank shims; root and container.user
-std::string member_socket(const std::string& job);  // the links of a detached job's members; the same
+// Of FIFOs (node/system/fifo_door.hpp), for root and container.user:
+std::string rank_door(const std::string& job);   // rank shims
+std::string member_door(const std::string& job); // the links of a detached job's members
 // Nobody finds a supervisor from here on: a follower that comes now reads the summary.
 void remove_doors(const std::string& job);
 

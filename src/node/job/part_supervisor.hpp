@@ -10,6 +10,8 @@
 #include "node/job/ready_watch.hpp"
 #include "node/job/silence_watch.hpp"
 #include "node/job/supervisor.hpp"
+#include "node/session/job_part.hpp"
+#include "node/system/job_guard.hpp"
 #include "node/system/oom.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/program.hpp"
@@ -37,6 +39,8 @@ private:
     void tell(wire::JobEvent event);
     void note(const std::string& line) { job_.log.append(2, -1, "dockdist: " + line + "\n"); }
     void start_command();
+    void hear_start();
+    void has_started();
     void is_ready(const std::string& address);
     void cannot_start(const ProgramError& error, const Cause& cause = {});
     void on_signal();
@@ -78,9 +82,13 @@ private:
     SilenceWatch silence_{loop_, job_.log, job_.start.policy.stall_ms};
     JobRecorder recorder_{loop_, job_.summary};
     Fd out_{}, err_{}; // of the command
-    RankList ranks_{loop_, outputs_, job_.ranks.get(), job_.account.uid};
+    RankList ranks_{loop_, outputs_, std::move(job_.ranks), scratch_folder(job_.summary.job),
+                    job_.most_ranks};
     std::int64_t oom_kills_before_ = oom_kills();
     pid_t command_ = 0;
+    Fd start_problems_{}; // of the command, until it runs
+    std::string start_problem_{};
+    Loop::Timer reap_ = 0;
     bool command_done_ = false;
     bool stopping_ = false;         // what ends now is ended by us
     bool ends_for_failure_ = false; // of a rank; nobody else decides that
@@ -89,6 +97,7 @@ private:
     std::optional<wire::JobCommand> wanted_{}; // begin, ordered while the attempt before was still ending
     bool finished_ = false;
     bool cannot_end_ = false; // processes of it sleep in the kernel
+    std::unique_ptr<GuardedJob> guarded_{};
 };
 
 } // namespace dockdist::node

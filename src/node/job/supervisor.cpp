@@ -1,7 +1,6 @@
 #include "node/job/supervisor.hpp"
 
 #include "core/exit_codes.hpp"
-#include "node/gpus/unit_guard.hpp"
 #include "node/job/command_start.hpp"
 #include "node/job/failure_cause.hpp"
 #include "node/job/job_store.hpp"
@@ -11,7 +10,7 @@
 #include <array>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
+#include <unistd.h>
 #include <utility>
 
 namespace dockdist::node {
@@ -19,6 +18,10 @@ namespace {
 
 constexpr std::int64_t leftover_grace_ms = 2000; // for what the command leaves behind when it ends by itself
 constexpr std::int64_t engine_stop_grace_ms = 3000;
+constexpr std::size_t most_failures = 1024;   // of an attempt
+constexpr std::size_t most_explained = 8;     // in full: people look at the first
+constexpr std::size_t longest_problem = 4096; // the kernel writes it whole
+constexpr int most_signals = 64;              // that are heard in one go
 
 } // namespace
 
@@ -31,6 +34,7 @@ void Supervisor::begin() {
     }
     loop_.watch(signals_.get(), POLLIN, [this](short) { on_signal(); });
     ranks_.on_failed = [this](wire::JobFailure failure) { failed(std::move(failure)); };
+    ranks_.on_note = [this](const std::string& line) { note(line); };
     outputs_.on_output = [this](std::uint8_t stream, std::int32_t rank, std::string_view bytes) {
         silence_.heard(stream, rank, bytes);
     };
@@ -47,12 +51,12 @@ void Supervisor::begin() {
         loop_.after(job_.timeout_ms, [this] { time_is_over(); });
     }
     loop_.after_each_round([this] {
+        hear_start(); // before what its ranks say
         ranks_.tell_failures();
         followers_.log_is(job_.log.size());
     });
-    if (const auto guarded = guard_units(job_.summary.job, job_.held.descriptor()); !guarded) {
-        note(guarded.error().message);
-    }
+    guarded_ =
+        std::make_unique<GuardedJob>(loop_, job_.summary.job, job_.summary.lease_ms, job_.held.descriptor());
     start_command();
 }
 
@@ -108,18 +112,42 @@ void Supervisor::tell(wire::JobEvent event) {
 }
 
 void Supervisor::start_command() {
-    if (!job_.start.argv.empty()) {
-        auto started = start_command_of(job_);
-        if (started.pid == 0) {
-            return cannot_start(started.error, started.cause);
-        }
-        command_ = started.pid;
-        out_ = std::move(started.out);
-        err_ = std::move(started.err);
-        outputs_.watch(out_, 1, -1);
-        outputs_.watch(err_, 2, -1);
-    }
     silence_.begin();
+    if (job_.start.argv.empty()) {
+        return has_started();
+    }
+    auto started = start_command_of(job_);
+    if (started.pid == 0) {
+        return cannot_start(started.error, started.cause);
+    }
+    command_ = started.pid;
+    out_ = std::move(started.out);
+    err_ = std::move(started.err);
+    outputs_.watch(out_, 1, -1);
+    outputs_.watch(err_, 2, -1);
+    start_problems_ = std::move(started.problems);
+    loop_.watch(start_problems_.get(), POLLIN, [this](short) { hear_start(); });
+}
+
+// Until the command runs: a folder of a file server that hangs, or who stops its process, can keep it from
+// that for ever, and holds up nothing else here.
+void Supervisor::hear_start() {
+    std::array<char, longest_problem> buffer{};
+    ssize_t count = start_problems_.open() ? 1 : -1;
+    while (count > 0) {
+        count = ::read(start_problems_.get(), buffer.data(), buffer.size());
+        start_problem_.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    }
+    if (count == 0) {
+        loop_.forget(start_problems_.get());
+        start_problems_.reset();
+        if (start_problem_.empty()) {
+            has_started();
+        }
+    }
+}
+
+void Supervisor::has_started() {
     tell({.type = wire::JobEvent::Type::started, .pid = command_});
     recorder_.begin_attempt();
     if (const auto service = asked_service(job_.start)) {
@@ -142,13 +170,15 @@ void Supervisor::cannot_start(const ProgramError& error, const Cause& cause) {
 }
 
 void Supervisor::failed(wire::JobFailure failure) {
-    if (stopping_) {
+    auto& failures = job_.summary.result.failures;
+    if (stopping_ || failures.size() >= most_failures) {
         return;
     }
     failure.oom = failure.signal == SIGKILL && oom_kills() > oom_kills_before_;
-    failure.tail = job_.log.telling_tail(failure.rank);
-    explain(failure, job_);
-    auto& failures = job_.summary.result.failures;
+    if (failures.size() < most_explained) {
+        failure.tail = job_.log.telling_tail(failure.rank);
+        explain(failure, job_);
+    }
     failures.push_back(failure);
     if (failures.size() == 1) {
         tell({.type = wire::JobEvent::Type::rank_failed, .failure = std::move(failure)});
@@ -162,7 +192,7 @@ void Supervisor::failed(wire::JobFailure failure) {
 
 void Supervisor::on_signal() {
     signalfd_siginfo info{};
-    while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    for (int i = 0; i < most_signals && ::read(signals_.get(), &info, sizeof info) > 0; ++i) {
         if (info.ssi_signo == SIGTERM) {
             if (cluster_) {
                 cluster_->resign();
@@ -174,16 +204,23 @@ void Supervisor::on_signal() {
 }
 
 void Supervisor::reap() {
-    int status = 0;
-    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
+    loop_.cancel(reap_);
+    const bool more = reap_children([this](pid_t pid, int status) {
         if (pid == command_ && !command_done_) {
             command_ended(exit_status(status));
         }
+    });
+    if (more) {
+        reap_ = loop_.after(0, [this] { reap(); });
     }
     sweep_.look();
 }
 
 void Supervisor::command_ended(ExitStatus status) {
+    hear_start();
+    if (!start_problem_.empty()) {
+        return cannot_start(start_error(std::exchange(start_problem_, {})));
+    }
     command_done_ = true;
     stopping_ = stopping_ || (status.code == 0 && job_.start.leaves_servers);
     ranks_.hear_all(); // what the ranks said before their launcher ended comes first
@@ -264,6 +301,7 @@ void Supervisor::begin(const wire::JobCommand& order) {
     sweep_.forget();
     outputs_.forget(out_);
     outputs_.forget(err_);
+    start_problem_.clear();
     oom_kills_before_ = oom_kills();
     followers_.forget_told();
     told_.clear();
@@ -289,7 +327,7 @@ void Supervisor::detach() {
                     .on_order = [this](const wire::JobCommand& order) { obey(order, false); },
                     .on_silence = [this](const std::string& why) { pause(why); },
                     .on_over = [this](const std::string& why) { lease_is_over(why); }});
-            tell_detached(job_.summary.job);
+            guarded_->is_detached();
             cluster_->begin();
             for (const auto& event : std::vector(told_)) {
                 cluster_->hear_own(event);

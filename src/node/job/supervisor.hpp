@@ -14,6 +14,7 @@
 #include "wire/job.hpp"
 
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,7 +34,10 @@ struct PreparedJob {
     int signal = SIGTERM;        // by which it is told to end
     std::int64_t timeout_ms = 0; // 0: never
     OutputLog log{};
-    Fd control{}, ranks{}, members{}; // listening
+    Fd control{};                 // listening
+    Fd ranks{}, members{};        // FifoDoor::make
+    std::size_t most_ranks = 16;  // at a time
+    std::uint64_t open_files = 0; // the command's soft limit of them; 0: as this process has it
     std::vector<ReservedPort> ports{};
     HeldUnits held{}; // until nothing of the part is left
 

@@ -6,6 +6,11 @@
 #include <algorithm>
 
 namespace dockdist::node {
+namespace {
+
+constexpr std::size_t usual_scratch = 10000; // entries
+
+} // namespace
 
 // Where ranks are started from another node, what has started them ends on all nodes when no rank is left on
 // any; but not where this container is stopped alone.
@@ -81,6 +86,8 @@ void Supervisor::wait_for_orders() {
     }
 }
 
+// What others wait for comes first: the scratch is the job's user's, who may have made millions of files
+// there.
 void Supervisor::exit() {
     finished_ = true;
     recorder_.end();
@@ -89,14 +96,18 @@ void Supervisor::exit() {
     job_.summary.duration_ms = std::max<std::int64_t>(unix_ms() - job_.summary.started_ms, 1);
     job_.ports.clear();
     job_.summary.policy.relaunch.clear();
-    remove_scratch(job_.summary.job);
     (void)save_summary(job_.summary);
     if (!cannot_end_) {
         job_.held.give_back(); // else PID 1 does, when they have ended
+        guarded_->is_over();
     }
     const wire::JobEvent event{.type = wire::JobEvent::Type::exited, .result = job_.summary.result};
+    const bool removed = remove_scratch(job_.summary.job, usual_scratch);
     remove_doors(job_.summary.job);
     followers_.say_goodbye(wire::job_event(event));
+    if (!removed) {
+        remove_scratch(job_.summary.job);
+    }
     loop_.stop();
 }
 

@@ -2,10 +2,12 @@
 
 #include "node/job/job_store.hpp"
 #include "node/session/job_part.hpp"
+#include "node/system/fifo_door.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/process.hpp"
 #include "node/system/unix_socket.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -25,8 +27,8 @@ Status make_places(PreparedJob& job, std::int64_t log_limit) {
     auto log = OutputLog::create(job_folder(id), log_limit);
     auto control = listen_unix(control_socket(id), SOCK_STREAM, 0600, {::geteuid(), ::getegid()});
     const Owner user{job.account.uid, job.account.gid};
-    auto ranks = listen_unix(rank_socket(id), SOCK_SEQPACKET, 0600, user);
-    auto members = listen_unix(member_socket(id), SOCK_STREAM, 0600, user);
+    auto ranks = FifoDoor::make(rank_door(id), user);
+    auto members = FifoDoor::make(member_door(id), user);
     // Last: who finds a summary takes a job without a door for one whose supervisor was killed.
     const auto saved = made && log && control && ranks && members ? save_summary(job.summary) : ok;
     if (!made || !log || !control || !ranks || !members || !saved) {
@@ -47,6 +49,17 @@ Status make_places(PreparedJob& job, std::int64_t log_limit) {
     return ok;
 }
 
+// A rank has three descriptors here. The command gets the limit that it would have had.
+void make_room_for_ranks(PreparedJob& job) {
+    constexpr std::uint64_t most = 4096;
+    constexpr std::uint64_t of_a_rank = 3;
+    constexpr std::uint64_t others = 256;
+    job.open_files = open_files();
+    set_open_files(std::max(job.open_files, most * of_a_rank + others));
+    const auto room = open_files();
+    job.most_ranks = room > others ? std::min(most, (room - others) / of_a_rank) : job.most_ranks;
+}
+
 // Twice forked, so that PID 1 becomes its parent, and without the exec's streams, which would keep the exec
 // open.
 Status fork_supervisor(PreparedJob job) {
@@ -65,6 +78,7 @@ Status fork_supervisor(PreparedJob job) {
         }
         ::close(null);
         (void)::chdir("/");
+        make_room_for_ranks(job);
         Loop loop;
         const auto part = supervise(loop, std::move(job));
         part->begin();

@@ -4,6 +4,7 @@
 #include "gpu/units.hpp"
 #include "node/session/rank_names.hpp"
 #include "node/system/gpus.hpp"
+#include "node/system/os.hpp"
 #include "node/system/process_environ.hpp"
 #include "wire/job.hpp"
 
@@ -15,7 +16,9 @@
 namespace dockdist::node {
 namespace {
 
-constexpr int most_generations = 64; // that are looked through from a process upwards
+constexpr int most_generations = 64;          // that are looked through from a process upwards
+constexpr std::int64_t longest_look_ms = 100; // at environments, which may be many and large
+constexpr std::size_t longest_visible = 4096; // as many names as there are GPUs
 
 int number_of(const Environment& environment, const char* name) {
     const auto value = environment.get(name);
@@ -65,7 +68,7 @@ ProcessMark process_mark(std::string_view environ_block) {
     if (!wire::is_job_id(mark.job)) {
         return {};
     }
-    mark.visible = visible_to(environment).value_or("");
+    mark.visible = visible_to(environment).value_or("").substr(0, longest_visible);
     mark.numbers = numbers_in(environment);
     for (const auto* name : {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"}) {
         environment.unset(name);
@@ -100,7 +103,11 @@ std::vector<int> gpus_of(const ProcessMark& mark, const std::vector<wire::GpuInv
 }
 
 std::vector<wire::RankSample> RankWatch::look(const std::vector<wire::GpuInventory>& gpus) {
-    return see(all_processes(), gpus, [](pid_t pid) { return process_mark(read_process_environ(pid)); });
+    const auto deadline = monotonic_ms() + longest_look_ms;
+    return see(all_processes(), gpus, [deadline](pid_t pid) {
+        return monotonic_ms() > deadline ? std::nullopt
+                                         : std::optional(process_mark(read_process_environ(pid)));
+    });
 }
 
 void RankWatch::know(const ProcessStat& stat) {

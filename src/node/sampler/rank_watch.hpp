@@ -5,6 +5,7 @@
 #include "wire/sample.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +37,7 @@ public:
     // most_sampled_ranks at most, by job and rank.
     std::vector<wire::RankSample> look(const std::vector<wire::GpuInventory>& gpus);
     // Pure part; `mark_of` is asked for processes that have not been looked at twice (a process that has just
-    // been forked has its parent's environment until its program begins).
+    // been forked has its parent's environment until its program begins); nothing: at the next look.
     template <class MarkOf>
     std::vector<wire::RankSample> see(const std::vector<ProcessStat>& processes,
                                       const std::vector<wire::GpuInventory>& gpus, MarkOf mark_of);
@@ -80,8 +81,10 @@ std::vector<wire::RankSample> RankWatch::see(const std::vector<ProcessStat>& pro
         know(stat);
         auto& process = known_[stat.pid];
         if (process.looks < enough_looks) {
-            process.mark = mark_of(stat.pid);
-            ++process.looks;
+            if (std::optional<ProcessMark> mark = mark_of(stat.pid)) {
+                process.mark = std::move(*mark);
+                ++process.looks;
+            }
         }
     }
     forget_ended();

@@ -8,10 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -22,12 +22,14 @@ constexpr std::size_t most_input = 16U << 20U;
 constexpr std::size_t most_output = 64U << 10U;
 constexpr std::size_t most_last_output = 1U << 20U; // no kernel keeps as much of a terminal's
 constexpr char control_c = 3;
+constexpr int most_signals = 64; // that are heard in one go
 
-// Its reader may be gone, and full is what it left.
-void say_if_it_fits(const std::string& line) {
-    pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-    if (::poll(&ready, 1, 0) == 1 && ready.revents == POLLOUT) {
-        (void)end_with(line, 0);
+// Its reader may be gone, and full is what it left; and the command has it, too, and may fill it or change
+// its flags at any moment.
+void say_if_it_fits(const std::string& words) {
+    const auto line = "dockdist: " + words + "\n";
+    if (const auto own = reopen(STDERR_FILENO, O_WRONLY); own.open()) {
+        (void)::write(own.get(), line.data(), line.size());
     }
 }
 
@@ -44,6 +46,7 @@ ExecSession::ExecSession(Loop& loop, std::optional<wire::SessionAsk> ask)
 
 ExecSession::~ExecSession() {
     loop_.cancel(lease_);
+    loop_.cancel(reap_);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, to_command_.get(), terminal_.own.get()}) {
         loop_.forget(fd);
     }
@@ -192,18 +195,25 @@ void ExecSession::write_output() {
 
 void ExecSession::on_signal(int signals) {
     signalfd_siginfo info{};
-    while (::read(signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    for (int i = 0; i < most_signals && ::read(signals, &info, sizeof info) > 0; ++i) {
         // A terminal, and who ends the whole session, tell the command themselves.
         if ((info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP) && !command_ended_) {
             ::kill(child_, static_cast<int>(info.ssi_signo));
         }
     }
-    int status = 0;
-    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
+    reap();
+}
+
+void ExecSession::reap() {
+    loop_.cancel(reap_);
+    const bool more = reap_children([this](pid_t pid, int status) {
         if (pid == child_) {
             code_ = exit_status(status).code;
             command_ended_ = true;
         }
+    });
+    if (more) {
+        reap_ = loop_.after(0, [this] { reap(); });
     }
     if (killer_) {
         killer_->look();
@@ -215,11 +225,15 @@ void ExecSession::on_signal(int signals) {
 // What it has left behind goes on, as after a login, and may still write; its last words are the client's,
 // however slowly that takes them.
 void ExecSession::command_ended() {
+    read_last_of_terminal();
+    write_output();
+}
+
+void ExecSession::read_last_of_terminal() {
     if (terminal_.own.open()) {
         read_terminal(output_.size() + most_last_output);
         close_terminal();
     }
-    write_output();
 }
 
 void ExecSession::client_is_gone(const std::string& why) {
@@ -294,8 +308,10 @@ void ExecSession::watch_streams() {
             (happened & POLLERR) != 0 ? client_is_gone("") : write_output();
         });
         loop_.watch(terminal_.own.get(), POLLIN, [this](short happened) {
-            if ((happened & (POLLIN | POLLHUP)) != 0) { // nobody else has it: all that is left
-                read_terminal((happened & POLLHUP) != 0 ? std::string::npos : most_output);
+            if ((happened & POLLHUP) != 0) { // nobody else has it, for now: all that was left
+                read_last_of_terminal();
+            } else if ((happened & POLLIN) != 0) {
+                read_terminal(most_output);
             }
             write_output();
         });

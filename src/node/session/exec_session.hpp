@@ -44,10 +44,12 @@ private:
     void write_input();
     void watch_streams();
     void read_terminal(std::size_t most);
+    void read_last_of_terminal();
     void close_terminal();
     void write_output();
     void watch_lease();
     void on_signal(int signals);
+    void reap();
     void command_ended();
     void client_is_gone(const std::string& why);
     void end_all();
@@ -61,7 +63,7 @@ private:
     Fd from_client_{};          // the other end of that
     PseudoTerminal terminal_{};
     std::unique_ptr<ProcessKiller> killer_{};
-    Loop::Timer lease_ = 0;
+    Loop::Timer lease_ = 0, reap_ = 0;
     std::int64_t last_heard_ms_ = 0;
     pid_t child_ = 0;
     int code_ = 0;

@@ -86,7 +86,7 @@ Status make_scratch(const JobPart& part, const std::map<std::string, std::string
                     const Account& account) {
     const Owner user{account.uid, account.gid};
     const auto folder = scratch_folder(part.job);
-    remove_tree(folder); // of a job whose record was removed by hand
+    (void)remove_tree(folder); // of a job whose record was removed by hand
     if (auto made = make_folder(folder, 0700, {::geteuid(), ::getegid()}); !made) {
         return made;
     }
@@ -99,8 +99,8 @@ Status make_scratch(const JobPart& part, const std::map<std::string, std::string
     return make_folder(folder, 0700, user);
 }
 
-void remove_scratch(const std::string& job) {
-    remove_tree(scratch_folder(job));
+bool remove_scratch(const std::string& job, std::size_t most) {
+    return remove_tree(scratch_folder(job), most);
 }
 
 Result<JobPart> load_part(const std::string& job) {

@@ -7,7 +7,9 @@
 #include "node/system/environment.hpp"
 #include "wire/job.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -37,7 +39,7 @@ std::string scratch_folder(const std::string& job); // wire::job_scratch()
 // once everything is there: until then nobody can plant a link in it.
 Status make_scratch(const JobPart& part, const std::map<std::string, std::string>& files,
                     const Account& account);
-void remove_scratch(const std::string& job);
+bool remove_scratch(const std::string& job, std::size_t most = std::numeric_limits<std::size_t>::max());
 
 // not_found where this node has no part of the job, or the caller may not read it.
 Result<JobPart> load_part(const std::string& job);

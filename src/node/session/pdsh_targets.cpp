@@ -6,7 +6,6 @@
 #include "node/system/os.hpp"
 
 #include <string_view>
-#include <sys/stat.h>
 
 namespace dockdist::node {
 namespace {
@@ -14,12 +13,9 @@ namespace {
 constexpr std::string_view valued_options = "wxRMltufgXPjF"; // of pdsh and its usual modules
 constexpr std::size_t longest_file = 1U << 20U;
 
-// One target a line, as -w's file and WCOLL's have them. A pipe (`-w ^<(…)`) can be read only once, by pdsh.
+// One target a line, as -w's file and WCOLL's have them. A pipe (`-w ^<(…)`), which is not read here, can be
+// read only once, by pdsh.
 void add_lines(const std::string& path, std::vector<std::string>& targets) {
-    struct stat status{};
-    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        return;
-    }
     const auto text = read_file(path, longest_file);
     for (const auto& line : split(text ? *text : "", '\n')) {
         const auto word = line.substr(0, line.find_first_of(" \t#"));

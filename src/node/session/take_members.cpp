@@ -1,13 +1,13 @@
 #include "node/session/take_members.hpp"
 
 #include "core/exit_codes.hpp"
+#include "node/system/fifo_door.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "node/system/unix_socket.hpp"
 
 #include <cerrno>
 #include <csignal>
-#include <sys/socket.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -18,9 +18,12 @@ std::string take_members_command() {
 
 int take_members() {
     ::signal(SIGPIPE, SIG_IGN);
-    const auto join = connect_unix(paths().members_socket, SOCK_STREAM);
+    auto join = Knock::at(paths().members_door, paths().user_folder, "list", KnockWith::words);
     if (!join) {
         return 0;
+    }
+    if (!join->await_heard()) {
+        return exit_codes::failed;
     }
     char piece[65536];
     while (true) {
@@ -34,12 +37,15 @@ int take_members() {
         if (count == 0) {
             break;
         }
-        if (!write_all(join->get(), {piece, static_cast<std::size_t>(count)})) {
+        if (!join->write({piece, static_cast<std::size_t>(count)})) {
             return exit_codes::failed;
         }
     }
-    ::shutdown(join->get(), SHUT_WR);
-    return ::read(join->get(), piece, 1) == 1 ? 0 : exit_codes::failed;
+    join->end_words();
+    pollfd answer{.fd = join->from(), .events = POLLIN, .revents = 0};
+    while (::poll(&answer, 1, -1) < 0 && errno == EINTR) {
+    }
+    return ::read(join->from(), piece, 1) == 1 ? 0 : exit_codes::failed;
 }
 
 } // namespace dockdist::node

@@ -47,6 +47,7 @@ HelperRun::HelperRun(Loop& loop, Helper helper, std::int64_t limit_ms,
         return;
     }
     ::setpgid(child, child);
+    spare_helper(child);
     pid_ = child;
     output_ = std::move(pipe->read);
     set_nonblocking(output_.get());
@@ -67,7 +68,9 @@ HelperRun::~HelperRun() {
     loop_.forget(output_.get());
     if (pid_ != 0) {
         ::kill(-pid_, SIGKILL);
-        (void)::waitpid(pid_, nullptr, WNOHANG);
+        if (::waitpid(pid_, nullptr, WNOHANG) != 0) {
+            forget_helper(pid_);
+        }
     }
 }
 
@@ -95,6 +98,7 @@ void HelperRun::reap() {
         return;
     }
     finished_.code = exit_status(status).code;
+    forget_helper(pid_);
     pid_ = 0;
     tell();
 }

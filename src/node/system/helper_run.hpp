@@ -24,6 +24,7 @@ public:
     // object.
     void hear(std::function<void(std::string_view)> on_output) { on_output_ = std::move(on_output); }
     ~HelperRun(); // ends what still runs
+    bool has_started() const { return pid_ != 0 || finished_.code >= 0; }
     HelperRun(const HelperRun&) = delete;
     HelperRun& operator=(const HelperRun&) = delete;
 

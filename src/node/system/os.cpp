@@ -8,6 +8,7 @@
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,15 +21,15 @@ std::int64_t clock_ms(clockid_t clock) {
     return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
 }
 
-// Sorted, without . and ..
-std::vector<std::string> names_in(Fd folder_fd) {
+// Sorted, without . and .., so many at most.
+std::vector<std::string> names_in(Fd folder_fd, std::size_t most = std::numeric_limits<std::size_t>::max()) {
     std::vector<std::string> names;
     DIR* folder = folder_fd.open() ? ::fdopendir(folder_fd.get()) : nullptr;
     if (folder == nullptr) {
         return names;
     }
     (void)folder_fd.release(); // closedir closes it
-    while (const dirent* entry = ::readdir(folder)) {
+    for (const dirent* entry = nullptr; names.size() < most && (entry = ::readdir(folder)) != nullptr;) {
         const std::string name = entry->d_name;
         if (name != "." && name != "..") {
             names.push_back(name);
@@ -40,20 +41,50 @@ std::vector<std::string> names_in(Fd folder_fd) {
 }
 
 // Goes down by descriptors: whoever may write in the tree cannot turn a folder into a link to elsewhere while
-// it is removed.
-void remove_entry(int parent, const std::string& name) {
-    if (::unlinkat(parent, name.c_str(), 0) == 0) {
-        return;
+// it is removed. What stands deeper than there may be descriptors and stack for is moved up first.
+class Removal {
+public:
+    Removal(int top, std::size_t most) : top_(top), left_(most) {}
+
+    // True when it is empty.
+    bool clear(int folder, int depth = 1) {
+        constexpr std::size_t names_at_a_time = 1024;
+        for (bool any = true; any;) {
+            const auto names =
+                names_in(Fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), names_at_a_time);
+            if (names.empty()) {
+                return true;
+            }
+            any = false;
+            for (const auto& name : names) {
+                any = (left_ > 0 && remove(folder, name, depth)) || any;
+            }
+        }
+        return false;
     }
-    const Fd folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!folder.open()) {
-        return;
+
+private:
+    bool remove(int parent, const std::string& name, int depth) {
+        constexpr int deepest = 64;
+        --left_;
+        if (::unlinkat(parent, name.c_str(), 0) == 0 || ::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) {
+            return true;
+        }
+        const Fd folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!folder.open()) {
+            return false;
+        }
+        if (depth == deepest) {
+            const auto above = ".dockdist-deep-" + std::to_string(++moved_);
+            return ::renameat(parent, name.c_str(), top_, above.c_str()) == 0;
+        }
+        return clear(folder.get(), depth + 1) && ::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0;
     }
-    for (const auto& below : names_in(Fd(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)))) {
-        remove_entry(folder.get(), below);
-    }
-    ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
-}
+
+    int top_;
+    std::size_t left_;
+    int moved_ = 0;
+};
 
 } // namespace
 
@@ -67,15 +98,30 @@ Error system_error(const std::string& what, int number) {
     return error;
 }
 
-Result<std::string> read_file(const std::string& path, std::size_t limit) {
-    const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+Result<Fd> open_regular(const std::string& path, int flags) {
+    Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags));
     struct stat status{};
     if (!file.open() || ::fstat(file.get(), &status) != 0) {
-        return system_error("cannot read " + path, errno);
+        const int why = errno;
+        auto error = system_error("cannot read " + path, why);
+        error.kind = why == ENOENT ? ErrorKind::not_found : error.kind;
+        return error;
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return system_error("cannot read " + path, EISDIR);
     }
     if (!S_ISREG(status.st_mode)) {
-        return system_error("cannot read " + path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
+        return Error{.kind = ErrorKind::node, .message = "cannot read " + path + ": it is no regular file"};
     }
+    return file;
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+    const auto opened = open_regular(path);
+    if (!opened) {
+        return opened.error();
+    }
+    const auto& file = *opened;
     std::string content;
     std::size_t size = 0;
     while (size < limit) {
@@ -162,8 +208,12 @@ Status make_folders(const std::string& path, mode_t mode, Owner owner) {
     return make_folder(path, mode, owner);
 }
 
-void remove_tree(const std::string& path) {
-    remove_entry(AT_FDCWD, path);
+bool remove_tree(const std::string& path, std::size_t most) {
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT) {
+        return true;
+    }
+    const Fd top(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    return top.open() && Removal(top.get(), most).clear(top.get()) && ::rmdir(path.c_str()) == 0;
 }
 
 std::vector<std::string> list_folder(const std::string& path) {
@@ -232,6 +282,11 @@ void set_nonblocking(int fd) {
     if (flags >= 0) {
         ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
     }
+}
+
+Fd reopen(int fd, int flags) {
+    const auto path = "/proc/self/fd/" + std::to_string(fd);
+    return Fd(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC));
 }
 
 Result<Pipe> make_pipe() {

@@ -5,7 +5,9 @@
 #include "core/fd.hpp"
 #include "core/result.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -21,7 +23,9 @@ struct Owner {
 // "what: No space left on device".
 Error system_error(const std::string& what, int number);
 
-// Of a plain file: it never waits for what somebody has put in its place (a fifo).
+// Nothing that is no file of its own (a FIFO, a device): to open that, or to read it, may take for ever. The
+// kernel's files in /proc and /sys are some. not_found where there is none.
+Result<Fd> open_regular(const std::string& path, int flags = 0); // over O_RDONLY
 Result<std::string> read_file(const std::string& path, std::size_t limit = 64U << 20U);
 std::string read_file_or_empty(const std::string& path);
 Status write_all(int fd, std::string_view bytes);
@@ -33,7 +37,8 @@ Status write_in_place(const std::string& path, std::string_view content);
 Status make_folder(const std::string& path, mode_t mode, Owner owner = {});
 // make_folder for each missing parent (0755, root) and the folder itself.
 Status make_folders(const std::string& path, mode_t mode, Owner owner = {});
-void remove_tree(const std::string& path); // never leaves the file system's tree below `path`
+// Whether nothing is left; removes `most` entries at most. Never leaves the file system's tree below `path`.
+bool remove_tree(const std::string& path, std::size_t most = std::numeric_limits<std::size_t>::max());
 // Names without . and .., sorted; empty where it is no folder, or a link to one.
 std::vector<std::string> list_folder(const std::string& path);
 std::vector<std::string> list_folder(Fd folder);
@@ -49,6 +54,9 @@ std::int64_t monotonic_us();
 std::int64_t unix_ms();
 
 void set_nonblocking(int fd);
+// The same file, opened anew: its flags are nobody else's, and it does not block. A socket cannot be opened
+// so.
+Fd reopen(int fd, int flags);
 struct Pipe {
     Fd read{}, write{}; // close-on-exec
 };

@@ -46,8 +46,8 @@ struct Paths {
     std::string workdir = run + "/workdir";               // the folder in which the container was started
     std::string known_gpus = run + "/gpus.json";          // as join found them
     std::string user_name = run + "/user-name";           // the account of jobs and sessions
-    std::string members_socket = run + "/members.sock";   // where a join waits for the list of members
-    std::string job_sockets = run + "/jobs";              // 0711; <job>, <job>:rank and <job>:control
+    std::string members_door = run + "/members.door";     // where a join waits for the list of members
+    std::string job_sockets = run + "/jobs";              // 0711; <job>, its doors and <job>:control
 
     std::string sshd = under_root("/opt/dockdist/libexec/sshd");
     std::string ssh = under_root("/opt/dockdist/libexec/ssh");

@@ -12,6 +12,8 @@
 namespace dockdist::node {
 namespace {
 
+constexpr std::int64_t longest_search_ms = 500; // who looks has other things to do
+
 bool has_one_of(pid_t pid, const std::set<std::string>& sockets) {
     const AsOwner owner(pid);
     const auto folder = "/proc/" + std::to_string(pid) + "/fd";
@@ -31,7 +33,11 @@ std::optional<PortHolder> find_port_holder(int port) {
     if (sockets.empty()) {
         return std::nullopt;
     }
+    const auto deadline = monotonic_ms() + longest_search_ms;
     for (const auto& process : all_processes()) {
+        if (monotonic_ms() > deadline) {
+            break;
+        }
         if (has_one_of(process.pid, sockets)) {
             const auto name = read_file_or_empty("/proc/" + std::to_string(process.pid) + "/comm");
             const auto environment = read_process_environ(process.pid);

@@ -13,6 +13,16 @@
 #include <unistd.h>
 
 namespace dockdist::node {
+namespace {
+
+constexpr int most_reaped = 512; // in one go
+
+std::set<pid_t>& helper_children() {
+    static std::set<pid_t> all;
+    return all;
+}
+
+} // namespace
 
 bool alone_in_container() {
     return std::ranges::all_of(list_folder("/proc"), [](const std::string& name) {
@@ -39,6 +49,19 @@ void raise_memlock_limit() {
     if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
         ::setrlimit(RLIMIT_MEMLOCK, &limit);
+    }
+}
+
+std::uint64_t open_files() {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+void set_open_files(std::uint64_t most) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = std::min<rlim_t>(most, limit.rlim_max);
+        ::setrlimit(RLIMIT_NOFILE, &limit);
     }
 }
 
@@ -77,6 +100,31 @@ ExitStatus exit_status(int wait_status) {
         return {.code = exit_codes::by_signal(WTERMSIG(wait_status)), .signal = WTERMSIG(wait_status)};
     }
     return {.code = WEXITSTATUS(wait_status)};
+}
+
+bool reap_children(const std::function<void(pid_t pid, int wait_status)>& on_exit) {
+    for (int i = 0; i < most_reaped; ++i) {
+        int status = 0;
+        const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+        if (pid <= 0) {
+            return false;
+        }
+        forget_helper(pid);
+        on_exit(pid, status);
+    }
+    return true;
+}
+
+void spare_helper(pid_t child) {
+    helper_children().insert(child);
+}
+
+void forget_helper(pid_t child) {
+    helper_children().erase(child);
+}
+
+const std::set<pid_t>& spared_helpers() {
+    return helper_children();
 }
 
 Result<Fd> take_signals(std::span<const int> signals) {

@@ -6,6 +6,9 @@
 #include "node/system/os.hpp"
 
 #include <csignal>
+#include <cstdint>
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <sys/types.h>
@@ -15,10 +18,12 @@ namespace dockdist::node {
 // Whether PID 1 is the only process that can be seen here, so that it reaps and ends every other one.
 bool alone_in_container();
 
-int own_cpus();                        // that this process may run on
-void reset_signals();                  // all default, none blocked
-void raise_memlock_limit();            // soft to hard: RDMA pins memory, and sshd's sessions start low
-Status become(const Account& account); // groups, gid, uid; for good
+int own_cpus();                          // that this process may run on
+void reset_signals();                    // all default, none blocked
+void raise_memlock_limit();              // soft to hard: RDMA pins memory, and sshd's sessions start low
+std::uint64_t open_files();              // RLIMIT_NOFILE, the soft limit
+void set_open_files(std::uint64_t most); // or the hard limit, where that is lower
+Status become(const Account& account);   // groups, gid, uid; for good
 Status enter_folder(const std::string& path);
 
 // Status of waitpid as a shell reports it.
@@ -27,6 +32,16 @@ struct ExitStatus {
     int signal = 0;
 };
 ExitStatus exit_status(int wait_status);
+
+// Ended children of this process, and no more than some hundred of them: whoever makes orphans faster than
+// they are reaped must not hold up a loop. True: there may be more.
+bool reap_children(const std::function<void(pid_t pid, int wait_status)>& on_exit);
+
+// Children of this process that work for it: what ends all its other descendants spares them. Forgotten when
+// they are reaped, so that nobody else comes by their number.
+void spare_helper(pid_t child);
+void forget_helper(pid_t child);
+const std::set<pid_t>& spared_helpers();
 
 // A signalfd for `signals`, which are blocked in this process from now on.
 Result<Fd> take_signals(std::span<const int> signals);

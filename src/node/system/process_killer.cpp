@@ -1,6 +1,7 @@
 #include "node/system/process_killer.hpp"
 
 #include "node/system/os.hpp"
+#include "node/system/process.hpp"
 #include "node/system/process_environ.hpp"
 #include "node/system/process_stat.hpp"
 #include "wire/job.hpp"
@@ -32,21 +33,34 @@ std::string find_mark(const std::string& environ_text) {
 
 // A process that is just becoming another program has neither environment nor arguments for a moment, and
 // must not be taken for one that bears no mark.
-std::string settled_environ(pid_t pid) {
-    constexpr int looks = 20;
+bool is_between_programs(pid_t pid, const std::string& environ_text) {
     const auto folder = "/proc/" + std::to_string(pid);
-    std::string text;
-    for (int i = 0; i < looks; ++i) {
-        text = read_process_environ(pid);
-        // The kernel's own threads never have either, nor a program.
-        if (!text.empty() || !read_file_or_empty(folder + "/cmdline").empty() ||
-            read_link(folder + "/exe").empty()) {
-            break;
+    // The kernel's own threads never have either, nor a program.
+    return environ_text.empty() && read_file_or_empty(folder + "/cmdline").empty() &&
+           !read_link(folder + "/exe").empty();
+}
+
+// Of those that do not belong already: what belongs is not asked, as the answer may be held up by a file
+// server that the process waits for. All that are between programs are waited for at once, and not for long:
+// one can look so for as long as it likes.
+void read_marks(std::vector<ProcessEntry>& all, const std::vector<pid_t>& belonging) {
+    constexpr int looks = 20;
+    std::vector<ProcessEntry*> asked;
+    for (auto& entry : all) {
+        if (!entry.zombie && !std::ranges::binary_search(belonging, entry.pid)) {
+            asked.push_back(&entry);
         }
-        pollfd nothing{.fd = -1, .events = 0, .revents = 0};
-        ::poll(&nothing, 1, 1);
     }
-    return text;
+    for (int i = 0; i < looks && !asked.empty(); ++i) {
+        if (i > 0) {
+            (void)::poll(nullptr, 0, 1);
+        }
+        std::erase_if(asked, [](ProcessEntry* entry) {
+            const auto text = read_process_environ(entry->pid);
+            entry->mark = find_mark(text);
+            return !is_between_programs(entry->pid, text);
+        });
+    }
 }
 
 ProcessEntry entry_of(const ProcessStat& process) {
@@ -64,16 +78,19 @@ bool ignores_hangups(pid_t pid) {
 std::vector<ProcessStat> members_of(const ProcessScope& scope) {
     const auto processes = all_processes();
     std::vector<ProcessEntry> all;
-    for (const auto& process : processes) {
-        auto& entry = all.emplace_back(entry_of(process));
-        if (!entry.zombie) {
-            entry.mark = find_mark(settled_environ(entry.pid));
-        }
+    std::ranges::transform(processes, std::back_inserter(all), entry_of);
+    auto looked_for = scope;
+    if (scope.root == ::getpid()) {
+        looked_for.spared.insert(spared_helpers().begin(), spared_helpers().end());
     }
-    const auto selected = select_processes(all, scope, ::getpid(), ::getsid(0));
+    auto found = select_processes(all, looked_for, ::getpid(), ::getsid(0));
+    if (!scope.mark.empty()) {
+        read_marks(all, found);
+        found = select_processes(all, looked_for, ::getpid(), ::getsid(0));
+    }
     std::vector<ProcessStat> members;
     std::ranges::copy_if(processes, std::back_inserter(members), [&](const ProcessStat& process) {
-        return std::ranges::binary_search(selected, process.pid);
+        return std::ranges::binary_search(found, process.pid);
     });
     return members;
 }
@@ -98,44 +115,47 @@ std::set<pid_t> find_gated(const ProcessScope& scope) {
     return gated;
 }
 
+// Each process is looked at once, however deep they stand below each other.
 std::vector<pid_t> select_processes(const std::vector<ProcessEntry>& all, const ProcessScope& scope,
                                     pid_t self, pid_t own_session) {
-    std::map<pid_t, const ProcessEntry*> by_pid;
-    for (const auto& entry : all) {
-        by_pid[entry.pid] = &entry;
-    }
-    const auto may_belong = [&](const ProcessEntry& entry) {
-        return entry.pid != self && entry.pid > 1 && entry.mark != helper_mark &&
-               !scope.spared.contains(entry.pid) &&
-               (entry.mark.empty() || entry.mark == scope.mark || scope.mark.empty());
-    };
+    std::multimap<pid_t, const ProcessEntry*> by_parent;
+    std::multimap<pid_t, const ProcessEntry*> by_session;
+    std::vector<const ProcessEntry*> next;
     std::set<pid_t> members;
-    std::set<pid_t> sessions;
-    // Grows until it stays: a descendant's session may hold processes with descendants of their own.
-    for (bool grown = true; grown;) {
-        grown = false;
-        for (const auto& entry : all) {
-            if (members.contains(entry.pid) || !may_belong(entry)) {
-                continue;
-            }
-            const bool marked = !scope.mark.empty() && entry.mark == scope.mark;
-            const bool descends =
-                members.contains(entry.parent) || (scope.root != 0 && entry.parent == scope.root);
-            if (marked || descends || sessions.contains(entry.session)) {
-                members.insert(entry.pid);
-                if (entry.session > 1 && entry.session != own_session && !scope.mark.empty()) {
-                    sessions.insert(entry.session);
-                }
-                grown = true;
-            }
+    const auto take = [&](const ProcessEntry* entry) {
+        if (entry->pid != self && entry->pid > 1 && !scope.spared.contains(entry->pid) &&
+            members.insert(entry->pid).second) {
+            next.push_back(entry);
         }
+    };
+    const auto take_all = [&](std::multimap<pid_t, const ProcessEntry*>& from, pid_t key) {
+        const auto [begin, end] = from.equal_range(key);
+        std::for_each(begin, end, [&](const auto& entry) { take(entry.second); });
+        from.erase(begin, end);
+    };
+    for (const auto& entry : all) {
+        by_parent.emplace(entry.parent, &entry);
+        if (entry.session > 1 && entry.session != own_session && !scope.mark.empty()) {
+            by_session.emplace(entry.session, &entry);
+        }
+        if (!scope.mark.empty() && entry.mark == scope.mark) {
+            take(&entry);
+        }
+    }
+    if (scope.root != 0) {
+        take_all(by_parent, scope.root);
     }
     std::vector<pid_t> result;
-    for (const auto pid : members) {
-        if (!by_pid.at(pid)->zombie) {
-            result.push_back(pid);
+    while (!next.empty()) {
+        const auto* entry = next.back();
+        next.pop_back();
+        take_all(by_parent, entry->pid);
+        take_all(by_session, entry->session);
+        if (!entry->zombie) {
+            result.push_back(entry->pid);
         }
     }
+    std::ranges::sort(result);
     return result;
 }
 
@@ -269,7 +289,8 @@ void ProcessKiller::step() {
     killing ? kill(members, below) : tell(members);
     const auto pause = killing ? first_pause_ms : std::min(pause_ms_, kill_at_ms_ - now);
     pause_ms_ = std::min(pause_ms_ * 2, longest_pause_ms);
-    timer_ = loop_.after(std::max<std::int64_t>(pause, 1), [this] { step(); });
+    // Of many thousands a look takes longer than the pause: the loop is for others, too.
+    timer_ = loop_.after(std::max({pause, loop_.now_ms() - now, std::int64_t{1}}), [this] { step(); });
 }
 
 // Stopped first: what forks faster than it is found stops forking.

@@ -21,8 +21,8 @@ namespace dockdist::node {
 inline constexpr const char* helper_mark = ":helper";
 
 // A process belongs when its environment bears DOCKDIST_JOB=<mark>, when it descends from one that does or
-// from `root`, or when it is of the session of one of those. A process with another job's mark never belongs,
-// nor does a helper or the caller.
+// from `root`, or when it is of the session of one of those, whatever it says of itself: a process chooses
+// its environment. The caller never belongs, nor do its helpers (spare_helper).
 struct ProcessScope {
     std::string mark{};
     pid_t root = 0;           // its descendants belong, itself does not; 0: none

@@ -11,6 +11,8 @@
 namespace dockdist::node {
 namespace {
 
+constexpr time_t longest_wait_s = 5;
+
 Result<sockaddr_un> unix_address(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -67,8 +69,12 @@ Result<Fd> connect_unix(const std::string& path, int type) {
         return address.error();
     }
     Fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+    const timeval limit{.tv_sec = longest_wait_s, .tv_usec = 0};
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
-        return system_error("cannot reach " + path, errno);
+        auto error = system_error("cannot reach " + path, errno);
+        error.kind = errno == EAGAIN ? ErrorKind::busy : error.kind;
+        return error;
     }
     return fd;
 }

@@ -11,6 +11,8 @@ namespace dockdist::node {
 // `type`: SOCK_STREAM or SOCK_SEQPACKET. Replaces a socket that an earlier process left at `path`; until it
 // has its owner and mode nobody but root can connect.
 Result<Fd> listen_unix(const std::string& path, int type, mode_t mode, Owner owner);
+// Neither this nor a send over it waits for more than five seconds. Busy: somebody listens, and does not
+// answer.
 Result<Fd> connect_unix(const std::string& path, int type);
 
 // Streams by a name of the network namespace (an "abstract" one), which needs no file and knows no owner:

@@ -520,6 +520,39 @@ class TestWholeNode(WithCleanup, OnAHost):
         opened = account.run(INIT, "with-environment", "--gpus", "1", "--", "sh", "-c", "ls -l /proc/[0-9]*/fd 2>/dev/null; echo $CUDA_VISIBLE_DEVICES")
         assert opened.stdout.endswith(b"GPU-0000\n") and b"/lock" not in opened.stdout, opened
 
+    def test_a_supervisor_that_does_not_answer_is_ended_with_its_job_and_its_gpus_are_free(self):
+        """Root of a node can stop it; the first process nobody can stop. The client hears of it."""
+        node = self.whole_node()
+
+        def start(job, gpus, lease_ms):
+            stream = Stream(node.popen(INIT, "job", "start", stdin=subprocess.PIPE))
+            self.cleanup.callback(stream.close)
+            stream.send(job=job, owner="me@here", lease_ms=lease_ms, gpus={"share": gpus == 0, "count": gpus})
+            stream.until("prepared")
+            stream.send(argv=["sh", "-c", "trap '' TERM; env -i /bin/sleep 987654 & echo up; sleep 1000"])
+            stream.until_output(b"up\n")
+            return stream
+        lives = start("lives", 0, 10000)
+        lives.send(type="detach")
+        lives.until("detached")
+        silent = start("silent", 1, 10000)
+        disobeys = start("disobeys", 1, 60000)
+        for job in ("silent", "disobeys"):
+            kill(parent_of(min(marked(job))), signal.SIGSTOP)
+        stopping = Stream(node.popen(INIT, "job", "stop", json.dumps({"job": "disobeys", "grace_ms": 0}), stdin=subprocess.PIPE))
+        self.cleanup.callback(stopping.close)
+        result = silent.until("exited")
+        assert (result["reason"], result["failures"][0]["cause"]) == (
+            "lost", "the job's supervisor on this node did not answer, and was ended with the job: it was stopped, or it hung")
+        namespaces.wait_for("its GPU", lambda: self.holds(node) == [None, "disobeys"])
+        assert stopping.until("exited")["reason"] == "lost"
+        namespaces.wait_for("the other GPU", lambda: self.holds(node) == [None, None])
+        assert disobeys.until("exited")["reason"] == "lost"
+        assert marked("silent") + marked("disobeys") == []
+        assert node.processes().count("sleep 987654") == 1  # of the one that answers, for longer than the others were waited for
+        assert [(job["job"], job["running"]) for job in map(json.loads, node.run(INIT, "job", "list").stdout.splitlines())] == [
+            ("disobeys", False), ("lives", True), ("silent", False)]
+
     def test_a_node_that_is_gone_leaves_nothing_taken(self):
         node = self.whole_node()
         stream = Stream(node.popen(INIT, "job", "start", stdin=subprocess.PIPE))

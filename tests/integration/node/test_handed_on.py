@@ -2,18 +2,45 @@
 
 import os
 import signal
-import socket
+import subprocess
+import sys
 import time
 
 import pytest
 
 from harness.cleanup import WithCleanup
+from harness.knocks import Knock
 from harness.namespaces import ADDRESS, BUSYBOX, DEADLINE, NEEDED, Host, Join, Node, members_list, only_child
 
 pytestmark = NEEDED
 
 PATIENT = 60000  # longer than a test waits for anything
 NAMES = ["dockdist/members/%s%d" % (address, port) for port in range(2222, 2232) for address in ("", ADDRESS + ":")]
+# Says something to whoever waits for the list, with a connection beside it of which the close takes an hour.
+LINGER = """
+import array, socket, struct, sys, time
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+listener.bind(("127.0.0.1", 0))
+listener.listen()
+stuck = socket.create_connection(listener.getsockname())
+other = listener.accept()
+stuck.setblocking(False)
+try:
+    while True:
+        stuck.send(b"x" * 65536)
+except BlockingIOError:
+    pass
+stuck.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+name = [line.split()[-1] for line in open("/proc/net/unix") if "@dockdist/members/" in line and line.split()[-1].endswith(sys.argv[1])]
+door = socket.socket(socket.AF_UNIX)
+door.connect("\\0" + name[0][1:])
+door.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [stuck.fileno()]))])
+stuck.close()
+door.close()
+print("sent", flush=True)
+time.sleep(1000)
+"""
 
 
 class TestHandedOn(WithCleanup):
@@ -122,17 +149,32 @@ class TestHandedOn(WithCleanup):
         self.begin(2)
         self.joins[1].notice(self.text, first=1, giver=self.records[0], patience_ms=PATIENT)
         forged = self.text.replace(self.records[0]["host_key"], self.records[1]["host_key"])
-        with socket.socket(socket.AF_UNIX) as door:
-            door.settimeout(DEADLINE)
-            door.connect("/proc/%d/root/run/dockdist/members.sock" % self.nodes[1].pid)
-            door.sendall(forged.encode())
-            door.shutdown(socket.SHUT_WR)
-            assert door.recv(1) == b""
+        place = "/proc/%d/root/run/dockdist" % self.nodes[1].pid
+        knock = Knock(place + "/members.door", place + "/user", "list", names=("in", "back"))
+        knock.write("in", forged.encode())
+        knock.until_heard()
+        knock.close("in")
+        self.cleanup.callback(knock.close)
         assert self.joins[1].line() == {"type": "want"}
         self.joins[1].tell(forged)
         answer = self.joins[1].line()
         assert (answer["kind"], answer["message"]) == ("protocol", "the list of members is not the one that the client has announced")
         assert b"known_hosts" not in self.nodes[1].run("ls", "/run/dockdist").stdout
+
+    def test_a_stranger_s_descriptors_hold_up_nobody(self):
+        """Whoever is on the host's network can send some, and a close may take for ever."""
+        self.begin(2, together=True)
+        stranger = subprocess.Popen(self.host.command(sys.executable, "-c", LINGER, str(self.records[1]["ssh_port"])), stdout=subprocess.PIPE)
+        self.cleanup.callback(stranger.communicate)
+        self.cleanup.callback(stranger.kill)
+        assert stranger.stdout.readline() == b"sent\n"
+        self.joins[1].notice(self.text, first=1, giver=self.records[0], patience_ms=200)
+        assert self.joins[1].line() == {"type": "want"}
+        self.joins[1].tell(self.text)
+        self.joins[0].notice(self.text, first=1)
+        self.joins[0].tell(self.text)
+        self.is_ready(0)
+        self.is_ready(1)
 
     def test_sshd_lets_nobody_in_before_it_knows_a_giver(self):
         self.begin(2)

@@ -298,7 +298,7 @@ class TestSecrets(OnANode):
         stream.until_output(b"secret\n")
         scratch = self.node.scratch("job-0")
         holders = [os.path.join(folder, name) for folder, _, names in os.walk(self.node.root) for name in names
-                   if b"t0psecret" in read(os.path.join(folder, name))]
+                   if os.path.isfile(os.path.join(folder, name)) and b"t0psecret" in read(os.path.join(folder, name))]
         assert holders == [scratch + "/part.json"]
         status = os.stat(holders[0])
         assert (status.st_mode & 0o7777, status.st_uid, os.stat(scratch).st_mode & 0o7777) == (0o400, 65534, 0o700)

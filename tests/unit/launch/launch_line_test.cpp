@@ -1,6 +1,5 @@
-#include "launch/launch_line.hpp"
-
 #include "core/text.hpp"
+#include "launch/launch_line.hpp"
 
 #include <doctest/doctest.h>
 
@@ -22,18 +21,21 @@ std::string meant(const Words& command) {
 } // namespace
 
 TEST_CASE("a launch line is known by its program, and what it starts by what is no option of it") {
-    CHECK(meant({"torchrun", "--nproc_per_node", "2", "train.py", "--lr", "1"}) == "torchrun: train.py --lr 1 at 2");
+    CHECK(meant({"torchrun", "--nproc_per_node", "2", "train.py", "--lr", "1"}) ==
+          "torchrun: train.py --lr 1 at 2");
     CHECK(meant({"/opt/bin/torchrun", "--standalone", "--nproc-per-node=4", "-m", "pkg.train"}) ==
           "torchrun: -m pkg.train at 4");
     CHECK(meant({"torchrun", "--nproc_per_node=gpu", "--no_python", "./train"}) == "torchrun: ./train");
     CHECK(meant({"torchrun", "--module", "pkg"}) == "torchrun: -m pkg");
     CHECK(meant({"python3", "-u", "-m", "torch.distributed.launch", "--nproc_per_node=8", "t.py"}) ==
           "torch.distributed.launch: t.py at 8");
-    CHECK(meant({"python", "-m", "accelerate.commands.accelerate_cli", "launch", "t.py"}) == "accelerate: t.py");
+    CHECK(meant({"python", "-m", "accelerate.commands.accelerate_cli", "launch", "t.py"}) ==
+          "accelerate: t.py");
     CHECK(meant({"deepspeed", "--hostfile", "./hosts", "--num_gpus", "2", "train.py", "--deepspeed"}) ==
           "deepspeed: train.py --deepspeed at 2");
     CHECK(meant({"accelerate", "launch", "--config_file", "/c.yaml", "run.py"}) == "accelerate: run.py");
-    CHECK(meant({"mpirun", "-np", "8", "-x", "PATH", "--hostfile", "/h", "python", "t.py"}) == "mpirun: python t.py");
+    CHECK(meant({"mpirun", "-np", "8", "-x", "PATH", "--hostfile", "/h", "python", "t.py"}) ==
+          "mpirun: python t.py");
     CHECK(meant({"mpirun", "-np", "8", "--some-option", "./train"}) == "mpirun: ");
     CHECK(meant({"srun", "--ntasks-per-node=2", "python", "t.py"}) == "slurm: python t.py at 2");
     CHECK(meant({"ray", "start", "--head"}) == "ray: ");
@@ -51,9 +53,10 @@ TEST_CASE("a launch line is known behind programs that start another, and in a s
 
 TEST_CASE("what names a launcher and starts nothing is no launch line") {
     for (const Words& command :
-         {Words{"train.py", "torchrun"}, Words{"python", "t.py", "-m", "torch.distributed.run"}, Words{"which", "mpirun"},
-          Words{"sh", "-c", "command -v mpirun"}, Words{"sh", "-c", "mpirun --version"}, Words{"mpirun", "--version"},
-          Words{"torchrun", "-h"}, Words{"accelerate", "env"}, Words{"ray", "status"}, Words{"env", "A=1", "t.py", "srun"},
+         {Words{"train.py", "torchrun"}, Words{"python", "t.py", "-m", "torch.distributed.run"},
+          Words{"which", "mpirun"}, Words{"sh", "-c", "command -v mpirun"},
+          Words{"sh", "-c", "mpirun --version"}, Words{"mpirun", "--version"}, Words{"torchrun", "-h"},
+          Words{"accelerate", "env"}, Words{"ray", "status"}, Words{"env", "A=1", "t.py", "srun"},
           Words{"bash", "launch.sh"}, Words{"echo", "torchrun"}, Words{"./deepspeed-train"}, Words{}}) {
         CAPTURE(shell_join(command));
         CHECK(meant(command) == "-");
@@ -67,15 +70,17 @@ TEST_CASE("on several nodes a launch line is told with the one that was meant") 
     };
     CHECK(told({"torchrun", "--nproc_per_node", "2", "train.py", "--name", "a b"}, 2) ==
           "`torchrun` would start on each of the 2 nodes by itself: 2 jobs that know nothing of each other\n"
-          "  for one job over all of them: `dockdist run --launcher torchrun --gpus 2 -- train.py --name 'a b'`; for the "
+          "  for one job over all of them: `dockdist run --launcher torchrun --gpus 2 -- train.py --name 'a "
+          "b'`; for the "
           "line as it is, on the first node alone: --nodes 1, or on each: --launcher plain");
     CHECK(told({"torchrun", "train.py"}, 1) == "-");
     CHECK(told({"train.py"}, 2) == "-");
     // The same words on each node, and one job: they meet at a place that is named.
-    CHECK(told({"torchrun", "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=node-0:29400", "t.py"}, 2) == "-");
+    CHECK(told({"torchrun", "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=node-0:29400", "t.py"},
+               2) == "-");
     CHECK(told({"torchrun", "--nnodes=1", "--rdzv-endpoint=localhost:0", "t.py"}, 2) != "-");
-    CHECK(told({"mpirun", "-np", "2", "./" + std::string(300, 'x')}, 3).find("--launcher mpirun -- train.py …`") !=
-          std::string::npos);
+    CHECK(told({"mpirun", "-np", "2", "./" + std::string(300, 'x')}, 3)
+              .find("--launcher mpirun -- train.py …`") != std::string::npos);
     CHECK(told({"torchrun", "a\x1b[2J.py"}, 2).find('\x1b') == std::string::npos);
 }
 

@@ -1,6 +1,7 @@
 // A loop whose time passes when the test says so, and the ends of sockets that the test holds.
 #pragma once
 
+#include "node/system/fifo_door.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
 #include "node/system/unix_socket.hpp"
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <fcntl.h>
+#include <optional>
 #include <string>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,24 +46,33 @@ struct TurnedLoop {
 // The other end of a stream: a client's follower, or a member's link.
 class Peer {
 public:
-    explicit Peer(Fd socket) : socket_(std::move(socket)) {}
+    explicit Peer(Fd socket) : from_(std::move(socket)) {}
+    explicit Peer(Pipe ends) : from_(std::move(ends.read)), to_(std::move(ends.write)) {}
     explicit Peer(const std::string& listener) {
         auto connected = connect_unix(listener, SOCK_STREAM);
         REQUIRE(connected.has_value());
-        socket_ = std::move(*connected);
+        from_ = std::move(*connected);
+    }
+    // At a door of FIFOs, which it makes in `folder`.
+    static std::optional<Peer> at_door(const std::string& door, const std::string& folder) {
+        auto knock = Knock::at(door, folder, "test", KnockWith::words);
+        if (!knock) {
+            return std::nullopt;
+        }
+        Peer peer{Fd()};
+        peer.door_ = door;
+        peer.knock_ = std::move(*knock);
+        return peer;
     }
 
     void say(const std::string& line) {
         const auto bytes = line + "\n";
-        REQUIRE(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
-                static_cast<ssize_t>(bytes.size()));
+        const int to = knock_ ? knock_->to() : to_.open() ? to_.get() : from_.get();
+        REQUIRE(::write(to, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
     }
     // The lines that have come since, without the empty ones.
     std::vector<std::string> heard() {
-        std::array<char, 65536> buffer{};
-        for (auto count = receive(buffer); count > 0; count = receive(buffer)) {
-            text_.append(buffer.data(), static_cast<std::size_t>(count));
-        }
+        (void)receive_all();
         std::vector<std::string> lines;
         for (auto end = text_.find('\n'); end != std::string::npos; end = text_.find('\n')) {
             if (end > 0) {
@@ -70,19 +82,46 @@ public:
         }
         return lines;
     }
-    bool is_closed() {
-        char byte = 0;
-        return ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    bool is_closed() { return receive_all(); }
+    void close() {
+        knock_.reset();
+        from_.reset();
+        to_.reset();
     }
-    void close() { socket_.reset(); }
 
 private:
-    ssize_t receive(std::array<char, 65536>& buffer) {
-        return ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    // True at the end.
+    bool receive_all() {
+        const int from = knock_ ? knock_->from() : from_.get();
+        pollfd ready{.fd = from, .events = POLLIN, .revents = 0};
+        if (knock_ && !knock_->was_heard()) {
+            if (::poll(&ready, 1, 0) != 1) {
+                return ::access(door_.c_str(), F_OK) != 0 ||
+                       !Fd(::open(door_.c_str(), O_WRONLY | O_NONBLOCK)).open();
+            }
+            knock_->hear();
+        }
+        std::array<char, 65536> buffer{};
+        while (::poll(&ready, 1, 0) == 1) {
+            const auto count = ::read(from, buffer.data(), buffer.size());
+            if (count <= 0) {
+                return true;
+            }
+            text_.append(buffer.data(), static_cast<std::size_t>(count));
+        }
+        return false;
     }
-    Fd socket_{};
+    Fd from_{}, to_{}; // of a socket, the first alone
+    std::optional<Knock> knock_{};
+    std::string door_{};
     std::string text_{};
 };
+
+inline Fd door_at(const std::string& path) {
+    auto door = FifoDoor::make(path, {::geteuid(), ::getegid()});
+    REQUIRE(door.has_value());
+    return std::move(*door);
+}
 
 inline Fd listen_at(const std::string& path) {
     auto listener = listen_unix(path, SOCK_STREAM, 0600, {::geteuid(), ::getegid()});

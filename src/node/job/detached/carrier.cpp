@@ -15,7 +15,7 @@ constexpr std::int64_t longest_goodbye_ms = 3000; // as long as what runs has to
 
 Carrier::Carrier(Loop& loop, Settings settings, Fd links, Listener listener)
     : loop_(loop), settings_(std::move(settings)), listener_(std::move(listener)),
-      links_(loop, std::move(links), settings_.policy.parts.size()),
+      links_(loop, std::move(links), settings_.scratch, settings_.policy.parts.size()),
       succession_(settings_.own, settings_.policy, settings_.attempt, settings_.lease_ms,
                   loop.now_ms() + link_login_ms) {
     links_.on_greeting = [this](const wire::LinkGreeting& greeting) { return judge(greeting); };

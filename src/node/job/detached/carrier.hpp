@@ -22,6 +22,7 @@ public:
         wire::JobPolicy policy{};
         int attempt = 0;
         std::int64_t lease_ms = 0;
+        std::string scratch{}; // the job's
     };
     struct Listener {
         std::function<void(const wire::JobCommand&)> on_order{}; // of the coordinator that lives here
@@ -36,7 +37,7 @@ public:
         std::function<void()> on_silence{}; // nothing of the job may run here until the next order
         std::function<void()> on_over{};    // the lease is over, and nobody has taken over: the part ends
     };
-    // `links`: where other parts may dial this one.
+    // `links`: the door at which other parts dial this one.
     Carrier(Loop& loop, Settings settings, Fd links, Listener listener);
     ~Carrier();
     Carrier(const Carrier&) = delete;

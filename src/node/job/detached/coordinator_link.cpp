@@ -5,19 +5,18 @@
 #include "node/job/job_store.hpp"
 #include "node/session/job_part.hpp"
 #include "node/system/clean_environment.hpp"
+#include "node/system/fifo_door.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/program.hpp"
-#include "node/system/unix_socket.hpp"
 #include "wire/succession.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
+#include <csignal>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -28,12 +27,12 @@ constexpr std::int64_t longest_dial_pause_ms = 2000;
 constexpr std::int64_t settled_ms = 10000;
 constexpr std::size_t kept_ssh_words = 1024;
 
-[[noreturn]] void run_ssh(const std::vector<std::string>& argv, const Account& account, int stream,
+[[noreturn]] void run_ssh(const std::vector<std::string>& argv, const Account& account, int input, int output,
                           int errors) {
     reset_signals();
     ::setsid();
-    ::dup2(stream, STDIN_FILENO);
-    ::dup2(stream, STDOUT_FILENO);
+    ::dup2(input, STDIN_FILENO);
+    ::dup2(output, STDOUT_FILENO);
     ::dup2(errors, STDERR_FILENO);
     if (const auto became = become(account); !became) {
         (void)write_all(STDERR_FILENO, became.error().message);
@@ -46,9 +45,43 @@ constexpr std::size_t kept_ssh_words = 1024;
     ::_exit(exec_path(argv.front(), argv, environment));
 }
 
+// Until either side ends. What the coordinator does not take waits here, and what comes then waits in ssh.
+int carry_lines(int from_coordinator, int to_coordinator) {
+    std::array<char, 16384> buffer{};
+    std::string unsent;
+    while (true) {
+        std::array<pollfd, 3> ready{
+            pollfd{.fd = unsent.empty() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
+            pollfd{.fd = from_coordinator, .events = POLLIN, .revents = 0},
+            pollfd{.fd = unsent.empty() ? -1 : to_coordinator, .events = POLLOUT, .revents = 0}};
+        if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) {
+            return 1;
+        }
+        if (ready[0].revents != 0) {
+            const auto count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+            if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {
+                return 0;
+            }
+            unsent.assign(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+        }
+        if (!unsent.empty()) {
+            const auto count = ::write(to_coordinator, unsent.data(), unsent.size());
+            unsent.erase(0, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+        }
+        if (ready[1].revents != 0) {
+            const auto count = ::read(from_coordinator, buffer.data(), buffer.size());
+            if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN) ||
+                !write_all(STDOUT_FILENO,
+                           {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))})) {
+                return 0;
+            }
+        }
+    }
+}
+
 } // namespace
 
-CoordinatorLink::CoordinatorLink(Loop& loop, Account account, std::function<void(Fd)> on_dialled)
+CoordinatorLink::CoordinatorLink(Loop& loop, Account account, std::function<void(Pipe)> on_dialled)
     : loop_(loop), account_(std::move(account)), on_dialled_(std::move(on_dialled)),
       last_words_(loop, kept_ssh_words) {}
 
@@ -68,13 +101,13 @@ void CoordinatorLink::hang_up() {
 }
 
 void CoordinatorLink::dial() {
-    std::array<int, 2> ends{-1, -1};
+    // No socket, which its user's other processes might send descriptors through (node/system/fifo_door.hpp).
+    auto to_ssh = make_pipe();
+    auto from_ssh = make_pipe();
     auto errors = make_pipe();
-    if (!errors || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    if (!to_ssh || !from_ssh || !errors) {
         return ended();
     }
-    Fd own(ends[0]);
-    const Fd other(ends[1]);
     dialled_at_ms_ = loop_.now_ms();
     const std::vector<std::string> argv{paths().ssh,
                                         "-F",
@@ -88,14 +121,16 @@ void CoordinatorLink::dial() {
                                             std::to_string(target_.term)};
     const pid_t child = ::fork();
     if (child == 0) {
-        run_ssh(argv, account_, other.get(), errors->write.get());
+        run_ssh(argv, account_, to_ssh->read.get(), from_ssh->write.get(), errors->write.get());
     }
     if (child < 0) {
         return ended();
     }
-    set_nonblocking(own.get());
+    spare_helper(child);
+    set_nonblocking(from_ssh->read.get());
+    set_nonblocking(to_ssh->write.get());
     last_words_.listen(std::move(errors->read));
-    on_dialled_(std::move(own));
+    on_dialled_({.read = std::move(from_ssh->read), .write = std::move(to_ssh->write)});
 }
 
 void CoordinatorLink::ended() {
@@ -113,7 +148,8 @@ int run_coordinator_end(const std::string& job, const std::string& part, const s
         (void)write_all(STDERR_FILENO, "usage: dockdist-init job link JOB PART TERM\n");
         return 2;
     }
-    const auto coordinator = connect_unix(member_socket(job), SOCK_STREAM);
+    ::signal(SIGPIPE, SIG_IGN);
+    auto coordinator = Knock::at(member_door(job), scratch_folder(job), "link", KnockWith::words);
     if (!coordinator) {
         if (is_folder(scratch_folder(job))) {
             (void)write_all(STDERR_FILENO,
@@ -123,32 +159,11 @@ int run_coordinator_end(const std::string& job, const std::string& part, const s
         (void)write_all(STDOUT_FILENO, wire::job_command_line({.type = wire::JobCommand::Type::over}));
         return 0;
     }
-    ::signal(SIGPIPE, SIG_IGN);
     const wire::LinkGreeting greeting{.part = static_cast<std::size_t>(*number), .term = *term_number};
-    if (!write_all(coordinator->get(), wire::link_greeting(greeting))) {
+    if (!coordinator->await_heard() || !coordinator->write(wire::link_greeting(greeting))) {
         return 1;
     }
-    std::array<pollfd, 2> ready{pollfd{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
-                                pollfd{.fd = coordinator->get(), .events = POLLIN, .revents = 0}};
-    std::array<char, 16384> buffer{};
-    while (true) {
-        if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) {
-            return 1;
-        }
-        for (std::size_t i = 0; i < ready.size(); ++i) {
-            if (ready.at(i).revents == 0) {
-                continue;
-            }
-            const auto count = ::read(ready.at(i).fd, buffer.data(), buffer.size());
-            if (count < 0 && (errno == EINTR || errno == EAGAIN)) {
-                continue;
-            }
-            if (count <= 0 || !write_all(i == 0 ? coordinator->get() : STDOUT_FILENO,
-                                         std::string_view(buffer.data(), static_cast<std::size_t>(count)))) {
-                return 0;
-            }
-        }
-    }
+    return carry_lines(coordinator->from(), coordinator->to());
 }
 
 } // namespace dockdist::node

@@ -23,8 +23,8 @@ public:
         int part = 0;          // the member's
         std::int64_t term = 0; // wire/succession.hpp
     };
-    // `on_dialled` gets this end of each new connection; whoever has it calls ended() when it breaks.
-    CoordinatorLink(Loop& loop, Account account, std::function<void(Fd)> on_dialled);
+    // `on_dialled` gets this side of each new connection; whoever has it calls ended() when it breaks.
+    CoordinatorLink(Loop& loop, Account account, std::function<void(Pipe)> on_dialled);
     ~CoordinatorLink();
     CoordinatorLink(const CoordinatorLink&) = delete;
     CoordinatorLink& operator=(const CoordinatorLink&) = delete;
@@ -41,7 +41,7 @@ private:
     Loop& loop_;
     Target target_{};
     Account account_;
-    std::function<void(Fd)> on_dialled_;
+    std::function<void(Pipe)> on_dialled_;
     LastWords last_words_;
     std::int64_t dialled_at_ms_ = 0;
     std::int64_t pause_ms_ = 0;

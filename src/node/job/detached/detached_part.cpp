@@ -1,6 +1,7 @@
 #include "node/job/detached/detached_part.hpp"
 
 #include "job_state/job_text.hpp"
+#include "node/session/job_part.hpp"
 
 namespace dockdist::node {
 namespace {
@@ -13,12 +14,13 @@ constexpr const char* no_successor = "none of the job's nodes that are left has 
 
 DetachedPart::DetachedPart(Loop& loop, PreparedJob& job, FollowerList& followers, Listener listener)
     : job_(job), followers_(followers), listener_(std::move(listener)),
-      link_(loop, job.account, [this](Fd socket) { dialled(std::move(socket)); }),
+      link_(loop, job.account, [this](Pipe ends) { dialled(std::move(ends)); }),
       carrier_(loop,
                {.own = static_cast<std::size_t>(job.start.part),
                 .policy = job.start.policy,
                 .attempt = job.summary.result.attempt,
-                .lease_ms = job.summary.lease_ms},
+                .lease_ms = job.summary.lease_ms,
+                .scratch = scratch_folder(job.summary.job)},
                std::move(job.members),
                {.on_order = listener_.on_order,
                 .on_note = [this](const std::string& line) { job_.log.append(2, -1, line + "\n"); },
@@ -46,8 +48,8 @@ void DetachedPart::follow(std::optional<Carrier::Listener::Target> coordinator) 
                 .term = coordinator->term});
 }
 
-void DetachedPart::dialled(Fd socket) {
-    followers_.add_link(std::move(socket),
+void DetachedPart::dialled(Pipe ends) {
+    followers_.add_link(std::move(ends),
                         {.on_ping = [this](const std::string& line) { return carrier_.hear_ping(line); },
                          .pings_first = carrier_.may_be_succeeded(),
                          .on_end = [this] { link_.ended(); }});

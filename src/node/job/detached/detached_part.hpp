@@ -31,7 +31,7 @@ public:
 
 private:
     void follow(std::optional<Carrier::Listener::Target> coordinator);
-    void dialled(Fd socket);
+    void dialled(Pipe ends);
     std::string silence() const;
 
     PreparedJob& job_;

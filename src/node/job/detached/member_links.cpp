@@ -4,49 +4,50 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
 
 namespace dockdist::node {
 namespace {
 
 constexpr std::size_t longest_member_line = 1U << 20U; // a rank's last lines, or a job's record, travel in it
+constexpr std::size_t longest_greeting = 4U << 10U;
+constexpr std::size_t most_strangers = 16; // members that dial again come one by one
 
 } // namespace
 
-MemberLinks::MemberLinks(Loop& loop, Fd listener, std::size_t parts)
-    : loop_(loop), listener_(std::move(listener)), parts_(parts) {
-    loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
-}
+MemberLinks::MemberLinks(Loop& loop, Fd door, const std::string& scratch, std::size_t parts)
+    : loop_(loop), parts_(parts), door_(loop, std::move(door), scratch, KnockWith::words,
+                                        [this](Caller caller) { take_in(std::move(caller)); }) {}
 
 MemberLinks::~MemberLinks() {
-    loop_.forget(listener_.get());
     drop_all();
 }
 
-void MemberLinks::accept() {
-    Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.open()) {
-        return;
+void MemberLinks::take_in(Caller caller) {
+    if (strangers_.size() == most_strangers + parts_) {
+        drop_link(strangers_.front());
     }
-    const int number = socket.get();
+    const int number = caller.from.get();
     auto& link = *(links_[number] = std::make_unique<Link>());
-    link.socket = std::move(socket);
-    loop_.watch(number, POLLIN, [this, number](short happened) {
-        if ((happened & POLLOUT) != 0) {
-            write(*links_.at(number));
-        }
-        hear(number);
+    link.from = std::move(caller.from);
+    link.to = std::move(caller.to);
+    strangers_.push_back(number);
+    loop_.watch(number, POLLIN, [this, number](short) { hear(number); });
+    loop_.watch(link.to.get(), 0, [this, number](short happened) {
+        (happened & POLLERR) != 0 ? drop_link(number) : write(*links_.at(number));
     });
+    hear(number); // it may be gone
 }
 
 void MemberLinks::hear(int number) {
     auto& link = *links_.at(number);
     char buffer[16384];
-    const auto count = ::recv(number, buffer, sizeof buffer, 0);
+    const auto count = ::read(number, buffer, sizeof buffer);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
-    if (count <= 0 || link.heard.size() > longest_member_line) {
+    if (count <= 0 || link.heard.size() > (link.part ? longest_member_line : longest_greeting)) {
         return drop_link(number);
     }
     link.heard.append(buffer, static_cast<std::size_t>(count));
@@ -90,6 +91,7 @@ bool MemberLinks::greet(Link& link, const std::string& line) {
     }
     drop(greeting->part); // the member has dialled again
     link.part = greeting->part;
+    std::erase(strangers_, link.from.get());
     on_linked(greeting->part);
     return true;
 }
@@ -109,19 +111,18 @@ void MemberLinks::send(std::size_t part, const std::string& bytes) {
 
 void MemberLinks::write(Link& link) {
     while (!link.unsent.empty()) {
-        const auto count =
-            ::send(link.socket.get(), link.unsent.data(), link.unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        const auto count = ::write(link.to.get(), link.unsent.data(), link.unsent.size());
         if (count <= 0) {
             break;
         }
         link.unsent.erase(0, static_cast<std::size_t>(count));
     }
-    loop_.want(link.socket.get(), link.unsent.empty() ? POLLIN : POLLIN | POLLOUT);
+    loop_.want(link.to.get(), link.unsent.empty() ? 0 : POLLOUT);
 }
 
 void MemberLinks::drop(std::size_t part) {
     if (auto* link = link_of(part); link != nullptr) {
-        drop_link(link->socket.get());
+        drop_link(link->from.get());
     }
 }
 
@@ -133,6 +134,8 @@ void MemberLinks::drop_all() {
 
 void MemberLinks::drop_link(int number) {
     loop_.forget(number);
+    loop_.forget(links_.at(number)->to.get());
+    std::erase(strangers_, number);
     links_.erase(number);
 }
 

@@ -2,10 +2,13 @@
 // fro. What a link has not taken when it breaks is lost: it is said again on the next one.
 #pragma once
 
+#include "node/system/fifo_door.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
 #include "wire/succession.hpp"
 
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,8 +22,9 @@ constexpr std::int64_t link_login_ms = 5000;
 
 class MemberLinks {
 public:
-    // `listener`: where `dockdist-init job link` connects; see wire/succession.hpp for what it says first.
-    MemberLinks(Loop& loop, Fd listener, std::size_t parts);
+    // `door`: where `dockdist-init job link` knocks, with FIFOs in `scratch`; see wire/succession.hpp for
+    // what it says first. Few are let in that have not said it yet: of more, the oldest goes.
+    MemberLinks(Loop& loop, Fd door, const std::string& scratch, std::size_t parts);
     ~MemberLinks();
     MemberLinks(const MemberLinks&) = delete;
     MemberLinks& operator=(const MemberLinks&) = delete;
@@ -43,12 +47,12 @@ public:
 
 private:
     struct Link {
-        Fd socket{};
+        Fd from{}, to{};
         std::optional<std::size_t> part{}; // known from its first line
         std::string heard{};               // an unfinished line
         std::string unsent{};
     };
-    void accept();
+    void take_in(Caller caller);
     void hear(int number);
     bool take(Link& link, const std::string& line);
     bool greet(Link& link, const std::string& line);
@@ -57,9 +61,10 @@ private:
     Link* link_of(std::size_t part);
 
     Loop& loop_;
-    Fd listener_;
     std::size_t parts_;
-    std::map<int, std::unique_ptr<Link>> links_{}; // by descriptor
+    FifoDoor door_;
+    std::map<int, std::unique_ptr<Link>> links_{}; // by the descriptor that is read
+    std::deque<int> strangers_{}; // of these, who have not said who they are; the oldest first
 };
 
 } // namespace dockdist::node

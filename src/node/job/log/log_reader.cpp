@@ -2,7 +2,6 @@
 
 #include "node/job/log/output_log.hpp"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,19 +49,18 @@ bool LogReader::open_segment(std::string& note) {
             }
         }
         const auto& found = wanted == nullptr ? segments.front() : *wanted;
-        Fd file(::open(found.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
-        if (!file.open() && errno == ENOENT) {
+        auto file = open_regular(found.path, O_NOFOLLOW);
+        if (!file && file.error().kind == ErrorKind::not_found) {
             continue;
         }
-        struct stat status{};
-        if (!file.open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        if (!file) {
             return false;
         }
         if (wanted == nullptr) {
             note = gap_frame(found.first - position_, found.first);
             position_ = found.first;
         }
-        segment_ = std::move(file);
+        segment_ = std::move(*file);
         first_ = found.first;
         return true;
     }

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::uint64_t longest_tail = std::uint64_t{64} << 10U;
 constexpr std::size_t most_pieces = 4096;
+constexpr std::size_t most_voices = 32768;          // that there are pieces of
+constexpr std::size_t most_of_all_voices = 1 << 20; // pieces
 constexpr Screenful told_tail{.lines = 128, .bytes = 4096};
 constexpr std::uint64_t segments_in_limit = 16;
 constexpr std::string_view segment_prefix = "log.";
@@ -128,13 +130,20 @@ bool OutputLog::write_frame(std::uint8_t stream, std::int32_t rank, std::string_
         }
         done += static_cast<std::size_t>(written);
     }
+    if (pieces_ >= most_of_all_voices ||
+        (last_pieces_.size() >= most_voices && !last_pieces_.contains(rank))) {
+        last_pieces_.clear();
+        pieces_ = 0;
+    }
     auto& last = last_pieces_[rank];
     last.pieces.push_back(
         {.position = size_ + header.size(), .length = static_cast<std::uint32_t>(bytes.size())});
     last.bytes += bytes.size();
+    ++pieces_;
     while (last.bytes - last.pieces.front().length >= longest_tail || last.pieces.size() > most_pieces) {
         last.bytes -= last.pieces.front().length;
         last.pieces.pop_front();
+        --pieces_;
     }
     size_ += whole;
     return true;

@@ -60,6 +60,7 @@ private:
     std::uint64_t lost_ = 0;
     std::int64_t clock_offset_ms_ = 0; // from the monotonic clock to the time since 1970
     std::map<std::int32_t, LastPieces> last_pieces_{};
+    std::size_t pieces_ = 0; // of all of them
 };
 
 } // namespace dockdist::node

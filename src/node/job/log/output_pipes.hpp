@@ -5,6 +5,7 @@
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,18 +19,18 @@ public:
 
     std::function<void(std::uint8_t stream, std::int32_t rank, std::string_view bytes)> on_output{};
 
-    // Until its end; the pipe stays where it is, or is drained before it goes.
-    void watch(const Fd& pipe, std::uint8_t stream, std::int32_t rank);
-    // Takes what is in the pipe now. Whoever holds the other end may go on writing, so it does not wait for
-    // the end. Closed when it has come to its end.
+    // Until its end, when it is closed. It does not block, and stays where it is until it is forgotten.
+    void watch(Fd& pipe, std::uint8_t stream, std::int32_t rank);
+    // Takes what is in the pipe now, and no more: whoever holds the other end may go on writing for ever.
     void drain(Fd& pipe, std::uint8_t stream, std::int32_t rank);
     void forget(Fd& pipe);
 
 private:
-    bool read(const Fd& pipe, std::uint8_t stream, std::int32_t rank);
+    std::size_t read(Fd& pipe, std::uint8_t stream, std::int32_t rank);
 
     Loop& loop_;
     OutputLog& log_;
+    std::size_t watched_ = 0;
     std::string buffer_ = std::string(256U << 10U, '\0');
 };
 

@@ -22,8 +22,9 @@ void number_rank(Environment& environment, const RankNumbers& numbers) {
 
 Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part,
                              const IsTold& is_told) {
-    for (const auto* name : {"DOCKDIST_NODE", "DOCKDIST_NODE_RANK", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
-                             "TP_SOCKET_IFNAME", "VLLM_HOST_IP", "SGLANG_HOST_IP", "HOSTNAME"}) {
+    for (const auto* name :
+         {"DOCKDIST_NODE", "DOCKDIST_NODE_RANK", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
+          "TP_SOCKET_IFNAME", "VLLM_HOST_IP", "SGLANG_HOST_IP", "HOSTNAME"}) {
         if (const auto value = recorded.get(name)) {
             own.set(name, *value);
         }
@@ -56,7 +57,8 @@ std::vector<std::string> rank_argv(const JobPart& part, const Environment& envir
     const int local_rank = number_in(environment, "LOCAL_RANK");
     if (part.local_rank_at >= 0 && local_rank >= 0 &&
         static_cast<std::size_t>(part.local_rank_at) <= argv.size()) {
-        argv.insert(argv.begin() + part.local_rank_at, part.local_rank_option + "=" + std::to_string(local_rank));
+        argv.insert(argv.begin() + part.local_rank_at,
+                    part.local_rank_option + "=" + std::to_string(local_rank));
     }
     return argv;
 }

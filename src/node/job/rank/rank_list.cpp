@@ -7,67 +7,96 @@
 
 #include <algorithm>
 #include <csignal>
-#include <set>
-#include <sys/socket.h>
 #include <utility>
 
 namespace dockdist::node {
+namespace {
 
-RankList::RankList(Loop& loop, OutputPipes& outputs, int listener, uid_t user)
-    : loop_(loop), outputs_(outputs), listener_(listener), user_(user) {
-    loop_.watch(listener_, POLLIN, [this](short) { accept_waiting(); });
+constexpr std::size_t most_rank_numbers = 16384; // of one attempt, on one node
+
+} // namespace
+
+RankList::RankList(Loop& loop, OutputPipes& outputs, Fd door, const std::string& scratch, std::size_t most)
+    : loop_(loop), outputs_(outputs), most_(most), door_(loop, std::move(door), scratch, KnockWith::outputs,
+                                                         [this](Caller caller) { take(std::move(caller)); }) {
 }
 
-void RankList::accept_waiting() {
-    for (Fd socket;
-         (socket = Fd(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK))).open();) {
-        ucred credentials{};
-        socklen_t length = sizeof credentials;
-        if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
-            (credentials.uid != 0 && credentials.uid != user_)) {
-            continue;
-        }
-        const int number = socket.get();
-        auto& rank = *ranks_.emplace_back(std::make_unique<Rank>());
-        rank.socket = std::move(socket);
-        rank.shim = credentials.pid;
-        loop_.watch(number, POLLIN, [this, &rank](short) { hear(rank); });
+void RankList::take(Caller caller) {
+    const auto begun = parse_rank_words(caller.words);
+    if (!begun) {
+        return;
+    }
+    if (!numbers_.contains(begun->rank) && numbers_.size() == most_rank_numbers) {
+        return refuse("ranks of more than " + std::to_string(most_rank_numbers) + " numbers");
+    }
+    if (!make_room()) {
+        return refuse("more than " + std::to_string(most_) + " ranks at a time");
+    }
+    begun_ = std::min(begun_ + 1, wire::max_rank);
+    others_begun_ = true;
+    if (begun->rank >= 0) {
+        numbers_.insert(begun->rank);
+    }
+    auto& rank = *ranks_.emplace_back(std::make_unique<Rank>());
+    rank = {.begun = *begun,
+            .from = std::move(caller.from),
+            .to = std::move(caller.to),
+            .out = std::move(caller.out),
+            .err = std::move(caller.err)};
+    loop_.watch(rank.from.get(), POLLIN, [this, &rank](short) { hear(rank); });
+    outputs_.watch(rank.out, 1, begun->rank);
+    outputs_.watch(rank.err, 2, begun->rank);
+    hear(rank); // its shim may be gone
+}
+
+// What has ended and is read to its end goes; then what has ended, though others still hold its output.
+bool RankList::make_room() {
+    if (ranks_.size() < most_) {
+        return true;
+    }
+    std::erase_if(ranks_, [](const auto& rank) {
+        return !rank->from.open() && !rank->out.open() && !rank->err.open();
+    });
+    if (ranks_.size() < most_) {
+        return true;
+    }
+    const auto ended = std::ranges::find_if(ranks_, [](const auto& rank) { return rank->over; });
+    if (ended == ranks_.end()) {
+        return false;
+    }
+    close(**ended);
+    ranks_.erase(ended);
+    return true;
+}
+
+void RankList::refuse(const std::string& why) {
+    if (!std::exchange(refused_, true)) {
+        on_note(why + " have begun on this node: the others are not listened to");
     }
 }
 
 void RankList::hear(Rank& rank) {
-    while (rank.socket.open()) {
-        auto received = receive_rank_message(rank.socket.get());
-        if (received && !*received) {
+    while (rank.from.open()) {
+        const auto heard = hear_rank_end(rank.from.get());
+        if (!heard.is_over) {
             return;
         }
-        if (received && (*received)->message.kind == RankMessage::Kind::begun && !rank.out.open()) {
-            ++begun_;
-            others_begun_ = true;
-            rank.begun = (*received)->message;
-            rank.out = std::move((*received)->out);
-            rank.err = std::move((*received)->err);
-            outputs_.watch(rank.out, 1, rank.begun.rank);
-            outputs_.watch(rank.err, 2, rank.begun.rank);
-            continue;
-        }
-        // The rank has ended, and its shim stays for a while; or that was killed and the rank with it.
-        if (!received) {
-            loop_.forget(rank.socket.get());
-            rank.socket.reset();
+        // The rank has ended, and its shim stays for a while; or that was killed and the rank with it. It has
+        // nothing more to say: whoever goes on is listened to no more.
+        if (!heard.end || rank.over) {
+            loop_.forget(rank.from.get());
+            rank.from.reset();
+            rank.to.reset();
         }
         if (std::exchange(rank.over, true)) {
-            continue;
+            return;
         }
         outputs_.drain(rank.out, 1, rank.begun.rank);
         outputs_.drain(rank.err, 2, rank.begun.rank);
-        auto end = rank.begun;
-        end.kind = RankMessage::Kind::ended;
-        end.code = received ? (*received)->message.code : exit_codes::by_signal(SIGKILL);
-        end.signal = received ? (*received)->message.signal : SIGKILL;
-        end.at_us = received ? (*received)->message.at_us : monotonic_us();
-        if (end.code != 0) {
-            failed_.push_back(end);
+        const RankEnd killed{
+            .code = exit_codes::by_signal(SIGKILL), .signal = SIGKILL, .at_us = monotonic_us()};
+        if (const auto end = heard.end.value_or(killed); end.code != 0) {
+            failed_.push_back({.begun = rank.begun, .end = end});
         }
     }
 }
@@ -76,7 +105,7 @@ std::vector<std::pair<std::int32_t, pid_t>> RankList::running() const {
     std::vector<std::pair<std::int32_t, pid_t>> running;
     for (const auto& rank : ranks_) {
         if (!rank->over) {
-            running.emplace_back(rank->begun.rank, rank->shim);
+            running.emplace_back(rank->begun.rank, rank->begun.shim);
         }
     }
     return running;
@@ -115,23 +144,18 @@ const RankList::Rank* RankList::second() const {
 }
 
 std::vector<int> RankList::numbers() const {
-    std::set<int> numbers;
-    for (const auto& rank : ranks_) {
-        if (rank->begun.rank >= 0 && rank->begun.rank <= wire::max_rank) {
-            numbers.insert(rank->begun.rank);
-        }
-    }
-    return {numbers.begin(), numbers.end()};
+    return {numbers_.begin(), numbers_.end()};
 }
 
 void RankList::hear_all() {
-    accept_waiting();
+    door_.take_waiting();
     for (const auto& rank : ranks_) {
         hear(*rank);
     }
-    std::ranges::sort(failed_, {}, &RankMessage::at_us);
-    for (const auto& end : std::exchange(failed_, {})) {
-        on_failed({.rank = end.rank, .local_rank = end.local_rank, .code = end.code, .signal = end.signal});
+    std::ranges::sort(failed_, {}, [](const Failed& one) { return one.end.at_us; });
+    for (const auto& [begun, end] : std::exchange(failed_, {})) {
+        on_failed(
+            {.rank = begun.rank, .local_rank = begun.local_rank, .code = end.code, .signal = end.signal});
     }
 }
 
@@ -142,18 +166,23 @@ void RankList::drain() {
     }
 }
 
+void RankList::close(Rank& rank) {
+    if (rank.from.open()) {
+        loop_.forget(rank.from.get());
+    }
+    outputs_.forget(rank.out);
+    outputs_.forget(rank.err);
+}
+
 void RankList::clear() {
     for (const auto& rank : ranks_) {
-        if (rank->socket.open()) {
-            loop_.forget(rank->socket.get());
-        }
-        outputs_.forget(rank->out);
-        outputs_.forget(rank->err);
+        close(*rank);
     }
     ranks_.clear();
     failed_.clear();
+    numbers_.clear();
     begun_ = 0;
-    others_begun_ = false;
+    others_begun_ = refused_ = false;
 }
 
 } // namespace dockdist::node

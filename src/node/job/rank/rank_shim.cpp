@@ -3,25 +3,26 @@
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/job/job_store.hpp"
-#include "node/job/rank/rank_channel.hpp"
 #include "node/job/rank/rank_environment.hpp"
+#include "node/job/rank/rank_words.hpp"
 #include "node/session/job_part.hpp"
 #include "node/session/session.hpp"
+#include "node/system/fifo_door.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/process_stat.hpp"
 #include "node/system/program.hpp"
-#include "node/system/unix_socket.hpp"
 #include "rdma/variables.hpp"
+#include "wire/frame.hpp"
 #include "wire/job.hpp"
 #include "wire/join.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
+#include <csignal>
 #include <functional>
 #include <optional>
 #include <poll.h>
@@ -29,7 +30,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,40 +46,29 @@ int die_as(ExitStatus status) {
     return status.code;
 }
 
-struct Streams {
-    Fd supervisor{};
-    Pipe out{}, err{};
-};
+std::optional<Knock> knock(const JobPart& part, int rank, int local_rank) {
+    auto knocked = Knock::at(rank_door(part.job), scratch_folder(part.job),
+                             rank_words({.rank = rank, .local_rank = local_rank, .shim = ::getpid()}),
+                             KnockWith::outputs);
+    return knocked ? std::optional(std::move(*knocked)) : std::nullopt;
+}
 
-Streams offer_streams(const std::string& job, int rank, int local_rank) {
-    Streams streams;
-    auto socket = connect_unix(rank_socket(job), SOCK_SEQPACKET);
-    auto out = make_pipe();
-    auto err = make_pipe();
-    if (!socket || !out || !err) {
-        return streams;
-    }
-    constexpr int roomy = 1 << 20;
-    (void)::fcntl(out->write.get(), F_SETPIPE_SZ, roomy);
-    const RankMessage begun{.kind = RankMessage::Kind::begun, .rank = rank, .local_rank = local_rank};
-    if (!send_rank_message(socket->get(), begun, out->read.get(), err->read.get())) {
-        return streams;
-    }
-    out->read.reset();
-    err->read.reset();
-    streams = {.supervisor = std::move(*socket), .out = std::move(*out), .err = std::move(*err)};
-    return streams;
+int rank_number(const Environment& environment, const char* name) {
+    const int number = number_in(environment, name);
+    return number < 0 || number > wire::max_rank ? -1 : number;
 }
 
 // Beside the rank. What it leaves behind comes to this process.
 class Shim {
 public:
-    Shim(pid_t rank, int signals, Streams& streams) : rank_(rank), signals_(signals), streams_(streams) {}
+    Shim(pid_t rank, int signals, std::optional<Knock>& supervisor)
+        : rank_(rank), signals_(signals), supervisor_(supervisor) {}
 
-    // `on_end` is called at once when the rank has ended.
-    ExitStatus wait(const std::function<void(ExitStatus)>& on_end);
+    ExitStatus wait();
 
 private:
+    void hear_supervisor(bool unheard);
+    void tell_end();
     bool may_go(bool alone) const;
     void hear_signals();
     void hear_launcher(int signal);
@@ -89,7 +78,7 @@ private:
 
     pid_t rank_;
     int signals_;
-    Streams& streams_;
+    std::optional<Knock>& supervisor_; // nothing: there is none, or no more
     std::optional<ExitStatus> end_{};
     int ends_by_ = 0;        // what has told the rank to end
     bool job_ends_ = false;  // then the launcher's word counts no more
@@ -97,20 +86,22 @@ private:
     std::set<pid_t> told_{}; // of what the rank has left
 };
 
-ExitStatus Shim::wait(const std::function<void(ExitStatus)>& on_end) {
+ExitStatus Shim::wait() {
     while (true) {
-        std::array<pollfd, 2> ready{
-            pollfd{.fd = signals_, .events = POLLIN, .revents = 0},
-            pollfd{.fd = end_ ? streams_.supervisor.get() : -1, .events = 0, .revents = 0}};
+        const bool unheard = supervisor_ && !supervisor_->was_heard();
+        std::array<pollfd, 2> ready{pollfd{.fd = signals_, .events = POLLIN, .revents = 0},
+                                    pollfd{.fd = unheard || (supervisor_ && end_) ? supervisor_->from() : -1,
+                                           .events = static_cast<short>(unheard ? POLLIN : 0),
+                                           .revents = 0}};
         ::poll(ready.data(), ready.size(), -1);
         if (ready[1].revents != 0) {
-            streams_.supervisor.reset();
+            hear_supervisor(unheard);
         }
         const bool was_there = !end_;
         hear_signals();
         reap();
         if (was_there && end_) {
-            on_end(*end_);
+            tell_end();
         }
         if (end_ && may_go(!tell_what_is_left())) {
             return *end_;
@@ -118,10 +109,29 @@ ExitStatus Shim::wait(const std::function<void(ExitStatus)>& on_end) {
     }
 }
 
+void Shim::hear_supervisor(bool unheard) {
+    if (unheard) {
+        supervisor_->hear();
+    } else {
+        supervisor_.reset(); // it has left
+    }
+}
+
+// At once; what is in a FIFO when nobody has opened its other end goes with this process.
+void Shim::tell_end() {
+    if (supervisor_) {
+        send_rank_end(supervisor_->to(),
+                      {.code = end_->code, .signal = end_->signal, .at_us = monotonic_us()});
+        if (!supervisor_->await_heard()) {
+            supervisor_.reset();
+        }
+    }
+}
+
 // A launcher that sees a rank fail, or is told to end, ends the other ranks after a time of its own. So it
 // hears of no failure, and nothing at all once the job ends, before the supervisor has seen all ranks off.
 bool Shim::may_go(bool alone) const {
-    const bool supervised = streams_.supervisor.open();
+    const bool supervised = supervisor_.has_value();
     return job_ends_ ? alone && (let_go_ || !supervised) : end_->code == 0 || !supervised;
 }
 
@@ -206,17 +216,17 @@ Result<JobPart> find_part(const Environment& own) {
     return part;
 }
 
-[[noreturn]] void run_child(const JobPart& part, Environment& environment, const Streams& streams,
-                            pid_t shim) {
+[[noreturn]] void run_child(const JobPart& part, Environment& environment,
+                            const std::optional<Knock>& supervisor, pid_t shim) {
     ::setpgid(0, 0); // each signal reaches the rank once, also when the launcher signals its group
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != shim) {
         ::_exit(exit_codes::by_signal(SIGKILL));
     }
     reset_signals();
-    if (streams.supervisor.open()) {
-        ::dup2(streams.out.write.get(), STDOUT_FILENO);
-        ::dup2(streams.err.write.get(), STDERR_FILENO);
+    if (supervisor) {
+        ::dup2(supervisor->out().get(), STDOUT_FILENO);
+        ::dup2(supervisor->err().get(), STDERR_FILENO);
     }
     if (const auto entered = enter_folder(part.workdir); !entered) {
         (void)write_all(STDERR_FILENO, "dockdist: " + to_text(entered.error()) + "\n");
@@ -240,9 +250,8 @@ int run_rank(Environment own) {
         return exit_codes::own_failure;
     }
     auto environment = rank_environment(std::move(own), recorded_environment(), *part, is_told_to_a_node);
-    const int rank = number_in(environment, "RANK");
-    const int local_rank = number_in(environment, "LOCAL_RANK");
-    auto streams = offer_streams(part->job, rank, local_rank);
+    ::signal(SIGPIPE, SIG_IGN);
+    auto supervisor = knock(*part, rank_number(environment, "RANK"), rank_number(environment, "LOCAL_RANK"));
 
     constexpr std::array signals{SIGCHLD, SIGTERM, SIGINT,  SIGHUP, SIGQUIT,
                                  SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
@@ -257,20 +266,12 @@ int run_rank(Environment own) {
         return exit_codes::cannot_start;
     }
     if (child == 0) {
-        run_child(*part, environment, streams, shim);
+        run_child(*part, environment, supervisor, shim);
     }
-    streams.out = {};
-    streams.err = {};
-    const auto status = Shim(child, signal_fd->get(), streams).wait([&](ExitStatus end) {
-        if (streams.supervisor.open()) {
-            (void)send_rank_message(streams.supervisor.get(), {.kind = RankMessage::Kind::ended,
-                                                               .rank = rank,
-                                                               .local_rank = local_rank,
-                                                               .code = end.code,
-                                                               .signal = end.signal,
-                                                               .at_us = monotonic_us()});
-        }
-    });
+    if (supervisor) {
+        supervisor->forget_outputs();
+    }
+    const auto status = Shim(child, signal_fd->get(), supervisor).wait();
     return die_as(status);
 }
 

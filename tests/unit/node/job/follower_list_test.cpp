@@ -132,12 +132,17 @@ namespace {
 // The coordinator's end of the link.
 struct Linked : Supervised {
     explicit Linked(bool pings_first) {
-        std::array<int, 2> ends{};
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
-        coordinator.emplace(Fd(ends[0]));
-        followers.add_link(Fd(ends[1]), {.on_ping = [this](const std::string&) { return answer; },
-                                         .pings_first = pings_first,
-                                         .on_end = [this] { ++dropped; }});
+        auto to = make_pipe();
+        auto from = make_pipe();
+        REQUIRE((to && from));
+        for (const auto* fd : {&to->read, &from->write}) {
+            set_nonblocking(fd->get());
+        }
+        coordinator.emplace(Pipe{.read = std::move(from->read), .write = std::move(to->write)});
+        followers.add_link({.read = std::move(to->read), .write = std::move(from->write)},
+                           {.on_ping = [this](const std::string&) { return answer; },
+                            .pings_first = pings_first,
+                            .on_end = [this] { ++dropped; }});
     }
     std::optional<Peer> coordinator{};
     std::optional<std::string> answer = "pong\n";
@@ -176,7 +181,8 @@ TEST_CASE("a ping that is not answered is the link's last") {
 
 TEST_CASE("a link may be dropped from within, without a word") {
     Linked job(true);
-    job.followers.add_link(listen_at(job.scratch / "other"), {});
+    auto other = make_pipe();
+    job.followers.add_link(std::move(*other), {});
     CHECK(job.coordinator->is_closed()); // of two the new one counts
     CHECK(job.dropped == 0);
     job.followers.drop_link();

@@ -38,7 +38,7 @@ struct Part {
         REQUIRE(log.has_value());
         prepared.log = std::move(*log);
         prepared.control = listen_at(control_socket(job));
-        prepared.ranks = listen_at(rank_socket(job));
+        prepared.ranks = door_at(rank_door(job));
         REQUIRE(prepared.enter_attempt(0).has_value());
         REQUIRE(save_summary(prepared.summary).has_value());
         part = supervise(time.loop, std::move(prepared));

@@ -1,6 +1,8 @@
 #include "node/system/os.hpp"
 #include "unit/node/scratch.hpp"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +92,35 @@ TEST_CASE("removing a tree leaves what a link in it points to") {
     remove_tree(scratch / "gone");
     CHECK_FALSE(is_folder(scratch / "gone"));
     CHECK(*read_file(scratch / "kept/file") == "x");
+}
+
+TEST_CASE("a tree deeper than there are descriptors is removed, and a large one as far as was asked") {
+    const Scratch scratch;
+    const Fd top(::open(scratch.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    Fd folder(::openat(top.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (int i = 0; i < 3000; ++i) {
+        REQUIRE(::mkdirat(folder.get(), "d", 0700) == 0);
+        folder = Fd(::openat(folder.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    }
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const rlimit few{.rlim_cur = 256, .rlim_max = before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    CHECK_FALSE(remove_tree(scratch / "d", 10));
+    CHECK(remove_tree(scratch / "d"));
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    CHECK(list_folder(scratch.path).empty());
+    CHECK(remove_tree(scratch / "d")); // nothing is there
+}
+
+TEST_CASE("what is no file is not read, and not waited for") {
+    const Scratch scratch;
+    REQUIRE(::mkfifo((scratch / "fifo").c_str(), 0600) == 0);
+    for (const auto& path : {scratch / "fifo", scratch.path, std::string("/dev/zero")}) {
+        CHECK(read_file(path).error().message == "cannot read " + path + ": it is no regular file");
+    }
+    CHECK(open_regular(scratch / "none").error().kind == ErrorKind::not_found);
+    CHECK_FALSE(read_file_or_empty("/proc/self/stat").empty());
 }
 
 } // namespace os_test

@@ -40,9 +40,19 @@ TEST_CASE("descendants of the supervisor belong, the supervisor does not") {
                  {.mark = "j", .root = self}) == Pids{20});
 }
 
-TEST_CASE("another job's processes never belong, wherever they hang") {
+TEST_CASE("what a process says of itself sets it free of nothing") {
     CHECK(select({{.pid = 20, .parent = 1, .session = 20, .mark = "j"},
-                  {.pid = 21, .parent = 20, .session = 20, .mark = "k"}}) == Pids{20});
+                  {.pid = 21, .parent = 20, .session = 20, .mark = "k"},
+                  {.pid = 22, .parent = 20, .session = 22, .mark = ":helper"},
+                  {.pid = 23, .parent = 1, .session = 23, .mark = "k"}}) == Pids{20, 21, 22});
+}
+
+TEST_CASE("thousands below each other are found in one go, in whatever order they stand") {
+    std::vector<ProcessEntry> all;
+    for (pid_t pid = 60000; pid > 20; --pid) {
+        all.push_back({.pid = pid, .parent = pid == 60000 ? self : pid + 1, .session = pid});
+    }
+    CHECK(select(all, {.mark = "j", .root = self}).size() == all.size());
 }
 
 TEST_CASE("the caller's own session and the first process's are nobody's job") {

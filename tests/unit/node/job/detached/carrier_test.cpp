@@ -2,6 +2,7 @@
 #include "unit/node/scratch.hpp"
 #include "unit/node/turned_loop.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -48,8 +49,8 @@ struct Job {
             policy.parts.push_back({.node = name});
         }
         coordinator = std::make_unique<Carrier>(
-            time.loop, Carrier::Settings{.policy = policy, .lease_ms = lease_ms},
-            listen_at(scratch / "member"),
+            time.loop, Carrier::Settings{.policy = policy, .lease_ms = lease_ms, .scratch = scratch.path},
+            door_at(scratch / "member"),
             Carrier::Listener{.on_order = [this](const auto& order) { own.push_back(text(order)); },
                               .on_note = [this](const auto& line) { notes.push_back(line); }});
         coordinator->begin();
@@ -62,8 +63,13 @@ struct Job {
         }
     }
 
+    Peer knock() const {
+        auto peer = Peer::at_door(scratch / "member", scratch.path);
+        REQUIRE(peer.has_value());
+        return std::move(*peer);
+    }
     Peer dial(int part) {
-        Peer peer(scratch / "member");
+        auto peer = knock();
         peer.say(greeting(part, 0));
         time.settle();
         return peer;
@@ -198,7 +204,7 @@ TEST_CASE("the own part goes last, when all have ended and every member is gone"
 TEST_CASE("who greets with another part, or with none, is turned away") {
     Job job;
     for (const auto* greeting : {"0", "3", "-1", "\"1\""}) {
-        Peer stranger(job.scratch / "member");
+        auto stranger = job.knock();
         stranger.say(std::string(R"({"part":)") + greeting + "}");
         job.time.settle();
         CAPTURE(greeting);
@@ -206,9 +212,28 @@ TEST_CASE("who greets with another part, or with none, is turned away") {
     }
 }
 
+TEST_CASE("those who say nothing, or no end of it, keep no member out") {
+    Job job;
+    std::vector<Peer> silent;
+    for (int i = 0; i < 100; ++i) {
+        silent.push_back(job.knock());
+        job.time.settle();
+    }
+    CHECK(std::ranges::count_if(silent, [](Peer& one) { return !one.is_closed(); }) < 20);
+    auto endless = job.knock();
+    for (int i = 0; i < 8 && !endless.is_closed(); ++i) {
+        endless.say(std::string(2000, 'x'));
+        job.time.settle();
+    }
+    CHECK(endless.is_closed());
+    auto again = job.dial(1);
+    job.tell(again, {.type = Event::rank_failed, .failure = {.rank = 1, .code = 7}});
+    CHECK(Job::orders(job.members[1]) == Texts{"stop/500"});
+}
+
 namespace {
 
-// Three parts of a job that may lose one, each with its carrier; the links between them are sockets here.
+// Three parts of a job that may lose one, each with its carrier; the links between them need no ssh here.
 struct Three {
     struct Part {
         std::unique_ptr<Carrier> carrier{};
@@ -228,8 +253,9 @@ struct Three {
         for (std::size_t i = 0; i < 3; ++i) {
             auto& part = parts[i];
             part.carrier = std::make_unique<Carrier>(
-                time.loop, Carrier::Settings{.own = i, .policy = policy, .lease_ms = lease_ms},
-                listen_at(place(i)),
+                time.loop,
+                Carrier::Settings{.own = i, .policy = policy, .lease_ms = lease_ms, .scratch = scratch.path},
+                door_at(place(i)),
                 Carrier::Listener{.on_order = [this, i](const auto& order) { obey(i, order); },
                                   .on_note = [&part](const auto& line) { part.notes.push_back(line); },
                                   .on_coordinator = [this, i](const auto& who) { dial(i, who); },
@@ -246,8 +272,8 @@ struct Three {
         if (!coordinator) {
             return;
         }
-        if (auto connected = connect_unix(place(coordinator->part), SOCK_STREAM)) {
-            parts[part].link = std::make_unique<Peer>(std::move(*connected));
+        if (auto linked = Peer::at_door(place(coordinator->part), scratch.path)) {
+            parts[part].link = std::make_unique<Peer>(std::move(*linked));
             parts[part].link->say(greeting(static_cast<int>(part), coordinator->term));
         }
     }

@@ -86,8 +86,8 @@ TEST_CASE("the local rank is put before the word that wants it, when it is known
     const JobPart part{.rank_command = {"python", "t.py", "--x"}, .local_rank_at = 2};
     CHECK(rank_argv(part, environment) == Words{"python", "t.py", "--local_rank=3", "--x"});
     CHECK(rank_argv(part, {}) == Words{"python", "t.py", "--x"});
-    CHECK(rank_argv({.rank_command = {"a"}, .local_rank_at = 1, .local_rank_option = "--local-rank"}, environment) ==
-          Words{"a", "--local-rank=3"});
+    CHECK(rank_argv({.rank_command = {"a"}, .local_rank_at = 1, .local_rank_option = "--local-rank"},
+                    environment) == Words{"a", "--local-rank=3"});
     CHECK(rank_argv({.rank_command = {"a"}}, environment) == Words{"a"});
 }
 
