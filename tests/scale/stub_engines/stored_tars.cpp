@@ -16,7 +16,7 @@ namespace {
 // Of the tar, whether it came compressed or as it is: so engines name layers.
 std::string digest_of_tar(const std::string& bytes) {
     const std::unique_ptr<archive, int (*)(archive*)> reader(::archive_read_new(), ::archive_read_free);
-    ::archive_read_support_filter_all(reader.get());
+    ::archive_read_support_filter_gzip(reader.get());
     ::archive_read_support_format_raw(reader.get());
     Sha256 sum;
     archive_entry* entry = nullptr;
