@@ -10,14 +10,15 @@
 //                            enough; without it NODE within a numa_node, and SYS
 //   fabric.state=Completed   its NVLink fabric, as `nvidia-smi -q` has it; also .status, .cliqueId and .clusterUuid
 //   removed=yes              it has fallen off the bus, and the driver lists it no more
-// With -lms the files are read anew for each round. SIMULATED_GPUS in the environment is a folder in place of /dev, for
-// where there is no container.
+// With -lms the files are read anew for each round. Where there is no container, SIMULATED_GPUS in the environment is a
+// folder in place of /dev, or PROGRAM.dev beside the program: whoever starts it may keep its environment to himself.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 #include <unistd.h>
 
 enum { MAX_GPUS = 64, MAX_FIELDS = 64, MAX_VALUE = 256 };
@@ -415,6 +416,9 @@ int main(int argc, char **argv) {
     char *names = 0, *remaps = 0, *processes = 0, *format = 0;
     const char *ids = 0;
     long loop_ms = 0;
+    static char beside[4096];
+    ssize_t length = readlink("/proc/self/exe", beside, sizeof beside - 5);
+    if (length > 0 && access(strcat(beside, ".dev"), F_OK) == 0) dev = beside;
     if (getenv("SIMULATED_GPUS")) dev = getenv("SIMULATED_GPUS");
     int only_list = 0, log = 0, xml = 0, help = 0, matrix = argc == 3 && !strcmp(argv[1], "topo") && (!strcmp(argv[2], "-m") || !strcmp(argv[2], "--matrix"));
     for (int i = matrix ? argc : 1; i < argc; ++i) {

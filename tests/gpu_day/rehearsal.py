@@ -24,6 +24,7 @@ def environment(build, folder, with_torch):
         (folder / name).mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
     shutil.copy(built / "nvidia-smi", folder / "bin")
+    (folder / "bin/nvidia-smi.dev").symlink_to(folder / "dev")
     shutil.copy(ROOM / "stand_ins/py-spy", folder / "bin")
     for library in (built / "libnvidia-ml.so.1", stubs / "cuda/libcuda.so.1", stubs / "nccl-22105/libnccl.so.2"):
         shutil.copy(library, folder / "lib")
@@ -32,7 +33,7 @@ def environment(build, folder, with_torch):
         text = text.replace(what, value)
     (folder / "dev/nvidia0").write_text(text + "".join(f"{line}\n" for line in MORE), encoding="utf-8")
     (folder / "dev/nvidiactl").write_text("", encoding="utf-8")
-    variables = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{folder}/lib", "SIMULATED_GPUS": str(folder / "dev"),
+    variables = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{folder}/lib",
                  "DOCKDIST_STUB_MEMORY": str(16 << 30)}
     if with_torch:
         shutil.copytree(ROOM / "stand_ins/torch", folder / "torch/torch", dirs_exist_ok=True)

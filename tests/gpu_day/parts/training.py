@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests/harness"))  # not as a package: that needs 
 
 import node_client  # noqa: E402
 
-HANDED_ON = ("HOME", "LD_LIBRARY_PATH", "PYTHONPATH", "SIMULATED_GPUS", "VIRTUAL_ENV")
+HANDED_ON = ("HOME", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV")
 GPUS = {"share": False, "count": 1, "priority": 0, "number": 0, "in_use_mib": 1024}
 
 

@@ -194,7 +194,7 @@ class TestWhoIsTold(Ending):
         assert stream.output(stream=1).replace(b"bye\n", b"") == b"up\n" + said
 
     def test_a_ctrl_c_is_for_all_that_a_terminal_would_tell(self):
-        script = self.script("int.py", "import os, time\nchild = os.fork()\nprint('up', flush=True)\ntry:\n    time.sleep(1000)\n"
+        script = self.script("int.py", "import os, time\nchild = os.fork()\ntry:\n    print('up', flush=True)\n    time.sleep(1000)\n"
                                        "except KeyboardInterrupt:\n    if child: os.waitpid(child, 0)\n"
                                        "    print('parent' if child else 'child', flush=True)\n")
         stream = self.node.start(["python3", script], signal="INT")
