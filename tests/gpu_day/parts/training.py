@@ -77,6 +77,8 @@ def prepare(part, node):
     os.mkdir(f"{node.root}/board")
     os.makedirs(f"{node.root}/run/dockdist", exist_ok=True)
     node.record(**node.environment, DOCKDIST_NODE="node-0", DOCKDIST_NODE_RANK="0", NCCL_SOCKET_IFNAME="=lo", GLOO_SOCKET_IFNAME="lo")
+    with open(f"{node.root}/run/dockdist/user-name", "w", encoding="utf-8") as user:
+        user.write("root")  # whose the container is: its programs are run as they are found, with its variables
     seen = report(node)
     with open(f"{node.root}/run/dockdist/gpus.json", "w", encoding="utf-8") as known:
         json.dump({"cluster": "gpu-day", "node": "node-0", "slots": 1, "units": [facts["unit"] for facts in seen["units"]],
