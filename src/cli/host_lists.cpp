@@ -87,9 +87,10 @@ Task<Result<std::string>> run_list_command(boost::asio::any_io_executor executor
     const auto folder = fs::absolute(spec.file, failed).parent_path();
     auto command = source.command;
     command.front() = find_in_path(command.front());
-    if (command.front().empty()) {
-        co_return of_list(fmt::format("{}: there is no such program in PATH", shown),
-                          "one beside cluster.yaml is written `./PROGRAM`");
+    if (command.front().empty() || !fs::exists(folder / command.front(), failed)) {
+        co_return of_list(
+            fmt::format("{}: there is no such program{}", shown, command.front().empty() ? " in PATH" : ""),
+            "one beside cluster.yaml is written `./PROGRAM`");
     }
     if (const auto allowed = may_run(spec, command, folder); !allowed) {
         co_return allowed.error();

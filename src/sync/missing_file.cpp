@@ -40,13 +40,13 @@ public:
         }
         // Between quotes, where a name may have blanks; and words.
         for (const char quote : {'\'', '"', '`'}) {
-            for (auto begin = line.find(quote); begin != std::string_view::npos;) {
+            for (auto begin = opening(line, quote, 0); begin != std::string_view::npos;) {
                 const auto end = line.find(quote, begin + 1);
                 if (end == std::string_view::npos) {
                     break;
                 }
                 add(line.substr(begin + 1, end - begin - 1));
-                begin = line.find(quote, end + 1);
+                begin = opening(line, quote, end + 1);
             }
         }
         for (auto rest = line; !rest.empty();) {
@@ -66,6 +66,15 @@ public:
 
 private:
     static constexpr std::string_view separators = " \t'\"`()[]{}<>,;=";
+
+    // A quote that is no apostrophe, as in "can't".
+    static std::size_t opening(std::string_view line, char quote, std::size_t from) {
+        auto at = line.find(quote, from);
+        while (at != std::string_view::npos && at > 0 && is_module(line.substr(at - 1, 1))) {
+            at = line.find(quote, at + 1);
+        }
+        return at;
+    }
 
     void add(std::string_view path) {
         if (path.starts_with("file://")) {

@@ -20,7 +20,7 @@ command -v python >/dev/null || python=python3
 export python
 export NNODES=2
 exec "$python" -m torch.distributed.run --nnodes=2 --nproc_per_node=8 --node_rank="$NODE_RANK" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" --no_python \
-    sh -c 'exec "$python" -u train.py --local_rank="$LOCAL_RANK" "$@"' sh --name 'it'\''s $HOME' 100% '' 'two
+    sh -c 'exec "$python" -u train.py --local-rank="$LOCAL_RANK" "$@"' sh --name 'it'\''s $HOME' 100% '' 'two
 lines'
 END_OF_NODE
 
