@@ -129,8 +129,15 @@ NamedUnits named_units(std::string_view visible_devices, const std::vector<wire:
     for (const auto& part : split(visible_devices, ',')) {
         const auto word = without_spaces(part);
         const auto* unit = find_named(word, units);
-        if (unit == nullptr || std::ranges::find(named.units, *unit) != named.units.end()) {
+        if (unit == nullptr) {
             named.unknown = word == "-1" ? "" : std::string(word);
+            break;
+        }
+        if (std::ranges::find(named.units, *unit) != named.units.end()) {
+            named.repeated = std::string(word);
+            if (!is_amd_uuid(unit->id)) {
+                named.units.clear();
+            }
             break;
         }
         named.units.push_back(*unit);

@@ -39,10 +39,12 @@ std::vector<UnitState> slot_states(const std::string& cluster, const std::string
 std::vector<UnitState> unit_states(const std::vector<wire::GpuUnit>& at_join, const SeenGpus& seen);
 
 // What CUDA_VISIBLE_DEVICES means, as CUDA reads it: indices, UUIDs and beginnings of UUIDs, up to the first
-// word that names none.
+// word that names none. Where one is named twice, CUDA does not begin at all (cuInit: 101, seen with driver
+// 580 by index and by UUID); ROCm reads no further.
 struct NamedUnits {
     std::vector<wire::GpuUnit> units{};
-    std::string unknown{}; // that word, unless it is -1
+    std::string unknown{};  // that word, unless it is -1
+    std::string repeated{}; // the word that names one again
 };
 NamedUnits named_units(std::string_view visible_devices, const std::vector<wire::GpuUnit>& units);
 

@@ -186,13 +186,13 @@ def test_no_account_reaches_what_root_of_another_cluster_leaves_on_its_host(lab)
 
 def test_what_a_job_s_user_puts_first_in_path_root_neither_runs_nor_believes(lab):
     with cluster(lab, "t-own-path") as c:
-        c.write(gpus="all", machines=[0, 3], container="user: '1000:1000'\nenv: {PATH: '/tmp/own:/usr/local/bin:/usr/bin:/bin'}").up()
+        c.write(gpus="all", container="user: '1000:1000'\nenv: {PATH: '/tmp/own:/usr/local/bin:/usr/bin:/bin'}").up()
         c.run("run", "--launcher", "plain", "--", "/bin/sh", "-c", PLANT)
         c.up()
         shown = json.loads(c.run("gpus", "-o", "json").stdout)["hosts"]
-        assert [[gpu["id"] for gpu in host["gpus"]] for host in shown] == [uuids(lab, 1), uuids(lab, 4)], shown
+        assert [[gpu["id"] for gpu in host["gpus"]] for host in shown] == [uuids(lab, 1), uuids(lab, 2)], shown
         seen = c.run("run", "--launcher", "plain", "--gpus", "1", "--", "/bin/sh", "-c", "echo $CUDA_VISIBLE_DEVICES").stdout
-        assert sorted(line.split()[-1] for line in seen.splitlines()) == sorted([uuids(lab, 1)[0], uuids(lab, 4)[0]]), seen
+        assert sorted(line.split()[-1] for line in seen.splitlines()) == sorted([uuids(lab, 1)[0], uuids(lab, 2)[0]]), seen
         c.run("check", code=None)
         for node in ("node-0", "node-1"):
             assert c.run("exec", "--user", "root", node, "--", "sh", "-c", "id -u").stdout == "0\n"

@@ -22,8 +22,8 @@ def test_every_help_is_in_words_and_fits_a_page():
     for command, known in commands():
         text = said(*command, "--help", code=0).stdout
         assert text == said("help", *command, code=0).stdout
-        for raw in ("->", "ENUM", ":value", "TEXT", "INT", "FLOAT", "Excludes:", "Needs:"):
-            assert raw not in text, (command, raw, text)
+        for raw in ("->", "ENUM", ":value", "TEXT", r"--[a-z-]+ (INT|UINT|FLOAT)\b", "Excludes:", "Needs:"):
+            assert not re.search(raw, text), (command, raw, text)
         for line in text.splitlines():
             assert len(line) <= 80, (command, line)
         seen += [command]

@@ -37,6 +37,9 @@ void NodeUnits::mean(const std::vector<wire::GpuUnit>& all) {
         if (!named.unknown.empty()) {
             left_out_.push_back(request_.variable + " names " + named.unknown +
                                 ", which this node does not have");
+        } else if (!named.repeated.empty()) {
+            left_out_.push_back(request_.variable + " names a GPU twice (" + named.repeated +
+                                (meant_.empty() ? "), and CUDA shows none then" : "), and ends there"));
         }
     }
     const auto count = static_cast<int>(meant_.size());

@@ -185,7 +185,7 @@ def by_pipe(part, job, when):
             continue
         os.write(descriptor, b"1")
         os.close(descriptor)
-    dumps(part, job, f"the flight recorder by its pipe ({when})", f"pipe-{when}", before, part.seconds(5, 1.5))
+    dumps(part, job, f"the flight recorder by its pipe ({when})", f"pipe-{when}", before, part.seconds(20, 1.5))
 
 
 def stamp(job, rank):

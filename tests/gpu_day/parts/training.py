@@ -48,6 +48,13 @@ print(cuda.cuDeviceGetCount(ctypes.byref(count)) or count.value if code == 0 els
 """
 
 
+def values_of_visible(uuid):
+    values = {value: value for value in ("0", "0,0", "-1", "0,-1", "-1,0", "GPU-0badc0de", "0,GPU-0badc0de", "GPU-0badc0de,0", "99", "0,99", "0,-1,0", "0,99,0",
+                                         " 0", "")}
+    return values | {"its UUID": uuid, "the beginning of its UUID": uuid[:12], "a letter of its UUID": uuid[:5], "its UUID and 0": f"{uuid},0",
+                     "its UUID twice": f"{uuid},{uuid}", "its UUID and the beginning of it": f"{uuid},{uuid[:12]}"}
+
+
 def visible_devices(part):
     listed = part.run(["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"])
     uuids = listed.output.split()
@@ -56,9 +63,7 @@ def visible_devices(part):
         return
     uuid = uuids[0]
     table = {}
-    values = {value: value for value in ("0", "0,0", "-1", "0,-1", "-1,0", "GPU-0badc0de", "0,GPU-0badc0de", "GPU-0badc0de,0", "99", "0,99", " 0", "")}
-    values |= {"its UUID": uuid, "the beginning of its UUID": uuid[:12], "a letter of its UUID": uuid[:5], "its UUID and 0": f"{uuid},0"}
-    for words, value in values.items():
+    for words, value in values_of_visible(uuid).items():
         theirs = part.run([part.python, "-c", COUNT], env={**os.environ, "CUDA_VISIBLE_DEVICES": value}).output.strip()
         ours = subprocess.run([part.program("gpu-answers"), "visible", value, *uuids], stdout=subprocess.PIPE, check=True, text=True, timeout=10).stdout.strip()
         table[words] = {"cuda": theirs, "dockdist": ours}

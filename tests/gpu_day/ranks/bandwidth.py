@@ -23,10 +23,15 @@ def main():
         operations = {"all_gather": lambda: dist.all_gather_into_tensor(result, share),
                       "reduce_scatter": lambda: dist.reduce_scatter_tensor(share, whole),
                       "all_to_all": lambda: dist.all_to_all_single(result, whole)}
+        if world == 1 or count % (world * world) == 0:  # by sends and receives, as uneven shares need it
+            shares = [count // world] * world
+            operations["all_to_all_by_sends"] = lambda: dist.all_to_all_single(result, whole, shares, shares)
         if world > 1:  # alone, and in place, they do nothing
             operations.update(all_reduce=lambda: dist.all_reduce(whole), broadcast=lambda: dist.broadcast(whole, 0))
         else:
             operations["copy"] = lambda: result.copy_(whole)
+            both = [dist.P2POp(dist.isend, whole, 0), dist.P2POp(dist.irecv, result, 0)]
+            operations["send_receive"] = lambda: [done.wait() for done in dist.batch_isend_irecv(both)]
         for name, operation in operations.items():
             for _ in range(order["warm_up"]):
                 operation()

@@ -74,7 +74,12 @@ TEST_CASE("CUDA_VISIBLE_DEVICES is read as CUDA reads it") {
     CHECK(named("", seen).empty());
     CHECK(named("-1", seen).empty());
     CHECK(named("0,-1,2", seen) == Names{"GPU-0000"});
-    CHECK(named("0,0", seen) == Names{"GPU-0000"});
+    for (const auto* twice : {"0,0", "GPU-0000,GPU-0000", "GPU-0000,GPU-0", "0,2,0"}) {
+        CHECK(named(twice, seen).empty()); // as an H100 and an H200 with driver 580 answered
+    }
+    CHECK(named_units("0,2,0,7", units_of(seen)).repeated == "0");
+    CHECK(named("0,7,0", seen) == Names{"GPU-0000"}); // the rest is not read
+    CHECK(named("0,-1,0", seen) == Names{"GPU-0000"});
     CHECK(named("GPU-", seen).empty()); // could be either
     CHECK(named("NoDevFiles", seen).empty());
     CHECK(named_units("0,7", units_of(seen)).unknown == "7");

@@ -96,6 +96,10 @@ TEST_CASE("what the user names is meant, all of it, and what he names in vain is
     CHECK(units.wanted() == 2);
     CHECK(units.left_out() ==
           std::vector<std::string>{"CUDA_VISIBLE_DEVICES names 9, which this node does not have"});
+    NodeUnits twice({.ask = {.count = 1}, .visible = "1,1"});
+    REQUIRE(twice.see({state(0), state(1)}).has_value());
+    CHECK(twice.wanted() == 0);
+    CHECK(twice.left_out().at(0) == "CUDA_VISIBLE_DEVICES names a GPU twice (1), and CUDA shows none then");
     NodeUnits amd({.ask = {.count = 1}, .visible = "0,9", .variable = "HIP_VISIBLE_DEVICES"});
     REQUIRE(amd.see({state(0)}).has_value());
     CHECK(amd.left_out().at(0) == "HIP_VISIBLE_DEVICES names 9, which this node does not have");
