@@ -6,9 +6,9 @@ import re
 from harness import assert_in, cluster, job_left
 from harness.terminal import Terminal
 
-# Rank 1 is lost in its data, the others wait for it; and one computes.
+# Rank 1 is lost in its data, another waits for it; one computes, and somebody has stopped one.
 HANG = """
-import os, sys, time
+import os, signal, sys, time
 def read_next_batch():
     time.sleep(1000)
 def wait_for_others():
@@ -16,10 +16,12 @@ def wait_for_others():
 def compute():
     while True:
         pass
+def be_stopped():
+    os.kill(os.getpid(), signal.SIGSTOP)
 print("begun", flush=True)
 sys.stderr.write("Epoch 3:  45%")
 sys.stderr.flush()
-{"0": compute, "1": read_next_batch}.get(os.environ["RANK"], wait_for_others)()
+{"0": compute, "1": read_next_batch, "3": be_stopped}.get(os.environ["RANK"], wait_for_others)()
 """
 
 
@@ -33,11 +35,11 @@ def test_a_job_that_hangs_is_told_with_its_stacks_and_ended(lab):
         done = c.run("run", "--per-rank", "--stall", "3s", "--on-stall", "stop", "--", "python3", "-c", HANG, code=124)
         assert re.search(r"warning: no rank wrote anything for 3 s \(node-[01] was the first to fall silent\): "
                          r"what each is doing follows, then the job is stopped\n", done.stderr), done.stderr
-        for rank, function in enumerate(("compute", "read_next_batch", "wait_for_others", "wait_for_others")):
+        for rank, function in enumerate(("compute", "read_next_batch", "wait_for_others", "be_stopped")):
             told = told_by(rank, done.stderr)
             assert re.search(r"Epoch 3:  45%\n\[node-\d:\d\] dockdist: wrote nothing for \d", told), told
             assert_in("(python3 -c ", told)
-            assert_in(" runs, " if rank == 0 else " sleeps in ", told)
+            assert_in({0: " runs, ", 3: " is stopped (SIGSTOP)"}.get(rank, " sleeps in "), told)
             assert_in("dockdist: py-spy:\n", told)
             assert_in(f"{function} (<string>:", told)
         assert re.search(r"error: node-[01]: job-[0-9a-f]{8}: no rank wrote anything for 3 s\n", done.stderr)

@@ -161,7 +161,11 @@ void dump_stacks(pid_t root, std::int64_t silent_ms, const Environment& tools, b
     say(silence + "; process " + std::to_string(chosen.pid) + " (" + shown(chosen.argv) + ") " +
         state_words(*now, before->cpu_ticks, chosen.pid));
     const auto pid = std::to_string(chosen.pid);
-    if (is_python(chosen.argv) && use_tool("py-spy", {"dump", "--pid", pid}, tools, py_spy_limit_ms)) {
+    std::vector<std::string> dump{"dump", "--pid", pid};
+    if (now->state == 'T') { // py-spy waits in vain for it to stop
+        dump.emplace_back("--nonblocking");
+    }
+    if (is_python(chosen.argv) && use_tool("py-spy", dump, tools, py_spy_limit_ms)) {
         return;
     }
     if (use_tool("gdb", {"-batch", "-nx", "-p", pid, "-ex", "thread apply all backtrace 30"}, tools,
