@@ -76,9 +76,8 @@ bool finds(const std::vector<Chosen>& nodes, bool ipv6, bool with_range) {
     });
 }
 
-bool one_index_a_node(const std::vector<Chosen>& nodes) {
-    return std::ranges::all_of(
-        nodes, [](const Chosen& node) { return node.ports.empty() || node.index.has_value(); });
+bool has_several_indices(const Chosen& node) {
+    return !node.ports.empty() && !node.index;
 }
 
 Way way_to_gids(const std::vector<Chosen>& nodes, bool old_nccl) {
@@ -97,22 +96,19 @@ Way way_to_gids(const std::vector<Chosen>& nodes, bool old_nccl) {
             return Way::range;
         }
     }
-    return one_index_a_node(nodes) ? Way::index : Way::unsettled;
+    return std::ranges::none_of(nodes, has_several_indices) ? Way::index : Way::unsettled;
 }
 
+// Of the first node that has several.
 std::string indices_text(const std::vector<Node>& nodes, const std::vector<Chosen>& chosen) {
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (chosen[i].ports.empty() || chosen[i].index) {
-            continue;
-        }
-        std::string list;
-        for (const auto* port : chosen[i].ports) {
-            list += (list.empty() ? "" : ", ") + port_name(port->port) + " has its own at " +
-                    std::to_string(gid_of(*port)->index);
-        }
-        return "NCCL takes one GID index for all ports of a node, and on " + nodes[i].name + " " + list;
+    const auto first = std::ranges::find_if(chosen, has_several_indices);
+    std::string list;
+    for (const auto* port : first->ports) {
+        list += (list.empty() ? "" : ", ") + port_name(port->port) + " has its own at " +
+                std::to_string(gid_of(*port)->index);
     }
-    return "NCCL would choose GIDs of other networks";
+    const auto& node = *std::next(nodes.begin(), first - chosen.begin());
+    return "NCCL takes one GID index for all ports of a node, and on " + node.name + " " + list;
 }
 
 std::string list_of(const Node& node) {
@@ -137,7 +133,8 @@ public:
         }
         way_ = way_to_gids(chosen_, old_);
         // The others' own searches are those of a new NCCL, without its variables.
-        odd_ = way_ != Way::unsettled && one_index_a_node(chosen_) && !finds(chosen_, false, false);
+        odd_ = way_ != Way::unsettled && std::ranges::none_of(chosen_, has_several_indices) &&
+               !finds(chosen_, false, false);
         if (way_ == Way::unsettled) {
             out_.unsettled = indices_text(fabric.nodes, chosen_);
             out_.hint = "set NCCL_IB_GID_INDEX in `hosts[].env` and the ports in NCCL_IB_HCA, or remove the "

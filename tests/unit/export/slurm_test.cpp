@@ -161,6 +161,14 @@ TEST_CASE("instances of MIG's are no GPUs of a scheduler's, and one list of devi
     CHECK(placed(spec, {NodeName("node-0")}, 1, std::nullopt).has_error());
     CHECK(placed(spec, {NodeName("node-0")}, 1, 4)->gpus == 4);
     CHECK_FALSE(placed(spec, {NodeName("node-0")}, 1, 4)->mig);
+    for (const auto* instance : {"MIG-5c3a", "1:0", "nvidia.com/mig=0:1", "nvidia.com/mig-1g.10gb=0"}) {
+        spec.hosts[0].gpus.devices = {instance};
+        CHECK(placed(spec, {NodeName("node-0")}, 1, std::nullopt)->mig);
+    }
+    for (const auto* whole : {"GPU-5c3a", "3", "nvidia.com/gpu=0", "vendor:8000/gpu=1"}) {
+        spec.hosts[0].gpus.devices = {whole};
+        CHECK_FALSE(placed(spec, {NodeName("node-0")}, 1, std::nullopt)->mig);
+    }
 }
 
 TEST_CASE("--env may say where the ranks meet, and gives no value of a secret away") {

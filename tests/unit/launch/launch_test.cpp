@@ -234,8 +234,10 @@ TEST_CASE("torchrun: what torch 1.13 breaks on Python 3.11 is said, and other ve
     const auto error = launcher_of("torchrun").launch(request).error();
     CHECK(error.where == "node-0");
     CHECK(error.message == "torchrun of torch 1.13.1 does not work with Python 3.11.2");
-    request.nodes[0].versions["python"] = "3.10.12";
-    CHECK(launcher_of("torchrun").launch(request).has_value());
+    for (const auto* python : {"3.10.12", "3", "3+11", ""}) { // the second number is behind a dot, or none
+        request.nodes[0].versions["python"] = python;
+        CHECK(launcher_of("torchrun").launch(request).has_value());
+    }
 }
 
 TEST_CASE("accelerate writes what it sees to a file with DeepSpeed: no secrets, and into the job's scratch") {

@@ -159,6 +159,26 @@ container:
                                         .env = {{"HF_TOKEN", "hf_mine"}, {"c-d", "5"}}}));
 }
 
+TEST_CASE("manifest: what is mounted later is seen, and sent by privileged containers alone") {
+    const auto mounted = [](const std::string& kind, bool privileged) {
+        const auto job = job_of(
+            {.file = "image: a\nhosts: [{docker: \"ssh://a\", gpus: 8}]\ncontainer: {privileged: " +
+                     std::string(privileged ? "true" : "false") + ", mounts: [\"/a:/a:" + kind + "\"]}\n"});
+        const auto text = text_of(make_manifest(job, {}).value(), {});
+        const auto at = text.find("mountPropagation: ");
+        return at == std::string::npos ? "" : text.substr(at + 18, text.find('\n', at) - at - 18);
+    };
+    for (const auto* kind : {"slave", "rslave"}) {
+        CHECK(mounted(kind, false) == "HostToContainer");
+        CHECK(mounted(kind, true) == "HostToContainer");
+    }
+    for (const auto* kind : {"shared", "rshared"}) {
+        CHECK(mounted(kind, false).empty());
+        CHECK(mounted(kind, true) == "Bidirectional");
+    }
+    CHECK(mounted("private", true).empty());
+}
+
 TEST_CASE("manifest: an image by its id, and a script too long for a command line") {
     const std::string id = "image: sha256:" + std::string(64, 'a') + "\n";
     const auto image = make_manifest(job_of({.file = id + "hosts: [{docker: \"ssh://a\", gpus: 8}]\n"}), {});
