@@ -11,11 +11,12 @@ import subprocess
 import threading
 
 from harness.lab import DOCKDIST
+from harness.patience import patient
 from harness.waiting import highest_memory
 
 MOST_MEMORY = int(os.environ.get("DOCKDIST_HOSTILE_MEMORY", "200")) << 20  # bytes; under sanitizers it is more
 DEADLINE = 60  # seconds
-PATIENCE = 6  # seconds until the user of a command that may rightly take for ever presses Ctrl-C; once more after the same time
+PATIENCE = 3  # seconds of an idle machine until the user of a command that may rightly take for ever presses Ctrl-C; once more after the same time
 # C0 but for tab and line ends, DEL, C1, and the marks that turn text around.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -57,8 +58,8 @@ class Victim:
         with out, err:
             client = subprocess.Popen([str(DOCKDIST), *words], env=environment, cwd=self.root / "work", stdin=subprocess.PIPE, stdout=out, stderr=err)
             late = threading.Event()
-            watches = [threading.Timer(DEADLINE, lambda: (late.set(), client.kill()))]
-            watches += [threading.Timer(PATIENCE * times, client.send_signal, [signal.SIGINT]) for times in (1, 2) if waits]
+            watches = [threading.Timer(patient(DEADLINE), lambda: (late.set(), client.kill()))]
+            watches += [threading.Timer(patient(PATIENCE) * times, client.send_signal, [signal.SIGINT]) for times in (1, 2) if waits]
             seen = []
             if beside:
                 watches.append(threading.Thread(target=lambda: seen.extend(beside(client))))

@@ -64,7 +64,7 @@ def save():
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--local_rank", type=int)
+    parser.add_argument("--local-rank", "--local_rank", type=int)
     parser.add_argument("what")
     parser.add_argument("rest", nargs="*")
     arguments = parser.parse_args()

@@ -32,7 +32,7 @@ LAUNCHERS = {
     "mpich": ["--launcher", "mpirun", "--via", "mpich"],
     "slurm": ["--launcher", "slurm"],
 }
-WITH_LOCAL_RANK = {"torch_distributed_launch", "deepspeed", "deepspeed_via_pdsh", "deepspeed_via_openmpi"}
+LOCAL_RANK = {"torch_distributed_launch": "--local-rank", **dict.fromkeys(("deepspeed", "deepspeed_via_pdsh", "deepspeed_via_openmpi"), "--local_rank")}
 
 
 def image_of(launcher):
@@ -51,7 +51,7 @@ def check_answers(c, stdout, words, local_rank):
                     "CUDA_VISIBLE_DEVICES": gpus[rank // 2]}  # all of the node's, so that LOCAL_RANK counts them
         assert {name: answer[name] for name in expected} == expected, answer
         assert 20000 <= int(answer["MASTER_PORT"]) < 30000
-        assert answer["argv"] == ([f"--local_rank={rank % 2}"] if local_rank else []) + words, answer
+        assert answer["argv"] == ([f"{local_rank}={rank % 2}"] if local_rank else []) + words, answer
     assert len({answer["MASTER_PORT"] for answer in found.values()}) == 1
 
 
@@ -63,7 +63,7 @@ def test_it_computes_over_all_ranks(lab, launcher):
     with nodes(lab, "t-sum", image=image_of(launcher), container="secrets: {TOKEN: {file: token}}") as c:
         words = ["sum", ODD, "%n", "", "[1, x]"]
         done = c.run("run", *LAUNCHERS[launcher], "--env", f"ODD={ODD}", "--", "ranks.py", *words)
-        check_answers(c, done.stdout, words, launcher in WITH_LOCAL_RANK)
+        check_answers(c, done.stdout, words, LOCAL_RANK.get(launcher))
         assert leftovers(c) == [], leftovers(c)
 
 
