@@ -65,10 +65,39 @@ void IgnoreRules::add(Group group, const std::string& base, std::string_view lin
     auto rules = parse(lines, from);
     auto& all = rules_[static_cast<std::size_t>(group)][base];
     std::ranges::move(rules, std::back_inserter(all));
+    untracked_.clear();
 }
 
-void IgnoreRules::add_above(const std::string& prefix, std::string_view lines, const std::string& from) {
-    above_.push_back({prefix, parse(lines, from)});
+void IgnoreRules::add_last(const std::string& base, const std::string& prefix, std::string_view lines,
+                           const std::string& from) {
+    last_[base].push_back({prefix, parse(lines, from)});
+    untracked_.clear();
+}
+
+void IgnoreRules::track(const std::string& base, const std::vector<std::string>& names) {
+    for (const auto& name : names) {
+        tracked_.insert(tracked_.end(), base.empty() ? name : base + "/" + name);
+    }
+    untracked_.clear();
+}
+
+bool IgnoreRules::tracks(std::string_view name, bool folder) const {
+    if (tracked_.contains(name)) {
+        return true;
+    }
+    const auto below = folder ? std::string(name) + "/" : std::string();
+    const auto found = folder ? tracked_.lower_bound(below) : tracked_.end();
+    return found != tracked_.end() && found->starts_with(below);
+}
+
+std::string_view IgnoreRules::repository_of(std::string_view name) const {
+    for (auto slash = name.rfind('/'); slash != std::string_view::npos && !repositories_.empty();
+         slash = slash == 0 ? std::string_view::npos : name.rfind('/', slash - 1)) {
+        if (repositories_.contains(name.substr(0, slash))) {
+            return name.substr(0, slash);
+        }
+    }
+    return {};
 }
 
 const IgnoreRules::Rule* IgnoreRules::verdict(const Rules& rules, std::string_view path, bool folder) {
@@ -83,6 +112,7 @@ const IgnoreRules::Rule* IgnoreRules::verdict(const Rules& rules, std::string_vi
 
 const IgnoreRules::Rule* IgnoreRules::verdict(Group group, std::string_view name, bool folder) const {
     const auto& all = rules_[static_cast<std::size_t>(group)];
+    const auto repository = group == Group::git ? repository_of(name) : std::string_view();
     if (!all.empty()) {
         for (auto slash = name.rfind('/');; slash = name.rfind('/', slash - 1)) {
             const auto base = slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
@@ -92,15 +122,16 @@ const IgnoreRules::Rule* IgnoreRules::verdict(Group group, std::string_view name
                     return said;
                 }
             }
-            if (base.empty()) {
+            if (base.size() == repository.size()) {
                 break;
             }
         }
     }
-    if (group == Group::git) {
-        for (const auto& above : above_) {
-            const auto path =
-                above.prefix.empty() ? std::string(name) : above.prefix + "/" + std::string(name);
+    const auto last = group == Group::git ? last_.find(repository) : last_.end();
+    if (last != last_.end()) {
+        const std::string own(name.substr(repository.empty() ? 0 : repository.size() + 1));
+        for (const auto& above : last->second) {
+            const auto path = above.prefix.empty() ? own : above.prefix + "/" + own;
             if (const auto* said = verdict(above.rules, path, folder)) {
                 return said;
             }
@@ -109,16 +140,50 @@ const IgnoreRules::Rule* IgnoreRules::verdict(Group group, std::string_view name
     return nullptr;
 }
 
+IgnoreRules::Reason IgnoreRules::reason_of(const Rule& rule, Group group, std::string_view name,
+                                           bool folder) {
+    return {.rule = rule.written,
+            .from = rule.from,
+            .line = rule.line,
+            .group = group,
+            .name = std::string(name),
+            .folder = folder};
+}
+
+const std::optional<IgnoreRules::Reason>& IgnoreRules::why_untracked(std::string_view folder) const {
+    if (const auto known = untracked_.find(folder); known != untracked_.end()) {
+        return known->second;
+    }
+    std::optional<Reason> reason;
+    if (!folder.empty() && !repositories_.contains(folder) &&
+        verdict(Group::exclude, folder, true) == nullptr &&
+        verdict(Group::dockdist, folder, true) == nullptr) {
+        const auto slash = folder.rfind('/');
+        const auto* said = verdict(Group::git, folder, true);
+        if (said != nullptr && !said->keep) {
+            reason = reason_of(*said, Group::git, folder, true);
+        } else if (said == nullptr && slash != std::string_view::npos) {
+            reason = why_untracked(folder.substr(0, slash));
+        }
+    }
+    return untracked_.emplace(folder, std::move(reason)).first->second;
+}
+
 std::optional<IgnoreRules::Reason> IgnoreRules::why(std::string_view name, bool folder) const {
     for (const auto group : {Group::exclude, Group::dockdist, Group::git, Group::always}) {
+        if (group == Group::git && !tracked_.empty()) {
+            if (tracks(name, folder)) {
+                continue;
+            }
+            const auto slash = name.rfind('/');
+            if (slash != std::string_view::npos) {
+                if (const auto& reason = why_untracked(name.substr(0, slash))) {
+                    return reason;
+                }
+            }
+        }
         if (const auto* said = verdict(group, name, folder)) {
-            return said->keep ? std::nullopt
-                              : std::optional(Reason{.rule = said->written,
-                                                     .from = said->from,
-                                                     .line = said->line,
-                                                     .group = group,
-                                                     .name = std::string(name),
-                                                     .folder = folder});
+            return said->keep ? std::nullopt : std::optional(reason_of(*said, group, name, folder));
         }
     }
     return std::nullopt;

@@ -1,9 +1,10 @@
 // Which files stay behind: the rules of .gitignore files, with git's own meaning, of .dockdistignore files,
-// and of `exclude`. Pure.
+// and of `exclude`. What git tracks its rules leave in. Pure.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,16 @@ public:
     void add(Group group, const std::string& base, std::string_view lines, const std::string& from = {});
     // The same for a folder above the tree, which has the name `prefix` there ("sub/project"); the nearer
     // ones first, all after those below.
-    void add_above(const std::string& prefix, std::string_view lines, const std::string& from = {});
+    void add_above(const std::string& prefix, std::string_view lines, const std::string& from = {}) {
+        add_last("", prefix, lines, from);
+    }
+    // A repository within the tree, in the folder `base`, as a submodule: git's rules from outside mean
+    // nothing in it, and its own of lower rank come by add_last(), the nearer ones first.
+    void add_repository(const std::string& base) { repositories_.insert(base); }
+    void add_last(const std::string& base, const std::string& prefix, std::string_view lines,
+                  const std::string& from);
+    // Files that git tracks, and folders of submodules; sorted, from `base` on.
+    void track(const std::string& base, const std::vector<std::string>& names);
 
     // Whether the file or folder is left out, or one of the folders above it is.
     bool ignored(std::string_view name, bool folder) const;
@@ -58,12 +68,24 @@ private:
     };
 
     static Rules parse(std::string_view lines, const std::string& from);
+    static Reason reason_of(const Rule& rule, Group group, std::string_view name, bool folder);
     // The rule that decides; null: none matches.
     static const Rule* verdict(const Rules& rules, std::string_view path, bool folder);
     const Rule* verdict(Group group, std::string_view name, bool folder) const;
+    // The folder of the innermost repository that the name stands in.
+    std::string_view repository_of(std::string_view name) const;
+    // The name itself, or what stands below the folder.
+    bool tracks(std::string_view name, bool folder) const;
+    // Why a file of this folder that git does not track is left out: the folder is kept for those that it
+    // does.
+    const std::optional<Reason>& why_untracked(std::string_view folder) const;
 
     std::map<std::string, Rules, std::less<>> rules_[4]{};
-    std::vector<Above> above_{};
+    std::set<std::string, std::less<>> repositories_{};
+    std::map<std::string, std::vector<Above>, std::less<>> last_{}; // by repositories
+    std::set<std::string, std::less<>> tracked_{};
+    mutable std::map<std::string, std::optional<Reason>, std::less<>>
+        untracked_{}; // by folders, as far as asked
 };
 
 } // namespace dockdist

@@ -2,6 +2,8 @@
 
 #include "core/regular_file.hpp"
 #include "core/text.hpp"
+#include "core/trusted_path.hpp"
+#include "sync/git_files.hpp"
 #include "tree/read_tree.hpp"
 
 #include <algorithm>
@@ -15,22 +17,40 @@ namespace {
 using wire::TreeEntry;
 using Group = IgnoreRules::Group;
 
-// What git reads above the tree: up to the folder that has a .git, and that repository's own info/exclude.
+// What a repository has beside its .gitignore files: in the folder `base` of the tree, or above the tree,
+// which is called `prefix` there.
+void add_repository(const GitFiles& files, const std::string& base, const std::string& prefix,
+                    const UserExcludes& users, IgnoreRules& rules) {
+    rules.add_last(base, prefix, files.exclude, files.exclude_path);
+    rules.add_last(base, prefix, users.lines, users.path);
+    if (prefix.empty()) {
+        return rules.track(base, files.tracked);
+    }
+    if (other_writer(files.index)) {
+        return; // whoever that is could let in what the tree's own rules leave out
+    }
+    const auto before = prefix + "/";
+    std::vector<std::string> ours;
+    for (auto name = std::ranges::lower_bound(files.tracked, before);
+         name != files.tracked.end() && name->starts_with(before); ++name) {
+        ours.push_back(name->substr(before.size()));
+    }
+    rules.track(base, ours);
+}
+
+// What git reads above the tree: up to the folder that has a .git, and of that repository.
 void add_rules_above(const std::filesystem::path& tree, IgnoreRules& rules) {
     struct Found {
         std::string prefix{}, lines{}, path{};
     };
     std::vector<Found> found;
-    std::error_code ignored;
     std::string prefix;
     for (auto folder = tree;;) {
-        if (std::filesystem::exists(folder / ".git", ignored)) {
+        if (const auto files = git_files_of(folder)) {
             for (const auto& [name, lines, path] : found) {
                 rules.add_above(name, lines, path);
             }
-            rules.add_above(prefix, read_regular_file(folder / ".git/info/exclude").value_or(""),
-                            ".git/info/exclude");
-            return;
+            return add_repository(*files, "", prefix, user_excludes(), rules);
         }
         const auto parent = folder.parent_path();
         if (parent == folder) {
@@ -44,7 +64,13 @@ void add_rules_above(const std::filesystem::path& tree, IgnoreRules& rules) {
     }
 }
 
-void read_rules(Folder& folder, const std::string& base, IgnoreRules& rules) {
+// Of the folder `base` of the tree, which is at `tree`.
+void read_rules(const std::filesystem::path& tree, Folder& folder, const std::string& base,
+                IgnoreRules& rules) {
+    if (const auto files = base.empty() ? std::nullopt : git_files_of(tree / base)) {
+        rules.add_repository(base);
+        add_repository(*files, base, "", user_excludes(), rules);
+    }
     for (const auto& [name, group] :
          {std::pair(".gitignore", Group::git), std::pair(".dockdistignore", Group::dockdist)}) {
         const auto path = base.empty() ? std::string(name) : base + "/" + name;
@@ -80,10 +106,11 @@ public:
             return entries.error();
         }
         const auto has_rules = [](const TreeEntry& entry) {
-            return entry.name.ends_with(".gitignore") || entry.name.ends_with(".dockdistignore");
+            return entry.name.ends_with(".gitignore") || entry.name.ends_with(".dockdistignore") ||
+                   entry.name.ends_with("/.git");
         };
         if (options_.ignore_files && std::ranges::any_of(*entries, has_rules)) {
-            read_rules(folder_, name, tree_.rules);
+            read_rules(tree_.path, folder_, name, tree_.rules);
         }
         for (auto& entry : *entries) {
             if (auto taken = take(std::move(entry)); !taken) {
@@ -199,7 +226,7 @@ std::optional<IgnoreRules::Reason> why_left_out(const std::string& source, const
         if (end > 0 && rules.ignored(name.substr(0, end), true)) {
             break; // no scan comes to what stands there
         }
-        read_rules(*folder, name.substr(0, end), rules);
+        read_rules(real, *folder, name.substr(0, end), rules);
     }
     return rules.why_below(name, std::filesystem::is_directory(status));
 }

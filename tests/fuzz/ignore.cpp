@@ -1,6 +1,8 @@
 // .dockerignore and .gitignore: patterns of a stranger's repository, and names of its files.
 #include "fuzz/fuzz.hpp"
 #include "image/docker_ignore.hpp"
+#include "sync/git_files.hpp"
+#include "sync/git_index.hpp"
 #include "sync/ignore_rules.hpp"
 #include "sync/wildmatch.hpp"
 
@@ -39,15 +41,29 @@ void git(const std::string& patterns, const std::string& name, const std::string
     (void)file;
 }
 
+void tracked(const std::string& index, const std::string& name) {
+    const auto names = tracked_names(index);
+    IgnoreRules rules;
+    rules.add(IgnoreRules::Group::git, "", "*\n");
+    rules.track("", names.value_or(std::vector<std::string>()));
+    for (const auto& one : names.value_or(std::vector<std::string>())) {
+        fuzz::require(!one.empty() && !rules.ignored_itself(one, false), "what is tracked stays in");
+    }
+    (void)rules.ignored(name, true);
+    (void)excludes_file_of(index, name);
+}
+
 } // namespace
 
 void fuzz::one_input(std::string_view input) {
-    const auto [kind, text] = kinded(input, 3);
+    const auto [kind, text] = kinded(input, 4);
     const auto said = parts(text.substr(0, 4096), 3);
     if (kind == 0) {
         docker(said[0], said[1]);
     } else if (kind == 1) {
         git(said[0], said[1], said[2]);
+    } else if (kind == 2) {
+        tracked(std::string(text.substr(0, 4096)), said[1]);
     } else {
         (void)wildmatch(said[0], said[1]);
         // A name matches itself when what patterns are made of is taken as it is.
@@ -67,10 +83,18 @@ std::vector<std::string> fuzz::seeds() {
                                 "*a*a*a*a*b", "/a/../b/./c//\n."}) {
         for (const auto* name : {"a/b/c.o", "build/keep.o", "a/a/a/a/a/a/a/a/a/a/a/a",
                                  "aaaaaaaaaaaaaaaaaaaaaaaaa", "src/main.py"}) {
-            for (const std::size_t kind : {0U, 1U, 2U}) {
+            for (const std::size_t kind : {0U, 1U, 3U}) {
                 all.push_back(of_kind(kind, of_parts({pattern, name, "a"})));
             }
         }
     }
+    for (const char version : {'\2', '\3', '\4'}) {
+        const auto entry = std::string(61, '\0') +
+                           (version == '\4' ? std::string("\1\0a\0", 4) : std::string("\1a\0", 3)) +
+                           (version == '\4' ? "" : std::string(7, '\0'));
+        all.push_back(of_kind(2, std::string("DIRC\0\0\0", 7) + version + std::string("\0\0\0\2", 4) + entry +
+                                     entry + std::string(20, 'h')));
+    }
+    all.push_back(of_kind(2, "[core]\n\texcludesFile = \"~/.gitignore\" # mine\n"));
     return all;
 }

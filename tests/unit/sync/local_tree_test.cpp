@@ -52,6 +52,70 @@ TEST_CASE("a scan leaves out what the files say, nested ones and those above in 
     CHECK(names(*all).find(".git/info/exclude") != std::string::npos);
 }
 
+TEST_CASE(
+    "what git tracks is sent whatever its rules say, and from a folder that they leave out nothing else") {
+    const Scratch scratch;
+    const auto run = [&](const std::string& line) {
+        const auto command = "cd " + scratch.path + " && " + line + " >/dev/null 2>&1";
+        REQUIRE_MESSAGE(std::system(command.c_str()) == 0, line);
+    };
+    const std::string git =
+        "env -u XDG_CONFIG_HOME HOME=/nonexistent git -c user.name=a -c user.email=a@example.org "
+        "-c protocol.file.allow=always ";
+    run(git + "init -q repo && " + git + "init -q lib");
+    put(scratch / "lib/.gitignore", "*.own\n");
+    put(scratch / "lib/f.log");
+    run("cd lib && " + git + "add -f . && " + git + "commit -qm 1");
+    put(scratch / "repo/.gitignore", "*.log\ndata/\n*.bin\nlib/new\n");
+    for (const auto* path :
+         {"kept.log", "other.log", "data/train.bin", "data/in/val.bin", "data/in/other", "src/m.bin"}) {
+        put(scratch.path + "/repo/" + path);
+    }
+    run("cd repo && " + git + "add -f .gitignore kept.log data/in/val.bin src/m.bin && " + git +
+        "submodule add -q ../lib lib && " + git + "commit -qm 1");
+    for (const auto* path : {"lib/a.log", "lib/a.own", "lib/new", "src/a.log"}) {
+        put(scratch.path + "/repo/" + path);
+    }
+    const auto tree = scan(scratch / "repo", {});
+    REQUIRE(tree.has_value());
+    CHECK(
+        names(*tree) ==
+        ".gitignore .gitmodules data data/in data/in/val.bin kept.log lib lib/.gitignore lib/a.log lib/f.log "
+        "lib/new src src/m.bin");
+    CHECK(why_left_out(scratch / "repo", {}, "data/in/other")->rule == "data/");
+    CHECK_FALSE(why_left_out(scratch / "repo", {}, "data/in/val.bin").has_value());
+    CHECK_FALSE(why_left_out(scratch / "repo", {}, "lib/new")
+                    .has_value()); // git's rules end where another repository begins
+    CHECK(why_left_out(scratch / "repo", {}, "lib/a.own")->from == "lib/.gitignore");
+    // Folders of it, one with rules of its own, which have the last word.
+    put(scratch / "repo/data/.dockdistignore", "/in/val.bin\n");
+    CHECK(names(scan(scratch / "repo/data", {}).value()) == ".dockdistignore in in/other");
+    CHECK(names(scan(scratch / "repo/src", {}).value()) == "m.bin");
+    // Above the tree an index that others write to lets nothing in.
+    fs::permissions(scratch / "repo/.git/index", fs::perms::others_write, fs::perm_options::add);
+    CHECK(names(scan(scratch / "repo/src", {}).value()).empty());
+}
+
+TEST_CASE("the user's own rules for all repositories count last") {
+    const Scratch scratch;
+    put(scratch / "home/.config/git/ignore", "*.orig\n*.swp\n");
+    put(scratch / "repo/.git/HEAD", "ref: refs/heads/main\n");
+    put(scratch / "repo/.gitignore", "!keep.swp\n");
+    put(scratch / "plain/a.orig");
+    for (const auto* path : {"a.orig", "b.swp", "keep.swp"}) {
+        put(scratch.path + "/repo/" + path);
+    }
+    const std::string before = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "";
+    ::setenv("HOME", (scratch / "home").c_str(), 1);
+    ::unsetenv("XDG_CONFIG_HOME");
+    const auto in_repository = scan(scratch / "repo", {});
+    const auto elsewhere = scan(scratch / "plain", {});
+    ::setenv("HOME", before.c_str(), 1);
+    CHECK(names(in_repository.value()) == ".gitignore keep.swp");
+    CHECK(in_repository->left_out_by_rules.at(0).reason.from == scratch / "home/.config/git/ignore");
+    CHECK(names(elsewhere.value()) == "a.orig"); // no repository
+}
+
 TEST_CASE("no rule is waited for") {
     const Scratch scratch;
     put(scratch / "repo/src/a.py");
