@@ -11,6 +11,7 @@ from harness.patience import lease, told
 
 # A rank that says who it is, and stays in the first attempt.
 WHO = 'echo "try $DOCKDIST_RESTART_COUNT: rank $RANK of $WORLD_SIZE, node $NODE_RANK of $NNODES, at $MASTER_ADDR"; '
+BEGINS = r"\b1 process on each of 2 nodes(, .* each)?; spare: node-2\b"
 STAY = '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep {}'
 
 
@@ -84,7 +85,7 @@ def test_a_spare_takes_the_place_of_a_lost_node(lab):
         eventually(lambda: said_at(told[0]["ports"][0]["local"]) == "node-2\n", "the new first node's answer")
         out, _ = ends(client)
         events = [json.loads(line) for line in (*lines, *out.splitlines())]
-        assert any("2 ranks on 2 nodes; spare: node-2" in e.get("text", "") for e in events), events
+        assert any(re.search(BEGINS, e.get("text", "")) for e in events), events
         assert any(e.get("text", "").endswith("attempt 2 of 2 begins with node-2 in its place in 0.1 s")
                    and e["subject"] == f"node-0 ({address(lab, 'node-0')})" for e in events), events
         text = json.dumps(events)
@@ -100,7 +101,7 @@ def test_a_spare_that_nobody_needs_starts_nothing(lab):
     with cluster(lab, "t-unused") as c:
         c.write(hosts=3, more="spares: 1").up()
         done = c.run("run", "--nodes", "2", "--", "sh", "-c", WHO)
-        assert_in("2 ranks on 2 nodes; spare: node-2\n", done.stderr)
+        assert re.search(BEGINS, done.stderr), done.stderr
         assert done.stdout.count("try 0") == 2 and "[node-2]" not in done.stdout, done.stdout
         assert c.run("run", "--spares", "0", "--", "sh", "-c", WHO).stdout.count(", node ") == 3
         for words, message in ((("--nodes", "3"), "3 nodes and 1 spare were asked for"),
