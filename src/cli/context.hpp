@@ -73,8 +73,7 @@ struct Context {
     std::shared_ptr<ClusterSize> size = std::make_shared<ClusterSize>(); // once the file is loaded
     // The lists of hosts that have been read: of several commands in one process all see the same hosts. (Of
     // an allocation that is ending, Slurm names fewer and fewer nodes.)
-    std::shared_ptr<std::map<HostSource, Result<std::string>>> host_lists =
-        std::make_shared<std::map<HostSource, Result<std::string>>>();
+    std::shared_ptr<HostLists> host_lists = std::make_shared<HostLists>();
 
     // Data for people or programs: stdout.
     void print(std::string_view text) const;

@@ -9,8 +9,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace dockdist {
 namespace {
@@ -33,20 +35,67 @@ Result<std::string> bounded(std::string text, const HostSource& source) {
     return text;
 }
 
-Result<std::string> read_list_file(const HostSource& source) {
-    auto list = read_file(source.file, longest_list + 1);
+Result<ListText> as_list(Result<std::string> text) {
+    return text ? Result<ListText>(ListText{.text = std::move(*text)}) : text.error();
+}
+
+Result<std::string> read_list_file(const fs::path& path, const HostSource& source) {
+    const auto shown = printable(path.string());
+    auto list = read_file(path, longest_list + 1);
     if (!list) {
-        return of_list(
-            fmt::format("the list {} cannot be read: {}", printable(source.file), list.error().message),
-            "a relative path begins at the folder of cluster.yaml");
+        return of_list(fmt::format("the list {} cannot be read: {}", shown, list.error().message),
+                       "a relative path begins at the folder of cluster.yaml");
     }
     // Others than you may keep it: you have named it.
-    if (const auto other = other_writer(source.file, &list->status); other && other->everybody) {
-        return of_list(fmt::format("the list {} is not taken: {}", printable(source.file), other->text),
+    if (const auto other = other_writer(path, &list->status); other && other->everybody) {
+        return of_list(fmt::format("the list {} is not taken: {}", shown, other->text),
                        "whoever names the hosts is given your code and secrets: keep it where only those "
                        "can write who may");
     }
     return bounded(std::move(list->text), source);
+}
+
+// Of a folder of variables: its files, and those of the folders in it, as Ansible takes them.
+std::vector<fs::path> variable_files(const fs::path& folder) {
+    std::vector<fs::path> files;
+    std::error_code failed;
+    for (fs::recursive_directory_iterator entry(folder, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        const auto name = entry->path().filename().string();
+        const auto ending = entry->path().extension();
+        if (name.starts_with('.') || entry.depth() > 1) {
+            entry.disable_recursion_pending();
+        } else if (entry->is_regular_file(failed) && !name.ends_with('~') &&
+                   (ending.empty() || ending == ".yml" || ending == ".yaml" || ending == ".json")) {
+            files.push_back(entry->path());
+        }
+    }
+    std::ranges::sort(files);
+    return files;
+}
+
+Result<ListText> read_list(const HostSource& source) {
+    auto text = read_list_file(source.file, source);
+    if (!text || source.format != HostSource::Format::ansible) {
+        return as_list(std::move(text));
+    }
+    ListText list{.text = std::move(*text)};
+    const auto folder = fs::path(source.file).parent_path();
+    std::size_t bytes = list.text.size();
+    for (const auto* name : {"group_vars", "host_vars"}) {
+        for (const auto& path : variable_files(folder / name)) {
+            auto beside = read_list_file(path, source);
+            bytes += beside ? beside->size() : 0;
+            if (!beside || bytes > longest_list) {
+                return beside ? of_list(fmt::format("{} and what is beside it have more than {}",
+                                                    printable(source.file), format_size({longest_list})),
+                                        "is that an inventory?")
+                              : beside.error();
+            }
+            list.beside[path.lexically_relative(folder).generic_string()] = std::move(*beside);
+        }
+    }
+    return list;
 }
 
 // What has to be nobody else's for a word to mean what it does: the file or folder that it names, or the
@@ -114,22 +163,22 @@ Task<Result<std::string>> run_list_command(boost::asio::any_io_executor executor
 
 } // namespace
 
-Task<std::map<HostSource, Result<std::string>>>
-read_host_lists(boost::asio::any_io_executor executor, std::vector<HostSource> sources, SpecText spec) {
-    std::map<HostSource, Result<std::string>> lists;
+Task<HostLists> read_host_lists(boost::asio::any_io_executor executor, std::vector<HostSource> sources,
+                                SpecText spec) {
+    HostLists lists;
     for (const auto& source : sources) {
         if (lists.contains(source)) {
             continue;
         }
         if (source.format == HostSource::Format::slurm) {
-            lists.emplace(source, co_await read_own_allocation(executor));
+            lists.emplace(source, as_list(co_await read_own_allocation(executor)));
             continue;
         }
         if (source.command.empty()) {
-            lists.emplace(source, read_list_file(source));
+            lists.emplace(source, read_list(source));
             continue;
         }
-        lists.emplace(source, co_await run_list_command(executor, source, spec));
+        lists.emplace(source, as_list(co_await run_list_command(executor, source, spec)));
     }
     co_return lists;
 }

@@ -6,7 +6,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
-#include <map>
 #include <vector>
 
 namespace dockdist {
@@ -14,7 +13,7 @@ namespace dockdist {
 // One after the other. `spec` is what names them. A command is run, in the folder of that file, where nobody
 // else could have written the file, the program, or another file among the command's words; a list is taken
 // where not everybody could have written it. Errors: config; without `where`.
-Task<std::map<HostSource, Result<std::string>>>
-read_host_lists(boost::asio::any_io_executor executor, std::vector<HostSource> sources, SpecText spec);
+Task<HostLists> read_host_lists(boost::asio::any_io_executor executor, std::vector<HostSource> sources,
+                                SpecText spec);
 
 } // namespace dockdist

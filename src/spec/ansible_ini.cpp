@@ -45,7 +45,7 @@ std::pair<std::string, std::string> halves(const std::string& text) {
 
 class IniReader {
 public:
-    Result<Inventory> read(std::string_view text) {
+    Result<InventoryBuilder> read(std::string_view text) {
         std::size_t number = 0;
         for (const auto& line : split(text, '\n')) {
             ++number;
@@ -59,7 +59,7 @@ public:
                 return list_error(number, done.error().message, done.error().hint);
             }
         }
-        return builder_.build();
+        return std::move(builder_);
     }
 
 private:
@@ -112,7 +112,7 @@ private:
             return names.error();
         }
         for (const auto& name : *names) {
-            const auto host = builder_.host(name);
+            const auto host = builder_.host_with_port(name);
             builder_.add_host(group_, host);
             for (auto word = words.begin() + 1; word != words.end(); ++word) {
                 auto [variable, value] = halves(*word);
@@ -132,7 +132,7 @@ private:
 
 } // namespace
 
-Result<Inventory> parse_ansible_ini(std::string_view text) {
+Result<InventoryBuilder> read_ansible_ini(std::string_view text) {
     return IniReader().read(text);
 }
 

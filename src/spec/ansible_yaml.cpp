@@ -2,12 +2,31 @@
 #include "spec/inventory_builder.hpp"
 #include "spec/yaml_tree.hpp"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace dockdist {
 namespace {
 
 Error misplaced(const YamlNode& node, std::string message) {
     return list_error(static_cast<std::size_t>(node.place.line), std::move(message),
                       "an inventory is groups with `hosts`, `vars` and `children`, each a map");
+}
+
+// Values that only Ansible can read, or shall not fill in.
+constexpr std::array<std::string_view, 3> ansible_tags{"!vault", "!vault-encrypted", "!unsafe"};
+
+Error first_mistake(const YamlDocument& document) {
+    const auto& first = document.mistakes.front();
+    return list_error(static_cast<std::size_t>(first.place.line), first.message, first.hint);
+}
+
+bool holds_nothing(std::string_view text) {
+    return std::ranges::all_of(split(text, '\n'), [](const std::string& line) {
+        const auto bare = bare_line(line);
+        return bare.empty() || bare == "---" || bare == "...";
+    });
 }
 
 void take_variables(const YamlNode& node, HostVariables& variables) {
@@ -53,7 +72,7 @@ public:
         return ok;
     }
 
-    Result<Inventory> build() { return builder_.build(); }
+    InventoryBuilder take() { return std::move(builder_); }
 
 private:
     Status read_hosts(std::size_t group, const YamlNode& node) {
@@ -64,7 +83,7 @@ private:
                                   names.error().hint);
             }
             for (const auto& name : *names) {
-                const auto host = builder_.host(name);
+                const auto host = builder_.host_with_port(name);
                 builder_.add_host(group, host);
                 take_variables(*entry.value, builder_.variables_of_host(host));
             }
@@ -87,11 +106,10 @@ private:
 
 } // namespace
 
-Result<Inventory> parse_ansible_yaml(std::string_view text) {
-    const auto document = parse_yaml(text);
+Result<InventoryBuilder> read_ansible_yaml(std::string_view text) {
+    const auto document = parse_yaml(text, ansible_tags);
     if (!document.mistakes.empty()) {
-        const auto& first = document.mistakes.front();
-        return list_error(static_cast<std::size_t>(first.place.line), first.message, first.hint);
+        return first_mistake(document);
     }
     if (document.root == nullptr || document.root->kind != YamlNode::Kind::map) {
         return list_error(0, "it is no inventory of Ansible in YAML",
@@ -103,7 +121,20 @@ Result<Inventory> parse_ansible_yaml(std::string_view text) {
             return done.error();
         }
     }
-    return reader.build();
+    return reader.take();
+}
+
+Result<HostVariables> read_ansible_variables(std::string_view text) {
+    HostVariables variables;
+    if (text.starts_with("$ANSIBLE_VAULT") || holds_nothing(text)) {
+        return variables;
+    }
+    const auto document = parse_yaml(text, ansible_tags);
+    if (!document.mistakes.empty()) {
+        return first_mistake(document);
+    }
+    take_variables(*document.root, variables);
+    return variables;
 }
 
 } // namespace dockdist

@@ -50,16 +50,16 @@ bool looks_like_yaml(std::string_view text) {
     return false;
 }
 
-Result<Inventory> parse_all(std::string_view text, HostSource::Format format) {
+Result<Inventory> parse_all(const ListText& list, HostSource::Format format) {
     switch (format) {
     case HostSource::Format::hosts:
-        return parse_host_lines(text);
+        return parse_host_lines(list.text);
     case HostSource::Format::ansible:
-        return looks_like_yaml(text) ? parse_ansible_yaml(text) : parse_ansible_ini(text);
+        return parse_ansible(list);
     case HostSource::Format::clush:
-        return parse_clush_groups(text);
+        return parse_clush_groups(list.text);
     case HostSource::Format::slurm:
-        return parse_allocation(text);
+        return parse_allocation(list.text);
     }
     return Inventory{};
 }
@@ -101,6 +101,20 @@ std::string HostSource::place() const {
         return "the Slurm allocation";
     }
     return command.empty() ? file : "`" + shell_join(command) + "`";
+}
+
+Result<Inventory> parse_ansible(const ListText& list) {
+    auto json = read_ansible_json(list.text);
+    auto builder = json                         ? std::move(*json)
+                   : looks_like_yaml(list.text) ? read_ansible_yaml(list.text)
+                                                : read_ansible_ini(list.text);
+    if (!builder) {
+        return builder.error();
+    }
+    if (const auto taken = builder->take_beside(list.beside); !taken) {
+        return taken.error();
+    }
+    return builder->build();
 }
 
 Result<Inventory> parse_host_lines(std::string_view text) {
@@ -145,9 +159,8 @@ Result<Inventory> parse_host_lines(std::string_view text) {
     return inventory;
 }
 
-Result<Inventory> parse_inventory(std::string_view text, HostSource::Format format,
-                                  const std::string& group) {
-    auto all = parse_all(text, format);
+Result<Inventory> parse_inventory(const ListText& list, HostSource::Format format, const std::string& group) {
+    auto all = parse_all(list, format);
     if (!all) {
         return all;
     }

@@ -7,6 +7,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,14 @@ struct HostSource {
     std::string place() const;
     auto operator<=>(const HostSource&) const = default;
 };
+
+// As it was read, with the files of variables that an inventory of Ansible has beside it, by their path from
+// its folder on: "group_vars/gpu.yml", "host_vars/gpu1/ssh.yml".
+struct ListText {
+    std::string text{};
+    std::map<std::string, std::string> beside{};
+};
+using HostLists = std::map<HostSource, Result<ListText>>;
 
 struct ListedHost {
     std::string name{};    // as the list has it; of an address alone, that
@@ -51,16 +60,17 @@ struct Inventory {
 // Errors: config; where = "LINE" or empty.
 //   hosts:   names, addresses, USER@NAME, engine addresses, each may be a range, between blanks or commas;
 //            `slots=8` behind the last of a line; `#` begins a comment
-//   ansible: INI or YAML; ranges [01:50], ansible_host, ansible_user, ansible_port, children
+//   ansible: INI, YAML, or the JSON of `ansible-inventory --list` and of dynamic inventories; ranges [01:50],
+//            HOST:PORT, ansible_host, ansible_user, ansible_port, children, `{{ NAME }}` of the host's own
+//            variables
 //   clush:   "rack1: gpu[1-64]" a line, or YAML; `@rack1`, `!`, `&` in a node set
 //   slurm:   what `scontrol show job --details ID` prints, and behind it `scontrol show node LIST`
 // With `group` only its hosts, and what other groups say of them.
-Result<Inventory> parse_inventory(std::string_view text, HostSource::Format format, const std::string& group);
+Result<Inventory> parse_inventory(const ListText& list, HostSource::Format format, const std::string& group);
 
 // One parser a format; without the choice of a group.
 Result<Inventory> parse_host_lines(std::string_view text);
-Result<Inventory> parse_ansible_ini(std::string_view text);
-Result<Inventory> parse_ansible_yaml(std::string_view text);
+Result<Inventory> parse_ansible(const ListText& list);
 Result<Inventory> parse_clush_groups(std::string_view text);
 Result<Inventory> parse_allocation(std::string_view text);
 

@@ -5,11 +5,14 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 namespace dockdist {
 namespace {
 
 constexpr std::size_t deepest_group = 64;
+constexpr std::size_t longest_value = 1024;
 
 // The newer name of a variable, then the older one.
 constexpr std::pair<const char*, const char*> address_names{"ansible_host", "ansible_ssh_host"};
@@ -25,20 +28,75 @@ std::string variable(const HostVariables& variables, const std::pair<const char*
     return {};
 }
 
-Result<ListedHost> to_host(const std::string& name, const HostVariables& variables) {
-    ListedHost host{
-        .name = name, .address = variable(variables, address_names), .user = variable(variables, user_names)};
-    const auto port = variable(variables, port_names);
-    for (const auto& value : {host.address, host.user, port}) {
-        if (value.find("{{") != std::string::npos) {
-            return list_error(
-                0,
-                "`" + printable(value) + "` of " + printable(name) +
-                    " is a template, which only Ansible can fill in",
-                "let it: `from: {command: [ansible-inventory, --list, --yaml], format: ansible}`");
+constexpr int deepest_template = 8;
+
+std::string_view trimmed(std::string_view text) {
+    const auto begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+}
+
+// "{{ NAME }}" of the host's own variables, and of its name. Nothing: Ansible alone knows.
+std::optional<std::string> filled_in(std::string_view text, const std::string& name,
+                                     const HostVariables& variables, int depth = 0) {
+    std::string out;
+    for (auto open = text.find("{{"); open != std::string_view::npos; open = text.find("{{")) {
+        const auto close = text.find("}}", open);
+        if (close == std::string_view::npos || depth == deepest_template) {
+            return std::nullopt;
         }
+        const auto word = trimmed(text.substr(open + 2, close - open - 2));
+        std::optional<std::string> value;
+        if (word == "inventory_hostname") {
+            value = name;
+        } else if (word == "inventory_hostname_short") {
+            value = name.substr(0, name.find('.'));
+        } else if (const auto found = variables.find(std::string(word)); found != variables.end()) {
+            value = filled_in(found->second, name, variables, depth + 1);
+        }
+        if (!value || out.size() + value->size() > longest_value) {
+            return std::nullopt;
+        }
+        out += text.substr(0, open);
+        out += *value;
+        text.remove_prefix(close + 2);
     }
-    if (!port.empty()) {
+    return out + std::string(text);
+}
+
+// "gpu1:2222", "[2001:db8::1]:2222", "2001:db8::1".
+std::pair<std::string, std::string> name_and_port(const std::string& text) {
+    if (text.starts_with('[')) {
+        const auto close = std::min(text.find(']'), text.size());
+        const auto rest = text.substr(std::min(close + 1, text.size()));
+        return {text.substr(1, close - 1), rest.starts_with(':') ? rest.substr(1) : ""};
+    }
+    const auto colon = text.find(':');
+    if (colon == std::string::npos || text.find(':', colon + 1) != std::string::npos ||
+        !whole_number<std::uint16_t>(text.substr(colon + 1))) {
+        return {text, ""};
+    }
+    return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+Result<ListedHost> to_host(const std::string& name, const HostVariables& variables) {
+    std::string values[3];
+    const std::pair<const char*, const char*>* const names[3]{&address_names, &user_names, &port_names};
+    for (std::size_t i = 0; i < std::size(values); ++i) {
+        const auto value = variable(variables, *names[i]);
+        const bool encrypted = value.starts_with("$ANSIBLE_VAULT");
+        const auto filled = encrypted ? std::nullopt : filled_in(value, name, variables);
+        if (!filled) {
+            return list_error(0,
+                              (encrypted ? std::string(names[i]->first) + " of " + printable(name) +
+                                               " is encrypted, and only Ansible can read it"
+                                         : "`" + printable(value) + "` of " + printable(name) +
+                                               " is a template, which only Ansible can fill in"),
+                              "let it: `from: {command: [ansible-inventory, --list], format: ansible}`");
+        }
+        values[i] = *filled;
+    }
+    ListedHost host{.name = name, .address = values[0], .user = values[1]};
+    if (const auto& port = values[2]; !port.empty()) {
         const auto number = whole_number<std::uint16_t>(port);
         if (number.value_or(0) == 0) {
             return list_error(0, "`" + printable(port) + "` of " + printable(name) + " is no port");
@@ -46,6 +104,22 @@ Result<ListedHost> to_host(const std::string& name, const HostVariables& variabl
         host.port = *number;
     }
     return host;
+}
+
+// "group_vars/gpu.yml" and "group_vars/gpu/ssh.yml": {"group_vars", "gpu"}.
+std::pair<std::string, std::string> of_whom(const std::string& path) {
+    const auto parts = split(path, '/');
+    if (parts.size() < 2) {
+        return {};
+    }
+    auto name = parts[1];
+    for (const std::string_view ending : {".yml", ".yaml", ".json"}) {
+        if (parts.size() == 2 && name.ends_with(ending)) {
+            name.resize(name.size() - ending.size());
+            break;
+        }
+    }
+    return {parts[0], std::move(name)};
 }
 
 bool is_letter_range(const std::vector<std::string>& parts) {
@@ -76,6 +150,47 @@ std::size_t InventoryBuilder::host(const std::string& name) {
         hosts_.push_back({.name = name});
     }
     return at->second;
+}
+
+std::size_t InventoryBuilder::host_with_port(const std::string& text) {
+    auto [name, port] = name_and_port(text);
+    const auto found = host(name);
+    if (!port.empty()) {
+        hosts_[found].variables.try_emplace("ansible_port", std::move(port));
+    }
+    return found;
+}
+
+HostVariables* InventoryBuilder::known_host(const std::string& name) {
+    const auto found = host_at_.find(name);
+    return found == host_at_.end() ? nullptr : &hosts_[found->second].variables;
+}
+
+Status InventoryBuilder::take_beside(const std::map<std::string, std::string>& files) {
+    for (const auto& [path, text] : files) {
+        const auto [kind, name] = of_whom(path);
+        HostVariables* variables = nullptr;
+        if (kind == "host_vars") {
+            variables = known_host(name);
+        } else if (name == "all" || group_at_.contains(name)) {
+            variables = &groups_[group(name)].variables;
+        }
+        if (variables == nullptr) {
+            continue;
+        }
+        auto read = read_ansible_variables(text);
+        if (!read) {
+            const auto& error = read.error();
+            return list_error(0,
+                              printable(path) + (error.where.empty() ? "" : ", line " + error.where) + ": " +
+                                  error.message,
+                              error.hint);
+        }
+        for (auto& [variable, value] : *read) {
+            (*variables)[variable] = std::move(value);
+        }
+    }
+    return ok;
 }
 
 std::size_t InventoryBuilder::group(const std::string& name) {
@@ -185,6 +300,9 @@ Result<Inventory> InventoryBuilder::build() {
 }
 
 Result<std::vector<std::string>> expand_ansible_range(std::string_view pattern) {
+    if (pattern.starts_with('[') && std::ranges::count(pattern.substr(0, pattern.find(']')), ':') > 2) {
+        return std::vector{std::string(pattern)}; // IPv6
+    }
     std::vector<std::string> names{""};
     while (!pattern.empty()) {
         const auto open = std::min(pattern.find('['), pattern.size());

@@ -26,7 +26,7 @@ struct LoadOptions {
     // file's.
     std::string hosts{};
     // What has been read of the lists that `hosts` names with `from`; see LoadedSpec::sources.
-    std::map<HostSource, Result<std::string>> host_lists{};
+    HostLists host_lists{};
 };
 
 struct LoadedSpec {

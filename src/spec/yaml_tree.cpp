@@ -46,7 +46,8 @@ bool starts_with_null(std::string_view text) {
 
 class TreeBuilder : public YAML::EventHandler {
 public:
-    TreeBuilder(const YamlSource& source, YamlDocument& document) : source_(source), document_(document) {}
+    TreeBuilder(const YamlSource& source, YamlDocument& document, std::span<const std::string_view> more_tags)
+        : source_(source), document_(document), more_tags_(more_tags) {}
 
     void OnDocumentStart(const YAML::Mark&) override {}
     void OnDocumentEnd() override {
@@ -155,7 +156,7 @@ private:
     }
 
     void check_tag(const YAML::Mark& mark, const std::string& tag) {
-        if (!is_known_tag(tag)) {
+        if (!is_known_tag(tag) && std::ranges::find(more_tags_, tag) == more_tags_.end()) {
             mistake(place(mark), fmt::format("the tag `{}` has no meaning here", printable(tag)),
                     "remove it");
         }
@@ -285,6 +286,7 @@ private:
 
     const YamlSource& source_;
     YamlDocument& document_;
+    std::span<const std::string_view> more_tags_;
     std::vector<Frame> frames_{};
     std::map<YAML::anchor_t, const YamlNode*> anchors_{};
     std::unordered_set<const YamlNode*> open_{};
@@ -301,7 +303,7 @@ const YamlEntry* YamlNode::find(std::string_view key) const {
     return found == entries.end() ? nullptr : &*found;
 }
 
-YamlDocument parse_yaml(std::string_view text) {
+YamlDocument parse_yaml(std::string_view text, std::span<const std::string_view> more_tags) {
     YamlDocument document;
     const YamlSource source(text);
     const auto refuse = [&](YamlMistake mistake) {
@@ -315,13 +317,13 @@ YamlDocument parse_yaml(std::string_view text) {
     try {
         std::istringstream stream{std::string(source.text())};
         YAML::Parser parser(stream);
-        TreeBuilder builder(source, document);
+        TreeBuilder builder(source, document, more_tags);
         if (!parser.HandleNextDocument(builder) || document.root == nullptr) {
             refuse({{}, "the file holds nothing but comments", "`dockdist init` writes one to start from"});
             return document;
         }
         YamlDocument rest;
-        TreeBuilder ignored(source, rest);
+        TreeBuilder ignored(source, rest, more_tags);
         if (parser.HandleNextDocument(ignored) && rest.root != nullptr) {
             document.mistakes.push_back({rest.root->place, "a second document begins here",
                                          "one file describes one cluster: remove the `---` or the rest"});

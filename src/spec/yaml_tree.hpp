@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstddef>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,7 @@ inline constexpr std::size_t max_yaml_values = 200'000; // with every alias writ
 
 // One document. Refuses what is not UTF-8, control bytes, further documents, tags of other programs and alias
 // bombs.
-YamlDocument parse_yaml(std::string_view text);
+// `more_tags`: of what other program's tags the values are taken, as they stand.
+YamlDocument parse_yaml(std::string_view text, std::span<const std::string_view> more_tags = {});
 
 } // namespace dockdist

@@ -8,6 +8,7 @@
 #include "fuzz/fuzz.hpp"
 #include "spec/load_spec.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace {
@@ -42,7 +43,7 @@ void taken_in(std::string_view text, Format format) {
                                         : std::string("image: a\nhosts:\n  - from: {file: /l, format: ") +
                                               names[static_cast<std::size_t>(format)] + "}\n",
                                   "/p/cluster.yaml", nothing,
-                                  {.host_lists = {{source, Result<std::string>(std::string(text))}}});
+                                  {.host_lists = {{source, Result<ListText>({.text = std::string(text)})}}});
     for (const auto& error : loaded.errors) {
         fuzz::require(fuzz::has_no_controls(error.message) && fuzz::has_no_controls(error.hint),
                       "no message has controls in it");
@@ -59,13 +60,20 @@ void taken_in(std::string_view text, Format format) {
 
 template <Format format>
 void read(std::string_view text) {
-    const auto inventory = parse_inventory(text, format, "");
+    // What stands behind a NUL is a file of variables.
+    const auto end = std::min(text.find('\0'), text.size());
+    ListText list{.text = std::string(text.substr(0, end))};
+    if (end < text.size()) {
+        list.beside = {{"group_vars/all.yml", std::string(text.substr(end + 1))},
+                       {"host_vars/a", std::string(text.substr(end + 1))}};
+    }
+    const auto inventory = parse_inventory(list, format, "");
     if (inventory) {
         sound(*inventory);
     } else {
         fuzz::require(!inventory.error().message.empty(), "a mistake is told");
     }
-    if (const auto group = parse_inventory(text, format, "gpu")) {
+    if (const auto group = parse_inventory(list, format, "gpu")) {
         sound(*group);
     }
     taken_in(text, format);
@@ -87,6 +95,12 @@ std::vector<std::string> fuzz::seeds() {
         of_kind(1,
                 "all:\n  vars: {ansible_user: ops}\n  hosts:\n    a: {ansible_host: 1.2.3.4}\n  children:\n"
                 "    gpu:\n      hosts:\n        g[01:09]:\n      children: {r1: {hosts: {b: }}}\n"),
+        of_kind(1, "{\"_meta\":{\"hostvars\":{\"a\":{\"ansible_port\":22,\"ip\":\"10.0.0.1\",\"ansible_"
+                   "host\":\"{{ ip }}\"}}},"
+                   "\"all\":{\"children\":[\"gpu\"]},\"gpu\":{\"hosts\":[\"a\",\"[fd00::1]:22\"]},\"old\":["
+                   "\"b:2222\"]}"),
+        of_kind(1, std::string("a:2222 ansible_host={{ inventory_hostname }}.x\n") + '\0' +
+                       "ansible_user: ops\nkey: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6162\n"),
         of_kind(2, "all: @gpu\ngpu: g[1-9] x\nodd: @gpu&g[1-9/2]!g3,y\nxor: a^b\n"),
         of_kind(2, "roles:\n  gpu: 'g[1-9]'\n  in: [a, '@gpu']\n"),
         of_kind(

@@ -5,8 +5,10 @@
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +47,10 @@ struct Folder {
 
     Result<std::string> read(const HostSource& source) const { return read(source, *read_spec(spec)); }
     static Result<std::string> read(const HostSource& source, const SpecText& text) {
+        const auto list = read_all(source, text);
+        return list ? Result<std::string>(list->text) : list.error();
+    }
+    static Result<ListText> read_all(const HostSource& source, const SpecText& text) {
         boost::asio::io_context io;
         auto lists = run_task(io, read_host_lists(io.get_executor(), {source}, text));
         REQUIRE(lists.size() == 1);
@@ -88,6 +94,33 @@ TEST_CASE("no list is waited for, none has no end, and none is everybody's to wr
         Folder::give(list, stranger, users);
         CHECK(folder.read({.file = list}).has_value());
     }
+}
+
+TEST_CASE("an inventory of Ansible comes with the files of variables beside it") {
+    const Folder folder;
+    const auto put = [&](const std::string& name, const std::string& text = "x: 1\n") {
+        fs::create_directories((folder.path / name).parent_path());
+        std::ofstream(folder.path / name) << text;
+    };
+    put("inventory.ini", "gpu1\n");
+    for (const auto* name : {"group_vars/all.yml", "group_vars/gpu", "group_vars/gpu~", "group_vars/.hidden",
+                             "group_vars/note.txt", "group_vars/rack1/ssh.yml",
+                             "group_vars/rack1/deep/er/x.yml", "host_vars/gpu1.yaml", "vars/all.yml"}) {
+        put(name);
+    }
+    const HostSource source{.file = folder.path / "inventory.ini", .format = HostSource::Format::ansible};
+    const auto list = Folder::read_all(source, *read_spec(folder.spec)).value();
+    std::vector<std::string> names;
+    std::ranges::transform(list.beside, std::back_inserter(names),
+                           [](const auto& file) { return file.first; });
+    CHECK(names == std::vector<std::string>{"group_vars/all.yml", "group_vars/gpu",
+                                            "group_vars/rack1/ssh.yml", "host_vars/gpu1.yaml"});
+    auto plain = source;
+    plain.format = HostSource::Format::hosts;
+    CHECK(Folder::read_all(plain, *read_spec(folder.spec))->beside.empty());
+    Folder::mode(folder.path / "group_vars/gpu", 0666); // who could write there would name the machines
+    CHECK(folder.read(source).error().message.find("group_vars/gpu is not taken: everybody may write to") !=
+          std::string::npos);
 }
 
 TEST_CASE("a command that fails is told with its words") {

@@ -39,14 +39,16 @@ std::string members(const Inventory& inventory, const std::string& group) {
     return "no such group";
 }
 
-Inventory good(std::string_view text, Format format, const std::string& group = "") {
-    auto inventory = parse_inventory(text, format, group);
+Inventory good(std::string_view text, Format format, const std::string& group = "",
+               std::map<std::string, std::string> beside = {}) {
+    auto inventory = parse_inventory({std::string(text), std::move(beside)}, format, group);
     REQUIRE_MESSAGE(inventory.has_value(), inventory.error().message);
     return *inventory;
 }
 
-Error bad(std::string_view text, Format format, const std::string& group = "") {
-    const auto inventory = parse_inventory(text, format, group);
+Error bad(std::string_view text, Format format, const std::string& group = "",
+          std::map<std::string, std::string> beside = {}) {
+    const auto inventory = parse_inventory({std::string(text), std::move(beside)}, format, group);
     REQUIRE(inventory.has_error());
     CHECK(inventory.error().kind == ErrorKind::config);
     return inventory.error();
@@ -139,6 +141,77 @@ TEST_CASE("an inventory of Ansible in YAML") {
     CHECK(members(inventory, "gpu") == "gpu01.lab,gpu02.lab,gpu03.lab");
     CHECK(hosts_of(good(yaml, Format::ansible, "rack2")) == "ops@gpu03.lab:2222");
     CHECK(good(yaml, Format::ansible, "all").hosts.size() == 4);
+}
+
+TEST_CASE("a port behind a host's name is its own, in whatever groups it stands") {
+    const auto inventory =
+        good("[a]\nh1:2222\nh2:2222 ansible_port=22\n[2001:db8::1]:2200\n2001:db8::2\nn[1:2].lab:2201\n"
+             "[b]\nh1\nn1.lab\n[b:vars]\nansible_port=23\n",
+             Format::ansible);
+    CHECK(hosts_of(inventory) == "h1:2222 h2:22 2001:db8::1:2200 2001:db8::2 n1.lab:2201 n2.lab:2201");
+    CHECK(hosts_of(good(
+              "all:\n  hosts:\n    h1:2222:\n    h2: {ansible_port: 22}\n  children: {b: {hosts: {h1: }}}\n",
+              Format::ansible)) == "h1:2222 h2:22");
+}
+
+TEST_CASE(
+    "templates of the host's own variables are filled in, and what is encrypted elsewhere is passed over") {
+    CHECK(hosts_of(good("gpu1.lab ansible_host='{{ip}}' ip='10.0.0.{{ last }}' last=7\n[all:vars]\n"
+                        "ansible_user={{ team }}-{{ inventory_hostname_short }}\nteam=ml\n",
+                        Format::ansible)) == "ml-gpu1@gpu1.lab=10.0.0.7");
+    const auto error = bad("a ansible_host={{ b }} b={{ a }} a={{ b }}\n", Format::ansible);
+    CHECK(error.message.find("is a template") != std::string::npos);
+    constexpr std::string_view vault =
+        "all:\n  vars:\n    %: !vault |\n      $ANSIBLE_VAULT;1.1;AES256\n      3662\n"
+        "    other: !unsafe 'a{{b'\n  hosts: {a: }\n";
+    const auto with = [&](const std::string& name) {
+        auto text = std::string(vault);
+        return text.replace(text.find('%'), 1, name);
+    };
+    CHECK(hosts_of(good(with("ansible_become_pass"), Format::ansible)) == "a");
+    CHECK(bad(with("ansible_user"), Format::ansible).message ==
+          "ansible_user of a is encrypted, and only Ansible can read it");
+}
+
+TEST_CASE("what ansible-inventory --list and dynamic inventories print") {
+    const auto inventory = good(R"({
+  "_meta": {"hostvars": {"b": {"ansible_host": "10.0.0.2", "ansible_port": 2222, "facts": {"x": [1]}}, "gone": {"ansible_port": 1},
+                         "a": {"ansible_user": "ops", "secret": {"__ansible_vault": "$ANSIBLE_VAULT;1.1"}}}},
+  "all": {"children": ["ungrouped", "gpu"]},
+  "gpu": {"children": ["rack1"], "vars": {"ansible_user": "root"}},
+  "rack1": {"hosts": ["b", "a"]},
+  "old": ["c:2200"]
+})",
+                                Format::ansible);
+    CHECK(hosts_of(inventory) == "root@b=10.0.0.2:2222 ops@a c:2200");
+    CHECK(members(inventory, "gpu") == "a,b");
+    CHECK(members(inventory, "old") == "c");
+    // The same braces as an inventory in YAML has them.
+    CHECK(hosts_of(good(
+              R"({"all": {"hosts": {"a": {"ansible_port": 22}}, "children": {"g": {"hosts": {"b": null}}}}})",
+              Format::ansible)) == "a:22 b");
+    CHECK(bad(R"({"_meta": {}, "gpu": {"hosts": [1]}})", Format::ansible).message ==
+          "`hosts` and `children` of the group `gpu` are no lists of names");
+    CHECK(bad(R"({"_meta": {}, "gpu": 1})", Format::ansible).message == "the group `gpu` is no map");
+}
+
+TEST_CASE("files of variables beside an inventory outrank what it says of groups, and those of hosts what it "
+          "says of hosts") {
+    const std::map<std::string, std::string> beside{
+        {"group_vars/all.yml", "---\nansible_user: ops\nansible_port: 2200\n"},
+        {"group_vars/gpu/ssh.yml", "ansible_port: 2222\nlist: [1]\n"},
+        {"group_vars/gpu/vault", "$ANSIBLE_VAULT;1.1;AES256\n3662\n"},
+        {"group_vars/elsewhere.yml", "{{ not yaml"},
+        {"host_vars/a.example.org.yml", "ansible_host: 10.0.0.9\n"},
+        {"host_vars/b", ""},
+    };
+    constexpr std::string_view text =
+        "c\n[gpu]\na.example.org ansible_host=10.0.0.1 ansible_user=ada\nb\n[gpu:vars]\nansible_port=1\n";
+    CHECK(hosts_of(good(text, Format::ansible, "", beside)) ==
+          "ops@c:2200 ada@a.example.org=10.0.0.9:2222 ops@b:2222");
+    CHECK(hosts_of(good("gpu: {hosts: {b: }}\n", Format::ansible, "gpu", beside)) == "ops@b:2222");
+    const auto error = bad(text, Format::ansible, "", {{"group_vars/gpu.yml", "a: 1\na: 2\n"}});
+    CHECK(error.message.starts_with("group_vars/gpu.yml, line 2: "));
 }
 
 TEST_CASE("an inventory of Ansible that cannot be used says why") {

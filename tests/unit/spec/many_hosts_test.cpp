@@ -12,7 +12,7 @@ using namespace dockdist::test;
 
 namespace {
 
-using Lists = std::map<HostSource, Result<std::string>>;
+using Lists = HostLists;
 
 LoadedSpec load_with(const std::string& hosts, const Lists& lists) {
     return load_spec("image: a\nhosts:\n" + hosts, "/home/ada/vision/cluster.yaml", environment(),
@@ -20,7 +20,7 @@ LoadedSpec load_with(const std::string& hosts, const Lists& lists) {
 }
 
 LoadedSpec load_list(const std::string& hosts, const HostSource& source, const std::string& text) {
-    return load_with(hosts, {{source, Result<std::string>(text)}});
+    return load_with(hosts, {{source, Result<ListText>({.text = text})}});
 }
 
 HostSource file(const std::string& path, HostSource::Format format = HostSource::Format::hosts) {
@@ -134,8 +134,7 @@ TEST_CASE("what is wrong with a list is told once, with its line") {
     CHECK(loaded.errors.size() == 1);
     CHECK(first_error(loaded) ==
           "`hosts[0].docker`: `tcp://n1` without TLS: whoever reaches that port is root on the host");
-    loaded =
-        load_with("  - from: /l\n", {{source, Result<std::string>(Error{.message = "the list is gone"})}});
+    loaded = load_with("  - from: /l\n", {{source, Result<ListText>(Error{.message = "the list is gone"})}});
     CHECK(first_error(loaded) == "`hosts[0].from`: the list is gone");
     loaded = load_list("  - from: /l\n", source, "-oProxyCommand=x\n");
     CHECK(loaded.errors.size() == 1);

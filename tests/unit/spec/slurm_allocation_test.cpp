@@ -40,7 +40,7 @@ std::string gpus_text(const std::optional<GpuSpec>& gpus) {
 }
 
 std::string hosts_text(const std::string& text) {
-    const auto inventory = parse_inventory(text, Format::slurm, "");
+    const auto inventory = parse_inventory({.text = text}, Format::slurm, "");
     REQUIRE_MESSAGE(inventory.has_value(), inventory.error().message);
     std::string all = inventory->slurm_job + ":";
     for (const auto& host : inventory->hosts) {
@@ -51,7 +51,7 @@ std::string hosts_text(const std::string& text) {
 }
 
 std::string refusal(const std::string& text) {
-    const auto inventory = parse_inventory(text, Format::slurm, "");
+    const auto inventory = parse_inventory({.text = text}, Format::slurm, "");
     REQUIRE(inventory.has_error());
     CHECK(inventory.error().kind == ErrorKind::config);
     CHECK_FALSE(inventory.error().hint.empty());
@@ -117,12 +117,12 @@ TEST_CASE("what is no allocation of one component that runs is refused, with its
 
 TEST_CASE("what is not Slurm's is refused, not read") {
     for (const std::string text : {"", "slurm_load_jobs error: Invalid job id specified\n", "NodeName=a\n"}) {
-        CHECK(parse_inventory(text, Format::slurm, "").has_error());
+        CHECK(parse_inventory({.text = text}, Format::slurm, "").has_error());
     }
     for (const std::string odd : {"gpu:x(IDX:0)", "gpu:2(IDX:a-b)", "gpu:2(IDX:0-999999)", "gpu:-1"}) {
         CAPTURE(odd);
-        CHECK(
-            parse_inventory(changed(recorded("gpus"), "gpu:2(IDX:0-1)", odd), Format::slurm, "").has_error());
+        CHECK(parse_inventory({.text = changed(recorded("gpus"), "gpu:2(IDX:0-1)", odd)}, Format::slurm, "")
+                  .has_error());
     }
 }
 
@@ -130,7 +130,7 @@ namespace {
 
 LoadedSpec load(const std::string& text, LoadOptions options = {}) {
     HostSource source{.format = Format::slurm};
-    options.host_lists.emplace(source, recorded("gpus"));
+    options.host_lists.emplace(source, ListText{.text = recorded("gpus")});
     return load_spec(text, "/p/train/cluster.yaml", [](const std::string&) { return std::nullopt; }, options);
 }
 
