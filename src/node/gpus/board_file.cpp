@@ -112,6 +112,19 @@ void BoardFile::unlock(std::int64_t byte) const {
     (void)::fcntl(lock_.get(), F_OFD_SETLK, &range);
 }
 
+void BoardFile::release_mutex() {
+    (void)::futimens(lock_.get(), nullptr);
+    unlock(0);
+}
+
+std::int64_t BoardFile::released_at_ns() const {
+    constexpr std::int64_t ns_of_a_second = 1'000'000'000;
+    struct stat status{};
+    return ::fstat(lock_.get(), &status) == 0
+               ? status.st_mtim.tv_sec * ns_of_a_second + status.st_mtim.tv_nsec
+               : 0;
+}
+
 bool BoardFile::is_locked(std::int64_t byte) const {
     auto range = one_byte(F_WRLCK, byte);
     return ::fcntl(lock_.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;

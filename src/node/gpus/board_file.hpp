@@ -38,7 +38,9 @@ public:
     Status check() const;
 
     bool try_mutex() { return lock(0); }
-    void release_mutex() { unlock(0); }
+    void release_mutex();
+    // When somebody has last given the mutex back: whoever waits for it sees whether it changes hands.
+    std::int64_t released_at_ns() const;
     // With the mutex.
     Status write(const Board& board) const;
     // A new entry of this participant; conflict when no byte is left.

@@ -7,7 +7,8 @@ namespace {
 
 using State = wire::GpuTurn::State;
 
-constexpr std::int64_t mutex_limit_ms = 5000;
+constexpr std::int64_t mutex_limit_ms = 5000;  // while one and the same has it
+constexpr std::int64_t crowd_limit_ms = 60000; // while it goes from one to the next
 constexpr std::int64_t mutex_pause_ms = 3;
 constexpr std::int64_t leave_within_ms = 50;
 constexpr std::int64_t fresh_ms = 2000;   // as old as facts may be when units are taken by them
@@ -287,15 +288,22 @@ void Reservation::after_facts(std::int64_t not_before_ms, std::function<void()> 
 }
 
 void Reservation::on_board(const Work& work) {
-    try_on_board(work, loop_.now_ms() + mutex_limit_ms);
+    const auto now = loop_.now_ms();
+    try_on_board(work, {.until_ms = now + mutex_limit_ms,
+                        .at_most_ms = now + crowd_limit_ms,
+                        .released_at_ns = file_.released_at_ns()});
 }
 
-void Reservation::try_on_board(const Work& work, std::int64_t deadline) {
+void Reservation::try_on_board(const Work& work, Patience patience) {
     if (!file_.try_mutex()) {
-        if (loop_.now_ms() >= deadline) {
+        const auto now = loop_.now_ms();
+        if (const auto released = file_.released_at_ns(); released != patience.released_at_ns) {
+            patience = {std::min(now + mutex_limit_ms, patience.at_most_ms), patience.at_most_ms, released};
+        }
+        if (now >= patience.until_ms) {
             return fail(busy_board());
         }
-        mutex_ = loop_.after(mutex_pause_ms, [this, work, deadline] { try_on_board(work, deadline); });
+        mutex_ = loop_.after(mutex_pause_ms, [this, work, patience] { try_on_board(work, patience); });
         return;
     }
     auto status = file_.check();

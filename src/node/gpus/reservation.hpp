@@ -58,7 +58,11 @@ private:
     void let_go();
     void after_facts(std::int64_t not_before_ms, std::function<void()> then);
     void on_board(const Work& work);
-    void try_on_board(const Work& work, std::int64_t deadline);
+    // How long it is waited for: as long as it changes hands, up to a bound.
+    struct Patience {
+        std::int64_t until_ms = 0, at_most_ms = 0, released_at_ns = 0;
+    };
+    void try_on_board(const Work& work, Patience patience);
     void watch();
     void done(); // with an order
     void fail(const Error& error);

@@ -195,7 +195,8 @@ TEST_CASE("one that insists takes as soon as it can, without overtaking anybody"
     CHECK(again.last().state == State::taken);
 }
 
-TEST_CASE("a mutex that nobody gives is waited for without holding anything up, for five seconds") {
+TEST_CASE("a mutex that nobody gives is waited for without holding anything up, for five seconds") { // of one
+                                                                                                     // holder
     AHost host;
     auto keeper = SharedBoard::open();
     REQUIRE(keeper.try_mutex());
@@ -207,6 +208,15 @@ TEST_CASE("a mutex that nobody gives is waited for without holding anything up, 
         keeper.release_mutex();
         host.time.pass(10);
         CHECK(one.last().state == State::taken);
+    }
+    SUBCASE("one that goes from hand to hand is waited for as long as it does, and no longer than a minute") {
+        for (int i = 0; i < 12; ++i) {
+            keeper.release_mutex();
+            REQUIRE(keeper.try_mutex());
+            CHECK(one.errors.empty());
+            host.time.pass(4900);
+        }
+        REQUIRE(one.errors.size() == 1);
     }
     SUBCASE("then it is an error") {
         host.time.pass(200);
