@@ -4,6 +4,8 @@
 #include "core/ip_address.hpp"
 #include "core/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace dockdist {
