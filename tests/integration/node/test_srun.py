@@ -218,7 +218,7 @@ class TestItsEnd(Srun):
         steps = [self.start("-N2", "sh", "-c", "echo $MASTER_PORT; exec sleep 4712") for _ in range(2)]
         wait_for("all tasks", lambda: self.sleepers() == [2, 2])
         self.a.run("kill", "-TERM", str(self.pid_of("srun")))
-        wait_for("one of them", lambda: self.sleepers() == [1, 1])
+        wait_for("one of them", lambda: self.sleepers() == [1, 1] and any(step.poll() is not None for step in steps))
         self.a.run("kill", "-TERM", str(self.pid_of("srun")))
         ports = [step.communicate(timeout=30)[0].split() for step in steps]
         assert all(len(set(some)) == 1 for some in ports) and ports[0] != ports[1], ports
