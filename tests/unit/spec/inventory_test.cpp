@@ -90,6 +90,18 @@ constexpr std::string_view yaml = R"(all:
           vars: {ansible_port: 22}
 )";
 
+constexpr std::string_view printed = R"({
+  "_meta": {"hostvars": {
+    "b": {"ansible_host": "10.0.0.2", "ansible_port": 2222, "facts": {"x": [1]}}, "gone": {"ansible_port": 1},
+    "a": {"ansible_user": "ops", "secret": {"__ansible_vault": "$ANSIBLE_VAULT;1.1"}}}},
+  "all": {"children": ["ungrouped", "gpu"]},
+  "gpu": {"children": ["rack1"], "vars": {"ansible_user": "root"}},
+  "rack1": {"hosts": ["b", "a"]},
+  "old": ["c:2200"]
+})";
+constexpr std::string_view yaml_in_braces =
+    R"({"all": {"hosts": {"a": {"ansible_port": 22}}, "children": {"g": {"hosts": {"b": null}}}}})";
+
 } // namespace
 
 TEST_CASE("a plain list has names, ranges, users, addresses and slots, and comments") {
@@ -174,25 +186,14 @@ TEST_CASE(
 }
 
 TEST_CASE("what ansible-inventory --list and dynamic inventories print") {
-    const auto inventory = good(R"({
-  "_meta": {"hostvars": {"b": {"ansible_host": "10.0.0.2", "ansible_port": 2222, "facts": {"x": [1]}}, "gone": {"ansible_port": 1},
-                         "a": {"ansible_user": "ops", "secret": {"__ansible_vault": "$ANSIBLE_VAULT;1.1"}}}},
-  "all": {"children": ["ungrouped", "gpu"]},
-  "gpu": {"children": ["rack1"], "vars": {"ansible_user": "root"}},
-  "rack1": {"hosts": ["b", "a"]},
-  "old": ["c:2200"]
-})",
-                                Format::ansible);
+    const auto inventory = good(printed, Format::ansible);
     CHECK(hosts_of(inventory) == "root@b=10.0.0.2:2222 ops@a c:2200");
     CHECK(members(inventory, "gpu") == "a,b");
     CHECK(members(inventory, "old") == "c");
-    // The same braces as an inventory in YAML has them.
-    CHECK(hosts_of(good(
-              R"({"all": {"hosts": {"a": {"ansible_port": 22}}, "children": {"g": {"hosts": {"b": null}}}}})",
-              Format::ansible)) == "a:22 b");
-    CHECK(bad(R"({"_meta": {}, "gpu": {"hosts": [1]}})", Format::ansible).message ==
+    CHECK(hosts_of(good(yaml_in_braces, Format::ansible)) == "a:22 b");
+    CHECK(bad("{\"_meta\": {}, \"gpu\": {\"hosts\": [1]}}", Format::ansible).message ==
           "`hosts` and `children` of the group `gpu` are no lists of names");
-    CHECK(bad(R"({"_meta": {}, "gpu": 1})", Format::ansible).message == "the group `gpu` is no map");
+    CHECK(bad("{\"_meta\": {}, \"gpu\": 1}", Format::ansible).message == "the group `gpu` is no map");
 }
 
 TEST_CASE("files of variables beside an inventory outrank what it says of groups, and those of hosts what it "
