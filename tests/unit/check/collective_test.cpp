@@ -54,16 +54,20 @@ struct Nodes {
 
 } // namespace
 
-TEST_CASE("two nodes are measured alone, as a pair, and all together") {
+TEST_CASE("nodes are measured alone, in pairs where there are more than one, and all together") {
     Nodes two({true, true});
     two.run();
-    CHECK(two.probed == std::vector{0, 2, 4});
+    CHECK(two.probed == std::vector{0, 2, 2});
+    Nodes three({true, true, true});
+    three.run();
+    CHECK(three.probed == std::vector{0, 3, 6, 3});
 }
 
-TEST_CASE("a node that fails alone is left out of the rest, and one alone is no pair") {
+TEST_CASE(
+    "a node that fails alone is left out of the rest, and one that is left is not measured with others") {
     Nodes three({true, false, true});
     three.run();
-    CHECK(three.probed == std::vector{0, 3, 4, 0});
+    CHECK(three.probed == std::vector{0, 3, 2, 0});
     Nodes one({true, false});
     one.run();
     CHECK(one.probed == std::vector{0, 2, 0});

@@ -127,12 +127,11 @@ TEST_CASE("ports of a node that have theirs at different indices cannot be told 
           "NCCL takes one GID index for all ports of a node, and on node-0 mlx5_0:1 has its own at "
           "3, mlx5_1:1 has its own at 5");
     CHECK(variables_of(with_nccl(nodes, "2.19.3"), 0).find("GID") == std::string::npos);
-    // The first one is named; those before it that have one index, or no ports at all, are not.
-    auto third = nodes[0];
-    third.node = "node-2";
-    const std::vector three{node_with(0, {}), node_with(1, {roce_port("mlx5_0", {{3, "10.1.0.2", 24, ""}})}),
-                            third};
-    CHECK(rdma::settings(rdma::judge(with_nccl(three, "2.19.3"))).unsettled.find(" on node-2 mlx5_0:1 ") !=
+    // The first one that has several is named.
+    const std::vector two{node_with(0, {roce_port("mlx5_0", {{3, "10.1.0.2", 24, ""}}),
+                                        roce_port("mlx5_1", {{3, "10.2.0.2", 24, ""}})}),
+                          node_with(1, nodes[0].rdma.ports)};
+    CHECK(rdma::settings(rdma::judge(with_nccl(two, "2.19.3"))).unsettled.find(" on node-1 mlx5_0:1 ") !=
           std::string::npos);
 }
 

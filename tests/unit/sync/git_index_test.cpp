@@ -27,7 +27,7 @@ struct Repository {
 
     explicit Repository(const std::string& options = "") { git("init -q " + options + " ."); }
     void run(const std::string& line) const {
-        const auto command = "cd " + scratch.path + " && " + line + " >/dev/null 2>&1";
+        const auto command = "cd " + scratch.path + " && { " + line + "; } >/dev/null 2>&1";
         REQUIRE_MESSAGE(std::system(command.c_str()) == 0, line);
     }
     void git(const std::string& words) const { run(program + words); }
