@@ -126,9 +126,14 @@ std::vector<UnitState> unit_states(const std::vector<wire::GpuUnit>& at_join, co
 
 NamedUnits named_units(std::string_view visible_devices, const std::vector<wire::GpuUnit>& units) {
     NamedUnits named;
-    for (const auto& part : split(visible_devices, ',')) {
+    const auto is_number = [](std::string_view word) {
+        return !word.empty() && word.front() >= '0' && word.front() <= '9';
+    };
+    const auto parts = split(visible_devices, ',');
+    const bool by_number = is_number(without_spaces(parts.front()));
+    for (const auto& part : parts) {
         const auto word = without_spaces(part);
-        const auto* unit = find_named(word, units);
+        const auto* unit = is_number(word) == by_number ? find_named(word, units) : nullptr;
         if (unit == nullptr) {
             named.unknown = word == "-1" ? "" : std::string(word);
             break;

@@ -8,7 +8,7 @@
 namespace dockdist {
 namespace {
 
-using json = nlohmann::ordered_json; // the order of hosts is that of ranks
+using nlohmann::json;
 
 // Of values that are no text, as YAML would write them; lists and maps say nothing of how a host is reached.
 std::optional<std::string> text_of(const json& value) {

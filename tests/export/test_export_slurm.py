@@ -73,7 +73,7 @@ def test_the_user_s_words_reach_every_rank_byte_for_byte(tmp_path, launcher):
     assert len(ranks) == (2 if launcher in ("deepspeed", "accelerate") else 4)
     for words, _ in ranks:
         assert [word for word in words if not word.startswith(("--local_rank=", "--local-rank="))] == ["-u", *WORDS]
-        assert any(word.startswith("--local_rank=") for word in words) == (launcher in ("deepspeed", "torch.distributed.launch"))
+        assert any(word.startswith(("--local_rank=", "--local-rank=")) for word in words) == (launcher in ("deepspeed", "torch.distributed.launch"))
 
 
 def test_a_launcher_is_told_of_each_node_what_dockdist_would_tell_it(tmp_path):

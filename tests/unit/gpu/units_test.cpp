@@ -69,7 +69,9 @@ TEST_CASE("what has memory errors, or has vanished, is told in its place") {
 TEST_CASE("CUDA_VISIBLE_DEVICES is read as CUDA reads it") {
     const auto seen = split_in_the_middle();
     CHECK(named("2,0", seen) == Names{"GPU-2000", "GPU-0000"});
-    CHECK(named(" 0 , GPU-2", seen) == Names{"GPU-0000", "GPU-2000"});
+    CHECK(named(" GPU-0 , GPU-2", seen) == Names{"GPU-0000", "GPU-2000"});
+    CHECK(named("0,GPU-2", seen) == Names{"GPU-0000"}); // of one kind
+    CHECK(named("GPU-0,2", seen) == Names{"GPU-0000"});
     CHECK(named("MIG-b", seen) == Names{"MIG-b"});
     CHECK(named("", seen).empty());
     CHECK(named("-1", seen).empty());
