@@ -84,7 +84,7 @@ private:
         if (node.contains("vars")) {
             take_variables(node.at("vars"), builder_.variables_of_group(group));
         }
-        const auto hosts = read_names(name, node.value("hosts", json::array()), [&](const std::string& host) {
+        auto hosts = read_names(name, node.value("hosts", json::array()), [&](const std::string& host) {
             builder_.add_host(group, builder_.host_with_port(host));
         });
         if (!hosts) {
