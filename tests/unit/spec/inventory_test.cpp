@@ -187,7 +187,7 @@ TEST_CASE(
 
 TEST_CASE("what ansible-inventory --list and dynamic inventories print") {
     const auto inventory = good(printed, Format::ansible);
-    CHECK(hosts_of(inventory) == "root@b=10.0.0.2:2222 ops@a c:2200");
+    CHECK(hosts_of(inventory) == "c:2200 root@b=10.0.0.2:2222 ops@a");
     CHECK(members(inventory, "gpu") == "b,a");
     CHECK(members(inventory, "old") == "c");
     CHECK(hosts_of(good(yaml_in_braces, Format::ansible)) == "a:22 b");
