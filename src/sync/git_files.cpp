@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
 std::optional<fs::path> git_folder(const fs::path& folder) {
     constexpr std::string_view word = "gitdir:";
     std::error_code failed;
-    const auto place = folder / ".git";
+    auto place = folder / ".git";
     if (fs::is_directory(place, failed)) {
         return place;
     }
