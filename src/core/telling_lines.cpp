@@ -103,10 +103,10 @@ void Choice::take_cause(std::size_t at) {
     if (lines_[at].exception && lines_[lines_[at].chain].weight == Weight::cause) {
         take(lines_[at].chain);
     }
-    for (auto near = at;
-         near-- > at - std::min(at, around_a_cause) && lines_[near].weight != Weight::cause;) {
-        if (lines_[near].weight == Weight::near_cause) {
-            take(near);
+    const auto begin = at - std::min(at, around_a_cause);
+    for (auto near = at; near > begin && lines_[near - 1].weight != Weight::cause; --near) {
+        if (lines_[near - 1].weight == Weight::near_cause) {
+            take(near - 1);
         }
     }
     const auto end = std::min(lines_.size(), at + around_a_cause);

@@ -38,9 +38,9 @@ std::vector<UnitState> slot_states(const std::string& cluster, const std::string
 // What is there now, and what was there at the join and is gone.
 std::vector<UnitState> unit_states(const std::vector<wire::GpuUnit>& at_join, const SeenGpus& seen);
 
-// What CUDA_VISIBLE_DEVICES means, as CUDA reads it: indices, or else UUIDs and beginnings of UUIDs, up to the
-// first word that names none or is of the other kind. Where one is named twice, CUDA does not begin at all (cuInit: 101, seen with driver
-// 580 by index and by UUID); ROCm reads no further.
+// What CUDA_VISIBLE_DEVICES means, as CUDA reads it: indices, or else UUIDs and beginnings of UUIDs, up to
+// the first word that names none or is of the other kind. Where one is named twice, CUDA does not begin at
+// all (cuInit: 101, seen with driver 580 by index and by UUID); ROCm reads no further.
 struct NamedUnits {
     std::vector<wire::GpuUnit> units{};
     std::string unknown{};  // that word, unless it is -1

@@ -87,7 +87,7 @@ def find_libraries(part):
 def alone(part, libraries, order):
     """As a deep check has it, but for sizes that take too long here."""
     chosen = sizes(part, [size for size in order["sizes"] if size <= LARGEST_ALONE])
-    codes, (probe, ) = world(part, "alone", 1, libraries, [{}], **{**order, "sizes": chosen, "series_ms": part.seconds(1000, 200)})
+    codes, (probe, ) = world(part, "alone", 1, libraries, [{}], **{**order, "sizes": chosen, "series_ms": part.seconds(1000, 20000)})
     measured = probe.measurements()
     wrong = sum(line["wrong"] for line in measured)
     expected = len(chosen) * len(order["operations"]) * len(order["types"])
