@@ -46,11 +46,13 @@ std::string shown(std::string_view line) {
         }
         const char kind = i + 1 < line.size() ? line[++i] : '\0';
         if (kind == '[') {
-            while (i + 1 < line.size() && (line[++i] < '@' || line[i] > '~')) {
-            }
+            do {
+                ++i;
+            } while (i < line.size() && (line[i] < '@' || line[i] > '~'));
         } else if (kind == ']') {
-            while (i + 1 < line.size() && line[++i] != '\a' && line[i] != '\\') {
-            }
+            do {
+                ++i;
+            } while (i < line.size() && line[i] != '\a' && line[i] != '\\');
         }
     }
     return text.substr(0, text.find_last_not_of(" \t") + 1);
