@@ -77,7 +77,8 @@ TEST_CASE("what is sealed arrives, in whatever pieces it comes") {
     for (const auto& frame : frames) {
         bytes += frame;
     }
-    CHECK(bytes.find("one") == std::string::npos);
+    CHECK(bytes.find(std::string(16, 'x')) ==
+          std::string::npos); // three letters stand there by chance once in a while
     for (const std::size_t size : {1U, 7U, 65536U, 1000000U}) {
         CAPTURE(size);
         CHECK(read_with(key, bytes, size) == Messages{"one", "", large, "three", "ended"});
