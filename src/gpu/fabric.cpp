@@ -1,15 +1,10 @@
 #include "gpu/fabric.hpp"
 
 #include "core/text.hpp"
+#include "core/trimmed.hpp"
 
 namespace dockdist {
 namespace {
-
-std::string_view trimmed_part(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t\r");
-    return first == std::string_view::npos ? std::string_view()
-                                           : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 bool is_told(std::string_view value) {
     return !value.empty() && value != "N/A" && value != "[N/A]" && value != "Not Supported";
@@ -26,7 +21,7 @@ std::optional<GpuFabric> parse_fabric(std::string_view text) {
             continue;
         }
         const auto colon = line.find(" : ");
-        const auto name = trimmed_part(std::string_view(line).substr(0, colon));
+        const auto name = trimmed(std::string_view(line).substr(0, colon), " \t\r");
         if (depth == std::string_view::npos) {
             depth = colon == std::string::npos && name == "Fabric" ? begin : depth;
             continue;
@@ -36,7 +31,7 @@ std::optional<GpuFabric> parse_fabric(std::string_view text) {
         }
         const auto value = colon == std::string::npos
                                ? std::string_view()
-                               : trimmed_part(std::string_view(line).substr(colon + 3));
+                               : trimmed(std::string_view(line).substr(colon + 3), " \t\r");
         auto* const field = name == "State"         ? &fabric.state
                             : name == "Status"      ? &fabric.status
                             : name == "CliqueId"    ? &fabric.clique

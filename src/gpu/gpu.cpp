@@ -2,6 +2,7 @@
 
 #include "core/number.hpp"
 #include "core/text.hpp"
+#include "core/trimmed.hpp"
 
 #include <cmath>
 #include <set>
@@ -10,13 +11,8 @@ namespace dockdist {
 namespace {
 
 constexpr std::size_t field_count = 11;
+constexpr std::string_view blanks = " \t\r";
 constexpr std::string_view lost_prefix = "Unable to determine the device handle for ";
-
-std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t\r");
-    return first == std::string_view::npos ? std::string_view()
-                                           : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 std::optional<double> figure(std::string_view text) {
     const auto value = whole_number<double>(text);
@@ -35,7 +31,7 @@ std::string_view between(std::string_view text, std::string_view before, std::st
         return {};
     }
     const auto rest = text.substr(begin + before.size());
-    return trimmed(rest.substr(0, rest.find_first_of(end)));
+    return trimmed(rest.substr(0, rest.find_first_of(end)), blanks);
 }
 
 // `nvidia-smi -L`, a line a device:
@@ -46,7 +42,7 @@ std::optional<int> listed_gpu(std::string_view line) {
 }
 
 std::optional<MigInstance> listed_instance(std::string_view line, int gpu) {
-    line = trimmed(line);
+    line = trimmed(line, blanks);
     const auto index = index_of(between(line, " Device", ":"));
     const auto uuid = between(line, "(UUID:", ")");
     if (!line.starts_with("MIG ") || !index || uuid.empty()) {
@@ -63,12 +59,12 @@ std::optional<MigInstance> listed_instance(std::string_view line, int gpu) {
 Result<std::vector<Gpu>> parse_gpus(std::string_view csv) {
     std::vector<Gpu> gpus;
     for (const auto& line : split(csv, '\n')) {
-        if (trimmed(line).empty() || line.starts_with(lost_prefix)) {
+        if (trimmed(line, blanks).empty() || line.starts_with(lost_prefix)) {
             continue;
         }
         const auto parts = split(line, ',');
         const std::vector<std::string_view> fields(parts.begin(), parts.end());
-        const auto field = [&](std::size_t place) { return trimmed(fields[place]); };
+        const auto field = [&](std::size_t place) { return trimmed(fields[place], blanks); };
         const auto index = index_of(field(0));
         if (fields.size() != field_count || !index) {
             return Error{ErrorKind::protocol, "", "nvidia-smi answered something unknown: " + printable(line),
@@ -93,7 +89,7 @@ std::vector<std::string> lost_gpus(std::string_view output) {
     std::vector<std::string> lost;
     for (const auto& line : split(output, '\n')) {
         if (line.starts_with(lost_prefix)) {
-            lost.emplace_back(trimmed(line));
+            lost.emplace_back(trimmed(line, blanks));
         }
     }
     return lost;

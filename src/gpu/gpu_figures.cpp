@@ -2,6 +2,7 @@
 
 #include "core/number.hpp"
 #include "core/text.hpp"
+#include "core/trimmed.hpp"
 
 #include <array>
 #include <charconv>
@@ -12,12 +13,6 @@ namespace {
 
 constexpr std::size_t figure_fields = 14;
 constexpr double mib = 1024.0 * 1024.0;
-
-std::string_view without_blanks(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t\r");
-    return first == std::string_view::npos ? std::string_view()
-                                           : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 // Empty for "[N/A]" and its kin.
 std::optional<double> figure_of(std::string_view text) {
@@ -57,7 +52,7 @@ std::optional<GpuFiguresLine> parse_gpu_figures(std::string_view line) {
     }
     std::array<std::string_view, figure_fields> field;
     for (std::size_t i = 0; i < figure_fields; ++i) {
-        field.at(i) = without_blanks(fields[i]);
+        field.at(i) = trimmed(fields[i], " \t\r");
     }
     const auto index = whole_number<int>(field[0]);
     if (!index || *index < 0) {

@@ -2,6 +2,7 @@
 
 #include "core/number.hpp"
 #include "core/text.hpp"
+#include "core/trimmed.hpp"
 #include "gpu/kfd.hpp"
 
 #include <algorithm>
@@ -42,12 +43,6 @@ const wire::GpuUnit* find_named(std::string_view word, const std::vector<wire::G
         }
     }
     return named;
-}
-
-std::string_view without_spaces(std::string_view word) {
-    const auto first = word.find_first_not_of(" \t");
-    return first == std::string_view::npos ? std::string_view()
-                                           : word.substr(first, word.find_last_not_of(" \t") - first + 1);
 }
 
 } // namespace
@@ -130,9 +125,9 @@ NamedUnits named_units(std::string_view visible_devices, const std::vector<wire:
         return !word.empty() && word.front() >= '0' && word.front() <= '9';
     };
     const auto parts = split(visible_devices, ',');
-    const bool by_number = is_number(without_spaces(parts.front()));
+    const bool by_number = is_number(trimmed(parts.front(), " \t"));
     for (const auto& part : parts) {
-        const auto word = without_spaces(part);
+        const auto word = trimmed(part, " \t");
         const auto* unit = is_number(word) == by_number ? find_named(word, units) : nullptr;
         if (unit == nullptr) {
             named.unknown = word == "-1" ? "" : std::string(word);

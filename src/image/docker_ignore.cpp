@@ -1,6 +1,7 @@
 #include "image/docker_ignore.hpp"
 
 #include "core/text.hpp"
+#include "core/trimmed.hpp"
 #include "core/utf8.hpp"
 
 #include <fmt/format.h>
@@ -22,12 +23,7 @@ std::u32string characters(std::string_view text) {
     return result;
 }
 
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t\r\n\v\f";
-    const auto begin = text.find_first_not_of(blanks);
-    return begin == std::string_view::npos ? std::string_view()
-                                           : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
+constexpr std::string_view blanks = " \t\r\n\v\f";
 
 // As Go's filepath.Clean: no empty components, no ".", no ".." but in front.
 std::string cleaned(std::string_view path) {
@@ -133,12 +129,12 @@ Result<DockerIgnore> DockerIgnore::parse(std::string_view text, const std::strin
     int number = 0;
     for (const auto& line : split(text, '\n')) {
         ++number;
-        auto pattern = line.starts_with('#') ? std::string_view() : trimmed(line);
+        auto pattern = line.starts_with('#') ? std::string_view() : trimmed(line, blanks);
         const auto whole = pattern;
         Rule rule;
         if (pattern.starts_with('!')) {
             rule.keep = true;
-            pattern = trimmed(pattern.substr(1));
+            pattern = trimmed(pattern.substr(1), blanks);
         }
         auto path = cleaned(pattern);
         if (path.size() > 1 && path.starts_with('/')) {

@@ -3,6 +3,7 @@
 #include "core/host_list.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
+#include "core/trimmed.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -29,11 +30,6 @@ std::string variable(const HostVariables& variables, const std::pair<const char*
 }
 
 constexpr int deepest_template = 8;
-
-std::string_view trimmed(std::string_view text) {
-    const auto begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-    return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
-}
 
 // "{{ NAME }}" of the host's own variables, and of its name. Nothing: Ansible alone knows.
 std::optional<std::string> filled_in(std::string_view text, const std::string& name,
@@ -138,10 +134,7 @@ Error list_error(std::size_t line, std::string message, std::string hint) {
 }
 
 std::string_view bare_line(std::string_view line) {
-    line = line.substr(0, line.find('#'));
-    const auto begin = std::min(line.find_first_not_of(" \t\r"), line.size());
-    line.remove_prefix(begin);
-    return line.substr(0, line.find_last_not_of(" \t\r") + 1);
+    return trimmed(line.substr(0, line.find('#')), " \t\r");
 }
 
 std::size_t InventoryBuilder::host(const std::string& name) {

@@ -3,9 +3,9 @@
 #include "core/ascii.hpp"
 #include "core/regular_file.hpp"
 #include "core/text.hpp"
+#include "core/trimmed.hpp"
 #include "sync/git_index.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -15,12 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t largest_index = std::size_t{256} << 20U; // some million files
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t\r\n";
-    const auto begin = std::min(text.find_first_not_of(blanks), text.size());
-    return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
-}
 
 // "gitdir: ../.git/worktrees/b"
 std::optional<fs::path> git_folder(const fs::path& folder) {

@@ -1,5 +1,6 @@
 #include "cli/nodes/login_end.hpp"
 
+#include "core/trimmed.hpp"
 #include "wire/layout.hpp"
 
 #include <fmt/format.h>
@@ -18,22 +19,15 @@ void append_begin(std::string& text, std::string_view bytes) {
 }
 
 // Words stand in a line that is told.
-std::string_view without_ends(std::string_view text) {
-    constexpr std::string_view blanks = " \t\r\n";
-    const auto begin = text.find_first_not_of(blanks);
-    return begin == std::string_view::npos ? ""
-                                           : text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
-}
-
 std::string first_line(std::string_view text) {
-    text = without_ends(text);
-    return std::string(without_ends(text.substr(0, text.find('\n'))));
+    text = trimmed(text);
+    return std::string(trimmed(text.substr(0, text.find('\n'))));
 }
 
 std::string last_line(std::string_view text) {
-    text = without_ends(text);
+    text = trimmed(text);
     const auto before = text.rfind('\n');
-    return std::string(before == std::string_view::npos ? text : without_ends(text.substr(before)));
+    return std::string(before == std::string_view::npos ? text : trimmed(text.substr(before)));
 }
 
 } // namespace
