@@ -69,8 +69,9 @@ class Line:
         return piece
 
 
-def ask(port, *lines, limit=12, tries=6):
-    """The lines before the last are answered by one each; the last one brings a report."""
+def ask(port, *lines, limit=12, tries=24):
+    """The lines before the last are answered by one each; the last one brings a report. With a rank of two that is stopped the kernel gives it every other
+    connection, by chance: of 24, not all."""
     begun = time.monotonic()
     transcript = ""
     for attempt in range(1, tries + 1):
