@@ -1,32 +1,10 @@
+#include "launch/slurm.hpp"
+
 #include "core/host_list.hpp"
 #include "launch/common.hpp"
 
 namespace dockdist {
 namespace {
-
-// Slurm's job ids are numbers; scripts use them in file names and as seeds of port numbers.
-std::string job_number(const JobId& job) {
-    std::uint32_t id = 2166136261; // FNV-1a
-    for (const char c : job.str()) {
-        id = (id ^ static_cast<unsigned char>(c)) * 16777619U;
-    }
-    return std::to_string(1 + id % 9'999'999);
-}
-
-// "2(x3),1", as Slurm writes a number for each node.
-std::string repeated(const std::vector<NodeLaunch>& launches) {
-    std::string text;
-    for (std::size_t i = 0; i < launches.size();) {
-        std::size_t next = i + 1;
-        while (next < launches.size() && launches[next].ranks == launches[i].ranks) {
-            ++next;
-        }
-        text += (text.empty() ? "" : ",") + std::to_string(launches[i].ranks) +
-                (next - i > 1 ? "(x" + std::to_string(next - i) + ")" : "");
-        i = next;
-    }
-    return text;
-}
 
 std::string ranks_in(const NodeLaunch& launch) {
     std::string text;
@@ -38,19 +16,43 @@ std::string ranks_in(const NodeLaunch& launch) {
 
 } // namespace
 
+std::string slurm_job_number(std::string_view job) {
+    std::uint32_t id = 2166136261; // FNV-1a
+    for (const char c : job) {
+        id = (id ^ static_cast<unsigned char>(c)) * 16777619U;
+    }
+    return std::to_string(1 + id % 9'999'999);
+}
+
+std::string slurm_counts(std::span<const int> of_nodes) {
+    std::string text;
+    for (std::size_t i = 0; i < of_nodes.size();) {
+        std::size_t next = i + 1;
+        while (next < of_nodes.size() && of_nodes[next] == of_nodes[i]) {
+            ++next;
+        }
+        text += (text.empty() ? "" : ",") + std::to_string(of_nodes[i]) +
+                (next - i > 1 ? "(x" + std::to_string(next - i) + ")" : "");
+        i = next;
+    }
+    return text;
+}
+
 // What srun of Slurm 22.05 gives to its tasks, but for what only Slurm itself can make use of;
 // tests/integration/node/test_srun.py holds them against it.
 Result<std::vector<NodeLaunch>> launch_slurm(const LaunchRequest& request) {
     auto launches = on_every_slot(request);
     std::vector<std::string> names;
+    std::vector<int> ranks;
     for (const auto& launch : launches) {
         names.push_back(launch.node.str());
+        ranks.push_back(launch.ranks);
     }
     const auto list = host_list(names);
-    const auto tasks_per_node = repeated(launches);
+    const auto tasks_per_node = slurm_counts(ranks);
     const auto nodes = std::to_string(launches.size());
     const auto tasks = std::to_string(world_size(launches));
-    const auto job = job_number(request.job);
+    const auto job = slurm_job_number(request.job.str());
     for (std::size_t i = 0; i < launches.size(); ++i) {
         const auto& name = launches[i].node.str();
         const std::map<std::string, std::string> variables{

@@ -9,11 +9,13 @@
 #include "node/job/job_command.hpp"
 #include "node/job/rank/rank_shim.hpp"
 #include "node/job/rank/rank_spawner.hpp"
+#include "node/job/srun/sbatch.hpp"
 #include "node/job/srun/srun.hpp"
 #include "node/job/srun/step_part.hpp"
 #include "node/login/login.hpp"
 #include "node/relay/relay_command.hpp"
 #include "node/sampler/sample_command.hpp"
+#include "node/session/batch_script.hpp"
 #include "node/session/session.hpp"
 #include "node/session/setup_command.hpp"
 #include "node/session/with_environment.hpp"
@@ -39,6 +41,7 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
   dockdist-init rank                       one rank of the job, started by a launcher
   dockdist-init ranks COUNT FIRST WORLD    COUNT ranks of the job, where there is no launcher
   dockdist-init step                       one node's tasks of srun
+  dockdist-init batch CMD...               CMD, as sbatch would run it where it is a script with #SBATCH lines
   dockdist-init sync JSON                  files in and out of the node
   dockdist-init gpus [--watch] [--in-use MIB]
                                            tells of the GPUs that it sees, and of who has them
@@ -56,7 +59,7 @@ constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that r
   dockdist-init setup state|run LINE...    lines of `setup:`, and which of them were done here
   dockdist-init session                    sshd's ForceCommand
   dockdist-init -c COMMAND                 a shell for images that have none
-and, by their own names: ssh, scp, sftp, ssh-keygen, ssh-copy-id, pdsh, rsync, scontrol, srun, pkill, hostname
+and, by their own names: ssh, scp, sftp, ssh-keygen, ssh-copy-id, pdsh, rsync, scontrol, srun, sbatch, pkill, hostname
 )";
 
 int dispatch(const std::string& program, const std::vector<std::string>& arguments) {
@@ -66,6 +69,9 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     }
     if (name == "srun") {
         return run_srun(arguments);
+    }
+    if (name == "sbatch") {
+        return run_sbatch(arguments);
     }
     if (arguments.empty()) {
         return run_init();
@@ -104,6 +110,9 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     }
     if (command == "step" && rest.empty()) {
         return run_step_part();
+    }
+    if (command == batch_command && !rest.empty()) {
+        return run_batch(rest);
     }
     if (command == "relay") {
         return run_relay(rest);

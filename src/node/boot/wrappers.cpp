@@ -122,9 +122,10 @@ int run_scontrol_or_images_own(const std::vector<std::string>& arguments) {
     if (const auto code = run_scontrol(arguments)) {
         return *code;
     }
-    return run_images_own("scontrol", arguments, 1,
-                          "scontrol: there is no Slurm here; dockdist's stand-in knows only `scontrol show "
-                          "hostnames [LIST]` and `show hostlist LIST`");
+    return run_images_own(
+        "scontrol", arguments, 1,
+        "scontrol: there is no Slurm here; dockdist's stand-in knows only `scontrol show` with "
+        "hostnames, hostlist, job and node, `ping` and `version`");
 }
 
 int run_hostname_or_images_own(const std::vector<std::string>& arguments) {

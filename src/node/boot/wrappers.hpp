@@ -12,7 +12,7 @@ namespace dockdist::node {
 // destination is a node of the cluster (ssh_target.hpp), and the user's own otherwise. `ssh-copy-id`: says of
 // nodes that they need none; the image's own for others. `pdsh`: the real one, over that ssh.
 // `pkill` and `hostname`: the image's own, but see pkill.hpp and host_name.hpp. `rsync` and `scontrol`: the
-// image's own where it has one, else the toolkit's, which for scontrol knows host lists only.
+// image's own where it has one, else the toolkit's, which for scontrol knows the job and its nodes only.
 bool is_wrapper(const std::string& name);
 int run_wrapper(const std::string& name, const std::vector<std::string>& arguments);
 

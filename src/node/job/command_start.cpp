@@ -3,6 +3,7 @@
 #include "core/exit_codes.hpp"
 #include "node/job/failure_cause.hpp"
 #include "node/job/ready_watch.hpp"
+#include "node/session/batch_script.hpp"
 #include "node/session/session.hpp"
 #include "node/system/process.hpp"
 
@@ -39,6 +40,7 @@ namespace {
         report(problems, {.code = exit_codes::cannot_start,
                           .message = entered.error().message + "\n  " + entered.error().hint});
     }
+    job.start.argv = as_batch(std::move(job.start.argv));
     // Looked up here: a relative name counts from the job's folder, and may be executable for the user alone.
     const auto program = find_own_program(job.start.argv.front(), job.environment);
     if (program.path.empty()) {

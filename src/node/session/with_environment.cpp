@@ -3,6 +3,7 @@
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "node/gpus/session_units.hpp"
+#include "node/session/batch_script.hpp"
 #include "node/session/exec_session.hpp"
 #include "node/session/session.hpp"
 #include "node/system/gpus.hpp"
@@ -95,7 +96,8 @@ int enter(Entry& entry) {
     } else if (const auto entered = enter_folder(entry.workdir); !entered) {
         return end_with(entered.error().message, exit_codes::cannot_start);
     }
-    return entry.command.empty() ? enter_shell(entry) : exec_program(entry.command, entry.environment);
+    return entry.command.empty() ? enter_shell(entry)
+                                 : exec_program(as_batch(std::move(entry.command)), entry.environment);
 }
 
 int become_and_enter(Entry& entry) {

@@ -195,9 +195,34 @@ class TestScontrol:
             assert self.scontrol("show", "hostname", **{name: "a,b"}).stdout == "a\nb\n"
         assert self.scontrol("show", "hostlist", "a,b").stdout == "a,b\n"
 
+    def test_it_takes_its_words_as_slurm_s_does(self):
+        for words in (["sho", "hostn", "a-[3-4]"], ["SHOW", "HostNames", "a-[3-4]"], ["show", "hostnames=a-[3-4]"], ["-o", "show", "hostname", "a-[3-4]"],
+                      ["show", "--oneliner", "hostnames", "a-[3-4]"], ["-M", "here", "show", "hostnames", "a-[3-4]"]):
+            assert self.scontrol(*words).stdout == "a-3\na-4\n", words
+        assert self.scontrol("show", "hostlistsorted", "a-2,a-1,b").stdout == "a-[1-2],b\n"
+        with tempfile.NamedTemporaryFile("w") as file:
+            print("a-3", "a-2", sep="\n", file=file, flush=True)
+            assert self.scontrol("show", "hostnames", file.name).stdout == "a-3\na-2\n"
+        assert self.scontrol("--version").stdout == self.scontrol("version").stdout == "slurm-wlm 22.05.8\n"
+        assert "is UP" in self.scontrol("ping").stdout
+
+    def test_it_tells_of_the_job(self):
+        job = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NAME": "fit", "SLURM_JOB_NODELIST": "a-[0-1]", "SLURM_NNODES": "2", "SLURM_NTASKS": "8",
+               "DOCKDIST_BATCH_SCRIPT": "/work/fit.sbatch", "SLURM_SUBMIT_DIR": "/work"}
+        for words in (["show", "job", "4711"], ["show", "jobid", "4711"], ["show", "job=4711"], ["show", "JobId=4711"], ["show", "jobs"], ["-dd", "show", "job", "4711"]):
+            said = self.scontrol(*words, **job).stdout
+            assert said.startswith("JobId=4711 JobName=fit\n   "), words
+            for word in ("JobState=RUNNING", "NodeList=a-[0-1]", "BatchHost=a-0", "NumNodes=2", "NumTasks=8", "Command=/work/fit.sbatch", "WorkDir=/work"):
+                assert word in said.split(), (words, word)
+        line = self.scontrol("-o", "show", "job", "4711", **job).stdout
+        assert line.count("\n") == 1 and " Command=/work/fit.sbatch " in line
+        for words, variables in ((["show", "job", "99"], job), (["show", "job"], {})):
+            done = self.scontrol(*words, **variables)
+            assert (done.returncode, done.stdout) == (1, "") and "Invalid job id specified" in done.stderr
+
     def test_what_it_cannot_do_it_says(self):
         for words, message in ((("show", "hostnames"), "no host list is given"), (("show", "hostnames", "a["), "invalid host list"),
-                               (("ping",), "there is no Slurm here")):
+                               (("requeue", "1"), "there is no Slurm here")):
             done = self.scontrol(*words)
             assert (done.returncode, done.stdout) == (1, "")
             assert message in done.stderr
@@ -205,4 +230,4 @@ class TestScontrol:
     def test_the_image_s_own_is_asked_for_the_rest(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(shutil.which("echo"), folder + "/scontrol")
-            assert self.scontrol("ping", "x", PATH=folder).stdout == "ping x\n"
+            assert self.scontrol("requeue", "1", PATH=folder).stdout == "requeue 1\n"

@@ -159,6 +159,87 @@ class TestSrun(Srun):
         assert self.srun("--version").stdout.startswith(b"slurm 22.05")
 
 
+SEEN = "$SLURM_JOB_ID $SLURM_JOBID $SLURM_NNODES $SLURM_NTASKS $SLURM_JOB_NODELIST $SLURM_NODELIST $SLURM_NPROCS $TERM"
+BATCH = """#!/bin/sh -u
+#SBATCH --job-name=fit --output=logs/%%j.out
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=2   # four of them
+#SBATCH --account= --export=ALL,OWN=1
+
+echo "before %s $SLURM_JOB_NAME $OWN $*"
+cd /
+head_node=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+echo "addr $(scontrol show node "$head_node" | tr ' ' '\\n' | while read word; do case $word in NodeAddr=*) echo $word;; esac; done)"
+echo "alone $(srun --nodes=1 --ntasks=1 -w "$head_node" sh -c 'echo $SLURM_NTASKS')"
+srun sh -c 'echo "task $SLURM_PROCID $SLURM_NTASKS $SLURM_JOB_ID $SLURM_JOB_NAME $TERM $OWN"'
+exit 3
+""" % SEEN
+
+
+class TestBatch(Srun):
+    def hold(self, done, words):
+        assert done.returncode == 3, done.stderr
+        lines = done.stdout.decode().splitlines()
+        job = lines[0].split()[1]
+        assert job.isdigit() and lines[:3] == [f"before {job} {job} 2 4 node-[0-1] node-[0-1] 4 xterm fit 1 {words}", f"addr NodeAddr={ADDRESS}", "alone 1"]
+        assert sorted(lines[3:]) == [f"task {rank} 4 {job} fit xterm 1" for rank in range(4)]
+        return done.stderr.decode().replace(job, "N")
+
+    def write(self, text=BATCH):
+        self.a.run("sh", "-c", "mkdir -p /tmp; cat > /tmp/fit.sbatch; chmod +x /tmp/fit.sbatch", input=text.encode())
+
+    def test_a_script_s_lines_count_however_it_is_started(self):
+        self.write()
+        for words in (["sh", "fit.sbatch"], ["sh", "-e", "/tmp/fit.sbatch"], ["./fit.sbatch"]):
+            assert self.hold(self.run(*words, "a", "b c"), "a b c") == ""
+        assert self.hold(self.run("sbatch", "-J", "fit", "fit.sbatch", "a"), "a") == "sbatch: batch job N runs here, without a queue\n"
+        assert "runs here" in self.hold(self.run("sbatch", input=BATCH.encode()), "")
+        done = self.run("sbatch", "--parsable", "-N2", "--wrap", 'echo "$SLURM_NNODES $SLURM_JOB_NODELIST"')
+        assert re.fullmatch(rb"\d+\n2 node-\[0-1\]\n", done.stdout) and done.stderr == b""
+
+    def test_in_a_job_too_and_there_on_one_node(self):
+        self.write()
+        self.command()
+        part = Stream(self.a.popen(INIT, "job", "start", stdin=subprocess.PIPE, bufsize=0))
+        part.send(job="batch", workdir="/tmp")
+        part.send(argv=["sh", "fit.sbatch", "x"])
+        part.until("started")
+        result = part.result()
+        assert result["code"] == 3 and part.output().startswith(b"before "), (result, part.output(), part.output(stream=2))
+        assert sum(b"task " in line for line in part.output().splitlines()) == 4
+        part = Stream(self.a.popen(INIT, "job", "start", stdin=subprocess.PIPE, bufsize=0))
+        part.send(job="twice", workdir="/tmp")
+        part.send(argv=["sh", "fit.sbatch"], env={"NNODES": "2", "NODE_RANK": "0"})
+        part.until("started")
+        assert part.result()["code"] == 1
+        assert b"runs on one node, and its srun on all: `dockdist run --launcher plain --nodes 1 -- " in part.output(stream=2)
+
+    def test_a_shell_of_its_own_has_the_lines_for_each_srun(self):
+        """Nobody has seen that command line: an ssh, a prompt."""
+        self.write(BATCH.replace("-u\n", "\n"))
+        done = self.run("sh", "-c", "sh fit.sbatch; exit $?")
+        lines = done.stdout.decode().splitlines()
+        jobs = {line.split()[3] for line in lines if line.startswith("task ")}
+        assert sorted(line.split()[1:3] for line in lines if line.startswith("task ")) == [[str(rank), "4"] for rank in range(4)], done.stderr
+        assert len(jobs) == 1
+
+    def test_what_cannot_be_had_is_told_before_anything_runs(self):
+        self.write("#!/bin/sh\n#SBATCH --gpus-per-node=8\necho ran\n")
+        done = self.run("sh", "fit.sbatch")
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert done.stderr == (b"sbatch: error: Batch job submission failed: Requested node configuration is not available: "
+                               b"8 GPUs of node-0, and there are 0\n")
+        self.write("echo ran\n")
+        assert b"does not look like a batch script" in self.run("sbatch", "fit.sbatch").stderr
+        assert b"Unable to open file no-such.sbatch" in self.run("sbatch", "no-such.sbatch").stderr
+
+    def test_a_task_of_an_array_runs(self):
+        self.write("#!/bin/sh\n#SBATCH --array=2-9%1\necho $SLURM_ARRAY_TASK_ID ${SLURM_ARRAY_JOB_ID:+there}\n")
+        done = self.run("sh", "fit.sbatch")
+        assert (done.stdout, b"--array=2-9%1: one task of it runs here, 2" in done.stderr) == (b"2 there\n", True)
+        assert self.run("sh", "fit.sbatch", SLURM_ARRAY_TASK_ID="5").stdout == b"5 there\n"
+
+
 class TestItsEnd(Srun):
     def run_to_its_end(self, number, code, left="sleep 4712"):
         step = self.start("-N2", "-n4", "sh", "-c", "trap 'exit 5' USR1; %s & %s" % (left, left if left != "sleep 4712" else "wait"))

@@ -1,62 +1,23 @@
 #include "node/job/srun/srun.hpp"
 
 #include "core/exit_codes.hpp"
-#include "core/host_list.hpp"
-#include "core/text.hpp"
+#include "node/job/srun/sbatch.hpp"
+#include "node/job/srun/srun_cluster.hpp"
 #include "node/job/srun/srun_layout.hpp"
 #include "node/job/srun/srun_options.hpp"
 #include "node/job/srun/srun_output.hpp"
 #include "node/job/srun/srun_step.hpp"
-#include "node/session/job_part.hpp"
-#include "node/session/scontrol.hpp"
 #include "node/system/os.hpp"
-#include "node/system/paths.hpp"
-#include "wire/job.hpp"
-#include "wire/join.hpp"
 
 #include <climits>
 
-#include <algorithm>
 #include <fcntl.h>
-#include <map>
-#include <optional>
 #include <unistd.h>
 
 namespace dockdist::node {
 namespace {
 
 constexpr int wrong_option = 255; // as Slurm's
-
-struct Cluster {
-    std::vector<SrunNode> available{};
-    std::map<std::string, std::string> interfaces{}; // by node
-};
-
-// SLURM_JOB_NODELIST's nodes, else all of the cluster's; within a job each with as many slots as it holds
-// here.
-Result<Cluster> find_cluster(const std::optional<JobPart>& part) {
-    const auto members = wire::parse_members(read_file_or_empty(paths().members));
-    const auto names = expand_host_list(own_host_list());
-    if (!members || !names) {
-        return Error{.kind = ErrorKind::not_found,
-                     .message = "this is no node of a dockdist cluster that is up"};
-    }
-    Cluster cluster;
-    const int held = part ? part->units : 0;
-    for (const auto& name : *names) {
-        const auto node = std::ranges::find(members->nodes, name, &wire::NodeRecord::node);
-        if (node == members->nodes.end()) {
-            return Error{.kind = ErrorKind::not_found,
-                         .message = "SLURM_JOB_NODELIST: " + printable(name) + " is no node of this cluster"};
-        }
-        cluster.available.push_back({.name = node->node,
-                                     .address = node->address,
-                                     .slots = held > 0 ? held : node->slots,
-                                     .gpus_there = held > 0 && node->gpus > 0 ? held : node->gpus});
-        cluster.interfaces[node->node] = node->interface;
-    }
-    return cluster;
-}
 
 // A stdin that is closed (`<&-`) is an empty one: else what is opened next would be taken for it.
 void open_missing_streams() {
@@ -77,6 +38,7 @@ std::string own_folder() {
 
 int run_srun(const std::vector<std::string>& arguments) {
     open_missing_streams();
+    enter_script_of_caller();
     const auto own = Environment::own();
     auto options = parse_srun(arguments, own);
     if (!options && options.error().kind == ErrorKind::usage) {
@@ -93,11 +55,8 @@ int run_srun(const std::vector<std::string>& arguments) {
                               : std::string("slurm 22.05 (dockdist's srun, there is no Slurm here)\n");
         return write_all(STDOUT_FILENO, text) ? 0 : exit_codes::failed;
     }
-    std::optional<JobPart> part;
-    if (auto loaded = load_part(own.get(wire::job_mark).value_or(""))) {
-        part = std::move(*loaded);
-    }
-    auto cluster = find_cluster(part);
+    auto part = own_part();
+    auto cluster = find_srun_cluster(part);
     if (!cluster) {
         return srun_error(cluster.error().message);
     }

@@ -1,18 +1,18 @@
 #include "node/job/srun/srun_options.hpp"
 
 #include "core/text.hpp"
-#include "node/job/srun/srun_values.hpp"
+#include "node/job/srun/srun_words.hpp"
+#include "node/system/program.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <getopt.h>
+#include <span>
 
 namespace dockdist::node {
 namespace {
 
-using Options = SrunOptions;
-
-Error wrong(const std::string& message) {
+Error wrong_word(const std::string& message) {
     return Error{.kind = ErrorKind::config, .message = message};
 }
 
@@ -20,225 +20,18 @@ Error no_option(const std::string& message) {
     return Error{.kind = ErrorKind::usage, .message = message};
 }
 
-// Into an option's own field.
-template <auto field>
-Status count(Options& options, std::string_view name, std::string_view text) {
-    const auto number = read_count(name, text);
-    if (!number) {
-        return number.error();
-    }
-    options.*field = *number;
-    return ok;
-}
-
-template <auto field>
-Status count_gpus(Options& options, std::string_view name, std::string_view text) {
-    const auto number = read_gpus(name, text);
-    if (!number) {
-        return number.error();
-    }
-    options.*field = *number;
-    return ok;
-}
-
-template <auto field>
-Status number_from_0(Options& options, std::string_view name, std::string_view text) {
-    const auto number = read_count(name, text, 0);
-    if (!number) {
-        return number.error();
-    }
-    options.*field = *number;
-    return ok;
-}
-
-template <auto field>
-Status word(Options& options, std::string_view, std::string_view text) {
-    options.*field = text;
-    return ok;
-}
-
-template <auto field>
-Status flag(Options& options, std::string_view, std::string_view) {
-    options.*field = true;
-    return ok;
-}
-
-template <auto read>
-Status by(Options& options, std::string_view, std::string_view text) {
-    return read(options, text);
-}
-
-template <auto value>
-Status ask(Options& options, std::string_view, std::string_view) {
-    options.what = value;
-    return ok;
-}
-
-// What the cluster has settled already: where, when, how fast. Heeded by nobody.
-Status settled(Options&, std::string_view, std::string_view) {
-    return ok;
-}
-
-// What would change what is run.
-Status unknown_here(Options&, std::string_view name, std::string_view) {
-    return wrong("--" + std::string(name) + " is not known to dockdist's srun");
-}
-
-Status terminal(Options&, std::string_view, std::string_view) {
-    return wrong("--pty is not known to dockdist's srun: type `ssh -t NODE COMMAND`");
-}
-
-enum class Takes : int { nothing = no_argument, value = required_argument, perhaps = optional_argument };
-
-struct Word {
-    const char* name;
-    char letter; // 0: none
-    Takes takes;
-    Status (*read)(Options&, std::string_view name, std::string_view value);
-    const char* variable = nullptr; // that says it where the command line does not
-};
-
-constexpr auto alone = Takes::nothing;
-constexpr auto with_value = Takes::value;
-constexpr auto value_may_be = Takes::perhaps;
-
-constexpr std::array srun_words{
-    Word{"ntasks", 'n', with_value, count<&Options::tasks>, "SLURM_NTASKS"},
-    Word{"nodes", 'N', with_value, by<read_nodes>, "SLURM_NNODES"},
-    Word{"ntasks-per-node", 0, with_value, count<&Options::tasks_per_node>, "SLURM_NTASKS_PER_NODE"},
-    Word{"ntasks-per-gpu", 0, with_value, count<&Options::tasks_per_gpu>, "SLURM_NTASKS_PER_GPU"},
-    Word{"cpus-per-task", 'c', with_value, count<&Options::cpus_per_task>, "SRUN_CPUS_PER_TASK"},
-    Word{"gpus", 'G', with_value, count_gpus<&Options::gpus>, "SLURM_GPUS"},
-    Word{"gpus-per-node", 0, with_value, count_gpus<&Options::gpus_per_node>, "SLURM_GPUS_PER_NODE"},
-    Word{"gpus-per-task", 0, with_value, count_gpus<&Options::gpus_per_task>, "SLURM_GPUS_PER_TASK"},
-    Word{"gres", 0, with_value, by<read_gres>, "SLURM_GRES"},
-    Word{"relative", 'r', with_value, number_from_0<&Options::relative>},
-    Word{"nodelist", 'w', with_value, word<&Options::node_list>},
-    Word{"exclude", 'x', with_value, word<&Options::excluded>},
-    Word{"overcommit", 'O', alone, flag<&Options::overcommit>, "SLURM_OVERCOMMIT"},
-    Word{"distribution", 'm', with_value, by<read_distribution>},
-    Word{"export", 0, with_value, by<read_export>, "SLURM_EXPORT_ENV"},
-    Word{"chdir", 'D', with_value, word<&Options::folder>, "SLURM_WORKING_DIR"},
-    Word{"job-name", 'J', with_value, word<&Options::job_name>},
-    Word{"partition", 'p', with_value, word<&Options::partition>},
-    Word{"input", 'i', with_value, word<&Options::input>, "SLURM_STDINMODE"},
-    Word{"output", 'o', with_value, word<&Options::output>, "SLURM_STDOUTMODE"},
-    Word{"error", 'e', with_value, word<&Options::error>, "SLURM_STDERRMODE"},
-    Word{"open-mode", 0, with_value, by<read_open_mode>, "SLURM_OPEN_MODE"},
-    Word{"label", 'l', alone, flag<&Options::label>, "SLURM_LABELIO"},
-    Word{"unbuffered", 'u', alone, flag<&Options::unbuffered>, "SLURM_UNBUFFEREDIO"},
-    Word{"quiet", 'Q', alone, flag<&Options::quiet>},
-    Word{"kill-on-bad-exit", 'K', value_may_be, by<read_kill>, "SLURM_KILL_BAD_EXIT"},
-    Word{"wait", 'W', with_value, number_from_0<&Options::wait_s>, "SLURM_WAIT"},
-    Word{"mpi", 0, with_value, by<read_mpi>},
-    Word{"help", 'h', alone, ask<Options::What::help>},
-    Word{"usage", 0, alone, ask<Options::What::help>},
-    Word{"version", 'V', alone, ask<Options::What::version>},
-    Word{"pty", 0, value_may_be, terminal},
-    Word{"multi-prog", 0, alone, unknown_here},
-    Word{"bcast", 0, value_may_be, unknown_here},
-    Word{"test-only", 0, alone, unknown_here},
-    Word{"het-group", 0, with_value, unknown_here},
-    Word{"pack-group", 0, with_value, unknown_here},
-    Word{"prolog", 0, with_value, unknown_here},
-    Word{"epilog", 0, with_value, unknown_here},
-    Word{"task-prolog", 0, with_value, unknown_here},
-    Word{"task-epilog", 0, with_value, unknown_here},
-    Word{"account", 'A', with_value, settled},
-    Word{"acctg-freq", 0, with_value, settled},
-    Word{"async", 0, alone, settled},
-    Word{"bb", 0, with_value, settled},
-    Word{"bbf", 0, with_value, settled},
-    Word{"begin", 'b', with_value, settled},
-    Word{"clusters", 'M', with_value, settled},
-    Word{"cluster-constraint", 0, with_value, settled},
-    Word{"comment", 0, with_value, settled},
-    Word{"compress", 0, value_may_be, settled},
-    Word{"constraint", 'C', with_value, settled},
-    Word{"contiguous", 0, alone, settled},
-    Word{"core-spec", 'S', with_value, settled},
-    Word{"cores-per-socket", 0, with_value, settled},
-    Word{"cpu-bind", 0, with_value, settled},
-    Word{"cpu-freq", 0, with_value, settled},
-    Word{"cpus-per-gpu", 0, with_value, settled},
-    Word{"deadline", 0, with_value, settled},
-    Word{"delay-boot", 0, with_value, settled},
-    Word{"dependency", 'd', with_value, settled},
-    Word{"disable-status", 'X', alone, settled},
-    Word{"exact", 0, alone, settled},
-    Word{"exclusive", 0, value_may_be, settled},
-    Word{"extra-node-info", 'B', with_value, settled},
-    Word{"get-user-env", 0, value_may_be, settled},
-    Word{"gid", 0, with_value, settled},
-    Word{"gpu-bind", 0, with_value, settled},
-    Word{"gpu-freq", 0, with_value, settled},
-    Word{"gpus-per-socket", 0, with_value, settled},
-    Word{"gres-flags", 0, with_value, settled},
-    Word{"hint", 0, with_value, settled},
-    Word{"hold", 'H', alone, settled},
-    Word{"immediate", 'I', value_may_be, settled},
-    Word{"interactive", 0, alone, settled},
-    Word{"jobid", 0, with_value, settled},
-    Word{"licenses", 'L', with_value, settled},
-    Word{"mail-type", 0, with_value, settled},
-    Word{"mail-user", 0, with_value, settled},
-    Word{"mcs-label", 0, with_value, settled},
-    Word{"mem", 0, with_value, settled},
-    Word{"mem-bind", 0, with_value, settled},
-    Word{"mem-per-cpu", 0, with_value, settled},
-    Word{"mem-per-gpu", 0, with_value, settled},
-    Word{"mincpus", 0, with_value, settled},
-    Word{"msg-timeout", 0, with_value, settled},
-    Word{"network", 0, with_value, settled},
-    Word{"nice", 0, value_may_be, settled},
-    Word{"no-allocate", 'Z', alone, settled},
-    Word{"no-kill", 'k', value_may_be, settled},
-    Word{"ntasks-per-core", 0, with_value, settled},
-    Word{"ntasks-per-socket", 0, with_value, settled},
-    Word{"overlap", 0, alone, settled},
-    Word{"oversubscribe", 's', alone, settled},
-    Word{"power", 0, with_value, settled},
-    Word{"preserve-env", 'E', alone, settled},
-    Word{"priority", 0, with_value, settled},
-    Word{"profile", 0, with_value, settled},
-    Word{"propagate", 0, value_may_be, settled},
-    Word{"qos", 'q', with_value, settled},
-    Word{"quit-on-interrupt", 0, alone, settled},
-    Word{"quotatype", 0, with_value, settled}, // of a plugin that many training scripts' authors have
-    Word{"reboot", 0, alone, settled},
-    Word{"reservation", 0, with_value, settled},
-    Word{"send-libs", 0, value_may_be, settled},
-    Word{"share", 0, alone, settled},
-    Word{"signal", 0, with_value, settled},
-    Word{"slurmd-debug", 0, with_value, settled},
-    Word{"sockets-per-node", 0, with_value, settled},
-    Word{"spread-job", 0, alone, settled},
-    Word{"switches", 0, with_value, settled},
-    Word{"thread-spec", 0, with_value, settled},
-    Word{"threads", 'T', with_value, settled},
-    Word{"threads-per-core", 0, with_value, settled},
-    Word{"time", 't', with_value, settled},
-    Word{"time-min", 0, with_value, settled},
-    Word{"tmp", 0, with_value, settled},
-    Word{"uid", 0, with_value, settled},
-    Word{"use-min-nodes", 0, alone, settled},
-    Word{"verbose", 'v', alone, settled},
-    Word{"wckey", 0, with_value, settled},
-    Word{"whole", 0, alone, settled},
-};
-
 constexpr int first_long = 1000;
 
-const Word& word_of(int found) {
+const SrunWord& word_of(std::span<const SrunWord> words, int found) {
     if (found >= first_long) {
-        return srun_words.at(static_cast<std::size_t>(found - first_long));
+        return words[static_cast<std::size_t>(found - first_long)];
     }
-    return *std::ranges::find(srun_words, static_cast<char>(found), &Word::letter);
+    return *std::ranges::find(words, static_cast<char>(found), &SrunWord::letter);
 }
 
-std::string letters() {
+std::string letters(std::span<const SrunWord> words) {
     std::string text = "+:"; // options end at the command; "option requires an argument" is told apart
-    for (const auto& word : srun_words) {
+    for (const auto& word : words) {
         if (word.letter != 0) {
             text += word.letter;
             text.append(static_cast<std::size_t>(word.takes), ':');
@@ -247,74 +40,192 @@ std::string letters() {
     return text;
 }
 
-Error unknown_option(const std::string& typed) {
-    if (typed.starts_with("--container") || typed.starts_with("--no-container")) {
-        return no_option(
-            "unrecognized option '" + printable(typed) +
-            "': the node is the container; leave it out, cluster.yaml has the image and its mounts");
-    }
-    return no_option("unrecognized option '" + printable(typed) + "'");
+Status read_word(SrunOptions& options, const SrunWord& word, std::string_view value) {
+    return word.read == nullptr ? Status(ok) : word.read(options, word.name, value);
 }
 
-Status read_variables(Options& options, const Environment& environment) {
-    for (const auto& word : srun_words) {
+Status read_variables(SrunOptions& options, const Environment& environment) {
+    for (const auto& word : srun_words()) {
         const auto text = word.variable == nullptr ? std::nullopt : environment.get(word.variable);
         if (text && !text->empty() && !(word.takes == Takes::nothing && *text == "0")) {
-            if (auto done = word.read(options, word.name, *text); !done) {
-                return wrong(std::string(word.variable) + ": " + done.error().message);
+            if (auto done = read_word(options, word, *text); !done) {
+                return wrong_word(std::string(word.variable) + ": " + done.error().message);
             }
         }
     }
     return ok;
 }
 
-} // namespace
+bool is_program_here(const std::string& word, const Environment& environment) {
+    return !word.empty() && word.find('/') == std::string::npos &&
+           !find_program(word, environment).path.empty();
+}
 
-Result<SrunOptions> parse_srun(const std::vector<std::string>& arguments, const Environment& environment) {
-    Options options;
-    if (auto done = read_variables(options, environment); !done) {
-        return done.error();
+// One line's options, by getopt_long.
+class OptionLine {
+public:
+    OptionLine(std::span<const SrunWord> words, const std::vector<std::string>& arguments)
+        : words_(words), own_{"srun"} {
+        own_.insert(own_.end(), arguments.begin(), arguments.end());
     }
-    std::array<option, srun_words.size() + 1> longs{};
-    for (std::size_t i = 0; i < srun_words.size(); ++i) {
-        longs.at(i) = {.name = srun_words.at(i).name,
-                       .has_arg = static_cast<int>(srun_words.at(i).takes),
-                       .flag = nullptr,
-                       .val = first_long + static_cast<int>(i)};
+
+    // `skips`: an option that nobody knows is a remark.
+    Status read(SrunOptions& options, bool skips = false);
+    // What follows the options.
+    std::vector<std::string> rest() const { return {own_.begin() + end_, own_.end()}; }
+    // Of an unquoted variable that is empty nothing is left, and the option before it takes the next word:
+    // the command, where that is a program and what follows it is none.
+    bool give_back_command(SrunOptions& options, const Environment& environment);
+
+private:
+    Status judge(SrunOptions& options, const SrunWord& word, const char* value);
+    Error lacks_value(const std::string& typed) const;
+
+    std::span<const SrunWord> words_;
+    std::vector<std::string> own_;
+    int end_ = 1;
+    int taken_ = 0; // the last word that an option has taken for its value
+};
+
+Error OptionLine::lacks_value(const std::string& typed) const {
+    return no_option(typed.starts_with("--") ? "option '" + printable(typed) + "' requires an argument"
+                                             : "option requires an argument -- '" +
+                                                   printable(typed.substr(typed.size() - 1)) + "'");
+}
+
+Status OptionLine::judge(SrunOptions& options, const SrunWord& word, const char* value) {
+    const auto at = static_cast<std::size_t>(std::max(optind - 1, 1));
+    if (word.takes != Takes::value || value != own_[at].c_str()) {
+        return read_word(options, word, value == nullptr ? "" : value);
     }
-    std::vector<std::string> own{"srun"};
-    own.insert(own.end(), arguments.begin(), arguments.end());
+    if (own_[at].size() > 1 && own_[at].front() == '-' &&
+        std::isdigit(static_cast<unsigned char>(own_[at][1])) == 0) { // the next option
+        optind -= 1;
+        if (word.read != nullptr) {
+            return lacks_value(own_[at - 1]);
+        }
+        options.remarks.push_back(printable(own_[at - 1]) + " lacks its value, and is left out");
+        return ok;
+    }
+    taken_ = optind - 1;
+    return read_word(options, word, value);
+}
+
+Status OptionLine::read(SrunOptions& options, bool skips) {
+    std::vector<option> longs;
+    for (const auto& word : words_) {
+        longs.push_back({.name = word.name,
+                         .has_arg = static_cast<int>(word.takes),
+                         .flag = nullptr,
+                         .val = first_long + static_cast<int>(longs.size())});
+    }
+    longs.push_back({});
     std::vector<char*> argv;
-    for (auto& word : own) {
+    for (auto& word : own_) {
         argv.push_back(word.data());
     }
     argv.push_back(nullptr);
-    const auto count_of_words = static_cast<int>(own.size());
-    const auto shorts = letters();
+    const auto shorts = letters(words_);
     optind = 0; // from the beginning: glibc
     opterr = 0;
-    for (int found = 0;
-         (found = ::getopt_long(count_of_words, argv.data(), shorts.c_str(), longs.data(), nullptr)) != -1;) {
-        const std::string typed = own.at(static_cast<std::size_t>(std::max(optind - 1, 1)));
+    for (int found = 0; (found = ::getopt_long(static_cast<int>(own_.size()), argv.data(), shorts.c_str(),
+                                               longs.data(), nullptr)) != -1;) {
+        end_ = optind;
+        const auto& typed = own_.at(static_cast<std::size_t>(std::max(optind - 1, 1)));
         if (found == ':') {
-            return no_option(typed.starts_with("--")
-                                 ? "option '" + printable(typed) + "' requires an argument"
-                                 : "option requires an argument -- '" +
-                                       printable(typed.substr(typed.size() - 1)) + "'");
+            return lacks_value(typed);
         }
         if (found == '?') {
-            return unknown_option(
-                optopt > 0 && optopt < first_long ? "-" + std::string(1, static_cast<char>(optopt)) : typed);
+            end_ = std::max(optind - 1, 1);
+            auto error = no_option("unrecognized option '" +
+                                   printable(optopt > 0 && optopt < first_long
+                                                 ? "-" + std::string(1, static_cast<char>(optopt))
+                                                 : typed) +
+                                   "'");
+            if (!skips) {
+                return error;
+            }
+            options.remarks.push_back(error.message + ", which is left out");
+            continue;
         }
-        const auto& word = word_of(found);
-        if (auto done = word.read(options, word.name, optarg == nullptr ? "" : optarg); !done) {
+        if (auto done = judge(options, word_of(words_, found), optarg); !done) {
             return done.error();
         }
+        end_ = optind;
     }
-    options.command.assign(own.begin() + optind, own.end());
-    if (options.what == Options::What::run && options.command.empty()) {
-        return wrong("No command given to execute.");
+    end_ = optind;
+    return ok;
+}
+
+bool OptionLine::give_back_command(SrunOptions& options, const Environment& environment) {
+    const bool follows = static_cast<std::size_t>(end_) < own_.size();
+    if (taken_ < 2 || taken_ != end_ - 1 ||
+        !is_program_here(own_[static_cast<std::size_t>(taken_)], environment) ||
+        (follows && (own_[static_cast<std::size_t>(end_)].find('/') != std::string::npos ||
+                     is_program_here(own_[static_cast<std::size_t>(end_)], environment)))) {
+        return false;
     }
+    auto command = std::vector<std::string>(own_.begin() + taken_, own_.end());
+    const auto option = own_[static_cast<std::size_t>(taken_ - 1)];
+    own_.resize(static_cast<std::size_t>(taken_ - 1));
+    SrunOptions again;
+    if (!read_variables(again, environment) || !read(again)) {
+        return false;
+    }
+    options = std::move(again);
+    options.command = std::move(command);
+    options.remarks.push_back(printable(option) + " lacks its value (an empty variable?), and is left out: " +
+                              printable(options.command.front()) + " is the command");
+    return true;
+}
+
+} // namespace
+
+Result<SrunOptions> parse_srun(const std::vector<std::string>& arguments, const Environment& environment) {
+    SrunOptions options;
+    if (auto done = read_variables(options, environment); !done) {
+        return done.error();
+    }
+    OptionLine line(srun_words(), arguments);
+    const auto done = line.read(options);
+    if (!done && done.error().kind != ErrorKind::usage) {
+        return done.error();
+    }
+    options.command = line.rest();
+    if (options.what != SrunOptions::What::run) {
+        return options;
+    }
+    const bool runs = done && !options.command.empty();
+    if ((runs && is_program_here(options.command.front(), environment)) ||
+        !line.give_back_command(options, environment)) {
+        if (!done) {
+            return done.error();
+        }
+        if (!runs) {
+            return wrong_word("No command given to execute.");
+        }
+    }
+    return options;
+}
+
+Result<SrunOptions> parse_sbatch(const std::vector<std::string>& arguments,
+                                 const std::vector<BatchLine>& lines) {
+    SrunOptions options;
+    for (const auto& [number, words] : lines) {
+        const auto where = "line " + std::to_string(number) + ": ";
+        OptionLine line(sbatch_words(), words);
+        if (auto done = line.read(options, true); !done) {
+            return wrong_word(where + done.error().message);
+        } else if (!line.rest().empty()) {
+            return wrong_word(where +
+                              "Invalid directive found in batch script: " + printable(line.rest().front()));
+        }
+    }
+    OptionLine line(sbatch_words(), arguments);
+    if (auto done = line.read(options); !done) {
+        return done.error();
+    }
+    options.command = line.rest();
     return options;
 }
 

@@ -1,7 +1,8 @@
-// srun's command line, as Slurm 22.05 reads it.
+// The command lines of srun and sbatch, as Slurm 22.05 reads them.
 #pragma once
 
 #include "core/result.hpp"
+#include "node/session/batch_script.hpp"
 #include "node/system/environment.hpp"
 
 #include <map>
@@ -52,11 +53,22 @@ struct SrunOptions {
     bool quiet = false;
     bool kill_on_bad_exit = false;
     int wait_s = 0; // after a task's end the others are ended; 0: they are not
+
+    // sbatch's alone
+    std::string array{};
+    std::string wrap{};
+    bool parsable = false;
 };
 
 // What the command line does not say stands in Slurm's own variables for it. Errors are srun's, in one line:
 // usage where an option is unknown or lacks its value, config where its value is wrong.
+// An option that lacks its value takes no other word for it where that can be told: not an option, and not
+// the command.
 Result<SrunOptions> parse_srun(const std::vector<std::string>& arguments, const Environment& environment);
+// The lines of the script, then the command line; `command` is the script with its words. An option of a line
+// that nobody knows is a remark.
+Result<SrunOptions> parse_sbatch(const std::vector<std::string>& arguments,
+                                 const std::vector<BatchLine>& lines);
 
 std::string srun_usage();
 

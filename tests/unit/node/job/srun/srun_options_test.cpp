@@ -107,14 +107,41 @@ TEST_CASE("what is wrong is told in Slurm's words, with Slurm's codes") {
 TEST_CASE("what would change what is run is refused, with what to type") {
     CHECK(refused({"--pty", "bash"}) ==
           "1 --pty is not known to dockdist's srun: type `ssh -t NODE COMMAND`");
-    CHECK(refused({"--multi-prog", "conf"}) == "1 --multi-prog is not known to dockdist's srun");
+    CHECK(refused({"--multi-prog", "conf"}) == "1 --multi-prog is not known to dockdist's srun and sbatch");
     CHECK(refused({"-m", "cyclic", "x"}) == "1 --distribution=cyclic: dockdist knows only block");
-    CHECK(refused({"--container-image=nvcr.io/x", "x"}) ==
-          "255 unrecognized option '--container-image=nvcr.io/x': the node is the container; leave it out, "
-          "cluster.yaml "
-          "has the image and its mounts");
     CHECK(parsed({"--mpi=pmix", "x"}).remarks ==
           Words{"--mpi=pmix: dockdist's srun brings no PMI; start MPI programs with mpirun"});
+}
+
+TEST_CASE("pyxis' options are of the node, which is the container") {
+    const auto options =
+        parsed({"--container-image=nvcr.io/x", "--container-mounts=/a:/a", "--no-container-mount-home",
+                "--container-workdir", "/work", "sh", "-c", "x"});
+    CHECK(options.remarks ==
+          Words{"the node is the container: image and mounts are those of cluster.yaml, and "
+                "--container-… of no effect"});
+    CHECK(options.folder == "/work");
+    CHECK(options.command == Words{"sh", "-c", "x"});
+}
+
+TEST_CASE("an option whose value was an empty variable takes no other word for it") {
+    // srun -p $PARTITION cat train.txt: `cat` is a program, and train.txt is none.
+    auto options = parsed({"-N2", "-p", "cat", "train.txt"});
+    CHECK(options.command == Words{"cat", "train.txt"});
+    CHECK(options.partition.empty());
+    CHECK(options.nodes == 2);
+    CHECK(options.remarks ==
+          Words{"-p lacks its value (an empty variable?), and is left out: cat is the command"});
+    CHECK(parsed({"--nodes=1", "--ntasks=1", "-w", "hostname", "--ip-address"}).command ==
+          Words{"hostname", "--ip-address"});
+    CHECK(parsed({"-A", "cat"}).command == Words{"cat"});
+    CHECK(parsed({"--account", "-N2", "cat", "x"}).nodes == 2);
+    CHECK(parsed({"--partition=", "--nodes=2", "cat"}).nodes == 2);
+    CHECK(parsed({"-w", "", "cat"}).node_list.empty());
+    CHECK(refused({"-n", "-N2", "cat"}) == "255 option requires an argument -- 'n'");
+    // A partition that is called as a program is.
+    CHECK(parsed({"-p", "test", "cat", "x"}).partition == "test");
+    CHECK(parsed({"-p", "test", "./train", "x"}).partition == "test");
 }
 
 } // namespace srun_options_test
