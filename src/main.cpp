@@ -121,6 +121,8 @@ std::shared_ptr<CommandLine> make_line() {
                    "In place of `hosts` in the file, and written as there: slurm, ssh://USER@HOST, a list "
                    "(default: $DOCKDIST_HOSTS)")
         ->type_name("HOSTS");
+    app.add_flag("--take-over", options.take_over,
+                 "Act on a cluster of this name although it was made from another file");
     choice(app.add_option("-o,--output", line->format, "What people read, or programs"), {"text", "json"});
     app.set_version_flag("--version", "dockdist " DOCKDIST_VERSION, "Print the version");
     app.set_help_flag("-h,--help", "Print this");
@@ -151,8 +153,9 @@ Result<Program> read_another(const std::vector<std::string>& words) {
         return mistake_in(read).value_or(line_error(read, refusal));
     }
     const auto& options = line->program.options;
-    if (!options.file.empty() || !options.hosts.empty() || !line->format.empty()) {
-        return Error{ErrorKind::usage, "", "--file, --hosts and --output are for both commands at once",
+    if (!options.file.empty() || !options.hosts.empty() || !line->format.empty() || options.take_over) {
+        return Error{ErrorKind::usage, "",
+                     "--file, --hosts, --take-over and --output are for both commands at once",
                      "write them before the first `--`"};
     }
     auto program = line->program;

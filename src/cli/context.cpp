@@ -8,6 +8,7 @@
 #include "engine/docker_engine.hpp"
 #include "job/select_nodes.hpp"
 #include "plan/labels.hpp"
+#include "plan/origin.hpp"
 #include "report/error_text.hpp"
 #include "report/output.hpp"
 
@@ -195,6 +196,24 @@ std::string origin_of(const ClusterSpec& spec) {
                        : labels::allocation_origin(this_process().user, job, file);
 }
 
+namespace {
+
+std::optional<Error> judge_origin_of(const Context& context, const ClusterSpec& spec,
+                                     const ObservedCluster& there) {
+    const auto own = origin_of(spec);
+    for (const auto& host : there.hosts) {
+        for (const auto& node : host.nodes) {
+            if (auto error = of_another_file_here(spec.name, node.labels, own);
+                error && !context.options.take_over) {
+                return error;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
 Task<Connected> connect(const Context& context, Secrets secrets) {
     co_return co_await connect_hosts(context, secrets, {});
 }
@@ -228,6 +247,11 @@ Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
     QuietReporter quiet(*context.reporter);
     auto observation = co_await observe(attached.spec, attached.engines, {}, quiet, connected.only);
     attached.errors = std::move(observation.errors);
+    if (auto another = judge_origin_of(context, attached.spec, observation.cluster);
+        another && !options.looks) {
+        attached.errors = {std::move(*another)};
+        co_return attached;
+    }
     auto ready = ready_nodes(attached.spec, observation.cluster, observation.reached, options.words);
     attached.nodes = std::move(ready.nodes);
     std::ranges::move(ready.errors, std::back_inserter(attached.errors));

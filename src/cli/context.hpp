@@ -36,6 +36,7 @@ struct GlobalOptions {
     std::string hosts{}; // --hosts; empty: DOCKDIST_HOSTS, or those of the file
     OutputFormat output = OutputFormat::text;
     bool timings = false;
+    bool take_over = false; // another file's cluster of this name is meant
 };
 
 // Passes warnings and errors on, and keeps the progress of reads to itself: what `status` prints is its
@@ -167,6 +168,7 @@ struct AttachOptions {
     std::vector<NodeWords> named{}; // on the command line: judged before any host is asked
     std::function<Status(const ClusterSpec& spec)> judge{}; // the rest of it: as early
     bool keep_going = false;  // whatever is there will do, be it less than `min_nodes`
+    bool looks = false;       // changes nothing there: it may be another file's cluster
     bool only_named = false;  // the hosts of other nodes are not asked, and have no engine
     Words words = Words::all; // nodes of other versions are errors, unless these will do
 };

@@ -5,6 +5,7 @@
 #include "cluster/toolkit_bringer.hpp"
 #include "job/running_jobs.hpp"
 #include "plan/labels.hpp"
+#include "plan/origin.hpp"
 #include "plan/plan.hpp"
 #include "report/step.hpp"
 
@@ -161,6 +162,20 @@ Task<Result<int>> tell_silence(const HostSpec& host, Error error, Reporter& repo
     co_return error;
 }
 
+std::optional<Error> judge_origin(const ClusterSpec& spec, const std::vector<Containers>& seen,
+                                  const std::string& own) {
+    for (const auto& containers : seen) {
+        for (const auto& container :
+             containers && !own.empty() ? *containers : std::vector<ContainerSummary>()) {
+            if (const auto origin = another_origin(container.labels, own);
+                origin && label_of(container.labels, labels::role) == "node") {
+                return of_another_file(spec.name, *origin, "and not from this file", "down");
+            }
+        }
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options,
@@ -168,6 +183,10 @@ Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const Dow
     DownResult result;
     const std::vector<std::string> wanted{label(labels::cluster, spec.name.str())};
     auto seen = co_await look(engines, wanted);
+    if (auto another = judge_origin(spec, seen, options.origin)) {
+        result.errors.push_back(std::move(*another));
+        co_return result;
+    }
     // As `up` has it: on the first host that is there.
     const auto there = std::ranges::find_if(seen, [](const Containers& one) { return one.has_value(); });
     const auto lock_host = static_cast<std::size_t>(there - seen.begin());

@@ -7,9 +7,10 @@
 namespace dockdist {
 
 struct DownOptions {
-    bool purge = false;                  // dockdist's volumes too, where no other cluster uses them
-    bool break_lock = false;             // although somebody is changing the cluster
-    bool stop_jobs = false;              // ends the jobs that run on it, too
+    bool purge = false;      // dockdist's volumes too, where no other cluster uses them
+    bool break_lock = false; // although somebody is changing the cluster
+    bool stop_jobs = false;  // ends the jobs that run on it, too
+    std::string origin{};    // labels::origin; nodes that another one made are not removed; empty: all are
     std::vector<std::string> toolkits{}; // versions whose volumes are dockdist's
 };
 

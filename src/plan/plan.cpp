@@ -10,6 +10,7 @@
 #include "plan/labels.hpp"
 #include "plan/made_by.hpp"
 #include "plan/node_config.hpp"
+#include "plan/origin.hpp"
 #include "plan/replacement.hpp"
 
 #include <fmt/format.h>
@@ -229,14 +230,12 @@ private:
 
     // Whoever changes a cluster must be the one who made it, or say so: two people may have chosen one name.
     bool may_change(std::size_t host, const ObservedNode& node) {
-        const auto origin = node.labels.find(labels::origin);
-        if (context_.take_over || origin == node.labels.end() || origin->second == context_.origin) {
+        const auto origin = another_origin(node.labels, context_.origin);
+        if (context_.take_over || !origin) {
             return true;
         }
-        fail(host, ErrorKind::conflict,
-             fmt::format("a cluster named {} is there already, made by {}, and differs from this file",
-                         spec_.name.str(), origin->second),
-             "give this cluster another `name:`, or take the other one over with `dockdist up --take-over`");
+        auto error = of_another_file(spec_.name, *origin, "and differs from this file", "up");
+        fail(host, error.kind, std::move(error.message), std::move(error.hint));
         return false;
     }
 

@@ -117,7 +117,17 @@ LoadedSpec load_spec(const std::string& text, const fs::path& file, const Enviro
         draft.spec.image.from = draft.spec.hosts.front().name.str();
     }
     if (draft.spec.name.empty()) {
-        draft.spec.name = ClusterName(to_cluster_name(folder.filename().string()));
+        const auto own = folder.filename().string();
+        draft.spec.name = ClusterName(to_cluster_name(own));
+        if (!names_a_cluster(own) && document.root != nullptr && document.root->kind == YamlNode::Kind::map &&
+            document.root->find("name") == nullptr) {
+            reader.error(
+                {document.root, "", document.root->place},
+                fmt::format("`name` is missing, and the folder's, {}, makes none of its own", in_quotes(own)),
+                fmt::format(
+                    "write `name: …` with a-z, 0-9 and `-`; a cluster that is up from here is `name: {}`",
+                    draft.spec.name.str()));
+        }
     }
     if (!draft.spec.slurm_job.empty()) { // other allocations of the same file may be on the same hosts
         draft.spec.name = ClusterName(of_allocation(draft.spec.name.str(), draft.spec.slurm_job));

@@ -11,6 +11,8 @@
 namespace dockdist {
 namespace {
 
+constexpr std::size_t longest_own_name = 40;
+
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -122,11 +124,17 @@ std::string to_cluster_name(std::string_view text) {
             name += '-';
         }
     }
-    name.resize(std::min<std::size_t>(name.size(), 40));
+    name.resize(std::min(name.size(), longest_own_name));
     while (!name.empty() && !is_plain_name(name)) {
         name.pop_back();
     }
     return name.empty() ? "cluster" : name;
+}
+
+bool names_a_cluster(std::string_view text) {
+    const auto kept = static_cast<std::size_t>(std::ranges::count_if(text, is_alnum));
+    return kept > 0 && text.size() <= longest_own_name &&
+           std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 std::string of_allocation(std::string_view cluster, std::string_view job) {

@@ -149,10 +149,19 @@ def test_two_clusters_of_one_name_from_two_files(lab):
         done = other.run("up", code=1)
         assert_in("a cluster named t-twin is there already, made by ", done.stderr)
         assert_in("--take-over", done.stderr)
+        # Nor does anything else act on it, and what only looks may.
+        assert_in("made by ", other.run("down", code=1).stderr)
+        assert_in("--take-over", other.run("exec", "node-0", "--", "true", code=125).stderr)
+        assert_in("--take-over", other.run("run", "--launcher", "plain", "--", "true", code=125).stderr)
+        assert other.run("--take-over", "exec", "node-0", "--", "echo", "meant").stdout == "meant\n"
+        other.run("jobs")
         assert len(c.all_containers()) == 2
         assert c.run("exec", "node-0", "--", "ssh", "node-1", "hostname").stdout == "node-1\n"
         other.run("up", "--take-over")
         assert other.run("exec", "node-0", "--", "sh", "-c", "echo $OTHER").stdout == "1\n"
+        c.run("down", code=1)
+        c.run("down", "--take-over")
+        assert c.all_containers() == []
 
 
 def test_every_mistake_of_the_file_at_once_with_its_place(lab):

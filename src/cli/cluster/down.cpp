@@ -18,6 +18,7 @@ Task<int> run_down(Context& context, DownOptions options) {
         co_return context.fail(cluster.errors);
     }
     options.toolkits = toolkits().versions();
+    options.origin = context.options.take_over ? "" : origin_of(cluster.spec);
     const auto result = co_await down(cluster.spec, cluster.engines, options, *context.reporter);
     if (result.errors.empty()) {
         remove_login(context, cluster.spec);

@@ -2,10 +2,12 @@
 #include "cli/line/values.hpp"
 #include "core/host_list.hpp"
 #include "core/loopback.hpp"
+#include "core/random.hpp"
 #include "core/text.hpp"
 #include "engine/local_engine.hpp"
 #include "engine/transport/connect_error.hpp"
 #include "spec/load_spec.hpp"
+#include "spec/names.hpp"
 #include "spec/starter.hpp"
 
 #include <CLI/CLI.hpp>
@@ -65,6 +67,14 @@ std::string with_hosts(std::string_view starter, const std::vector<std::string>&
         }
     }
     return text;
+}
+
+// With a name, where its folder has none that a cluster could have.
+std::string with_name(std::string_view starter, const std::string& file) {
+    std::error_code ignored;
+    const auto folder = std::filesystem::absolute(file, ignored).lexically_normal().parent_path().filename();
+    const auto name = names_a_cluster(folder.string()) ? "" : "name: cluster-" + random_hex(2) + "\n\n";
+    return name + std::string(starter);
 }
 
 // As a double-quoted word of YAML.
@@ -167,7 +177,7 @@ void tell_engine(const Context& context, const LocalEngine& engine, const std::s
 }
 
 Task<int> run_init(Context& context, InitOptions options) {
-    std::string text(starter_file(options.local));
+    auto text = with_name(starter_file(options.local), options.file);
     LocalEngine engine;
     Errors errors;
     if (options.local) {

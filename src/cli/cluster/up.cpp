@@ -191,6 +191,7 @@ Task<int> run_up(Context& context, UpArguments options) {
     }
     options.up.ready_timeout = parse_duration(options.ready_timeout).value_or(options.up.ready_timeout);
     options.up.origin = origin_of(cluster.spec);
+    options.up.take_over = context.options.take_over;
     options.up.attempt = random_hex(8);
     if (options.build && !cluster.spec.image.build) {
         co_return context.fail(no_build_in_file(cluster.spec));
@@ -240,8 +241,6 @@ void add_up(CLI::App& app, Program& program) {
     command->add_flag("--keep-going", options->up.keep_going,
                       "Go on without the hosts that fail, as long as one is left, and say which are missing; "
                       "`min_nodes` in the file does so down to that number");
-    command->add_flag("--take-over", options->up.take_over,
-                      "Change a cluster of this name that was made from another file");
     command->add_flag(
         "--stop-jobs", options->up.stop_jobs,
         "End the jobs that run on nodes that have to be made anew; without this they are named, "

@@ -33,9 +33,9 @@ void forget_lost(Errors& errors, const std::set<std::string>& lost, const FoundJ
     }
 }
 
-Task<FoundJob> find_job(Context& context, std::string name, std::string node) {
+Task<FoundJob> find_job(Context& context, std::string name, std::string node, bool looks) {
     const NodeWords words{.option = "--node", .text = std::move(node)};
-    AttachOptions options{.words = Words::of_jobs};
+    AttachOptions options{.looks = looks, .words = Words::of_jobs};
     if (!words.text.empty()) {
         options.named.push_back(words);
     }

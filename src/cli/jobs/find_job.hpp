@@ -22,6 +22,6 @@ void forget_lost(Errors& errors, const std::set<std::string>& lost, const FoundJ
 
 // `name` empty: the latest job. `node` not empty: its part on these nodes alone (spec/node_words.hpp),
 // whatever the others say.
-Task<FoundJob> find_job(Context& context, std::string name, std::string node = "");
+Task<FoundJob> find_job(Context& context, std::string name, std::string node = "", bool looks = true);
 
 } // namespace dockdist

@@ -106,7 +106,7 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
             co_return context.fail(writable.error());
         }
     }
-    auto cluster = co_await attach_to_cluster(context, {.words = Words::of_jobs});
+    auto cluster = co_await attach_to_cluster(context, {.looks = true, .words = Words::of_jobs});
     auto errors = std::move(cluster.errors);
     auto list = co_await list_jobs(cluster.engines, cluster.nodes);
     std::ranges::move(list.errors, std::back_inserter(errors));

@@ -29,7 +29,7 @@ std::string words(const JobReport& before, const std::vector<std::string>& nodes
 
 Task<int> run_stop(Context& context, StopOptions options) {
     const auto grace = parse_duration(options.grace).value_or(wire::default_grace);
-    auto found = co_await find_job(context, options.job);
+    auto found = co_await find_job(context, options.job, "", false);
     if (!found.found) {
         co_return context.fail(found.errors);
     }

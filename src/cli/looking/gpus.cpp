@@ -164,7 +164,7 @@ struct GpusOptions {
 };
 
 Task<int> run_gpus(Context& context, GpusOptions options) {
-    auto cluster = co_await attach_to_cluster(context);
+    auto cluster = co_await attach_to_cluster(context, {.looks = true});
     auto errors = std::move(cluster.errors);
     if (cluster.nodes.empty()) {
         co_return context.fail(errors);

@@ -9,7 +9,7 @@ namespace dockdist {
 namespace {
 
 Task<int> run_hostfile(Context& context) {
-    auto cluster = co_await attach_to_cluster(context);
+    auto cluster = co_await attach_to_cluster(context, {.looks = true});
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }

@@ -60,7 +60,7 @@ Task<int> run_ssh_config(Context& context, SshConfigOptions options) {
         co_return context.fail({ErrorKind::usage, "--as", "`" + printable(options.prefix) + "` is no name",
                                 "write small letters, digits, '-' and '.'"});
     }
-    auto cluster = co_await attach_to_cluster(context);
+    auto cluster = co_await attach_to_cluster(context, {.looks = true});
     if (cluster.nodes.empty()) {
         co_return context.fail(cluster.errors);
     }

@@ -49,4 +49,24 @@ TEST_CASE("down goes on when a host does not answer, and names it") {
     CHECK(cluster.fakes[0]->calls.size() == 1); // one deadline, not one after the other
 }
 
+TEST_CASE("down removes no cluster that another file made, unless that is meant") {
+    FakeCluster cluster(2);
+    cluster.up();
+    cluster.fakes[0]->calls.clear();
+    auto result = run_task(cluster.io, down(cluster.spec, cluster.engines,
+                                            {.origin = "ops@box:/other/cluster.yaml"}, cluster.reporter));
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.removed == 0);
+    CHECK(result.errors[0].message ==
+          "a cluster named vision is there already, made by ops@box:/cluster.yaml, and not "
+          "from this file");
+    CHECK(result.errors[0].hint.find("`dockdist down --take-over`") != std::string::npos);
+    CHECK(cluster.containers().size() == 2);
+    CHECK(cluster.fakes[0]->calls.size() == 1); // it has only looked
+    result = run_task(cluster.io, down(cluster.spec, cluster.engines, {.origin = "ops@box:/cluster.yaml"},
+                                       cluster.reporter));
+    CHECK(result.errors.empty());
+    CHECK(result.removed == 2);
+}
+
 } // namespace down_test

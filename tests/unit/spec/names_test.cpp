@@ -1,5 +1,7 @@
 #include "core/text.hpp"
+#include "spec/load_spec.hpp"
 #include "spec/names.hpp"
+#include "unit/spec/support.hpp"
 
 #include <doctest/doctest.h>
 
@@ -51,6 +53,40 @@ TEST_CASE("any folder's name becomes a plain name") {
         CAPTURE(odd);
         CHECK(is_plain_name(to_cluster_name(odd)));
     }
+}
+
+TEST_CASE("which folders' names name a cluster") {
+    for (const std::string good : {"vision", "My_Project v2", "a..b", "7"}) {
+        CAPTURE(good);
+        CHECK(names_a_cluster(good));
+    }
+    for (const std::string bad :
+         {"проект", "данные", "проект-1", "Übung", "café", "日本語", "", "___", "-", "."}) {
+        CAPTURE(bad);
+        CHECK_FALSE(names_a_cluster(bad));
+    }
+    CHECK(names_a_cluster(std::string(40, 'a')));
+    CHECK_FALSE(names_a_cluster(std::string(40, 'a') + "-second"));
+}
+
+TEST_CASE("a folder whose name is no name of its own asks for one") {
+    const auto loaded = [](const std::string& folder, const std::string& more) {
+        return load_spec("image: a\nhosts: [ssh://h]\n" + more, "/home/ada/" + folder + "/cluster.yaml",
+                         environment());
+    };
+    for (const std::string folder : {"проект", "данные"}) {
+        const auto asks = loaded(folder, "");
+        REQUIRE(asks.errors.size() == 1);
+        CHECK(asks.errors[0].message ==
+              "`name` is missing, and the folder's, `" + folder + "`, makes none of its own");
+        CHECK(asks.errors[0].hint ==
+              "write `name: …` with a-z, 0-9 and `-`; a cluster that is up from here is `name: cluster`");
+        const auto told = loaded(folder, "name: vision\n");
+        CHECK(told.errors.empty());
+        CHECK(told.spec.name.str() == "vision");
+        CHECK(loaded(folder, "name: Bad/\n").errors.size() == 1);
+    }
+    CHECK(loaded("My_Project v2", "").spec.name.str() == "my-project-v2");
 }
 
 } // namespace names_test
