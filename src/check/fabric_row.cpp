@@ -34,7 +34,8 @@ std::vector<wire::Question> fabric_questions() {
 
 std::optional<CheckRow> judge_fabric(const CheckedNode& node) {
     const auto answer = output_of(node, question_fabric);
-    const auto fabric = answer && answer->code == 0 ? parse_fabric(answer->output) : std::nullopt;
+    const auto fabric =
+        answer && may_have_answered(answer->code) ? parse_fabric(answer->output) : std::nullopt;
     if (!fabric) {
         return std::nullopt;
     }

@@ -30,7 +30,7 @@ std::string trimmed(const std::string& text) {
 std::vector<Fields> lines_of(const CheckedNode& node, const char* question, std::size_t fields) {
     std::vector<Fields> lines;
     const auto found = node.facts.programs.find(question);
-    if (found == node.facts.programs.end() || !found->second || found->second->code != 0) {
+    if (found == node.facts.programs.end() || !found->second || !may_have_answered(found->second->code)) {
         return lines;
     }
     for (const auto& line : split(found->second->output, '\n')) {

@@ -117,14 +117,15 @@ CheckRow judge_there(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& g
         return fail("no nvidia-smi in the container",
                     "is the NVIDIA driver on the host, and the NVIDIA Container Toolkit newer than 1.0?");
     }
-    if (answer->code != 0) {
+    auto parsed = parse_gpus(answer->output);
+    const bool told = parsed && !parsed->empty() && may_have_answered(answer->code);
+    if (answer->code != 0 && !told) {
         return fail(
             "the GPUs are not usable in the running container: " + first_line(answer->output),
             "a `systemctl daemon-reload` on the host takes GPUs from running containers: make the node anew "
             "with "
             "`dockdist down` and `dockdist up`; if it fails on the host as well, the driver is at fault");
     }
-    auto parsed = parse_gpus(answer->output);
     if (!parsed) {
         return fail(parsed.error().message, "look at what `dockdist exec NODE -- nvidia-smi` says");
     }
@@ -140,6 +141,15 @@ CheckRow judge_there(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& g
                     "a GPU may have fallen off the bus: see dmesg on the host for Xid errors");
     }
     row.text = models(*parsed);
+    if (const auto warnings = smi_warnings(answer->output); !warnings.empty() || answer->code != 0) {
+        row.state = State::warn;
+        row.text += "; nvidia-smi warns: " + (warnings.empty()
+                                                  ? fmt::format("code {}", answer->code)
+                                                  : printable(fmt::format("{}", fmt::join(warnings, "; "))));
+        row.hint = "the GPUs can be used; where it is the infoROM, the GPU's own record of errors is not to "
+                   "be relied "
+                   "on: look at `nvidia-smi -q` on the host, and have the GPU serviced";
+    }
     gpus = {.node = node.name, .gpus = std::move(*parsed)};
     if (const auto table = output_of(node, question_table)) {
         gpus.cuda = parse_cuda_version(table->output);

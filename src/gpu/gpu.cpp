@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 #include "core/trimmed.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -22,6 +23,13 @@ std::optional<double> figure(std::string_view text) {
 std::optional<int> index_of(std::string_view text) {
     const auto index = whole_number<int>(text);
     return index && *index >= 0 ? index : std::nullopt;
+}
+
+// A line of the query's answer, however much of it there is: it begins with a number and a comma.
+bool tells_figures(std::string_view line) {
+    const auto first = trimmed(line.substr(0, line.find(',')));
+    return first.size() < line.size() && !first.empty() &&
+           first.find_first_not_of("-0123456789") == std::string_view::npos;
 }
 
 // What follows `before` in the text, up to one of `end`.
@@ -58,8 +66,17 @@ std::optional<MigInstance> listed_instance(std::string_view line, int gpu) {
 
 Result<std::vector<Gpu>> parse_gpus(std::string_view csv) {
     std::vector<Gpu> gpus;
+    std::string words;
+    const auto unknown = [](const std::string& line) {
+        return Error{ErrorKind::protocol, "", "nvidia-smi answered something unknown: " + printable(line),
+                     ""};
+    };
     for (const auto& line : split(csv, '\n')) {
         if (trimmed(line, blanks).empty() || line.starts_with(lost_prefix)) {
+            continue;
+        }
+        if (!tells_figures(line)) {
+            words = words.empty() ? line : words;
             continue;
         }
         const auto parts = split(line, ',');
@@ -67,8 +84,7 @@ Result<std::vector<Gpu>> parse_gpus(std::string_view csv) {
         const auto field = [&](std::size_t place) { return trimmed(fields[place], blanks); };
         const auto index = index_of(field(0));
         if (fields.size() != field_count || !index) {
-            return Error{ErrorKind::protocol, "", "nvidia-smi answered something unknown: " + printable(line),
-                         ""};
+            return unknown(line);
         }
         gpus.push_back({.index = *index,
                         .uuid = std::string(field(1).starts_with('[') ? "" : field(1)),
@@ -82,6 +98,9 @@ Result<std::vector<Gpu>> parse_gpus(std::string_view csv) {
                         .uncorrected = whole_number<std::int64_t>(field(10)),
                         .mig = field(9) == "Enabled"});
     }
+    if (gpus.empty() && !words.empty()) {
+        return unknown(words);
+    }
     return gpus;
 }
 
@@ -93,6 +112,18 @@ std::vector<std::string> lost_gpus(std::string_view output) {
         }
     }
     return lost;
+}
+
+std::vector<std::string> smi_warnings(std::string_view output) {
+    std::vector<std::string> warnings;
+    for (const auto& line : split(output, '\n')) {
+        const std::string text(trimmed(line));
+        if (!text.empty() && !line.starts_with(lost_prefix) && !tells_figures(line) &&
+            std::ranges::find(warnings, text) == warnings.end()) {
+            warnings.push_back(text);
+        }
+    }
+    return warnings;
 }
 
 std::vector<MigInstance> parse_mig(std::string_view listing) {

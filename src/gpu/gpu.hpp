@@ -23,12 +23,14 @@ struct Gpu {
     bool mig = false;                          // it is in MIG mode: only its instances can be used
 };
 
-// In the order of the output. protocol error for a line of another shape; lines that tell of a lost GPU are
-// none.
+// In the order of the output. protocol error for half a line of figures, and where there are only words;
+// beside GPUs, words are warnings.
 Result<std::vector<Gpu>> parse_gpus(std::string_view csv);
 // What nvidia-smi says, among its answers, of GPUs that it cannot reach any more: "Unable to determine the
 // device handle for GPU0: 0000:3B:00.0: Unknown Error". It goes on with the others.
 std::vector<std::string> lost_gpus(std::string_view output);
+// What else it says, each once: "WARNING: infoROM is corrupted at gpu 0000:3B:00.0". The GPUs can be used.
+std::vector<std::string> smi_warnings(std::string_view output);
 
 // MIG instances, from `nvidia-smi -L`: indented below their GPU.
 struct MigInstance {

@@ -31,4 +31,10 @@ const std::vector<SmiCommand>& smi_commands(); // one a question
 
 const std::vector<std::string>& smi_argv(SmiQuestion question); // "nvidia-smi" first
 
+// Whether an nvidia-smi that ended so may have answered: it warns by its code, too (14: the infoROM of a GPU
+// is corrupted), beside a whole answer. Not so one that a signal ended, or that there is not.
+constexpr bool may_have_answered(int code) {
+    return code >= 0 && code < 126;
+}
+
 } // namespace dockdist

@@ -29,18 +29,51 @@ std::vector<Tool> tools_of(const Launcher& launcher, const LaunchRequest& reques
     return launcher.tools == nullptr ? std::vector<Tool>{} : launcher.tools(request);
 }
 
-// "Open MPI 5.0.7" of "mpirun (Open MPI) 5.0.7", "MPICH 4.3.0" of Hydra's details; else the first line.
+bool has_a_version(const std::string& line) {
+    for (std::size_t i = 1; i + 1 < line.size(); ++i) {
+        if (line[i] == '.' && std::isdigit(static_cast<unsigned char>(line[i - 1])) != 0 &&
+            std::isdigit(static_cast<unsigned char>(line[i + 1])) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// "Open MPI 5.0.7" of "mpirun (Open MPI) 5.0.7", "MPICH 4.3.0" of Hydra's details; else the first line that
+// has a version and is no warning, else the first one.
 std::string version_line(const std::string& output) {
+    const bool hydra = output.find("HYDRA") != std::string::npos;
+    std::string first;
     for (const auto& line : split(output, '\n')) {
         if (const auto at = line.find("(Open MPI) "); at != std::string::npos) {
             return "Open MPI " + line.substr(at + 11);
         }
-        if (const auto at = line.find("Version:"); at != std::string::npos && output.starts_with("HYDRA")) {
+        if (const auto at = line.find("Version:"); at != std::string::npos && hydra) {
             const auto number = line.find_first_not_of(' ', at + 8);
             return "MPICH " + (number == std::string::npos ? "" : line.substr(number));
         }
+        if (first.empty() && has_a_version(line) && line.find("arning") == std::string::npos &&
+            line.find("WARN") == std::string::npos) {
+            first = line;
+        }
     }
-    return output.substr(0, output.find('\n'));
+    return !first.empty() ? first : output.substr(0, output.find('\n'));
+}
+
+// Of "NAME VERSION" lines, whatever else the image's Python says at its start or end, and however it ends.
+std::map<std::string, std::string> named_versions(const wire::Answer& answer) {
+    std::map<std::string, std::string> versions;
+    for (const auto& line : split(answer.output, '\n')) {
+        const auto space = line.find(' ');
+        const bool is_name = space != std::string::npos && space > 0 &&
+                             std::ranges::all_of(line.substr(0, space), [](unsigned char c) {
+                                 return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+                             });
+        if (is_name && line.find(' ', space + 1) == std::string::npos) {
+            versions[line.substr(0, space)] = line.substr(space + 1);
+        }
+    }
+    return answer.code == 0 || versions.contains("python") ? versions : std::map<std::string, std::string>{};
 }
 
 // Of "NAME VALUE" lines.
@@ -82,7 +115,7 @@ std::map<std::string, std::string> versions_of(const wire::LaunchFacts& facts) {
     std::map<std::string, std::string> versions;
     for (const auto& answer : facts.answers) {
         if (answer.name == python_name) {
-            versions.merge(named_values(answer));
+            versions.merge(named_versions(answer));
         } else if (answer.name != settings_name) {
             versions[answer.name] = answer.code == exit_codes::not_found ? "" : version_line(answer.output);
         }

@@ -63,7 +63,9 @@ void GpuLook::ask(std::vector<std::string> argv, void (GpuLook::*heard)(const Fi
 void GpuLook::hear_gpus(const Finished& answer) {
     const auto gpus = parse_gpus(answer.output);
     // It fails, and goes on with the others, where one has fallen off its bus.
-    if (answer.code < 0 || (answer.code != 0 && lost_gpus(answer.output).empty())) {
+    // It warns, and answers all the same, where an infoROM is corrupted.
+    const bool told = gpus && !gpus->empty() && may_have_answered(answer.code);
+    if (answer.code < 0 || (answer.code != 0 && !told && lost_gpus(answer.output).empty())) {
         return tell(unanswered(answer));
     }
     if (!gpus) {
@@ -77,10 +79,12 @@ void GpuLook::hear_gpus(const Finished& answer) {
 }
 
 void GpuLook::hear_instances(const Finished& answer) {
-    if (answer.code < 0 || (answer.code != 0 && lost_gpus(answer.output).empty())) {
+    auto instances = parse_mig(answer.output);
+    const bool told = !instances.empty() && may_have_answered(answer.code);
+    if (answer.code < 0 || (answer.code != 0 && !told && lost_gpus(answer.output).empty())) {
         return tell(unanswered(answer));
     }
-    seen_.instances = parse_mig(answer.output);
+    seen_.instances = std::move(instances);
     tell(std::move(seen_));
 }
 
@@ -106,7 +110,7 @@ std::string look_at_topology() {
         return {};
     }
     auto answer = run_helper(*helper, nvidia_smi_limit_ms);
-    return answer.code == 0 ? std::move(answer.output) : std::string();
+    return may_have_answered(answer.code) ? std::move(answer.output) : std::string();
 }
 
 Status save_known_gpus(const KnownGpus& known) {

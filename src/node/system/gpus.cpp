@@ -21,8 +21,9 @@ constexpr int nvidia_smi_limit_ms = 5000; // it hangs when a GPU has fallen off 
 int count_gpus() {
     if (const auto helper = believed_helper(smi_argv(SmiQuestion::listing))) {
         const auto finished = run_helper(*helper, nvidia_smi_limit_ms);
-        if (finished.code == 0) {
-            return count_listed_gpus(finished.output);
+        const int listed = count_listed_gpus(finished.output);
+        if (finished.code == 0 || (listed > 0 && may_have_answered(finished.code))) {
+            return listed;
         }
     }
     const auto devices = count_gpu_devices(list_folder("/dev"));

@@ -95,6 +95,13 @@ class TestTaking(OnAHost):
         node.tell([], code=9)
         assert "nvidia-smi fails with code 9" in node.ask("gpu-three").until("error")["message"]
 
+    def test_an_nvidia_smi_that_warns_has_its_gpus_given_out(self):
+        """Recorded: a GPU whose infoROM is corrupted."""
+        node = self.node(gpus=2)
+        node.tell([gpu(0), gpu(1), "WARNING: infoROM is corrupted at gpu 0000:3B:00.0"], code=14)
+        gpus = node.ask("gpu-warned", count=2).until("prepared")["gpus"]
+        assert ([unit["index"] for unit in gpus["units"]], gpus.get("left_out", [])) == ([0, 1], [])
+
     def test_what_a_process_outside_uses_counts_as_taken_until_it_ends(self):
         node = self.node(gpus=1)
         node.tell([gpu(0, used=5000)])

@@ -45,6 +45,24 @@ TEST_CASE("GPUs that are there") {
     CHECK(one_row(hostile, "driver").text == "driver 550.127.08, CUDA 12\\x1b[2J");
 }
 
+TEST_CASE("an nvidia-smi that warns is a row, and its GPUs are there") {
+    const std::string warning = "WARNING: infoROM is corrupted at gpu 0000:3B:00.0\n";
+    auto node = answering("gpus", 14, gpu_line("0, GPU-aa") + warning);
+    node.facts.programs.insert_or_assign("gpu-remaps",
+                                         wire::ProgramOutput{14, "GPU-aa, No, Yes\n" + warning});
+    const auto found = judge_gpus({node}, all_of(1));
+    const auto row = rows_of(found.rows, "gpus").at(0);
+    CHECK(row.state == State::warn);
+    CHECK(row.text == "1 × NVIDIA H100; nvidia-smi warns: WARNING: infoROM is corrupted at gpu 0000:3B:00.0");
+    CHECK(row.hint.find("infoROM") != std::string::npos);
+    CHECK(found.gpus.size() == 1);
+    CHECK(rows_of(found.rows, "ecc").at(0).text == "rows of memory could not be remapped: GPU 0");
+    CHECK(one_row(answering("gpus", 14, gpu_line("0, GPU-aa")), "gpus").text ==
+          "1 × NVIDIA H100; nvidia-smi warns: code 14");
+    CHECK(one_row(answering("gpus", 139, gpu_line("0, GPU-aa")), "gpus").state == State::fail);
+    CHECK(one_row(answering("gpus", 14, warning), "gpus").state == State::fail);
+}
+
 TEST_CASE("GPUs that are not usable, too few, not told of, or not wanted") {
     const auto vanished =
         one_row(answering("gpus", 255, "Failed to initialize NVML: Unknown Error\n"), "gpus");

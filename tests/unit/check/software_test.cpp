@@ -37,6 +37,25 @@ TEST_CASE("versions that agree are one row") {
           "Python 3.11.9, torch 2.6.0+cu124, NCCL 2.21.5, CUDA 12.4, Open MPI 5.0.7, accelerate 1.15.0");
 }
 
+TEST_CASE("what an image's programs say beside their versions is none, and no difference") {
+    auto nodes = cluster_facts(2);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const auto at = std::to_string(i);
+        // A sitecustomize that speaks and fails at its end; what NVIDIA's and others' images say at each
+        // start.
+        const auto said = "WARNING: The driver was not detected, see 0x7f" + at + "\n/usr/lib/site.py:" + at +
+                          ": DeprecationWarning: x\npython 3.11.9\ntorch 2.6.0\nException ignored in: at 0x" +
+                          at + "\n";
+        nodes[i].facts.programs.insert_or_assign("python", wire::ProgramOutput{120, said});
+        nodes[i].facts.programs.insert_or_assign(
+            "mpirun", wire::ProgramOutput{0, "WARNING: 2.0." + at +
+                                                 " interfaces\nIntel(R) MPI Library, Version 2021.11\n"});
+    }
+    const auto rows = judge_versions(nodes);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].text == "Python 3.11.9, torch 2.6.0, Intel(R) MPI Library, Version 2021.11");
+}
+
 TEST_CASE("a version that differs names the odd node; what ranks must agree in fails") {
     auto nodes = cluster_facts(3);
     for (auto& node : nodes) {

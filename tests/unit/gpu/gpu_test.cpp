@@ -47,6 +47,20 @@ TEST_CASE("a GPU that has fallen off the bus is told, and the others are there")
     CHECK(lost_gpus("No devices were found\n").empty());
 }
 
+TEST_CASE("a warning beside GPUs makes none of them useless") {
+    const std::string output =
+        "0, GPU-aa, NVIDIA A100-SXM4-80GB, 5, 81920, 0, 31, 69, 550.127.08, Disabled, 0\n"
+        "WARNING: infoROM is corrupted at gpu 0000:3B:00.0\n"
+        "1, GPU-bb, NVIDIA A100-SXM4-80GB, 5, 81920, 0, 31, 69, 550.127.08, Disabled, 0\n"
+        "WARNING: infoROM is corrupted at gpu 0000:3B:00.0\n";
+    REQUIRE(parse_gpus(output).has_value());
+    CHECK(parse_gpus(output)->size() == 2);
+    CHECK(smi_warnings(output) ==
+          std::vector<std::string>{"WARNING: infoROM is corrupted at gpu 0000:3B:00.0"});
+    CHECK(smi_warnings("Unable to determine the device handle for GPU0: Unknown Error\n\n").empty());
+    CHECK(parse_gpus(output + "2, GPU-cc, half").has_error());
+}
+
 TEST_CASE("a line of another shape is an error, not a GPU") {
     CHECK(parse_gpus("Failed to initialize NVML: Unknown Error\n").has_error());
     CHECK(parse_gpus("0, GPU-aa\n").has_error());
