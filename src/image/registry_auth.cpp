@@ -135,6 +135,10 @@ std::string refused_login_hint(const std::string& message, const RegistryAuth& a
         !says("access to the resource is denied") && !says("access forbidden") && !says("401 ")) {
         return "";
     }
+    if (!auth.problem.empty()) {
+        return fmt::format("it was asked without a login for {}, as there was none to be had: {}",
+                           auth.registry, auth.problem);
+    }
     return auth.header.empty()
                ? fmt::format("{} has no login for {}: `{}` on this machine, or check the image's name",
                              auth.source, auth.registry, login)
@@ -147,7 +151,14 @@ Task<Result<RegistryAuth>> find_registry_auth(boost::asio::any_io_executor execu
     const auto registry = registry_of(image);
     const auto found = co_await find_registry_login(executor, registry, std::move(surroundings));
     if (!found) {
-        co_return found.error();
+        const auto& error = found.error();
+        if (error.where == given_name) {
+            co_return error;
+        }
+        co_return RegistryAuth{.registry = registry,
+                               .source = error.where,
+                               .problem = fmt::format("{}: {}{}{}", error.where, error.message,
+                                                      error.hint.empty() ? "" : "; ", error.hint)};
     }
     RegistryAuth auth{.registry = registry, .source = found->source};
     if (found->login) {
@@ -180,20 +191,18 @@ Task<Result<std::string>> find_all_registry_auth(boost::asio::any_io_executor ex
         co_return given.error();
     }
     const auto file = config_file(surroundings);
-    const auto config = read_config(file);
-    if (!config) {
-        co_return config.error();
-    }
+    const auto read = read_config(file);
+    const auto config = read ? *read : DockerConfig{};
     std::set<std::string> registries;
-    for (const auto& [key, login] : config->logins) {
+    for (const auto& [key, login] : config.logins) {
         registries.insert(registry_of_key(key));
     }
-    for (const auto& [registry, helper] : config->helpers) {
+    for (const auto& [registry, helper] : config.helpers) {
         registries.insert(registry);
     }
     std::map<std::string, RegistryLogin> logins;
     for (const auto& registry : registries) {
-        const auto found = co_await login_of(executor, *config, file, registry, surroundings.helper_limit);
+        const auto found = co_await login_of(executor, config, file, registry, surroundings.helper_limit);
         if (found && found->login) {
             logins[credentials_key(registry)] = *found->login;
         }

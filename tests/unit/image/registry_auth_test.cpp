@@ -141,25 +141,37 @@ TEST_CASE("a helper that knows no such login is no error") {
     CHECK(home.find("ghcr.io/a")->header.empty());
 }
 
-TEST_CASE("what is wrong with a helper is told by its name") {
+TEST_CASE("what is wrong with a helper, or with the file, is no login, and is told where one is wanted") {
     Home home;
     home.config(R"({"credHelpers": {"a.io": "missing", "b.io": "locked", "c.io": "talks", "d.io": "hangs",
         "e.io": "../bin/sh"}})");
     home.helper("locked", "echo the keychain is locked; exit 1");
     home.helper("talks", "echo hello");
     home.helper("hangs", "exec sleep 100");
-    const auto missing = home.find("a.io/x").error();
-    CHECK(missing.where == "docker-credential-missing");
-    CHECK(missing.kind == ErrorKind::not_found);
-    const auto locked = home.find("b.io/x").error();
-    CHECK(locked.where == "docker-credential-locked");
-    CHECK(locked.message == "exited with 1: the keychain is locked");
-    CHECK(locked.hint == "log in anew with `docker login b.io`");
-    CHECK(home.find("c.io/x").error().message == "its answer is not the JSON of a credential helper");
-    const auto hangs = home.find("d.io/x", std::chrono::milliseconds(50)).error();
-    CHECK(hangs.kind == ErrorKind::timeout);
-    CHECK(hangs.where == "docker-credential-hangs");
-    CHECK(home.find("e.io/x").error().message == "`../bin/sh` is not a credential helper's name");
+    const auto problem_of = [&](const char* image,
+                                std::chrono::milliseconds limit = std::chrono::seconds(20)) {
+        const auto auth = home.find(image, limit);
+        REQUIRE(auth.has_value());
+        CHECK(auth->header.empty());
+        return auth->problem;
+    };
+    CHECK(problem_of("a.io/x") == "docker-credential-missing: this program is not there, and " +
+                                      home.folder.string() +
+                                      "/config.json names it; install it, or take it out of `credsStore` and "
+                                      "`credHelpers` and log in anew");
+    CHECK(problem_of("b.io/x") == "docker-credential-locked: exited with 1: the keychain is locked; log in "
+                                  "anew with `docker login b.io`");
+    CHECK(problem_of("c.io/x").starts_with(
+        "docker-credential-talks: its answer is not the JSON of a credential helper"));
+    CHECK(problem_of("d.io/x", std::chrono::milliseconds(50)).starts_with("docker-credential-hangs: "));
+    CHECK(problem_of("e.io/x") ==
+          home.folder.string() + "/config.json: `../bin/sh` is not a credential helper's name");
+    home.config("{");
+    CHECK(problem_of("a.io/x").starts_with(home.folder.string() + "/config.json: "));
+    std::filesystem::remove(home.folder / "config.json");
+    std::filesystem::create_directory(home.folder / "config.json"); // root reads any file
+    CHECK(problem_of("a.io/x").starts_with(home.folder.string() + "/config.json: cannot be read"));
+    CHECK(header_json(home.find_all().value()) == nlohmann::json::object());
 }
 
 TEST_CASE("a refused pull is told with the login that was sent, or that there was none") {
@@ -174,6 +186,11 @@ TEST_CASE("a refused pull is told with the login that was sent, or that there wa
     CHECK(refused_login_hint("toomanyrequests: You have reached your pull rate limit", none) ==
           "the registry limits pulls without a login: `docker login` on this machine, then again");
     CHECK(refused_login_hint("no space left on device", some).empty());
+    const RegistryAuth failed{
+        .registry = "ghcr.io", .source = "docker-credential-desktop", .problem = "it is not there"};
+    CHECK(refused_login_hint("unauthorized", failed) ==
+          "it was asked without a login for ghcr.io, as there was none to be had: it is not there");
+    CHECK(refused_login_hint("no space left on device", failed).empty());
 }
 
 TEST_CASE("a build is given every login, but those whose helper fails") {
@@ -189,8 +206,8 @@ TEST_CASE("a build is given every login, but those whose helper fails") {
     const nlohmann::json bob{{"username", "bob"}, {"password", "pw"}, {"serveraddress", "c.io"}};
     CHECK(header_json(home.find_all().value()) ==
           nlohmann::json{{"https://index.docker.io/v1/", alice}, {"ghcr.io", ada}, {"c.io", bob}});
-    home.config("{");
-    CHECK(home.find_all().error().where == home.folder.string() + "/config.json");
+    home.environment["DOCKER_AUTH_CONFIG"] = "{";
+    CHECK(home.find_all().error().where == "DOCKER_AUTH_CONFIG");
 }
 
 } // namespace registry_auth_test
