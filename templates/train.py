@@ -3,7 +3,7 @@
 Every rank fits the same network to its own share of y = sin(x); DistributedDataParallel averages the gradients, so the
 loss falls in step on all of them. Ranks, addresses and ports come from the launcher:
 
-    dockdist run --launcher torchrun -- train.py
+    dockdist run -- train.py
 """
 
 import argparse

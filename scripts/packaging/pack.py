@@ -171,7 +171,7 @@ def main():
     write_tarball(root, output / f"dockdist-{version}-linux-{machine}.tar.gz")
     write_deb(root, stage, output / f"dockdist_{version}_{architecture}.deb", version, architecture)
     write_rpm(root, stage, output / f"dockdist-{version}-1.{machine}.rpm", version, machine)
-    write_wheel(root / "usr/bin/dockdist", output, version, machine, SUMMARY, DESCRIPTION, EPOCH)
+    write_wheel(root, output, version, machine, SUMMARY, DESCRIPTION, EPOCH)
     write_image(root, output / f"dockdist-{version}-image-{architecture}.tar", version, architecture)
 
 

@@ -1,4 +1,4 @@
-"""A wheel that holds one program: pip puts it into the environment's bin/."""
+"""A wheel that holds one program and the templates: pip puts them into the environment's bin/ and share/dockdist/."""
 
 import base64
 import hashlib
@@ -6,7 +6,7 @@ import time
 import zipfile
 
 
-def write_wheel(program, folder, version, machine, summary, description, epoch):
+def write_wheel(root, folder, version, machine, summary, description, epoch):
     # It is static: any C library, and none, will do. pip wants one of these names for it.
     tag = f"py3-none-manylinux_2_17_{machine}.manylinux2014_{machine}.musllinux_1_1_{machine}"
     information = f"dockdist-{version}.dist-info"
@@ -14,7 +14,10 @@ def write_wheel(program, folder, version, machine, summary, description, epoch):
                 f"Requires-Python: >=3.7\nClassifier: Operating System :: POSIX :: Linux\nDescription-Content-Type: text/plain\n\n{description}\n")
     wheel = f"Wheel-Version: 1.0\nGenerator: dockdist\nRoot-Is-Purelib: false\n" + "".join(
         f"Tag: py3-none-{platform}\n" for platform in tag.removeprefix("py3-none-").split("."))
-    files = [(f"dockdist-{version}.data/scripts/dockdist", program.read_bytes(), 0o755),
+    templates = root / "usr/share/dockdist"
+    files = [(f"dockdist-{version}.data/scripts/dockdist", (root / "usr/bin/dockdist").read_bytes(), 0o755),
+             *((f"dockdist-{version}.data/data/share/dockdist/{path.relative_to(templates).as_posix()}", path.read_bytes(), 0o644)
+               for path in sorted(templates.rglob("*")) if path.is_file()),
              (f"{information}/METADATA", metadata.encode(), 0o644),
              (f"{information}/WHEEL", wheel.encode(), 0o644)]
     record = "".join(f"{name},sha256={digest(content)},{len(content)}\n" for name, content, _ in files)

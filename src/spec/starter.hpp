@@ -1,4 +1,5 @@
-// The cluster.yaml that `dockdist init` writes: a file of templates/, taken in when dockdist is built.
+// What `dockdist init` writes: a cluster.yaml and a train.py, files of templates/, taken in when dockdist is
+// built.
 #pragma once
 
 #include <string_view>
@@ -7,5 +8,6 @@ namespace dockdist {
 
 // `local`: nodes on this machine's own engine (templates/local.yaml); else templates/minimal.yaml.
 std::string_view starter_file(bool local);
+std::string_view starter_training(); // templates/train.py
 
 } // namespace dockdist

@@ -104,6 +104,16 @@ def test_a_file_is_right(tmp_path, block):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/first-cluster.md"])
+def test_what_init_writes_is_the_file_that_is_shown(tmp_path, page):
+    commands = "\n".join(block.commands() for block in BLOCKS if block.page == page)
+    work, environment = scene(tmp_path, "")
+    (work / "cluster.yaml").unlink()
+    subprocess.run(["bash", "-c", re.search("^dockdist init .*", commands, re.MULTILINE)[0]], cwd=work, env=environment, check=True, capture_output=True)
+    shown = next(block for block in BLOCKS if block.page == page and block.language == "yaml")
+    assert yaml.safe_load((work / "cluster.yaml").read_text()) == yaml.safe_load(shown.text)
+
+
 @those("json")
 def test_json_is_json(block):
     assert json.loads(block.text) is not None

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import DOCKDIST, assert_in, cluster
+from harness import DOCKDIST, ROOT, assert_in, cluster
 from harness.command_tree import commands, dockdist
 
 
@@ -139,21 +139,37 @@ def test_a_job_that_is_none_is_told_with_the_latest_newest_first(lab):
 def test_the_unedited_file_of_init_says_so_before_anything_is_reached(tmp_path):
     file = tmp_path / "cluster.yaml"
     said("init", str(file), code=0)
+    assert (tmp_path / "train.py").read_text() == (ROOT / "templates/train.py").read_text()
     for command in ("up", "check", "plan", "status", "validate"):
         error = said(command, "-f", str(file)).stderr
         assert_in(f"{file}:10:5: `hosts[0]`: 192.0.2.1 is an example", error)
         assert_in("put your own machines here", error)
 
 
+def test_init_leaves_a_train_py_and_a_home_folder_alone(tmp_path):
+    (tmp_path / "train.py").symlink_to("nowhere.py")
+    done = said("init", str(tmp_path / "cluster.yaml"), code=0)
+    assert "train.py\n" not in done.stdout + done.stderr.split("next:")[0] and not (tmp_path / "nowhere.py").exists()
+    home = tmp_path / "home"
+    (home / "train").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(home)
+    for place in ("home", "link", "home/../home"):
+        error = said("init", str(tmp_path / place / "new.yaml"), HOME=str(home)).stderr
+        assert_in("your home folder would go to every node", error)
+    said("init", str(tmp_path / "other.yaml"), HOME=str(home))
+    assert not list(home.glob("*.*")) and not (tmp_path / "other.yaml").exists()
+    said("init", str(home / "train/cluster.yaml"), HOME=str(home), code=0)
+
+
 def test_init_local_takes_the_engine_that_docker_would_use_and_up_runs_on_it(lab):
     with cluster(lab, "t-init-local") as c:
         engine = {"DOCKER_HOST": f"unix://{lab.sockets[0]}"}
         assert json.loads(c.run("init", "--local", "-o", "json", str(c.file), **engine).stdout) == {
-            "file": str(c.file), "engine": engine["DOCKER_HOST"], "engine_by": "DOCKER_HOST", "found": True}
+            "file": str(c.file), "training": str(c.folder / "train.py"), "engine": engine["DOCKER_HOST"], "engine_by": "DOCKER_HOST", "found": True}
         text = c.file.read_text()
         assert_in(f"    docker: {engine['DOCKER_HOST']}\n", text)
-        c.file.write_text(f"name: {c.name}\ncontainer:\n  ulimits: {{memlock: {lab.memlock}}}\n"
-                          + text.replace("image: python:3.12-slim", "image: dockdist-lab/busybox"))
+        text = re.sub("^image: .*", "image: dockdist-lab/busybox", text, flags=re.MULTILINE)
+        c.file.write_text(f"name: {c.name}\n" + text.replace("container:", f"container:\n  ulimits: {{memlock: {lab.memlock}}}"))
         c.up()
         assert [node["state"] for node in json.loads(c.run("status", "-o", "json").stdout)["nodes"]] == ["ready", "ready"]
 
@@ -171,6 +187,6 @@ def test_init_local_says_what_keeps_its_file_from_working(tmp_path):
     assert_in(f"there is no {tmp_path}/ca.pem, no {tmp_path}/cert.pem, no {tmp_path}/key.pem", refused.stderr)
     done = subprocess.run(["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh", DOCKDIST, "init", "--local", "-o",
                            "json", str(tmp_path / "none.yaml")], capture_output=True, text=True, check=True,
-                          env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
+                          env={"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")})
     assert json.loads(done.stdout)["found"] is False
     assert_in("no engine answers", json.loads(done.stderr)["text"])

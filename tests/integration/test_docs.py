@@ -1,6 +1,9 @@
 """What the pages show that needs a cluster, on one: two nodes with simulated GPUs and torch. And what is said of -o json."""
 
+import re
 import subprocess
+
+import yaml
 
 from harness import cluster
 from harness.output_schema import SCHEMA, mistakes_of, name_of
@@ -24,10 +27,35 @@ def file_of(lab, name):
     return FILE.format(name=name, hosts=hosts, memlock=lab.memlock)
 
 
+def test_the_first_example_of_the_readme_runs_as_it_stands(lab, tmp_path):
+    """From an empty folder, with the hosts, the image and the limit of the lab in place of those that it names."""
+    block = next(block for block in all_blocks() if block.page == "README.md" and block.needs == "lab")
+    first, rest = block.text.split("\n", 1)
+    work, environment = scene(tmp_path, "")
+    for made in work.iterdir():
+        made.unlink()
+    with cluster(lab, "work") as c:  # the folder's name
+        def run(script):
+            return subprocess.run(["bash", "-euxo", "pipefail", "-c", script], cwd=work, env=environment, text=True, capture_output=True, timeout=240,
+                                  check=False, stdin=subprocess.DEVNULL)
+        done = run(first)
+        assert done.returncode == 0, done.stderr
+        file = work / "cluster.yaml"
+        said = yaml.safe_load(file.read_text())
+        c.write(image="dockdist-lab/torch", gpus="2")
+        of_lab = yaml.safe_load(c.file.read_text())
+        said["container"].update(of_lab["container"])
+        file.write_text(yaml.safe_dump({**said, "image": of_lab["image"], "hosts": of_lab["hosts"]}))
+        done = run(rest)
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        assert {f"rank {rank} of 4 on" for rank in range(4)} <= set(re.findall(r"rank \d of 4 on", done.stdout)), done.stdout
+        assert "epoch 5 loss" in done.stdout, done.stdout
+
+
 def test_the_blocks_of_the_pages_that_need_a_cluster_run(lab, tmp_path):
     pages = {}
     for block in all_blocks():
-        if block.needs == "lab":
+        if block.needs == "lab" and block.page != "README.md":
             pages.setdefault(block.page, []).append(block)
     assert len(pages) > 4
     for page, blocks in pages.items():

@@ -86,6 +86,8 @@ def test_the_wheel_is_whole():
         record = wheel.read(f"dockdist-{VERSION}.dist-info/RECORD").decode().splitlines()
         assert {line.split(",")[0] for line in record} == set(wheel.namelist())
         assert wheel.getinfo(f"dockdist-{VERSION}.data/scripts/dockdist").external_attr >> 16 == 0o100755
+        assert {name.partition("/share/dockdist/")[2] for name in wheel.namelist() if "/share/dockdist/" in name} == {
+            path.name for path in (ROOT / "templates").iterdir()}
 
 
 def test_the_bill_names_what_is_linked_in_and_the_toolkit_s_packages():

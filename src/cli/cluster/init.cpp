@@ -132,6 +132,21 @@ Result<Ok> write_new(const std::string& path, std::string_view text) {
     return ok;
 }
 
+// The file says that its folder goes to every node.
+Status judge_folder(const std::filesystem::path& file) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    const auto folder = fs::weakly_canonical(fs::absolute(file, ignored).parent_path(), ignored);
+    const auto home = fs::weakly_canonical(client_environment("HOME").value_or("/"), ignored);
+    const auto below = home.lexically_relative(folder);
+    if (below.empty() || *below.begin() == "..") {
+        return ok;
+    }
+    return Error{ErrorKind::usage, folder.string(),
+                 "your home folder would go to every node: the file's `sync` brings the folder that it is in",
+                 "make a folder for it: mkdir train && cd train"};
+}
+
 // What of the environment makes no file.
 Errors judge_engine(const LocalEngine& engine) {
     if (engine.lacks.empty()) {
@@ -177,6 +192,9 @@ void tell_engine(const Context& context, const LocalEngine& engine, const std::s
 }
 
 Task<int> run_init(Context& context, InitOptions options) {
+    if (const auto judged = judge_folder(options.file); !judged) {
+        co_return context.fail(judged.error());
+    }
     auto text = with_name(starter_file(options.local), options.file);
     LocalEngine engine;
     Errors errors;
@@ -197,11 +215,22 @@ Task<int> run_init(Context& context, InitOptions options) {
     if (const auto written = write_new(options.file, text); !written) {
         co_return context.fail(written.error());
     }
+    const auto training = (std::filesystem::path(options.file).parent_path() / "train.py").string();
+    std::error_code ignored;
+    const bool has_own = std::filesystem::exists(std::filesystem::symlink_status(training, ignored));
+    if (!has_own) {
+        if (const auto written = write_new(training, starter_training()); !written) {
+            co_return context.fail(written.error());
+        }
+    }
     if (options.local) {
         tell_engine(context, engine, options.file);
     }
     if (context.json()) {
         nlohmann::json json{{"file", options.file}};
+        if (!has_own) {
+            json["training"] = training;
+        }
         if (options.local) {
             json["engine"] = engine.context.empty() ? engine.url : engine.context;
             json["engine_by"] = engine.said_by;
@@ -209,7 +238,8 @@ Task<int> run_init(Context& context, InitOptions options) {
         }
         context.print_json(json);
     } else {
-        context.tell(fmt::format("wrote {}\nnext: {}`dockdist up`\n", options.file,
+        context.tell(fmt::format("wrote {}{}\nnext: {}`dockdist up` and `dockdist run -- train.py`\n",
+                                 options.file, has_own ? "" : " and " + training,
                                  is_plain_tcp(engine)    ? "decide on `insecure` there, then "
                                  : options.local         ? ""
                                  : options.hosts.empty() ? "put your hosts and image there, then "
@@ -223,7 +253,8 @@ Task<int> run_init(Context& context, InitOptions options) {
 void add_init(CLI::App& app, Program& program) {
     auto options = std::make_shared<InitOptions>();
     auto* command = describe(
-        app.add_subcommand("init", "Write a commented cluster.yaml to start from"), command_group::cluster,
+        app.add_subcommand("init", "Write a commented cluster.yaml and a small train.py to start from"),
+        command_group::cluster,
         {"dockdist init --hosts 'ops@gpu[001-016]'", "dockdist init --local", "dockdist init train.yaml"});
     auto* local = command->add_flag("--local", options->local,
                                     "Two nodes on this machine's own engine: the one that docker would use");

@@ -78,6 +78,7 @@ TEST_CASE("local.yaml makes two nodes on one engine") {
 TEST_CASE("the starter files are the templates") {
     CHECK(starter_file(false) == template_text("minimal.yaml"));
     CHECK(starter_file(true) == template_text("local.yaml"));
+    CHECK(starter_training() == template_text("train.py"));
 }
 
 } // namespace templates_test
