@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <unistd.h>
 #include <utility>
 
@@ -44,31 +45,45 @@ std::string allocation_of(const ClusterSpec& spec) {
                                              : spec.slurm_job;
 }
 
-// The hosts of the nodes that `named` means.
-Result<std::vector<bool>> hosts_of(const ClusterSpec& spec, const std::vector<NodeWords>& named) {
-    std::vector<bool> hosts(spec.hosts.size(), false);
-    const auto nodes = expand_nodes(spec);
+Result<std::set<NodeName>> names_meant(const ClusterSpec& spec, const std::vector<NodeWords>& named) {
+    std::set<NodeName> nodes;
     for (const auto& words : named) {
         const auto found = find_named(spec, words);
         if (!found) {
             return found.error();
         }
         for (const auto& one : *found) {
-            hosts[std::ranges::find(nodes, one.name, &NodeSpec::name)->host] = true;
+            nodes.insert(one.name);
         }
+    }
+    return nodes;
+}
+
+// The hosts of the nodes that `named` means (empty: of all), without those that `excluded` means.
+Result<std::vector<bool>> hosts_of(const ClusterSpec& spec, const std::vector<NodeWords>& named,
+                                   const std::vector<NodeWords>& excluded) {
+    const auto wanted = names_meant(spec, named);
+    const auto out = names_meant(spec, excluded);
+    if (!wanted || !out) {
+        return wanted ? out.error() : wanted.error();
+    }
+    std::vector<bool> hosts(spec.hosts.size(), false);
+    for (const auto& node : expand_nodes(spec)) {
+        hosts[node.host] =
+            hosts[node.host] || ((named.empty() || wanted->contains(node.name)) && !out->contains(node.name));
     }
     return hosts;
 }
 
-// `named` empty: all hosts.
-Task<Connected> connect_hosts(const Context& context, Secrets secrets, const std::vector<NodeWords>& named) {
+Task<Connected> connect_hosts(const Context& context, Secrets secrets, const std::vector<NodeWords>& named,
+                              const std::vector<NodeWords>& excluded) {
     auto loaded = co_await load(context, secrets);
     Connected connected{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
     if (connected.errors.empty()) {
         connected.errors = not_done_yet(connected.spec);
     }
-    if (connected.errors.empty() && !named.empty()) {
-        auto only = hosts_of(connected.spec, named);
+    if (connected.errors.empty() && !(named.empty() && excluded.empty())) {
+        auto only = hosts_of(connected.spec, named, excluded);
         connected.errors = only ? Errors{} : Errors{only.error()};
         connected.only = only ? std::move(*only) : std::vector<bool>{};
     }
@@ -215,27 +230,14 @@ std::optional<Error> judge_origin_of(const Context& context, const ClusterSpec& 
 } // namespace
 
 Task<Connected> connect(const Context& context, Secrets secrets) {
-    co_return co_await connect_hosts(context, secrets, {});
-}
-
-Task<Connected> connect_to(const Context& context, const std::vector<NodeWords>& named) {
-    co_return co_await connect_hosts(context, Secrets::leave, named);
+    co_return co_await connect_hosts(context, secrets, {}, {});
 }
 
 Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
-    auto connected = co_await connect_hosts(context, options.secrets,
-                                            options.only_named ? options.named : std::vector<NodeWords>{});
+    auto connected = co_await connect_hosts(context, options.secrets, options.named, options.excluded);
     Attached attached{.spec = std::move(connected.spec),
                       .engines = std::move(connected.engines),
                       .errors = std::move(connected.errors)};
-    for (const auto& words : options.named) {
-        if (!attached.errors.empty()) {
-            break;
-        }
-        if (const auto named = find_named(attached.spec, words); !named) {
-            attached.errors.push_back(named.error());
-        }
-    }
     if (attached.errors.empty() && options.judge) {
         if (const auto judged = options.judge(attached.spec); !judged) {
             attached.errors.push_back(judged.error());
@@ -256,10 +258,24 @@ Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
     attached.nodes = std::move(ready.nodes);
     std::ranges::move(ready.errors, std::back_inserter(attached.errors));
     attached.observed = std::move(observation.cluster);
-    if (enough_nodes(attached.spec, attached.nodes.size(), options.keep_going)) {
-        context.warn(std::exchange(attached.errors, {}));
+    std::size_t not_asked = 0; // of which nobody has said that they are missing
+    for (std::size_t i = 0; i < connected.only.size(); ++i) {
+        not_asked += connected.only[i] ? 0U : static_cast<std::size_t>(attached.spec.hosts[i].nodes);
+    }
+    if (!attached.nodes.empty() &&
+        enough_nodes(attached.spec, attached.nodes.size() + not_asked, options.keep_going)) {
+        warn_of_missing(context, std::exchange(attached.errors, {}));
     }
     co_return attached;
+}
+
+void warn_of_missing(const Context& context, Errors errors) {
+    for (auto& error : errors) {
+        if (error.kind == ErrorKind::unreachable || error.kind == ErrorKind::timeout) {
+            error.hint.clear();
+        }
+    }
+    context.warn(errors);
 }
 
 std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& context, const ImageRef& image) {

@@ -152,8 +152,6 @@ struct Connected {
 };
 // load() and an engine a host, not yet connected.
 Task<Connected> connect(const Context& context, Secrets secrets = Secrets::leave);
-// The hosts of the nodes that `named` means alone; the others' engines are null.
-Task<Connected> connect_to(const Context& context, const std::vector<NodeWords>& named);
 
 // The nodes that are ready, of all that the file names; the errors say what is wrong with the others.
 struct Attached {
@@ -165,15 +163,19 @@ struct Attached {
 };
 struct AttachOptions {
     Secrets secrets = Secrets::leave;
-    std::vector<NodeWords> named{}; // on the command line: judged before any host is asked
+    // On the command line: judged before any host is asked. A host of other nodes alone is not asked, and has
+    // no engine.
+    std::vector<NodeWords> named{}; // empty: all nodes
+    std::vector<NodeWords> excluded{};
     std::function<Status(const ClusterSpec& spec)> judge{}; // the rest of it: as early
     bool keep_going = false;  // whatever is there will do, be it less than `min_nodes`
     bool looks = false;       // changes nothing there: it may be another file's cluster
-    bool only_named = false;  // the hosts of other nodes are not asked, and have no engine
     Words words = Words::all; // nodes of other versions are errors, unless these will do
 };
 // With so many ready nodes that `min_nodes` is met, what is wrong with the others is a warning.
 Task<Attached> attach_to_cluster(Context& context, AttachOptions options = {});
+// What is wrong with nodes that a command does without: a line each.
+void warn_of_missing(const Context& context, Errors errors);
 // The one of the ready nodes that `words` mean, for commands that take one.
 Result<ReadyNode> one_node(const Attached& cluster, const NodeWords& words);
 // What is told where that has none: words that mean no node, unless they could not be held against any, as

@@ -1,5 +1,6 @@
 #include "cluster/left_out.hpp"
 
+#include "core/with_hint.hpp"
 #include "plan/plan.hpp"
 
 #include <algorithm>
@@ -41,6 +42,12 @@ bool LeftOut::take(const Errors& errors) {
     hosts_ = std::move(hosts);
     errors_.insert(errors_.end(), errors.begin(), errors.end());
     return true;
+}
+
+Errors LeftOut::with_way_on(Errors errors) const {
+    return !keep_going_ && LeftOut(spec_, true).take(errors)
+               ? with_hint(std::move(errors), "or go on without it: `dockdist up --keep-going`")
+               : std::move(errors);
 }
 
 std::vector<bool> LeftOut::others() const {

@@ -20,6 +20,9 @@ public:
     // where too few nodes would be left.
     bool take(const Errors& errors);
 
+    // With --keep-going in the hints, where that would do.
+    Errors with_way_on(Errors errors) const;
+
     std::optional<std::size_t> host_of(const Error& error) const; // which it is about
     bool any() const { return !errors_.empty(); }
     const std::vector<bool>& hosts() const { return hosts_; } // in the order of ClusterSpec::hosts

@@ -217,7 +217,7 @@ private:
         auto observation =
             co_await executor_.observe(left_out_.any() ? left_out_.others() : std::vector<bool>());
         if (!observation.errors.empty() && !left_out_.take(observation.errors)) {
-            co_return PlanResult{.errors = std::move(observation.errors)};
+            co_return PlanResult{.errors = left_out_.with_way_on(std::move(observation.errors))};
         }
         observed_ = std::move(observation.cluster);
         co_return co_await plan_changes(spec_, engines_, observed_, plan_context());

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace dockdist {
 namespace {
@@ -29,10 +30,9 @@ int count_named(std::string_view value) {
     return count;
 }
 
-} // namespace
-
-Result<std::vector<ReadyNode>> named_nodes(const ClusterSpec& spec, const std::vector<ReadyNode>& nodes,
-                                           const NodeWords& words) {
+// None of `excluded`, which need not be ready.
+Result<std::vector<ReadyNode>> named_without(const ClusterSpec& spec, const std::vector<ReadyNode>& nodes,
+                                             const NodeWords& words, const std::set<NodeName>& excluded) {
     const auto named = find_named(spec, words);
     if (!named) {
         return named.error();
@@ -42,7 +42,12 @@ Result<std::vector<ReadyNode>> named_nodes(const ClusterSpec& spec, const std::v
         ready[node.name] = &node;
     }
     std::vector<ReadyNode> found;
+    bool any = false;
     for (const auto& node : *named) {
+        if (excluded.contains(node.name)) {
+            continue;
+        }
+        any = true;
         if (const auto there = ready.find(node.name); there != ready.end()) {
             found.push_back(*there->second);
         } else if (node.by_name || named->size() == 1) {
@@ -50,32 +55,46 @@ Result<std::vector<ReadyNode>> named_nodes(const ClusterSpec& spec, const std::v
                          "run `dockdist up` to bring it back, or leave it out"};
         }
     }
-    if (found.empty()) {
+    if (found.empty() && any) {
         return Error{ErrorKind::node, words.option, "no node of `" + words.text + "` is ready",
                      "run `dockdist up`"};
     }
     return found;
 }
 
+} // namespace
+
+Result<std::vector<ReadyNode>> named_nodes(const ClusterSpec& spec, const std::vector<ReadyNode>& nodes,
+                                           const NodeWords& words) {
+    return named_without(spec, nodes, words, {});
+}
+
 Result<std::vector<ReadyNode>> select_nodes(const ClusterSpec& spec, const std::vector<ReadyNode>& nodes,
                                             const std::string& selection, const std::string& excluded,
                                             std::size_t spares) {
     const auto count = whole_number<std::size_t>(selection);
-    auto chosen = selection.empty() || count ? Result<std::vector<ReadyNode>>(nodes)
-                                             : named_nodes(spec, nodes, of_option("--nodes", selection));
+    const bool by_words = !selection.empty() && !count;
+    const auto out = excluded.empty() ? Result<std::vector<NamedNode>>(std::vector<NamedNode>())
+                                      : find_named(spec, of_option("--exclude", excluded));
+    if (!out) {
+        return out.error();
+    }
+    std::set<NodeName> without;
+    for (const auto& node : *out) {
+        without.insert(node.name);
+    }
+    auto chosen = by_words ? named_without(spec, nodes, of_option("--nodes", selection), without)
+                           : Result<std::vector<ReadyNode>>(nodes);
     if (!chosen) {
         return chosen;
     }
-    if (!excluded.empty()) {
-        const auto out = find_named(spec, of_option("--exclude", excluded));
-        if (!out) {
-            return out.error();
-        }
+    std::erase_if(*chosen, [&](const ReadyNode& node) { return without.contains(node.name); });
+    if (by_words) {
+        const auto named = *find_named(spec, of_option("--nodes", selection));
         for (const auto& node : *out) {
-            const auto erased =
-                std::erase_if(*chosen, [&](const ReadyNode& other) { return other.name == node.name; });
             const bool ready = std::ranges::find(nodes, node.name, &ReadyNode::name) != nodes.end();
-            if (erased == 0 && node.by_name && ready) {
+            if (node.by_name && ready &&
+                std::ranges::find(named, node.name, &NamedNode::name) == named.end()) {
                 return Error{ErrorKind::usage, "--exclude",
                              "`" + node.name.str() + "` is not among the nodes of --nodes", ""};
             }

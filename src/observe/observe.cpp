@@ -218,6 +218,9 @@ Task<Result<ObservedHost>> observe_host(const ClusterSpec& spec, ContainerEngine
         step.failed(result.error().message);
         auto error = result.error();
         error.where = host_label(host);
+        if (error.message.starts_with(host.docker.url + " ")) { // the label names it
+            error.message.erase(0, host.docker.url.size() + 1);
+        }
         co_return error;
     }
     step.finished(result->engine.version.empty() ? "reached" : "reached, " + engine_name(result->engine));

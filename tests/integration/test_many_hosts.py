@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import re
+import select
 import socket
 import stat
 
@@ -129,15 +131,35 @@ def test_a_cluster_comes_up_without_a_host_that_fails_and_a_later_up_adds_it(lab
 def test_without_min_nodes_only_keep_going_leaves_a_host_out(lab):
     with cluster(lab, "t-keep-going") as c:
         three_hosts(c, f"tcp://{lab.addresses[0]}:2399")
-        c.run("up", "--no-check", code=1)
+        assert_in("or go on without it: `dockdist up --keep-going`", c.run("up", "--no-check", code=1).stderr)
         c.assert_clean()
         done = c.run("up", "--keep-going", "-o", "json")  # with the check, which asks those that are there
         result = json.loads(done.stdout.splitlines()[-1])
         assert [node["node"] for node in result["nodes"]] == ["a", "b"]
         assert [missing["where"].split()[0] for missing in result["missing"]] == ["c"]
         assert result["check"]["failed"] == 0, result["check"]
-        assert_in("refused", c.run("run", "--", "true", code=125).stderr)
-        c.run("run", "--keep-going", "--", "true")
+        assert_in("or run without it: --keep-going", c.run("run", "--", "true", code=125).stderr)
+        for words in (["--keep-going"], ["--nodes", "2"]):
+            job = c.run("run", *words, "--", "sh", "-c", "echo $WORLD_SIZE ranks")
+            assert job.stdout.count("2 ranks") == 2
+            lost = [line for line in job.stderr.splitlines() if "c (tcp://" in line]
+            assert len(lost) == 1 and re.fullmatch(r"warning: c \(tcp://\S+\): refused the connection", lost[0]), job.stderr
+        assert_in("or run on what is ready: --nodes 2", c.run("run", "--nodes", "3", "--", "true", code=125).stderr)
+        assert_in("or leave it out of --nodes", c.run("run", "--nodes", "a,c", "--", "true", code=125).stderr)
+        # Of a job that has no part there it is a warning, and what is there is there.
+        assert_in("2 ranks", c.run("logs").stdout)
+        c.run("wait", re.search(r"job-\w{8}", job.stderr)[0])
+        assert c.run("hostfile", code=1).stdout == "a slots=1\nb slots=1\n"
+        (c.folder / "code").mkdir()
+        c.file.write_text(c.file.read_text() + "sync: ['code:/code']\nsetup: ['touch /root/done']\n")
+        assert_in("2 nodes", c.run("sync", code=1).stdout)
+        assert_in("1 of 1 command run", c.run("setup", code=1).stdout)
+        here = lab.env["LAB_MACHINE_ADDRESS"]
+        with socket.create_server((here, 0)) as listening:
+            c.file.write_text(re.sub(r"(name: c, docker: )\S+", rf"\1'tcp://{here}:{listening.getsockname()[1]}',", c.file.read_text()))
+            for line in ("run --nodes a,b -- true", "run --nodes a,c --exclude c -- true", "run --exclude c -- true", "exec a -- true", f"cp a:/etc/hostname {c.folder}", "sync --node b", "logs --node a"):
+                c.run(*line.split())
+            assert select.select([listening], [], [], 0)[0] == [], "a host that nobody needs was asked"
 
 
 def test_a_host_that_hangs_is_named_after_its_deadline_and_the_others_come_up(lab):

@@ -45,7 +45,7 @@ void print_setup(const Context& context, const ClusterSpec& spec, const SetupRes
 
 Task<int> run_setup(Context& context, SetupCommand options) {
     auto cluster = co_await attach_to_cluster(context, {.secrets = Secrets::resolve});
-    if (!cluster.errors.empty()) {
+    if (cluster.nodes.empty()) {
         co_return context.fail(cluster.errors);
     }
     if (cluster.spec.setup.empty()) {
@@ -53,6 +53,7 @@ Task<int> run_setup(Context& context, SetupCommand options) {
                                      "`setup` names no commands",
                                      "write `setup: [\"pip install -e /workspace\"]`"});
     }
+    const int code = cluster.errors.empty() ? 0 : context.fail(cluster.errors); // the others are there
     const auto unsynced = co_await sync_first(context, cluster.spec, cluster.engines, cluster.nodes,
                                               {.no_sync = options.no_sync});
     if (!unsynced.empty()) {
@@ -65,7 +66,7 @@ Task<int> run_setup(Context& context, SetupCommand options) {
         co_return context.fail(result.errors);
     }
     print_setup(context, cluster.spec, result);
-    co_return 0;
+    co_return code;
 }
 
 } // namespace

@@ -160,14 +160,15 @@ Task<int> run_sync(Context& context, SyncOptions options) {
         co_return context.fail({ErrorKind::usage, cluster.spec.file.string(), "it has no `sync`",
                                 "write `sync: [\".:/workspace\"]`: what, and where to in the nodes"});
     }
-    // One node that is not ready does not keep us from others that were asked for by name.
-    if (!cluster.errors.empty() && (options.nodes.empty() || cluster.nodes.empty())) {
+    // One node that is not ready does not keep us from others.
+    if (cluster.nodes.empty()) {
         co_return context.fail(cluster.errors);
     }
     auto nodes = chosen(options, cluster);
     if (!nodes) {
         co_return context.fail(cluster.errors.empty() ? Errors{nodes.error()} : cluster.errors);
     }
+    const int code = cluster.errors.empty() || !options.nodes.empty() ? 0 : context.fail(cluster.errors);
     if (const auto errors = co_await make_way_for_removals(context, options, cluster, *nodes);
         !errors.empty()) {
         co_return context.fail(errors);
@@ -180,7 +181,7 @@ Task<int> run_sync(Context& context, SyncOptions options) {
                 throw;
             }
         }
-        co_return 0; // Ctrl-C is how it ends
+        co_return code; // Ctrl-C is how it ends
     }
     const auto sources = read_sources(context, cluster.spec, true);
     if (!sources) {
@@ -191,7 +192,7 @@ Task<int> run_sync(Context& context, SyncOptions options) {
                               {.opening = sync_opening_of(cluster.spec), .dry_run = options.dry_run},
                               reporter);
     const auto errors = co_await sync_all(context, options, synchroniser, reporter, *sources, false);
-    co_return errors.empty() ? 0 : context.fail(errors);
+    co_return errors.empty() ? code : context.fail(errors);
 }
 
 } // namespace

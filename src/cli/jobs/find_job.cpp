@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
 
 namespace dockdist {
 
@@ -32,6 +33,33 @@ void forget_lost(Errors& errors, const std::set<std::string>& lost, const FoundJ
         });
     }
 }
+
+namespace {
+
+// What is wrong with hosts and nodes that the job has no part on.
+Errors take_of_others(const FoundJob& found, Errors& errors) {
+    const auto& spec = found.cluster.spec;
+    const auto& parts = latest_of(found.job).policy.parts;
+    std::set<std::string> others;
+    std::set<std::string> own;
+    for (const auto& node : expand_nodes(spec)) {
+        const bool is_of_job = std::ranges::find(parts, node.name.str(),
+                                                 [](const auto& part) { return part.node; }) != parts.end();
+        auto& labels = is_of_job ? own : others;
+        labels.insert({node.name.str(), node_label(node.name, spec.hosts[node.host]),
+                       host_label(spec.hosts[node.host])});
+    }
+    Errors kept;
+    Errors taken;
+    for (auto& error : errors) {
+        const bool elsewhere = !parts.empty() && others.contains(error.where) && !own.contains(error.where);
+        (elsewhere ? taken : kept).push_back(std::move(error));
+    }
+    errors = std::move(kept);
+    return taken;
+}
+
+} // namespace
 
 Task<FoundJob> find_job(Context& context, std::string name, std::string node, bool looks) {
     const NodeWords words{.option = "--node", .text = std::move(node)};
@@ -63,6 +91,7 @@ Task<FoundJob> find_job(Context& context, std::string name, std::string node, bo
     }
     found.job = std::move(*job);
     forget_lost(found.errors, left_out_of(found.job), found);
+    warn_of_missing(context, take_of_others(found, found.errors));
     found.found = true;
     co_return found;
 }

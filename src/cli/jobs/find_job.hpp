@@ -21,7 +21,8 @@ struct FoundJob {
 void forget_lost(Errors& errors, const std::set<std::string>& lost, const FoundJob& found);
 
 // `name` empty: the latest job. `node` not empty: its part on these nodes alone (spec/node_words.hpp),
-// whatever the others say.
+// whatever the others say. What is wrong with hosts that it has no part on is a warning. `looks`: changes
+// nothing there.
 Task<FoundJob> find_job(Context& context, std::string name, std::string node = "", bool looks = true);
 
 } // namespace dockdist

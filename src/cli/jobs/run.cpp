@@ -10,6 +10,7 @@
 #include "cli/report_file.hpp"
 #include "core/host_list.hpp"
 #include "core/text.hpp"
+#include "core/with_hint.hpp"
 #include "job/old_nodes.hpp"
 #include "job/run_job.hpp"
 #include "job/select_nodes.hpp"
@@ -24,6 +25,21 @@
 
 namespace dockdist {
 namespace {
+
+// As many nodes as were asked for may be ready without those that are missing; else they are errors.
+Errors judge_missing(const Context& context, const Attached& cluster, const RunOptions& options,
+                     std::size_t spares) {
+    if (!asks_for_count(options)) {
+        return with_hint(cluster.errors, options.nodes.empty() ? "or run without it: --keep-going"
+                                                               : "or leave it out of --nodes");
+    }
+    if (select_nodes(cluster.spec, cluster.nodes, options.nodes, options.exclude, spares)) {
+        warn_of_missing(context, cluster.errors);
+        return {};
+    }
+    return with_hint(cluster.errors,
+                     fmt::format("or run on what is ready: --nodes {}", cluster.nodes.size()));
+}
 
 // The rest, which is wrong or not by the nodes that are ready; none of them has been asked anything yet.
 Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Attached& cluster,
@@ -232,8 +248,12 @@ Task<int> run(Context& context, RunOptions options) {
     };
     auto cluster = co_await attach_to_cluster(context, {.secrets = Secrets::resolve,
                                                         .named = named_by(options),
+                                                        .excluded = excluded_by(options),
                                                         .judge = judge_line,
                                                         .keep_going = options.keep_going});
+    if (!cluster.nodes.empty()) {
+        cluster.errors = judge_missing(context, cluster, options, prepared->spares);
+    }
     if (!cluster.errors.empty()) {
         co_return fail_before(context, cluster.errors);
     }

@@ -165,15 +165,19 @@ void add_run_options(CLI::App& command, RunOptions& options) {
     command.add_option("COMMAND", options.command, "The command and its arguments, after --")->required();
 }
 
+bool asks_for_count(const RunOptions& options) {
+    return whole_number<std::size_t>(options.nodes).has_value();
+}
+
 std::vector<NodeWords> named_by(const RunOptions& options) {
-    std::vector<NodeWords> named;
-    if (!options.nodes.empty() && !whole_number<std::size_t>(options.nodes)) {
-        named.push_back({.option = "--nodes", .text = options.nodes, .ranks = Ranks::refused});
-    }
-    if (!options.exclude.empty()) {
-        named.push_back({.option = "--exclude", .text = options.exclude, .ranks = Ranks::refused});
-    }
-    return named;
+    return options.nodes.empty() || asks_for_count(options)
+               ? std::vector<NodeWords>()
+               : std::vector<NodeWords>{{"--nodes", options.nodes, Ranks::refused}};
+}
+
+std::vector<NodeWords> excluded_by(const RunOptions& options) {
+    return options.exclude.empty() ? std::vector<NodeWords>()
+                                   : std::vector<NodeWords>{{"--exclude", options.exclude, Ranks::refused}};
 }
 
 Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spec) {

@@ -10,23 +10,24 @@ namespace {
 
 Task<int> run_hostfile(Context& context) {
     auto cluster = co_await attach_to_cluster(context, {.looks = true});
-    if (!cluster.errors.empty()) {
+    if (cluster.nodes.empty()) {
         co_return context.fail(cluster.errors);
     }
+    const int code = cluster.errors.empty() ? 0 : context.fail(cluster.errors); // the others are there
     if (context.json()) {
         auto json = nlohmann::json::array();
         for (const auto& node : cluster.nodes) {
             json.push_back(node_json(node, cluster.spec));
         }
         context.print_json(json);
-        co_return 0;
+        co_return code;
     }
     std::string text;
     for (const auto& node : cluster.nodes) {
         text += fmt::format("{} slots={}\n", node.name.str(), node.record.slots);
     }
     context.print(text);
-    co_return 0;
+    co_return code;
 }
 
 } // namespace

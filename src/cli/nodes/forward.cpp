@@ -22,7 +22,7 @@ Task<int> run_forward(Context& context, ForwardOptions options) {
         co_return context.fail(wanted.errors);
     }
     const NodeWords words{.text = options.node};
-    auto cluster = co_await attach_to_cluster(context, {.named = {words}, .only_named = true});
+    auto cluster = co_await attach_to_cluster(context, {.named = {words}});
     const auto node = one_node(cluster, words);
     if (!node) {
         co_return context.fail(why_no_node(cluster, node.error()));

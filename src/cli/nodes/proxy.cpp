@@ -152,7 +152,7 @@ Task<int> run_proxy(Context& given, std::string name) {
     context.reporter = &reporter;
     const NodeWords words{.text = name};
     try {
-        auto cluster = co_await attach_to_cluster(context, {.named = {words}, .only_named = true});
+        auto cluster = co_await attach_to_cluster(context, {.named = {words}});
         const auto node = one_node(cluster, words);
         if (!node) {
             co_return context.fail(why_no_node(cluster, node.error()));

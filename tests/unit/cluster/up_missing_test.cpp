@@ -100,6 +100,7 @@ TEST_CASE(
     cluster.fakes[0]->fail("ping", refused, -1);
     cluster.fakes[1]->fail("ping", refused, -1);
     CHECK(reasons(cluster.up().errors) == "node-0: refused the connection\nnode-1: refused the connection\n");
+    CHECK(cluster.up().errors.front().hint == "or go on without it: `dockdist up --keep-going`");
     CHECK(cluster.containers().empty());
     cluster.options.keep_going = true;
     const auto result = cluster.up("a2");
@@ -108,6 +109,10 @@ TEST_CASE(
     CHECK(cluster.containers() == std::vector<std::string>{"2:dockdist-vision-node-2"});
     cluster.fakes[2]->fail("ping", refused, -1);
     CHECK(cluster.up("a3").errors.size() == 3);
+    cluster.options.keep_going = false;
+    const auto none = cluster.up("a4").errors;
+    REQUIRE(none.size() == 3);
+    CHECK(none.front().hint.empty()); // nothing is left to go on with
 }
 
 TEST_CASE("a later up adds the missing, and leaves the others' containers alone") {

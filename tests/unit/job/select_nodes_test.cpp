@@ -69,6 +69,19 @@ TEST_CASE("select_nodes: the excluded are taken out before the first N are count
     CHECK(select_nodes(nodes, "", "a,b,c").error().message == "no node is left");
 }
 
+TEST_CASE("select_nodes: an excluded node need not be ready, and nobody asks its host") {
+    const auto nodes = nodes_of({"a", "b", "c"});
+    const auto ready = nodes_of({"a", "b"});
+    const auto without_c = [&](const std::string& selection, const std::string& excluded) {
+        return dockdist::select_nodes(file_of(nodes), ready, selection, excluded);
+    };
+    CHECK(names_of(without_c("a,c", "c")) == "a");
+    CHECK(names_of(without_c("@all", "c")) == "a b");
+    CHECK(names_of(without_c("a", "c")) == "a");
+    CHECK(without_c("c", "c").error().message == "no node is left");
+    CHECK(without_c("a,c", "a").error().message == "the node `c` is not ready");
+}
+
 TEST_CASE("select_nodes: spare nodes are the last of those chosen, and come beside a count") {
     const auto nodes = nodes_of({"a", "b", "c"});
     CHECK(names_of(select_nodes(nodes, "", "", 1)) == "a b c");

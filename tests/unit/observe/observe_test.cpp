@@ -134,7 +134,7 @@ TEST_CASE("a host that is down is named, stays empty, and hides no other") {
     hosts.fakes[1]->fail("ping", refused, -1);
     const auto seen = hosts.look();
     CHECK(seen.reached == std::vector{true, false, true});
-    CHECK(texts(seen.errors) == std::vector<std::string>{"node-1 (tcp://10.0.0.2:2375): tcp://10.0.0.2:2375 "
+    CHECK(texts(seen.errors) == std::vector<std::string>{"node-1 (tcp://10.0.0.2:2375): "
                                                          "refused the connection\n  is Docker listening?"});
     CHECK(seen.cluster.hosts[1].nodes.empty());
     const auto ready = ready_nodes(hosts.spec, seen.cluster, seen.reached);
