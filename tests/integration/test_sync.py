@@ -191,6 +191,7 @@ def test_run_syncs_first_and_says_so(lab):
         done = c.run("run", "--", "sh", "./run.sh")
         assert_in("synced code → /workspace: 1 file (9 B) sent on 2 nodes\n", done.stderr)
         assert_in("[node-1] new\n", done.stdout)
+        assert "synced" not in c.run("run", "--", "sh", "./run.sh").stderr  # nothing was
 
 
 def test_cp_goes_both_ways(lab):

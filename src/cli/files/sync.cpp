@@ -2,6 +2,7 @@
 #include "cli/files/late_reporter.hpp"
 #include "cli/files/sync_and_collect.hpp"
 #include "cli/line/values.hpp"
+#include "cli/until_interrupt.hpp"
 #include "job/running_jobs.hpp"
 #include "job/select_nodes.hpp"
 #include "sync/sync_text.hpp"
@@ -174,14 +175,9 @@ Task<int> run_sync(Context& context, SyncOptions options) {
         co_return context.fail(errors);
     }
     if (options.watch) {
-        try {
-            co_return co_await watch_sources(context, options, cluster, std::move(*nodes));
-        } catch (const boost::system::system_error&) {
-            if (context.interrupts->count() == 0) {
-                throw;
-            }
-        }
-        co_return code; // Ctrl-C is how it ends
+        const auto ended =
+            co_await until_interrupt(context, watch_sources(context, options, cluster, std::move(*nodes)));
+        co_return ended.value_or(code); // Ctrl-C is how it ends
     }
     const auto sources = read_sources(context, cluster.spec, true);
     if (!sources) {

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace dockdist {
@@ -135,15 +136,16 @@ Task<Errors> sync_first(Context& context, const ClusterSpec& spec, const Engines
         const auto synced =
             co_await synchroniser.sync(source.tree, source.spec.target, {.remove = source.spec.remove});
         warn_of_unsettled(context, synced);
-        line += (line.empty() ? "synced " : "; ") + summary(source.shown, source.spec.target, synced);
-        if (const auto left_out = left_out_text(source.tree); !left_out.empty()) {
-            line += " (" + left_out + ")";
+        if (std::ranges::any_of(synced.nodes, [](const auto& node) { return !node.plan.empty(); })) {
+            line += (line.empty() ? "synced " : "; ") + summary(source.shown, source.spec.target, synced);
+            const auto left_out = left_out_text(source.tree);
+            line += left_out.empty() ? "" : " (" + left_out + ")";
         }
         const auto failed = synced.errors();
         errors.insert(errors.end(), failed.begin(), failed.end());
     }
     reporter.finish();
-    if (errors.empty()) {
+    if (errors.empty() && !line.empty()) {
         context.reporter->on({.kind = Event::Kind::note, .text = line});
     }
     co_return errors;

@@ -38,7 +38,7 @@ void warn_of_unsettled(const Context& context, const SyncedTree& synced);
 
 wire::SyncOpening sync_opening_of(const ClusterSpec& spec);
 
-// Brings every entry to the nodes and tells it in one line.
+// Brings every entry to the nodes, and tells in one line what that was, if anything.
 Task<Errors> sync_first(Context& context, const ClusterSpec& spec, const Engines& engines,
                         std::vector<ReadyNode> nodes, const SyncAndCollectOptions& options = {});
 

@@ -3,6 +3,7 @@
 #include "cli/jobs/job_end.hpp"
 #include "cli/jobs/job_view.hpp"
 #include "cli/line/values.hpp"
+#include "cli/until_interrupt.hpp"
 #include "job/job_report.hpp"
 #include "job/run_job.hpp"
 
@@ -58,18 +59,21 @@ Task<int> run_attach(Context& context, AttachCommand options) {
     wire::JobQuery query;
     query.tail = options.tail;
     const LeaveOnInterrupt leave(context, job);
-    auto outcome =
-        co_await attach_job(found.cluster.engines, found.job, std::move(query), **view, *context.reporter);
+    auto outcome = co_await until_interrupt(
+        context, attach_job(found.cluster.engines, found.job, std::move(query), **view, *context.reporter));
     (*view)->finish();
-    // Of a job that had ended before, the nodes may hold another one's results by now.
-    outcome.collected =
-        !was_running || co_await collect_after(context, found.cluster, outcome, job, options.carry);
-    forget_lost(found.errors, left_out_of(outcome.nodes), found);
-    std::ranges::move(found.errors, std::back_inserter(outcome.errors));
-    if (outcome.first_failure) {
-        explain_left_out(found.cluster.spec, found.cluster.spec.container.workdir, *outcome.first_failure);
+    if (!outcome) {
+        co_return 0; // what becomes of the job is told
     }
-    co_return tell_end(context, outcome, job);
+    // Of a job that had ended before, the nodes may hold another one's results by now.
+    outcome->collected =
+        !was_running || co_await collect_after(context, found.cluster, *outcome, job, options.carry);
+    forget_lost(found.errors, left_out_of(outcome->nodes), found);
+    std::ranges::move(found.errors, std::back_inserter(outcome->errors));
+    if (outcome->first_failure) {
+        explain_left_out(found.cluster.spec, found.cluster.spec.container.workdir, *outcome->first_failure);
+    }
+    co_return tell_end(context, *outcome, job);
 }
 
 } // namespace

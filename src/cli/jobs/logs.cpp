@@ -1,6 +1,7 @@
 #include "cli/jobs/find_job.hpp"
 #include "cli/jobs/job_view.hpp"
 #include "cli/line/values.hpp"
+#include "cli/until_interrupt.hpp"
 #include "core/text.hpp"
 #include "core/timestamp.hpp"
 #include "core/units.hpp"
@@ -56,11 +57,15 @@ Task<int> run_logs(Context& context, LogsOptions options) {
     if (!view) {
         co_return context.fail(view.error());
     }
-    auto outcome = co_await follow_job(found.cluster.engines, found.job, std::move(query), **view);
+    auto outcome = co_await until_interrupt(
+        context, follow_job(found.cluster.engines, found.job, std::move(query), **view));
     (*view)->finish();
+    if (!outcome) {
+        co_return 0; // Ctrl-C is how one leaves it
+    }
     auto errors = std::move(found.errors);
-    forget_lost(errors, left_out_of(outcome.nodes), found);
-    std::ranges::move(outcome.errors, std::back_inserter(errors));
+    forget_lost(errors, left_out_of(outcome->nodes), found);
+    std::ranges::move(outcome->errors, std::back_inserter(errors));
     co_return errors.empty() ? 0 : context.fail(errors);
 }
 
