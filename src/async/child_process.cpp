@@ -20,6 +20,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,9 +73,16 @@ struct Descriptor {
 
 enum class Session { ours, own };
 
+void end_with(pid_t parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) { // it was faster
+        ::_exit(exit_codes::failed);
+    }
+}
+
 // The program once it has begun, with `connection` for its stdin and stdout.
 Result<pid_t> start_program(const std::vector<std::string>& command, const std::string& folder,
-                            int connection, int errors, Session session) {
+                            int connection, int errors, Session session, IfWeDie if_we_die) {
     std::array<int, 2> failure_ends{}; // closed by exec, or it says why exec failed
     if (connection < 0 || errors < 0 || ::pipe2(failure_ends.data(), O_CLOEXEC) != 0) {
         return failed_to_start(command, errno);
@@ -82,10 +90,14 @@ Result<pid_t> start_program(const std::vector<std::string>& command, const std::
     const Descriptor failure{failure_ends[0]};
     const auto program = find_in_path(command.front());
     const auto arguments = argument_pointers(command);
+    const pid_t self = ::getpid();
     const pid_t pid = ::fork();
     if (pid == 0) {
         if (session == Session::own) {
             ::setsid();
+        }
+        if (if_we_die == IfWeDie::end) {
+            end_with(self);
         }
         become(program, arguments, folder, connection, errors, failure_ends[1]);
     }
@@ -105,7 +117,7 @@ Result<pid_t> start_program(const std::vector<std::string>& command, const std::
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const boost::asio::any_io_executor& executor,
                                                           const std::vector<std::string>& command,
-                                                          const std::string& folder) {
+                                                          const std::string& folder, IfWeDie if_we_die) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         return failed_to_start(command, errno);
@@ -113,17 +125,19 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const boost::asio::any
     const Descriptor theirs{ends[1]};
     stream_protocol::socket ours(executor, stream_protocol(), ends[0]);
     Descriptor errors{::memfd_create("stderr", MFD_CLOEXEC)};
-    const auto pid = start_program(command, folder, theirs.number, errors.number, Session::ours);
+    const bool leads = if_we_die == IfWeDie::end;
+    const auto pid = start_program(command, folder, theirs.number, errors.number,
+                                   leads ? Session::own : Session::ours, if_we_die);
     if (!pid) {
         return pid.error();
     }
     return std::unique_ptr<ChildProcess>(
-        new ChildProcess(std::move(ours), *pid, std::exchange(errors.number, -1)));
+        new ChildProcess(std::move(ours), *pid, std::exchange(errors.number, -1), leads));
 }
 
 Result<pid_t> start_detached(const std::vector<std::string>& command) {
     const Descriptor nothing{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-    return start_program(command, "", nothing.number, nothing.number, Session::own);
+    return start_program(command, "", nothing.number, nothing.number, Session::own, IfWeDie::leave);
 }
 
 ChildProcess::~ChildProcess() {
@@ -137,7 +151,7 @@ int ChildProcess::end(int signal) {
     if (pid_ <= 0) {
         return 0;
     }
-    ::kill(pid_, signal);
+    ::kill(leads_ ? -pid_ : pid_, signal);
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }

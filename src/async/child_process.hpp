@@ -14,6 +14,10 @@
 
 namespace dockdist {
 
+// What becomes of a program when this process is gone without having ended it (SIGKILL). One that then ends
+// has a session of its own: it cannot ask on our terminal, and what it has started ends with it.
+enum class IfWeDie { leave, end };
+
 // Destroying it ends the program. It does not see Ctrl-C of the terminal: what is cleaned up after an
 // interrupt still needs the connection.
 class ChildProcess {
@@ -22,7 +26,8 @@ public:
     // found as core/program_path.hpp says. Errors: not_found (no such program), internal.
     static Result<std::unique_ptr<ChildProcess>> start(const boost::asio::any_io_executor& executor,
                                                        const std::vector<std::string>& command,
-                                                       const std::string& folder = {});
+                                                       const std::string& folder = {},
+                                                       IfWeDie if_we_die = IfWeDie::leave);
     ChildProcess(const ChildProcess&) = delete;
     ChildProcess& operator=(const ChildProcess&) = delete;
     ~ChildProcess();
@@ -39,12 +44,13 @@ public:
     void let_go();
 
 private:
-    ChildProcess(boost::asio::local::stream_protocol::socket socket, pid_t pid, int errors)
-        : socket_(std::move(socket)), pid_(pid), errors_(errors) {}
+    ChildProcess(boost::asio::local::stream_protocol::socket socket, pid_t pid, int errors, bool leads)
+        : socket_(std::move(socket)), pid_(pid), errors_(errors), leads_(leads) {}
 
     boost::asio::local::stream_protocol::socket socket_;
     pid_t pid_;
     int errors_; // a file in memory: a program that complains at length is never blocked by us
+    bool leads_; // a group of processes, which ends as a whole
 };
 
 // Runs on when this process has ended: a session of its own, and none of our stdin, stdout and stderr. Its
