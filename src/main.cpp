@@ -267,7 +267,10 @@ int main(int argc, char** argv) {
     look_up_by_own_means();
 #endif
     std::signal(SIGPIPE, SIG_IGN); // a reader that goes is an error of the write
-    take_all_descriptors();        // a connection to each of a thousand hosts
+    if (const auto code = answer_for_ssh(argc, argv)) {
+        return *code;
+    }
+    take_all_descriptors(); // a connection to each of a thousand hosts
     complete_home();
     const auto line = make_line();
     auto& program = line->program;

@@ -160,6 +160,10 @@ public:
     virtual Task<Status> remove_volume(std::string name) = 0; // 404 is success; conflict when in use
 
     virtual Task<Result<std::unique_ptr<EventStream>>> events(EventFilter filter) = 0;
+
+    // By what else than dockdist's own connection it is reached, and why, once it has been: "your own ssh,
+    // since …". Empty: by that.
+    virtual std::string way() const { return ""; }
 };
 
 } // namespace dockdist

@@ -62,6 +62,7 @@ public:
     const EngineAddress& address() const override { return session_->endpoint.address; }
     bool podman() const override { return session_->podman(); }
     int round_trips() const override { return session_->round_trips(); }
+    std::string way() const override { return session_->way(); }
 
 private:
     static Session make_session(const boost::asio::any_io_executor& executor, EngineEndpoint endpoint) {
@@ -78,7 +79,7 @@ std::unique_ptr<ContainerEngine> make_docker_engine(const boost::asio::any_io_ex
 }
 
 void on_terminal_questions(const boost::asio::any_io_executor& executor, std::function<void(bool)> hold) {
-    SshCommons::of(executor).secrets(executor)->hold = std::move(hold);
+    SshCommons::of(executor).questions(executor).hold = std::move(hold);
 }
 
 } // namespace dockdist

@@ -44,4 +44,8 @@ std::unique_ptr<ContainerEngine> make_docker_engine(const boost::asio::any_io_ex
 // terminal.
 void on_terminal_questions(const boost::asio::any_io_executor& executor, std::function<void(bool)> hold);
 
+// ssh comes with its questions by a program, which is this one: what it does then, and its exit code. Empty:
+// this process is called by its own name.
+std::optional<int> answer_for_ssh(int argc, char** argv);
+
 } // namespace dockdist

@@ -65,6 +65,7 @@ public:
     Error located(Error error) const; // with `where`; of a timeout, with what to do where nobody has said it
 
     int round_trips() const { return http.round_trips() + own_round_trips_; }
+    std::string way() const { return transport_->way(); }
 
 private:
     struct Negotiation {

@@ -10,9 +10,6 @@
 #include "engine/transport/ssh/signature.hpp"
 #include "fuzz/fuzz.hpp"
 
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-
 #include <array>
 
 namespace {
@@ -45,8 +42,7 @@ void known_hosts(std::string_view text) {
     };
     if (said[0].find(to_base64(strangers_key)) == std::string::npos) {
         const auto verdict = judge(strangers_key);
-        fuzz::require(verdict != Verdict::known && verdict != Verdict::revoked,
-                      "a key that stands nowhere is not known");
+        fuzz::require(verdict != Verdict::known, "a key that stands nowhere is not known");
     }
     for (const auto& type : known.key_types(name)) {
         fuzz::require(!type.empty(), "a type has a name");
@@ -55,24 +51,18 @@ void known_hosts(std::string_view text) {
     known.add("\n* ssh-ed25519 " + to_base64(strangers_key) + "\n@revoked * ssh-ed25519 " +
                   to_base64(strangers_key) + "\n",
               "more");
-    fuzz::require(known.judge(name, strangers_key).verdict == Verdict::revoked, "a revoked key is refused");
+    fuzz::require(known.judge(name, strangers_key).verdict == Verdict::marked, "a revoked key is not known");
 }
 
 void key_file(std::string_view text) {
     const auto said = fuzz::parts(text, 2);
-    const auto file = inspect_key("/home/a/.ssh/id", said[0], said[1]);
+    const auto file = inspect_key(std::string(said[0]), said[1]);
     (void)fingerprint(file.blob);
-    if (file.encrypted) {
-        return; // how long a passphrase takes is for its file to say
-    }
-    const auto key = PrivateKey::read(file, "");
-    if (!key) {
-        fuzz::require(fuzz::has_no_controls(key.error().message), "an error has no controls");
-        return;
-    }
-    fuzz::require(!key_type(key->blob()).empty(), "a key has a type");
-    if (const auto signature = key->sign("data")) {
-        fuzz::require(!signature->empty(), "a signature is one");
+    if (const auto key = PrivateKey::read(file)) {
+        fuzz::require(file.plain, "a key that is read is a plain one");
+        if (const auto signature = key->sign("data")) {
+            fuzz::require(!signature->empty(), "a signature is one");
+        }
     }
 }
 
@@ -123,20 +113,6 @@ void socket(std::string_view text) {
 
 constexpr std::array<fuzz::Read, 6> kinds{known_hosts, key_file, agent, blob, settings, socket};
 
-std::string pem_of(int type, const char* curve) {
-    EVP_PKEY* key = curve != nullptr       ? ::EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", curve)
-                    : type == EVP_PKEY_RSA ? ::EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", std::size_t{1024})
-                                           : ::EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519");
-    BIO* bio = ::BIO_new(::BIO_s_mem());
-    ::PEM_write_bio_PrivateKey(bio, key, nullptr, nullptr, 0, nullptr, nullptr);
-    char* data = nullptr;
-    const auto size = ::BIO_get_mem_data(bio, &data);
-    std::string text(data, static_cast<std::size_t>(size));
-    ::BIO_free(bio);
-    ::EVP_PKEY_free(key);
-    return text;
-}
-
 // OpenSSH's own form of an Ed25519 key (PROTOCOL.key).
 std::string openssh_key() {
     std::string secret;
@@ -178,9 +154,6 @@ std::vector<std::string> fuzz::seeds() {
                          host})));
     }
     all.push_back(of_kind(1, of_parts({openssh_key(), "ssh-ed25519 " + key + " me"})));
-    all.push_back(of_kind(1, of_parts({pem_of(EVP_PKEY_ED25519, nullptr), ""})));
-    all.push_back(of_kind(1, of_parts({pem_of(EVP_PKEY_EC, "P-256"), ""})));
-    all.push_back(of_kind(1, of_parts({pem_of(EVP_PKEY_RSA, nullptr), ""})));
     std::string keys("\x0C", 1);
     put_u32(keys, 2);
     for (const auto* comment : {"one", "two"}) {
@@ -206,7 +179,7 @@ std::vector<std::string> fuzz::seeds() {
         "globalknownhostsfile /etc/ssh/ssh_known_hosts\nhostkeyalias x\nproxyjump a@b:22,c\nproxycommand nc "
         "%h %p\n"
         "connecttimeout 10\nserveraliveinterval 15\nserveralivecountmax 3\n"));
-    all.push_back(of_kind(5, "writable\nanswers 26.1.5\n"));
-    all.push_back(of_kind(5, "forbidden\nanswers \npermission denied\n"));
+    all.push_back(of_kind(5, "dockdist: the socket is writable\nanswers 26.1.5\n"));
+    all.push_back(of_kind(5, "dockdist: the socket is forbidden\nanswers \npermission denied\n"));
     return all;
 }

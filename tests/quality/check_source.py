@@ -86,8 +86,9 @@ WRITES = re.compile(
 WRITERS = {
     "report/output.cpp": "the door",
     "job/nonblocking_sink.cpp": "the door for jobs, which may not wait; it takes what is Displayable, too",
-    "engine/transport/ssh/passphrase.cpp": "its own question, printable(), and a line's erasure",
-    "engine/transport/ssh/passphrase.hpp": "says so",
+    "engine/transport/ssh/questions.cpp": "the answer to a question of ssh's, which reads it",
+    "engine/transport/ssh/terminal_question.cpp": "its own question, printable(), and a line's erasure",
+    "engine/transport/ssh/terminal_question.hpp": "says so",
     "cli/key_watch.cpp": "reads keys",
     "cli/ask_yes.cpp": "reads an answer",
     "cli/cluster/init.cpp": "a new file",

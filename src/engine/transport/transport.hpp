@@ -24,6 +24,8 @@ public:
 
     // Errors: unreachable, timeout, config (an address that may not be used so). Without `where`.
     virtual Task<Result<std::unique_ptr<ByteStream>>> connect() = 0;
+    // By what else than dockdist itself, and why; empty: by itself.
+    virtual std::string way() const { return ""; }
 };
 
 std::unique_ptr<Transport> make_unix_transport(const boost::asio::any_io_executor& executor,

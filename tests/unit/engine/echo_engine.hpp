@@ -15,7 +15,9 @@ inline const std::string upgraded = "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrad
 inline Task<void> echo_engine(StubConnection connection) {
     while (const auto request = co_await connection.read_request()) {
         if (request->target == "/_ping") {
-            co_await connection.send(ping_answer());
+            const auto answer = ping_answer();
+            co_await connection.send(request->method == "HEAD" ? answer.substr(0, answer.find("\r\n\r\n") + 4)
+                                                               : answer);
         } else if (request->target.find("/archive") != std::string::npos) {
             const auto size = std::to_string(request->body.size());
             co_await connection.send(size == "0" ? http_answer(400, R"({"message":"nothing came"})")

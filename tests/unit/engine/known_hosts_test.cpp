@@ -100,32 +100,29 @@ TEST_CASE("hashed names") {
     CHECK(verdict(line("|1||"), "node-1") == Verdict::unknown);
 }
 
-TEST_CASE("a revoked key is refused whatever else is said") {
-    CHECK(verdict(line("h") + line("@revoked *"), "h") == Verdict::revoked);
-    CHECK(verdict(line("@revoked h") + line("h"), "h") == Verdict::revoked);
-    CHECK(verdict(line("h") + line("@revoked other"), "h") == Verdict::known);
-    CHECK(verdict(line("h") + line("@revoked *", b64), "h") == Verdict::known);
-    CHECK(verdict(line("h") + line("@revoked h"), "[h]:2222") == Verdict::revoked);
-    CHECK(verdict(line("[h]:2222") + line("@revoked h"), "[h]:2222") == Verdict::revoked);
-    CHECK(verdict(line("[h]:2222") + line("@revoked [h]:22"), "[h]:2222") == Verdict::known);
-}
-
-TEST_CASE("a certificate authority alone makes no key known") {
-    CHECK(verdict(line("@cert-authority *"), "h") == Verdict::authority_only);
+TEST_CASE("what is said by markers is ssh's to judge") {
+    for (const auto* revoked :
+         {"@revoked *", "@revoked other", "@revoked\th", "@something h", "@", "@revoked @revoked h"}) {
+        CAPTURE(revoked);
+        const auto judgement = from(line("h") + line(revoked, b64)).judge(named("h"), a);
+        CHECK(judgement.verdict == Verdict::marked);
+        CHECK(judgement.place.line == 2);
+    }
+    CHECK(verdict(line("h") + "#" + line("@revoked h"), "h") == Verdict::known);
+    CHECK(verdict(line("@cert-authority *"), "h") == Verdict::marked);
+    CHECK(verdict(line("@cert-authority *") + line("h", b64), "h") == Verdict::marked);
     CHECK(verdict(line("@cert-authority *") + line("h"), "h") == Verdict::known);
-    CHECK(verdict(line("@something h"), "h") == Verdict::unknown);
 }
 
 TEST_CASE("the types that are known come in the file's order") {
-    const auto known =
-        from("h ssh-rsa " + std::string(rsa64) + "\n" + line("h") + line("h", b64) + line("@revoked h"));
+    const auto known = from("h ssh-rsa " + std::string(rsa64) + "\n" + line("h") + line("h", b64));
     CHECK(known.key_types(named("h")) == std::vector<std::string>{"ssh-rsa", "ssh-ed25519"});
     CHECK(known.judge(named("h"), rsa()).verdict != Verdict::unknown);
 }
 
 TEST_CASE("lines that are no entries are passed over") {
     const std::string text = "h\nh ssh-ed25519\nh ssh-ed25519 !!!\nh ssh-rsa " + std::string(a64) +
-                             "\n@revoked\n@cert-authority h\n\t\nh ssh-ed25519 AAAA\n\xFF\xFE \x01 \x02\n";
+                             "\n\t\nh ssh-ed25519 AAAA\n\xFF\xFE \x01 \x02\n";
     CHECK(verdict(text, "h") == Verdict::unknown);
     CHECK(verdict(text + line("h") + "no newline", "h") == Verdict::known);
     CHECK(from("h ssh-ed25519 " + std::string(a64) + " a comment\r\n").judge(named("h"), a).verdict ==
@@ -151,9 +148,9 @@ TEST_CASE("any bytes may stand in the file") {
             CHECK((judgement.verdict != Verdict::known || text.find(a64) != std::string::npos));
         }
         CHECK(from(text).judge(named("h"), text).verdict != Verdict::known); // that is no key
-        // What stands before it takes no good line away; it may revoke its key.
+        // What stands before it takes no good line away; it may leave all to ssh.
         const auto after = verdict(text + "\n" + line("good.example"), "good.example");
-        CHECK((after == Verdict::known || after == Verdict::revoked));
+        CHECK((after == Verdict::known || after == Verdict::marked));
     }
 }
 

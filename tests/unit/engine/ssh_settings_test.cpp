@@ -99,18 +99,41 @@ TEST_CASE("nothing that ssh says by default is beyond dockdist, and what is is n
     const auto told = [](const std::string& config) { return read(told_by_ssh(config)).beyond; };
     CHECK(told("").empty());
     CHECK(told("UserKnownHostsFile /a /b ~/.ssh/c\nSetEnv A=b\nControlPath none\n").empty());
-    CHECK(told("BindAddress 10.0.0.1\n") == Words{"bindaddress 10.0.0.1"});
-    CHECK(told("AddressFamily inet6\n") == Words{"addressfamily inet6"});
-    CHECK(told("KnownHostsCommand /bin/keys %H\n") == Words{"knownhostscommand /bin/keys %H"});
-    CHECK(told("RekeyLimit 1G\n") == Words{"rekeylimit 1073741824 0"});
-    CHECK(told("PubkeyAuthentication no\n") == Words{"pubkeyauthentication false"});
+    CHECK(told("BindAddress 10.0.0.1\n") == "bindaddress 10.0.0.1");
+    CHECK(told("AddressFamily inet6\n") == "addressfamily inet6");
+    CHECK(told("KnownHostsCommand /bin/keys %H\n") == "knownhostscommand /bin/keys %H");
+    CHECK(told("RekeyLimit 1G\n") == "rekeylimit 1073741824 0");
+    CHECK(told("PubkeyAuthentication no\n") == "pubkeyauthentication false");
     CHECK(told("PubkeyAuthentication unbound\n").empty());
     CHECK(told("PreferredAuthentications password,keyboard-interactive\n") ==
-          Words{"preferredauthentications password,keyboard-interactive"});
+          "preferredauthentications password,keyboard-interactive");
     CHECK(told("PreferredAuthentications gssapi-with-mic,publickey\n").empty());
-    CHECK(told("ProxyUseFdpass yes\nProxyCommand nc\n") == Words{"proxyusefdpass yes"});
-    CHECK(told("UserKnownHostsFile \"/a b/known\"\n") == Words{"userknownhostsfile /a b/known"});
-    CHECK(told("RevokedHostKeys \"/a b\"\n") == Words{"revokedhostkeys /a b"});
+    CHECK(told("ProxyUseFdpass yes\nProxyCommand nc\n") == "proxyusefdpass yes");
+    CHECK(told("UserKnownHostsFile \"/a b/known\"\n") == "userknownhostsfile /a b/known");
+    CHECK(told("RevokedHostKeys \"/a b\"\n") == "revokedhostkeys /a b");
+    CHECK(read("futurekeyword yes\n").beyond == "futurekeyword yes"); // of a newer ssh
+    CHECK(read("futurekeyword no\n").beyond.empty());
+}
+
+TEST_CASE("what ssh may do where dockdist gives up, and what a session of its own must not do") {
+    const auto usual = read(told_by_ssh(""));
+    CHECK(usual.strict);
+    CHECK_FALSE(usual.checks_otherwise);
+    CHECK(usual.control_path.empty());
+    CHECK(usual.local_command.empty());
+    CHECK(std::ranges::count(usual.other_logins, "password") == 1);
+    CHECK(std::ranges::count(usual.session_options, "RequestTTY=no") == 1);
+    CHECK(std::ranges::count(usual.session_options, "RemoteCommand=none") == 0);
+    const auto own =
+        read(told_by_ssh("StrictHostKeyChecking accept-new\nVerifyHostKeyDNS ask\nBatchMode yes\n"
+                         "ControlPath /run/%r@%h-%p\nPermitLocalCommand yes\nLocalCommand echo %h; true\n"
+                         "RemoteCommand top\nGSSAPIAuthentication no\n"));
+    CHECK_FALSE(own.strict);
+    CHECK(own.checks_otherwise);
+    CHECK(own.control_path.ends_with("@gpu-1-22"));
+    CHECK(own.local_command == "echo %h; true");
+    CHECK(own.other_logins.empty());
+    CHECK(std::ranges::count(own.session_options, "RemoteCommand=none") == 1);
 }
 
 TEST_CASE("the algorithms are those that ssh would agree to, and no file is read that ssh does not read") {
@@ -118,7 +141,7 @@ TEST_CASE("the algorithms are those that ssh would agree to, and no file is read
                                            "KexAlgorithms ^ecdh-sha2-nistp384\nHostKeyAlgorithms +ssh-rsa\n"
                                            "PubkeyAcceptedAlgorithms ssh-ed25519\nRequiredRSASize 3072\n"
                                            "CheckHostIP yes\nBatchMode yes\nUserKnownHostsFile none\n"
-                                           "GlobalKnownHostsFile none\nRevokedHostKeys ~/revoked\n"));
+                                           "GlobalKnownHostsFile none\n"));
     const auto& allowed = settings.algorithms;
     CHECK(allowed.ciphers == Words{"aes256-ctr"});
     CHECK(allowed.macs == Words{"hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com",
@@ -130,7 +153,6 @@ TEST_CASE("the algorithms are those that ssh would agree to, and no file is read
     CHECK(settings.check_address);
     CHECK(settings.batch);
     CHECK(settings.known_hosts.empty());
-    CHECK(settings.revoked_keys == Words{"~/revoked"}); // as ssh opens it
     const auto usual = read(told_by_ssh("")).algorithms;
     for (const auto* weak : {"diffie-hellman-group1-sha1", "3des-cbc", "hmac-md5", "ssh-rsa", "ssh-dss"}) {
         CAPTURE(weak);
@@ -167,7 +189,7 @@ TEST_CASE("what ssh says is taken over") {
     CHECK(settings.identity_files == Words{"/home/ada/.ssh/work", "/keys/10.0.0.1-ops-2022"});
     CHECK(settings.known_hosts ==
           Words{"/home/ada/.ssh/known_hosts", "/else/known", "/etc/ssh/ssh_known_hosts"});
-    CHECK(settings.revoked_keys == Words{"/else/revoked"});
+    CHECK(settings.beyond == "revokedhostkeys /else/revoked");
     CHECK(settings.host_key_alias == "gpu");
     CHECK(settings.connect_timeout == std::chrono::seconds(7));
     CHECK(settings.alive_interval == std::chrono::seconds(30));

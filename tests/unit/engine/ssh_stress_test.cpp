@@ -12,27 +12,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// `docker -H unix://PATH …`, as far as ssh:// needs it.
-constexpr const char* docker_program = R"(#!/usr/bin/python3
-import os, socket, sys, threading
-if "version" in sys.argv:
-    print("answers 1.0")
-    sys.exit()
-engine = socket.socket(socket.AF_UNIX)
-engine.connect(sys.argv[2].removeprefix("unix://"))
-def up():
-    while part := os.read(0, 65536):
-        engine.sendall(part)
-    engine.shutdown(socket.SHUT_WR)
-threading.Thread(target=up, daemon=True).start()
-while part := engine.recv(65536):
-    while part:
-        part = part[os.write(1, part):]
-)";
-
 struct WithoutForwarding : BehindSsh {
     explicit WithoutForwarding(const std::string& more = "")
-        : BehindSsh("AllowStreamLocalForwarding no\nSetEnv PATH=FOLDER:/usr/bin:/bin\n" + more) {
+        : BehindSsh("AllowStreamLocalForwarding no\nSetEnv PATH=FOLDER/:/usr/bin:/bin\n" + more) {
         std::ofstream(folder.file("docker")) << docker_program;
         std::filesystem::permissions(folder.file("docker"), std::filesystem::perms::all);
     }

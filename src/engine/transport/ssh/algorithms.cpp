@@ -6,11 +6,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <iterator>
+#include <memory>
 
 namespace dockdist {
 namespace {
+
+struct Kind {
+    std::string_view keyword;
+    int method;
+    std::vector<std::string> SshAlgorithms::* names;
+};
+constexpr std::array<Kind, 6> kinds{{
+    {"kexalgorithms", LIBSSH2_METHOD_KEX, &SshAlgorithms::key_exchange},
+    {"ciphers", LIBSSH2_METHOD_CRYPT_CS, &SshAlgorithms::ciphers},
+    {"ciphers", LIBSSH2_METHOD_CRYPT_SC, &SshAlgorithms::ciphers},
+    {"macs", LIBSSH2_METHOD_MAC_CS, &SshAlgorithms::macs},
+    {"macs", LIBSSH2_METHOD_MAC_SC, &SshAlgorithms::macs},
+    {"hostkeyalgorithms", LIBSSH2_METHOD_HOSTKEY, &SshAlgorithms::host_keys},
+}};
 
 // Of the key that a method proves, as known_hosts has it.
 std::string_view type_of(std::string_view method) {
@@ -49,35 +65,34 @@ std::string libssh2_name() {
     return fmt::format("libssh2 {}", ::libssh2_version(0));
 }
 
+std::string lacking(const SshAlgorithms& allowed) {
+    const std::unique_ptr<LIBSSH2_SESSION, int (*)(LIBSSH2_SESSION*)> session(
+        ::libssh2_session_init_ex(nullptr, nullptr, nullptr, nullptr), ::libssh2_session_free);
+    for (const auto& kind : kinds) {
+        if (supported(session.get(), kind.method, allowed.*kind.names).empty()) {
+            return fmt::format("{} {}", kind.keyword, fmt::join(allowed.*kind.names, ","));
+        }
+    }
+    return "";
+}
+
 Status hold_to(LIBSSH2_SESSION* session, const SshAlgorithms& allowed,
                const std::vector<std::string>& known) {
-    const auto hold = [&](const char* keyword, const std::vector<std::string>& names,
-                          std::initializer_list<int> methods) -> Status {
-        for (const int method : methods) {
-            auto both = supported(session, method, names);
-            if (method == LIBSSH2_METHOD_HOSTKEY) {
-                both = known_first(both, known);
-            }
-            if (both.empty() || ::libssh2_session_method_pref(
-                                    session, method, fmt::format("{}", fmt::join(both, ",")).c_str()) != 0) {
-                return Error{ErrorKind::config, "",
-                             fmt::format("{} has nothing of what {} of your ssh configuration allows: {}",
-                                         libssh2_name(), keyword, fmt::join(names, ",")),
-                             fmt::format("allow dockdist something for this host, too: `{} +NAME`; "
-                                         "docs/cluster-file.md says which there are",
-                                         keyword)};
-            }
+    for (const auto& kind : kinds) {
+        auto names = supported(session, kind.method, allowed.*kind.names);
+        if (kind.method == LIBSSH2_METHOD_HOSTKEY) {
+            names = known_first(names, known);
         }
-        return ok;
-    };
-    auto held = hold("KexAlgorithms", allowed.key_exchange, {LIBSSH2_METHOD_KEX});
-    if (held) {
-        held = hold("Ciphers", allowed.ciphers, {LIBSSH2_METHOD_CRYPT_CS, LIBSSH2_METHOD_CRYPT_SC});
+        if (names.empty() ||
+            ::libssh2_session_method_pref(session, kind.method,
+                                          fmt::format("{}", fmt::join(names, ",")).c_str()) != 0) {
+            return Error{ErrorKind::config, "",
+                         fmt::format("{} takes nothing of what {} of your ssh configuration allows",
+                                     libssh2_name(), kind.keyword),
+                         ""};
+        }
     }
-    if (held) {
-        held = hold("MACs", allowed.macs, {LIBSSH2_METHOD_MAC_CS, LIBSSH2_METHOD_MAC_SC});
-    }
-    return held ? hold("HostKeyAlgorithms", allowed.host_keys, {LIBSSH2_METHOD_HOSTKEY}) : held;
+    return ok;
 }
 
 bool is_too_short(std::string_view blob, const SshAlgorithms& allowed) {

@@ -33,9 +33,11 @@ struct SshAlgorithms {
     bool operator==(const SshAlgorithms&) const = default;
 };
 
+// "ciphers aes256-gcm@openssh.com": a keyword of whose names libssh2 has none; empty: it has some of each.
+std::string lacking(const SshAlgorithms& allowed);
+
 // Lets `session` agree to nothing else. Of the host's keys, types that are `known` come first: a server with
-// several keys then shows the one that can be checked. Errors, without `where`: config, libssh2 has none of
-// those that are allowed.
+// several keys then shows the one that can be checked. Errors, without `where`: config.
 Status hold_to(LIBSSH2_SESSION* session, const SshAlgorithms& allowed, const std::vector<std::string>& known);
 
 // Whether the user's key `blob` may be used to log in, in the one way that dockdist signs with it. Why not;

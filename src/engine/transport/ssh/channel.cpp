@@ -1,7 +1,5 @@
 #include "engine/transport/ssh/channel.hpp"
 
-#include "core/text.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,13 +88,8 @@ Result<std::size_t> SshChannel::ended(Shared& shared) {
     std::array<char, 2048> text{};
     const auto count =
         ::libssh2_channel_read_ex(shared.channel, SSH_EXTENDED_DATA_STDERR, text.data(), text.size());
-    std::string complaint(text.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    complaint = printable(complaint.substr(0, complaint.find('\n')));
-    Error error{ErrorKind::unreachable, "",
-                fmt::format("`docker system dial-stdio` on {} ended without an answer{}{}",
-                            shared.session->where(), complaint.empty() ? "" : ": ", complaint),
-                "is Docker (with its command line) installed there, and is the user in the group docker?"};
-    return error;
+    return ended_silently(shared.session->where(),
+                          std::string(text.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))));
 }
 
 Task<Status> SshChannel::write(std::span<const char> bytes) {

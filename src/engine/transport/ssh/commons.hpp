@@ -2,14 +2,14 @@
 #pragma once
 
 #include "async/limiter.hpp"
-#include "engine/transport/ssh/login.hpp"
+#include "engine/transport/ssh/private_folder.hpp"
+#include "engine/transport/ssh/questions.hpp"
 
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/query.hpp>
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -44,23 +44,39 @@ public:
         return programs_->acquire();
     }
 
-    const std::shared_ptr<SshSecrets>& secrets(const boost::asio::any_io_executor& executor) {
-        if (!secrets_) {
-            secrets_ = std::make_shared<SshSecrets>(executor);
+    SshQuestions& questions(const boost::asio::any_io_executor& executor) {
+        if (!questions_) {
+            questions_.emplace(executor);
         }
-        return secrets_;
+        return *questions_;
     }
+
+    // Of the sockets of the user's own ssh, which nobody else can reach. Errors: internal.
+    Result<std::string> folder() {
+        if (!folder_) {
+            auto made = PrivateFolder::make();
+            if (!made) {
+                return made.error();
+            }
+            folder_.emplace(std::move(*made));
+        }
+        return folder_->path();
+    }
+    int next_number() { return ++number_; }
 
 private:
     void shutdown() override {
         doors_.clear();
         programs_.reset();
-        secrets_.reset();
+        questions_.reset();
+        folder_.reset();
     }
 
     std::map<std::string, Limiter> doors_{};
     std::optional<Limiter> programs_{};
-    std::shared_ptr<SshSecrets> secrets_{};
+    std::optional<SshQuestions> questions_{};
+    std::optional<PrivateFolder> folder_{};
+    int number_ = 0;
 };
 
 } // namespace dockdist

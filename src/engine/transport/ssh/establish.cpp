@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 namespace dockdist {
@@ -22,21 +21,10 @@ using std::chrono::milliseconds;
 using Handle = std::shared_ptr<SshSession>;
 
 constexpr auto agreement_limit = 10s;
-constexpr auto login_limit = 120s; // a person may have to be asked; sshd gives up after that time, too
+constexpr auto login_limit = 120s; // an agent may ask a person; sshd gives up after that time, too
 constexpr milliseconds first_pause = 100ms;
 constexpr milliseconds longest_pause = 1s;
 constexpr int crowd_patience = 4; // times the limit of an attempt
-
-std::string name_of(const SshSettings& settings) {
-    return settings.port.number == 22 ? settings.alias
-                                      : fmt::format("{}:{}", settings.alias, settings.port.number);
-}
-
-// Who counts the logins that are under way.
-std::string door_of(const SshSettings& settings) {
-    return settings.proxy.empty() ? fmt::format("{}:{}", settings.host, settings.port.number)
-                                  : settings.proxy_name;
-}
 
 Task<Result<Handle>> connect(boost::asio::any_io_executor executor, EngineAddress address,
                              SshSettings settings, milliseconds limit) {
@@ -48,14 +36,14 @@ Task<Result<Handle>> connect(boost::asio::any_io_executor executor, EngineAddres
             co_return socket.error();
         }
         co_return SshSession::create(executor, SshSession::Socket(std::move(**socket)), nullptr,
-                                     name_of(settings));
+                                     ssh_name_of(settings));
     }
-    auto proxy = ChildProcess::start(executor, settings.proxy);
+    auto proxy = ChildProcess::start(executor, with_variables(asking_nobody(), settings.proxy));
     if (!proxy) {
         co_return proxy.error();
     }
     SshSession::Socket socket(std::move((*proxy)->socket()));
-    co_return SshSession::create(executor, std::move(socket), std::move(*proxy), name_of(settings));
+    co_return SshSession::create(executor, std::move(socket), std::move(*proxy), ssh_name_of(settings));
 }
 
 Task<Status> agree(Handle session, SshSettings settings) {
@@ -84,6 +72,11 @@ bool turned_away(const SshSession& session) {
         [&](std::string_view part) { return complaint.find(part) != std::string::npos; });
 }
 
+bool is_shut_on_the_way(const SshSession& session) {
+    return session.proxy() != nullptr &&
+           session.proxy()->complaints().find("Permission denied") != std::string::npos;
+}
+
 // A server that hangs up at once says little about why.
 Error explain_loss(const SshSession& session, const SshSettings& settings, Error error) {
     if (!session.broken() || *session.broken() != error || !session.farewell().empty()) {
@@ -107,47 +100,60 @@ Error explain_loss(const SshSession& session, const SshSettings& settings, Error
 
 } // namespace
 
-Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, EngineAddress address,
-                                   SshSettings settings, milliseconds limit) {
-    if (!settings.beyond.empty()) {
-        co_return Error{
-            ErrorKind::config, "",
-            fmt::format("your ssh configuration says `{}` for {}, which dockdist itself cannot obey",
-                        printable(settings.beyond.front()), settings.alias),
-            fmt::format("leave that out for this host, or forward the socket by `ssh -NL "
-                        "/tmp/docker.sock:/var/run/docker.sock {}`, and name it "
-                        "unix:///tmp/docker.sock",
-                        shell_quote(settings.alias))};
+std::string ssh_name_of(const SshSettings& settings) {
+    return settings.port.number == 22 ? settings.alias
+                                      : fmt::format("{}:{}", settings.alias, settings.port.number);
+}
+
+std::string ssh_door_of(const SshSettings& settings) {
+    return settings.proxy.empty() ? fmt::format("{}:{}", settings.host, settings.port.number)
+                                  : settings.proxy_name;
+}
+
+SshPatience::SshPatience(milliseconds limit)
+    : limit_(limit), crowd_limit_(crowd_patience * limit), pause_(first_pause),
+      begin_(std::chrono::steady_clock::now()), random_(std::random_device{}()) {}
+
+Task<bool> SshPatience::lasts(bool crowd) {
+    limit_ = crowd ? std::max(limit_, crowd_limit_) : limit_;
+    if (std::chrono::steady_clock::now() + pause_ > begin_ + limit_) {
+        co_return false;
     }
+    // Not in step with the others that were turned away.
+    co_await pause_for(pause_ / 2 + milliseconds(std::uniform_int_distribution<milliseconds::rep>(
+                                        0, pause_.count())(random_)));
+    pause_ = std::min(pause_ * 2, longest_pause);
+    co_return true;
+}
+
+Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, EngineAddress address,
+                                   SshSettings settings, std::shared_ptr<const UserKeys> keys,
+                                   milliseconds limit, std::string& beyond) {
     auto& commons = SshCommons::of(executor);
-    auto place = co_await commons.knock(executor, door_of(settings)); // kept while it pauses
+    auto place = co_await commons.knock(executor, ssh_door_of(settings)); // kept while it pauses
     limit = settings.connect_timeout.value_or(limit);
-    const auto begin = std::chrono::steady_clock::now();
-    auto give_up = begin + limit;
-    std::minstd_rand random(std::random_device{}());
-    for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+    const bool asks = !settings.batch && commons.questions(executor).asks();
+    for (SshPatience patience(limit);;) {
         auto session = co_await connect(executor, address, settings, limit);
         if (!session) {
             co_return session.error();
         }
         if (const auto agreed = co_await agree(*session, settings); !agreed) {
-            if ((*session)->banner().find("MaxStartups") != std::string_view::npos) {
-                give_up = begin + crowd_patience * limit; // others are logging in: it comes to an end
-            }
-            if (!turned_away(**session) || std::chrono::steady_clock::now() + pause > give_up) {
+            beyond = asks && is_shut_on_the_way(**session)
+                         ? settings.proxy_name + " on the way to it may ask for more than a key"
+                         : (*session)->beyond;
+            const bool crowd = (*session)->banner().find("MaxStartups") != std::string_view::npos;
+            if (!turned_away(**session) || !co_await patience.lasts(crowd)) {
                 co_return explain_loss(**session, settings, agreed.error());
             }
-            // Not in step with the others that were turned away.
-            co_await pause_for(pause / 2 + milliseconds(std::uniform_int_distribution<milliseconds::rep>(
-                                               0, pause.count())(random)));
             continue;
         }
         const Error no_login{ErrorKind::timeout, "",
                              fmt::format("the login on {} did not come to an end", (*session)->where()),
                              "try `ssh` by hand"};
-        const auto in = co_await with_timeout(log_in(*session, settings, commons.secrets(executor)),
-                                              login_limit, no_login);
+        const auto in = co_await with_timeout(log_in(*session, settings, keys, asks), login_limit, no_login);
         if (!in) {
+            beyond = (*session)->beyond;
             co_return in.error();
         }
         (*session)->watch(settings.alive_interval, settings.alive_count);

@@ -1,10 +1,8 @@
-#include "core/loopback.hpp"
 #include "core/text.hpp"
 #include "engine/transport/ssh/algorithms.hpp"
 #include "engine/transport/ssh/known_hosts.hpp"
 #include "engine/transport/ssh/login.hpp"
 #include "engine/transport/ssh/packet.hpp"
-#include "engine/transport/ssh/revoked_keys.hpp"
 
 #include <fmt/format.h>
 
@@ -37,7 +35,7 @@ Error refused(std::string message, std::string hint) {
     return {ErrorKind::unreachable, "", std::move(message), std::move(hint)};
 }
 
-Error agreement_failed(const SshSession& session, const SshSettings& settings, int code) {
+Error agreement_failed(SshSession& session, const SshSettings& settings, int code) {
     char* text = nullptr;
     ::libssh2_session_last_error(session.raw(), &text, nullptr, 0);
     const auto& where = session.where();
@@ -46,15 +44,11 @@ Error agreement_failed(const SshSession& session, const SshSettings& settings, i
                        "is the port right? (ssh://USER@HOST:PORT)");
     }
     if (code == LIBSSH2_ERROR_KEX_FAILURE || code == LIBSSH2_ERROR_METHOD_NONE) {
-        return refused(
-            fmt::format("{} and {} have no algorithm in common that your ssh configuration allows",
-                        libssh2_name(), where),
-            fmt::format(
-                "libssh2 before 1.11 needs a host key that is not RSA (sudo ssh-keygen -A there, then "
-                "restart "
-                "sshd), an aes…-ctr cipher and a MAC without -etm; or forward the socket by "
-                "`ssh -NL /tmp/docker.sock:/var/run/docker.sock {}`, and name it unix:///tmp/docker.sock",
-                shell_quote(settings.alias)));
+        session.beyond =
+            libssh2_name() + " has no algorithm in common with it that your ssh configuration allows";
+        return refused(fmt::format("{} and {} have no algorithm in common that your ssh configuration allows",
+                                   libssh2_name(), where),
+                       "");
     }
     return refused(fmt::format("the ssh key exchange with {} failed: {} (libssh2: {})", where,
                                text == nullptr ? "" : text, code),
@@ -62,75 +56,27 @@ Error agreement_failed(const SshSession& session, const SshSettings& settings, i
 }
 
 Error host_key_error(const SshSession& session, const SshSettings& settings, const std::string& name,
-                     std::string_view key, const KnownHosts::Judgement& judgement,
-                     const std::vector<std::string>& known_types) {
-    using Verdict = KnownHosts::Verdict;
+                     std::string_view key, const KnownHosts::Judgement& judgement) {
     const auto shown = fmt::format("{} {}", key_type(key), fingerprint(key));
-    const auto place = fmt::format("{}:{}", judgement.place.path, judgement.place.line);
     const auto& where = session.where();
-    switch (judgement.verdict) {
-    case Verdict::changed:
+    if (judgement.verdict == KnownHosts::Verdict::changed) {
         return refused(
-            fmt::format("the host key of {} has changed: it shows {}, and {} holds another one", where, shown,
-                        place),
+            fmt::format("the host key of {} has changed: it shows {}, and {}:{} holds another one", where,
+                        shown, judgement.place.path, judgement.place.line),
             fmt::format("if the machine was set up anew, forget the old key: `ssh-keygen -R {} -f {}`, then "
                         "connect once with {}; if not, somebody may be in between",
                         shell_quote(name), shell_quote(judgement.place.path), by_hand(settings)));
-    case Verdict::revoked:
-        return refused(fmt::format("the host key of {} is revoked ({}): {}", where, place, shown),
-                       "do not connect before you know why");
-    case Verdict::authority_only:
-        return refused(
-            fmt::format("{} is known by a certificate authority alone ({}), and {} knows no host "
-                        "certificates",
-                        where, place, libssh2_name()),
-            fmt::format("add its plain key: `ssh-keyscan {}`, compared with the fingerprint that the "
-                        "machine itself shows",
-                        shell_quote(settings.host)));
-    case Verdict::other_type:
-        return refused(
-            fmt::format(
-                "the host key of {} cannot be checked: it shows {}, and known_hosts ({}) holds only {}",
-                where, shown, place, fmt::join(known_types, ", ")),
-            fmt::format(
-                "connect once with `ssh -o HostKeyAlgorithms={} {}`, compare the fingerprint, and say yes",
-                key_type(key), shell_quote(settings.alias)));
-    default:
-        return refused(
-            fmt::format("the host key of {} is not known: it shows {}", where, shown),
-            fmt::format("connect once with {}, compare the fingerprint, and say yes (or, on a network that "
-                        "you trust: `ssh-keyscan{} {} >>~/.ssh/known_hosts`)",
-                        by_hand(settings),
-                        settings.port.number == 22 ? "" : fmt::format(" -p {}", settings.port.number),
-                        shell_quote(settings.host)));
     }
+    return refused(
+        fmt::format("the host key of {} is not known: it shows {}", where, shown),
+        fmt::format("connect once with {}, compare the fingerprint, and say yes (or, on a network that "
+                    "you trust: `ssh-keyscan{} {} >>~/.ssh/known_hosts`)",
+                    by_hand(settings),
+                    settings.port.number == 22 ? "" : fmt::format(" -p {}", settings.port.number),
+                    shell_quote(settings.host)));
 }
 
-// As ssh has it, a file that cannot be read leaves no host to be trusted.
-Status check_not_revoked(const SshSession& session, const SshSettings& settings, std::string_view key) {
-    for (const auto& path : settings.revoked_keys) {
-        std::ifstream file(path, std::ios::binary);
-        const std::string content(std::istreambuf_iterator<char>(file), {});
-        if (!file.is_open() || file.bad()) {
-            return refused(
-                fmt::format("{}, which RevokedHostKeys of the ssh configuration names, cannot be read",
-                            printable(path)),
-                "make the file readable, or correct the configuration (`ssh -G` shows it)");
-        }
-        const auto revoked = is_revoked_in(content, key);
-        if (!revoked) {
-            return refused(printable(path) + ": " + revoked.error().message, revoked.error().hint);
-        }
-        if (*revoked) {
-            return refused(fmt::format("the host key of {} is revoked ({}): {} {}", session.where(),
-                                       printable(path), key_type(key), fingerprint(key)),
-                           "do not connect before you know why");
-        }
-    }
-    return ok;
-}
-
-// What CheckHostIP has ssh ask about: whether known_hosts has another key for the address that was reached.
+// Whether known_hosts has another key for the address that was reached, about which CheckHostIP has ssh ask.
 bool differs_by_address(SshSession& session, const SshSettings& settings, const KnownHosts& known,
                         std::string_view key) {
     sockaddr_storage peer{};
@@ -139,15 +85,13 @@ bool differs_by_address(SshSession& session, const SshSettings& settings, const 
     if (!settings.check_address || !settings.proxy.empty() ||
         ::getpeername(session.descriptor(), reinterpret_cast<sockaddr*>(&peer), &size) != 0 ||
         ::getnameinfo(reinterpret_cast<const sockaddr*>(&peer), size, text.data(), text.size(), nullptr, 0,
-                      NI_NUMERICHOST) != 0 ||
-        is_loopback(text.data())) {
+                      NI_NUMERICHOST) != 0) {
         return false;
     }
-    using Verdict = KnownHosts::Verdict;
     auto address = known_name(text.data(), settings.port.number, "");
     address.bare.clear();
-    const auto verdict = address.name == settings.host ? Verdict::known : known.judge(address, key).verdict;
-    return verdict != Verdict::known && verdict != Verdict::unknown && verdict != Verdict::authority_only;
+    const auto verdict = known.judge(address, key).verdict;
+    return verdict == KnownHosts::Verdict::changed || verdict == KnownHosts::Verdict::other_type;
 }
 
 } // namespace
@@ -174,24 +118,22 @@ Task<Status> agree_and_check_host(std::shared_ptr<SshSession> session, SshSettin
         co_return refused(session->where() + " has shown no host key", "try " + by_hand(settings));
     }
     const std::string_view key(bytes, size);
-    if (const auto allowed = check_not_revoked(*session, settings, key); !allowed) {
-        co_return allowed.error();
-    }
     const auto judgement = known.judge(name, key);
-    if (judgement.verdict != KnownHosts::Verdict::known) {
-        co_return host_key_error(*session, settings, name.name, key, judgement, types);
+    using Verdict = KnownHosts::Verdict;
+    if (judgement.verdict != Verdict::known) {
+        if (judgement.verdict == Verdict::marked || judgement.verdict == Verdict::other_type ||
+            !settings.strict || settings.checks_otherwise) {
+            session->beyond = fmt::format("known_hosts does not hold its {} key as such", key_type(key));
+        }
+        co_return host_key_error(*session, settings, name.name, key, judgement);
     }
-    if (is_too_short(key, settings.algorithms)) {
-        co_return refused(fmt::format("the host key of {} is shorter than RequiredRSASize of your ssh "
-                                      "configuration allows ({} bits)",
-                                      session->where(), settings.algorithms.rsa_bits),
-                          "give the machine an ed25519 key: sudo ssh-keygen -A there, then restart sshd");
-    }
-    if (differs_by_address(*session, settings, known, key)) {
-        co_return refused(fmt::format("known_hosts holds another key for the address of {} than for its "
-                                      "name, and CheckHostIP of your ssh configuration asks for both",
-                                      session->where()),
-                          "connect once with " + by_hand(settings) + ", which names the line");
+    if (is_too_short(key, settings.algorithms) || differs_by_address(*session, settings, known, key)) {
+        session->beyond = "RequiredRSASize or CheckHostIP has something against its key";
+        co_return refused(
+            fmt::format("RequiredRSASize or CheckHostIP of your ssh configuration refuses the host "
+                        "key of {}",
+                        session->where()),
+            "");
     }
     co_return ok;
 }

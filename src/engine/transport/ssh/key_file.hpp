@@ -1,7 +1,5 @@
-// A user's private key, as ssh-keygen and OpenSSL write them.
+// A user's private key in a file, as ssh-keygen writes it today (OpenSSH's PROTOCOL.key).
 #pragma once
-
-#include "core/result.hpp"
 
 #include <memory>
 #include <optional>
@@ -13,16 +11,13 @@ struct evp_pkey_st;
 namespace dockdist {
 
 struct KeyFile {
-    enum class Form { openssh, pem, unknown };
-    std::string path{};
     std::string text{}; // the private key's file; empty when only the .pub stands there
-    Form form = Form::unknown;
-    std::string blob{}; // the public key; empty: not known before the private one is read
-    bool encrypted = false;
+    std::string blob{}; // the public key; empty: not known
+    bool plain = false; // neither a passphrase nor another form
 };
 
 // `private_text` and `public_text` are what stands in PATH and PATH.pub; empty where there is none.
-KeyFile inspect_key(const std::string& path, std::string private_text, std::string_view public_text);
+KeyFile inspect_key(std::string private_text, std::string_view public_text);
 
 // "~/.ssh/id_ed25519" for a path below `home`.
 std::string short_path(std::string_view path, std::string_view home);
@@ -31,21 +26,15 @@ std::string short_path(std::string_view path, std::string_view home);
 // and its RSA signatures are SHA-1, which servers refuse.
 class PrivateKey {
 public:
-    // RSA, ECDSA on the NIST curves, and Ed25519. Errors: config. A PEM key may have a passphrase; of
-    // OpenSSH's own form only keys without one can be read (its key derivation, bcrypt, is not OpenSSL's).
-    static Result<PrivateKey> read(const KeyFile& file, const std::string& passphrase);
+    // RSA and Ed25519, of a plain file. Empty: it is damaged, or of another kind.
+    static std::optional<PrivateKey> read(const KeyFile& file);
 
-    // The public key.
-    const std::string& blob() const { return blob_; }
-    // The bare signature as ssh has it: RSA by SHA-256 (rsa-sha2-256, RFC 8332), r and s for ECDSA (RFC
-    // 5656). Empty when OpenSSL refuses.
+    // The bare signature as ssh has it: RSA by SHA-256 (rsa-sha2-256, RFC 8332). Empty when OpenSSL refuses.
     std::optional<std::string> sign(std::string_view data) const;
 
-    PrivateKey() = default; // Result wants it
-
 private:
-    std::shared_ptr<evp_pkey_st> key_{};
-    std::string blob_{};
+    explicit PrivateKey(std::shared_ptr<evp_pkey_st> key) : key_(std::move(key)) {}
+    std::shared_ptr<evp_pkey_st> key_;
 };
 
 } // namespace dockdist

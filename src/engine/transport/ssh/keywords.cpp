@@ -19,26 +19,26 @@ constexpr std::array keywords{
              "serveralivecountmax "},
     Keywords{SshKeyword::obeyed, // what is trusted
              " ciphers macs kexalgorithms hostkeyalgorithms requiredrsasize userknownhostsfile "
-             "globalknownhostsfile hostkeyalias checkhostip revokedhostkeys "},
+             "globalknownhostsfile hostkeyalias checkhostip stricthostkeychecking verifyhostkeydns "
+             "nohostauthenticationforlocalhost gssapikeyexchange "},
     Keywords{SshKeyword::obeyed, // who logs in
              " identityfile identitiesonly identityagent pubkeyauthentication preferredauthentications "
-             "pubkeyacceptedalgorithms pubkeyacceptedkeytypes batchmode "},
-    Keywords{SshKeyword::beyond, " addressfamily bindaddress bindinterface proxyusefdpass permitlocalcommand "
-                                 "knownhostscommand certificatefile pkcs11provider rekeylimit "},
+             "pubkeyacceptedalgorithms pubkeyacceptedkeytypes batchmode controlpath passwordauthentication "
+             "kbdinteractiveauthentication challengeresponseauthentication gssapiauthentication "
+             "hostbasedauthentication "},
+    Keywords{SshKeyword::beyond,
+             " addressfamily bindaddress bindinterface proxyusefdpass permitlocalcommand knownhostscommand "
+             "revokedhostkeys certificatefile pkcs11provider rekeylimit "},
     Keywords{SshKeyword::idle, // `ssh -G` has made hostname of it
              " host canonicaldomains canonicalizefallbacklocal canonicalizehostname canonicalizemaxdots "
              "canonicalizepermittedcnames ignoreunknown tag "},
-    // A key that known_hosts does not hold is never taken, whatever they say.
-    Keywords{SshKeyword::idle, " stricthostkeychecking nohostauthenticationforlocalhost verifyhostkeydns "
-                               "updatehostkeys hashknownhosts casignaturealgorithms "},
-    // Logins in another way than by a key.
+    // How ssh itself goes about what is left to it: certificates, other logins than by a key, what it writes.
     Keywords{SshKeyword::idle,
-             " passwordauthentication kbdinteractiveauthentication kbdinteractivedevices "
-             "challengeresponseauthentication numberofpasswordprompts gssapiauthentication "
-             "gssapidelegatecredentials gssapikeyexchange gssapitrustdns gssapirenewalforcesrekey "
-             "gssapikexalgorithms gssapiclientidentity gssapiserveridentity hostbasedauthentication "
-             "hostbasedacceptedalgorithms hostbasedkeytypes enablesshkeysign rhostsrsaauthentication "
-             "rsaauthentication securitykeyprovider addkeystoagent usekeychain "},
+             " updatehostkeys hashknownhosts casignaturealgorithms kbdinteractivedevices "
+             "numberofpasswordprompts gssapidelegatecredentials gssapitrustdns gssapirenewalforcesrekey "
+             "gssapikexalgorithms gssapiclientidentity gssapiserveridentity hostbasedacceptedalgorithms "
+             "hostbasedkeytypes enablesshkeysign rhostsrsaauthentication rsaauthentication "
+             "securitykeyprovider addkeystoagent usekeychain "},
     // Shells, terminals and forwardings, for which nobody asks here.
     Keywords{
         SshKeyword::idle,
@@ -48,7 +48,7 @@ constexpr std::array keywords{
         "clearallforwardings exitonforwardfailure permitremoteopen streamlocalbindmask "
         "streamlocalbindunlink tunnel tunneldevice channeltimeout obscurekeystroketiming "},
     // A connection is dockdist's own, and as many of them as it needs.
-    Keywords{SshKeyword::idle, " controlmaster controlpath controlpersist connectionattempts compression "
+    Keywords{SshKeyword::idle, " controlmaster controlpersist connectionattempts compression "
                                "compressionlevel tcpkeepalive ipqos versionaddendum useprivilegedport "},
     Keywords{SshKeyword::idle, // what ssh says to its user
              " loglevel logverbose syslogfacility fingerprinthash visualhostkey warnweakcrypto "},

@@ -79,9 +79,8 @@ bool matches(std::string_view patterns, std::string_view name) {
     return found;
 }
 
-} // namespace
-
-std::vector<std::string_view> ssh_words(std::string_view line) {
+// The words of a line, between blanks and tabs, and nothing behind a NUL.
+std::vector<std::string_view> words_of(std::string_view line) {
     constexpr std::string_view blank = " \t";
     line = line.substr(0, line.find('\0'));
     std::vector<std::string_view> words;
@@ -93,53 +92,33 @@ std::vector<std::string_view> ssh_words(std::string_view line) {
     return words;
 }
 
+// As OpenSSH reads it: with its padding, and line ends may stand in it. Empty: none.
 std::string key_in_base64(std::string_view word) {
     std::string bare(word);
-    std::erase_if(bare, [](char c) { return c == '\r' || c == '\n' || c == '\v' || c == '\f'; });
+    std::erase_if(bare, [](char c) { return c == '\r' || c == '\v' || c == '\f'; });
     auto key = from_base64(bare);
     return key && to_base64(*key) == bare ? std::move(*key) : std::string();
 }
 
-std::string plain_type(std::string_view type) {
-    return type.starts_with("rsa-sha2-") ? "ssh-rsa" : std::string(type.substr(0, type.find("-cert-v")));
-}
+} // namespace
 
-// What is said of a revoked key is taken as meant: behind a marker that ends in a tab (OpenSSH passes over
-// some of these lines), and of any key of its type where the line holds a certificate, since OpenSSH refuses
-// the key that is in it.
 void KnownHosts::add(std::string_view text, const std::string& path) {
     std::size_t number = 0;
     for (const auto& line : split(text, '\n')) {
-        ++number;
-        auto words = ssh_words(line);
+        const Place place{path, ++number};
+        const auto words = words_of(line);
         if (words.empty() || words.front().starts_with('#')) {
             continue;
         }
-        Entry entry;
-        entry.place = {path, number};
         if (words.front().starts_with('@')) {
-            if (words.front() == "@revoked") {
-                entry.mark = Entry::Mark::revoked;
-            } else if (words.front() == "@cert-authority") {
-                entry.mark = Entry::Mark::authority;
-            } else {
-                continue;
-            }
-            words.erase(words.begin());
-        }
-        if (words.size() < 3 || words.front().starts_with('@')) {
+            auto& first = words.front() == "@cert-authority" ? authority_ : revoked_;
+            first = first.line == 0 ? place : first;
             continue;
         }
-        const bool certificate = words[1].find("-cert-v") != std::string_view::npos;
-        auto key = key_in_base64(words[2]);
-        const bool revoked = entry.mark == Entry::Mark::revoked;
-        if (key.empty() || (revoked ? false : certificate || key_type(key) != words[1])) {
-            continue;
+        auto key = words.size() < 3 ? std::string() : key_in_base64(words[2]);
+        if (!key.empty() && key_type(key) == words[1] && words[1].find("-cert-v") == std::string_view::npos) {
+            entries_.push_back({std::string(words[0]), std::move(key), place});
         }
-        entry.patterns = std::string(words[0]);
-        entry.type = plain_type(key_type(key));
-        entry.key = certificate ? std::string() : std::move(key);
-        entries_.push_back(std::move(entry));
     }
 }
 
@@ -154,52 +133,37 @@ std::vector<const KnownHosts::Entry*> KnownHosts::entries_of(const std::string& 
 }
 
 KnownHosts::Judgement KnownHosts::judge(const KnownName& host, std::string_view key) const {
-    // A revoked key is refused wherever it stands, whatever other lines say; on another port under the bare
-    // name, too, by which the host may be known.
-    const auto named = entries_of(host.name);
-    const auto bare = entries_of(host.bare);
-    for (const auto* entries : {&named, &bare}) {
-        for (const auto* entry : *entries) {
-            if (entry->mark == Entry::Mark::revoked &&
-                (entry->key.empty() ? entry->type == plain_type(key_type(key)) : entry->key == key)) {
-                return {Verdict::revoked, entry->place};
-            }
-        }
+    if (revoked_.line != 0) {
+        return {Verdict::marked, revoked_};
     }
     Judgement judgement;
-    for (const auto* entry : named) {
-        if (entry->mark == Entry::Mark::authority && judgement.verdict == Verdict::unknown) {
-            judgement = {Verdict::authority_only, entry->place};
-        }
-        if (entry->mark != Entry::Mark::none) {
-            continue;
-        }
+    for (const auto* entry : entries_of(host.name)) {
         if (entry->key == key) {
             return {Verdict::known, entry->place};
         }
-        if (entry->type == key_type(key)) {
+        if (key_type(entry->key) == key_type(key)) {
             judgement = {Verdict::changed, entry->place};
         } else if (judgement.verdict != Verdict::changed) {
             judgement = {Verdict::other_type, entry->place};
         }
     }
     // On another port, a bare name that is known by another key is another server, as OpenSSH sees it.
-    if (judgement.verdict == Verdict::unknown || judgement.verdict == Verdict::authority_only) {
-        for (const auto* entry : bare) {
-            if (entry->mark == Entry::Mark::none && entry->key == key) {
+    if (judgement.verdict == Verdict::unknown) {
+        for (const auto* entry : entries_of(host.bare)) {
+            if (entry->key == key) {
                 return {Verdict::known, entry->place};
             }
         }
     }
-    return judgement;
+    return authority_.line != 0 ? Judgement{Verdict::marked, authority_} : judgement;
 }
 
 std::vector<std::string> KnownHosts::key_types(const KnownName& host) const {
     std::vector<std::string> types;
     for (const auto& name : {host.name, host.bare}) {
         for (const auto* entry : entries_of(name)) {
-            if (entry->mark == Entry::Mark::none && std::ranges::find(types, entry->type) == types.end()) {
-                types.push_back(entry->type);
+            if (const std::string type(key_type(entry->key)); std::ranges::find(types, type) == types.end()) {
+                types.push_back(type);
             }
         }
     }

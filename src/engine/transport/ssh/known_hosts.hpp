@@ -1,5 +1,5 @@
-// known_hosts (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"): which keys a host may show. Its judgements are
-// OpenSSH's, or stricter where it says so.
+// known_hosts (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"): which keys a host may show. A key that is known here
+// is so for OpenSSH; what a file says by markers is left to OpenSSH itself.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,11 @@ public:
     };
     enum class Verdict {
         known,
-        unknown,        // no entry of this host
-        changed,        // entries of this host, none of this key
-        other_type,     // entries of this host, but of other key types
-        revoked,        // marked @revoked
-        authority_only, // the host is known by a certificate authority alone
+        unknown,    // no entry of this host
+        changed,    // entries of this host, none of this key
+        other_type, // entries of this host, but of other key types
+        marked, // @revoked stands there, of whichever host; or a certificate authority, and the key is not
+                // known
     };
     struct Judgement {
         Verdict verdict = Verdict::unknown;
@@ -45,23 +45,14 @@ public:
 
 private:
     struct Entry {
-        enum class Mark { none, revoked, authority };
-        Mark mark = Mark::none;
         std::string patterns{};
-        std::string type{}; // of the key
-        std::string key{};  // empty: any of that type
+        std::string key{};
         Place place{};
     };
     std::vector<const Entry*> entries_of(const std::string& name) const;
 
     std::vector<Entry> entries_{};
+    Place revoked_{}, authority_{}; // the first of each
 };
-
-// The words of a line as OpenSSH's files have them: between blanks and tabs, and nothing behind a NUL.
-std::vector<std::string_view> ssh_words(std::string_view line);
-// A public key in base64 as OpenSSH reads it: with its padding, and line ends may stand in it. Empty: none.
-std::string key_in_base64(std::string_view word);
-// "ssh-rsa" of "rsa-sha2-256" and of "ssh-rsa-cert-v01@openssh.com".
-std::string plain_type(std::string_view type);
 
 } // namespace dockdist

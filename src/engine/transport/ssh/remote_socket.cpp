@@ -10,6 +10,7 @@ namespace dockdist {
 namespace {
 
 constexpr std::string_view answers = "answers ";
+constexpr std::string_view state_word = "dockdist: the socket is ";
 
 // Of the command line that comes with the engine: a host of Podman's may have no `docker`.
 std::string engine_command(const std::string& path) {
@@ -24,17 +25,18 @@ std::string ask_about_socket_command(const std::string& path) {
     const auto socket = shell_quote(path.empty() ? std::string(default_engine_socket) : path);
     return "sh -c " +
            shell_quote(fmt::format(
-               "if [ ! -S {0} ]; then echo missing; elif [ -w {0} ]; then echo writable; else echo "
-               "forbidden; fi; {1} version --format '{2}{{{{.Server.Version}}}}' 2>&1",
-               socket, engine_command(path), answers));
+               "printf '{3}'; if [ ! -S {0} ]; then echo missing; elif [ -w {0} ]; then echo writable; else "
+               "echo forbidden; fi; {1} version --format '{2}{{{{.Server.Version}}}}' 2>&1",
+               socket, engine_command(path), answers, state_word));
 }
 
 SocketReport parse_socket_report(std::string_view output) {
     SocketReport report;
-    const auto lines = split(output, '\n');
-    if (lines.empty()) {
+    const auto begin = output.find(state_word); // behind whatever the host's shell says first
+    if (begin == std::string_view::npos) {
         return report;
     }
+    const auto lines = split(output.substr(begin + state_word.size()), '\n');
     using State = SocketReport::State;
     report.state = lines[0] == "missing"     ? State::missing
                    : lines[0] == "forbidden" ? State::forbidden

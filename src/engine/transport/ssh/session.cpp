@@ -290,9 +290,8 @@ struct SshSession::Opening {
     bool abandoned = false;
 };
 
-Task<Result<SshSession::Opened>> SshSession::open_socket(std::shared_ptr<SshSession> handle,
-                                                         std::string path) {
-    const auto opening = std::make_shared<Opening>(std::move(handle));
+Task<Result<SshLink::Opened>> SshSession::open_socket(std::shared_ptr<SshLink> self, std::string path) {
+    const auto opening = std::make_shared<Opening>(std::static_pointer_cast<SshSession>(self));
     opening->type = "direct-streamlocal@openssh.com";
     put_string(opening->message, path);
     put_string(opening->message, "");
@@ -300,9 +299,9 @@ Task<Result<SshSession::Opened>> SshSession::open_socket(std::shared_ptr<SshSess
     return open(opening);
 }
 
-Task<Result<SshSession::Opened>> SshSession::open_command(std::shared_ptr<SshSession> handle,
-                                                          std::string command, CommandPlace place) {
-    const auto opening = std::make_shared<Opening>(std::move(handle));
+Task<Result<SshLink::Opened>> SshSession::open_command(std::shared_ptr<SshLink> self, std::string command,
+                                                       CommandPlace place) {
+    const auto opening = std::make_shared<Opening>(std::static_pointer_cast<SshSession>(self));
     opening->place = std::move(place);
     opening->type = "session";
     opening->command = std::move(command);
@@ -311,7 +310,7 @@ Task<Result<SshSession::Opened>> SshSession::open_command(std::shared_ptr<SshSes
 
 // What is half open has to be opened to its end: the next opening would get its answer. So a caller that is
 // cancelled leaves it to itself.
-Task<Result<SshSession::Opened>> SshSession::open(std::shared_ptr<Opening> opening) {
+Task<Result<SshLink::Opened>> SshSession::open(std::shared_ptr<Opening> opening) {
     boost::asio::co_spawn(opening->session->executor_, run_opening(opening), boost::asio::detached);
     struct Guard {
         std::shared_ptr<Opening> opening;
@@ -344,7 +343,7 @@ Task<void> SshSession::run_opening(std::shared_ptr<Opening> opening) {
     opening->done.set();
 }
 
-Task<Result<SshSession::Opened>> SshSession::do_open(std::shared_ptr<Opening> opening) {
+Task<Result<SshLink::Opened>> SshSession::do_open(std::shared_ptr<Opening> opening) {
     const auto self = opening->session;
     LIBSSH2_CHANNEL* channel = nullptr;
     const auto code = co_await self->repeat([&] {

@@ -10,7 +10,7 @@
 #include "async/async_event.hpp"
 #include "async/child_process.hpp"
 #include "async/limiter.hpp"
-#include "engine/transport/byte_stream.hpp"
+#include "engine/transport/ssh/link.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -25,7 +25,7 @@
 
 namespace dockdist {
 
-class SshSession : public std::enable_shared_from_this<SshSession> {
+class SshSession final : public SshLink, public std::enable_shared_from_this<SshSession> {
 public:
     using Socket = boost::asio::generic::stream_protocol::socket;
 
@@ -35,19 +35,18 @@ public:
                                               std::unique_ptr<ChildProcess> proxy, std::string where);
     SshSession(boost::asio::any_io_executor executor, Socket socket, std::unique_ptr<ChildProcess> proxy,
                std::string where); // for create()
-    SshSession(const SshSession&) = delete;
-    SshSession& operator=(const SshSession&) = delete;
-    ~SshSession();
+    ~SshSession() override;
 
     // Everything on it ends with `error`; the peer is told.
     void end(const Error& error);
-    // Why nothing works any more; empty while it does.
-    const std::optional<Error>& broken() const { return broken_; }
+    const std::optional<Error>& broken() const override { return broken_; }
+    // Set by who gives up where the user's own ssh may get further: what dockdist lacks.
+    std::string beyond{};
 
     LIBSSH2_SESSION* raw() const { return raw_; }
     int descriptor() { return socket_.native_handle(); }
     const boost::asio::any_io_executor& executor() const { return executor_; }
-    const std::string& where() const { return where_; }
+    const std::string& where() const override { return where_; }
     const ChildProcess* proxy() const { return proxy_.get(); }
     // What the server said when it hung up; empty when it said nothing.
     const std::string& farewell() const { return farewell_; }
@@ -87,25 +86,11 @@ public:
     // answer.
     void watch(std::chrono::seconds interval, int count);
 
-    // One by one: libssh2 keeps the state of opening in the session. No stream means that the server refused,
-    // and why. Errors: broken(). The stream holds a handle.
-    struct Opened {
-        std::unique_ptr<ByteStream> stream{};
-        std::string refusal{};
-    };
+    // One by one: libssh2 keeps the state of opening in the session.
     // To a unix socket of the host (direct-streamlocal@openssh.com, OpenSSH's PROTOCOL 2.4).
-    static Task<Result<Opened>> open_socket(std::shared_ptr<SshSession> handle, std::string path);
-    // sshd runs few commands at a time (MaxSessions). A place counts until its last copy goes; a channel
-    // keeps it until the server, too, has closed.
-    using CommandPlace = std::shared_ptr<void>;
-    CommandPlace place_for_command() const {
-        ++*commands_;
-        return {nullptr, [count = commands_](void*) { --*count; }};
-    }
-    int commands_running() const { return *commands_; }
-    // A command's stdin and stdout.
-    static Task<Result<Opened>> open_command(std::shared_ptr<SshSession> handle, std::string command,
-                                             CommandPlace place);
+    Task<Result<Opened>> open_socket(std::shared_ptr<SshLink> self, std::string path) override;
+    Task<Result<Opened>> open_command(std::shared_ptr<SshLink> self, std::string command,
+                                      CommandPlace place) override;
 
 private:
     friend class SshChannel;
@@ -149,7 +134,6 @@ private:
         CommandPlace place;
     };
     std::vector<Dying> dying_{}; // closed by us, waiting for the peer
-    std::shared_ptr<int> commands_ = std::make_shared<int>(0);
 };
 
 } // namespace dockdist

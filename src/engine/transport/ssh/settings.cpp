@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <unistd.h>
@@ -188,20 +189,37 @@ bool is_ambiguous(std::string_view files) {
     });
 }
 
-std::vector<std::string> beyond(const Lines& lines) {
-    std::vector<std::string> found;
+std::string beyond(const Lines& lines) {
     for (const auto& [key, text] : lines) {
+        const auto meaning = ssh_keyword(key);
         const bool out_of_reach =
-            key == "pubkeyauthentication"       ? text == "no" || text == "false"
+            key == "pubkeyauthentication"       ? switches_off(text)
             : key == "preferredauthentications" ? std::ranges::count(split(text, ','), "publickey") == 0
-            : key == "userknownhostsfile" || key == "globalknownhostsfile" ? is_ambiguous(text)
-            : key == "revokedhostkeys" ? text.find(' ') != std::string::npos
-                                       : ssh_keyword(key) == SshKeyword::beyond && !switches_off(text);
+            : key == "userknownhostsfile" || key == "globalknownhostsfile"
+                ? is_ambiguous(text)
+                : (meaning == SshKeyword::beyond || meaning == SshKeyword::unknown) && !switches_off(text);
         if (out_of_reach) {
-            found.push_back(key + " " + text);
+            return key + " " + text;
         }
     }
-    return found;
+    return "";
+}
+
+std::vector<std::string> other_logins(const Lines& lines) {
+    std::vector<std::string> methods;
+    const auto add = [&](const char* method, std::string_view key) {
+        if (value(lines, key) == "yes") {
+            methods.emplace_back(method);
+        }
+    };
+    add("gssapi-with-mic", "gssapiauthentication");
+    add("hostbased", "hostbasedauthentication");
+    if (value(lines, "batchmode") != "yes") {
+        add("keyboard-interactive", "kbdinteractiveauthentication");
+        add("keyboard-interactive", "challengeresponseauthentication"); // before OpenSSH 8.7
+        add("password", "passwordauthentication");
+    }
+    return methods;
 }
 
 } // namespace
@@ -250,6 +268,13 @@ SshSettings parse_ssh_settings(std::string_view text, const EngineAddress& addre
     settings.batch = value(lines, "batchmode") == "yes";
     settings.check_address = value(lines, "checkhostip") == "yes";
     settings.algorithms = algorithms(lines);
+    settings.other_logins = other_logins(lines);
+    const auto checking = value(lines, "stricthostkeychecking");
+    settings.strict = checking.empty() || checking == "ask" || checking == "true" || checking == "yes";
+    settings.checks_otherwise = std::ranges::any_of(
+        std::to_array<std::string_view>(
+            {"verifyhostkeydns", "nohostauthenticationforlocalhost", "gssapikeyexchange"}),
+        [&](std::string_view key) { return !switches_off(value(lines, key)); });
     settings.beyond = beyond(lines);
 
     const Expander expand(settings, surroundings);
@@ -272,8 +297,17 @@ SshSettings parse_ssh_settings(std::string_view text, const EngineAddress& addre
             }
         }
     }
-    if (const auto path = value(lines, "revokedhostkeys"); !path.empty()) {
-        settings.revoked_keys = {path}; // as it stands there: that is what ssh opens
+    settings.control_path = expand.path(value(lines, "controlpath"));
+    if (value(lines, "permitlocalcommand") == "yes") {
+        settings.local_command = value(lines, "localcommand");
+    }
+    for (const auto& [key, option] :
+         {std::pair("remotecommand", "RemoteCommand=none"), std::pair("requesttty", "RequestTTY=no"),
+          std::pair("stdinnull", "StdinNull=no"),
+          std::pair("forkafterauthentication", "ForkAfterAuthentication=no")}) {
+        if (lines.contains(key)) { // an older ssh does not know each
+            settings.session_options.emplace_back(option);
+        }
     }
     if (lines.empty()) {
         settings.known_hosts = {surroundings.home + "/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts"};

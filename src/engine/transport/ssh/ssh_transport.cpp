@@ -2,6 +2,8 @@
 #include "async/with_timeout.hpp"
 #include "engine/transport/ssh/establish.hpp"
 #include "engine/transport/ssh/remote_socket.hpp"
+#include "engine/transport/ssh/user_ssh.hpp"
+#include "engine/transport/ssh/user_ssh_words.hpp"
 #include "engine/transport/transport.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using StreamResult = Result<std::unique_ptr<ByteStream>>;
-using Handle = std::shared_ptr<SshSession>;
+using LinkHandle = std::shared_ptr<SshLink>;
 
 constexpr auto command_limit = 20s;
 constexpr int commands_a_session = 8; // sshd's MaxSessions is 10 by default; sockets do not count
@@ -30,10 +32,14 @@ public:
     ~SshTransport() override { shared_->links.clear(); } // streams hold their sessions
 
     Task<StreamResult> connect() override { return connect(shared_); }
+    std::string way() const override {
+        const auto& why = shared_->open.empty() ? shared_->beyond : shared_->open;
+        return why.empty() ? "" : "your own ssh, since " + why;
+    }
 
 private:
     struct Link {
-        Handle session{};
+        LinkHandle session{};
         int places = commands_a_session; // for commands at a time, as far as is known
     };
     struct Shared {
@@ -46,8 +52,10 @@ private:
         std::optional<SshSettings> settings;
         milliseconds limit;
         std::vector<Link> links{}; // one; more only where each connection takes one of sshd's few sessions
+        std::string beyond{};      // not empty: by the user's own ssh, and why
+        std::string open{};        // the same, by a connection that the user has open
         bool by_command = false;   // sshd forwards no sockets: `docker system dial-stdio` instead
-        SharedRun<Result<Handle>> connecting;
+        SharedRun<Result<LinkHandle>> connecting;
         SharedRun<Result<SocketReport>> asking;
     };
     using SharedPointer = std::shared_ptr<Shared>;
@@ -57,7 +65,7 @@ private:
             std::erase_if(shared->links, [](const Link& link) { return link.session->broken().has_value(); });
             const bool old = !shared->links.empty();
             const auto session =
-                old ? Result<Handle>(shared->links.front().session) : co_await one_more_session(shared);
+                old ? Result<LinkHandle>(shared->links.front().session) : co_await one_more_session(shared);
             if (!session) {
                 co_return session.error();
             }
@@ -69,11 +77,11 @@ private:
         }
     }
 
-    static Task<Result<Handle>> one_more_session(SharedPointer shared) {
+    static Task<Result<LinkHandle>> one_more_session(SharedPointer shared) {
         return shared->connecting.join([shared] { return establish(shared); });
     }
 
-    static Task<Result<Handle>> establish(SharedPointer shared) {
+    static Task<Result<LinkHandle>> establish(SharedPointer shared) {
         if (!shared->settings) {
             auto settings = co_await read_ssh_settings(shared->executor, shared->address);
             if (!settings) {
@@ -81,39 +89,82 @@ private:
             }
             shared->settings = std::move(*settings);
         }
-        auto session =
-            co_await establish_ssh(shared->executor, shared->address, *shared->settings, shared->limit);
+        auto session = co_await log_in(shared);
         if (session) {
             shared->links.push_back({*session});
         }
         co_return session;
     }
 
+    // By the way that the user's configuration leaves, or the server.
+    static Task<Result<LinkHandle>> log_in(SharedPointer shared) {
+        const auto& settings = *shared->settings;
+        shared->open.clear();
+        if (shared->links.empty()) { // else it has no room
+            auto open = open_user_ssh(shared->executor, settings);
+            if (!open || *open) {
+                shared->open = "a connection of yours is open (" + settings.control_path + ")";
+                co_return open;
+            }
+        }
+        std::optional<Error> refused;
+        if (shared->beyond.empty()) {
+            const auto keys =
+                std::make_shared<const UserKeys>(co_await find_user_keys(shared->executor, settings));
+            shared->beyond = !settings.beyond.empty() ? "your configuration says " + settings.beyond
+                             : keys->only_by_ssh      ? keys->left_out.front()
+                                                      : lacking(settings.algorithms);
+            if (shared->beyond.empty()) {
+                auto session = co_await establish_ssh(shared->executor, shared->address, settings, keys,
+                                                      shared->limit, shared->beyond);
+                if (session || shared->beyond.empty()) {
+                    co_return session ? Result<LinkHandle>(std::move(*session))
+                                      : Result<LinkHandle>(session.error());
+                }
+                refused = session.error();
+            }
+        }
+        auto session = co_await start_user_ssh(shared->executor, shared->address, settings, shared->beyond,
+                                               shared->limit);
+        if (!session && refused && !refused->hint.empty()) {
+            refused->message += "; " + session.error().message;
+            co_return *refused;
+        }
+        if (!session && session.error().kind == ErrorKind::not_found) {
+            co_return refused ? *refused
+                              : Error{ErrorKind::config, "",
+                                      "only ssh itself reaches it, and there is none here: " + shared->beyond,
+                                      "install OpenSSH's client"};
+        }
+        co_return session;
+    }
+
     // --- a connection to the engine on a session ---
 
-    static Task<StreamResult> open_socket(SharedPointer shared, Handle session) {
+    static Task<StreamResult> open_socket(SharedPointer shared, LinkHandle session) {
         const auto path = shared->address.path;
-        auto opened = co_await SshSession::open_socket(
-            session, path.empty() ? std::string(default_engine_socket) : path);
+        auto opened =
+            co_await session->open_socket(session, path.empty() ? std::string(default_engine_socket) : path);
         if (!opened) {
             co_return opened.error();
         }
         if (opened->stream) {
             co_return std::move(opened->stream);
         }
-        if (!shared->by_command) {
-            const auto report =
-                co_await shared->asking.join([session, path] { return ask_about_socket(session, path); });
-            if (!report) {
-                co_return report.error();
-            }
-            if (!report->command_works) {
-                co_return socket_error(*report, session->where(), shared->settings->user, path,
-                                       opened->refusal);
-            }
-            shared->by_command = true;
+        // A key may be there for that command alone, so it is asked for before all others.
+        auto stream = co_await dial(shared);
+        if (stream || session->broken()) {
+            shared->by_command = stream.has_value();
+            co_return stream;
         }
-        co_return co_await dial(shared);
+        const auto report =
+            co_await shared->asking.join([session, path] { return ask_about_socket(session, path); });
+        if (!report) {
+            co_return report.error();
+        }
+        co_return report->command_works
+            ? stream.error()
+            : socket_error(*report, session->where(), shared->settings->user, path, opened->refusal);
     }
 
     // Where sessions are full, one more is made: nobody waits for the end of another one's stream.
@@ -131,13 +182,21 @@ private:
             }
             const auto session = link->session;
             const auto place = session->place_for_command();
-            auto opened =
-                co_await SshSession::open_command(session, dial_command(shared->address.path), place);
+            auto opened = co_await session->open_command(session, dial_command(shared->address.path), place);
             if (!opened) {
                 co_return opened.error();
             }
             if (opened->stream) {
-                co_return std::move(opened->stream);
+                const Error late{ErrorKind::timeout, "",
+                                 fmt::format("no engine answers `{}` on {}",
+                                             dial_command(shared->address.path), session->where()),
+                                 "try `ssh` by hand"};
+                auto stream =
+                    co_await with_timeout(answering(std::move(opened->stream)), command_limit, late);
+                if (stream || !is_crowded(stream.error().message)) {
+                    co_return stream;
+                }
+                opened->refusal = stream.error().message;
             }
             if (session->commands_running() == 1) { // ours
                 co_return Error{
@@ -150,7 +209,7 @@ private:
     }
 
     // This sshd has a lower MaxSessions, or has not yet noticed the end of a command.
-    static void allow_fewer(Shared& shared, const Handle& session) {
+    static void allow_fewer(Shared& shared, const LinkHandle& session) {
         for (auto& link : shared.links) {
             if (link.session == session) {
                 link.places = std::max(link.places - 1, 1);
@@ -158,15 +217,17 @@ private:
         }
     }
 
-    static Task<Result<SocketReport>> ask_about_socket(Handle session, std::string path) {
-        auto opened = co_await SshSession::open_command(session, ask_about_socket_command(path),
-                                                        session->place_for_command());
+    static Task<Result<SocketReport>> ask_about_socket(LinkHandle session, std::string path) {
+        auto opened = co_await session->open_command(session, ask_about_socket_command(path),
+                                                     session->place_for_command());
         if (!opened) {
             co_return opened.error();
         }
         if (!opened->stream) {
             co_return SocketReport{};
         }
+        // Another command that stands in its place ends with its input.
+        (void)co_await opened->stream->shutdown_send();
         const Error late{ErrorKind::timeout, "", fmt::format("{} does not run a command", session->where()),
                          "try `ssh` by hand"};
         co_return co_await with_timeout(read_report(std::move(opened->stream)), command_limit, late);

@@ -1,5 +1,6 @@
-#include "engine/transport/ssh/passphrase.hpp"
+#include "engine/transport/ssh/terminal_question.hpp"
 
+#include "core/fd.hpp"
 #include "core/text.hpp"
 #include "engine/transport/socket_stream.hpp"
 
@@ -16,6 +17,19 @@ namespace {
 
 // The question goes, so that what stood on the terminal before it can be drawn on as if nothing had been.
 constexpr std::string_view erase = "\r\x1b[K";
+
+int open_terminal() {
+    return ::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+}
+
+// Of several lines, as one-time codes are asked for.
+std::string shown_on_terminal(std::string_view text) {
+    std::string shown;
+    for (const auto& line : split(text, '\n')) {
+        shown += (shown.empty() ? "" : "\n") + printable(line);
+    }
+    return shown;
+}
 
 class SilentTerminal {
 public:
@@ -39,16 +53,18 @@ private:
 
 } // namespace
 
-Task<Result<std::string>> read_passphrase(boost::asio::any_io_executor executor, std::string prompt) {
-    const int number = ::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+bool has_terminal() {
+    return (::isatty(STDERR_FILENO) != 0 || ::isatty(STDOUT_FILENO) != 0) && Fd(open_terminal()).open();
+}
+
+Task<Result<std::string>> ask_on_terminal(boost::asio::any_io_executor executor, std::string prompt) {
+    const int number = open_terminal();
     if (number < 0) {
-        co_return Error{
-            ErrorKind::config, "",
-            "it has a passphrase, and there is no terminal to ask on: load it into an agent (ssh-add)", ""};
+        co_return Error{ErrorKind::config, "", "there is no terminal to ask on", ""};
     }
     boost::asio::posix::stream_descriptor terminal(executor, number);
     const SilentTerminal silence(number);
-    const auto shown = printable(prompt);
+    const auto shown = shown_on_terminal(prompt);
     (void)!::write(number, shown.data(), shown.size());
     std::string line;
     std::array<char, 256> buffer{};
@@ -57,12 +73,22 @@ Task<Result<std::string>> read_passphrase(boost::asio::any_io_executor executor,
             boost::asio::buffer(buffer), boost::asio::as_tuple(boost::asio::use_awaitable));
         if (error) {
             co_await throw_if_cancelled(error);
-            co_return Error{ErrorKind::config, "", "no passphrase was given", ""};
+            co_return Error{ErrorKind::config, "", "no answer was given", ""};
         }
         line.append(buffer.data(), count);
     }
     line.pop_back();
     co_return line;
+}
+
+TerminalNote::TerminalNote(const std::string& text) : terminal_(open_terminal()) {
+    const auto shown = shown_on_terminal(text);
+    (void)!::write(terminal_, shown.data(), shown.size());
+}
+
+TerminalNote::~TerminalNote() {
+    (void)!::write(terminal_, erase.data(), erase.size());
+    ::close(terminal_);
 }
 
 } // namespace dockdist
