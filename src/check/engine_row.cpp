@@ -137,9 +137,10 @@ Task<EngineFinding> check_engine(const ClusterSpec& spec, const HostSpec& host, 
     std::vector<CheckRow> rows{
         {.subject = host.name.str(),
          .check = "engine",
-         .text = fmt::format("{}, API {}.{}, {}{}{}, round trip {:.1f} ms", engine_name(*info),
+         .text = fmt::format("{}, API {}.{}, {}{}{}{}, round trip {:.1f} ms", engine_name(*info),
                              info->api.major, info->api.minor, address.url,
-                             address.scheme == EngineAddress::Scheme::tls ? " (TLS)" : "", guards(*info),
+                             address.scheme == EngineAddress::Scheme::tls ? " (TLS)" : "",
+                             engine.way().empty() ? "" : " by " + printable(engine.way()), guards(*info),
                              Milliseconds(shortest).count())}};
     const auto verdict = judge_engine(spec, host, *info);
     const auto add = [&](CheckRow::State state, const EngineRemark& remark) {

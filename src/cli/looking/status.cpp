@@ -39,14 +39,25 @@ struct Row {
     std::string node{}, host{}, state{}, container{};
     std::optional<wire::NodeRecord> record{};
     std::optional<MadeBy> by{}; // where there is a container
+    std::string reached_by{};   // of a host over ssh
 };
 
+std::string reached_by(const ContainerEngine& engine) {
+    if (engine.address().scheme != EngineAddress::Scheme::ssh) {
+        return "";
+    }
+    const auto way = engine.way();
+    return way.empty() ? "dockdist's own ssh" : way;
+}
+
 // Every node that the file names, then what bears the cluster's label besides.
-std::vector<Row> rows_of(const ClusterSpec& spec, const Observation& observation) {
+std::vector<Row> rows_of(const ClusterSpec& spec, const Observation& observation, const Engines& engines) {
     std::vector<Row> rows;
     const auto nodes = expand_nodes(spec);
     for (const auto& node : nodes) {
-        Row row{.node = node.name.str(), .host = spec.hosts[node.host].docker.url};
+        Row row{.node = node.name.str(),
+                .host = spec.hosts[node.host].docker.url,
+                .reached_by = reached_by(*engines[node.host])};
         const auto& there = observation.cluster.hosts[node.host].nodes;
         const auto found = std::ranges::find(there, node.name, &ObservedNode::node);
         if (!observation.reached[node.host]) {
@@ -81,6 +92,9 @@ void print_json(const Context& context, const ClusterSpec& spec, const std::vect
     for (const auto& row : rows) {
         nlohmann::json node{
             {"node", row.node}, {"host", row.host}, {"state", row.state}, {"container", row.container}};
+        if (!row.reached_by.empty()) {
+            node["reached_by"] = row.reached_by;
+        }
         if (row.by) {
             node.update({{"release", row.by->release}, {"wire", row.by->wire}});
         }
@@ -119,6 +133,17 @@ std::string to_table(const std::vector<Row>& rows, std::size_t most_rows, const 
                        row.container.substr(0, 12)});
     }
     return table.to_text(most_rows, output);
+}
+
+std::string ways_text(const std::vector<Row>& rows, std::size_t most_rows, const OutputTraits& output) {
+    Table table({{.title = "NODE", .fold = Fold::names, .narrow = Narrow::middle, .least = 12},
+                 {.title = "REACHED BY", .narrow = Narrow::wrap, .least = 20}});
+    for (const auto& row : rows) {
+        if (!row.reached_by.empty()) {
+            table.add_row({row.node, row.reached_by});
+        }
+    }
+    return table.empty() ? "" : "\n" + table.to_text(most_rows, output);
 }
 
 // Nodes that this client can do only a part with.
@@ -170,7 +195,7 @@ Task<int> run_status(Context& context, StatusOptions options) {
     QuietReporter quiet(*context.reporter);
     const auto observation = co_await observe(cluster.spec, cluster.engines, {}, quiet);
 
-    const auto there = rows_of(cluster.spec, observation);
+    const auto there = rows_of(cluster.spec, observation, cluster.engines);
     std::vector<wire::NodeRecord> records;
     for (const auto& row : there) {
         if (row.record) {
@@ -184,7 +209,9 @@ Task<int> run_status(Context& context, StatusOptions options) {
     } else {
         const auto most = context.table_rows(options.all);
         context.show(to_table(rows, most, context.output()) +
-                     (options.verbose ? rdma.to_text(most, context.output()) : ""));
+                     (options.verbose
+                          ? ways_text(rows, most, context.output()) + rdma.to_text(most, context.output())
+                          : ""));
         const bool some =
             std::ranges::any_of(records, [](const auto& one) { return !one.rdma.ports.empty(); });
         if (options.verbose && some && std::ranges::any_of(there, [](const Row& row) {
@@ -217,8 +244,10 @@ void add_status(CLI::App& app, Program& program) {
         ->type_name("NODES")
         ->allow_extra_args(false);
     command->add_flag("--all", options->all, "A row for every node, also of many that are alike");
-    command->add_flag("-v,--verbose", options->verbose,
-                      "Also the nodes' RDMA ports: which jobs use, and what they are told of them");
+    command->add_flag(
+        "-v,--verbose", options->verbose,
+        "Also by which ssh hosts are reached, and why; and the nodes' RDMA ports: which jobs use, and what "
+        "they are told of them");
     command->callback([options, &program] {
         program.one_value = true;
         program.work = [options](Context& context) { return run_status(context, *options); };
