@@ -4,10 +4,13 @@ The user's ssh is a wrapper that reads the test's configuration: nobody's ~/.ssh
 """
 
 import contextlib
+import json
 import os
+import pathlib
 import pty
 import shutil
 import subprocess
+import termios
 
 from harness import assert_in, cluster, eventually
 from harness.ssh import Ssh, sshd, write_hosts
@@ -126,7 +129,7 @@ def test_check_host_ip_asks_about_the_address_as_well(lab):
         write_hosts(c, "ssh://ops@gpu-1")
         way = [f"HostName {lab.addresses[0]}", "Port 2210", "HostKeyAlias gpu-1"]
         ssh.write(("gpu-1", *way, "CheckHostIP yes"))
-        refused(c, ssh, "known_hosts holds another key for the address of gpu-1", "CheckHostIP")
+        refused(c, ssh, "your own ssh does not reach gpu-1", "differs from the key for the IP address")
         ssh.write(("gpu-1", *way, "CheckHostIP no"))
         c.up(**ssh.environment)
 
@@ -177,6 +180,9 @@ def test_an_ssh_port_where_nothing_listens(lab):
         refused(c, ssh, "node-1 (ssh://", "refused the connection to port 2299", "does sshd run there")
 
 
+QUESTION = b"Enter passphrase for"
+
+
 def with_terminal(c, environment, *answers, command=("up",)):
     """On a terminal that answers each question in turn; what the terminal showed, and the exit code."""
     pid, terminal = pty.fork()
@@ -186,16 +192,29 @@ def with_terminal(c, environment, *answers, command=("up",)):
     with contextlib.suppress(OSError):
         while part := os.read(terminal, 4096):
             shown += part
-            if given < len(answers) and shown.count(b"Passphrase of") > given:
+            if given < len(answers) and shown.count(QUESTION) > given:
                 os.write(terminal, answers[given].encode() + b"\n")
                 given += 1
+    assert termios.tcgetattr(terminal)[3] & termios.ECHO  # as it was
     os.close(terminal)
     return shown.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def processes(word):
+    """Those of this machine whose command line has it."""
+    found = []
+    for folder in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and word in (folder / "cmdline").read_text():
+                found.append(folder.name)
+    return found
 
 
 def test_a_passphrase_is_asked_for_on_a_terminal_once_and_nowhere_else(lab):
     with cluster(lab, "t-ssh-passphrase") as c:
         ssh = Ssh(lab, c, key=False)
+        (c.folder / "run").mkdir(mode=0o700)
+        ssh.environment["XDG_RUNTIME_DIR"] = str(c.folder / "run")
         key = c.folder / "no-key"
         shutil.copy(lab.env["LAB_SSH_KEY"], key)
         subprocess.run(["ssh-keygen", "-q", "-p", "-P", "", "-N", "open sesame", "-f", str(key)], check=True)
@@ -203,17 +222,75 @@ def test_a_passphrase_is_asked_for_on_a_terminal_once_and_nowhere_else(lab):
         done = subprocess.run(c.command("up"), env=c.environment(**ssh.environment), capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, start_new_session=True, timeout=60)
         assert done.returncode == 1
-        assert_in("it has a passphrase, and there is no terminal", done.stderr)
+        assert_in("no-key has a passphrase", done.stderr)
+        assert_in("Permission denied", done.stderr)
         assert_in("ssh-add", done.stderr)
+        asked = QUESTION.decode()
         shown, code = with_terminal(c, ssh.environment, "wrong", "open sesame")
         assert code == 0, shown
-        assert shown.count("Passphrase of") == 2 and "sesame" not in shown, shown
+        assert shown.count(asked) == 2 and "sesame" not in shown, shown
         shown, code = with_terminal(c, ssh.environment, "wrong", "wrong", "wrong")
-        assert code == 1 and "the passphrase is wrong" in shown, shown
-        assert shown.count("Passphrase of") == 3, shown
+        assert code == 1 and "Permission denied" in shown, shown
+        assert shown.count(asked) == 3, shown
+        # So it is of a jump host's key, where the host behind it takes another one.
+        plain = f"IdentityFile {lab.env['LAB_SSH_KEY']}"
+        ssh.write((lab.addresses[1], plain, f"ProxyJump ops@{lab.addresses[0]}"))
+        shown, code = with_terminal(c, ssh.environment, "open sesame", command=("plan",))
+        assert code == 0 and shown.count(asked) == 1, shown
+        ssh.write()
+        shown, code = with_terminal(c, ssh.environment, "\x03")  # Ctrl-C
+        assert code == 130, shown
+        assert list((c.folder / "run").iterdir()) == [] and processes(str(c.folder / "run")) == []
+        # An ssh before 8.4 knows no SSH_ASKPASS_REQUIRE.
+        program = c.folder / "bin/ssh"
+        program.write_text(program.read_text().replace("exec", "unset SSH_ASKPASS_REQUIRE\nexec"))
+        shown, code = with_terminal(c, ssh.environment, "open sesame")
+        assert code == 0 and shown.count(asked) == 1, shown
         # Nor of somebody who has pressed Tab.
         shown, code = with_terminal(c, ssh.environment, command=("__complete", "--", "dockdist logs "))
         assert (shown, code) == (":none\r\n", 0), shown
+
+
+HARDENED = ("MACs=hmac-sha2-512-etm@openssh.com", "Ciphers=aes256-gcm@openssh.com")
+
+
+def test_the_main_job_runs_over_the_users_own_ssh(lab):
+    with cluster(lab, "t-ssh-own") as c, sshd(lab, 1, 2207, *HARDENED) as one, sshd(
+            lab, 2, 2208, *HARDENED, "AllowStreamLocalForwarding=no") as two:
+        ssh = Ssh(lab, c)
+        ssh.know(1, 2207)
+        ssh.know(2, 2208)
+        write_hosts(c, f"ssh://ops@{lab.addresses[0]}:2207", f"ssh://ops@{lab.addresses[1]}:2208")
+        main_job(c, ssh.environment)
+        assert one.connections() > 0 and two.connections() > 0
+        c.up(**ssh.environment)
+        why = "your own ssh, since libssh2 "
+        assert_in(why, c.run("status", "-v", **ssh.environment).stdout)
+        nodes = json.loads(c.run("status", "-o", "json", **ssh.environment).stdout)["nodes"]
+        assert [why in node["reached_by"] for node in nodes] == [True, True]
+        rows = json.loads(c.run("check", "-o", "json", **ssh.environment).stdout)["rows"]
+        assert sum(row["check"] == "engine" and " by " + why in row["text"] for row in rows) == 2, rows
+
+
+def test_the_users_own_ssh_goes_with_a_client_that_is_killed(lab):
+    with cluster(lab, "t-ssh-killed") as c, sshd(lab, 1, 2209, *HARDENED):
+        ssh = Ssh(lab, c)
+        ssh.know(1, 2209)
+        run = c.folder / "run"
+        run.mkdir(mode=0o700)
+        ssh.environment["XDG_RUNTIME_DIR"] = str(run)
+        write_hosts(c, f"ssh://ops@{lab.addresses[0]}:2209")
+        c.up(**ssh.environment)
+        assert list(run.iterdir()) == [] and processes(str(run)) == []
+        client = subprocess.Popen(c.command("exec", "node-0", "--", "sh", "-c", "echo begun; sleep 1000"),
+                                  env=c.environment(**ssh.environment), stdout=subprocess.PIPE, text=True)
+        assert client.stdout.readline() == "begun\n"
+        assert len(processes(str(run))) == 1  # one for the host
+        client.kill()
+        client.wait()
+        eventually(lambda: processes(str(run)) == [], "its ssh has gone")
+        c.run("status", **ssh.environment)
+        assert list(run.iterdir()) == []
 
 
 def test_a_login_that_ended_is_made_again_by_the_next_call(lab):
