@@ -2,6 +2,7 @@
 
 #include "async/cleanup.hpp"
 #include "cluster/down.hpp"
+#include "cluster/find_losses.hpp"
 #include "cluster/gpu_look.hpp"
 #include "cluster/join.hpp"
 #include "cluster/left_out.hpp"
@@ -89,6 +90,11 @@ private:
             result.nodes = ready_nodes(spec_, observed_, left_out_.others()).nodes;
             co_return Errors{};
         }
+        if (!co_await may_lose(planned.plan)) {
+            co_return Errors{
+                {ErrorKind::conflict, "", "nothing was changed: files would be lost",
+                 "fetch them (`dockdist cp`), or have what is to stay on a mount (`container.mounts`)"}};
+        }
         result.changed = true;
         if (auto error = co_await lock()) {
             co_return Errors{*error};
@@ -127,6 +133,15 @@ private:
             result.warnings.push_back(std::move(error));
         }
         co_return Errors{};
+    }
+
+    Task<bool> may_lose(Plan& plan) {
+        if (!options_.may_lose) {
+            co_return true;
+        }
+        co_await find_losses(engines_, plan, options_.comes_again);
+        auto losses = losses_of(plan, spec_);
+        co_return losses.empty() || co_await options_.may_lose(std::move(losses));
     }
 
     // A host that was reached before may have something of this `up`. One that does not answer is not made to

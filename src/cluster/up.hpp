@@ -5,6 +5,7 @@
 #include "image/registry_auth.hpp"
 #include "image/send_image.hpp"
 #include "observe/observe.hpp"
+#include "plan/lost_files.hpp"
 #include "report/event.hpp"
 
 #include <chrono>
@@ -25,6 +26,9 @@ struct UpOptions {
     std::string attempt{};   // unique to this call
     std::chrono::milliseconds ready_timeout{60000};              // how long nodes try to meet each other
     std::function<Task<Result<RegistryAuth>>()> registry_auth{}; // asked once, when an image is to be pulled
+    ComesAgain comes_again{};                                    // which files on no mount are no loss
+    // Told of files that go with the containers which are replaced or removed; false: nothing is changed.
+    std::function<Task<bool>(Errors losses)> may_lose{};
     std::function<Task<Result<ImageSource>>()> image_source{}; // where the image comes from when no registry
 };
 

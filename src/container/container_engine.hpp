@@ -100,6 +100,8 @@ public:
 
     virtual Task<Result<std::vector<ContainerSummary>>> list_containers(ListQuery query) = 0;
     virtual Task<Result<ContainerDetails>> inspect_container(ContainerId id) = 0;
+    // Two requests. Errors also where the engine's way of storing containers cannot tell.
+    virtual Task<Result<ContainerDiff>> container_diff(ContainerId id) = 0;
     // conflict (409): the name is taken; not_found (404): the image is not there.
     virtual Task<Result<ContainerId>> create_container(std::string name, ContainerConfig config) = 0;
     virtual Task<Status> start_container(ContainerId id) = 0; // 304 (runs already) is success

@@ -148,6 +148,13 @@ struct ContainerDetails {
     Labels labels{};
 };
 
+// What a container has written into its own layer, which goes with it.
+struct ContainerDiff {
+    std::vector<std::string> paths{};  // added or changed, folders among them
+    std::vector<std::string> places{}; // its mounts' targets and its working folder, which the engine makes
+    Bytes written{};                   // all of it
+};
+
 // --- exec --------------------------------------------------------------------------------------------------
 
 struct ExecConfig {

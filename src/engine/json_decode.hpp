@@ -12,6 +12,7 @@ namespace dockdist {
 Result<EngineInfo> decode_info(std::string_view text, ApiVersion negotiated);
 Result<std::vector<ContainerSummary>> decode_container_list(std::string_view text);
 Result<ContainerDetails> decode_container(std::string_view text);
+Result<ContainerDiff> decode_diff(std::string_view changes, std::string_view details); // with its size
 Result<std::string> decode_id(std::string_view text, std::string_view what); // {"Id": …} of create answers
 Result<ExecState> decode_exec(std::string_view text);
 Result<ImageDetails> decode_image(std::string_view text);

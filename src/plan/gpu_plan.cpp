@@ -1,6 +1,7 @@
 #include "plan/gpu_plan.hpp"
 
 #include "plan/engine_abilities.hpp"
+#include "plan/fingerprint.hpp"
 #include "plan/labels.hpp"
 
 #include <fmt/format.h>

@@ -20,12 +20,13 @@ namespace dockdist::labels {
 inline constexpr const char* cluster = "dockdist.cluster"; // name
 inline constexpr const char* role =
     "dockdist.role"; // "node", "lock"; "upload", "relay", "look" while a command runs
-inline constexpr const char* node = "dockdist.node";       // name
-inline constexpr const char* rank = "dockdist.rank";       // of the node
-inline constexpr const char* spec = "dockdist.spec";       // fingerprint of the container's configuration
-inline constexpr const char* version = "dockdist.version"; // of the toolkit
-inline constexpr const char* release = "dockdist.release"; // node: of the dockdist that made it, "0.2.0"
-inline constexpr const char* wire = "dockdist.wire";       // node: wire::version of its toolkit
+inline constexpr const char* node = "dockdist.node";           // name
+inline constexpr const char* rank = "dockdist.rank";           // of the node
+inline constexpr const char* spec = "dockdist.spec";           // fingerprint of the container's configuration
+inline constexpr const char* spec_keys = "dockdist.spec-keys"; // JSON: a hash of each key of the same
+inline constexpr const char* version = "dockdist.version";     // of the toolkit
+inline constexpr const char* release = "dockdist.release";     // node: of the dockdist that made it, "0.2.0"
+inline constexpr const char* wire = "dockdist.wire";           // node: wire::version of its toolkit
 // Who made it: USER@MACHINE:FILE. Of an allocation of Slurm, which any of its machines may speak for,
 // USER@slurm-job-ID:FILE.
 inline constexpr const char* origin = "dockdist.origin";

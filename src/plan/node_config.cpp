@@ -1,21 +1,16 @@
 #include "plan/node_config.hpp"
 
 #include "container/confine.hpp"
-#include "digest/sha256.hpp"
 #include "gpu/kfd.hpp"
 #include "plan/driver_capabilities.hpp"
 #include "plan/labels.hpp"
 #include "wire/layout.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 
 namespace dockdist {
 namespace {
-
-constexpr std::chrono::seconds node_stop_timeout{10};
 
 // What a node's root keeps: for dockdist-init and sshd, which change to users, give them their files, end
 // their processes and shut sshd's unprivileged half in an empty folder; for apt-get and its like. Without
@@ -272,79 +267,6 @@ ContainerConfig gpu_look_config(const ImageSpec& image, const std::string& toolk
     config.log_driver = "json-file"; // what it says is read there
     confine(config);
     return config;
-}
-
-// Each of these structs is taken apart whole: with a field more, this does not compile until it is decided
-// what the field means for nodes that are there. Those that were made before the field came must keep their
-// fingerprint: a field that is written only where it differs from what they have is such a decision.
-std::string fingerprint(const ContainerConfig& config) {
-    using nlohmann::json;
-    const auto& [image, platform, hostname, user, working_dir, entrypoint, command, env, container_labels,
-                 config_mounts, network_mode, ipc_mode, pid_mode, runtime, shm_size, ulimits, devices,
-                 requests, cap_add, cap_drop, no_new_privileges, no_label, read_only_root, pids_limit,
-                 privileged, restart_policy, stop_timeout, stdin_once, disable_healthcheck, log_driver,
-                 log_options] = config;
-    (void)no_label;         // of a relay's container alone
-    (void)container_labels; // they hold the fingerprint
-    (void)stdin_once;       // of the way to join, not of the node
-    json text{
-        {"image", image.str()},
-        {"hostname", hostname},
-        {"user", user},
-        {"working_dir", working_dir},
-        {"entrypoint", entrypoint},
-        {"command", command},
-        {"env", env},
-        {"network", network_mode},
-        {"ipc", ipc_mode},
-        {"pid", pid_mode},
-        {"runtime", runtime},
-        {"shm", shm_size ? shm_size->count : 0},
-        {"devices", devices},
-        {"cap_add", cap_add},
-        {"pids", pids_limit.value_or(0)},
-        {"privileged", privileged},
-        {"restart", restart_policy},
-        {"log", {log_driver, log_options}},
-    };
-    for (const auto& mount : config_mounts) {
-        const auto& [type, source, target, read_only, volume_labels, tmpfs_options, make_source, selinux,
-                     propagation, no_copy, data_only] = mount;
-        (void)volume_labels; // of the volume, which is made once
-        (void)make_source;   // of a relay's container alone
-        (void)data_only;     // of the engine
-        auto& written = text["mounts"];
-        written.push_back({static_cast<int>(type), source, target, read_only, tmpfs_options});
-        if (!selinux.empty() || !propagation.empty() || no_copy) {
-            written.back().push_back({selinux, propagation, no_copy});
-        }
-    }
-    for (const auto& [name, soft, hard] : ulimits) {
-        text["ulimits"].push_back({name, soft, hard});
-    }
-    for (const auto& [driver, count, device_ids] : requests) {
-        text["gpus"].push_back({driver, count, device_ids});
-    }
-    if (!platform.empty()) {
-        text["platform"] = platform;
-    }
-    if (!cap_drop.empty()) {
-        text["cap_drop"] = cap_drop;
-    }
-    if (no_new_privileges) {
-        text["no_new_privileges"] = true;
-    }
-    if (stop_timeout != node_stop_timeout) {
-        text["stop_timeout"] = stop_timeout ? stop_timeout->count() : 0;
-    }
-    if (!disable_healthcheck) {
-        text["healthcheck"] = true;
-    }
-    if (read_only_root) {
-        text["read_only"] = true;
-    }
-    constexpr std::size_t digits = 16;
-    return sha256_hex(text.dump(-1, ' ', false, json::error_handler_t::replace)).substr(0, digits);
 }
 
 } // namespace dockdist

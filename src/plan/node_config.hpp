@@ -5,6 +5,7 @@
 #include "plan/engine_abilities.hpp"
 #include "spec/cluster_spec.hpp"
 
+#include <chrono>
 #include <string>
 
 namespace dockdist {
@@ -46,8 +47,6 @@ ContainerConfig gpu_look_config(const ImageSpec& image, const std::string& toolk
                                 std::int64_t in_use_mib);
 inline constexpr const char* gpu_look = "dockdist_gpu_look"; // no node's container can have it: the '_'
 
-// A hash (16 hex digits) of everything in `config` but the labels: equal means that nothing has to be made
-// anew.
-std::string fingerprint(const ContainerConfig& config);
+inline constexpr std::chrono::seconds node_stop_timeout{10};
 
 } // namespace dockdist

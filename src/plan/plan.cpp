@@ -4,6 +4,7 @@
 #include "plan/architecture.hpp"
 #include "plan/ending_jobs.hpp"
 #include "plan/engine_abilities.hpp"
+#include "plan/fingerprint.hpp"
 #include "plan/gpu_plan.hpp"
 #include "plan/image_groups.hpp"
 #include "plan/join_requests.hpp"
@@ -177,7 +178,7 @@ private:
             create(node, config, print, "not there");
             return;
         }
-        auto cause = reason_to_replace(*there, node, print);
+        auto cause = reason_to_replace(*there, node, config, print);
         cause = cause.empty() ? gpus_.lost(node, *there) : cause;
         if (!cause.empty()) {
             if (!may_change(node.host, *there)) {
@@ -203,7 +204,7 @@ private:
     }
 
     std::string reason_to_replace(const ObservedNode& there, const NodeSpec& node,
-                                  const std::string& print) const {
+                                  const ContainerConfig& config, const std::string& print) const {
         const auto& image = seen(node.host).image;
         if (is_half_replaced(seen(node.host), there)) {
             return "an `up` that was cut off has not finished it";
@@ -213,7 +214,7 @@ private:
         }
         if (label_of(there.labels, labels::spec) != print &&
             !gpus_.went_other_way(there, input_for(node), wants_rdma_devices())) {
-            return "its configuration changed";
+            return changed_keys_text(label_of(there.labels, labels::spec_keys), config);
         }
         if (image && image->id != there.image_id) {
             return "the image changed";
@@ -254,6 +255,7 @@ private:
         const auto gpus = gpus_.choose(node, result_);
         for (auto* made : {&operation.config, operation.without_rdma ? &*operation.without_rdma : nullptr}) {
             if (made != nullptr) {
+                made->labels[labels::spec_keys] = key_digests(config);
                 gpus_.give(node, gpus, *made);
                 add_beside(*made, input_for(node));
             }

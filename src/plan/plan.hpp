@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/toolkits.hpp"
+#include "plan/lost_files.hpp"
 #include "plan/observed.hpp"
 #include "spec/cluster_spec.hpp"
 
@@ -28,6 +29,7 @@ struct RemoveContainer {
     ContainerId id{};
     std::string name{};
     std::string cause{};
+    LostFiles lost{}; // where it was looked for, cluster/find_losses.hpp
 };
 
 // A node as it was until now. It goes when the new one is ready: until then it keeps all but its name, and
@@ -60,6 +62,7 @@ struct CreateNode {
         false;          // both ask for an IMEX channel, and are refused in the same way where there is none
     std::string gpus{}; // "GPU 2, 3: NVLink", where they were chosen
     std::string cause{};
+    LostFiles lost{}; // of the one that it replaces; as above
 };
 
 // Puts the toolkit into its volume through a container that is made for that, never started, and removed.

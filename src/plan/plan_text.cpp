@@ -28,6 +28,10 @@ std::string gpus_text(const ContainerConfig& config) {
     return list;
 }
 
+std::string with_loss(const std::string& cause, const LostFiles& lost) {
+    return lost.any() ? cause + "; " + to_text(lost) : cause;
+}
+
 } // namespace
 
 std::string to_text(const Plan& plan, const ClusterSpec& spec) {
@@ -59,7 +63,7 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
              stop.cause);
     }
     for (const auto& removal : plan.removals) {
-        line(removal.host, "remove container " + removal.name, removal.cause);
+        line(removal.host, "remove container " + removal.name, with_loss(removal.cause, removal.lost));
     }
     for (const auto& rename : plan.renames) {
         line(rename.host, fmt::format("rename container {} to {}", rename.from, rename.to), rename.cause);
@@ -69,7 +73,7 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
              fmt::format("{} container {} ({}, {})", create.replaces ? "replace" : "create",
                          create.container_name, create.config.image.str(),
                          create.gpus.empty() ? gpus_text(create.config) : create.gpus),
-             create.cause);
+             with_loss(create.cause, create.lost));
     }
     for (const auto& start : plan.starts) {
         line(start.host, "start node " + start.node.str(), start.cause);

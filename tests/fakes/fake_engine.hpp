@@ -72,6 +72,7 @@ public:
         std::string error{};
         std::string log{};             // stdout
         std::vector<Upload> uploads{}; // put_archive
+        ContainerDiff diff{};
     };
 
     explicit FakeEngine(const boost::asio::any_io_executor& executor, std::string host = "node-0");
@@ -142,6 +143,7 @@ public:
     Task<Result<EngineInfo>> info() override;
     Task<Result<std::vector<ContainerSummary>>> list_containers(ListQuery query) override;
     Task<Result<ContainerDetails>> inspect_container(ContainerId id) override;
+    Task<Result<ContainerDiff>> container_diff(ContainerId id) override;
     Task<Result<ContainerId>> create_container(std::string name, ContainerConfig config) override;
     Task<Status> start_container(ContainerId id) override;
     Task<Result<std::unique_ptr<ExecStream>>> attach_container(ContainerId id) override;

@@ -1,10 +1,12 @@
 """up and down on two real engines, of different versions."""
 
 import json
+import re
 import time
 import urllib.parse
 
 from harness import assert_in, cluster, eventually, read_until
+from harness.terminal import Terminal
 
 
 def test_busybox_nodes_come_up_and_log_in_to_each_other(lab):
@@ -63,8 +65,20 @@ def test_one_host_changed_and_that_node_alone_is_made_anew(lab):
         c.write().run("up")
         first, second = c.container("node-0")[1], c.container("node-1")[1]
         c.file.write_text(c.file.read_text().replace("gpus: none}", "gpus: none, env: {NEW: '1'}}", 1))
-        assert_in("its configuration changed", c.run("plan").stdout)
-        c.run("up")
+        c.run("exec", "node-0", "--", "sh", "-c", "mkdir /out; head -c 5000000 /dev/zero >/out/ckpt.pt; touch /tmp/x")
+        lost = r"1 file on no mount goes with it, up to 4\.[78] MiB: /out/ckpt.pt"
+        planned = c.run("plan").stdout
+        assert_in("# `env.NEW` changed; ", planned)
+        assert re.search(lost, planned) and planned.count("on no mount") == 1, planned
+        [replaced] = [each for each in json.loads(c.run("plan", "-o", "json").stdout)["operations"] if each["operation"] == "replace_container"]
+        assert replaced["lost"]["files"] == 1 and replaced["lost"]["some"] == ["/out/ckpt.pt"]
+        terminal = Terminal(c.command("up", "--no-check"), c.environment())
+        terminal.read_until("Lose these files, and go on? [y/N]")
+        terminal.type("n\n")
+        assert terminal.end() == 1 and "nothing was changed: files would be lost" in terminal.seen, terminal.seen
+        assert c.container("node-0")[1] == first
+        up = c.run("up")  # nobody can be asked
+        assert re.search(r"warning: node-0 .*" + lost, up.stderr), up.stderr
         assert c.container("node-0")[1] != first
         assert c.container("node-1")[1] == second
         # New keys on one side: both ways are open, and nothing asks about a changed host key.

@@ -1,7 +1,9 @@
 #include "plan/plan.hpp"
 
 #include "cli/context.hpp"
+#include "cli/files/sync_and_collect.hpp"
 #include "cli/line/values.hpp"
+#include "cluster/find_losses.hpp"
 #include "cluster/plan_changes.hpp"
 #include "core/random.hpp"
 #include "toolkit/toolkit.hpp"
@@ -11,6 +13,11 @@
 
 namespace dockdist {
 namespace {
+
+nlohmann::json lost_json(const LostFiles& lost) {
+    return {
+        {"files", lost.files}, {"bytes", lost.bytes.count}, {"some", lost.some}, {"unknown", lost.unknown}};
+}
 
 nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
     auto json = nlohmann::json::array();
@@ -47,7 +54,8 @@ nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
              {"cause", stop.cause}});
     }
     for (const auto& removal : plan.removals) {
-        add("remove_container", removal.host, {{"container", removal.name}, {"cause", removal.cause}});
+        add("remove_container", removal.host,
+            {{"container", removal.name}, {"cause", removal.cause}, {"lost", lost_json(removal.lost)}});
     }
     for (const auto& rename : plan.renames) {
         add("rename_container", rename.host,
@@ -58,7 +66,8 @@ nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
             {{"container", create.container_name},
              {"node", create.node.name.str()},
              {"gpus", create.gpus},
-             {"cause", create.cause}});
+             {"cause", create.cause},
+             {"lost", lost_json(create.lost)}});
     }
     for (const auto& start : plan.starts) {
         add("start_node", start.host, {{"node", start.node.str()}, {"cause", start.cause}});
@@ -99,11 +108,12 @@ Task<int> run_plan(Context& context) {
                               .stop_jobs = true,
                               .source = std::move(source),
                               .build = build};
-    const auto planned =
+    auto planned =
         co_await plan_with_look(cluster.spec, cluster.engines, observation.cluster, setting, quiet);
     if (!planned.errors.empty()) {
         co_return context.fail(planned.errors);
     }
+    co_await find_losses(cluster.engines, planned.plan, sent_by_sync(context, cluster.spec));
     for (const auto& warning : planned.warnings) {
         context.reporter->on(warning_event(warning));
     }

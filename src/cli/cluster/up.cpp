@@ -201,6 +201,11 @@ Task<int> run_up(Context& context, UpArguments options) {
     options.up.registry_auth = registry_auth_of(context, cluster.spec.image.ref);
     options.up.stop_jobs = options.up.stop_jobs || options.yes;
     options.up.release = DOCKDIST_VERSION;
+    options.up.comes_again = sent_by_sync(context, cluster.spec);
+    options.up.may_lose = [&context, yes = options.yes](Errors losses) -> Task<bool> {
+        context.warn(losses);
+        co_return yes || !can_ask(context) || co_await ask_yes(context, "Lose these files, and go on?");
+    };
     const auto result = co_await up_or_ask(context, cluster, options.up);
     if (!result.errors.empty()) {
         context.reporter->finish();
@@ -246,7 +251,8 @@ void add_up(CLI::App& app, Program& program) {
         "End the jobs that run on nodes that have to be made anew; without this they are named, "
         "and nothing is done");
     command->add_flag("-y,--yes", options->yes,
-                      "Answer yes to what is asked on a terminal: whether those jobs are to end");
+                      "Answer yes to what is asked on a terminal: whether those jobs are to end, and files "
+                      "on no mount may go with their container");
     command->add_flag("--break-lock", options->up.break_lock,
                       "Go on even if somebody else is changing the cluster");
     duration(command->add_option("--ready-timeout", options->ready_timeout,

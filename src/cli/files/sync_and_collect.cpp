@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <optional>
 
 namespace dockdist {
 namespace {
@@ -92,6 +94,32 @@ Result<std::vector<Source>> read_sources(const Context& context, const ClusterSp
         sources.push_back({.spec = sync, .tree = std::move(*tree), .shown = shown});
     }
     return sources;
+}
+
+std::function<std::optional<std::uint64_t>(const std::string& path)> sent_by_sync(const Context& context,
+                                                                                  const ClusterSpec& spec) {
+    auto sources = std::make_shared<std::optional<std::vector<Source>>>();
+    return [&context, &spec, sources](const std::string& path) -> std::optional<std::uint64_t> {
+        if (!*sources) {
+            auto read = read_sources(context, spec, false);
+            *sources =
+                read ? std::move(*read) : std::vector<Source>(); // `sync` itself will say what is wrong
+            for (auto& source : **sources) {
+                source.tree.make_index();
+            }
+        }
+        for (const auto& source : **sources) {
+            if (!source.tree.single.empty() && path == source.spec.target) {
+                return source.tree.entries.front().size;
+            }
+            const auto name = name_in_tree(path, source.spec.target, source.spec.target);
+            const auto found = source.tree.index.find(name);
+            if (!name.empty() && found != source.tree.index.end()) {
+                return source.tree.entries[found->second].size;
+            }
+        }
+        return std::nullopt;
+    };
 }
 
 void warn_of_unsettled(const Context& context, const SyncedTree& synced) {

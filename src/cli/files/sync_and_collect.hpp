@@ -6,6 +6,8 @@
 #include "sync/synchroniser.hpp"
 #include "wire/job.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +35,10 @@ struct Source {
 };
 // Every entry; warns of what is left out, where `warn`.
 Result<std::vector<Source>> read_sources(const Context& context, const ClusterSpec& spec, bool warn);
+// Which files of a node `sync` sends again, as they are here. What is here is looked at with the first
+// question; the file outlives it.
+std::function<std::optional<std::uint64_t>(const std::string& path)> sent_by_sync(const Context& context,
+                                                                                  const ClusterSpec& spec);
 // Files that changed while they were sent, as a warning.
 void warn_of_unsettled(const Context& context, const SyncedTree& synced);
 

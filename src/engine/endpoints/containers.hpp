@@ -46,6 +46,21 @@ public:
         return inspect_container_of(session_, std::move(id));
     }
 
+    Task<Result<ContainerDiff>> container_diff(ContainerId id) override {
+        const auto session = session_;
+        const auto what = "ask what container " + short_id(id.str()) + " has written";
+        const auto changes = co_await session->call(get(item("containers", id.str(), "/changes")), what);
+        if (!changes) {
+            co_return changes.error();
+        }
+        const auto details =
+            co_await session->call(get(item("containers", id.str(), "/json") + "?size=1"), what);
+        if (!details) {
+            co_return details.error();
+        }
+        co_return decoded(*session, decode_diff(changes->body, details->body));
+    }
+
     Task<Result<ContainerId>> create_container(std::string name, ContainerConfig config) override {
         const auto session = session_;
         const auto answer = co_await session->call(

@@ -170,7 +170,7 @@ TEST_CASE("up that would make a node anew under a job names it, and changes noth
     CHECK(to_text(refused.errors[0]) ==
           "train: ada@desk's, running for 12 min on node-0 (GPU 0, 1), node-1 (GPU 3): node-1 would be "
           "made "
-          "anew: its configuration changed\n"
+          "anew: `env.A` changed\n"
           "  wait until it is over (`dockdist wait train`), or add --stop-jobs");
     CHECK(refused.jobs_in_way);
     CHECK(execs_of(cluster, "job stop").empty());

@@ -67,6 +67,32 @@ TEST_CASE("an empty id never becomes another path") {
     CHECK(only(stub).target == "/v1.45/containers/-/json");
 }
 
+TEST_CASE("what a container has written is asked for with its size and the places of its mounts") {
+    OverStub stub(StubServer::engine([](const StubRequest& request) {
+        return request.target.ends_with("/changes")
+                   ? http_answer(
+                         200, R"([{"Path":"/a","Kind":0},{"Path":"/a/b","Kind":1},{"Path":"/c","Kind":2}])")
+                   : http_answer(
+                         200,
+                         R"({"SizeRw":98,"Config":{"WorkingDir":"/w"},"Mounts":[{"Destination":"/m"}]})");
+    }));
+    const auto diff = stub.run(stub.engine->container_diff(container_id));
+    REQUIRE(diff);
+    CHECK(diff->paths == std::vector<std::string>{"/a", "/a/b"});
+    CHECK(diff->places == std::vector<std::string>{"/m", "/w"});
+    CHECK(diff->written == Bytes{98});
+    CHECK(stub.server.requests().at(0).line() == "GET /v1.45/containers/" + id + "/changes");
+    CHECK(stub.server.requests().at(1).line() == "GET /v1.45/containers/" + id + "/json?size=1");
+}
+
+TEST_CASE("of a container that has written nothing an engine says null") {
+    OverStub stub(always(http_answer(200, "null")));
+    const auto diff = stub.run(stub.engine->container_diff(container_id));
+    CHECK((!diff || diff->paths.empty()));
+    OverStub odd(always(http_answer(200, R"([{"Path":1}])")));
+    CHECK(odd.run(odd.engine->container_diff(container_id)).error().kind == ErrorKind::protocol);
+}
+
 TEST_CASE("starting a container that runs already is a success") {
     OverStub stub(always("HTTP/1.1 304 Not Modified\r\n\r\n"));
     CHECK(stub.run(stub.engine->start_container(container_id)));

@@ -1,5 +1,6 @@
 #include "cluster_builder.hpp"
 #include "plan/driver_capabilities.hpp"
+#include "plan/fingerprint.hpp"
 
 #include <doctest/doctest.h>
 
@@ -87,7 +88,8 @@ TEST_CASE("no node is made anew for what is the hook's own default; for what its
                                                                   true)));
     CHECK(make_plan(spec, observed, context()).plan.creates.empty());
     observed.hosts[0].image = image_with({"NVIDIA_DRIVER_CAPABILITIES=graphics"});
-    CHECK(make_plan(spec, observed, context()).plan.creates.at(0).cause == "its configuration changed");
+    CHECK(make_plan(spec, observed, context()).plan.creates.at(0).cause ==
+          "`env.NVIDIA_DRIVER_CAPABILITIES` changed");
 }
 
 TEST_CASE("what the file says is given as it stands, and told where it is too little") {
