@@ -185,8 +185,9 @@ def test_init_local_says_what_keeps_its_file_from_working(tmp_path):
     refused = said("init", "--local", str(tmp_path / "other.yaml"), DOCKER_HOST="tcp://10.0.0.1:2376", DOCKER_TLS_VERIFY="1",
                    DOCKER_CERT_PATH=str(tmp_path))
     assert_in(f"there is no {tmp_path}/ca.pem, no {tmp_path}/cert.pem, no {tmp_path}/key.pem", refused.stderr)
+    (tmp_path / "beside-home").mkdir()
     done = subprocess.run(["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh", DOCKDIST, "init", "--local", "-o",
-                           "json", str(tmp_path / "none.yaml")], capture_output=True, text=True, check=True,
+                           "json", str(tmp_path / "beside-home/none.yaml")], capture_output=True, text=True, check=True,
                           env={"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")})
     assert json.loads(done.stdout)["found"] is False
     assert_in("no engine answers", json.loads(done.stderr)["text"])
