@@ -1,5 +1,6 @@
 #include "image/docker_ignore.hpp"
 
+#include "core/byte_order_mark.hpp"
 #include "core/text.hpp"
 #include "core/trimmed.hpp"
 #include "core/utf8.hpp"
@@ -123,11 +124,8 @@ bool DockerIgnore::parse_pattern(std::u32string_view pattern, Rule& rule) {
 
 Result<DockerIgnore> DockerIgnore::parse(std::string_view text, const std::string& file) {
     DockerIgnore rules;
-    if (text.starts_with("\xEF\xBB\xBF")) {
-        text.remove_prefix(3);
-    }
     int number = 0;
-    for (const auto& line : split(text, '\n')) {
+    for (const auto& line : split(without_byte_order_mark(text), '\n')) {
         ++number;
         auto pattern = line.starts_with('#') ? std::string_view() : trimmed(line, blanks);
         const auto whole = pattern;

@@ -72,7 +72,7 @@ void check_names(Reader& reader, const ClusterDraft& draft) {
                 reader.error(
                     at,
                     fmt::format("{} cannot be a node's name: it means something else there", in_quotes(node)),
-                    "give the host another `name`");
+                    host.from ? "write the machine's own name in the list" : "give the host another `name`");
             }
             if (const auto [first, fresh] = nodes.try_emplace(node, &host); !fresh) {
                 reader.error(at, fmt::format("two nodes would have the name {}", in_quotes(node)),

@@ -1,12 +1,12 @@
 #include "spec/inventory.hpp"
 
+#include "core/byte_order_mark.hpp"
 #include "core/host_list.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
 #include "spec/inventory_builder.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace dockdist {
 namespace {
@@ -94,6 +94,110 @@ Result<Inventory> only(const Inventory& all, const std::string& group) {
     return inventory;
 }
 
+// Of a word that says something of the line's hosts: `slots=8`, and what Open MPI has beside it.
+Result<bool> take_slots(const std::string& word, std::optional<int>& slots) {
+    const auto equals = word.find('=');
+    const auto key = word.substr(0, equals);
+    if (equals == std::string::npos || (key != "slots" && key != "max_slots" && key != "max-slots")) {
+        return false;
+    }
+    const auto number = whole_number<int>(std::string_view(word).substr(equals + 1));
+    if (number.value_or(0) < 1) {
+        return Error{ErrorKind::config, "", "`" + printable(word) + "` is no number of slots", ""};
+    }
+    slots = key == "slots" ? number : slots; // there are never more ranks on a node than it has slots
+    return true;
+}
+
+// "gpu1:8", as MPICH and Horovod write slots. A port it may be as well, and then whose?
+Result<std::optional<int>> take_number_behind(std::string& name) {
+    constexpr int ssh_port = 22;
+    constexpr int most_slots = 1023;
+    const auto colon = name.rfind(':');
+    const bool is_address = name.find(':') != colon && (colon == 0 || name[colon - 1] != ']');
+    const auto number = whole_number<int>(std::string_view(name).substr(std::min(colon + 1, name.size())));
+    if (colon == std::string::npos || is_address || name.find("://") != std::string::npos || !number) {
+        return std::optional<int>{};
+    }
+    const auto word = name;
+    name.resize(colon);
+    if (name.starts_with('[') && name.ends_with(']')) {
+        name = name.substr(1, name.size() - 2);
+    }
+    if (*number < 1 || *number > most_slots) {
+        return Error{ErrorKind::config, "", "`" + printable(word) + "` has a port",
+                     "is it the machine's own sshd, write `ssh://" + printable(word) +
+                         "`; was it a container's, leave it out: a node has an sshd of dockdist's"};
+    }
+    return *number == ssh_port ? std::optional<int>{} : number;
+}
+
+Result<std::vector<std::string>> read_names(const std::string& word) {
+    if (word.starts_with('-')) {
+        return Error{ErrorKind::config, "", "`" + printable(word) + "` is no host",
+                     "what ssh needs for a machine stands in ~/.ssh/config, or in the engine's address: "
+                     "ssh://USER@HOST:PORT"};
+    }
+    if (!is_printable(word) || word.find('=') != std::string::npos) {
+        return Error{ErrorKind::config, "", "`" + printable(word) + "` is no host",
+                     "a line has names, ranges like gpu[001-128] or engine addresses; an inventory "
+                     "of Ansible needs `format: ansible`"};
+    }
+    return read_host_list(word);
+}
+
+// A host that comes again is the same; with slots each time, it has them all.
+class HostLines {
+  public:
+    void add(ListedHost host) {
+        const auto [place, fresh] = places_.try_emplace(host.name, inventory_.hosts.size());
+        if (fresh) {
+            inventory_.hosts.push_back(std::move(host));
+            return;
+        }
+        auto& slots = inventory_.hosts[place->second].slots;
+        if (slots && host.slots) {
+            *slots += *host.slots;
+        }
+    }
+    Inventory& inventory() { return inventory_; }
+
+  private:
+    Inventory inventory_{};
+    std::map<std::string, std::size_t> places_{};
+};
+
+Status read_host_line(std::string_view line, HostLines& lines) {
+    std::optional<int> slots;
+    std::vector<ListedHost> hosts;
+    for (const auto& word : words_of(line)) {
+        const auto taken = take_slots(word, slots);
+        if (!taken || *taken) {
+            if (!taken) {
+                return taken.error();
+            }
+            continue;
+        }
+        const auto names = read_names(word);
+        if (!names) {
+            return names.error();
+        }
+        for (auto name : *names) {
+            const auto behind = take_number_behind(name);
+            if (!behind) {
+                return behind.error();
+            }
+            hosts.push_back(read_listed(name));
+            hosts.back().slots = *behind;
+        }
+    }
+    for (auto& host : hosts) {
+        host.slots = host.slots ? host.slots : slots;
+        lines.add(std::move(host));
+    }
+    return ok;
+}
+
 } // namespace
 
 std::string HostSource::place() const {
@@ -118,49 +222,25 @@ Result<Inventory> parse_ansible(const ListText& list) {
 }
 
 Result<Inventory> parse_host_lines(std::string_view text) {
-    Inventory inventory;
-    std::set<std::string> known;
+    HostLines lines;
     std::size_t number = 0;
     for (const auto& each : split(text, '\n')) {
         ++number;
-        std::optional<int> slots;
-        std::vector<std::string> names;
-        for (const auto& word : words_of(bare_line(each))) {
-            if (word.starts_with("slots=")) {
-                slots = whole_number<int>(std::string_view(word).substr(6));
-                if (slots.value_or(0) < 1) {
-                    return list_error(number, "`" + printable(word) + "` is no number of slots");
-                }
-                continue;
-            }
-            if (!is_printable(word) || word.find('=') != std::string::npos) {
-                return list_error(
-                    number, "`" + printable(word) + "` is no host",
-                    "a line has names, ranges like gpu[001-128] or engine addresses; an inventory "
-                    "of Ansible needs `format: ansible`");
-            }
-            auto some = read_host_list(word);
-            if (!some) {
-                return list_error(number, some.error().message, some.error().hint);
-            }
-            names.insert(names.end(), some->begin(), some->end());
+        if (const auto read = read_host_line(bare_line(each), lines); !read) {
+            return list_error(number, read.error().message, read.error().hint);
         }
-        for (const auto& name : names) {
-            auto host = read_listed(name);
-            host.slots = slots;
-            if (known.insert(host.name).second) {
-                inventory.hosts.push_back(std::move(host));
-            }
-        }
-        if (inventory.hosts.size() > most_host_names) {
+        if (lines.inventory().hosts.size() > most_host_names) {
             return list_error(number, "it names more than " + std::to_string(most_host_names) + " hosts");
         }
     }
-    return inventory;
+    return std::move(lines.inventory());
 }
 
 Result<Inventory> parse_inventory(const ListText& list, HostSource::Format format, const std::string& group) {
-    auto all = parse_all(list, format);
+    const auto bare = without_byte_order_mark(list.text);
+    auto all = bare.size() == list.text.size()
+                   ? parse_all(list, format)
+                   : parse_all({.text = std::string(bare), .beside = list.beside}, format);
     if (!all) {
         return all;
     }

@@ -1,4 +1,5 @@
 // env and secrets: variables of the container, the ones for everybody to see and the ones for nobody.
+#include "core/byte_order_mark.hpp"
 #include "core/regular_file.hpp"
 #include "spec/names.hpp"
 #include "spec/sections.hpp"
@@ -85,7 +86,7 @@ void read_env_list(Reader& reader, const Value& value, Variables of,
     }
 }
 
-// A variable is text without the line's end; what a build's step mounts is the file, byte for byte.
+// A variable is text without the line's end and an editor's mark; what a build's step mounts is the file, byte for byte.
 std::optional<std::string> read_secret_file(Reader& reader, const Value& value, bool resolve, Variables of) {
     auto visible = value; // the path is no secret
     visible.secret = false;
@@ -120,7 +121,7 @@ std::optional<std::string> read_secret_file(Reader& reader, const Value& value, 
     if (content.ends_with('\n')) {
         content.resize(content.size() - (content.ends_with("\r\n") ? 2 : 1));
     }
-    return content;
+    return std::string(without_byte_order_mark(content));
 }
 
 std::optional<std::string> read_secret(Reader& reader, const Value& value, const std::string& name,

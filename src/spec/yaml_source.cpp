@@ -1,5 +1,6 @@
 #include "spec/yaml_source.hpp"
 
+#include "core/byte_order_mark.hpp"
 #include "core/units.hpp"
 #include "core/utf8.hpp"
 
@@ -9,8 +10,6 @@
 
 namespace dockdist {
 namespace {
-
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 bool is_refused_control(char32_t c) {
     return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || (c >= 0x7F && c < 0xA0 && c != 0x85);
@@ -22,10 +21,7 @@ bool is_utf16(std::string_view text) {
 
 } // namespace
 
-YamlSource::YamlSource(std::string_view text) : text_(text) {
-    if (text_.starts_with(byte_order_mark)) {
-        text_.remove_prefix(byte_order_mark.size());
-    }
+YamlSource::YamlSource(std::string_view text) : text_(without_byte_order_mark(text)) {
     line_starts_.push_back(0);
     for (auto at = text_.find('\n'); at != std::string_view::npos; at = text_.find('\n', at + 1)) {
         line_starts_.push_back(at + 1);

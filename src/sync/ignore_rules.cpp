@@ -1,5 +1,6 @@
 #include "sync/ignore_rules.hpp"
 
+#include "core/byte_order_mark.hpp"
 #include "core/text.hpp"
 #include "sync/wildmatch.hpp"
 
@@ -27,10 +28,7 @@ std::string_view without_trailing_blanks(std::string_view line) {
 IgnoreRules::Rules IgnoreRules::parse(std::string_view lines, const std::string& from) {
     Rules rules;
     int number = 0;
-    if (lines.starts_with("\xEF\xBB\xBF")) {
-        lines.remove_prefix(3);
-    }
-    for (const auto& whole : split(lines, '\n')) {
+    for (const auto& whole : split(without_byte_order_mark(lines), '\n')) {
         std::string_view line = whole;
         ++number;
         if (line.ends_with('\r')) {

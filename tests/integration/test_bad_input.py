@@ -4,9 +4,10 @@ import contextlib
 import json
 import re
 import socket
+import subprocess
 import threading
 
-from harness import Cluster, assert_in, cluster
+from harness import DOCKDIST, Cluster, assert_in, cluster
 
 
 def fails(c, *wanted, code=1):
@@ -192,6 +193,9 @@ def test_the_main_job_runs_over_tls(lab):
         assert c.run("exec", "node-0", "--", "ssh", "node-1", "hostname").stdout == "node-1\n"
         assert sorted(c.run("run", "--", "hostname").stdout.splitlines()) == ["[node-0] node-0", "[node-1] node-1"]
         assert c.run("exec", "node-0", "--", "cat", input="half-closed\n").stdout == "half-closed\n"
+        loop = 'while read -r word; do "$0" exec -n "$word" -- hostname; done'
+        told = subprocess.run(["sh", "-c", loop, DOCKDIST], env=c.environment(), input="node-0\nnode-1\n", check=True, capture_output=True, text=True)
+        assert told.stdout == "node-0\nnode-1\n"
 
 
 def test_a_hung_engine_is_a_deadline_not_a_wait_for_ever(lab):

@@ -223,3 +223,4 @@ def test_an_ssh_session_sees_what_a_docker_exec_sees(lab):
         got = dict(entry.partition("=")[::2] for entry in seen.split("\0") if entry)
         for name, value in wanted.items():
             assert got.get(name) == value, f"{name}: {got.get(name)!r}, not {value!r}"
+        assert c.run("exec", "node-1", "--", "ssh", "localhost", "echo", "$DOCKDIST_NODE").stdout == "node-1\n"

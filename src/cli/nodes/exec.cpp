@@ -24,6 +24,7 @@ struct ExecOptions {
     std::string user{};
     std::string workdir{};
     bool no_tty = false;
+    bool no_stdin = false;
     bool detach = false;
     std::string lease = flag_duration(wire::default_lease);
     std::optional<int> gpus{};
@@ -33,10 +34,10 @@ wire::SessionAsk session_of(const ExecOptions& options) {
     wire::SessionAsk ask;
     const auto lease = parse_duration(options.lease).value_or(wire::default_lease);
     ask.lease_ms = options.detach ? 0 : lease.count();
-    if (is_interactive() && !options.no_tty) {
+    if (is_interactive() && !options.no_tty && !options.no_stdin) {
         ask.terminal = window_size();
     } else {
-        ask.input = !input_has_ended();
+        ask.input = !options.no_stdin && !input_has_ended();
     }
     return ask;
 }
@@ -100,6 +101,8 @@ void add_options(CLI::App& command, const std::shared_ptr<ExecOptions>& options)
                     "Run in this folder of the node (default: container.workdir of the file)")
         ->type_name("PATH");
     command.add_flag("--no-tty", options->no_tty, "No pty, even on a terminal");
+    command.add_flag("-n,--no-stdin", options->no_stdin,
+                     "Read nothing of this command's own stdin, as `ssh -n`: for loops of `while read`");
     command.add_flag("--detach", options->detach, "Leave running what was started when this client ends");
     duration(command.add_option("--lease", options->lease,
                                 "How long what was started lives on when nothing is heard of this client"))

@@ -1,9 +1,11 @@
 #include "node/session/ssh_target.hpp"
 
 #include "core/ip_address.hpp"
+#include "core/loopback.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
 #include "node/system/network.hpp"
+#include "node/system/on_record.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/resolver.hpp"
@@ -74,7 +76,11 @@ std::string find_node(const std::vector<std::string>& arguments, const SshLine& 
         return known->node;
     }
     const auto goal = goal_of(arguments, known == nodes.end() ? "" : paths().ssh_config);
-    return goal ? node_at(*members, *goal, by_hosts_file_or_getent) : "";
+    auto node = goal ? node_at(*members, *goal, by_hosts_file_or_getent) : "";
+    if (goal && node.empty() && !line.own_config) {
+        node = node_of_machine(*members, *goal, recorded_environment().get("DOCKDIST_NODE").value_or(""));
+    }
+    return node;
 }
 
 } // namespace
@@ -158,6 +164,24 @@ std::string node_at(const wire::Members& members, const HostAndPort& goal,
         }
     }
     return node;
+}
+
+std::string node_of_machine(const wire::Members& members, const HostAndPort& goal, const std::string& own) {
+    if (goal.port != HostAndPort{}.port) {
+        return {};
+    }
+    if (is_loopback(goal.host)) {
+        return own;
+    }
+    std::vector<std::string> found;
+    for (const auto& node : members.nodes) {
+        const auto& name = node.hostname;
+        if (!name.empty() && (goal.host == name || goal.host.starts_with(name + ".") ||
+                              name.starts_with(goal.host + "."))) {
+            found.push_back(node.node);
+        }
+    }
+    return found.size() == 1 ? found.front() : "";
 }
 
 std::vector<std::string> to_node(const std::vector<std::string>& arguments, const SshLine& line,

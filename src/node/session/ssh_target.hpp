@@ -48,6 +48,11 @@ std::optional<HostAndPort> read_ssh_goal(std::string_view printed);
 std::string node_at(const wire::Members& members, const HostAndPort& goal,
                     const std::function<std::vector<std::string>(const std::string& name)>& addresses_of);
 
+// The node that a name without a port means in a launcher's list: `localhost` this one (`own`), a machine's
+// own name the one node there. Empty: none; it has a port, or several nodes have that name. An address alone
+// is the machine's, whose sshd it reaches.
+std::string node_of_machine(const wire::Members& members, const HostAndPort& goal, const std::string& own);
+
 // The same command line to that node, by `config`.
 std::vector<std::string> to_node(const std::vector<std::string>& arguments, const SshLine& line,
                                  const std::string& node, const std::string& config);

@@ -126,6 +126,24 @@ TEST_CASE("a plain list that is none says which line is wrong") {
     CHECK(bad("n[1-60000]\nm[1-60000]\n", Format::hosts).message == "it names more than 100000 hosts");
 }
 
+TEST_CASE("a hostfile as launchers have it is read, or says what to write") {
+    const auto hosts = [](std::string_view text) { return hosts_of(good(text, Format::hosts)); };
+    CHECK(hosts("\xEF\xBB\xBFgpu1 slots=2\r\ngpu2 slots=2\r\n") == "gpu1/2 gpu2/2");
+    CHECK(hosts("gpu1 slots=2 max_slots=4\ngpu2 max-slots=4\n") == "gpu1/2 gpu2");
+    CHECK(hosts("gpu1:8\nroot@gpu2:4\n[fd00::1]:2 fd00::2\n") == "gpu1/8 root@gpu2/4 fd00::1/2 fd00::2");
+    CHECK(hosts("gpu1:22\nssh://gpu2:2222\n") == "gpu1 ssh://gpu2:2222");
+    CHECK(hosts("gpu1 slots=2\ngpu2 slots=1\ngpu1 slots=2\n") == "gpu1/4 gpu2/1");
+    CHECK(hosts("gpu1\ngpu1\ngpu2\ngpu2\n") == "gpu1 gpu2"); // once a slot, as PBS writes it
+    auto error = bad("10.0.0.1:2222 slots=2\n", Format::hosts);
+    CHECK(error.message == "`10.0.0.1:2222` has a port");
+    CHECK(error.hint.find("write `ssh://10.0.0.1:2222`") != std::string::npos);
+    error = bad("gpu1 -p 22\n", Format::hosts);
+    CHECK(error.message == "`-p` is no host");
+    CHECK(error.hint.find("~/.ssh/config") != std::string::npos);
+    CHECK(bad("gpu1 max_slots=x\n", Format::hosts).message == "`max_slots=x` is no number of slots");
+    CHECK(good("\xEF\xBB\xBF[all]\ngpu1\n", Format::ansible).hosts.size() == 1);
+}
+
 TEST_CASE("an inventory of Ansible in INI: ranges, variables of hosts before those of deep and then of high "
           "groups") {
     const auto inventory = good(ini, Format::ansible);

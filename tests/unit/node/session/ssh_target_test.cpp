@@ -100,6 +100,24 @@ TEST_CASE("a name is resolved only where a node has that port") {
     CHECK(asked == 2);
 }
 
+TEST_CASE("a machine's own name is the node there, and localhost this one, where no port is said") {
+    auto members = some_members();
+    members.nodes[0].hostname = members.nodes[1].hostname = "gpu-1";
+    members.nodes[2].hostname = "gpu-2.lab";
+    const auto meant = [&](const std::string& host, int port = 22) {
+        return node_of_machine(members, {host, port}, "a-1");
+    };
+    CHECK(meant("localhost") == "a-1");
+    CHECK(meant("127.0.0.1") == "a-1");
+    CHECK(meant("gpu-2.lab") == members.nodes[2].node);
+    CHECK(meant("gpu-2") == members.nodes[2].node);
+    CHECK(meant("gpu-2", 2222).empty());
+    CHECK(meant("localhost", 2022).empty());
+    CHECK(meant("gpu-1").empty()); // of two
+    CHECK(meant("gpu-3").empty());
+    CHECK(meant("10.0.0.1").empty()); // the host's own sshd
+}
+
 TEST_CASE("the command line to a node keeps user, options and command") {
     CHECK(moved({"worker2", "hostname"}) == "-F /config a-1 hostname");
     CHECK(moved({"-p", "2223", "ubuntu@10.0.0.1", "-v"}) == "-p 2223 -F /config ubuntu@a-1 -v");
