@@ -58,7 +58,7 @@ Result<DockerContext> with_tls(const std::string& url, std::optional<TlsFiles> t
 }
 
 Result<DockerContext> default_context(const Environment& environment) {
-    const auto host = variable(environment, "DOCKER_HOST");
+    const auto host = docker_host(environment);
     if (host.empty()) {
         return with_tls("unix:///var/run/docker.sock", std::nullopt);
     }
@@ -111,6 +111,14 @@ Result<DockerContext> load_docker_context(const std::string& name, const Environ
                      "dockdist always does: give the context the engine's CA (docker context update)");
     }
     return with_tls(meta->host, tls_files(folder / "tls" / id / "docker"));
+}
+
+std::string docker_host(const Environment& environment) {
+    auto host = variable(environment, "DOCKER_HOST");
+    if (host.empty() || host.find("://") != std::string::npos) {
+        return host;
+    }
+    return "tcp://" + (host.starts_with(':') ? "127.0.0.1" + host : host);
 }
 
 std::string docker_tls_folder(const Environment& environment) {

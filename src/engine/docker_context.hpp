@@ -30,6 +30,9 @@ Result<ContextMeta> parse_context_meta(std::string_view json, const std::string&
 // own engine. Errors: config, without `where`.
 Result<DockerContext> load_docker_context(const std::string& name, const Environment& environment);
 
+// What DOCKER_HOST says, as an engine address: to docker "gpu1:2375" is tcp://gpu1:2375. Empty: nothing.
+std::string docker_host(const Environment& environment);
+
 // The folder of ca.pem, cert.pem and key.pem that DOCKER_TLS_VERIFY means: DOCKER_CERT_PATH, else
 // $DOCKER_CONFIG or ~/.docker.
 std::string docker_tls_folder(const Environment& environment);

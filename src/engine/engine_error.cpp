@@ -26,6 +26,13 @@ constexpr std::string_view podman_limits =
     "Podman on that host may not raise this limit: set `container.ulimits.memlock`, and `nofile` and "
     "`nproc`, which Podman raises unless they are set, to what it allows";
 
+constexpr std::string_view no_programs =
+    "that host lets no program run from a volume: is the engine's folder (docker info: Docker Root Dir) "
+    "mounted `noexec`, or does SELinux forbid it?";
+constexpr std::string_view no_programs_podman =
+    "that host lets no program run from a volume: is Podman's folder (podman info: volumePath) mounted "
+    "`noexec`, or does SELinux forbid it?";
+
 // In order: the first that fits is taken.
 constexpr auto known_messages = std::to_array<KnownMessage>({
     {R"(could not select device driver "cdi")",
@@ -118,6 +125,14 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
      "a container of that name is there already: another cluster of the same name? choose another `name:`"},
     {"no space left on device", "free disk space on that host (docker system df)",
      "free disk space on that host (podman system df)"},
+    {"dockdist-init: permission denied", no_programs, no_programs_podman},
+    {"dockdist-init\": permission denied", no_programs, no_programs_podman},
+    {"rejected by policy",
+     "what that host takes images from, its /etc/containers/policy.json says: add the registry there, or "
+     "have whoever runs it do so"},
+    {"policy.json",
+     "Podman on that host takes no image without an /etc/containers/policy.json: its package "
+     "containers-common brings one"},
     {"permission denied",
      "the engine may not do that on its host (rootless Docker, SELinux, or the file's owner?)",
      "Podman may not do that on its host (rootless, SELinux, or the file's owner?)"},

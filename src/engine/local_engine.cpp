@@ -39,8 +39,8 @@ std::vector<std::string> missing_files(const TlsFiles& tls, const std::string& f
 LocalEngine find_local_engine(const Environment& environment,
                               const std::function<int(const std::string& path)>& connects) {
     LocalEngine engine;
-    if (const auto host = environment("DOCKER_HOST"); host && !host->empty()) {
-        engine = {.found = true, .url = *host, .said_by = "DOCKER_HOST"};
+    if (const auto host = docker_host(environment); !host.empty()) {
+        engine = {.found = true, .url = host, .said_by = "DOCKER_HOST"};
         if (const auto context = load_docker_context("default", environment); context && context->tls) {
             engine.tls = context->tls;
             engine.lacks = missing_files(*engine.tls, docker_tls_folder(environment));

@@ -113,8 +113,8 @@ void PeerWait::on_ready(Peer& peer, bool connected) {
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
-    if (count < 0) {
-        return fail(peer, errno);
+    if (count <= 0) {
+        return fail(peer, count < 0 ? errno : ECONNRESET, true);
     }
     if (count < 4 || std::memcmp(banner, "SSH-", 4) != 0) {
         return fail(peer, EPROTO, true);
@@ -140,8 +140,9 @@ void PeerWait::fail(Peer& peer, int cause, bool silent) {
 
 std::string cause_of(const Peer& peer) {
     if (peer.silent) {
-        return peer.cause == EPROTO ? "what answers there is not sshd"
-                                    : "it accepted the connection and said nothing";
+        return peer.cause == EPROTO       ? "what answers there is not sshd"
+               : peer.cause == ECONNRESET ? "it accepted the connection and closed it"
+                                          : "it accepted the connection and said nothing";
     }
     return std::strerror(peer.cause);
 }
@@ -162,6 +163,9 @@ Unmet PeerWait::unmet() const {
         if (peer->cause == ECONNREFUSED) {
             hints.insert(
                 "refused: sshd does not run there, or a firewall rejects the port; look at that node's log");
+        } else if (peer->cause == ECONNRESET && peer->silent) {
+            hints.insert("closed: /etc/hosts.deny or hosts.allow in that node's image lets sshd take nothing from "
+                         "here, or another program holds that port on that host");
         } else if (peer->cause == EPROTO) {
             hints.insert(
                 "another program holds that port on that host: set ssh.port to another one or to auto");

@@ -89,6 +89,11 @@ TEST_CASE_FIXTURE(Config, "the default context is what the environment says, or 
     const auto context = load("default").value();
     CHECK(context.address.scheme == Scheme::tls);
     CHECK(context.tls->ca == folder.file("certs/ca.pem"));
+    variables.erase("DOCKER_TLS_VERIFY");
+    variables["DOCKER_HOST"] = "gpu1:2375"; // as docker takes it
+    CHECK(load("default").value().address.url == "tcp://gpu1:2375");
+    variables["DOCKER_HOST"] = ":2375";
+    CHECK(load("default").value().address.host == "127.0.0.1");
 }
 
 TEST_CASE_FIXTURE(Config, "the context that docker itself would use now") {
