@@ -127,12 +127,16 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
      "free disk space on that host (podman system df)"},
     {"dockdist-init: permission denied", no_programs, no_programs_podman},
     {"dockdist-init\": permission denied", no_programs, no_programs_podman},
+    {"unable to create manifests file",
+     "that engine (containerd's store, the default of Docker 29) has the image unpacked, but not its layers "
+     "as they "
+     "came, so that it cannot hand them on: `docker pull` it there again, or name another host in "
+     "`image.from`"},
     {"rejected by policy",
      "what that host takes images from, its /etc/containers/policy.json says: add the registry there, or "
      "have whoever runs it do so"},
-    {"policy.json",
-     "Podman on that host takes no image without an /etc/containers/policy.json: its package "
-     "containers-common brings one"},
+    {"policy.json", "Podman on that host takes no image without an /etc/containers/policy.json: its package "
+                    "containers-common brings one"},
     {"permission denied",
      "the engine may not do that on its host (rootless Docker, SELinux, or the file's owner?)",
      "Podman may not do that on its host (rootless, SELinux, or the file's owner?)"},

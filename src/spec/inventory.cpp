@@ -148,7 +148,7 @@ Result<std::vector<std::string>> read_names(const std::string& word) {
 
 // A host that comes again is the same; with slots each time, it has them all.
 class HostLines {
-  public:
+public:
     void add(ListedHost host) {
         const auto [place, fresh] = places_.try_emplace(host.name, inventory_.hosts.size());
         if (fresh) {
@@ -162,7 +162,7 @@ class HostLines {
     }
     Inventory& inventory() { return inventory_; }
 
-  private:
+private:
     Inventory inventory_{};
     std::map<std::string, std::size_t> places_{};
 };

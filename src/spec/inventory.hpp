@@ -59,7 +59,8 @@ struct Inventory {
 
 // Errors: config; where = "LINE" or empty.
 //   hosts:   names, addresses, USER@NAME, engine addresses, each may be a range, between blanks or commas;
-//            `slots=8` behind the last of a line, or gpu1:8; `#` begins a comment; `max_slots=` says nothing here
+//            `slots=8` behind the last of a line, or gpu1:8; `#` begins a comment; `max_slots=` says nothing
+//            here
 //   ansible: INI, YAML, or the JSON of `ansible-inventory --list` and of dynamic inventories; ranges [01:50],
 //            HOST:PORT, ansible_host, ansible_user, ansible_port, children, `{{ NAME }}` of the host's own
 //            variables

@@ -86,7 +86,8 @@ void read_env_list(Reader& reader, const Value& value, Variables of,
     }
 }
 
-// A variable is text without the line's end and an editor's mark; what a build's step mounts is the file, byte for byte.
+// A variable is text without the line's end and an editor's mark; what a build's step mounts is the file,
+// byte for byte.
 std::optional<std::string> read_secret_file(Reader& reader, const Value& value, bool resolve, Variables of) {
     auto visible = value; // the path is no secret
     visible.secret = false;

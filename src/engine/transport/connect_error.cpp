@@ -81,11 +81,12 @@ Error connect_error(const EngineAddress& address, const boost::system::error_cod
     if (error == boost::asio::error::host_not_found ||
         error == boost::asio::error::host_not_found_try_again || error == boost::asio::error::no_data ||
         error == boost::asio::error::no_recovery) {
-        return unreachable(fmt::format("the name '{}' does not resolve", address.host),
-                           to_lower(address.host).ends_with(".local")
-                               ? "names in .local are multicast DNS's (avahi, Bonjour), which dockdist does not ask: "
-                                 "use the machine's IP address, or give it the name in /etc/hosts"
-                               : "check the spelling in cluster.yaml, or use the machine's IP address");
+        return unreachable(
+            fmt::format("the name '{}' does not resolve", address.host),
+            to_lower(address.host).ends_with(".local")
+                ? "names in .local are multicast DNS's (avahi, Bonjour), which dockdist does not ask: "
+                  "use the machine's IP address, or give it the name in /etc/hosts"
+                : "check the spelling in cluster.yaml, or use the machine's IP address");
     }
     return unreachable(fmt::format("cannot connect to {}: {}", address.url, error.message()), "");
 }

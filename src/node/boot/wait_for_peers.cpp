@@ -164,8 +164,9 @@ Unmet PeerWait::unmet() const {
             hints.insert(
                 "refused: sshd does not run there, or a firewall rejects the port; look at that node's log");
         } else if (peer->cause == ECONNRESET && peer->silent) {
-            hints.insert("closed: /etc/hosts.deny or hosts.allow in that node's image lets sshd take nothing from "
-                         "here, or another program holds that port on that host");
+            hints.insert(
+                "closed: /etc/hosts.deny or hosts.allow in that node's image lets sshd take nothing from "
+                "here, or another program holds that port on that host");
         } else if (peer->cause == EPROTO) {
             hints.insert(
                 "another program holds that port on that host: set ssh.port to another one or to auto");

@@ -176,8 +176,8 @@ std::string node_of_machine(const wire::Members& members, const HostAndPort& goa
     std::vector<std::string> found;
     for (const auto& node : members.nodes) {
         const auto& name = node.hostname;
-        if (!name.empty() && (goal.host == name || goal.host.starts_with(name + ".") ||
-                              name.starts_with(goal.host + "."))) {
+        if (!name.empty() &&
+            (goal.host == name || goal.host.starts_with(name + ".") || name.starts_with(goal.host + "."))) {
             found.push_back(node.node);
         }
     }

@@ -337,10 +337,14 @@ TEST_CASE("what to do on a host is said in the words of its engine") {
     CHECK(engine_hint("relabel failed \"/x\": lsetxattr /x: operation not permitted", true)
               .find("is it its user's own?") != std::string::npos);
     for (const std::string of_runc : // Docker 20.10, 26.1
-         {"unable to start container process: exec /opt/dockdist/bin/dockdist-init: permission denied: unknown",
-          "unable to start container process: exec: \"/opt/dockdist/bin/dockdist-init\": permission denied"}) {
+         {"unable to start container process: exec /opt/dockdist/bin/dockdist-init: permission denied: "
+          "unknown",
+          "unable to start container process: exec: \"/opt/dockdist/bin/dockdist-init\": permission "
+          "denied"}) {
         CHECK(engine_hint(of_runc, false).find("mounted `noexec`") != std::string::npos);
     }
+    CHECK(engine_hint("unable to create manifests file: NotFound: content digest sha256:ab: not found", false)
+              .find("name another host in `image.from`") != std::string::npos);
     CHECK(engine_hint("Source image rejected: Running image docker://x is rejected by policy.", true)
               .find("/etc/containers/policy.json") != std::string::npos);
     CHECK(engine_hint("manifest unknown", true) == engine_hint("manifest unknown", false));
