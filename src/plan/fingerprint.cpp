@@ -166,6 +166,7 @@ std::string changed_keys_text(std::string_view digests, const ContainerConfig& c
             note(key);
         }
     }
+    std::ranges::sort(keys);
     constexpr std::size_t most = 4;
     const auto left = keys.size() > most ? fmt::format(" and {} more", keys.size() - most) : "";
     keys.resize(std::min(keys.size(), most));

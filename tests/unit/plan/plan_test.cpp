@@ -188,7 +188,8 @@ TEST_CASE("a container's labels say whose it is, and hold nothing else") {
     CHECK(found.at("dockdist.gpus") == "all");
     CHECK(found.at("dockdist.wire") == std::to_string(wire::version));
     CHECK(found.contains("dockdist.release"));
-    CHECK(found.size() == 11);
+    CHECK(found.at("dockdist.spec-keys").find("container.shm_size") != std::string::npos);
+    CHECK(found.size() == 12);
 }
 
 } // namespace plan_test

@@ -93,8 +93,8 @@ TEST_CASE("set aside, with nothing in its place: it gets its name back, or is re
     CHECK(cluster.text() == "node-1  rename container dockdist-vision-node-1.replaced to "
                             "dockdist-vision-node-1  # an `up` that was cut off left it\n");
     cluster.change();
-    CHECK(cluster.text() == "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # its "
-                            "configuration changed\n" +
+    CHECK(cluster.text() == "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # "
+                            "`env.NCCL_DEBUG` changed\n" +
                                 joins);
     CHECK(cluster.plan().plan.creates.at(0).replaces->name == aside_1);
 }

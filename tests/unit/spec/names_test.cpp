@@ -8,6 +8,7 @@
 namespace names_test {
 
 using namespace dockdist;
+using test::environment;
 
 TEST_CASE("image references are those that docker pull takes") {
     const std::string digest = "sha256:" + std::string(64, 'a');
