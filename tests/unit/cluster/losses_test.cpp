@@ -45,7 +45,7 @@ TEST_CASE("who does not agree keeps the container, its files and the cluster as 
     for (auto call = cluster.log.begin() + static_cast<std::ptrdiff_t>(before); call != cluster.log.end();
          ++call) {
         CAPTURE(*call);
-        CHECK(call->find(": create ") == std::string::npos);
+        CHECK(call->find(": create_container ") == std::string::npos);
         CHECK(call->find("remove") == std::string::npos);
         CHECK(call->find("stop") == std::string::npos);
     }
