@@ -9,6 +9,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
+#include <optional>
+
 namespace dockdist {
 namespace {
 
@@ -36,7 +39,21 @@ Result<std::int64_t> milliseconds_ago(const std::string& text) {
                  "write it like 10m, or like 2026-02-28T17:30:00Z or 2026-02-28T17:30:00+01:00"};
 }
 
+// `logs -f train.yaml`, where -f is what it is in other commands.
+std::optional<Error> judge_file_as_job(const LogsOptions& options) {
+    std::error_code ignored;
+    const bool is_file = options.job.ends_with(".yaml") || options.job.ends_with(".yml");
+    if (!options.follow || !is_file || !std::filesystem::exists(options.job, ignored)) {
+        return std::nullopt;
+    }
+    return Error{ErrorKind::usage, "-f", "of `logs` it is --follow, and takes no file",
+                 "the file stands before the command: dockdist -f " + shell_quote(options.job) + " logs"};
+}
+
 Task<int> run_logs(Context& context, LogsOptions options) {
+    if (const auto error = judge_file_as_job(options)) {
+        co_return context.fail(*error);
+    }
     wire::JobQuery query;
     query.to_the_end = options.follow;
     query.rank = options.rank;
@@ -75,7 +92,7 @@ void add_logs(CLI::App& app, Program& program) {
     auto options = std::make_shared<LogsOptions>();
     auto* command =
         describe(app.add_subcommand("logs", "Show a job's output again, or part of it"), command_group::jobs,
-                 {"dockdist logs                 # of the latest job", "dockdist logs night --follow",
+                 {"dockdist logs                 # of the latest job", "dockdist logs -f night",
                   "dockdist logs night --rank 3 --since 10m"});
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");
     command
@@ -87,7 +104,7 @@ void add_logs(CLI::App& app, Program& program) {
                                "Only what was written since then: a duration back from now (10m) or a point "
                                "in time (2026-02-28T17:30:00Z)"));
     add_tail_option(*command, options->tail);
-    command->add_flag("--follow", options->follow, "Go on until the job ends");
+    command->add_flag("-f,--follow", options->follow, "Go on until the job ends");
     add_view_options(*command, options->view);
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_logs(context, *options); };

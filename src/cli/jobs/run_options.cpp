@@ -27,7 +27,7 @@ std::string launcher_list() {
 
 void add_run_options(CLI::App& command, RunOptions& options) {
     command
-        .add_option("--nodes", options.nodes,
+        .add_option("-n,--nodes", options.nodes,
                     "How many nodes, or which: 2, or node-0,node-[3-7], @rack2, 4@rack2 (default: all)")
         ->type_name("NODES");
     command.add_option("--exclude", options.exclude, "Leave these nodes out: node-1,node-[4-5], @rack1")
@@ -35,7 +35,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
     command.add_flag(
         "--keep-going", options.keep_going,
         "Run on the nodes that are ready, also where there are fewer than `min_nodes` of the file");
-    number(command.add_option("--gpus", options.gpus,
+    number(command.add_option("-g,--gpus", options.gpus,
                               "How many GPUs of each node the job gets, and has to itself; so many ranks a "
                               "node (default: all, and the node's slots)"),
            1, most_gpus_of_a_node);
@@ -81,7 +81,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         ->allow_extra_args(false);
     command.add_flag("--dry-run", options.dry_run,
                      "Print for every node the environment, files and command, and start nothing");
-    variable(command.add_option("--env", options.env,
+    variable(command.add_option("-e,--env", options.env,
                                 "NAME=VALUE for every rank, or NAME to pass your own value on; repeatable"))
         ->allow_extra_args(false);
     command
@@ -129,7 +129,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         "When the job has ended, write what it has used as one HTML page, with curves over the time");
     report->type_name("FILE.html");
     auto* detach = command.add_flag(
-        "--detach", options.detach,
+        "-d,--detach", options.detach,
         "Leave the job to the cluster once it has started, with --ready once it is ready: it "
         "needs no client any more");
     detach->excludes(report);

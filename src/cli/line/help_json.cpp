@@ -12,9 +12,9 @@ namespace {
 
 using nlohmann::json;
 
-json option_json(const CLI::Option& option) {
+json option_json(const CLI::App& command, const CLI::Option& option) {
     return {{"name", shown_name(option)},
-            {"head", option_head(option)},
+            {"head", option_head(command, option)},
             {"value", takes_value(option) ? json(placeholder(option)) : json()},
             {"description", option_words(option)}};
 }
@@ -36,7 +36,7 @@ json options_json(const CLI::App& command) {
     for (const auto* option : options_of(command)) {
         if (std::ranges::find(own, option) != own.end() &&
             (command.get_parent() == nullptr || !is_help(*option))) {
-            options.push_back(option_json(*option));
+            options.push_back(option_json(command, *option));
         }
     }
     return options;

@@ -161,10 +161,12 @@ bool is_help(const CLI::Option& option) {
     return option.get_name() == "--help";
 }
 
-std::string option_head(const CLI::Option& option) {
+std::string option_head(const CLI::App& command, const CLI::Option& option) {
     std::string head;
     for (const auto& name : option.get_snames()) {
-        head += "-" + name + ", ";
+        if (option_named(command, "-" + name) == &option) {
+            head += "-" + name + ", ";
+        }
     }
     head += shown_name(option);
     return takes_value(option) ? head + " " + placeholder(option) : head;
@@ -218,7 +220,7 @@ std::string help_text(const CLI::App& command, const OutputTraits& output) {
     for (const auto* option : options_of(command)) {
         const bool is_own = std::ranges::find(of_command, option) != of_command.end();
         (is_own && !is_program && !is_help(*option) ? own : everywhere)
-            .add(option_head(*option), option_words(*option));
+            .add(option_head(command, *option), option_words(*option));
     }
     text += positionals.text(output) + command_sections(command, output, is_program);
     text += own.text(output) + everywhere.text(output);

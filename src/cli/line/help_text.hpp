@@ -22,8 +22,8 @@ nlohmann::json help_json(const CLI::App& command);
 
 // What is said of an option, or of a positional: its default, and what it goes with, included.
 std::string option_words(const CLI::Option& option);
-// "-f, --file FILE".
-std::string option_head(const CLI::Option& option);
+// "-f, --file FILE"; without the -f where that is another one's of this command.
+std::string option_head(const CLI::App& command, const CLI::Option& option);
 bool is_help(const CLI::Option& option);
 
 // "dockdist cp [OPTIONS] FROM TO".

@@ -4,6 +4,8 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace dockdist {
 namespace {
@@ -24,6 +26,32 @@ std::string nearest_of(const std::string& word, const std::vector<std::string>& 
     return nearest(word, candidates);
 }
 
+// What other tools call it.
+constexpr auto words_of_others = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"cancel", "stop"},
+    {"destroy", "down"},
+    {"kill", "stop"},
+    {"launch", "run"},
+    {"nodes", "status"},
+    {"ps", "jobs"},
+    {"queue", "jobs"},
+    {"rm", "down"},
+    {"scancel", "stop"},
+    {"shell", "ssh"},
+    {"squeue", "jobs"},
+    {"start", "up"},
+    {"submit", "run --detach"},
+});
+
+// "--num-nodes" for --nodes.
+std::string with_more_before(const std::string& word, const std::vector<std::string>& names) {
+    const auto found = std::ranges::find_if(names, [&](const std::string& name) {
+        return name.starts_with("--") && (word.ends_with(name.substr(1)) || word.ends_with("_" + name.substr(2)) ||
+                                          word == "--n" + name.substr(2));
+    });
+    return found == names.end() ? "" : *found;
+}
+
 // A command whose words were not kept apart by `--`.
 bool runs_a_command(const CLI::App& command) {
     return std::ranges::any_of(positionals_of(command),
@@ -36,7 +64,8 @@ Error no_option(const LineRead& line) {
     for (const auto* option : options_of(command)) {
         names.push_back(shown_name(*option));
     }
-    const auto meant = nearest_of(line.unknown_option, names);
+    auto meant = nearest_of(line.unknown_option, names);
+    meant = meant.empty() ? with_more_before(line.unknown_option, names) : meant;
     const auto message = full_name(command) + " has no option " + printable(line.unknown_option) +
                          (meant.empty() ? "" : "; did you mean " + meant + "?");
     return usage_error("", message,
@@ -52,7 +81,10 @@ Error no_command(const CLI::App& above, const std::string& word) {
     for (const auto* command : commands_of(above)) {
         names.push_back(command->get_name());
     }
-    const auto meant = nearest_of(word, names);
+    const auto of_others = std::ranges::find(words_of_others, word, [](const auto& pair) { return pair.first; });
+    const auto meant = above.get_parent() == nullptr && of_others != words_of_others.end()
+                           ? std::string(of_others->second)
+                           : nearest_of(word, names);
     const auto of = above.get_parent() == nullptr ? "" : " of `" + full_name(above) + "`";
     return usage_error("",
                        "there is no command " + printable(word) + of +

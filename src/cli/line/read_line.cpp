@@ -10,17 +10,6 @@ const CLI::App* command_named(const CLI::App& above, const std::string& name) {
     return found.empty() ? nullptr : found.front();
 }
 
-// As CLI11 looks for it, which asks the commands above where one falls through to them.
-const CLI::Option* option_named(const CLI::App& command, const std::string& name) {
-    for (const auto* app = &command; app != nullptr; app = app->get_parent()) {
-        if (const auto* option = app->get_option_no_throw(name);
-            option != nullptr && option->nonpositional()) {
-            return option;
-        }
-    }
-    return nullptr;
-}
-
 class LineReader {
 public:
     explicit LineReader(const CLI::App& program) { read_.command = &program; }
@@ -97,6 +86,16 @@ private:
 };
 
 } // namespace
+
+const CLI::Option* option_named(const CLI::App& command, const std::string& name) {
+    for (const auto* app = &command; app != nullptr; app = app->get_parent()) {
+        if (const auto* option = app->get_option_no_throw(name);
+            option != nullptr && option->nonpositional()) {
+            return option;
+        }
+    }
+    return nullptr;
+}
 
 LineRead read_line(const CLI::App& program, std::span<const std::string> words) {
     LineReader reader(program);

@@ -35,6 +35,9 @@ std::vector<const CLI::Option*> positionals_of(const CLI::App& command);
 // In the order in which they were added, without hidden ones.
 std::vector<const CLI::App*> commands_of(const CLI::App& command);
 
+// The option that the word names ("-f", "--file"), of the command or of those above it; null: none.
+const CLI::Option* option_named(const CLI::App& command, const std::string& name);
+
 bool takes_value(const CLI::Option& option);
 // "--file"; "FILE" of a positional.
 std::string shown_name(const CLI::Option& option);

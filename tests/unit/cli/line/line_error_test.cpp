@@ -26,6 +26,7 @@ TEST_CASE("a command that is none is told, with what was meant") {
                              "  `dockdist help image` shows what it takes");
     CHECK(said({""}) == "which command?\n  `dockdist help` shows the commands");
     CHECK(said({"__complet"}) == "there is no command __complet\n  `dockdist help` shows the commands");
+    CHECK(said({"ps"}) == "there is no command ps; did you mean jobs?\n  `dockdist help` shows the commands");
     CHECK(said({"a\x1b[2J"}) == "there is no command a\\x1b[2J\n  `dockdist help` shows the commands");
 }
 
@@ -34,6 +35,10 @@ TEST_CASE("an option that is none is told, with what was meant, and where the co
                                      "  `dockdist help check` shows what it takes");
     CHECK(said({"check", "--ouput=json"}) == "dockdist check has no option --ouput; did you mean --output?\n"
                                              "  `dockdist help check` shows what it takes");
+    for (const std::string many : {"--num-nodes", "--num_nodes", "--nnodes"}) {
+        CHECK(said({"run", many, "2", "--", "x"}).find("no option " + many + "; did you mean --nodes?") !=
+              std::string::npos);
+    }
     CHECK(said({"--outptu", "json", "check"}) ==
           "dockdist has no option --outptu; did you mean --output?\n  `dockdist help` shows the commands");
     CHECK(said({"chekc", "--al", "logs"}) ==
@@ -43,6 +48,8 @@ TEST_CASE("an option that is none is told, with what was meant, and where the co
           "  what belongs to the command stands behind `--`: dockdist run [OPTIONS] -- COMMAND...");
     CHECK(said({"run", "--", "train.py", "--lr", "3"}).empty());
     CHECK(said({"run", "--nodes", "-odd", "--", "x"}).empty()); // the value of an option is none
+    CHECK(said({"logs", "-f", "night"}).empty());
+    CHECK(said({"-f", "one.yaml", "logs", "-f"}).empty());
 }
 
 TEST_CASE("each value is refused with what is right") {

@@ -46,6 +46,7 @@ struct Line {
                      {"dockdist logs", "dockdist logs 'a b' --since 10m  # of the last ten minutes"});
         logs->add_option("JOB", job, "Its name");
         moment(logs->add_option("--since", since, "Since then"));
+        logs->add_flag("-f,--follow", share, "Go on");
         auto* check = describe(app.add_subcommand("check", "Say whether it works"), command_group::looking,
                                {"dockdist check"});
         check->add_option("FILE", file, "cluster.yaml");
