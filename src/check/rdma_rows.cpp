@@ -2,6 +2,7 @@
 
 #include "check/compare.hpp"
 #include "core/text.hpp"
+#include "rdma/cabling.hpp"
 #include "rdma/variables.hpp"
 
 #include <fmt/format.h>
@@ -179,7 +180,6 @@ public:
         judge_lost_networks();
         if (rows_.empty()) {
             add("all nodes", State::pass, pass_text(), "");
-            rows_.back().subject = "all nodes";
         }
         return std::move(rows_);
     }
@@ -306,7 +306,7 @@ private:
     }
 
     void judge_networks() {
-        if (fabric_.apart) {
+        if (fabric_.apart && !rdma::cabling_of(fabric_).direct) {
             std::string list;
             for (const auto* node : with_) {
                 std::set<std::string> networks;
@@ -326,8 +326,7 @@ private:
                 "no network is common to the RDMA ports of all nodes: " + list,
                 ethernet
                     ? "this works where a router leads from each to the others; else give the ports "
-                      "addresses "
-                      "in one network (`dockdist check --deep` tries it)"
+                      "addresses in one network (`dockdist check --deep` tries it)"
                     : "these are several InfiniBand fabrics: cable them to one, or make a cluster of each");
         }
         if (const auto told = rdma::settings(fabric_); !told.unsettled.empty()) {
@@ -368,10 +367,11 @@ private:
     std::string pass_text() const {
         std::vector<std::string> networks;
         for (const auto& network : fabric_.networks) {
-            networks.push_back(fabric_.link == "Ethernet" ? network : "the InfiniBand subnet " + network);
+            networks.push_back((fabric_.link == "Ethernet" ? "" : "the InfiniBand subnet ") + network);
         }
-        return fmt::format("all go over {}{}", rdma::link_text(fabric_.link),
-                           networks.empty() ? "" : " in " + list_names(networks));
+        const auto* cables = rdma::cabling_of(fabric_).direct ? ", by cables from node to node" : "";
+        return fmt::format("all go over {}{}{}{}", rdma::link_text(fabric_.link),
+                           networks.empty() ? "" : " in ", list_names(networks), cables);
     }
 
     const rdma::Fabric& fabric_;

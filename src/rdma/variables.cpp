@@ -3,6 +3,7 @@
 #include "core/number.hpp"
 #include "core/subnet.hpp"
 #include "core/text.hpp"
+#include "rdma/cabling.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -121,6 +122,8 @@ std::string list_of(const Node& node) {
     return list;
 }
 
+constexpr int nccl_s_prefix = 24; // NCCL_IB_SUBNET_PREFIX_LEN, unless it is told another
+
 class Teller {
 public:
     Teller(const Fabric& fabric, Settings& out) : fabric_(fabric), out_(out) {
@@ -140,6 +143,7 @@ public:
             out_.hint = "set NCCL_IB_GID_INDEX in `hosts[].env` and the ports in NCCL_IB_HCA, or remove the "
                         "addresses that are not for the cluster; NCCL 2.21 and newer chooses by port";
         }
+        judge_cabling();
         if (!cut_.empty()) {
             out_.unsettled = cut_ +
                              " has more RDMA ports and addresses than a cluster of this size has room for: "
@@ -184,6 +188,15 @@ public:
             set("NVSHMEM_ENABLE_NIC_PE_MAPPING", "1", "else NVSHMEM takes the nearest port, used or not");
         }
         tell_gids(chosen_[place], set);
+        if (cabling_.direct) {
+            const std::string of_cables = "each two nodes have a network of their own, a cable";
+            set("NCCL_IB_SUBNET_AWARE_ROUTING", "1", of_cables);
+            set("NCCL_IB_MERGE_NICS", "0", of_cables);
+            set("NCCL_NET_PLUGIN", "none", of_cables);
+            if (cabling_.prefix != 0 && cabling_.prefix != nccl_s_prefix) {
+                set("NCCL_IB_SUBNET_PREFIX_LEN", std::to_string(cabling_.prefix), of_cables);
+            }
+        }
         const auto& yours = node.record.yours;
         const auto left_out = not_for([&](std::string_view name) { return has(yours, name); });
         std::erase_if(list, [&](const Variable& variable) { return has(left_out, variable.name); });
@@ -201,6 +214,26 @@ private:
         return (used == 1 || used == node.gpus) && std::ranges::any_of(node.ports, [](const Port& port) {
                    return !port.used && is_active(port.port);
                });
+    }
+
+    void judge_cabling() {
+        cabling_ = cabling_of(fabric_);
+        if (!cabling_.direct) {
+            return;
+        }
+        const auto old = std::ranges::find_if(
+            fabric_.nodes, [](const Node& node) { return !knows_cabling(node.record.nccl); });
+        if (old != fabric_.nodes.end()) {
+            out_.unsettled = "the nodes are cabled to each other, and NCCL " + old->record.nccl + " of " +
+                             old->name + " does not look which port leads to which node";
+            out_.hint = "take an image with NCCL 2.30.5 or newer, connect the nodes by a switch, or write "
+                        "`network: {rdma: off}`";
+        } else if (!cabling_.apart.empty()) {
+            out_.unsettled = "no cable joins " + cabling_.apart + ", and NCCL reaches neighbours alone";
+            out_.hint =
+                "write the hosts in the order of the cables, and NCCL_ALGO: Ring in `container.env`; or "
+                "connect the nodes by a switch";
+        }
     }
 
     template <class Set>
@@ -229,6 +262,7 @@ private:
     const Fabric& fabric_;
     Settings& out_;
     std::vector<Chosen> chosen_{};
+    Cabling cabling_{};
     Way way_ = Way::none;
     bool old_ = false;  // the NCCL of a node
     bool odd_ = false;  // others than NCCL need an index, too

@@ -18,8 +18,9 @@ namespace dockdist::rdma {
 inline constexpr std::array names_by_node{
     "NCCL_IB_HCA",      "NCCL_IB_GID_INDEX", "NCCL_IB_ADDR_RANGE",   "UCX_NET_DEVICES",
     "UCX_IB_GID_INDEX", "NVSHMEM_HCA_LIST",  "NVSHMEM_IB_GID_INDEX", "NVSHMEM_ENABLE_NIC_PE_MAPPING"};
-inline constexpr std::array names_for_all{"NCCL_IB_ADDR_FAMILY", "NCCL_IB_DISABLE", "NCCL_NET",
-                                          "FI_PROVIDER"};
+inline constexpr std::array names_for_all{
+    "NCCL_IB_ADDR_FAMILY",       "NCCL_IB_DISABLE", "NCCL_IB_MERGE_NICS", "NCCL_IB_SUBNET_AWARE_ROUTING",
+    "NCCL_IB_SUBNET_PREFIX_LEN", "NCCL_NET",        "NCCL_NET_PLUGIN",    "FI_PROVIDER"};
 // Whoever sets the first of them has chosen ports, for which the others were not meant. The last of the first
 // ones is never set here: NVSHMEM's list of ports would go over it.
 struct PortChoice {

@@ -46,8 +46,9 @@ constexpr auto words_of_others = std::to_array<std::pair<std::string_view, std::
 // "--num-nodes" for --nodes.
 std::string with_more_before(const std::string& word, const std::vector<std::string>& names) {
     const auto found = std::ranges::find_if(names, [&](const std::string& name) {
-        return name.starts_with("--") && (word.ends_with(name.substr(1)) || word.ends_with("_" + name.substr(2)) ||
-                                          word == "--n" + name.substr(2));
+        return name.starts_with("--") &&
+               (word.ends_with(name.substr(1)) || word.ends_with("_" + name.substr(2)) ||
+                word == "--n" + name.substr(2));
     });
     return found == names.end() ? "" : *found;
 }
@@ -81,7 +82,8 @@ Error no_command(const CLI::App& above, const std::string& word) {
     for (const auto* command : commands_of(above)) {
         names.push_back(command->get_name());
     }
-    const auto of_others = std::ranges::find(words_of_others, word, [](const auto& pair) { return pair.first; });
+    const auto of_others =
+        std::ranges::find(words_of_others, word, [](const auto& pair) { return pair.first; });
     const auto meant = above.get_parent() == nullptr && of_others != words_of_others.end()
                            ? std::string(of_others->second)
                            : nearest_of(word, names);

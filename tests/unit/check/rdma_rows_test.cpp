@@ -115,6 +115,17 @@ TEST_CASE("a whole fabric is one row") {
     CHECK(rows_of(judge_rdma(facts_with({node_with(0, rails(2, 0))})), "rdma-fabric").empty());
 }
 
+TEST_CASE("nodes that are cabled to each other are well, where their NCCL knows it") {
+    auto row = only(facts_with(cabled(3, "2.30.7")), "rdma-fabric");
+    CHECK(row.state == State::pass);
+    CHECK(row.text == "all go over RoCE, by cables from node to node");
+    row = only(facts_with(cabled(3, "2.28.9")), "rdma-fabric");
+    CHECK(row.state == State::warn);
+    CHECK(row.text.find("does not look which port leads to which node") != std::string::npos);
+    CHECK(only(facts_with(cabled(4, "2.30.7")), "rdma-fabric").text.find("node-0 and node-2") !=
+          std::string::npos);
+}
+
 TEST_CASE("partitions: a port down, a device that is missing, a rate, a node without RDMA") {
     auto nodes = std::vector{node_with(0, rails(2, 0)), node_with(1, rails(2, 1)), node_with(2, rails(2, 2))};
     nodes[1].rdma.ports[1] = down(nodes[1].rdma.ports[1]);

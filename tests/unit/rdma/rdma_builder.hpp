@@ -46,6 +46,20 @@ inline wire::NodeRecord node_with(int rank, std::vector<wire::RdmaPort> ports,
             .rdma = {.use = use, .inside = true, .ports = std::move(ports)}};
 }
 
+// In a ring, from each to the next by a cable, which is a network of its own.
+inline std::vector<wire::NodeRecord> cabled(int nodes, const std::string& nccl, int prefix = 24) {
+    std::vector<wire::NodeRecord> ring;
+    for (int i = 0; i < nodes; ++i) {
+        const auto port = [&](const std::string& device, int cable) {
+            return roce_port(
+                device, {{3, "10.20." + std::to_string(cable) + "." + std::to_string(i + 1), prefix, ""}});
+        };
+        ring.push_back(node_with(i, {port("out", i), port("in", (i + nodes - 1) % nodes)}));
+        ring.back().rdma.nccl = nccl;
+    }
+    return ring;
+}
+
 // "mlx5_0:1 mlx5_1:1"
 inline std::string used_of(const rdma::Node& node) {
     std::string text;

@@ -34,6 +34,43 @@ const std::vector<wire::NodeRecord> spark{
     node_with(1, {roce_port("rocep1s0f0", {{3, "192.168.100.11", 24, ""}}),
                   roce_port("roceP2p1s0f0", {{3, "192.168.101.11", 24, ""}})})};
 
+TEST_CASE("three nodes, each two with a cable: NCCL looks which port leads to which node") {
+    const std::string look = " NCCL_IB_SUBNET_AWARE_ROUTING=1 NCCL_IB_MERGE_NICS=0 NCCL_NET_PLUGIN=none";
+    const std::string ports =
+        "NCCL_IB_HCA==out:1,in:1 UCX_NET_DEVICES=out:1,in:1,eth0 NVSHMEM_HCA_LIST=out:1,in:1";
+    for (int i = 0; i < 3; ++i) {
+        CHECK(variables_of(cabled(3, "2.30.7"), static_cast<std::size_t>(i)) == ports + look);
+    }
+    CHECK(rdma::settings(rdma::judge(cabled(3, "2.30.7"))).unsettled.empty());
+    CHECK(variables_of(cabled(3, "2.30.7", 26), 0) == ports + look + " NCCL_IB_SUBNET_PREFIX_LEN=26");
+    const auto old = rdma::settings(rdma::judge(cabled(3, "2.28.9")));
+    CHECK(old.unsettled ==
+          "the nodes are cabled to each other, and NCCL 2.28.9 of node-0 does not look which "
+          "port leads to which node");
+    CHECK(old.hint.find("2.30.5 or newer") != std::string::npos);
+}
+
+TEST_CASE("a ring of four: NCCL reaches neighbours alone") {
+    const auto told = rdma::settings(rdma::judge(cabled(4, "2.30.7")));
+    CHECK(told.unsettled == "no cable joins node-0 and node-2, and NCCL reaches neighbours alone");
+    CHECK(told.hint.find("NCCL_ALGO: Ring") != std::string::npos);
+}
+
+TEST_CASE("what is no cable: two nodes alone, a network of all, ports behind a router") {
+    const auto looks = [](const std::vector<wire::NodeRecord>& nodes) {
+        return variables_of(nodes, 0).find("SUBNET_AWARE") != std::string::npos;
+    };
+    CHECK(looks(cabled(3, "")));
+    CHECK_FALSE(looks(cabled(2, "2.30.7")));
+    CHECK_FALSE(looks(spark));
+    auto routed = cabled(3, "2.30.7");
+    for (int i = 0; i < 3; ++i) {
+        routed[static_cast<std::size_t>(i)].rdma.ports = {
+            roce_port("out", {{3, "10.30." + std::to_string(i) + ".1", 24, ""}})};
+    }
+    CHECK_FALSE(looks(routed));
+}
+
 TEST_CASE("without RDMA there is nothing to say") {
     CHECK(variables_of({node_with(0, {}), node_with(1, {})}, 0).empty());
 }
@@ -197,7 +234,7 @@ TEST_CASE("all that is set is one of the names that are known") {
     for (const auto& nodes :
          {spark, with_nccl(spark, "2.19.3"),
           std::vector{node_with(0, {ib_port("mlx5_0"), ib_port("mlx5_1", 10)}, "required")},
-          std::vector{node_with(0, {roce_port("b", {{3, "fd00::1", 64, ""}})})}}) {
+          cabled(3, "2.30.7", 26), std::vector{node_with(0, {roce_port("b", {{3, "fd00::1", 64, ""}})})}}) {
         for (const auto& list : rdma::settings(rdma::judge(nodes)).nodes) {
             for (const auto& variable : list) {
                 CHECK(known.contains(variable.name));
