@@ -141,7 +141,10 @@ def test_stop_ends_a_job_from_another_client(lab):
         unknown = c.run("stop", "nobody", code=1)
         assert_in("there is no job `nobody`", unknown.stderr)
         assert_in("other, job", unknown.stderr)
-        assert json.loads(c.run("stop", "other", "-o", "json").stdout)["nodes"][0]["was_running"] is True
+        both = json.loads(c.run("stop", "other", "job", "-o", "json").stdout)["jobs"]
+        assert [(one["job"], one["nodes"][0]["was_running"]) for one in both] == [("other", True), ("job", False)]
+        assert json.loads(c.run("stop", "other", "-o", "json").stdout)["nodes"][0]["was_running"] is False
+        assert_in("there is no job `nobody`", c.run("stop", "nobody", "job", code=1).stderr)
         ended(other, 143)
 
 
@@ -180,7 +183,10 @@ def test_wait_answers_with_the_jobs_code_or_124(lab):
         assert (done.stdout, done.stderr) == ("", "")
         client = started(c, "job", "echo started; exec sleep 4551")
         c.run("wait", "job", "--timeout", "300ms", code=124)
-        waiting = c.start("wait", "job")
+        waiting = c.start("wait", "job", "bad")
+        any_of = c.run("wait", "--any", "job", "bad", code=9)
+        assert (any_of.stdout, any_of.stderr) == ("bad\n", "")
+        assert json.loads(c.run("wait", "--any", "job", "bad", "-o", "json", code=9).stdout)["job"] == "bad"
         c.run("stop", "job")
         assert ended(waiting, 143) == ("", "")
         ended(client, 143)

@@ -22,7 +22,21 @@ std::vector<NodeUsage> usage_of(const JobOutcome& outcome) {
     return usage;
 }
 
-nlohmann::json to_json(const JobOutcome& outcome, const JobId& job) {
+// A job of some seconds leaves nothing worth a line.
+void tell_usage(const Context& context, const JobOutcome& outcome, const JobId& job) {
+    constexpr std::int64_t worth_a_line_ms = 10'000;
+    const auto usage = sum_usage(usage_of(outcome));
+    const auto line = usage_line(usage);
+    if (outcome.detached || line.empty() || usage.duration_ms < worth_a_line_ms) {
+        return;
+    }
+    context.reporter->on({.kind = Event::Kind::note,
+                          .text = job.str() + ": " + line + " (`dockdist jobs " + job.str() + "` has more)"});
+}
+
+} // namespace
+
+nlohmann::json end_json(const JobOutcome& outcome, const JobId& job) {
     nlohmann::json json{{"type", "result"},
                         {"job", job.str()},
                         {"exit_code", outcome.exit_code()},
@@ -50,20 +64,6 @@ nlohmann::json to_json(const JobOutcome& outcome, const JobId& job) {
     return json;
 }
 
-// A job of some seconds leaves nothing worth a line.
-void tell_usage(const Context& context, const JobOutcome& outcome, const JobId& job) {
-    constexpr std::int64_t worth_a_line_ms = 10'000;
-    const auto usage = sum_usage(usage_of(outcome));
-    const auto line = usage_line(usage);
-    if (outcome.detached || line.empty() || usage.duration_ms < worth_a_line_ms) {
-        return;
-    }
-    context.reporter->on({.kind = Event::Kind::note,
-                          .text = job.str() + ": " + line + " (`dockdist jobs " + job.str() + "` has more)"});
-}
-
-} // namespace
-
 int fail_before(const Context& context, const Errors& errors) {
     const int code = context.fail(errors);
     if (std::ranges::find(errors, ErrorKind::busy, &Error::kind) != errors.end()) {
@@ -86,7 +86,7 @@ int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job
                        Displayable::drawn(results_text(outcome.nodes, probe_output(STDERR_FILENO))));
     }
     if (context.json()) { // the result is the last line
-        context.print_json(to_json(outcome, job));
+        context.print_json(end_json(outcome, job));
     }
     return outcome.exit_code();
 }

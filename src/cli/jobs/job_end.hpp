@@ -4,11 +4,16 @@
 #include "cli/context.hpp"
 #include "job_state/job_end.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace dockdist {
 
 // What end_errors() has to say and, of a job that did not end well, what became of it on each node; with -o
 // json the result as the last line. Returns the process's exit code.
 int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job);
+
+// The result line of `run`, `attach` and `wait`.
+nlohmann::json end_json(const JobOutcome& outcome, const JobId& job);
 
 // What is wrong before a job runs or is found: 2 for a wrong command line or file, 75 where others have the
 // GPUs, else 125.

@@ -14,7 +14,7 @@ namespace dockdist {
 namespace {
 
 struct StopOptions {
-    std::string job{};
+    std::vector<std::string> jobs{};
     std::string grace = flag_duration(wire::default_grace);
     std::string signal{};
 };
@@ -27,23 +27,29 @@ std::string words(const JobReport& before, const std::vector<std::string>& nodes
                        before.exit_code ? fmt::format(", exit code {}", *before.exit_code) : "");
 }
 
-Task<int> run_stop(Context& context, StopOptions options) {
+struct Stopped {
+    nlohmann::json json{};
+    std::string text{};
+    Errors errors{};
+};
+
+Task<Stopped> stop_one(Context& context, std::string job, const StopOptions& options) {
     const auto grace = parse_duration(options.grace).value_or(wire::default_grace);
-    auto found = co_await find_job(context, options.job, "", false);
+    auto found = co_await find_job(context, std::move(job), "", false);
+    Stopped stopped{.errors = std::move(found.errors)};
     if (!found.found) {
-        co_return context.fail(found.errors);
+        co_return stopped;
     }
     const auto before = report_of(found.job);
     // Also where the job is not known: it may have started processes there over ssh.
     const auto results = co_await stop_job(found.cluster.engines, found.cluster.nodes, found.job.job, grace,
                                            ending_signal(options.signal).value_or(0));
-    auto errors = std::move(found.errors);
     auto json = nlohmann::json::array();
-    std::vector<std::string> stopped;
+    std::vector<std::string> nodes;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const auto& node = found.cluster.nodes[i];
         if (!results[i]) {
-            errors.push_back(results[i].error());
+            stopped.errors.push_back(results[i].error());
             continue;
         }
         const auto part = std::ranges::find(found.job.parts, node.name,
@@ -52,14 +58,31 @@ Task<int> run_stop(Context& context, StopOptions options) {
             json.push_back(
                 {{"node", node.name.str()}, {"was_running", part->summary.running}, {"result", *results[i]}});
             if (part->summary.running) {
-                stopped.push_back(node.name.str());
+                nodes.push_back(node.name.str());
             }
         }
     }
-    if (context.json()) {
-        context.print_json({{"job", found.job.job.str()}, {"nodes", std::move(json)}});
-    } else {
-        context.tell(words(before, stopped));
+    stopped.json = {{"job", found.job.job.str()}, {"nodes", std::move(json)}};
+    stopped.text = words(before, nodes);
+    co_return stopped;
+}
+
+// One after the other: what is wrong with one keeps none of the others.
+Task<int> run_stop(Context& context, StopOptions options) {
+    auto jobs = nlohmann::json::array();
+    Errors errors;
+    for (const auto& job : options.jobs) {
+        auto stopped = co_await stop_one(context, job, options);
+        context.tell(context.json() ? "" : stopped.text);
+        if (!stopped.json.is_null()) {
+            jobs.push_back(std::move(stopped.json));
+        }
+        std::ranges::move(stopped.errors, std::back_inserter(errors));
+    }
+    if (context.json() && options.jobs.size() > 1) {
+        context.print_json({{"jobs", std::move(jobs)}});
+    } else if (context.json() && !jobs.empty()) {
+        context.print_json(jobs.front());
     }
     co_return errors.empty() ? 0 : context.fail(errors);
 }
@@ -68,9 +91,9 @@ Task<int> run_stop(Context& context, StopOptions options) {
 
 void add_stop(CLI::App& app, Program& program) {
     auto options = std::make_shared<StopOptions>();
-    auto* command = describe(app.add_subcommand("stop", "End a job and every process of it, on all nodes"),
-                             command_group::jobs, {"dockdist stop night"});
-    command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it")->required();
+    auto* command = describe(app.add_subcommand("stop", "End jobs and every process of them, on all nodes"),
+                             command_group::jobs, {"dockdist stop night", "dockdist stop sweep-1 sweep-2"});
+    command->add_option("JOB", options->jobs, "Names, as `run` and `jobs` show them")->required();
     duration(command->add_option("--grace", options->grace, "Time between the signal and KILL; 0: at once"),
              std::chrono::milliseconds(0))
         ->capture_default_str();

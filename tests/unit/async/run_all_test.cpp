@@ -1,6 +1,7 @@
 #include "async/async_event.hpp"
 #include "async/cleanup.hpp"
 #include "async/run_all.hpp"
+#include "async/run_until_first.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/run_task.hpp"
 
@@ -110,6 +111,41 @@ TEST_CASE("run_all that is cancelled waits until every task has cleaned up") {
     running.wait();
     CHECK(ended == 2);
     CHECK(running.ended_by_cancellation());
+}
+
+TEST_CASE("run_until_first cancels the others, and waits until they have cleaned up") {
+    boost::asio::io_context io;
+    AsyncEvent never(io.get_executor());
+    AsyncEvent cleaned_up(io.get_executor());
+    AsyncEvent gate(io.get_executor());
+    int ended = 0;
+    std::vector<int> order;
+    Cancellable running(
+        io, run_until_first(tasks<int>(slow_to_end(never, cleaned_up, ended), wait_then(gate, 7, order),
+                                       slow_to_end(never, cleaned_up, ended))));
+    io.poll();
+    gate.set();
+    io.restart();
+    io.poll();
+    CHECK(order == std::vector<int>{7});
+    CHECK_FALSE(running.ended());
+    cleaned_up.set();
+    running.wait();
+    CHECK(running.value() == std::vector<std::optional<int>>{std::nullopt, 7, std::nullopt});
+    CHECK(ended == 2);
+}
+
+TEST_CASE("run_until_first with one that ends at once") {
+    boost::asio::io_context io;
+    AsyncEvent never(io.get_executor());
+    AsyncEvent gate(io.get_executor());
+    std::vector<int> order;
+    CHECK(run_task(io, run_until_first(tasks<int>(set_then(gate, 1, order), wait_then(never, 2, order)))) ==
+          std::vector<std::optional<int>>{1, std::nullopt});
+    CHECK_THROWS_WITH_AS(
+        run_task(io, run_until_first(tasks<int>(fail_with("first"), set_then(gate, 2, order)))), "first",
+        std::runtime_error);
+    CHECK(run_task(io, run_until_first(std::vector<Task<int>>())).empty());
 }
 
 TEST_CASE("run_all may be destroyed with its io_context in the middle") {
