@@ -16,7 +16,7 @@ class Client:
         self.file = c.folder / f"{name}.yaml"
         write(c, hosts, self.file)
         self.name, self.begin = name, time.monotonic()
-        self.process = c.start("-f", str(self.file), *command, **environment)
+        self.process = c.start("-f", str(self.file), "--take-over", *command, **environment)
 
     def ends(self, code, within, *wanted):
         try:
