@@ -45,7 +45,7 @@ class Layer:
 def path_of(call):
     """An endpoint's name: without version, query and what it names."""
     path = re.sub(r"^/v[\d.]+", "", call.path.split("?")[0])
-    return re.sub(r"/(containers|exec|volumes|images)/(?!json|create|load|get|prune).+?(?=/(json|start|stop|exec|logs|attach|archive|rename|resize|wait|tag|push|get)$|$)",
+    return re.sub(r"/(containers|exec|volumes|images)/(?!json|create|load|get|prune).+?(?=/(json|start|stop|exec|logs|attach|archive|changes|rename|resize|wait|tag|push|get)$|$)",
                   r"/\1/X", path)
 
 

@@ -77,8 +77,8 @@ def merged(recorders):
 
 
 def keys_that_are_read():
-    """Those that dockdist looks for in answers, from the one file that does."""
-    return set(re.findall(r'"([A-Za-z]+)"', (ROOT / "src/engine/json_decode.cpp").read_text()))
+    """Those that dockdist looks for in answers, from the files that do."""
+    return {key for file in ("json_decode", "json_diff") for key in re.findall(r'"([A-Za-z]+)"', (ROOT / f"src/engine/{file}.cpp").read_text())}
 
 
 def types(shape):

@@ -246,6 +246,23 @@ Task<void> remove_container(Exchange x, ContainerPointer container) {
     co_await x.answer(204);
 }
 
+// As an engine sees a node: what dockdist-init has made there.
+Task<void> tell_changes(Exchange x, ContainerPointer) {
+    auto changes = nlohmann::json::array();
+    changes.push_back({{"Path", "/run"}, {"Kind", 0}});
+    changes.push_back({{"Path", "/run/dockdist"}, {"Kind", 1}});
+    co_await x.answer(200, std::move(changes));
+}
+
+Task<void> tell_details(Exchange x, ContainerPointer container) {
+    auto details = details_of_container(*container);
+    if (x.request.get("size") == "1") {
+        details["SizeRw"] = 0;
+        details["SizeRootFs"] = 0;
+    }
+    co_await x.answer(200, std::move(details));
+}
+
 Task<void> rename_container(Exchange x, ContainerPointer container) {
     const auto name = x.request.get("name");
     const auto other = x.host.find(name);
@@ -272,20 +289,17 @@ Task<bool> handle_containers(Exchange x) {
         co_return true;
     }
     const std::map<std::string_view, Task<void> (*)(Exchange, ContainerPointer)> calls{
-        {"POST /containers/X/start", start_container},
-        {"POST /containers/X/stop", stop_container},
-        {"DELETE /containers/X", remove_container},
-        {"POST /containers/X/rename", rename_container},
+        {"POST /containers/X/start", start_container}, {"POST /containers/X/stop", stop_container},
+        {"DELETE /containers/X", remove_container},    {"POST /containers/X/rename", rename_container},
+        {"GET /containers/X/json", tell_details},      {"GET /containers/X/changes", tell_changes},
     };
     const auto found = calls.find(call);
-    if (found == calls.end() && call != "GET /containers/X/json") {
+    if (found == calls.end()) {
         co_return false;
     }
     const auto container = x.host.find(x.request.item);
     if (!container) {
         co_await x.fail(404, "No such container: " + x.request.item);
-    } else if (found == calls.end()) {
-        co_await x.answer(200, details_of_container(*container));
     } else {
         co_await found->second(x, container);
     }

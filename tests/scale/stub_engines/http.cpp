@@ -73,9 +73,9 @@ void name_call(Request& request) {
         }
         auto slash = rest.rfind('/');
         const auto last = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
-        constexpr std::array<std::string_view, 14> actions{"json",   "start",   "stop", "exec", "logs",
-                                                           "attach", "archive", "get",  "tag",  "push",
-                                                           "rename", "wait",    "kill", "top"};
+        constexpr std::array<std::string_view, 15> actions{"json",   "start",   "stop",    "exec", "logs",
+                                                           "attach", "archive", "changes", "get",  "tag",
+                                                           "push",   "rename",  "wait",    "kill", "top"};
         if (std::ranges::find(actions, last) == actions.end()) {
             slash = std::string_view::npos;
         }
