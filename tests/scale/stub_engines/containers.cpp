@@ -62,6 +62,14 @@ json details_of_container(const Container& container) {
     json config = wanted;
     config.erase("HostConfig");
     config["Labels"] = container.labels();
+    config.emplace("Cmd", nullptr);
+    config.emplace("WorkingDir", "");
+    auto host = wanted.value("HostConfig", json::object());
+    host.emplace("DeviceRequests", nullptr);
+    auto mounts = json::array();
+    for (const auto& mount : host.value("Mounts", json::array())) {
+        mounts.push_back({{"Type", mount.value("Type", "")}, {"Destination", mount.value("Target", "")}});
+    }
     return {{"Id", container.id},
             {"Name", "/" + container.name},
             {"Created", container.created},
@@ -78,8 +86,11 @@ json details_of_container(const Container& container) {
               {"Error", container.error},
               {"StartedAt", container.started},
               {"FinishedAt", container.finished}}},
-            {"Config", config},
-            {"HostConfig", wanted.value("HostConfig", json::object())}};
+            {"Path", ""},
+            {"Driver", "overlay2"},
+            {"Mounts", std::move(mounts)},
+            {"Config", std::move(config)},
+            {"HostConfig", std::move(host)}};
 }
 
 // Where the containers of an image find what it has at that place, a volume without a name begins with its
