@@ -1,14 +1,11 @@
 """Whole nodes with the real toolkit: first process, join, sshd, sessions. Root only; 77 (skipped) where it can't run."""
 
-import contextlib
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 
 import pytest
 
@@ -239,21 +236,18 @@ class TestTheFirstProcess(WithCleanup):
     def test_a_peer_that_closes_each_connection_is_told_from_one_that_is_no_sshd(self):
         for answer, cause, hint in ((b"", "it accepted the connection and closed it", "closed: /etc/hosts.deny or hosts.allow"),
                                     (b"HTTP/1.1 400\r\n", "what answers there is not sshd", "another program holds that port")):
-            with socket.create_server((ADDRESS, 0)) as server:
-                def turn_away():
-                    with contextlib.suppress(OSError):  # the server is closed: enough
-                        while True:
-                            connection, _ = server.accept()
-                            connection.sendall(answer)
-                            connection.close()
-                threading.Thread(target=turn_away, daemon=True).start()
-                one = Join(self.node(), 0, ready_timeout_ms=300)
-                own = one.line()
-                one.send([own, {**own, "node": "node-1", "rank": 1, "ssh_port": server.getsockname()[1]}])
-                told = one.line()
-                one.end()
-                assert cause in told["message"] and hint in told["hint"], told
-                server.shutdown(socket.SHUT_RDWR)
+            turns_away = subprocess.Popen(self.host.command(sys.executable, "-c", (
+                "import socket; s = socket.create_server(('%s', 2999)); print('up', flush=True)\n"
+                "while True: c, _ = s.accept(); c.sendall(%r); c.close()" % (ADDRESS, answer))), stdout=subprocess.PIPE)
+            assert turns_away.stdout.readline() == b"up\n"
+            one = Join(self.node(), 0, ready_timeout_ms=300)
+            own = one.line()
+            one.send([own, {**own, "node": "node-1", "rank": 1, "ssh_port": 2999}])
+            told = one.line()
+            one.end()
+            turns_away.kill()
+            turns_away.communicate()
+            assert cause in told["message"] and hint in told["hint"], told
 
     def test_members_that_would_inject_a_line_change_nothing(self):
         node = self.node()
