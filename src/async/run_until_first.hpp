@@ -3,9 +3,9 @@
 
 #include "async/children.hpp"
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include <algorithm>
 #include <vector>
 
 namespace dockdist {
@@ -15,7 +15,8 @@ namespace detail {
 template <class T>
 Task<void> store_and_end(Task<T> task, std::optional<T>& value, Children all) {
     value.emplace(co_await std::move(task));
-    all.cancel();
+    // Not at once: this one is to have ended, and those behind it to have begun.
+    boost::asio::post(co_await boost::asio::this_coro::executor, [all]() mutable { all.cancel(); });
 }
 
 } // namespace detail
@@ -29,9 +30,6 @@ Task<std::vector<std::optional<T>>> run_until_first(std::vector<Task<T>> tasks) 
     detail::Children children(co_await boost::asio::this_coro::executor);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         children.start(detail::store_and_end(std::move(tasks[i]), values[i], children));
-    }
-    if (std::ranges::any_of(values, [](const auto& value) { return value.has_value(); })) {
-        children.cancel(); // one that ended at once has not reached those behind it
     }
     if (co_await children.join(detail::Children::OnCancel::forward)) {
         detail::throw_cancelled();

@@ -16,7 +16,7 @@ def scripts(root):
     for path in sorted(root.rglob("*")):
         if path.relative_to(root).parts[0] in SKIPPED or path.relative_to(root).parts[0].startswith("build-"):
             continue
-        if not path.is_file() or path.is_symlink():
+        if not path.is_file() or path.is_symlink() or path.suffix == ".sbatch":  # the latter as strangers write them
             continue
         with path.open("rb") as file:
             shell = SHELL.match(file.readline(200))

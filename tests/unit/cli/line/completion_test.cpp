@@ -54,7 +54,7 @@ TEST_CASE("commands, and theirs, without what is hidden") {
 TEST_CASE("options of the command and of every command, those that were given no more") {
     CHECK(offered("dockdist check --") ==
           "--help --node --listen --deep --stage-timeout --interval --all --file --output :none");
-    CHECK(offered("dockdist logs --since 3m --") == "--help --file --output :none");
+    CHECK(offered("dockdist logs --since 3m --") == "--help --follow --file --output :none");
     CHECK(offered("dockdist run --en") == "--env :none");
     CHECK(offered("dockdist run -- --") == ":files"); // the command's own
 }
