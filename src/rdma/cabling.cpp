@@ -1,19 +1,15 @@
 #include "rdma/cabling.hpp"
 
-#include "core/number.hpp"
 #include "core/subnet.hpp"
-#include "core/text.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 namespace dockdist::rdma {
 namespace {
-
-constexpr std::array first_that_knows{2, 30, 5};
 
 using Ends = std::map<std::string, std::set<std::size_t>>; // by network: its nodes
 
@@ -46,9 +42,11 @@ int prefix_of(const Ends& ends) {
 
 Cabling cabling_of(const Fabric& fabric) {
     Cabling cabling;
+    if (!fabric.apart || fabric.link != "Ethernet") {
+        return cabling;
+    }
     const auto ends = ends_of(fabric);
-    const bool pairs = std::ranges::all_of(ends, [](const auto& one) { return one.second.size() == 2; });
-    if (!fabric.apart || fabric.link != "Ethernet" || ends.empty() || !pairs) {
+    if (ends.empty() || !std::ranges::all_of(ends, [](const auto& one) { return one.second.size() == 2; })) {
         return cabling;
     }
     std::set<std::size_t> nodes;
@@ -67,19 +65,6 @@ Cabling cabling_of(const Fabric& fabric) {
         }
     }
     return cabling;
-}
-
-bool knows_cabling(const std::string& nccl_version) {
-    std::array<int, 3> version{};
-    const auto parts = split(nccl_version, '.');
-    for (std::size_t i = 0; i < version.size(); ++i) {
-        const auto number = i < parts.size() ? whole_number<int>(parts[i]) : std::nullopt;
-        if (!number) {
-            return i == 0 || version >= first_that_knows;
-        }
-        version[i] = *number;
-    }
-    return version >= first_that_knows;
 }
 
 } // namespace dockdist::rdma

@@ -16,6 +16,4 @@ struct Cabling {
 };
 Cabling cabling_of(const Fabric& fabric);
 
-bool knows_cabling(const std::string& nccl_version); // what is no version does
-
 } // namespace dockdist::rdma

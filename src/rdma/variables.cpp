@@ -12,6 +12,21 @@
 namespace dockdist::rdma {
 namespace {
 
+// What is no version, or as much of one as is not there, is new enough.
+bool is_at_least(std::string_view version, const std::array<int, 3>& first) {
+    const auto parts = split(version, '.');
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        const auto number = i < parts.size() ? whole_number<int>(parts[i]) : std::nullopt;
+        if (!number) {
+            return true;
+        }
+        if (*number != first[i]) {
+            return *number > first[i];
+        }
+    }
+    return true;
+}
+
 bool is_ipv6(const wire::RdmaGid& gid) {
     return gid.address.find(':') != std::string::npos;
 }
@@ -222,7 +237,7 @@ private:
             return;
         }
         const auto old = std::ranges::find_if(
-            fabric_.nodes, [](const Node& node) { return !knows_cabling(node.record.nccl); });
+            fabric_.nodes, [](const Node& node) { return !is_at_least(node.record.nccl, {2, 30, 5}); });
         if (old != fabric_.nodes.end()) {
             out_.unsettled = "the nodes are cabled to each other, and NCCL " + old->record.nccl + " of " +
                              old->name + " does not look which port leads to which node";
@@ -308,10 +323,7 @@ bool is_told(const std::vector<wire::NodeRecord>& nodes, std::string_view name, 
 }
 
 bool finds_gids(std::string_view nccl_version) {
-    const auto parts = split(nccl_version, '.');
-    const auto major = parts.empty() ? std::nullopt : whole_number<int>(parts[0]);
-    const auto minor = parts.size() > 1 ? whole_number<int>(parts[1]) : std::nullopt;
-    return !major || *major > 2 || (*major == 2 && (!minor || *minor >= 21));
+    return is_at_least(nccl_version, {2, 21, 0});
 }
 
 } // namespace dockdist::rdma
