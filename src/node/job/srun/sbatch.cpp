@@ -300,11 +300,8 @@ int run_sbatch(const std::vector<std::string>& arguments) {
     if (!options) {
         return sbatch_error(options.error().message);
     }
-    if (options->what != SrunOptions::What::run) {
-        const auto text = options->what == SrunOptions::What::help
-                              ? srun_usage()
-                              : std::string("slurm 22.05 (dockdist's sbatch, there is no Slurm here)\n");
-        return write_all(STDOUT_FILENO, text) ? 0 : exit_codes::failed;
+    if (const auto text = srun_answer(*options, "sbatch")) {
+        return write_all(STDOUT_FILENO, *text) ? 0 : exit_codes::failed;
     }
     auto command = options->command;
     const auto words_before = std::vector<std::string>(

@@ -49,11 +49,8 @@ int run_srun(const std::vector<std::string>& arguments) {
     if (!options) {
         return srun_error(options.error().message);
     }
-    if (options->what != SrunOptions::What::run) {
-        const auto text = options->what == SrunOptions::What::help
-                              ? srun_usage()
-                              : std::string("slurm 22.05 (dockdist's srun, there is no Slurm here)\n");
-        return write_all(STDOUT_FILENO, text) ? 0 : exit_codes::failed;
+    if (const auto text = srun_answer(*options, "srun")) {
+        return write_all(STDOUT_FILENO, *text) ? 0 : exit_codes::failed;
     }
     auto part = own_part();
     auto cluster = find_srun_cluster(part);

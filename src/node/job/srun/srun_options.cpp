@@ -229,7 +229,15 @@ Result<SrunOptions> parse_sbatch(const std::vector<std::string>& arguments,
     return options;
 }
 
-std::string srun_usage() {
+std::optional<std::string> srun_answer(const SrunOptions& options, const std::string& program) {
+    switch (options.what) {
+    case SrunOptions::What::run:
+        return std::nullopt;
+    case SrunOptions::What::version:
+        return "slurm 22.05 (dockdist's " + program + ", there is no Slurm here)\n";
+    case SrunOptions::What::help:
+        break;
+    }
     return R"(srun: runs a command as tasks on the nodes of this dockdist cluster, as Slurm's srun does
   srun [-N NODES] [-n TASKS] [--ntasks-per-node=K] [-w NODE,...] [-x NODE,...] [--gres=gpu:K | --gpus* ...] COMMAND...
 Without -N and -n one task on each node. Slots are a node's CPUs; -O starts more tasks than there are.

@@ -70,6 +70,7 @@ Result<SrunOptions> parse_srun(const std::vector<std::string>& arguments, const 
 Result<SrunOptions> parse_sbatch(const std::vector<std::string>& arguments,
                                  const std::vector<BatchLine>& lines);
 
-std::string srun_usage();
+// What `--help` and `--version` of that program print; nothing: it is to run.
+std::optional<std::string> srun_answer(const SrunOptions& options, const std::string& program);
 
 } // namespace dockdist::node
