@@ -213,13 +213,11 @@ std::string origin_of(const ClusterSpec& spec) {
 
 namespace {
 
-std::optional<Error> judge_origin_of(const Context& context, const ClusterSpec& spec,
-                                     const ObservedCluster& there) {
+std::optional<Error> judge_origin_of(const ClusterSpec& spec, const ObservedCluster& there) {
     const auto own = origin_of(spec);
     for (const auto& host : there.hosts) {
         for (const auto& node : host.nodes) {
-            if (auto error = of_another_file_here(spec.name, node.labels, own);
-                error && !context.options.take_over) {
+            if (auto error = of_another_file_here(spec.name, node.labels, own)) {
                 return error;
             }
         }
@@ -249,10 +247,11 @@ Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
     QuietReporter quiet(*context.reporter);
     auto observation = co_await observe(attached.spec, attached.engines, {}, quiet, connected.only);
     attached.errors = std::move(observation.errors);
-    if (auto another = judge_origin_of(context, attached.spec, observation.cluster);
-        another && !options.looks) {
-        attached.errors = {std::move(*another)};
-        co_return attached;
+    if (!options.looks && !context.options.take_over) {
+        if (auto another = judge_origin_of(attached.spec, observation.cluster)) {
+            attached.errors = {std::move(*another)};
+            co_return attached;
+        }
     }
     auto ready = ready_nodes(attached.spec, observation.cluster, observation.reached, options.words);
     attached.nodes = std::move(ready.nodes);

@@ -165,8 +165,10 @@ Task<Result<int>> tell_silence(const HostSpec& host, Error error, Reporter& repo
 std::optional<Error> judge_origin(const ClusterSpec& spec, const std::vector<Containers>& seen,
                                   const std::string& own) {
     for (const auto& containers : seen) {
-        for (const auto& container :
-             containers && !own.empty() ? *containers : std::vector<ContainerSummary>()) {
+        if (!containers || own.empty()) {
+            continue;
+        }
+        for (const auto& container : *containers) {
             if (const auto origin = another_origin(container.labels, own);
                 origin && label_of(container.labels, labels::role) == "node") {
                 return of_another_file(spec.name, *origin, "and not from this file", "down");

@@ -73,7 +73,9 @@ Task<int> run_stop(Context& context, StopOptions options) {
     Errors errors;
     for (const auto& job : options.jobs) {
         auto stopped = co_await stop_one(context, job, options);
-        context.tell(context.json() ? "" : stopped.text);
+        if (!context.json()) {
+            context.tell(stopped.text);
+        }
         if (!stopped.json.is_null()) {
             jobs.push_back(std::move(stopped.json));
         }
