@@ -11,6 +11,7 @@
 #include "wire/json_reader.hpp"
 
 #include <cerrno>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -115,6 +116,30 @@ Status write_environment(const wire::NodeRecord& self, const wire::Members& memb
     return replace_file(paths().environment, environment.block(), 0640, {0, account.gid});
 }
 
+constexpr std::size_t most_left = 256;
+
+std::string left_file() {
+    return paths().run + "/left.json";
+}
+
+// Who was a member before, and is not: `down` tells of their containers, which nobody may have removed.
+std::string left_members(const wire::Members& members) {
+    std::set<std::string> here;
+    for (const auto& node : members.nodes) {
+        here.insert(node.node);
+    }
+    wire::Members left{.cluster = members.cluster};
+    for (const auto& path : {paths().members, left_file()}) {
+        const auto before = wire::parse_members(read_file_or_empty(path));
+        for (const auto& node : before ? before->nodes : std::vector<wire::NodeRecord>()) {
+            if (left.nodes.size() < most_left && here.insert(node.node).second) {
+                left.nodes.push_back(node);
+            }
+        }
+    }
+    return wire::members_list(left);
+}
+
 Status write_hosts(const wire::NodeRecord& self, const wire::Members& members, const UserMounts& mounts) {
     const auto& path = paths().hosts;
     if (mounts.hold(path)) {
@@ -203,6 +228,7 @@ Status write_state(const wire::NodeRecord& self, const wire::Members& members, c
         {place.hydra_hostfile, hydra_hostfile(members)},
         {place.wcoll, wcoll(members)},
         {place.user_name, account.name},
+        {left_file(), left_members(members)}, // while the list before this one is there
         {place.members, list},
         {place.node_record, wire::dump(nlohmann::json(self))},
     };
@@ -219,6 +245,11 @@ Status write_state(const wire::NodeRecord& self, const wire::Members& members, c
     }
     link_deepspeed_hostfile(mounts);
     return ok;
+}
+
+int tell_members() {
+    const auto text = read_file_or_empty(paths().members) + "\n" + read_file_or_empty(left_file()) + "\n";
+    return write_all(STDOUT_FILENO, text) ? 0 : 1;
 }
 
 } // namespace dockdist::node

@@ -1,5 +1,6 @@
 """Whole nodes with the real toolkit: first process, join, sshd, sessions. Root only; 77 (skipped) where it can't run."""
 
+import json
 import os
 import re
 import signal
@@ -257,6 +258,22 @@ class TestTheFirstProcess(WithCleanup):
         assert one.line()["kind"] == "protocol"
         one.end()
         assert b"ssh_config" not in node.run("ls", "/run/dockdist").stdout
+
+    def test_who_was_a_member_and_is_not_is_remembered(self):
+        def known(node):
+            told = node.run("/opt/dockdist/bin/dockdist-init", "members").stdout.split(b"\n")
+            return [[one["node"] for one in json.loads(line)["nodes"]] if line else None for line in told[:2]]
+
+        nodes = [self.node(name) for name in ("node-0", "node-1", "node-2")]
+        assert known(nodes[0]) == [None, None]
+        join(nodes)
+        assert known(nodes[1]) == [["node-0", "node-1", "node-2"], []]
+        join(nodes[1:])
+        assert known(nodes[1]) == [["node-1", "node-2"], ["node-0"]]
+        join(nodes[1:])
+        assert known(nodes[2]) == [["node-1", "node-2"], ["node-0"]]
+        join(nodes)
+        assert known(nodes[2]) == [["node-0", "node-1", "node-2"], []]
 
     def test_a_link_planted_at_the_state_s_place_is_refused(self):
         def plant(path):
