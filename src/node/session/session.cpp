@@ -106,7 +106,9 @@ int exec_command(const Account& account, const std::string& command, Environment
         return command.empty() ? end_with("this image has no shell; name a command", exit_codes::not_found)
                                : run_words(command, environment);
     }
-    return exec_path(account.shell, shell_argv(account.shell, command), environment);
+    const bool keep = !command.empty() && can_keep_output(account.shell) && ::isatty(STDOUT_FILENO) == 0 &&
+                      ::dup2(STDOUT_FILENO, kept_output) >= 0 && ::dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+    return exec_path(account.shell, shell_argv(account.shell, command, keep), environment);
 }
 
 int run_session() {

@@ -295,6 +295,24 @@ class TestTheFirstProcess(WithCleanup):
         refused = nodes[0].run("/opt/dockdist/bin/ssh", "-l", "root", "node-1", "true")
         assert b"Permission denied" in refused.stderr
 
+    def noisy(self, path):
+        """A shell that prints something before it does what it is to do, as by BASH_ENV or ~/.zshenv."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho welcome\nexec /bin/sh \"$@\"\n")
+        os.chmod(path, 0o755)
+
+    def test_what_a_shell_prints_before_a_command_reaches_no_protocol(self):
+        files = {"/etc/passwd": b"root:x:0:0:root:/root:/bin/zsh\n", "/bin/zsh": self.noisy}
+        nodes = [self.node(name, files=files) for name in ("node-0", "node-1")]
+        join(nodes)
+        done = nodes[0].ssh("node-1", "cat; echo \"$0\" >&2; exit 7", input=b"bytes\0of a protocol")
+        assert (done.returncode, done.stdout) == (7, b"bytes\0of a protocol")
+        assert done.stderr.startswith(b"welcome\n"), done.stderr
+        done = nodes[0].run("/opt/dockdist/bin/dockdist-init", "with-environment", "--line", "echo only; ls /proc/self/fd")
+        assert (done.returncode, done.stdout.split()) == (0, [b"only", b"0", b"1", b"2", b"3"]), done
+        # For itself it reads lines, and says what it likes.
+        assert nodes[0].run("/opt/dockdist/bin/ssh", "node-1", input=b"echo line\n").stdout == b"welcome\nline\n"
+
     def test_a_uid_that_the_image_does_not_know(self):
         nodes = [self.node(name) for name in ("node-0", "node-1")]
         join(nodes, user="4242:77")
