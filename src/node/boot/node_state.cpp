@@ -76,6 +76,26 @@ Status update_shadow(const Account& account, const UserMounts& mounts) {
     return replace_account_file(path, after, status.st_mode & 07777U, {status.st_uid, status.st_gid});
 }
 
+// With it sshd would let in nobody but root, and say what stands there: of a machine that is going down, or
+// of an image that was made of one. A node is neither.
+Status remove_nologin(const Account& account, const UserMounts& mounts) {
+    const auto path = under_root("/etc/nologin");
+    struct stat status{};
+    if (account.uid == 0 || ::lstat(path.c_str(), &status) != 0) {
+        return ok;
+    }
+    if (mounts.hold(path)) {
+        return Error{.kind = ErrorKind::config,
+                     .message = path +
+                                " is mounted into the container: while it is there sshd lets in nobody "
+                                "but root, and so not " +
+                                account.name,
+                     .hint =
+                         std::string("leave that mount out, or remove the file on the host") + never_written};
+    }
+    return ::unlink(path.c_str()) == 0 ? Status(ok) : system_error("cannot remove " + path, errno);
+}
+
 Result<std::string> public_key(const std::string& path, const std::string& public_path, const Owner& owner) {
     if (::access(path.c_str(), F_OK) != 0) {
         const auto made = make_ssh_key();
@@ -179,6 +199,9 @@ Result<Account> prepare_account(const std::string& user, const UserMounts& mount
     }
     if (auto written = update_shadow(*account, mounts); !written) {
         return written.error();
+    }
+    if (auto removed = remove_nologin(*account, mounts); !removed) {
+        return removed.error();
     }
     // A home in a place where none can be made is not a reason to fail: sessions then begin in /.
     if (!is_folder(account->home) && !mounts.hold(account->home)) {

@@ -313,6 +313,20 @@ class TestTheFirstProcess(WithCleanup):
         # For itself it reads lines, and says what it likes.
         assert nodes[0].run("/opt/dockdist/bin/ssh", "node-1", input=b"echo line\n").stdout == b"welcome\nline\n"
 
+    def test_a_nologin_of_the_image_keeps_nobody_out(self, tmp_path):
+        files = {"/etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nalice:x:1234:1234::/home/alice:/bin/sh\n",
+                 "/etc/nologin": b"System is booting up.\n"}
+        nodes = [self.node(name, files=files) for name in ("node-0", "node-1")]
+        join(nodes, user="alice")
+        done = nodes[0].run("/opt/dockdist/bin/dockdist-init", "with-environment", "--", "ssh", "node-1", "id -u")
+        assert (done.stdout, done.stderr) == (b"1234\n", b"")
+        del files["/etc/nologin"]
+        (tmp_path / "nologin").touch()
+        one = Join(self.node("node-0", files=files, mounts={"/etc/nologin": str(tmp_path)}), 0, user="alice")
+        told = one.line()
+        one.end()
+        assert told["message"] == ("/etc/nologin is mounted into the container: while it is there sshd lets in nobody but root, and so not alice")
+
     def test_a_uid_that_the_image_does_not_know(self):
         nodes = [self.node(name) for name in ("node-0", "node-1")]
         join(nodes, user="4242:77")
