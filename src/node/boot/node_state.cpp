@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "keys/ssh_key.hpp"
 #include "node/boot/node_files.hpp"
+#include "node/session/proxies.hpp"
 #include "node/system/account_folders.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
@@ -126,6 +127,7 @@ Status write_environment(const wire::NodeRecord& self, const wire::Members& memb
     for (const auto& [name, value] : node_variables(self, members)) {
         environment.set_default(name, value);
     }
+    spare_peers(environment, [&members] { return peers_of(members); });
     const auto profile = paths().profile_folder + "/zz-dockdist.sh";
     if (is_folder(paths().profile_folder) && !mounts.hold(profile)) {
         const auto script = profile_script(environment.get("PATH").value_or(default_path));

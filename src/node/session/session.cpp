@@ -2,6 +2,7 @@
 
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
+#include "node/session/proxies.hpp"
 #include "node/session/take_members.hpp"
 #include "node/system/clean_environment.hpp"
 #include "node/system/os.hpp"
@@ -124,6 +125,7 @@ int run_session() {
         part = std::move(*loaded);
     }
     auto environment = session_environment(recorded_environment(), from_sshd, account, part);
+    spare_peers(environment, known_peers);
     enter_workdir(account);
     return run_watched(account, command, environment, part.has_value());
 }
