@@ -1,6 +1,7 @@
 #include "cli/context.hpp"
 
 #include "cli/host_lists.hpp"
+#include "cli/proxies.hpp"
 #include "cli/reach_hosts.hpp"
 #include "cluster/lock.hpp"
 #include "core/exit_codes.hpp"
@@ -181,6 +182,11 @@ Task<Loaded> load(const Context& context, Secrets secrets) {
     }
     *context.size = {.hosts = loaded.spec.hosts.size(), .nodes = expand_nodes(loaded.spec).size()};
     context.warn(loaded.warnings);
+    if (options.resolve_secrets && loaded.errors.empty()) {
+        for (auto& [name, value] : own_proxies(context, loaded.spec)) {
+            loaded.spec.container.secrets.push_back({.name = name, .value = value});
+        }
+    }
     co_return Loaded{.spec = std::move(loaded.spec), .errors = std::move(loaded.errors)};
 }
 

@@ -4,6 +4,7 @@
 #include "cluster/lock.hpp"
 #include "cluster/toolkit_bringer.hpp"
 #include "job/running_jobs.hpp"
+#include "observe/ask_members.hpp"
 #include "plan/labels.hpp"
 #include "plan/origin.hpp"
 #include "plan/plan.hpp"
@@ -131,10 +132,14 @@ Task<std::optional<VolumeDetails>> look_at_lock(const ClusterSpec& spec, Contain
     co_return is_ours ? std::optional(std::move(*lock)) : std::nullopt;
 }
 
-// Only what runs can have work on it. One that is paused has, maybe, and cannot say so.
-Task<JobsThere> ask_for_jobs(const Engines& engines, const std::vector<Containers>& seen) {
-    std::vector<ReadyNode> nodes;
-    Errors paused;
+struct SeenNodes {
+    std::vector<ReadyNode> running{};
+    Errors paused{};
+    std::set<std::string> names{}; // of all
+};
+
+SeenNodes nodes_in(const std::vector<Containers>& seen) {
+    SeenNodes nodes;
     std::set<ContainerId> known; // two hosts of the file may be one engine
     for (std::size_t host = 0; host < seen.size(); ++host) {
         for (const auto& container : seen[host] ? *seen[host] : std::vector<ContainerSummary>()) {
@@ -142,15 +147,21 @@ Task<JobsThere> ask_for_jobs(const Engines& engines, const std::vector<Container
                 continue;
             }
             const NodeName name(label_of(container.labels, labels::node));
+            nodes.names.insert(name.str());
             if (container.state == ContainerState::running) {
-                nodes.push_back({name, container.id, host, {}});
+                nodes.running.push_back({name, container.id, host, {}});
             } else if (container.state == ContainerState::paused) {
-                paused.push_back(paused_node(name));
+                nodes.paused.push_back(paused_node(name));
             }
         }
     }
-    auto there = co_await find_running_jobs(engines, nodes);
-    std::ranges::move(paused, std::back_inserter(there.silent));
+    return nodes;
+}
+
+// Only what runs can have work on it. One that is paused has, maybe, and cannot say so.
+Task<JobsThere> ask_for_jobs(const Engines& engines, const SeenNodes& nodes) {
+    auto there = co_await find_running_jobs(engines, nodes.running);
+    there.silent.insert(there.silent.end(), nodes.paused.begin(), nodes.paused.end());
     co_return there;
 }
 
@@ -203,10 +214,15 @@ Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const Dow
             }
         }
     }
-    result.errors = co_await make_way(engines, co_await ask_for_jobs(engines, seen), options.stop_jobs,
+    auto nodes = nodes_in(seen);
+    result.errors = co_await make_way(engines, co_await ask_for_jobs(engines, nodes), options.stop_jobs,
                                       "`down` would end it", reporter);
     if (!result.errors.empty()) {
         co_return result;
+    }
+    if (!options.some_hosts) { // while there is somebody who knows
+        result.orphans = find_orphans(spec, std::move(nodes.names),
+                                      co_await ask_members(engines, std::move(nodes.running)));
     }
     const auto toolkits = options.purge ? options.toolkits : std::vector<std::string>();
     std::vector<Task<Result<int>>> tasks;

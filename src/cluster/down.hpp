@@ -3,6 +3,7 @@
 #pragma once
 
 #include "observe/observe.hpp"
+#include "plan/orphans.hpp"
 
 namespace dockdist {
 
@@ -10,6 +11,7 @@ struct DownOptions {
     bool purge = false;      // dockdist's volumes too, where no other cluster uses them
     bool break_lock = false; // although somebody is changing the cluster
     bool stop_jobs = false;  // ends the jobs that run on it, too
+    bool some_hosts = false; // `hosts` are not all of the cluster's: nothing is said of others
     std::string origin{};    // labels::origin; nodes that another one made are not removed; empty: all are
     std::vector<std::string> toolkits{}; // versions whose volumes are dockdist's
 };
@@ -17,6 +19,7 @@ struct DownOptions {
 struct DownResult {
     int removed = 0; // containers
     Errors errors{};
+    std::vector<Orphan> orphans{}; // on hosts that nobody asked
 };
 
 // Nothing is removed where jobs run on the cluster, or where a running node does not say whether they do: an

@@ -4,6 +4,7 @@
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
 #include "cluster/lock.hpp"
+#include "container/confine.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -74,6 +75,7 @@ Task<Errors> GpuLook::take(ObservedCluster& observed, std::vector<std::size_t> h
         if (uses_cdi(spec_.hosts[host], observed.hosts[host].engine)) {
             by_cdi_.insert(host);
         }
+        engine_infos_[host] = observed.hosts[host].engine;
     }
     const auto held = co_await hold(hosts);
     if (!held) {
@@ -107,6 +109,7 @@ Task<void> GpuLook::give_back() {
 ContainerConfig GpuLook::config_for(std::size_t host) const {
     auto config =
         gpu_look_config(spec_.image, versions_.at(host), by_cdi_.contains(host), gpu_in_use_mib(spec_));
+    fit(config, engine_infos_.at(host));
     config.labels = labels::common(spec_.name.str(), "look", setting_.attempt, setting_.origin);
     config.labels[labels::holder] = to_label(this_process());
     return config;

@@ -42,8 +42,9 @@ private:
     const Engines& engines_;
     Setting setting_;
     std::map<std::size_t, std::string> versions_{}; // of the toolkit, by host
-    std::set<std::size_t> by_cdi_{};                // hosts whose GPUs are asked for by CDI names
-    std::map<std::size_t, ContainerId> held_{};     // by host
+    std::map<std::size_t, EngineInfo> engine_infos_{};
+    std::set<std::size_t> by_cdi_{};            // hosts whose GPUs are asked for by CDI names
+    std::map<std::size_t, ContainerId> held_{}; // by host
 };
 
 } // namespace dockdist

@@ -3,6 +3,7 @@
 #include "async/cleanup.hpp"
 #include "cluster/gpu_look.hpp"
 #include "job/running_jobs.hpp"
+#include "observe/ask_members.hpp"
 #include "plan/architecture.hpp"
 
 #include <set>
@@ -12,7 +13,7 @@ namespace dockdist {
 Task<PlanResult> plan_changes(const ClusterSpec& spec, const Engines& engines, ObservedCluster& observed,
                               PlanContext context) {
     auto result = make_plan(spec, observed, context);
-    if (!result.errors.empty() || !result.wanted.jobs) {
+    if (!result.errors.empty() || !(result.wanted.jobs || result.wanted.members)) {
         co_return result;
     }
     std::vector<ReadyNode> nodes;
@@ -24,7 +25,12 @@ Task<PlanResult> plan_changes(const ClusterSpec& spec, const Engines& engines, O
             }
         }
     }
-    observed.jobs = co_await find_running_jobs(engines, nodes);
+    if (result.wanted.jobs) {
+        observed.jobs = co_await find_running_jobs(engines, nodes);
+    }
+    if (result.wanted.members) {
+        observed.known = co_await ask_members(engines, std::move(nodes));
+    }
     co_return make_plan(spec, observed, context);
 }
 

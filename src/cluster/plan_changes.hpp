@@ -7,7 +7,7 @@
 namespace dockdist {
 
 // make_plan. Where running nodes would go, it costs one exec in each node that runs: `observed` has the jobs
-// then.
+// then. Where nodes that stay are to meet others, it costs one in a few of them: it has whom they know.
 Task<PlanResult> plan_changes(const ClusterSpec& spec, const Engines& engines, ObservedCluster& observed,
                               PlanContext context);
 

@@ -198,9 +198,10 @@ private:
     }
 
     void tell_warnings(const PlanResult& planned, UpResult& result) {
-        dockdist::tell_warnings(reporter_, planned.warnings,
-                                {.hosts = spec_.hosts.size(), .nodes = expand_nodes(spec_).size()});
         result.warnings = planned.warnings;
+        std::ranges::transform(planned.plan.orphans, std::back_inserter(result.warnings), orphan_warning);
+        dockdist::tell_warnings(reporter_, result.warnings,
+                                {.hosts = spec_.hosts.size(), .nodes = expand_nodes(spec_).size()});
     }
 
     void tell_choices(const Plan& plan) {

@@ -233,6 +233,9 @@ Task<Status> build_in_step(ContainerEngine& engine, const std::string& host, Ima
 Task<Status> build_image(ContainerEngine& engine, std::string host, ImageSpec image,
                          AuthSurroundings surroundings, Reporter& reporter) {
     Step step(reporter, "image", host, "build " + image.ref.str());
+    // What the file says of them wins; no builder counts them among what a step depends on.
+    const auto proxies = proxies_for(read_docker_config(surroundings), engine.address().url);
+    image.build->args.insert(proxies.begin(), proxies.end());
     auto built =
         co_await build_in_step(engine, host, std::move(image), std::move(surroundings), step, reporter);
     if (!built) {

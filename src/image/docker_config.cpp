@@ -1,12 +1,15 @@
 #include "image/docker_config.hpp"
 
 #include "core/encode.hpp"
+#include "core/proxies.hpp"
 #include "core/text.hpp"
 #include "image/registry_name.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace dockdist {
 namespace {
@@ -50,6 +53,30 @@ Result<RegistryLogin> parse_login(const std::string& key, const nlohmann::json& 
     return login;
 }
 
+std::map<std::string, std::map<std::string, std::string>> parse_proxies(const nlohmann::json& config) {
+    constexpr std::array<std::pair<const char*, std::string_view>, 5> keys{{{"httpProxy", "http_proxy"},
+                                                                            {"httpsProxy", "https_proxy"},
+                                                                            {"ftpProxy", "ftp_proxy"},
+                                                                            {"allProxy", "all_proxy"},
+                                                                            {"noProxy", no_proxy_variable}}};
+    std::map<std::string, std::map<std::string, std::string>> proxies;
+    const auto found = config.find("proxies");
+    if (found == config.end() || !found->is_object()) {
+        return proxies;
+    }
+    for (const auto& [daemon, said] : found->items()) {
+        auto& variables = proxies[daemon];
+        for (const auto& [key, name] : keys) {
+            const auto value = said.is_object() ? text_of(said, key) : "";
+            if (!value.empty() && value.find('\0') == std::string::npos) {
+                variables[std::string(name)] = value;
+                variables[in_capitals(name)] = value;
+            }
+        }
+    }
+    return proxies;
+}
+
 bool is_empty(const RegistryLogin& login) {
     return login == RegistryLogin{};
 }
@@ -73,6 +100,7 @@ Result<DockerConfig> parse_docker_config(std::string_view json) {
             }
         }
     }
+    config.proxies = parse_proxies(value);
     const auto auths = value.find("auths");
     if (auths == value.end() || auths->is_null()) {
         return config;
@@ -88,6 +116,12 @@ Result<DockerConfig> parse_docker_config(std::string_view json) {
         config.logins[key] = std::move(*login);
     }
     return config;
+}
+
+std::map<std::string, std::string> proxies_for(const DockerConfig& config, const std::string& daemon) {
+    auto found = config.proxies.find(daemon);
+    found = found == config.proxies.end() ? config.proxies.find("default") : found;
+    return found == config.proxies.end() ? std::map<std::string, std::string>() : found->second;
 }
 
 std::string helper_for(const DockerConfig& config, const std::string& registry) {

@@ -21,10 +21,16 @@ struct DockerConfig {
     std::map<std::string, RegistryLogin> logins{}; // `auths`, by their keys as the file has them
     std::map<std::string, std::string> helpers{};  // `credHelpers`: registry → the X of docker-credential-X
     std::string store{};                           // `credsStore`
+    // `proxies`: by daemon ("tcp://10.0.0.1:2375", "default") the variables that containers and builds get,
+    // in both cases. Their values may hold passwords.
+    std::map<std::string, std::map<std::string, std::string>> proxies{};
 };
 
 // Errors: config, without `where`; no message holds what the file says about a login.
 Result<DockerConfig> parse_docker_config(std::string_view json);
+
+// Of `proxies`, what containers of the daemon with that address get.
+std::map<std::string, std::string> proxies_for(const DockerConfig& config, const std::string& daemon);
 
 // The X of the docker-credential-X that is asked about a registry; empty: the file itself holds the logins.
 std::string helper_for(const DockerConfig& config, const std::string& registry);

@@ -119,6 +119,11 @@ Task<Result<FoundLogin>> login_of(boost::asio::any_io_executor executor, DockerC
 
 } // namespace
 
+DockerConfig read_docker_config(const AuthSurroundings& surroundings) {
+    auto config = read_config(config_file(surroundings));
+    return config ? std::move(*config) : DockerConfig{};
+}
+
 std::string refused_login_hint(const std::string& message, const RegistryAuth& auth) {
     const auto lower = to_lower(message);
     const auto says = [&](std::string_view part) { return lower.find(part) != std::string::npos; };

@@ -30,6 +30,9 @@ struct AuthSurroundings {
     std::chrono::milliseconds helper_limit{60'000}; // a helper may ask the user
 };
 
+// docker's config.json; what cannot be read says nothing, which a pull tells of where it matters.
+DockerConfig read_docker_config(const AuthSurroundings& surroundings);
+
 // As docker does it, a file that cannot be read and a helper that fails are no login, and no error: public
 // images need none. Errors: config (DOCKER_AUTH_CONFIG is malformed).
 Task<Result<RegistryAuth>> find_registry_auth(boost::asio::any_io_executor executor, ImageRef image,

@@ -1,15 +1,35 @@
 #include "async/run_all.hpp"
+#include "core/proxies.hpp"
 #include "core/random.hpp"
 #include "job/run_job.hpp"
 
 namespace dockdist {
+
+namespace {
+
+// Who sets a proxy for this job in one case means it in the other, too.
+std::map<std::string, std::string> secrets_beside(std::map<std::string, std::string> secrets,
+                                                  const std::map<std::string, std::string>& env) {
+    std::vector<std::string_view> names(proxy_variables.begin(), proxy_variables.end());
+    names.push_back(no_proxy_variable);
+    for (const auto name : names) {
+        const auto capitals = in_capitals(name);
+        if (env.contains(std::string(name)) || env.contains(capitals)) {
+            secrets.erase(std::string(name));
+            secrets.erase(capitals);
+        }
+    }
+    return secrets;
+}
+
+} // namespace
 
 Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
                          const JobOptions& options, std::vector<wire::Question> questions,
                          PortsWanted ports) {
     wire::JobOpening opening{.job = options.job.str(),
                              .env = options.env,
-                             .secrets = options.secrets,
+                             .secrets = secrets_beside(options.secrets, options.env),
                              .unset = options.unset,
                              .workdir = options.workdir,
                              .user = options.user,

@@ -1,6 +1,7 @@
 // dockdist-init: the one program that dockdist runs inside a node, under several names and commands.
 #include "node/boot/init.hpp"
 #include "node/boot/join.hpp"
+#include "node/boot/node_state.hpp"
 #include "node/boot/wrappers.hpp"
 #include "node/check/check_session.hpp"
 #include "node/check/limits.hpp"
@@ -34,6 +35,7 @@ namespace {
 constexpr std::string_view usage = R"(dockdist-init: the part of dockdist that runs inside a node
   dockdist-init                            as the container's first process
   dockdist-init join JSON                  exchanges keys with the cluster's other nodes
+  dockdist-init members                    prints the list of members, and of those who were
   dockdist-init check                      answers a check's questions
   dockdist-init limits                     prints the limits that it runs with
   dockdist-init probe                      carries the lines of one dockdist-probe a GPU
@@ -83,6 +85,9 @@ int dispatch(const std::string& program, const std::vector<std::string>& argumen
     }
     if (command == "join" && rest.size() == 2 && rest.front() == first_join) {
         return run_join(rest.back(), STDIN_FILENO, STDOUT_FILENO, true);
+    }
+    if (command == "members" && rest.empty()) {
+        return tell_members();
     }
     if (command == "check" && rest.empty()) {
         return run_check_session();

@@ -190,7 +190,8 @@ private:
         auto message = wire::parse_join_message(line);
         // Any process of the container's root may write there: it speaks for this node alone.
         if (message && message->type == wire::JoinMessage::Type::ready &&
-            message->record.node == node.node.str() && message->record.rank == node.rank) {
+            message->record.node == node.node.str()) {
+            node.rank = message->record.rank; // which changes with the hosts before it in the file
             node.record = std::move(message->record);
             node.members_hash = std::move(message->members_hash);
         }

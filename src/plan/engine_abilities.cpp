@@ -1,5 +1,6 @@
 #include "plan/engine_abilities.hpp"
 
+#include "container/confine.hpp"
 #include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "core/toolkits.hpp"
@@ -188,6 +189,7 @@ EngineAbilities abilities_of(const EngineInfo& engine) {
         able.host_network = !engine.rootless && !is_desktop(engine);
     }
     able.raises_limits = !engine.rootless;
+    able.without_gains = starts_without_gains(engine);
     able.selinux = engine.selinux;
     able.labels = engine.selinux || engine.podman; // Podman 4 does not tell of SELinux
     return able;

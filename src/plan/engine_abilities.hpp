@@ -23,6 +23,7 @@ struct EngineAbilities {
         true; // a mount of a folder that is not there fails; else the engine makes the folder
     bool volume_options = false; // a volume may be mounted nosuid, nodev, noexec
     bool selinux = false;        // it has SELinux: containers reach a mounted folder only by its label
+    bool without_gains = true;   // containers that may gain no privileges start
     bool labels = false;         // a mount's label is to be asked for: that is so, or it does not tell
 };
 

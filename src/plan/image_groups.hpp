@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/observed.hpp"
+#include "spec/cluster_spec.hpp"
 
 #include <string>
 #include <vector>
@@ -29,5 +30,8 @@ bool images_differ(const std::vector<ImageGroup>& groups);
 std::string to_text(const ImageGroup& group, const std::vector<std::string>& host_names);
 
 std::string short_image_id(const std::string& id); // "3bf57800663b"
+
+// What is said of nodes that would not all run the same: they would fail late and oddly, or train badly.
+Error of_different_images(const ClusterSpec& spec, const std::vector<ImageGroup>& groups);
 
 } // namespace dockdist

@@ -106,7 +106,9 @@ void tell_cause(const ClusterSpec& spec, const ObservedNode& there, JoinNode& jo
     if (join.elsewhere) {
         return;
     }
-    if (request.slots != 0 && request.slots != record.slots) {
+    if (request.rank != record.rank) {
+        join.cause = changed("its rank", std::to_string(request.rank), std::to_string(record.rank));
+    } else if (request.slots != 0 && request.slots != record.slots) {
         join.cause = changed("its slots", std::to_string(request.slots), std::to_string(record.slots));
     } else if (request.rdma != record.rdma.use) {
         join.cause = changed("`network.rdma`", request.rdma, record.rdma.use);

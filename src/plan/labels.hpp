@@ -21,7 +21,7 @@ inline constexpr const char* cluster = "dockdist.cluster"; // name
 inline constexpr const char* role =
     "dockdist.role"; // "node", "lock"; "upload", "relay", "look" while a command runs
 inline constexpr const char* node = "dockdist.node";           // name
-inline constexpr const char* rank = "dockdist.rank";           // of the node
+inline constexpr const char* rank = "dockdist.rank";           // of the node, when it was made
 inline constexpr const char* spec = "dockdist.spec";           // fingerprint of the container's configuration
 inline constexpr const char* spec_keys = "dockdist.spec-keys"; // JSON: a hash of each key of the same
 inline constexpr const char* version = "dockdist.version";     // of the toolkit

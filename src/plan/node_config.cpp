@@ -143,12 +143,12 @@ bool runs_as_root(const ContainerSpec& container) {
     return user.empty() || user == "root" || user == "0";
 }
 
-void set_rights(ContainerConfig& config, const ClusterSpec& spec) {
+void set_rights(ContainerConfig& config, const ClusterSpec& spec, const EngineAbilities& engine) {
     const auto& container = spec.container;
     config.privileged = container.privileged;
     config.cap_add = container.cap_add;
-    config.no_new_privileges =
-        container.no_new_privileges.value_or(runs_as_root(container) && !container.privileged);
+    config.no_new_privileges = container.no_new_privileges.value_or(
+        runs_as_root(container) && !container.privileged && engine.without_gains);
     if (container.privileged || std::ranges::find(container.cap_add, "ALL") != container.cap_add.end()) {
         return;
     }
@@ -188,7 +188,7 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
     if (input.node.gpus.amd) {
         config.devices.insert(config.devices.end(), {amd_device, "/dev/dri"});
     }
-    set_rights(config, input.spec);
+    set_rights(config, input.spec, input.engine);
     config.pids_limit = container.pids_limit;
     config.disable_healthcheck = true;
     config.stdin_once = true; // the first join is said there, wire/join.hpp

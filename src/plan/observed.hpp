@@ -16,7 +16,7 @@ struct ObservedNode {
     ContainerId id{};
     std::string container_name{};
     NodeName node{};
-    int rank = 0;
+    int rank = 0; // as it joined; before that, as its label has it
     ContainerState state = ContainerState::created;
     std::string image_id{};
     Labels labels{};
@@ -52,7 +52,9 @@ struct ObservedHost {
 // In the order of ClusterSpec::hosts.
 struct ObservedCluster {
     std::vector<ObservedHost> hosts{};
-    std::optional<JobsThere> jobs{}; // on all nodes that run; asked where PlanResult::wanted says so
+    // Asked where PlanResult::wanted says so: what is on all nodes that run, and whom they know.
+    std::optional<JobsThere> jobs{};
+    std::optional<std::vector<wire::NodeRecord>> known{};
 };
 
 } // namespace dockdist

@@ -38,6 +38,7 @@ public:
         check_image();
         auto nodes = expand_nodes(spec_);
         std::erase_if(nodes, [this](const NodeSpec& node) { return is_left_out(node.host); });
+        std::ranges::transform(nodes, std::inserter(called_, called_.end()), &NodeSpec::name);
         for (const auto& node : nodes) {
             plan_node(node);
         }
@@ -82,7 +83,6 @@ private:
         return toolkit == nullptr ? "" : toolkit->version; // check_host has said it
     }
 
-    // Nodes that run different code under one name fail late and oddly, or train badly.
     void check_image() {
         if (context_.build) {
             plan_build();
@@ -100,23 +100,7 @@ private:
             renew_image_ = true;
             return;
         }
-        std::vector<std::string> names;
-        for (const auto& host : spec_.hosts) {
-            names.push_back(host.name.str());
-        }
-        std::string who;
-        for (const auto& group : groups) {
-            who += (who.empty() ? "" : "; ") + to_text(group, names);
-        }
-        result_.errors.push_back(
-            {ErrorKind::conflict, "image " + spec_.image.ref.str(),
-             "it is not the same on every host: " + who,
-             spec_.image.ref.str().find('@') == std::string::npos
-                 ? "bring one host's to all (`dockdist image push --from HOST`), let all pull it anew "
-                   "(`image: {ref: …, pull: always}`), or name it by its digest (REPOSITORY@sha256:…); "
-                   "`dockdist image ls` shows more"
-                 : "remove the wrong one there (`docker rmi`, or `podman rmi`); `dockdist image ls` shows "
-                   "more"});
+        result_.errors.push_back(of_different_images(spec_, groups));
     }
 
     void plan_build() {
@@ -175,7 +159,7 @@ private:
         const auto print = fingerprint(config);
         const auto there = std::ranges::find(host.nodes, node.name, &ObservedNode::node);
         if (there == host.nodes.end()) {
-            create(node, config, print, "not there");
+            create_first(node, config, print);
             return;
         }
         auto cause = reason_to_replace(*there, node, config, print);
@@ -203,6 +187,21 @@ private:
         }
     }
 
+    void create_first(const NodeSpec& node, const ContainerConfig& config, const std::string& print) {
+        const auto free = [this](const auto& there) {
+            return !called_.contains(there.node) && !renamed_.contains(there.id);
+        };
+        const auto* before = called_by_position(spec_.hosts[node.host], seen(node.host), free);
+        if (before == nullptr) {
+            create(node, config, print, "not there");
+        } else if (may_change(node.host, *before)) {
+            renamed_.insert(before->id);
+            const auto cause = "it is called after its machine now, and was " + before->node.str();
+            auto replaced = plan_replacement(seen(node.host), node, *before, cause, result_.plan);
+            create(node, config, print, cause, std::move(replaced));
+        }
+    }
+
     std::string reason_to_replace(const ObservedNode& there, const NodeSpec& node,
                                   const ContainerConfig& config, const std::string& print) const {
         const auto& image = seen(node.host).image;
@@ -218,9 +217,6 @@ private:
         }
         if (image && image->id != there.image_id) {
             return "the image changed";
-        }
-        if (there.rank != node.rank) {
-            return "its rank changed";
         }
         if (there.state == ContainerState::paused || there.state == ContainerState::dead ||
             there.state == ContainerState::removing || there.state == ContainerState::restarting) {
@@ -304,7 +300,8 @@ private:
                    (node.host == host || has(seen(node.host).nodes) || has(seen(node.host).aside));
         });
         const auto& removals = result_.plan.removals;
-        return !wanted && std::ranges::find(removals, there.id, &RemoveContainer::id) == removals.end();
+        return !wanted && !renamed_.contains(there.id) &&
+               std::ranges::find(removals, there.id, &RemoveContainer::id) == removals.end();
     }
 
     void plan_hosts() {
@@ -363,6 +360,8 @@ private:
         if (anew || members_differ(nodes)) {
             result_.plan.joins = std::move(joins);
             warn_of_moves(observed_, result_);
+            result_.wanted.members = !ids_.empty() && !observed_.known;
+            result_.plan.orphans = find_orphans(spec_, observed_);
         }
     }
 
@@ -386,6 +385,8 @@ private:
     GpuPlan gpus_;
     PlanResult result_{};
     std::map<NodeName, ContainerId> ids_{}; // containers that stay
+    std::set<NodeName> called_{};           // by the file
+    std::set<ContainerId> renamed_{};       // that a node with another name replaces
     bool rejoin_ = false;
     bool renew_image_ = false; // on every host
 };

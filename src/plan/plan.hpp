@@ -5,6 +5,7 @@
 #include "core/toolkits.hpp"
 #include "plan/lost_files.hpp"
 #include "plan/observed.hpp"
+#include "plan/orphans.hpp"
 #include "spec/cluster_spec.hpp"
 
 #include <string>
@@ -115,6 +116,7 @@ struct Plan {
     std::vector<CreateNode> creates{};
     std::vector<StartNode> starts{};
     std::vector<JoinNode> joins{}; // all nodes or none: each needs the others' keys
+    std::vector<Orphan> orphans{}; // that are left alone, and told
 
     bool empty() const {
         return !build && pulls.empty() && sends.empty() && removals.empty() && renames.empty() &&
@@ -146,6 +148,7 @@ struct PlanResult {
     // What is to be found out before this is the plan; ObservedCluster takes it.
     struct Wanted {
         bool jobs = false;                // running nodes go
+        bool members = false;             // nodes that stay get another list of members
         std::vector<std::size_t> looks{}; // hosts whose GPUs have to be known
     } wanted{};
     bool jobs_in_way = false; // all `errors` are jobs that run, or may: PlanContext::stop_jobs would do

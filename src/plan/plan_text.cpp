@@ -84,6 +84,12 @@ std::string to_text(const Plan& plan, const ClusterSpec& spec) {
                          plan.joins.size()),
              join.cause);
     }
+    for (const auto& orphan : plan.orphans) {
+        text +=
+            fmt::format("{:<{}}  leave container {} at {}  # its host is no longer in the file; remove it "
+                        "there (`docker rm -f`), or by `dockdist --hosts ADDRESS down`\n",
+                        orphan.node, width, orphan.container, orphan.address);
+    }
     return text.empty() ? "nothing to do\n" : text;
 }
 

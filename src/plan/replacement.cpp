@@ -66,6 +66,19 @@ std::optional<ReplacedNode> plan_replacement(const ObservedHost& host, const Nod
     return ReplacedNode{.id = kept->id, .name = kept->container_name, .runs = runs};
 }
 
+const ObservedNode* called_by_position(const HostSpec& spec, const ObservedHost& host,
+                                       const std::function<bool(const ObservedNode&)>& free) {
+    constexpr std::string_view begin = "node-";
+    for (const auto& node : host.nodes) {
+        const auto& name = node.node.str();
+        if (!spec.position_name.empty() && name.starts_with(begin) && name.size() > begin.size() &&
+            name.find_first_not_of("0123456789-", begin.size()) == std::string::npos && free(node)) {
+            return &node;
+        }
+    }
+    return nullptr;
+}
+
 void finish_replacement(const ClusterSpec& spec, const ObservedHost& host, const NodeSpec& node,
                         const ObservedNode& there, Plan& plan) {
     const auto name = container_name(spec.name, node.name);

@@ -4,6 +4,8 @@
 
 #include "plan/plan.hpp"
 
+#include <functional>
+
 namespace dockdist {
 
 inline constexpr const char* left_behind = "an `up` that was cut off left it";
@@ -15,6 +17,11 @@ bool is_half_replaced(const ObservedHost& host, const ObservedNode& there);
 // that works is kept until the new one is ready. Nothing: neither can be.
 std::optional<ReplacedNode> plan_replacement(const ObservedHost& host, const NodeSpec& node,
                                              const ObservedNode& there, const std::string& cause, Plan& plan);
+
+// Before hosts without a name in the file were called after their machines, they were by their places there
+// ("node-3", "node-3-0"): the first such node of the host that is `free`, or null.
+const ObservedNode* called_by_position(const HostSpec& spec, const ObservedHost& host,
+                                       const std::function<bool(const ObservedNode&)>& free);
 
 // `there` stays as it is: it has its own name, and no other beside it.
 void finish_replacement(const ClusterSpec& spec, const ObservedHost& host, const NodeSpec& node,

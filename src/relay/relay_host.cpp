@@ -90,6 +90,9 @@ Task<Status> RelayHost::make_and_start() {
     config.user = fmt::format("{0}:{0}", relay_account);
     config.mounts = {setting_.place};
     confine(config);
+    if (const auto info = co_await engine_.info()) {
+        fit(config, *info);
+    }
     // A host's folder has a label that shuts containers out, and which is not ours to change.
     config.no_label = setting_.place.type == Mount::Type::bind;
     may_be_there_ = true;

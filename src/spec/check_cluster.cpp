@@ -347,6 +347,7 @@ void check_cluster(Reader& reader, const Value& root, ClusterDraft& draft) {
                                                   nodes, most_cluster_nodes));
         return; // what else is wrong with each would take long
     }
+    name_hosts(draft);
     choose_ipc(root, draft);
     check_names(reader, draft);
     check_ports(reader, draft);

@@ -54,9 +54,10 @@ struct GpuSpec {
 };
 
 struct HostSpec {
-    HostName name{};        // default: node-<position>, from 0; of a range or a list: the machine's own
-    EngineAddress docker{}; // default port filled in
-    std::string context{};  // set instead of docker when the file says `context:`
+    HostName name{};                  // default: the machine's own, as far as a node can have it
+    std::string position_name{};      // "node-0", of a line without a name: what it is called, too
+    EngineAddress docker{};           // default port filled in
+    std::string context{};            // set instead of docker when the file says `context:`
     bool use_current_context = false; // set instead of both when the file names no hosts
     std::optional<TlsFiles> tls{};
     bool insecure = false; // plain tcp:// beyond loopback was asked for by name
@@ -204,6 +205,9 @@ struct NodeSpec {
     GpuSpec gpus{};       // this node's share of the host's GPUs
     std::optional<int> slots{};
 };
+
+// The host of that name or, where there is none, of that place in the file ("node-0"); null: neither.
+const HostSpec* find_host(const ClusterSpec& spec, const std::string& word);
 
 // The GPUs of a host with several nodes are split evenly, a list in its order.
 std::vector<NodeSpec> expand_nodes(const ClusterSpec& spec);

@@ -1,7 +1,5 @@
 // One item of `hosts` as the hosts that it stands for: a range of addresses, or a list that is elsewhere.
-#include "core/ascii.hpp"
 #include "core/host_list.hpp"
-#include "core/ip_address.hpp"
 #include "core/text.hpp"
 #include "spec/names.hpp"
 #include "spec/sections.hpp"
@@ -112,24 +110,17 @@ std::string url_of(const HostDraft& item, const ListedHost& listed, const Meanin
     return listed.port == 0 ? url : fmt::format("{}:{}", url, listed.port);
 }
 
-// The machine's own name, as far as a node can have it: that of an address alone is made of its numbers.
-std::string own_name(std::string text) {
-    if (is_ip_address(text)) {
-        std::ranges::replace_if(text, [](char c) { return c == '.' || c == ':'; }, '-');
-        return "node-" + to_lower(text);
-    }
-    return is_plain_name(text) ? text : to_cluster_name(text);
-}
-
 bool set_name(Reader& reader, const HostDraft& item, const Meaning& meaning, bool many, std::size_t position,
               HostSpec& host) {
     const auto given = filled(item.name_text, meaning);
     const bool good = given.empty() || check_name(reader, *item.name, given, "a host's name");
     if (good && !given.empty()) {
         host.name = HostName(given);
-    } else {
-        host.name = HostName(many && !meaning.name.empty() ? own_name(meaning.name)
-                                                           : fmt::format("node-{}", position));
+    } else if (many && !meaning.name.empty()) {
+        host.name = HostName(to_host_name(meaning.name));
+    } else { // name_hosts() has a better one
+        host.position_name = fmt::format("node-{}", position);
+        host.name = HostName(host.position_name);
     }
     return good;
 }

@@ -28,6 +28,14 @@ NodeName node_name(const HostSpec& host, int i) {
     return NodeName(host.nodes == 1 ? host.name.str() : host.name.str() + "-" + std::to_string(i));
 }
 
+const HostSpec* find_host(const ClusterSpec& spec, const std::string& word) {
+    auto found = std::ranges::find(spec.hosts, HostName(word), &HostSpec::name);
+    if (found == spec.hosts.end() && !word.empty()) {
+        found = std::ranges::find(spec.hosts, word, &HostSpec::position_name);
+    }
+    return found == spec.hosts.end() ? nullptr : &*found;
+}
+
 std::vector<NodeSpec> expand_nodes(const ClusterSpec& spec) {
     std::vector<NodeSpec> nodes;
     for (std::size_t h = 0; h < spec.hosts.size(); ++h) {

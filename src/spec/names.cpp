@@ -1,5 +1,6 @@
 #include "spec/names.hpp"
 
+#include "core/ascii.hpp"
 #include "core/encode.hpp"
 #include "core/ip_address.hpp"
 #include "core/text.hpp"
@@ -129,6 +130,14 @@ std::string to_cluster_name(std::string_view text) {
         name.pop_back();
     }
     return name.empty() ? "cluster" : name;
+}
+
+std::string to_host_name(std::string text) {
+    if (is_ip_address(text)) {
+        std::ranges::replace_if(text, [](char c) { return c == '.' || c == ':'; }, '-');
+        return "node-" + to_lower(text);
+    }
+    return is_plain_name(text) ? text : to_cluster_name(text);
 }
 
 bool names_a_cluster(std::string_view text) {

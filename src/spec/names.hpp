@@ -15,6 +15,8 @@ bool is_peer_address(std::string_view text);    // an IP address or a host name
 
 // The nearest plain name (core/text.hpp) to `text`; "cluster" when nothing is left of it.
 std::string to_cluster_name(std::string_view text);
+// A machine's own name, as far as a node can have it: of an address it is made of its numbers.
+std::string to_host_name(std::string text);
 // Whether no other text that anybody would take for another name becomes the same: it has letters or digits
 // of ASCII, no others, and none is cut off.
 bool names_a_cluster(std::string_view text);

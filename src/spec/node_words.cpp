@@ -28,6 +28,7 @@ public:
                 by_name_[host.name.str()].push_back(i);
             }
         }
+        by_name_.merge(by_position());
     }
 
     Result<std::vector<NamedNode>> find() {
@@ -52,6 +53,24 @@ private:
             taken_[node] = true;
             found_.push_back({nodes_[node].name, by_name});
         }
+    }
+
+    // The nodes of hosts without a name in the file, as they are called by their host's place there.
+    std::map<std::string, std::vector<std::size_t>> by_position() const {
+        std::map<std::string, std::vector<std::size_t>> found;
+        std::size_t next = 0;
+        for (auto host : spec_.hosts) {
+            host.name = HostName(host.position_name);
+            for (int i = 0; i < host.nodes; ++i, ++next) {
+                if (!host.position_name.empty()) {
+                    found[node_name(host, i).str()].push_back(next);
+                    if (host.nodes > 1) {
+                        found[host.position_name].push_back(next);
+                    }
+                }
+            }
+        }
+        return found;
     }
 
     Status take_names(const std::string& word) {

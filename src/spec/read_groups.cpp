@@ -34,6 +34,9 @@ public:
                 members_[group].insert(i);
             }
         }
+        for (std::size_t i = 0; i < draft.hosts.size(); ++i) {
+            hosts_.try_emplace(draft.hosts[i].spec.position_name, i);
+        }
     }
 
     void read(const Value& groups) {

@@ -95,6 +95,10 @@ bool check_name(Reader& reader, const Value& value, const std::string& name, std
 // mistake is told, or the list it names has not been read.
 std::vector<HostDraft> expand_hosts(Reader& reader, const HostDraft& item, ClusterDraft& draft);
 
+// The hosts that neither the file nor a list names. What the file says of other hosts by their position's
+// name is settled, too.
+void name_hosts(ClusterDraft& draft);
+
 bool is_group_name(std::string_view text);
 // `groups` of the file: into the hosts.
 void settle_groups(Reader& reader, ClusterDraft& draft);

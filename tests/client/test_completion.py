@@ -146,7 +146,8 @@ container: {{secrets: {{TOKEN: {{file: {pipe}}}}}}}
         done = subprocess.run([*behind, "sh", "-euc", script, DOCKDIST], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=100,
                               env={**os.environ, "SECRET": "hunter2"})
         assert done.stderr == "" and "hunter2" not in done.stdout
-        assert_in("node-0\ttcp://127.0.0.1", done.stdout)
+        port = engine.getsockname()[1]
+        assert_in(f"node-{port}\ttcp://127.0.0.1:{port}", done.stdout)
         for heard in (engine, server):
             heard.setblocking(False)
         with pytest.raises(BlockingIOError):

@@ -6,7 +6,7 @@ import subprocess
 def every_host(lab, c, image, more=""):
     """A cluster over all the lab's hosts; returns their engines in its order."""
     lines = [f"name: {c.name}", f"image: {image}", "hosts:"]
-    lines += [f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for address in lab.all_addresses]
+    lines += [f"  - {{name: node-{i}, docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for i, address in enumerate(lab.all_addresses)]
     lines += ["container:", f"  ulimits: {{memlock: {lab.memlock}, nofile: {lab.env['LAB_NOFILE']}, nproc: {lab.env['LAB_NPROC']}}}"]
     c.file.write_text("\n".join([*lines, *more.splitlines()]) + "\n")
     return lab.all_engines

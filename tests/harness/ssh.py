@@ -45,7 +45,7 @@ class Ssh:
 
 def write_hosts(c, *urls, more=None):
     lines = [f"name: {c.name}", "image: dockdist-lab/busybox", "hosts:"]
-    lines += [f"  - {{docker: '{url}', gpus: none{(more or {}).get(url, '')}}}" for url in urls]
+    lines += [f"  - {{name: node-{i}, docker: '{url}', gpus: none{(more or {}).get(url, '')}}}" for i, url in enumerate(urls)]
     lines += ["container:", f"  ulimits: {{memlock: {c.lab.memlock}}}"]
     c.file.write_text("\n".join(lines) + "\n")
 

@@ -25,7 +25,7 @@ def hosts_by(lab, transport):
 
 def write(c, hosts, file=None):
     lines = [f"name: {c.name}", "image: dockdist-lab/busybox", "hosts:"]
-    lines += [f"  - {{{host}, gpus: none}}" for host in hosts]
+    lines += [f"  - {{name: node-{i}, {host}, gpus: none}}" for i, host in enumerate(hosts)]
     lines += ["container:", f"  ulimits: {{memlock: {c.lab.memlock}}}"]
     (file or c.file).write_text("\n".join(lines) + "\n")
 

@@ -5,7 +5,7 @@ def visit(c, door, image, other):
     """`door` is the way to the engine; two nodes on it. `other`: the address of one that brings it the toolkit."""
 
     def write(*hosts, image=image, more=""):
-        lines = [f"name: {c.name}", f"image: {image}", "hosts:", *(f"  - {{gpus: none, {host}}}" for host in hosts),
+        lines = [f"name: {c.name}", f"image: {image}", "hosts:", *(f"  - {{name: node-{i}, gpus: none, {host}}}" for i, host in enumerate(hosts)),
                  "container:", f"  ulimits: {{memlock: {c.lab.memlock}}}{more}"]
         c.file.write_text("\n".join(lines) + "\n")
 

@@ -23,7 +23,7 @@ printf '#!/bin/sh\\n/bin/id -u >>/tmp/own/ran\\nexec /bin/%s "$@"\\n' $name >$na
 def write(c, addresses, more=""):
     """On any kinds of engine at once."""
     limits = f"memlock: {c.lab.memlock}, nofile: {c.lab.env['LAB_NOFILE']}, nproc: {c.lab.env['LAB_NPROC']}"
-    hosts = "".join(f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}\n" for address in addresses)
+    hosts = "".join(f"  - {{name: node-{i}, docker: 'tcp://{address}:2375', insecure: true, gpus: none}}\n" for i, address in enumerate(addresses))
     c.file.write_text(f"name: {c.name}\nimage: dockdist-lab/busybox\nhosts:\n{hosts}container:\n  ulimits: {{{limits}}}\n{more}")
     return c
 

@@ -21,7 +21,7 @@ def podman(lab):
 def write(c, *hosts, image="dockdist-lab/busybox"):
     """Each of `hosts` is a URL with more of the host's keys behind it."""
     limits = f"memlock: {c.lab.memlock}, nofile: {c.lab.env['LAB_NOFILE']}, nproc: {c.lab.env['LAB_NPROC']}"
-    items = [f"  - {{insecure: true, docker: {host}}}" for host in hosts]
+    items = [f"  - {{name: node-{i}, insecure: true, docker: {host}}}" for i, host in enumerate(hosts)]
     c.file.write_text("\n".join([f"name: {c.name}", f"image: {image}", "hosts:", *items, "container:", f"  ulimits: {{{limits}}}"]) + "\n")
     return c
 

@@ -23,7 +23,7 @@ launcher: torchrun
 
 
 def file_of(lab, name):
-    hosts = "\n".join(f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: 2}}" for address in lab.addresses[:2])
+    hosts = "\n".join(f"  - {{name: node-{i}, docker: 'tcp://{address}:2375', insecure: true, gpus: 2}}" for i, address in enumerate(lab.addresses[:2]))
     return FILE.format(name=name, hosts=hosts, memlock=lab.memlock)
 
 

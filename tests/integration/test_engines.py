@@ -14,10 +14,10 @@ def write(c, *hosts, image="dockdist-lab/busybox", container="", more=""):
     lab = c.lab
     limits = f"memlock: {lab.memlock}, nofile: {lab.env['LAB_NOFILE']}, nproc: {lab.env['LAB_NPROC']}"
     lines = [f"name: {c.name}", f"image: {image}", "hosts:"]
-    for host in hosts:
+    for i, host in enumerate(hosts):
         url, _, keys = host.partition(", ")
         insecure = ", insecure: true" if url.startswith("tcp:") else ""
-        lines.append(f"  - {{docker: '{url}'{insecure}, {keys or 'gpus: none'}}}")
+        lines.append(f"  - {{name: node-{i}, docker: '{url}'{insecure}, {keys or 'gpus: none'}}}")
     lines += ["container:", f"  ulimits: {{{limits}}}", *("  " + line for line in container.splitlines()), *more.splitlines()]
     c.file.write_text("\n".join(lines) + "\n")
     return c

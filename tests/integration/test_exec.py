@@ -17,7 +17,7 @@ SPREAD = "sleep {0} & ssh {1} 'echo there; exec sleep {0}' & ssh {1} 'sleep {0} 
 def write(c):
     """Two engines of Docker, two of Podman."""
     addresses = [*c.lab.addresses[:2], *c.lab.podman_addresses]
-    hosts = "".join(f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}\n" for address in addresses)
+    hosts = "".join(f"  - {{name: node-{i}, docker: 'tcp://{address}:2375', insecure: true, gpus: none}}\n" for i, address in enumerate(addresses))
     limits = f"memlock: {c.lab.memlock}, nofile: {c.lab.env['LAB_NOFILE']}, nproc: {c.lab.env['LAB_NPROC']}"
     c.file.write_text(f"name: {c.name}\nimage: dockdist-lab/busybox\nhosts:\n{hosts}container:\n  ulimits: {{{limits}}}\n")
     return c

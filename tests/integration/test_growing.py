@@ -54,6 +54,43 @@ def test_running_jobs_do_not_notice_that_the_cluster_grows(lab):
         assert c.run("run", "--gpus", "1", "--", "echo", "all").stdout.count("all\n") == 4
 
 
+def test_a_line_that_goes_takes_nobody_else_s_node(lab):
+    """Hosts without names: the first one's line goes, and what it leaves is named by plan, up and down."""
+    with cluster(lab, "t-shrinks") as c:
+        def write(*machines):
+            c.write(machines=machines)
+            c.file.write_text(re.sub(r"name: node-\d+, ", "", c.file.read_text()))
+            return ["node-" + lab.addresses[machine].replace(".", "-") for machine in machines]
+
+        first, second, third = write(0, 1, 2)
+        c.up()
+        ids = {node: c.container(node)[1] for node in (first, second, third)}
+        job = c.start("run", "--nodes", f"{second},{third}", "--lease", "4s", "--", "sh", "-c", COUNT)
+        lines = read_until(job, "line 3 ", times=2)
+        assert write(2, 1) == [third, second]
+        orphan = rf"{first} +leave container dockdist-t-shrinks-{first} at {re.escape(lab.addresses[0])}  # its host is no longer in the file"
+        planned = c.run("plan").stdout
+        assert re.search(orphan, planned) and "container dockdist-t-shrinks-" + second not in planned, planned
+        assert [left["node"] for left in json.loads(c.run("plan", "-o", "json").stdout)["orphans"]] == [first]
+        told = c.up()
+        assert_in(f"warning: {first} ({lab.addresses[0]}): its host is no longer in the file", told.stderr)
+        assert {node: c.container(node)[1] for node in ids} == ids
+        for node in (second, third):
+            c.run("exec", node, "--", "touch", "/tmp/go")
+        out, err = job.communicate(timeout=60)
+        assert job.returncode == 0, err
+        check_no_gap("".join(lines) + out, (second, third))
+        # Its rank is another one now; by its place it is called, too; and it does not know who has gone.
+        assert c.run("exec", "node-0", "--", "sh", "-c", "echo $DOCKDIST_NODE $DOCKDIST_NODE_RANK").stdout == f"{third} 0\n"
+        assert c.run("exec", third, "--", "sh", "-c", "cat $WCOLL").stdout.split() == [third, second]
+        assert c.run("plan").stdout == "nothing to do\n"
+        down = c.run("down")
+        assert_in(f"dockdist-t-shrinks-{first} may still run there", down.stderr)
+        assert [x["Id"] for x in c.all_containers()] == [ids[first]]
+        write(0)
+        assert_in("1 container removed", c.run("down").stdout)
+
+
 def test_a_job_of_mpirun_does_not_notice_that_the_cluster_grows(lab):
     with cluster(lab, "t-grows-mpi") as c:
         c.write(hosts=2, image="dockdist-lab/torch", container="ipc: host").up()

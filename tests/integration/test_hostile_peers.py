@@ -42,7 +42,7 @@ class Field:
         (work / "code/pkg").mkdir(parents=True)
         (work / "code/train.py").write_text("print('one')\n")
         (work / "code/pkg/a.py").write_text("a\n")
-        hosts = "".join(f"  - {{docker: '{peer.url}', address: {address}, gpus: none}}\n" for peer, address in zip(peers, lab.addresses))
+        hosts = "".join(f"  - {{name: node-{i}, docker: '{peer.url}', address: {address}, gpus: none}}\n" for i, (peer, address) in enumerate(zip(peers, lab.addresses)))
         c.file.write_text(f"name: {c.name}\nimage: dockdist-lab/busybox\nhosts:\n{hosts}container:\n  ulimits: {{memlock: {lab.memlock}}}\n"
                           f"sync: [\"code:/workspace\"]\ncollect: [/out]\ndata: [{{from: 'node-0:{DATA}/from', to: {DATA}/to}}]\n")
         self.old_job = self.up()

@@ -158,7 +158,7 @@ def test_podman_pulls_with_the_users_login(lab):
     with registry(lab) as r, cluster(lab, "t-podman-pull") as c:
         image = r.push("dockdist-lab/busybox", "bare:1")
         c.write(image=image)
-        hosts = [f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for address in lab.podman_addresses]
+        hosts = [f"  - {{name: node-{i}, docker: 'tcp://{address}:2375', insecure: true, gpus: none}}" for i, address in enumerate(lab.podman_addresses)]
         text = c.file.read_text().splitlines()
         limits = f"  ulimits: {{memlock: {lab.memlock}, nofile: {lab.env['LAB_NOFILE']}, nproc: {lab.env['LAB_NPROC']}}}"
         c.file.write_text("\n".join([*text[:3], *hosts, "container:", limits]) + "\n")

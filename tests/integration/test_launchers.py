@@ -236,8 +236,8 @@ def test_more_ranks_than_gpus_is_refused(lab):
 def test_slots_follow_the_gpus_of_each_node_and_nodes_can_be_left_out(lab):
     with cluster(lab, "t-uneven") as c:
         lines = [f"name: {c.name}", f"image: {TORCH}", "hosts:"]
-        for address, gpus in zip(lab.addresses, ("2", "1")):
-            lines.append(f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: {gpus}}}")
+        for i, (address, gpus) in enumerate(zip(lab.addresses, ("2", "1"))):
+            lines.append(f"  - {{name: node-{i}, docker: 'tcp://{address}:2375', insecure: true, gpus: {gpus}}}")
         c.file.write_text("\n".join([*lines, f"container: {{ulimits: {{memlock: {lab.memlock}}}}}"]) + "\n")
         c.up()
         show = ["--", "sh", "-c", "echo $RANK/$WORLD_SIZE on $DOCKDIST_NODE"]

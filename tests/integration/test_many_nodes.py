@@ -10,7 +10,7 @@ from harness import assert_in, cluster
 def write(lab, c, each, more=""):
     """`each` nodes on each of two hosts."""
     lines = [f"name: {c.name}", "image: dockdist-lab/busybox", "hosts:"]
-    lines += [f"  - {{docker: 'tcp://{address}:2375', insecure: true, gpus: none, nodes: {each}}}" for address in lab.addresses[:2]]
+    lines += [f"  - {{name: node-{i}, docker: 'tcp://{address}:2375', insecure: true, gpus: none, nodes: {each}}}" for i, address in enumerate(lab.addresses[:2])]
     lines += ["container:", f"  ulimits: {{memlock: {lab.memlock}}}", *more.splitlines()]
     c.file.write_text("\n".join(lines) + "\n")
     return c

@@ -38,7 +38,7 @@ by_socket.sendall(b'from there')
 
 
 def write(c, *hosts):
-    hosts = "".join(f"  - {{{host}, gpus: none}}\n" for host in hosts)
+    hosts = "".join(f"  - {{name: node-{i}, {host}, gpus: none}}\n" for i, host in enumerate(hosts))
     limits = f"memlock: {c.lab.memlock}, nofile: {c.lab.env['LAB_NOFILE']}, nproc: {c.lab.env['LAB_NPROC']}"  # Podman's hosts
     c.file.write_text(f"name: {c.name}\nimage: dockdist-lab/busybox\nhosts:\n{hosts}container:\n  env: {{MARK: marked}}\n  ulimits: {{{limits}}}\n")
 

@@ -179,6 +179,7 @@ AS_ROOTS = {
     "forward/node_tunnel.cpp": "dockdist-init tunnel",
     "observe/follow_lines.cpp": "dockdist-init sample and gpus",
     "observe/ask_gpus.cpp": "dockdist-init gpus",
+    "observe/ask_members.cpp": "dockdist-init members",
     "sync/node_stream.hpp": "dockdist-init sync",
     "cli/nodes/exec.cpp": "dockdist-init, which becomes whom the user says",
     "cli/nodes/proxy.cpp": "dockdist-init login",

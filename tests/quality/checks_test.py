@@ -10,6 +10,7 @@ import types
 import pytest
 
 import check_layers
+import check_named_tests
 import check_patience
 import check_shell
 import check_source
@@ -42,6 +43,18 @@ class Tree:
         assert len(found) == 1, found
         for word in words:
             assert word in found[0]
+
+
+class TestNamedTests(Tree):
+    def test_what_is_not_there_is_found(self):
+        self.write("tests/unit/a_test.cpp", 'TEST_CASE("what is long is "\n          "cut, though")\n')
+        self.write("tests/integration/test_b.py", "def test_b_works():\n    pass\n")
+        self.write("SECURITY.md", "Held: `tests/unit/a_test.cpp`,\n  \"what is long is cut\"; `tests/integration/test_b.py`, \"b works\".\n")
+        self.write("tests/README.md", "| b | `test_b_works` |\n")
+        assert check_named_tests.mistakes(self.root) == []
+        self.write("tests/README.md", "| b | `test_c`, `unit/c_test.cpp`, `unit/a_test.cpp`, \"what is longer\" |\n")
+        assert check_named_tests.mistakes(self.root) == ["tests/README.md: there is no test_c", "tests/README.md: there is no unit/c_test.cpp",
+                                                          'tests/README.md: unit/a_test.cpp has no "what is longer"']
 
 
 class TestLayers(Tree):

@@ -18,16 +18,22 @@ Task<int> run_down(Context& context, DownOptions options) {
         co_return context.fail(cluster.errors);
     }
     options.toolkits = toolkits().versions();
+    options.some_hosts = !hosts_of(context.options).empty();
     options.origin = context.options.take_over ? "" : origin_of(cluster.spec);
     const auto result = co_await down(cluster.spec, cluster.engines, options, *context.reporter);
     if (result.errors.empty()) {
         remove_login(context, cluster.spec);
     }
+    for (const auto& orphan : result.orphans) {
+        context.reporter->on(warning_event(orphan_warning(orphan)));
+    }
     context.reporter->finish();
     const int code = result.errors.empty() ? 0 : context.fail(result.errors);
     if (context.json()) {
-        context.print_json(
-            {{"type", "result"}, {"cluster", cluster.spec.name.str()}, {"removed", result.removed}});
+        context.print_json({{"type", "result"},
+                            {"cluster", cluster.spec.name.str()},
+                            {"removed", result.removed},
+                            {"orphans", result.orphans}});
     } else if (code == 0) {
         context.tell(result.removed == 0
                          ? fmt::format("{}: nothing to remove\n", cluster.spec.name.str())

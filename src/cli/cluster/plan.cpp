@@ -118,8 +118,9 @@ Task<int> run_plan(Context& context) {
         context.reporter->on(warning_event(warning));
     }
     if (context.json()) {
-        context.print_json(
-            {{"cluster", cluster.spec.name.str()}, {"operations", to_json(planned.plan, cluster.spec)}});
+        context.print_json({{"cluster", cluster.spec.name.str()},
+                            {"operations", to_json(planned.plan, cluster.spec)},
+                            {"orphans", planned.plan.orphans}});
     } else {
         context.tell(to_text(planned.plan, cluster.spec));
     }

@@ -55,12 +55,12 @@ Result<std::vector<std::size_t>> chosen_hosts(const ClusterSpec& spec, const Dat
         hosts.push_back(i);
     }
     for (const auto& name : options.hosts) {
-        const auto found = std::ranges::find(spec.hosts, HostName(name), &HostSpec::name);
-        const auto index = static_cast<std::size_t>(found - spec.hosts.begin());
-        if (found == spec.hosts.end()) {
+        const auto* const found = find_host(spec, name);
+        if (found == nullptr) {
             return Error{ErrorKind::usage, "", "there is no host `" + printable(name) + "`",
                          "`dockdist data ls` shows the hosts"};
         }
+        const auto index = static_cast<std::size_t>(found - spec.hosts.data());
         if (std::ranges::find(hosts, index) == hosts.end()) {
             hosts.push_back(index);
         }

@@ -93,7 +93,8 @@ Task<int> run_image_push(Context& context, PushOptions options) {
         spec.image.platform.clear();
     }
     if (!options.from.empty()) {
-        spec.image.from = options.from;
+        const auto* const host = find_host(spec, options.from);
+        spec.image.from = host == nullptr ? options.from : host->name.str();
     } else if (spec.image.from.empty()) {
         spec.image.from = "local";
     }

@@ -3,6 +3,7 @@
 #include "cli/context.hpp"
 #include "cli/line/values.hpp"
 #include "cli/nodes/terminal.hpp"
+#include "cli/proxies.hpp"
 #include "core/exit_codes.hpp"
 #include "core/units.hpp"
 #include "wire/gpus.hpp"
@@ -82,6 +83,9 @@ Task<int> run_exec(Context& context, ExecOptions options) {
     command.config.user = "0:0";
     if (const char* term = std::getenv("TERM"); ask.terminal && term != nullptr) {
         command.config.env.push_back(std::string("TERM=") + term);
+    }
+    for (const auto& [name, value] : own_proxies(context, cluster.spec)) {
+        command.config.env.push_back(fmt::format("{}={}", name, value));
     }
     const auto code = co_await exec_with_stdio(*cluster.engines[node->host], node->id, std::move(command),
                                                *context.interrupts, *context.reporter);

@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "keys/ssh_key.hpp"
 #include "node/boot/node_files.hpp"
+#include "node/session/proxies.hpp"
 #include "node/system/account_folders.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
@@ -11,6 +12,7 @@
 #include "wire/json_reader.hpp"
 
 #include <cerrno>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -75,6 +77,26 @@ Status update_shadow(const Account& account, const UserMounts& mounts) {
     return replace_account_file(path, after, status.st_mode & 07777U, {status.st_uid, status.st_gid});
 }
 
+// With it sshd would let in nobody but root, and say what stands there: of a machine that is going down, or
+// of an image that was made of one. A node is neither.
+Status remove_nologin(const Account& account, const UserMounts& mounts) {
+    const auto path = under_root("/etc/nologin");
+    struct stat status{};
+    if (account.uid == 0 || ::lstat(path.c_str(), &status) != 0) {
+        return ok;
+    }
+    if (mounts.hold(path)) {
+        return Error{.kind = ErrorKind::config,
+                     .message = path +
+                                " is mounted into the container: while it is there sshd lets in nobody "
+                                "but root, and so not " +
+                                account.name,
+                     .hint =
+                         std::string("leave that mount out, or remove the file on the host") + never_written};
+    }
+    return ::unlink(path.c_str()) == 0 ? Status(ok) : system_error("cannot remove " + path, errno);
+}
+
 Result<std::string> public_key(const std::string& path, const std::string& public_path, const Owner& owner) {
     if (::access(path.c_str(), F_OK) != 0) {
         const auto made = make_ssh_key();
@@ -105,6 +127,7 @@ Status write_environment(const wire::NodeRecord& self, const wire::Members& memb
     for (const auto& [name, value] : node_variables(self, members)) {
         environment.set_default(name, value);
     }
+    spare_peers(environment, [&members] { return peers_of(members); });
     const auto profile = paths().profile_folder + "/zz-dockdist.sh";
     if (is_folder(paths().profile_folder) && !mounts.hold(profile)) {
         const auto script = profile_script(environment.get("PATH").value_or(default_path));
@@ -113,6 +136,30 @@ Status write_environment(const wire::NodeRecord& self, const wire::Members& memb
         }
     }
     return replace_file(paths().environment, environment.block(), 0640, {0, account.gid});
+}
+
+constexpr std::size_t most_left = 256;
+
+std::string left_file() {
+    return paths().run + "/left.json";
+}
+
+// Who was a member before, and is not: `down` tells of their containers, which nobody may have removed.
+std::string left_members(const wire::Members& members) {
+    std::set<std::string> here;
+    for (const auto& node : members.nodes) {
+        here.insert(node.node);
+    }
+    wire::Members left{.cluster = members.cluster};
+    for (const auto& path : {paths().members, left_file()}) {
+        const auto before = wire::parse_members(read_file_or_empty(path));
+        for (const auto& node : before ? before->nodes : std::vector<wire::NodeRecord>()) {
+            if (left.nodes.size() < most_left && here.insert(node.node).second) {
+                left.nodes.push_back(node);
+            }
+        }
+    }
+    return wire::members_list(left);
 }
 
 Status write_hosts(const wire::NodeRecord& self, const wire::Members& members, const UserMounts& mounts) {
@@ -154,6 +201,9 @@ Result<Account> prepare_account(const std::string& user, const UserMounts& mount
     }
     if (auto written = update_shadow(*account, mounts); !written) {
         return written.error();
+    }
+    if (auto removed = remove_nologin(*account, mounts); !removed) {
+        return removed.error();
     }
     // A home in a place where none can be made is not a reason to fail: sessions then begin in /.
     if (!is_folder(account->home) && !mounts.hold(account->home)) {
@@ -203,6 +253,7 @@ Status write_state(const wire::NodeRecord& self, const wire::Members& members, c
         {place.hydra_hostfile, hydra_hostfile(members)},
         {place.wcoll, wcoll(members)},
         {place.user_name, account.name},
+        {left_file(), left_members(members)}, // while the list before this one is there
         {place.members, list},
         {place.node_record, wire::dump(nlohmann::json(self))},
     };
@@ -219,6 +270,11 @@ Status write_state(const wire::NodeRecord& self, const wire::Members& members, c
     }
     link_deepspeed_hostfile(mounts);
     return ok;
+}
+
+int tell_members() {
+    const auto text = read_file_or_empty(paths().members) + "\n" + read_file_or_empty(left_file()) + "\n";
+    return write_all(STDOUT_FILENO, text) ? 0 : 1;
 }
 
 } // namespace dockdist::node

@@ -26,4 +26,7 @@ Status let_giver_in(const std::string& cluster, const wire::NodeRecord& giver);
 Status write_state(const wire::NodeRecord& self, const wire::Members& members, const std::string& list,
                    const Account& account, const UserMounts& mounts);
 
+// `dockdist-init members`: the list, and on a second line those who were in one before and are not (Members).
+int tell_members();
+
 } // namespace dockdist::node

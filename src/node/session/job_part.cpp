@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "gpu/kfd.hpp"
+#include "node/session/proxies.hpp"
 #include "node/session/session.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
@@ -150,6 +151,7 @@ void apply_part(Environment& environment, const JobPart& part, bool for_rank) {
     for (const auto& name : part.unset) {
         environment.unset(name);
     }
+    spare_peers(environment, known_peers);
     if (const auto path = environment.get("PATH")) {
         environment.set("PATH", with_toolkit_first(*path));
     }

@@ -2,6 +2,7 @@
 
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
+#include "node/session/proxies.hpp"
 #include "node/session/take_members.hpp"
 #include "node/system/clean_environment.hpp"
 #include "node/system/os.hpp"
@@ -106,7 +107,9 @@ int exec_command(const Account& account, const std::string& command, Environment
         return command.empty() ? end_with("this image has no shell; name a command", exit_codes::not_found)
                                : run_words(command, environment);
     }
-    return exec_path(account.shell, shell_argv(account.shell, command), environment);
+    const bool keep = !command.empty() && can_keep_output(account.shell) && ::isatty(STDOUT_FILENO) == 0 &&
+                      ::dup2(STDOUT_FILENO, kept_output) >= 0 && ::dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+    return exec_path(account.shell, shell_argv(account.shell, command, keep), environment);
 }
 
 int run_session() {
@@ -122,6 +125,7 @@ int run_session() {
         part = std::move(*loaded);
     }
     auto environment = session_environment(recorded_environment(), from_sshd, account, part);
+    spare_peers(environment, known_peers);
     enter_workdir(account);
     return run_watched(account, command, environment, part.has_value());
 }

@@ -38,8 +38,12 @@ void apply_account(Environment& environment, const Account& account);
 // job: this node's part of it, else what the job sent along.
 Environment session_environment(Environment container, const Environment& from_sshd, const Account& account,
                                 const std::optional<JobPart>& part = std::nullopt);
-// The argv that runs `command` (empty: an interactive shell) in `shell`.
-std::vector<std::string> shell_argv(const std::string& shell, const std::string& command);
+// The argv that runs `command` (empty: an interactive shell) in `shell`. What that prints before the command
+// (BASH_ENV, ~/.zshenv) would be in the way of who speaks a protocol with the command: rsync, orted, sftp. So
+// the shell's own stdout can be stderr, and the command's be kept beside it until then.
+std::vector<std::string> shell_argv(const std::string& shell, const std::string& command, bool output_kept);
+bool can_keep_output(const std::string& shell);
+inline constexpr int kept_output = 9; // the highest descriptor that every shell can name
 // Words as a POSIX shell splits and unquotes them; nothing when it needs more than that (an expansion, a
 // pipe, a quote that is not closed).
 std::optional<std::vector<std::string>> split_words(const std::string& command);

@@ -2,7 +2,11 @@
 #include "node/session/session.hpp"
 #include "wire/job.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace dockdist::node {
 
@@ -45,16 +49,25 @@ Environment session_environment(Environment container, const Environment& from_s
     return container;
 }
 
-std::vector<std::string> shell_argv(const std::string& shell, const std::string& command) {
+std::vector<std::string> shell_argv(const std::string& shell, const std::string& command, bool output_kept) {
     const auto name = shell.substr(shell.rfind('/') + 1);
     if (command.empty()) {
         return {name}; // interactive, not a login shell: /etc/profile would reset PATH
     }
+    const auto line = output_kept ? fmt::format("exec 1>&{0} {0}>&-; {1}", kept_output, command) : command;
     if (name == "bash") {
         // Under sshd bash runs ~/.bashrc even for -c; `docker exec` does not.
-        return {name, "--norc", "-c", command};
+        return {name, "--norc", "-c", line};
     }
-    return {name, "-c", command};
+    if (name == "csh" || name == "tcsh") {
+        return {name, "-f", "-c", line}; // the same of ~/.cshrc
+    }
+    return {name, "-c", line};
+}
+
+bool can_keep_output(const std::string& shell) {
+    constexpr std::array shells{"sh", "bash", "dash", "ash", "busybox", "ksh", "mksh", "zsh"};
+    return std::ranges::find(shells, std::string_view(shell).substr(shell.rfind('/') + 1)) != shells.end();
 }
 
 std::optional<std::vector<std::string>> split_words(const std::string& command) {

@@ -5,6 +5,7 @@
 #include "node/gpus/session_units.hpp"
 #include "node/session/batch_script.hpp"
 #include "node/session/exec_session.hpp"
+#include "node/session/proxies.hpp"
 #include "node/session/session.hpp"
 #include "node/system/gpus.hpp"
 #include "node/system/os.hpp"
@@ -152,6 +153,8 @@ int run_with_environment(const std::vector<std::string>& arguments) {
     if (const auto terminal = Environment::own().get("TERM"); terminal && at_a_terminal) {
         entry.environment.set("TERM", *terminal);
     }
+    take_proxies(entry.environment, Environment::own()); // of the client, beside the container's own
+    spare_peers(entry.environment, known_peers);
     apply_account(entry.environment, entry.account);
     const bool shell = entry.command.empty() && entry.line.empty();
     if (!entry.gpus && at_a_terminal && shell) {

@@ -1,6 +1,7 @@
 """Whole nodes with the real toolkit: first process, join, sshd, sessions. Root only; 77 (skipped) where it can't run."""
 
 import fcntl
+import json
 import os
 import re
 import signal
@@ -264,6 +265,22 @@ class TestTheFirstProcess(WithCleanup):
         one.end()
         assert b"ssh_config" not in node.run("ls", "/run/dockdist").stdout
 
+    def test_who_was_a_member_and_is_not_is_remembered(self):
+        def known(node):
+            told = node.run("/opt/dockdist/bin/dockdist-init", "members").stdout.split(b"\n")
+            return [[one["node"] for one in json.loads(line)["nodes"]] if line else None for line in told[:2]]
+
+        nodes = [self.node(name) for name in ("node-0", "node-1", "node-2")]
+        assert known(nodes[0]) == [None, None]
+        join(nodes)
+        assert known(nodes[1]) == [["node-0", "node-1", "node-2"], []]
+        join(nodes[1:])
+        assert known(nodes[1]) == [["node-1", "node-2"], ["node-0"]]
+        join(nodes[1:])
+        assert known(nodes[2]) == [["node-1", "node-2"], ["node-0"]]
+        join(nodes)
+        assert known(nodes[2]) == [["node-0", "node-1", "node-2"], []]
+
     def test_a_link_planted_at_the_state_s_place_is_refused(self):
         def plant(path):
             os.rmdir(path)
@@ -283,6 +300,38 @@ class TestTheFirstProcess(WithCleanup):
         assert done.stdout.decode() == "uid=1234(alice) gid=1234(alice) groups=44(video),1234(alice)\n/home/alice\n"
         refused = nodes[0].run("/opt/dockdist/bin/ssh", "-l", "root", "node-1", "true")
         assert b"Permission denied" in refused.stderr
+
+    def noisy(self, path):
+        """A shell that prints something before it does what it is to do, as by BASH_ENV or ~/.zshenv."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho welcome\nexec /bin/sh \"$@\"\n")
+        os.chmod(path, 0o755)
+
+    def test_what_a_shell_prints_before_a_command_reaches_no_protocol(self):
+        files = {"/etc/passwd": b"root:x:0:0:root:/root:/bin/zsh\n", "/bin/zsh": self.noisy}
+        nodes = [self.node(name, files=files) for name in ("node-0", "node-1")]
+        join(nodes)
+        done = nodes[0].ssh("node-1", "cat; echo \"$0\" >&2; exit 7", input=b"bytes\0of a protocol")
+        assert (done.returncode, done.stdout) == (7, b"bytes\0of a protocol")
+        assert done.stderr.startswith(b"welcome\n"), done.stderr
+        done = nodes[0].run("/opt/dockdist/bin/dockdist-init", "with-environment", "--line", "echo only; ls /proc/self/fd")
+        assert (done.returncode, done.stdout.split()) == (0, [b"only", b"0", b"1", b"2", b"3"]), done
+        # For itself it reads lines, and says what it likes.
+        assert nodes[0].run("/opt/dockdist/bin/ssh", "node-1", input=b"echo line\n").stdout == b"welcome\nline\n"
+
+    def test_a_nologin_of_the_image_keeps_nobody_out(self, tmp_path):
+        files = {"/etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nalice:x:1234:1234::/home/alice:/bin/sh\n",
+                 "/etc/nologin": b"System is booting up.\n"}
+        nodes = [self.node(name, files=files) for name in ("node-0", "node-1")]
+        join(nodes, user="alice")
+        done = nodes[0].run("/opt/dockdist/bin/dockdist-init", "with-environment", "--", "ssh", "node-1", "id -u")
+        assert (done.stdout, done.stderr) == (b"1234\n", b"")
+        del files["/etc/nologin"]
+        (tmp_path / "nologin").touch()
+        one = Join(self.node("node-0", files=files, mounts={"/etc/nologin": str(tmp_path)}), 0, user="alice")
+        told = one.line()
+        one.end()
+        assert told["message"] == ("/etc/nologin is mounted into the container: while it is there sshd lets in nobody but root, and so not alice")
 
     def test_a_uid_that_the_image_does_not_know(self):
         nodes = [self.node(name) for name in ("node-0", "node-1")]

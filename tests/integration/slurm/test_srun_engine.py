@@ -48,7 +48,7 @@ class Allocation:
 
     def write_each(self, scheme):
         """Item by item, as one may without `from: slurm`."""
-        self.write(", ".join(f"{{docker: '{scheme}://{node}', gpus: none}}" for node in ("host-1", "host-2")))
+        self.write(", ".join(f"{{name: node-{i}, docker: '{scheme}://host-{i + 1}', gpus: none}}" for i in (0, 1)))
 
     def words_on(self, host, line):
         return self.on(host, line, code=None).stdout.strip()

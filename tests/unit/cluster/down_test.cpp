@@ -37,6 +37,23 @@ TEST_CASE("down --purge takes dockdist's volumes, too, where no other cluster's 
     CHECK(cluster.fakes[1]->volumes.contains("dockdist-gpus"));
 }
 
+TEST_CASE("down names the nodes that left the file with their hosts, and asks while somebody knows") {
+    FakeCluster cluster(2);
+    cluster.up();
+    wire::Members left{.cluster = "vision"};
+    left.nodes.push_back({.node = "gpu7", .address = "10.0.0.7", .host = "another"});
+    left.nodes.push_back({.node = "node-1", .address = "10.0.0.2"});
+    cluster.fakes[1]->on_exec("dockdist-init members", "\n" + wire::members_list(left) + "\n");
+    auto result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
+    CHECK(result.errors.empty());
+    CHECK(result.removed == 2);
+    CHECK(result.orphans == std::vector<Orphan>{{"gpu7", "10.0.0.7", "dockdist-vision-gpu7"}});
+    cluster.up();
+    result =
+        run_task(cluster.io, down(cluster.spec, cluster.engines, {.some_hosts = true}, cluster.reporter));
+    CHECK(result.orphans.empty());
+}
+
 TEST_CASE("down goes on when a host does not answer, and names it") {
     FakeCluster cluster(2);
     cluster.up();

@@ -196,4 +196,19 @@ TEST_CASE_FIXTURE(Building, "without its Dockerfile the engine is not asked") {
     CHECK(engine.calls.empty());
 }
 
+TEST_CASE_FIXTURE(Building, "a build gets the proxies of docker's configuration, beside what the file says") {
+    std::filesystem::create_directory(folder / ".docker");
+    std::ofstream(folder / ".docker/config.json")
+        << R"({"proxies": {"default": {"httpProxy": "http://ada:pw@p"}}})";
+    CHECK(build().has_value());
+    CHECK(engine.build_config.args == std::map<std::string, std::string>{{"A", "1"},
+                                                                         {"HTTP_PROXY", "http://ada:pw@p"},
+                                                                         {"http_proxy", "http://ada:pw@p"}});
+    for (const auto& said : {told.notes, told.progress, told.steps, told.warnings}) {
+        for (const auto& line : said) {
+            CHECK(line.find("pw") == std::string::npos);
+        }
+    }
+}
+
 } // namespace build_image_test

@@ -119,4 +119,21 @@ TEST_CASE("a registry's name in an error has no controls") {
     CHECK(config.error().message.find("a\\x7f.io") != std::string::npos);
 }
 
+TEST_CASE("proxies are those of the daemon or the default ones, as variables in both cases") {
+    const auto config = config_of(R"({"proxies": {
+        "default": {"httpProxy": "http://p", "noProxy": "a,b", "strange": "x"},
+        "tcp://10.0.0.1:2375": {"httpsProxy": "http://q", "ftpProxy": "", "allProxy": 7},
+        "tcp://10.0.0.2:2375": "nothing"}})");
+    using Variables = std::map<std::string, std::string>;
+    CHECK(proxies_for(config, "ssh://x") == Variables{{"http_proxy", "http://p"},
+                                                      {"HTTP_PROXY", "http://p"},
+                                                      {"no_proxy", "a,b"},
+                                                      {"NO_PROXY", "a,b"}});
+    CHECK(proxies_for(config, "tcp://10.0.0.1:2375") ==
+          Variables{{"https_proxy", "http://q"}, {"HTTPS_PROXY", "http://q"}});
+    CHECK(proxies_for(config, "tcp://10.0.0.2:2375").empty());
+    CHECK(proxies_for(config_of("{}"), "ssh://x").empty());
+    CHECK(config_of(R"({"proxies": [1]})").proxies.empty());
+}
+
 } // namespace docker_config_test

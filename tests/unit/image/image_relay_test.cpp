@@ -132,6 +132,15 @@ TEST_CASE("what has been read of an image goes to the relay before it is known w
                                                                     "second", piece(2, 6), "third"});
 }
 
+TEST_CASE("on an engine of Docker's snap, which starts nothing without it, a relay may gain privileges") {
+    Relaying relaying;
+    relaying.engine.engine_info.root_dir = "/var/snap/docker/common/var-lib-docker";
+    REQUIRE(run_task(relaying.io, relaying.relay.start()).has_value());
+    const auto& config = relaying.engine.containers.at("vision-relay").config;
+    CHECK_FALSE(config.no_new_privileges);
+    CHECK(config.cap_drop == std::vector<std::string>{"ALL"});
+}
+
 TEST_CASE("a relay that does not start is told with what it said") {
     Relaying relaying;
     relaying.engine.on_exec("/dockdist-relay relay", "", 1, "cannot listen");

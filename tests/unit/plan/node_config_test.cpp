@@ -270,6 +270,15 @@ TEST_CASE("sshd keeps the right to a port below 1024 where the file gives it one
     CHECK(config_of(spec).cap_add == kept_capabilities);
 }
 
+TEST_CASE("on an engine of Docker's snap nodes may gain privileges, unless the file says no") {
+    auto spec = spec_of(1);
+    auto observed = fresh(spec);
+    observed.hosts[0].engine.root_dir = "/var/snap/docker/common/var-lib-docker";
+    CHECK_FALSE(make_plan(spec, observed, context()).plan.creates.at(0).config.no_new_privileges);
+    spec.container.no_new_privileges = true;
+    CHECK(make_plan(spec, observed, context()).plan.creates.at(0).config.no_new_privileges);
+}
+
 TEST_CASE("nobody gains rights by a program's owner where jobs run as root; elsewhere sudo may be meant") {
     auto spec = spec_of(1);
     CHECK(config_of(spec).no_new_privileges);

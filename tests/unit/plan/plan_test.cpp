@@ -83,6 +83,55 @@ TEST_CASE("nodes that know different members are joined again") {
     CHECK(plan_text(spec, observed).find("join node node-0") != std::string::npos);
 }
 
+TEST_CASE("a line that goes takes nobody else's container, and its own is named") {
+    auto spec = spec_of(3);
+    auto observed = after_up(spec);
+    std::vector<wire::NodeRecord> known;
+    for (auto& host : observed.hosts) {
+        known.push_back(*host.nodes[0].record);
+        known.back().host = "host of " + known.back().node;
+    }
+    spec.hosts.erase(spec.hosts.begin());
+    observed.hosts.erase(observed.hosts.begin());
+    CHECK(make_plan(spec, observed, context()).wanted.members);
+    observed.known = known;
+    CHECK_FALSE(make_plan(spec, observed, context()).wanted.members);
+    CHECK(plan_text(spec, observed) ==
+          "node-1  join node node-1 (rank 0 of 2)  # its rank changed: 0 instead of 1\n"
+          "node-2  join node node-2 (rank 1 of 2)  # its rank changed: 1 instead of 2\n"
+          "node-0  leave container dockdist-vision-node-0 at 10.0.0.1  # its host is no longer in the file; "
+          "remove it there (`docker rm -f`), or by `dockdist --hosts ADDRESS down`\n");
+    observed.known->at(0).host = known[1].host; // on a machine of the file, where it is seen
+    CHECK(make_plan(spec, observed, context()).plan.orphans.empty());
+    observed.known->at(0) = known[0];
+    observed.known->at(0).node = "\033[31m"; // a node's word
+    CHECK(make_plan(spec, observed, context()).plan.orphans.empty());
+    observed.known->at(0) = known[0];
+    observed.known->at(0).address = "example.org; rm -rf /";
+    CHECK(make_plan(spec, observed, context()).plan.orphans.empty());
+}
+
+TEST_CASE(
+    "a node that was called by its host's place is replaced by the one that is called after the machine") {
+    const auto before = spec_of(2);
+    const auto observed = after_up(before);
+    auto spec = before;
+    for (auto& host : spec.hosts) {
+        host.position_name = host.name.str();
+        host.name = HostName("gpu" + host.address.substr(7));
+    }
+    std::swap(spec.hosts[0].position_name, spec.hosts[1].position_name); // its line has moved meanwhile
+    const auto plan = make_plan(spec, observed, context()).plan;
+    CHECK(plan.removals.empty());
+    REQUIRE(plan.creates.size() == 2);
+    CHECK(plan.creates[0].container_name == "dockdist-vision-gpu1");
+    CHECK(plan.creates[0].cause == "it is called after its machine now, and was node-0");
+    REQUIRE(plan.creates[1].replaces.has_value());
+    CHECK(plan.creates[1].replaces->name == "dockdist-vision-node-1");
+    spec.hosts[1].position_name.clear(); // the file names it: that is another node
+    CHECK(make_plan(spec, observed, context()).plan.removals.size() == 1);
+}
+
 TEST_CASE("a host that left the file loses its node, when it is still among the hosts") {
     auto spec = spec_of(1);
     spec.hosts[0].nodes = 2;

@@ -19,7 +19,7 @@ TEST_CASE("a host in short form is its address, with every default") {
     const auto spec = hosts("  - ssh://ops@10.0.0.1\n");
     REQUIRE(spec.hosts.size() == 1);
     const auto& host = spec.hosts[0];
-    CHECK(host.name == HostName("node-0"));
+    CHECK(host.name == HostName("node-10-0-0-1"));
     CHECK(host.docker.scheme == EngineAddress::Scheme::ssh);
     CHECK(host.docker.user == "ops");
     CHECK(host.address == "10.0.0.1");
@@ -123,6 +123,45 @@ TEST_CASE("without hosts there is one: the engine that docker itself would use")
     CHECK(spec.hosts[0].name == HostName("node-0"));
     CHECK(spec.hosts[0].use_current_context);
     CHECK(spec.hosts[0].docker == EngineAddress{});
+}
+
+TEST_CASE("hosts without a name are called after their machines, wherever their lines stand") {
+    const auto names = [](const std::string& list) {
+        std::string all;
+        for (const auto& host : hosts(list).hosts) {
+            all += (all.empty() ? "" : " ") + host.name.str();
+        }
+        return all;
+    };
+    CHECK(names("  - ssh://ops@gpu1\n  - ssh://GPU_2.lab:2222\n  - {docker: tcp://10.0.0.3:2375, insecure: "
+                "true}\n"
+                "  - {context: my-lab.1}\n  - \"ssh://[fd00::1]\"\n") ==
+          "gpu1 gpu-2.lab node-10-0-0-3 my-lab.1 node-fd00--1");
+    CHECK(names("  - {context: my-lab.1}\n  - ssh://GPU_2.lab:2222\n") == "my-lab.1 gpu-2.lab");
+    CHECK(names("  - tcp://127.0.0.1:2301\n  - ssh://localhost\n  - unix:///run/podman/podman.sock\n") ==
+          "node-2301 node-local node-podman");
+    const std::string docker = "  - {docker: ssh://gpu1, gpus: none}\n";
+    const std::string podman = "  - {docker: ssh://root@gpu1/run/podman/podman.sock, gpus: none}\n";
+    CHECK(names(docker + podman) == "gpu1 gpu1-2"); // whichever comes first
+    CHECK(names(podman + docker) == "gpu1-2 gpu1");
+    CHECK(names(docker + docker + docker) == "gpu1 gpu1-2 gpu1-3");
+    CHECK(names("  - ssh://a\n  - {name: a, docker: ssh://b}\n") == "a-2 a");
+    CHECK(names("  - ssh://a\n  - {docker: ssh://b, name: a-2, nodes: 2, gpus: none}\n"
+                "  - {docker: ssh://x@a, nodes: 3, gpus: none}\n") == "a a-2 a-3");
+}
+
+TEST_CASE("what the file calls a host by its place is the host, unless another has that name") {
+    const auto spec = load_good(
+        "image: {ref: a, from: node-1}\nhosts: [ssh://a, ssh://b, {name: node-0, docker: ssh://c}]\n"
+        "groups: {first: node-1, last: node-0}\ndata: [{from: \"node-0:/x\", to: /x}]\n");
+    CHECK(spec.image.from == "b");
+    CHECK(spec.data[0].host == "node-0");
+    CHECK(spec.hosts[1].groups == std::vector<std::string>{"first"});
+    CHECK(spec.hosts[2].groups == std::vector<std::string>{"last"});
+    CHECK(find_host(spec, "node-1") == &spec.hosts[1]);
+    CHECK(find_host(spec, "node-0") == &spec.hosts[2]);
+    CHECK(find_host(spec, "node-2") == nullptr);
+    CHECK(find_host(spec, "") == nullptr);
 }
 
 TEST_CASE("a context is kept by name") {

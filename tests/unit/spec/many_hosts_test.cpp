@@ -66,7 +66,8 @@ TEST_CASE("a range is as many hosts, named after their machines, with the item's
     CHECK(second.gpus.count == 8);
     CHECK(second.slots == 4);
     CHECK(second.groups == Texts{"old"});
-    CHECK(spec.hosts.back().name == HostName("node-1144")); // one host in short form has its place for a name
+    CHECK(spec.hosts.back().name == HostName("last"));
+    CHECK(spec.hosts.back().position_name == "node-1144");
 }
 
 TEST_CASE("an IPv6 address in brackets is no range") {

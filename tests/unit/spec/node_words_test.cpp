@@ -48,6 +48,26 @@ TEST_CASE("nodes are named one by one, by ranges, hosts, groups and ranks") {
     CHECK(found("11,0") == "big-1,node-0");
 }
 
+TEST_CASE("nodes of hosts without a name in the file are also called by their places there") {
+    ClusterSpec spec;
+    spec.hosts = {{.name = HostName("gpu1"), .position_name = "node-0"},
+                  {.name = HostName("gpu2"), .position_name = "node-1", .nodes = 2},
+                  {.name = HostName("node-3")},
+                  {.name = HostName("gpu4"), .position_name = "node-3"}};
+    const auto found_in = [&](const std::string& text) {
+        std::string names;
+        for (const auto& node : *find_named(spec, {.text = text})) {
+            names += (names.empty() ? "" : " ") + node.name.str();
+        }
+        return names;
+    };
+    CHECK(found_in("node-0") == "gpu1");
+    CHECK(found_in("node-1") == "gpu2-0 gpu2-1");
+    CHECK(found_in("node-1-1,gpu1") == "gpu2-1 gpu1");
+    CHECK(found_in("node-3") == "node-3"); // who has the name himself is meant
+    CHECK(found_in("node-[0-1]") == "gpu1 gpu2-0 gpu2-1");
+}
+
 TEST_CASE("what there is not is told with what there is") {
     CHECK(found("node-77") == "there is no node `node-77` | did you mean `node-7`?");
     CHECK(found("zzzzzzzz") == "there is no node `zzzzzzzz` | nodes: node-[0-9],big-[0-1]");

@@ -12,8 +12,8 @@ using Devices = std::vector<std::string>;
 TEST_CASE("one node a host bears the host's name, in the file's order") {
     const auto nodes = expand_nodes(load_good("image: a\nhosts: [ssh://h, ssh://i]\n"));
     REQUIRE(nodes.size() == 2);
-    CHECK(nodes[0].name == NodeName("node-0"));
-    CHECK(nodes[1].name == NodeName("node-1"));
+    CHECK(nodes[0].name == NodeName("h"));
+    CHECK(nodes[1].name == NodeName("i"));
     CHECK(nodes[1].rank == 1);
     CHECK(nodes[1].host == 1);
     CHECK(nodes[1].gpus.kind == GpuSpec::Kind::all);

@@ -79,12 +79,22 @@ TEST_CASE("variables without a job, or with one that is none, change nothing") {
 }
 
 TEST_CASE("bash runs a command as docker exec would, without ~/.bashrc") {
-    CHECK(shell_argv("/bin/bash", "ls -l") == std::vector<std::string>{"bash", "--norc", "-c", "ls -l"});
-    CHECK(shell_argv("/bin/sh", "ls") == std::vector<std::string>{"sh", "-c", "ls"});
+    CHECK(shell_argv("/bin/bash", "ls -l", false) ==
+          std::vector<std::string>{"bash", "--norc", "-c", "ls -l"});
+    CHECK(shell_argv("/bin/sh", "ls", false) == std::vector<std::string>{"sh", "-c", "ls"});
+    CHECK(shell_argv("/bin/tcsh", "ls", false) == std::vector<std::string>{"tcsh", "-f", "-c", "ls"});
+}
+
+TEST_CASE("what a shell prints before the command goes where its errors go") {
+    CHECK(shell_argv("/bin/sh", "rsync --server", true) ==
+          std::vector<std::string>{"sh", "-c", "exec 1>&9 9>&-; rsync --server"});
+    CHECK(can_keep_output("/usr/bin/zsh"));
+    CHECK_FALSE(can_keep_output("/usr/bin/fish"));
+    CHECK_FALSE(can_keep_output("/bin/tcsh"));
 }
 
 TEST_CASE("an interactive shell is no login shell, which would reset PATH") {
-    CHECK(shell_argv("/bin/bash", "") == std::vector<std::string>{"bash"});
+    CHECK(shell_argv("/bin/bash", "", false) == std::vector<std::string>{"bash"});
 }
 
 TEST_CASE("words are split as a shell splits them") {
