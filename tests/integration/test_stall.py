@@ -91,9 +91,12 @@ def test_a_key_leaves_a_job_to_the_cluster(lab):
     with cluster(lab, "t-key") as c:
         c.write().up()
         terminal = Terminal(c.command("run", "--", "sh", "-c", "echo begun; sleep 2; echo over"), c.environment())
-        terminal.read_until("(d: leave it to the cluster)")
+        terminal.read_until("(d and Enter: leave it to the cluster)")
         terminal.read_until("begun")
-        terminal.type("xd")
+        terminal.type("cd /tmp\n")  # typed ahead for the shell
+        terminal.type("d")
+        terminal.read_until("Enter leaves the job to the cluster")
+        terminal.type("\n")
         assert terminal.end() == 0, terminal.seen
         job = job_left(terminal.seen)
         assert c.run("logs", "--follow", job).stdout.count("over\n") == 2

@@ -310,12 +310,18 @@ Task<int> run(Context& context, RunOptions options) {
     }
     std::optional<KeyWatch> key;
     if (!context.json()) {
-        key.emplace(context.executor, 'd', [&context] { context.interrupts->let_go(); });
+        key.emplace(
+            context.executor, 'd',
+            [&context] {
+                context.reporter->on(
+                    {.kind = Event::Kind::note, .text = "Enter leaves the job to the cluster"});
+            },
+            [&context] { context.interrupts->let_go(); });
     }
     const bool has_key = key && key->watches() && !job.detach;
     context.reporter->on(
         {.kind = Event::Kind::note,
-         .text = describe(decided, *prepared) + (has_key ? " (d: leave it to the cluster)" : "")});
+         .text = describe(decided, *prepared) + (has_key ? " (d and Enter: leave it to the cluster)" : "")});
     ForwardingBeside forwarding(context,
                                 local.ports.empty()
                                     ? nullptr
