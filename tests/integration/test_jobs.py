@@ -83,6 +83,7 @@ def test_attach_shows_all_and_ends_with_the_jobs_code(lab):
         client = started(c, "job", script)
         attached = c.start("attach", "job")
         last = c.start("attach", "job", "--tail", "0")
+        none = c.start("attach", "job", "--since", "2100-01-01T00:00:00Z")
         read_until(attached, "started", times=2)
         assert_in("attached", last.stderr.readline())
         for node in (1, 0):
@@ -90,8 +91,10 @@ def test_attach_shows_all_and_ends_with_the_jobs_code(lab):
         out, err = ended(attached, 7)
         assert_in("[node-1] later\n", out)
         assert_in("node-1: job: the command exited with 7", err)
-        out, _ = ended(last, 7)
-        assert "started" not in out
+        for client_of_the_rest in (last, none):
+            out, _ = ended(client_of_the_rest, 7)
+            assert "started" not in out
+        assert_in("[node-1] later\n", c.run("attach", "job", "--since", "1h", code=7).stdout)
         ended(client, 7)
         again = c.run("attach", code=7)  # the latest, though it has ended
         assert {"[node-0] started", "[node-1] started", "[node-1] later"} <= set(again.stdout.splitlines()), again.stdout
