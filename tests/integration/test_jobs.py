@@ -66,14 +66,24 @@ def test_a_host_that_does_not_answer_is_named_and_the_others_are_shown(lab):
         c.file.write_text(both)
 
 
-def test_a_name_is_taken_once_and_has_to_be_one(lab):
+def test_a_name_is_free_again_once_its_job_has_ended(lab):
     with cluster(lab, "t-jobs-name") as c:
         c.write().up()
-        assert_in("mine: ", c.run("run", "--name", "mine", "--", "true").stderr)
+        client = started(c, "mine", "echo started; exec sleep 4501")
         again = c.run("run", "--name", "mine", "--", "touch", "/started-twice", code=125)
-        assert_in("a job mine was started on this node before", again.stderr)
+        assert_in("job mine of that name runs", again.stderr)
         c.run("exec", "node-0", "--", "test", "!", "-e", "/started-twice")
+        c.run("stop", "mine")
+        ended(client, 143)
+        assert_in("mine.run2: ", c.run("run", "--name", "mine", "--nodes", "1", "--", "echo", "second").stderr)
+        assert c.run("logs", "mine").stdout == "[node-0] second\n"
+        assert_in("[node-1] started\n", c.run("logs", "mine.run1").stdout)
+        assert_in("mine.run3: ", c.run("run", "--detach", "--name", "mine", "--", "echo", "third").stderr)
+        c.run("wait", "mine")
+        assert c.run("logs", "mine").stdout.count("third\n") == 2
+        assert list(listed(c)) == ["mine", "mine.run2", "mine.run3"]
         assert_in("--name", c.run("run", "--name", "../x", "--", "true", code=2).stderr)
+        assert_in("write --name mine", c.run("run", "--name", "mine.run7", "--", "true", code=2).stderr)
 
 
 def test_attach_shows_all_and_ends_with_the_jobs_code(lab):

@@ -90,6 +90,16 @@ Task<FoundJob> find_job(Context& context, std::string name, std::string node, bo
         co_return found;
     }
     found.job = std::move(*job);
+    // Another job with its name, that was started while neither's nodes knew of the other's.
+    for (const auto& other : list.jobs) {
+        if (other.job == found.job.job &&
+            other.parts.front().summary.token != found.job.parts.front().summary.token) {
+            std::erase_if(found.cluster.nodes, [&](const ReadyNode& ready) {
+                return std::ranges::any_of(
+                    other.parts, [&](const KnownPart& part) { return part.node.name == ready.name; });
+            });
+        }
+    }
     forget_lost(found.errors, left_out_of(found.job), found);
     warn_of_missing(context, take_of_others(found, found.errors));
     found.found = true;

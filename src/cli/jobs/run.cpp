@@ -72,6 +72,21 @@ Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Atta
     return check_slots(prepared.launcher, prepared.request);
 }
 
+// A name may have been used before.
+Task<Status> take_name(PreparedRun& prepared, const std::string& name, const Attached& cluster) {
+    if (name.empty()) {
+        co_return ok;
+    }
+    const auto list = co_await list_jobs(cluster.engines, cluster.nodes);
+    const auto job = next_run(list.jobs, name);
+    if (!job) {
+        co_return job.error();
+    }
+    prepared.job.job = *job;
+    prepared.request.job = *job;
+    co_return ok;
+}
+
 struct Decided {
     OpenedJob opened{};
     std::vector<NodeLaunch> launches{};
@@ -264,6 +279,9 @@ Task<int> run(Context& context, RunOptions options) {
     }
     if (const auto chosen = choose_nodes(*prepared, options, cluster, context); !chosen) {
         co_return fail_before(context, {chosen.error()});
+    }
+    if (const auto named = co_await take_name(*prepared, options.name, cluster); !named) {
+        co_return fail_before(context, {named.error()});
     }
     if (const auto lacking = lacking_rdma(cluster.spec.network, prepared->nodes); !lacking.empty()) {
         co_return fail_before(context, lacking);
