@@ -2,12 +2,10 @@
 #include "cli/jobs/job_view.hpp"
 #include "cli/line/values.hpp"
 #include "cli/until_interrupt.hpp"
-#include "core/text.hpp"
 #include "job/follow_job.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <filesystem>
 #include <optional>
 
 namespace dockdist {
@@ -22,21 +20,7 @@ struct LogsOptions {
     JobViewOptions view{};
 };
 
-// `logs -f train.yaml`, where -f is what it is in other commands.
-std::optional<Error> judge_file_as_job(const LogsOptions& options) {
-    std::error_code ignored;
-    const bool is_file = options.job.ends_with(".yaml") || options.job.ends_with(".yml");
-    if (!options.follow || !is_file || !std::filesystem::exists(options.job, ignored)) {
-        return std::nullopt;
-    }
-    return Error{ErrorKind::usage, "-f", "of `logs` it is --follow, and takes no file",
-                 "the file stands before the command: dockdist -f " + shell_quote(options.job) + " logs"};
-}
-
 Task<int> run_logs(Context& context, LogsOptions options) {
-    if (const auto error = judge_file_as_job(options)) {
-        co_return context.fail(*error);
-    }
     wire::JobQuery query;
     query.to_the_end = options.follow;
     query.rank = options.rank;
