@@ -61,7 +61,9 @@ struct JobOptions {
     bool stop_stalled = false;
     std::chrono::milliseconds idle{0}; // its GPUs do nothing for so long: it is idle; 0: not watched
     bool stop_idle = false;
-    std::string ready{};                  // JobPolicy::ready
+    std::string ready{}; // JobPolicy::ready
+    // A failure is told at the end; before that where the job takes so long to end.
+    std::chrono::milliseconds tell_ending_after = std::chrono::seconds(2);
     bool detach = false;                  // as soon as every part has started, and what `ready` says is so
     std::chrono::milliseconds timeout{0}; // the nodes end the job after it; 0: never
     std::string owner{};                  // who runs it: USER@MACHINE

@@ -350,7 +350,10 @@ Task<int> run(Context& context, RunOptions options) {
         const auto node = std::ranges::find(prepared->nodes, name, &ReadyNode::name);
         forwarding.lead_to(forward_goal(context, cluster.spec, cluster.engines, *node));
     };
+    const auto begin = std::chrono::steady_clock::now();
     auto outcome = co_await forwarding.during(run_in_view(context, **view, std::move(decided), job));
+    const auto ran =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
     outcome.collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
     if (!options.page.empty() && outcome.detached) {
         const auto later =
@@ -367,7 +370,7 @@ Task<int> run(Context& context, RunOptions options) {
     if (outcome.first_failure && !options.carry.no_sync) {
         explain_left_out(cluster.spec, job.workdir, *outcome.first_failure);
     }
-    co_return tell_end(context, outcome, job.job);
+    co_return tell_end(context, outcome, job.job, ran);
 }
 
 } // namespace
