@@ -40,13 +40,18 @@ struct GlobalOptions {
 };
 
 // Passes warnings and errors on, and keeps the progress of reads to itself: what `status` prints is its
-// table.
+// table. Whom it waits for is told where that lasts.
 class QuietReporter : public Reporter {
 public:
     explicit QuietReporter(Reporter& reporter) : reporter_(reporter) {}
     void on(const Event& event) override {
-        if (event.kind == Event::Kind::warning || event.kind == Event::Kind::note) {
+        using enum Event::Kind;
+        if (event.kind == warning || event.kind == note || event.kind == asked || event.kind == answered) {
             reporter_.on(event);
+        } else if (event.kind == step_started) {
+            reporter_.on({.kind = asked, .subject = event.subject});
+        } else if (event.kind == step_finished || event.kind == step_failed) {
+            reporter_.on({.kind = answered, .subject = event.subject});
         }
     }
     void error(const Error& error) override { reporter_.error(error); }

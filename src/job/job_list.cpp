@@ -7,6 +7,7 @@
 #include "core/number.hpp"
 #include "core/text.hpp"
 #include "job/node_job.hpp"
+#include "observe/while_asked.hpp"
 #include "wire/layout.hpp"
 
 #include <fmt/format.h>
@@ -83,12 +84,13 @@ std::pair<std::int64_t, JobId> begin_of(const KnownJob& job) {
 
 } // namespace
 
-Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& nodes) {
+Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& nodes, Reporter* reporter) {
     std::vector<Task<Result<std::vector<wire::JobSummary>>>> tasks;
     for (const auto& node : nodes) {
-        tasks.push_back(with_timeout(ask(*engines[node.host], node.id), answer_limit,
-                                     Error{ErrorKind::timeout, "", "the node does not say which jobs it has",
-                                           "see `dockdist status`"}));
+        tasks.push_back(with_timeout(
+            while_asked(reporter, node.name.str(), ask(*engines[node.host], node.id)), answer_limit,
+            Error{ErrorKind::timeout, "", "the node does not say which jobs it has",
+                  "see `dockdist status`"}));
     }
     auto answers = co_await run_all(std::move(tasks));
     name_nodes(answers, nodes);
@@ -119,6 +121,11 @@ Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& no
 constexpr std::size_t most_shown_jobs = 5;
 constexpr std::string_view run_mark = ".run";
 
+bool is_of_setup(const KnownJob& job) {
+    const auto& words = job.parts.empty() ? std::vector<std::string>() : job.parts.front().summary.argv;
+    return words.size() > 2 && words[0] == layout::init && words[1] == "setup" && words[2] == "run";
+}
+
 NamedRun named_run(const JobId& job) {
     const auto& id = job.str();
     const auto mark = id.rfind(run_mark);
@@ -129,6 +136,11 @@ NamedRun named_run(const JobId& job) {
 }
 
 namespace {
+
+const KnownJob* latest_of_all(const std::vector<KnownJob>& jobs) {
+    const auto found = std::ranges::find_if_not(jobs | std::views::reverse, is_of_setup);
+    return found == jobs.rend() ? nullptr : &*found;
+}
 
 // Of the same number, which others than this cluster's ready nodes have not heard of, the one that began
 // last.
@@ -173,11 +185,10 @@ const KnownJob* exact_job(const std::vector<KnownJob>& jobs, const JobId& job) {
 }
 
 Result<KnownJob> choose_job(const std::vector<KnownJob>& jobs, const JobId& job) {
-    if (job.empty() && !jobs.empty()) {
-        return jobs.back();
-    }
     const auto asked = named_run(job);
-    const auto* found = asked.name == job.str() ? latest_run(jobs, asked.name) : exact_job(jobs, job);
+    const auto* found = job.empty()               ? latest_of_all(jobs)
+                        : asked.name == job.str() ? latest_run(jobs, asked.name)
+                                                  : exact_job(jobs, job);
     if (found == nullptr && asked.run == 1) {
         found = exact_job(jobs, JobId(asked.name));
     }
@@ -186,7 +197,9 @@ Result<KnownJob> choose_job(const std::vector<KnownJob>& jobs, const JobId& job)
     }
     std::vector<std::string_view> names;
     for (auto known = jobs.rbegin(); known != jobs.rend(); ++known) {
-        names.push_back(known->job.str());
+        if (!is_of_setup(*known)) {
+            names.push_back(known->job.str());
+        }
     }
     Error error{ErrorKind::not_found, "",
                 job.empty() ? "no job has run on these nodes"

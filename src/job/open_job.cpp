@@ -1,12 +1,13 @@
 #include "async/run_all.hpp"
 #include "core/random.hpp"
 #include "job/run_job.hpp"
+#include "observe/while_asked.hpp"
 
 namespace dockdist {
 
 Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
-                         const JobOptions& options, std::vector<wire::Question> questions,
-                         PortsWanted ports) {
+                         const JobOptions& options, std::vector<wire::Question> questions, PortsWanted ports,
+                         Reporter* reporter) {
     wire::JobOpening opening{.job = options.job.str(),
                              .env = options.env,
                              .secrets = options.secrets,
@@ -30,7 +31,7 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
                                                                   : std::vector<wire::GpuHold>();
         opened.parts.push_back(std::make_unique<NodeJob>(*engines[node.host], node, opening));
         opening.ports = ports.everywhere ? ports.count : 0;
-        tasks.push_back(opened.parts.back()->open());
+        tasks.push_back(while_asked(reporter, node.name.str(), opened.parts.back()->open()));
     }
     auto answers = co_await run_all(std::move(tasks));
     name_nodes(answers, nodes);

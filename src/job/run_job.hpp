@@ -88,9 +88,10 @@ struct PortsWanted {
     bool everywhere = false;
 };
 
-// Asks every node the questions, side by side, and for ports.
+// Asks every node the questions, side by side, and for ports. `reporter` is told whom it waits for.
 Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
-                         const JobOptions& options, std::vector<wire::Question> questions, PortsWanted ports);
+                         const JobOptions& options, std::vector<wire::Question> questions, PortsWanted ports,
+                         Reporter* reporter = nullptr);
 
 // Starts `launches` (one a part; parts behind them are spare), passes their output to `sink`, and carries the
 // job (job_state/job_state_machine.hpp): ends it everywhere at its first failure, or begins it anew; ends it

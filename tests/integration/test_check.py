@@ -10,6 +10,7 @@ from harness import assert_in, cluster
 from harness.gpus import gpu_lines
 from harness.patience import DURATION, Watch
 from harness.proxy import proxies, write_through
+from harness.terminal import Terminal
 
 
 def check(c, *arguments, code=0):
@@ -374,8 +375,11 @@ def test_check_of_one_host_asks_no_other(lab):
         lab.script("cut", "1")
         try:
             assert {row["subject"] for row in check(c, "--node", "node-1")["rows"]} == {"node-1"}
+            terminal = Terminal(c.command("status"), c.environment())
+            terminal.read_until("waiting for node-1 (")
         finally:
             lab.script("mend", "1")
+        terminal.end()
 
 
 def test_check_of_four_nodes_takes_seconds(lab):

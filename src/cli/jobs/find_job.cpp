@@ -82,7 +82,7 @@ Task<FoundJob> find_job(Context& context, std::string name, std::string node, bo
     if (nodes.empty()) {
         co_return found;
     }
-    auto list = co_await list_jobs(found.cluster.engines, nodes);
+    auto list = co_await list_jobs(found.cluster.engines, nodes, context.reporter);
     std::ranges::move(list.errors, std::back_inserter(found.errors));
     auto job = choose_job(list.jobs, JobId(name));
     if (!job) {

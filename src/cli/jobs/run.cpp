@@ -73,11 +73,12 @@ Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Atta
 }
 
 // A name may have been used before.
-Task<Status> take_name(PreparedRun& prepared, const std::string& name, const Attached& cluster) {
+Task<Status> take_name(PreparedRun& prepared, const std::string& name, const Attached& cluster,
+                       Reporter& reporter) {
     if (name.empty()) {
         co_return ok;
     }
-    const auto list = co_await list_jobs(cluster.engines, cluster.nodes);
+    const auto list = co_await list_jobs(cluster.engines, cluster.nodes, &reporter);
     const auto job = next_run(list.jobs, name);
     if (!job) {
         co_return job.error();
@@ -95,7 +96,7 @@ struct Decided {
 };
 
 // What each node has to start, from what the nodes say.
-Task<Decided> decide(const Attached& cluster, PreparedRun& prepared) {
+Task<Decided> decide(const Attached& cluster, PreparedRun& prepared, Reporter& reporter) {
     Decided decided;
     prepared.job.ask_old_nodes = [&cluster] { return held_in_old_nodes(cluster.engines, cluster.observed); };
     prepared.job.old_holds = co_await prepared.job.ask_old_nodes();
@@ -103,7 +104,7 @@ Task<Decided> decide(const Attached& cluster, PreparedRun& prepared) {
     const PortsWanted ports{ports_of(prepared.launcher, prepared.request),
                             prepared.launcher.ports_everywhere || prepared.job.min_nodes > 0};
     decided.opened = co_await open_job(cluster.engines, prepared.nodes, prepared.job,
-                                       questions(prepared.launcher, prepared.request), ports);
+                                       questions(prepared.launcher, prepared.request), ports, &reporter);
     decided.errors = decided.opened.errors;
     if (decided.errors.empty()) {
         decided.errors = take_answers(prepared.launcher, prepared.request, decided.opened.facts);
@@ -280,7 +281,7 @@ Task<int> run(Context& context, RunOptions options) {
     if (const auto chosen = choose_nodes(*prepared, options, cluster, context); !chosen) {
         co_return fail_before(context, {chosen.error()});
     }
-    if (const auto named = co_await take_name(*prepared, options.name, cluster); !named) {
+    if (const auto named = co_await take_name(*prepared, options.name, cluster, *context.reporter); !named) {
         co_return fail_before(context, {named.error()});
     }
     if (const auto lacking = lacking_rdma(cluster.spec.network, prepared->nodes); !lacking.empty()) {
@@ -297,7 +298,7 @@ Task<int> run(Context& context, RunOptions options) {
     if (!errors.empty()) {
         co_return fail_before(context, errors);
     }
-    auto decided = co_await decide(cluster, *prepared);
+    auto decided = co_await decide(cluster, *prepared, *context.reporter);
     if (!decided.errors.empty()) {
         co_return fail_before(context, decided.errors);
     }

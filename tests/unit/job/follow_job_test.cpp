@@ -1,6 +1,7 @@
 #include "fakes/fake_engine.hpp"
 #include "job/follow_job.hpp"
 #include "wire/frame.hpp"
+#include "wire/layout.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
@@ -182,6 +183,10 @@ TEST_CASE("a name can be used again; it means the latest run, and the others hav
           "node-0: job night.run10 of that name runs\n  `dockdist attach night` follows it, `dockdist stop "
           "night` "
           "ends it; or take another --name");
+    jobs.push_back(job("setup-1.1", false));
+    jobs.back().parts.front().summary.argv = {layout::init, "setup", "run", "{}"};
+    CHECK(choose_job(jobs, JobId(""))->job.str() == "night.2"); // no job of anybody's
+    CHECK(choose_job(jobs, JobId("setup-1.1")).has_value());
     const std::string longest(64, 'n');
     CHECK(next_run({job(longest.c_str(), false)}, longest).error().where == "--name");
     for (const auto* const id : {"v1.2", "night.run", "night.runs", "night.run0", "night.run-1", ".run2"}) {

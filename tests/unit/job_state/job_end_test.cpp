@@ -348,18 +348,6 @@ TEST_CASE("a failure is told with its last lines, and a stop with what to do") {
     known.failures.front() = {.rank = 3, .code = 2, .tail = "t", .cause = "no t.py", .advice = "bring it"};
     CHECK(to_text(end_errors(outcome_of({node("node-1", known)}, {}), job)[0]) ==
           "node-1: job-1: rank 3 exited with 2: no t.py\n  bring it\nits last lines:\nt");
-    known.failures.front().tail = "dockdist: no t.py\n"; // the node's own words for it
-    auto alike_there = known;
-    alike_there.failures.push_back(known.failures.front());
-    alike_there.failures.back().rank = 4;
-    auto other = failed(5, 3);
-    const auto many = outcome_of({node("node-1", known), node("node-2", alike_there), node("node-3", other),
-                                  node("node-4", told("stop"))},
-                                 {});
-    CHECK(to_text(end_errors(many, job)[0]) ==
-          "node-1: job-1: rank 3 exited with 2: no t.py; the same of 2 more ranks on node-2\n  bring it");
-    REQUIRE(not_told_yet(many).size() == 1);
-    CHECK(not_told_yet(many)[0].node.str() == "node-3");
     const auto unheld = end_errors(outcome_of({node("node-1", told("lease"))}, {}), job);
     CHECK(unheld[0].message == "job-1: it was ended because no client held it any more");
     CHECK_FALSE(unheld[0].hint.empty());
