@@ -1,6 +1,7 @@
 // Builds the objects, runs the one io_context, returns the exit code.
 #include "async/recurring.hpp"
 #include "cli/context.hpp"
+#include "cli/line/arguments.hpp"
 #include "cli/line/help_text.hpp"
 #include "cli/line/line_error.hpp"
 #include "cli/line/values.hpp"
@@ -66,26 +67,6 @@ void take_marks_away(CLI::App& app) {
     }
 }
 
-// An empty word is what a script's unset variable leaves (`stop "$JOB"`), and means nothing anywhere. Of a
-// command to be run it is the program alone that must have a name.
-void refuse_empty_words(CLI::App& app) {
-    for (auto* option : app.get_options({})) {
-        if (option->get_items_expected_max() > 0) {
-            const bool is_command = option->get_positional() && option->get_items_expected_max() > 1;
-            // Before the option's own checks, which say something else of it.
-            option->transform(CLI::Validator(
-                                  [](const std::string& word) {
-                                      return std::string(word.empty() ? "must not be empty" : "");
-                                  },
-                                  "", "not empty")
-                                  .application_index(is_command ? 0 : -1));
-        }
-    }
-    for (auto* command : app.get_subcommands({})) {
-        refuse_empty_words(*command);
-    }
-}
-
 void add_commands(CLI::App& app, Program& program) {
     for (const auto add :
          {add_init,       add_validate, add_plan,       add_up,   add_down,      add_status,  add_check,
@@ -98,6 +79,8 @@ void add_commands(CLI::App& app, Program& program) {
     for (auto* command : app.get_subcommands({})) {
         command->fallthrough(); // -f and -o may stand behind the command's name
     }
+    take_file_everywhere(app, program.options.file);
+    refuse_files_as_names(app);
     refuse_empty_words(app);
     take_marks_away(app);
 }
@@ -215,6 +198,7 @@ int run(boost::asio::io_context& io, const Program& program, Reporter& reporter,
                     .reporter = &reporter,
                     .interrupts = &interrupts,
                     .hold_output = [&sink](bool asking) { sink.hold(asking); }};
+    context.warn(program.remarks);
     int code = exit_codes::failed;
     bool over = false;
     std::exception_ptr thrown;

@@ -19,7 +19,7 @@ Result<CheckSelection> select_for_check(const ClusterSpec& spec, const std::vect
     const auto nodes = expand_nodes(spec);
     std::set<NodeName> chosen;
     for (const auto& name : names) {
-        const auto named = find_named(spec, {.option = "--host", .text = name});
+        const auto named = find_named(spec, {.option = "--node", .text = name});
         if (!named) {
             return named.error();
         }

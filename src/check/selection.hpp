@@ -1,4 +1,4 @@
-// Which hosts and nodes a check is about: `--host`.
+// Which hosts and nodes a check is about: `--node`.
 #pragma once
 
 #include "core/result.hpp"

@@ -13,6 +13,7 @@
 #include "report/error_text.hpp"
 #include "report/output.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -215,6 +216,20 @@ std::string origin_of(const ClusterSpec& spec) {
     const auto job = allocation_of(spec);
     return job.empty() ? user_and_machine() + ":" + file
                        : labels::allocation_origin(this_process().user, job, file);
+}
+
+void add_former_name(CLI::App& command, const std::string& former, const std::string& now,
+                     std::vector<std::string>& values, Program& program) {
+    command
+        .add_option_function<std::vector<std::string>>(
+            former,
+            [&values, &program, former, now](const std::vector<std::string>& given) {
+                values.insert(values.end(), given.begin(), given.end());
+                program.remarks.push_back({ErrorKind::usage, former, "it is called " + now + " now", ""});
+            })
+        ->type_name("NODES")
+        ->group("")
+        ->allow_extra_args(false);
 }
 
 namespace {

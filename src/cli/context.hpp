@@ -40,13 +40,18 @@ struct GlobalOptions {
 };
 
 // Passes warnings and errors on, and keeps the progress of reads to itself: what `status` prints is its
-// table.
+// table. Whom it waits for is told where that lasts.
 class QuietReporter : public Reporter {
 public:
     explicit QuietReporter(Reporter& reporter) : reporter_(reporter) {}
     void on(const Event& event) override {
-        if (event.kind == Event::Kind::warning || event.kind == Event::Kind::note) {
+        using enum Event::Kind;
+        if (event.kind == warning || event.kind == note || event.kind == asked || event.kind == answered) {
             reporter_.on(event);
+        } else if (event.kind == step_started) {
+            reporter_.on({.kind = asked, .subject = event.subject});
+        } else if (event.kind == step_finished || event.kind == step_failed) {
+            reporter_.on({.kind = answered, .subject = event.subject});
         }
     }
     void error(const Error& error) override { reporter_.error(error); }
@@ -106,6 +111,7 @@ struct Program {
     Work work{};
     // Of `run`: what is wrong with the line as that of a batch job, by the file alone.
     std::function<Status(const ClusterSpec& spec)> judge_in_batch{};
+    Errors remarks{};       // on the line, told before the work begins
     bool one_value = false; // with -o json it prints one, which stands alone on stdout; else lines
     // Reads another command line, as if it stood behind `dockdist`: what it leaves, whose work wants a
     // context of the caller's. Errors: usage.
@@ -193,6 +199,10 @@ enum class Build { never, if_missing, anew };
 // An empty function when `image.from` is empty. The cluster outlives it.
 std::function<Task<Result<ImageSource>>()> image_source_of(const Context& context, const Connected& cluster,
                                                            Build build);
+
+// An option's former name, which takes its values still, and stands in no help.
+void add_former_name(CLI::App& command, const std::string& former, const std::string& now,
+                     std::vector<std::string>& values, Program& program);
 
 // One function a command, each in a file of its name, in the folder of its group in the help
 // (line/values.hpp); all are entered in main's table.

@@ -3,6 +3,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <fcntl.h>
@@ -91,14 +92,43 @@ struct KeyWatch::State : std::enable_shared_from_this<KeyWatch::State> {
     bool stopped = false;
 };
 
-KeyWatch::KeyWatch(const boost::asio::any_io_executor& executor, char key, std::function<void()> work) {
-    if (::isatty(STDERR_FILENO) != 0) {
-        begin(executor, [key, work = std::move(work)](std::string_view typed) {
-            if (typed.find(key) != std::string_view::npos) {
-                work();
+KeyLine::Heard KeyLine::hear(std::string_view typed) {
+    constexpr std::size_t longest = 4096; // a terminal's own line
+    for (const char c : typed) {
+        if (c == '\n' || c == '\r') {
+            if (line_.size() == 1 && line_.front() == key_) {
+                line_.clear();
+                return Heard::entered;
             }
-        });
+            line_.clear();
+        } else if (c == '\x7f' || c == '\b') { // Backspace
+            line_.resize(line_.size() - std::min<std::size_t>(line_.size(), 1));
+        } else if (c == '\x15') { // Ctrl-U
+            line_.clear();
+        } else if (line_.size() < longest) {
+            line_ += c;
+        }
     }
+    const bool alone = line_.size() == 1 && line_.front() == key_ && typed.ends_with(key_);
+    return alone ? Heard::pressed : Heard::nothing;
+}
+
+KeyWatch::KeyWatch(const boost::asio::any_io_executor& executor, char key, std::function<void()> pressed,
+                   std::function<void()> entered) {
+    if (::isatty(STDERR_FILENO) == 0) {
+        return;
+    }
+    begin(executor, [line = KeyLine(key), pressed = std::move(pressed),
+                     entered = std::move(entered)](std::string_view typed) mutable {
+        switch (line.hear(typed)) {
+        case KeyLine::Heard::nothing:
+            break;
+        case KeyLine::Heard::pressed:
+            return pressed();
+        case KeyLine::Heard::entered:
+            return entered();
+        }
+    });
 }
 
 KeyWatch::KeyWatch(const boost::asio::any_io_executor& executor,

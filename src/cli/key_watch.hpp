@@ -5,18 +5,38 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace dockdist {
 
-// Calls `work` each time the key is typed. Signals (Ctrl-C, Ctrl-Z) stay as they are. The terminal shows no
-// typing meanwhile, and is put back at the end. Where stdin, stdout and stderr are not all a terminal, it
-// watches nothing: somebody else may be reading (`run … | less`). In the background it keeps its hands off
-// the terminal until it comes back.
+// A key that counts where it stands alone on a line, and Enter follows: one in a word that is typed ahead for
+// the shell does nothing. Pure.
+class KeyLine {
+public:
+    explicit KeyLine(char key) : key_(key) {}
+    enum class Heard {
+        nothing,
+        pressed, // it stands there alone, and nothing has been typed behind it
+        entered,
+    };
+    Heard hear(std::string_view typed);
+
+private:
+    char key_;
+    std::string line_{}; // so far, as much of it as matters
+};
+
+// What is typed, as it comes. Signals (Ctrl-C, Ctrl-Z) stay as they are. The terminal shows no typing
+// meanwhile, and is put back at the end. Where stdin and stdout are not both a terminal, it watches nothing:
+// somebody else may be reading (`run … | less`). In the background it keeps its hands off the terminal until
+// it comes back.
 class KeyWatch {
 public:
-    KeyWatch(const boost::asio::any_io_executor& executor, char key, std::function<void()> work);
-    // Calls `work` with all that is typed, as it comes. stderr need be no terminal.
+    // For a KeyLine: `pressed`, then `entered` or nothing. stderr has to be a terminal too.
+    KeyWatch(const boost::asio::any_io_executor& executor, char key, std::function<void()> pressed,
+             std::function<void()> entered);
+    // Calls `work` with all of it. stderr need be no terminal.
     KeyWatch(const boost::asio::any_io_executor& executor, std::function<void(std::string_view bytes)> work);
     ~KeyWatch();
     KeyWatch(const KeyWatch&) = delete;

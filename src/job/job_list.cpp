@@ -4,14 +4,17 @@
 #include "async/with_timeout.hpp"
 #include "container/exec_command.hpp"
 #include "core/exit_codes.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "job/node_job.hpp"
+#include "observe/while_asked.hpp"
 #include "wire/layout.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -81,24 +84,26 @@ std::pair<std::int64_t, JobId> begin_of(const KnownJob& job) {
 
 } // namespace
 
-Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& nodes) {
+Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& nodes, Reporter* reporter) {
     std::vector<Task<Result<std::vector<wire::JobSummary>>>> tasks;
     for (const auto& node : nodes) {
-        tasks.push_back(with_timeout(ask(*engines[node.host], node.id), answer_limit,
-                                     Error{ErrorKind::timeout, "", "the node does not say which jobs it has",
-                                           "see `dockdist status`"}));
+        tasks.push_back(with_timeout(
+            while_asked(reporter, node.name.str(), ask(*engines[node.host], node.id)), answer_limit,
+            Error{ErrorKind::timeout, "", "the node does not say which jobs it has",
+                  "see `dockdist status`"}));
     }
     auto answers = co_await run_all(std::move(tasks));
     name_nodes(answers, nodes);
     JobList list;
-    std::map<std::string, KnownJob> jobs;
+    // Of the same name and another token: a job that was started while the nodes of the former were away.
+    std::map<std::pair<std::string, std::string>, KnownJob> jobs;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!answers[i]) {
             list.errors.push_back(answers[i].error());
             continue;
         }
         for (auto& summary : *answers[i]) {
-            auto& job = jobs[summary.job];
+            auto& job = jobs[{summary.job, summary.token}];
             if (!job.parts.empty() && job.parts.back().node.name == nodes[i].name) {
                 continue; // a node has one part of a job
             }
@@ -106,7 +111,7 @@ Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& no
             job.parts.push_back({.node = nodes[i], .summary = std::move(summary)});
         }
     }
-    for (auto& [name, job] : jobs) {
+    for (auto& [key, job] : jobs) {
         list.jobs.push_back(std::move(job));
     }
     std::ranges::sort(list.jobs, {}, begin_of);
@@ -114,18 +119,87 @@ Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& no
 }
 
 constexpr std::size_t most_shown_jobs = 5;
+constexpr std::string_view run_mark = ".run";
+
+bool is_of_setup(const KnownJob& job) {
+    const auto& words = job.parts.empty() ? std::vector<std::string>() : job.parts.front().summary.argv;
+    return words.size() > 2 && words[0] == layout::init && words[1] == "setup" && words[2] == "run";
+}
+
+NamedRun named_run(const JobId& job) {
+    const auto& id = job.str();
+    const auto mark = id.rfind(run_mark);
+    const auto run = mark == std::string::npos || mark == 0
+                         ? std::nullopt
+                         : whole_number<int>(id.substr(mark + run_mark.size()));
+    return run && *run > 0 ? NamedRun{id.substr(0, mark), *run} : NamedRun{id, 1};
+}
+
+namespace {
+
+const KnownJob* latest_of_all(const std::vector<KnownJob>& jobs) {
+    const auto found = std::ranges::find_if_not(jobs | std::views::reverse, is_of_setup);
+    return found == jobs.rend() ? nullptr : &*found;
+}
+
+// Of the same number, which others than this cluster's ready nodes have not heard of, the one that began
+// last.
+const KnownJob* latest_run(const std::vector<KnownJob>& jobs, const std::string& name) {
+    const KnownJob* latest = nullptr;
+    for (const auto& job : jobs) {
+        const auto own = named_run(job.job);
+        if (own.name == name && (latest == nullptr || own.run >= named_run(latest->job).run)) {
+            latest = &job;
+        }
+    }
+    return latest;
+}
+
+} // namespace
+
+Result<JobId> next_run(const std::vector<KnownJob>& jobs, const std::string& name) {
+    const auto* latest = latest_run(jobs, name);
+    if (latest == nullptr) {
+        return JobId(name);
+    }
+    const auto& id = latest->job.str();
+    for (const auto& part : latest->parts) {
+        if (part.summary.running) {
+            return Error{ErrorKind::conflict, part.node.name.str(), "job " + id + " of that name runs",
+                         "`dockdist attach " + name + "` follows it, `dockdist stop " + name +
+                             "` ends it; or take another --name"};
+        }
+    }
+    auto next = fmt::format("{}{}{}", name, run_mark, named_run(latest->job).run + 1);
+    if (!wire::is_job_id(next)) {
+        return Error{ErrorKind::usage, "--name",
+                     "a job " + id + " has run, and the name is too long to be used again",
+                     "take one of 50 letters at most"};
+    }
+    return JobId(std::move(next));
+}
+
+const KnownJob* exact_job(const std::vector<KnownJob>& jobs, const JobId& job) {
+    const auto found = std::ranges::find(jobs | std::views::reverse, job, &KnownJob::job);
+    return found == jobs.rend() ? nullptr : &*found;
+}
 
 Result<KnownJob> choose_job(const std::vector<KnownJob>& jobs, const JobId& job) {
-    if (job.empty() && !jobs.empty()) {
-        return jobs.back();
+    const auto asked = named_run(job);
+    const auto* found = job.empty()               ? latest_of_all(jobs)
+                        : asked.name == job.str() ? latest_run(jobs, asked.name)
+                                                  : exact_job(jobs, job);
+    if (found == nullptr && asked.run == 1) {
+        found = exact_job(jobs, JobId(asked.name));
     }
-    const auto found = std::ranges::find(jobs, job, &KnownJob::job);
-    if (found != jobs.end()) {
+    if (found != nullptr) {
         return *found;
     }
     std::vector<std::string_view> names;
     for (auto known = jobs.rbegin(); known != jobs.rend(); ++known) {
-        names.push_back(known->job.str());
+        if (!is_of_setup(*known)) {
+            names.push_back(known->job.str());
+        }
     }
     Error error{ErrorKind::not_found, "",
                 job.empty() ? "no job has run on these nodes"

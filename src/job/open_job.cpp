@@ -2,6 +2,7 @@
 #include "core/proxies.hpp"
 #include "core/random.hpp"
 #include "job/run_job.hpp"
+#include "observe/while_asked.hpp"
 
 namespace dockdist {
 
@@ -25,8 +26,8 @@ std::map<std::string, std::string> secrets_beside(std::map<std::string, std::str
 } // namespace
 
 Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
-                         const JobOptions& options, std::vector<wire::Question> questions,
-                         PortsWanted ports) {
+                         const JobOptions& options, std::vector<wire::Question> questions, PortsWanted ports,
+                         Reporter* reporter) {
     wire::JobOpening opening{.job = options.job.str(),
                              .env = options.env,
                              .secrets = secrets_beside(options.secrets, options.env),
@@ -50,7 +51,7 @@ Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& n
                                                                   : std::vector<wire::GpuHold>();
         opened.parts.push_back(std::make_unique<NodeJob>(*engines[node.host], node, opening));
         opening.ports = ports.everywhere ? ports.count : 0;
-        tasks.push_back(opened.parts.back()->open());
+        tasks.push_back(while_asked(reporter, node.name.str(), opened.parts.back()->open()));
     }
     auto answers = co_await run_all(std::move(tasks));
     name_nodes(answers, nodes);

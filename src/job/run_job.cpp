@@ -10,6 +10,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 namespace dockdist {
@@ -17,6 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::string_view own_words = "dockdist: ";   // before what nodes say themselves
 constexpr std::chrono::milliseconds longest_end = 10s; // of a part that is told to end at once
 
 std::int64_t now_ms() {
@@ -35,7 +37,8 @@ public:
     struct Settings {
         wire::JobPolicy policy{};
         std::chrono::milliseconds lease = wire::default_lease;
-        wire::JobQuery query{};                               // of those that follow
+        wire::JobQuery query{}; // of those that follow
+        std::chrono::milliseconds tell_ending_after{0};
         bool detach = false;                                  // when all have started
         bool carries = true;                                  // else it only looks on
         std::function<void(const NodeName&)> on_first_node{}; // only of a job with members
@@ -47,6 +50,7 @@ public:
           changed_(executor), parts_(std::move(parts)), state_(settings_.policy, relaunch) {
         for (const auto& part : settings_.policy.parts) {
             nodes_.push_back({.node = NodeName(part.node)});
+            unstarted_.push_back({.holds = parts_[unstarted_.size()].start.has_value()});
             orders_.push_back(std::make_unique<OrderQueue>(executor, settings_.lease));
         }
     }
@@ -69,8 +73,10 @@ public:
         if (interrupts_ != nullptr) {
             interrupts_->handle_with(std::move(previous));
         }
+        auto outcome = conclude();
+        tell_unstarted(outcome);
         sink_.flush();
-        co_return conclude();
+        co_return outcome;
     }
 
 private:
@@ -115,17 +121,42 @@ private:
 
     // A launcher that has failed itself, and dockdist, say why.
     void take_output(std::size_t index, int rank, StdStream stream, std::string_view bytes) {
+        auto& unstarted = unstarted_[index];
+        if (unstarted.holds && rank < 0 && bytes.starts_with(own_words)) {
+            unstarted.said += bytes;
+            return;
+        }
         const auto& part = settings_.policy.parts[index];
         const auto& failure = state_.first_failure();
         const bool launchers = rank < 0 && (part.ranks > 0 || part.hosts_remote_ranks);
         const bool own_failure = failure && failure->rank < 0 && failure->node == part.node;
-        if (ends_ && launchers && !own_failure && !bytes.starts_with("dockdist: ")) {
+        if (ends_ && launchers && !own_failure && !bytes.starts_with(own_words)) {
             return sink_.aside(nodes_[index].node, stream, bytes);
         }
         sink_.output(nodes_[index].node, rank, stream, bytes);
     }
 
+    // What the node says in place of a command that does not start. The failure that is told in the end has
+    // it, and that of many nodes is the same.
+    void tell_unstarted(const JobOutcome& outcome) {
+        for (std::size_t i = 0; i < unstarted_.size(); ++i) {
+            const auto& said = unstarted_[i].said;
+            if (!said.empty() && !(outcome.first_failure && tells(*outcome.first_failure, said))) {
+                sink_.output(outcome.nodes[i].node, -1, StdStream::err, said);
+            }
+        }
+    }
+
+    static bool tells(const wire::JobFailure& failure, const std::string& said) {
+        return said == std::string(own_words) + failure.cause + "\n" ||
+               failure.tail.find(said) != std::string::npos;
+    }
+
     void hear(std::size_t index, const wire::JobEvent& event) {
+        if (event.type == wire::JobEvent::Type::started && std::exchange(unstarted_[index].holds, false) &&
+            !unstarted_[index].said.empty()) {
+            sink_.output(nodes_[index].node, -1, StdStream::err, std::exchange(unstarted_[index].said, {}));
+        }
         ends_ = ends_ || (event.type == wire::JobEvent::Type::rank_failed && event.failure.rank >= 0);
         state_.hear(index, event);
         changed_.set();
@@ -153,7 +184,7 @@ private:
                 }
             }
             // Who only looks on decides nothing, and would be woken for it again and again.
-            if (const auto wake = settings_.carries ? state_.wake_at_ms() : std::nullopt) {
+            if (const auto wake = wake_at_ms()) {
                 co_await changed_.wait_at_most(
                     std::chrono::milliseconds(std::max<std::int64_t>(*wake - now_ms(), 0)));
             } else {
@@ -161,6 +192,11 @@ private:
             }
         }
         co_return ok;
+    }
+
+    std::optional<std::int64_t> wake_at_ms() const {
+        const auto wake = settings_.carries ? state_.wake_at_ms() : std::nullopt;
+        return ending_ ? std::min(wake.value_or(tell_ending_at_ms_), tell_ending_at_ms_) : wake;
     }
 
     void take_interrupts() {
@@ -183,20 +219,30 @@ private:
 
     // "node-1 (10.0.0.2): lost: …: attempt 2 of 4 begins without it on 3 nodes in 1 s".
     void tell_notices() {
-        for (const auto& notice : state_.take_notices()) {
-            const auto part = std::ranges::find_if(parts_, [&](const Part& each) {
-                return each.job && each.job->node().name.str() == notice.node;
-            });
-            const bool with_address =
-                notice.kind == JobStateMachine::Notice::Kind::lost && part != parts_.end();
-            const bool ready = notice.kind == JobStateMachine::Notice::Kind::ready;
-            reporter_.on({.kind = ready ? Event::Kind::note : Event::Kind::warning,
-                          .phase = ready ? "ready" : "",
-                          .subject = with_address ? fmt::format("{} ({})", notice.node,
-                                                                part->job->node().record.address)
-                                                  : notice.node,
-                          .text = notice.text});
+        for (auto& notice : state_.take_notices()) {
+            if (notice.kind == JobStateMachine::Notice::Kind::ending) {
+                tell_ending_at_ms_ = now_ms() + settings_.tell_ending_after.count();
+                ending_ = std::move(notice);
+            } else {
+                tell(notice);
+            }
         }
+        if (ending_ && now_ms() >= tell_ending_at_ms_) {
+            tell(*std::exchange(ending_, std::nullopt));
+        }
+    }
+
+    void tell(const JobStateMachine::Notice& notice) {
+        const auto part = std::ranges::find_if(
+            parts_, [&](const Part& each) { return each.job && each.job->node().name.str() == notice.node; });
+        const bool with_address = notice.kind == JobStateMachine::Notice::Kind::lost && part != parts_.end();
+        const bool ready = notice.kind == JobStateMachine::Notice::Kind::ready;
+        reporter_.on({.kind = ready ? Event::Kind::note : Event::Kind::warning,
+                      .phase = ready ? "ready" : "",
+                      .subject = with_address
+                                     ? fmt::format("{} ({})", notice.node, part->job->node().record.address)
+                                     : notice.node,
+                      .text = notice.text});
     }
 
     void tell_first_node() {
@@ -236,6 +282,13 @@ private:
     std::vector<std::unique_ptr<OrderQueue>> orders_{}; // a part
     JobStateMachine state_;
     std::vector<NodeOutcome> nodes_{};
+    struct Unstarted {
+        bool holds = true; // its command has not begun yet
+        std::string said{};
+    };
+    std::vector<Unstarted> unstarted_{};              // a part
+    std::optional<JobStateMachine::Notice> ending_{}; // not told yet
+    std::int64_t tell_ending_at_ms_ = 0;
     Errors errors_{};
     std::size_t running_ = 0;
     int first_ = 0; // the member that is the job's first node
@@ -258,6 +311,7 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
                                             .ranks_first = true,
                                             .ready = options.ready},
                                  .lease = options.lease,
+                                 .tell_ending_after = options.tell_ending_after,
                                  .detach = options.detach,
                                  .on_first_node = options.on_first_node};
     for (const auto& part : opened.parts) {

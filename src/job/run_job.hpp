@@ -61,7 +61,9 @@ struct JobOptions {
     bool stop_stalled = false;
     std::chrono::milliseconds idle{0}; // its GPUs do nothing for so long: it is idle; 0: not watched
     bool stop_idle = false;
-    std::string ready{};                  // JobPolicy::ready
+    std::string ready{}; // JobPolicy::ready
+    // A failure is told at the end; before that where the job takes so long to end.
+    std::chrono::milliseconds tell_ending_after = std::chrono::seconds(2);
     bool detach = false;                  // as soon as every part has started, and what `ready` says is so
     std::chrono::milliseconds timeout{0}; // the nodes end the job after it; 0: never
     std::string owner{};                  // who runs it: USER@MACHINE
@@ -86,9 +88,10 @@ struct PortsWanted {
     bool everywhere = false;
 };
 
-// Asks every node the questions, side by side, and for ports.
+// Asks every node the questions, side by side, and for ports. `reporter` is told whom it waits for.
 Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
-                         const JobOptions& options, std::vector<wire::Question> questions, PortsWanted ports);
+                         const JobOptions& options, std::vector<wire::Question> questions, PortsWanted ports,
+                         Reporter* reporter = nullptr);
 
 // Starts `launches` (one a part; parts behind them are spare), passes their output to `sink`, and carries the
 // job (job_state/job_state_machine.hpp): ends it everywhere at its first failure, or begins it anew; ends it

@@ -1,6 +1,7 @@
 #include "job_state/job_end.hpp"
 
 #include "core/exit_codes.hpp"
+#include "core/host_list.hpp"
 #include "core/telling_lines.hpp"
 #include "core/text.hpp"
 #include "job_state/job_text.hpp"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace dockdist {
@@ -91,7 +93,33 @@ void forget_left_out(std::vector<NodeOutcome>& nodes, Errors& errors) {
     std::erase_if(errors, [&](const Error& error) { return names.contains(error.where); });
 }
 
-Error failure_error(const wire::JobFailure& failure, const JobId& job) {
+// "; the same of 3 more ranks on node-0,node-1", "; the same on node-1".
+std::string others_text(const JobOutcome& outcome, const wire::JobFailure& first) {
+    std::size_t more = 0;
+    std::vector<std::string> nodes;
+    for (const auto& node : outcome.nodes) {
+        const auto count = node.result
+                               ? std::ranges::count_if(node.result->failures,
+                                                       [&](const auto& one) { return alike(one, first); })
+                               : 0;
+        const auto others =
+            static_cast<std::size_t>(count) - (count > 0 && node.node.str() == first.node ? 1U : 0U);
+        more += others;
+        if (others > 0) {
+            nodes.push_back(node.node.str());
+        }
+    }
+    constexpr std::size_t widest = 72;
+    if (more == 0) {
+        return "";
+    }
+    const auto ranks =
+        first.rank < 0 ? "" : " of " + std::to_string(more) + (more == 1 ? " more rank" : " more ranks");
+    return "; the same" + ranks + " on " + short_host_list(nodes, widest);
+}
+
+Error failure_error(const JobOutcome& outcome, const JobId& job) {
+    const auto& failure = *outcome.first_failure;
     const auto advice = printable(failure.advice);
     const auto advice_lines =
         advice.empty() ? 0 : static_cast<std::size_t>(std::ranges::count(advice, '\n')) + 1;
@@ -99,7 +127,8 @@ Error failure_error(const wire::JobFailure& failure, const JobId& job) {
     const Screenful room{.lines = screen.lines - std::min(advice_lines, screen.lines / 2),
                          .bytes = screen.bytes - std::min(advice.size(), screen.bytes / 2)};
     const auto lines = last_lines_text(failure, job, room);
-    return {ErrorKind::job, failure.node, job.str() + ": " + failure_text(failure),
+    return {ErrorKind::job, failure.node,
+            job.str() + ": " + failure_text(failure) + others_text(outcome, failure),
             advice + (advice.empty() || lines.empty() ? "" : "\n") + lines};
 }
 
@@ -130,6 +159,31 @@ int JobOutcome::exit_code() const {
 
 bool JobOutcome::ended_well() const {
     return !first_failure && stop_reason.empty() && errors.empty();
+}
+
+bool alike(const wire::JobFailure& one, const wire::JobFailure& other) {
+    const auto what = [](const wire::JobFailure& failure) {
+        return std::tie(failure.code, failure.signal, failure.oom, failure.cause, failure.finding);
+    };
+    return what(one) == what(other) && (one.rank < 0) == (other.rank < 0);
+}
+
+std::vector<NodeOutcome> not_told_yet(const JobOutcome& outcome) {
+    auto nodes = outcome.nodes;
+    std::erase_if(nodes, [&](const NodeOutcome& node) {
+        const auto& first = outcome.first_failure;
+        if (!node.result) {
+            return false;
+        }
+        const auto& result = *node.result;
+        if (!result.failures.empty()) {
+            return first &&
+                   std::ranges::all_of(result.failures, [&](const auto& one) { return alike(one, *first); });
+        }
+        return result.stopped ? first.has_value() || result.reason == outcome.stop_reason
+                              : first && result.code != 0 && node.node.str() == first->node;
+    });
+    return nodes;
 }
 
 JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors) {
@@ -220,7 +274,7 @@ Errors end_errors(const JobOutcome& outcome, const JobId& job) {
         return outcome.errors;
     }
     if (outcome.first_failure) {
-        told.push_back(failure_error(*outcome.first_failure, job));
+        told.push_back(failure_error(outcome, job));
     } else if (!outcome.stop_reason.empty()) {
         told.push_back(stop_error(outcome.stop_reason, job));
     }

@@ -41,6 +41,12 @@ struct JobOutcome {
     bool ended_well() const;
 };
 
+// The same happened: with the same code and cause, whatever the rank and the node.
+bool alike(const wire::JobFailure& one, const wire::JobFailure& other);
+
+// The nodes of which end_errors() says nothing: another failure, a lost one, one that was done.
+std::vector<NodeOutcome> not_told_yet(const JobOutcome& outcome);
+
 // As who looks on, or comes later, knows it: from what the nodes say. What a node did because it was told to
 // end is no failure, and what the job goes on without is of no weight.
 JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors);
@@ -60,8 +66,8 @@ std::string_view to_string(JobState state);
 // Of a job that runs nowhere any more. Lost: a supervisor was killed.
 JobState state_of(const JobOutcome& outcome);
 
-// What people are told in the end: the failure with its last lines, or how the job was stopped; then what
-// dockdist could not do. Nothing where it ended well.
+// What people are told in the end: the failure, with those that are alike, and its last lines, or how the job
+// was stopped; then what dockdist could not do. Nothing where it ended well.
 Errors end_errors(const JobOutcome& outcome, const JobId& job);
 
 } // namespace dockdist

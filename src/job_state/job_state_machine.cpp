@@ -238,7 +238,7 @@ std::vector<JobStateMachine::Order> JobStateMachine::stop_all() {
                                    .first = failure_};
     auto orders = tell_all(command);
     if (failure_ && interrupts_ == 0 && !orders.empty() && !std::exchange(stop_is_told_, true)) {
-        note_failure(stop_text(*failure_));
+        note_failure(Notice::Kind::ending, stop_text(*failure_));
     }
     return orders;
 }
@@ -249,7 +249,7 @@ std::int64_t JobStateMachine::backoff_ms() const {
 
 std::vector<JobStateMachine::Order> JobStateMachine::halt_all() {
     if (failure_) {
-        note_failure(restart_text(*failure_, attempt_ + 1, backoff_ms(), settings_));
+        note_failure(Notice::Kind::failed, restart_text(*failure_, attempt_ + 1, backoff_ms(), settings_));
     }
     phase_ = Phase::halting;
     for (auto& part : parts_) {
@@ -352,8 +352,8 @@ void JobStateMachine::note(Notice::Kind kind, std::string node, std::string text
     notices_.push_back({.kind = kind, .node = std::move(node), .text = std::move(text)});
 }
 
-void JobStateMachine::note_failure(const std::string& text) {
-    note(Notice::Kind::failed, failure_->finding.empty() ? failure_->node : "", text);
+void JobStateMachine::note_failure(Notice::Kind kind, const std::string& text) {
+    note(kind, failure_->finding.empty() ? failure_->node : "", text);
 }
 
 std::vector<JobStateMachine::Notice> JobStateMachine::take_notices() {

@@ -38,7 +38,14 @@ public:
     // What people are told while the job runs: by the client on its terminal, by the coordinator of a
     // detached job in the job's log.
     struct Notice {
-        enum class Kind { stalled, idle, failed, lost, ready };
+        enum class Kind {
+            stalled,
+            idle,
+            failed,
+            ending,
+            lost,
+            ready
+        }; // ending: of a failure, told again at the end
         Kind kind = Kind::failed;
         std::string node{}; // that it is about; empty: no single one
         std::string text{};
@@ -138,7 +145,7 @@ private:
     bool may_restart() const;
     bool goes_on_without(std::size_t part, const std::string& why);
     void note(Notice::Kind kind, std::string node, std::string text);
-    void note_failure(const std::string& text); // of failure_
+    void note_failure(Notice::Kind kind, const std::string& text); // of failure_
     std::optional<std::size_t> first_spare() const;
     std::int64_t backoff_ms() const;
 

@@ -65,6 +65,9 @@ std::string failure_text(const wire::JobFailure& failure) {
 
 std::string last_lines_text(const wire::JobFailure& failure, const JobId& job, const Screenful& room) {
     constexpr std::size_t header_bytes = 120;
+    if (failure.tail == "dockdist: " + failure.cause + "\n") {
+        return {}; // the failure's text says it
+    }
     const auto last =
         telling_lines(failure.tail, {.lines = room.lines - 1, .bytes = room.bytes - header_bytes});
     if (last.text.empty()) {

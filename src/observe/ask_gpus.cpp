@@ -5,6 +5,7 @@
 #include "container/exec_command.hpp"
 #include "core/text.hpp"
 #include "observe/follow_lines.hpp"
+#include "observe/while_asked.hpp"
 #include "wire/layout.hpp"
 
 #include <algorithm>
@@ -49,13 +50,16 @@ Task<Result<wire::GpuReport>> ask_one(ContainerEngine& engine, ContainerId id, s
 
 } // namespace
 
-Task<std::vector<Result<wire::GpuReport>>>
-ask_gpus(const Engines& engines, const std::vector<ReadyNode>& nodes, std::int64_t in_use_mib) {
+Task<std::vector<Result<wire::GpuReport>>> ask_gpus(const Engines& engines,
+                                                    const std::vector<ReadyNode>& nodes,
+                                                    std::int64_t in_use_mib, Reporter* reporter) {
     std::vector<Task<Result<wire::GpuReport>>> tasks;
     for (const auto& node : nodes) {
-        tasks.push_back(with_timeout(ask_one(*engines[node.host], node.id, in_use_mib), report_limit,
-                                     Error{ErrorKind::timeout, "", "the node does not say which GPUs it has",
-                                           "does nvidia-smi hang on the host?"}));
+        tasks.push_back(with_timeout(
+            while_asked(reporter, node.name.str(), ask_one(*engines[node.host], node.id, in_use_mib)),
+            report_limit,
+            Error{ErrorKind::timeout, "", "the node does not say which GPUs it has",
+                  "does nvidia-smi hang on the host?"}));
     }
     auto reports = co_await run_all(std::move(tasks));
     name_nodes(reports, nodes);

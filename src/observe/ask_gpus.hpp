@@ -10,9 +10,11 @@
 
 namespace dockdist {
 
-// All nodes side by side, one answer each; an error names its node. in_use_mib: as wire::GpuAsk has it.
-Task<std::vector<Result<wire::GpuReport>>>
-ask_gpus(const Engines& engines, const std::vector<ReadyNode>& nodes, std::int64_t in_use_mib);
+// All nodes side by side, one answer each; an error names its node; `reporter` is told whom it waits for.
+// in_use_mib: as wire::GpuAsk has it.
+Task<std::vector<Result<wire::GpuReport>>> ask_gpus(const Engines& engines,
+                                                    const std::vector<ReadyNode>& nodes,
+                                                    std::int64_t in_use_mib, Reporter* reporter = nullptr);
 
 // Tells `hear` at once, and again whenever something is another. Returns when the node says no more.
 Task<Error> follow_gpus(ContainerEngine& engine, const ReadyNode& node, std::int64_t in_use_mib,

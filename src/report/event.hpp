@@ -24,6 +24,8 @@ struct Event {
         waiting,       // text: what for; it stands until the next one, or `waited`
         still_waiting, // the same thing with newer times, for who can draw over it
         waited,        // elapsed
+        asked,         // subject: it is to say something, and nothing else is told until it has
+        answered,      // subject
     };
     Kind kind = Kind::note;
     std::string phase{};   // "observe", "image", "create", "start", "join", "ready", "remove", …

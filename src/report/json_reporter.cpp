@@ -33,6 +33,10 @@ const char* to_word(Event::Kind kind) {
         return "waiting";
     case Event::Kind::waited:
         return "waited";
+    case Event::Kind::asked:
+        return "asked";
+    case Event::Kind::answered:
+        return "answered";
     }
     return "note";
 }
@@ -54,7 +58,7 @@ JsonReporter::JsonReporter(ReporterSetting setting, OutputSink& sink)
 
 void JsonReporter::on(const Event& event) {
     using Kind = Event::Kind;
-    if (event.kind == Kind::still_waiting) {
+    if (event.kind == Kind::still_waiting || event.kind == Kind::asked || event.kind == Kind::answered) {
         return;
     }
     const auto key = event.phase + '\0' + event.subject;

@@ -100,6 +100,8 @@ void PlainReporter::on(const Event& event) {
         write(note_text(event.subject, event.text, setting_.traits));
         break;
     case Event::Kind::still_waiting:
+    case Event::Kind::asked: // scripts have nothing from lines that are to be erased again
+    case Event::Kind::answered:
         break;
     case Event::Kind::waited:
         write(note_text(event.subject, waited_text(event.elapsed), setting_.traits));

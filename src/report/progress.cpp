@@ -31,7 +31,8 @@ void measure_rate(ProgressStep& step, ProgressTime now) {
 
 bool is_of_phase(Event::Kind kind) {
     using enum Event::Kind;
-    return kind != note && kind != warning && kind != waiting && kind != still_waiting && kind != waited;
+    return kind != note && kind != warning && kind != waiting && kind != still_waiting && kind != waited &&
+           kind != asked && kind != answered;
 }
 
 } // namespace

@@ -47,4 +47,20 @@ private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+// A host or node that a command waits for, as long as this lives: where that lasts, its name stands on the
+// terminal.
+class Awaited {
+public:
+    Awaited(Reporter& reporter, std::string subject) : reporter_(reporter), subject_(std::move(subject)) {
+        reporter_.on({.kind = Event::Kind::asked, .subject = subject_});
+    }
+    Awaited(const Awaited&) = delete;
+    Awaited& operator=(const Awaited&) = delete;
+    ~Awaited() { reporter_.on({.kind = Event::Kind::answered, .subject = subject_}); }
+
+private:
+    Reporter& reporter_;
+    std::string subject_;
+};
+
 } // namespace dockdist

@@ -1,5 +1,6 @@
 #include "report/tty_reporter.hpp"
 
+#include "core/host_list.hpp"
 #include "core/units.hpp"
 #include "report/display_text.hpp"
 #include "report/error_text.hpp"
@@ -16,6 +17,7 @@ using State = ProgressStep::State;
 using std::chrono::milliseconds;
 
 constexpr auto frame = milliseconds(100);
+constexpr auto long_for_an_answer = milliseconds(500);
 constexpr std::size_t widest_subject = 32;
 constexpr std::size_t widest_text = 64;
 constexpr std::array<std::string_view, 10> spinner{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
@@ -188,26 +190,56 @@ std::vector<std::string> TtyReporter::live_lines(TerminalSize size, ProgressTime
             lines.push_back(std::move(line));
         }
     }
-    if (!waiting_.empty()) {
-        for (auto& line : waiting_lines(size, now)) {
+    const auto add = [&](const std::string& what, ProgressTime began) {
+        for (auto& line : what.empty() ? std::vector<std::string>() : waiting_lines(what, began, size, now)) {
             if (lines.size() < room) {
                 lines.push_back(std::move(line));
             }
         }
-    }
+    };
+    add(waiting_, waiting_since_);
+    add(asked_text(now), asked_.empty() ? now : asked_.front().since);
     return lines;
 }
 
 // Whole, over as many lines as it takes.
-std::vector<std::string> TtyReporter::waiting_lines(TerminalSize size, ProgressTime now) const {
+std::vector<std::string> TtyReporter::waiting_lines(const std::string& what, ProgressTime began,
+                                                    TerminalSize size, ProgressTime now) const {
     constexpr std::string_view indent = "  ";
     const auto width = size.columns > indent.size() ? size.columns - indent.size() : 1;
-    const auto text = safe_cell(waiting_) + " (" + format_duration(since(waiting_since_, now)) + ")";
+    const auto text = safe_cell(what) + " (" + format_duration(since(began, now)) + ")";
     auto lines = wrapped(text, width);
     for (std::size_t i = 0; i < lines.size(); ++i) {
         lines[i] = (i == 0 ? mark(State::running, now) + ' ' : std::string(indent)) + lines[i];
     }
     return lines;
+}
+
+// All who have not answered, once the first of them has been asked for long.
+std::string TtyReporter::asked_text(ProgressTime now) const {
+    if (asked_.empty() || since(asked_.front().since, now) < long_for_an_answer) {
+        return {};
+    }
+    std::vector<std::string> names;
+    for (const auto& one : asked_) {
+        names.push_back(one.subject);
+    }
+    return "waiting for " + short_host_list(names, widest_text);
+}
+
+void TtyReporter::answered(const std::string& subject, ProgressTime now) {
+    const auto found = std::ranges::find(asked_, subject, &Asked::subject);
+    if (found == asked_.end()) {
+        return;
+    }
+    asked_.erase(found);
+    if (!is_live(now) && region_.visible()) {
+        redraw(now); // what stood there goes
+    }
+}
+
+bool TtyReporter::is_live(ProgressTime now) const {
+    return !finished_ && (!progress_.phases().empty() || !waiting_.empty() || !asked_text(now).empty());
 }
 
 // The window may have been resized since.
@@ -230,7 +262,7 @@ void TtyReporter::print_above(const std::string& lines) {
     const auto size = setting_.size();
     std::string bytes = region_.erase(size) + lines;
     const auto now = setting_.now();
-    if (is_live()) {
+    if (is_live(now)) {
         bytes += region_.draw(live_lines(size, now), size, setting_.traits.unicode);
         last_draw_ = now;
     }
@@ -264,6 +296,13 @@ void TtyReporter::on(const Event& event) {
         waiting_.clear();
         print_above(note_text(event.subject, waited_text(event.elapsed), traits()));
         return;
+    case Event::Kind::asked:
+        if (std::ranges::find(asked_, event.subject, &Asked::subject) == asked_.end()) {
+            asked_.push_back({event.subject, now});
+        }
+        return;
+    case Event::Kind::answered:
+        return answered(event.subject, now);
     case Event::Kind::phase_finished:
         if (const auto* phase = progress_.find(event.phase)) {
             const auto elapsed = event.elapsed.count() > 0 ? event.elapsed : since(phase->started, now);
@@ -283,7 +322,7 @@ void TtyReporter::error(const Error& error) {
 
 void TtyReporter::tick() {
     const auto now = setting_.now();
-    if (is_live() && now - last_draw_ >= frame) {
+    if (is_live(now) && now - last_draw_ >= frame) {
         redraw(now);
     }
 }
@@ -294,6 +333,7 @@ void TtyReporter::finish() {
     }
     finished_ = true;
     waiting_.clear();
+    asked_.clear();
     const auto now = setting_.now();
     std::string lines;
     for (const auto& phase : progress_.phases()) {

@@ -37,9 +37,12 @@ private:
     std::vector<std::string> summary(const ProgressPhase& phase, std::chrono::milliseconds elapsed,
                                      ProgressTime now) const;
     std::vector<std::string> live_lines(TerminalSize size, ProgressTime now) const;
-    std::vector<std::string> waiting_lines(TerminalSize size, ProgressTime now) const;
+    std::vector<std::string> waiting_lines(const std::string& what, ProgressTime began, TerminalSize size,
+                                           ProgressTime now) const;
     std::string mark(ProgressStep::State state, ProgressTime now) const;
-    bool is_live() const { return !finished_ && (!progress_.phases().empty() || !waiting_.empty()); }
+    bool is_live(ProgressTime now) const;
+    std::string asked_text(ProgressTime now) const; // empty: nobody has been asked for long
+    void answered(const std::string& subject, ProgressTime now);
     OutputTraits traits() const;
     std::string joined(const std::vector<std::string>& lines) const;
     void print_above(const std::string& lines); // whole lines
@@ -53,6 +56,11 @@ private:
     ProgressTime start_;
     std::string waiting_{}; // for what; empty: it does not
     ProgressTime waiting_since_{};
+    struct Asked {
+        std::string subject{};
+        ProgressTime since{};
+    };
+    std::vector<Asked> asked_{}; // and not answered yet
     bool finished_ = false;
 };
 

@@ -89,7 +89,7 @@ def test_names_come_from_the_file_at_hand_as_they_stand_there(tmp_path):
     file = tmp_path / "other.yaml"
     file.write_text("image: a\nhosts: [{name: far, docker: 'ssh://nobody@203.0.114.1'}]\ngroups: {rack1: far}\n")
     assert offered(f"dockdist -f {file} exec ") == ["far", "@rack1", ":none"]
-    assert offered(f"dockdist -f {file} data ls --host ") == ["far", ":none"]
+    assert offered(f"dockdist -f {file} data ls --node ") == ["far", "@rack1", ":none"]
     assert offered(f"dockdist -f {tmp_path}/none.yaml exec ") == [":none"]
     assert offered("dockdist run --launcher torchr")[:1] == ["torchrun"]
     file.write_text(FILE)

@@ -10,6 +10,7 @@ from harness import assert_in, cluster
 from harness.gpus import gpu_lines
 from harness.patience import DURATION, Watch
 from harness.proxy import proxies, write_through
+from harness.terminal import Terminal
 
 
 def check(c, *arguments, code=0):
@@ -364,18 +365,21 @@ def test_check_finds_an_interface_that_leads_nowhere(lab):
 def test_check_of_one_host_asks_no_other(lab):
     with cluster(lab, "t-one") as c:
         c.write().up()
-        report = check(c, "--host", "node-1")
+        report = check(c, "--node", "node-1")
         assert {row["subject"] for row in report["rows"]} == {"node-1"}, report
-        both = check(c, "--host", "node-1", "--host", "node-0")
+        both = check(c, "--node", "node-1", "--node", "node-0")
         only(both, "ssh", "pass", "all nodes", "each logs in to every other")
-        said = c.run("check", "--host", "nod-1", code=2).stderr
+        said = c.run("check", "--node", "nod-1", code=2).stderr
         assert_in("there is no node `nod-1`", said)
         assert_in("did you mean `node-1`?", said)
         lab.script("cut", "1")
         try:
-            assert {row["subject"] for row in check(c, "--host", "node-1")["rows"]} == {"node-1"}
+            assert {row["subject"] for row in check(c, "--node", "node-1")["rows"]} == {"node-1"}
+            terminal = Terminal(c.command("status"), c.environment())
+            terminal.read_until("waiting for node-1 (")
         finally:
             lab.script("mend", "1")
+        terminal.end()
 
 
 def test_check_of_four_nodes_takes_seconds(lab):

@@ -62,7 +62,7 @@ def test_data_goes_from_one_host_to_all_and_only_what_differs(lab):
             # The source by another path is the source.
             on(lab, source, "ln -s /srv/t-source /srv/t-link")
             every_host(lab, c, "dockdist-lab/busybox", "data: [{from: 'node-0:/srv/t-source', to: /srv/t-link}]")
-            c.run("data", "rm", "/srv/t-link", "--host", "node-0")
+            c.run("data", "rm", "/srv/t-link", "--node", "node-0")
             assert on(lab, source, "ls -A /srv/t-source | wc -l") == "105\n"
         finally:
             remove_everywhere(lab)
@@ -91,7 +91,7 @@ def test_data_from_here_goes_on_where_a_client_that_was_killed_left_it(lab):
         begun = f"stat -c %s {TARGET}/.dockdist-data-* 2>/dev/null || echo 0"
         try:
             shape(link, "8mbit")
-            client = c.start("data", "push", "--host", "node-0")  # alone: each gets its relay over the slow link first
+            client = c.start("data", "push", "--node", "node-0")  # alone: each gets its relay over the slow link first
             eventually(lambda: int(on(lab, first, begun)) > 1 << 20, "a megabyte of it")
             relay_has_nothing_but_its_folder(lab, first, engines[0])
             client.kill()

@@ -17,7 +17,7 @@ def test_empty_words_are_usage_errors_everywhere(lab):
             seen.append((option, [*command, option, "", *(["x"] * len(needed))]))
     # The ones that began it, so that a help which is laid out anew does not end the test unseen.
     for wanted in (["stop", ""], ["wait", ""], ["cp", "", "x"], ["cp", "x", ""], ["run", "--", ""], ["logs", ""], ["attach", ""],
-                   ["exec", "", ], ["logs", "--node", ""], ["run", "--exclude", "", "x"], ["check", "--host", ""], ["sync", "--node", ""]):
+                   ["exec", "", ], ["logs", "--node", ""], ["run", "--exclude", "", "x"], ["check", "--node", ""], ["sync", "--node", ""]):
         assert any(words == wanted for _, words in seen), (wanted, seen)
     for name, words in seen:
         done = dockdist(*words)

@@ -66,14 +66,24 @@ def test_a_host_that_does_not_answer_is_named_and_the_others_are_shown(lab):
         c.file.write_text(both)
 
 
-def test_a_name_is_taken_once_and_has_to_be_one(lab):
+def test_a_name_is_free_again_once_its_job_has_ended(lab):
     with cluster(lab, "t-jobs-name") as c:
         c.write().up()
-        assert_in("mine: ", c.run("run", "--name", "mine", "--", "true").stderr)
+        client = started(c, "mine", "echo started; exec sleep 4501")
         again = c.run("run", "--name", "mine", "--", "touch", "/started-twice", code=125)
-        assert_in("a job mine was started on this node before", again.stderr)
+        assert_in("job mine of that name runs", again.stderr)
         c.run("exec", "node-0", "--", "test", "!", "-e", "/started-twice")
+        c.run("stop", "mine")
+        ended(client, 143)
+        assert_in("mine.run2: ", c.run("run", "--name", "mine", "--nodes", "1", "--", "echo", "second").stderr)
+        assert c.run("logs", "mine").stdout == "[node-0] second\n"
+        assert_in("[node-1] started\n", c.run("logs", "mine.run1").stdout)
+        assert_in("mine.run3: ", c.run("run", "--detach", "--name", "mine", "--", "echo", "third").stderr)
+        c.run("wait", "mine")
+        assert c.run("logs", "mine").stdout.count("third\n") == 2
+        assert list(listed(c)) == ["mine", "mine.run2", "mine.run3"]
         assert_in("--name", c.run("run", "--name", "../x", "--", "true", code=2).stderr)
+        assert_in("write --name mine", c.run("run", "--name", "mine.run7", "--", "true", code=2).stderr)
 
 
 def test_attach_shows_all_and_ends_with_the_jobs_code(lab):
@@ -83,6 +93,7 @@ def test_attach_shows_all_and_ends_with_the_jobs_code(lab):
         client = started(c, "job", script)
         attached = c.start("attach", "job")
         last = c.start("attach", "job", "--tail", "0")
+        none = c.start("attach", "job", "--since", "2100-01-01T00:00:00Z")
         read_until(attached, "started", times=2)
         assert_in("attached", last.stderr.readline())
         for node in (1, 0):
@@ -90,8 +101,10 @@ def test_attach_shows_all_and_ends_with_the_jobs_code(lab):
         out, err = ended(attached, 7)
         assert_in("[node-1] later\n", out)
         assert_in("node-1: job: the command exited with 7", err)
-        out, _ = ended(last, 7)
-        assert "started" not in out
+        for client_of_the_rest in (last, none):
+            out, _ = ended(client_of_the_rest, 7)
+            assert "started" not in out
+        assert_in("[node-1] later\n", c.run("attach", "job", "--since", "1h", code=7).stdout)
         ended(client, 7)
         again = c.run("attach", code=7)  # the latest, though it has ended
         assert {"[node-0] started", "[node-1] started", "[node-1] later"} <= set(again.stdout.splitlines()), again.stdout

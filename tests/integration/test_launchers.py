@@ -13,7 +13,7 @@ import pytest
 from harness import assert_in, cluster, read_until
 from harness.gpus import uuids
 from harness.launching import DEBIAN12, TORCH, answers, leftovers, nodes
-from harness.patience import Watch
+from harness.patience import DURATION, Watch
 
 ODD = "it's \"odd\" $HOME 100% %h\n\nsecond line grün"
 
@@ -76,8 +76,9 @@ def test_it_tells_the_true_failure(lab, launcher):
             failed = c.run("run", *options, "--", "ranks.py", "die", how, code=code)
             died = float(re.search(r"last words at ([\d.]+)", failed.stderr)[1])
             assert watch.within(5, taken=time.time() - died), f"{how}: {time.time() - died:.1f} s from the rank's death to the end of run: {watch}"
-            first = next(line for line in failed.stderr.splitlines() if "stopped everywhere" in line)
-            assert_in("node-1: rank 3 was ended by signal 11 (" if how == "SIGSEGV" else f"node-1: rank 3 exited with {code}: ", first)
+            first = next(line for line in failed.stderr.splitlines() if line.startswith("error: "))
+            assert re.search(r"node-1: \S+: rank 3 was ended by signal 11 \(" if how == "SIGSEGV" else rf"node-1: \S+: rank 3 exited with {code}\b", first), first
+            assert re.search(rf": failed after {DURATION}, exit code {code}$", failed.stderr.splitlines()[-1]), failed.stderr
             summary = failed.stderr[failed.stderr.index("error: node-1"):]
             assert_in("rank 3", summary)
             assert_in("last words", summary)

@@ -51,7 +51,7 @@ def test_a_range_makes_nodes_that_are_named_after_their_machines(lab):
         assert names(c, "--node", "@second") == [(nodes[1], "ready")]
         assert c.run("run", "--nodes", "@second", "--", "hostname").stdout.split()[-1] == nodes[1]
         assert c.run("exec", "@second", "--", "hostname").stdout.strip() == nodes[1]
-        assert_in(nodes[1], c.run("check", "--host", "@second", code=None).stdout)
+        assert_in(nodes[1], c.run("check", "--node", "@second", code=None).stdout)
         both = f"node-{net.replace('.', '-')}-[{first}-{last}]"
         assert len(c.run("run", "--nodes", both, "--", "true").stderr) > 0
         wrong = c.run("run", "--nodes", "@thrid", "--", "true", code=2)

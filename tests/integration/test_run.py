@@ -6,7 +6,7 @@ import signal
 import time
 
 from harness import ROOT, assert_in, cluster, eventually, read_until
-from harness.patience import Watch, lease
+from harness.patience import DURATION, Watch, lease
 
 
 def test_output_of_all_nodes_comes_whole_and_prefixed(lab):
@@ -29,9 +29,13 @@ def test_the_jobs_exit_code_is_ours(lab):
         assert_in("exited with 7", failed.stderr)
         assert_in("last words", failed.stderr)
         missing = c.run("run", "--", "no-such-program", code=127)
-        assert_in("no-such-program", missing.stderr)
+        assert missing.stderr.count("no-such-program") == 1, missing.stderr  # both nodes lack it
         missing = c.run("run", "--workdir", "/tmp", "--", "sh", "train.sh", code=127)
-        assert_in("the command exited with 127: there is no /tmp/train.sh on this node\n  → `sync: [\".:/tmp\"]` in the file brings it there", missing.stderr)
+        assert re.search(r"error: node-(\d): job-\w+: the command exited with 127: there is no /tmp/train.sh on this node; the same on node-(?!\1)\d\n"
+                         r"  → `sync: \[\".:/tmp\"\]` in the file brings it there", missing.stderr), missing.stderr
+        assert (missing.stderr.count("/tmp/train.sh"), missing.stderr.count("exited with"), missing.stdout) == (1, 1, ""), missing
+        assert re.search(rf"\njob-\w+: failed after {DURATION}, exit code 127\n$", missing.stderr), missing.stderr
+        assert_in("there is no /tmp/train.sh on this node", c.run("logs").stdout + c.run("logs").stderr)
         c.run("run", "--nodes", "1", "--", "sh", "-c", "kill -SEGV $$", code=139)
 
 

@@ -81,7 +81,7 @@ def test_a_job_whose_gpus_do_nothing_is_told_of_or_stopped(lab):
             stopped = Running(c, "run", "--name", "rests", "--", "sh", "-c", "sleep 7; echo goes on; exec sleep 1000")
             stopped.until(r"goes on", times=2)
             assert "did nothing" not in stopped.err, stopped.err
-        stopped.until_err(r"warning: the job's 4 GPUs did nothing for 2 s: the job is stopped everywhere$")
+        stopped.until_err(r"error: .*rests: the job's 4 GPUs did nothing for 2 s$")
         stopped.end(124)
         # Of one that took ten seconds it is said at the end; this one did: seven, two of rest, and two to be sure.
         assert re.search(rf"rests: {DURATION}, {GPU_HOURS}; GPU load \d+ % \(peak 50 %\), .* \(`dockdist jobs rests` has more\)", stopped.err), stopped.err

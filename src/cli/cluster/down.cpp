@@ -50,7 +50,6 @@ void add_down(CLI::App& app, Program& program) {
     auto* command =
         describe(app.add_subcommand("down", "Remove every container of the cluster from its hosts"),
                  command_group::cluster, {"dockdist down", "dockdist down --stop-jobs"});
-    command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->add_flag(
         "--purge", options->purge,
         "Remove dockdist's own volumes too (toolkit, who holds which GPU), where nothing else uses "

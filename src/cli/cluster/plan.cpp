@@ -132,7 +132,6 @@ Task<int> run_plan(Context& context) {
 void add_plan(CLI::App& app, Program& program) {
     auto* command = describe(app.add_subcommand("plan", "Show what `up` would do, and why; changes nothing"),
                              command_group::cluster, {"dockdist plan"});
-    command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->callback([&program] {
         program.one_value = true;
         program.work = run_plan;

@@ -239,7 +239,6 @@ void add_up(CLI::App& app, Program& program) {
         command_group::cluster,
         {"dockdist up", "dockdist up --keep-going      # without the hosts that fail",
          "dockdist up --stop-jobs       # end jobs on nodes that are made anew"});
-    command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->add_flag("--build", options->build, "Build the image again, as `image.build` says");
     command->add_flag("--keep", options->up.keep,
                       "When something fails, leave what was created, to look at it");

@@ -62,7 +62,6 @@ void add_validate(CLI::App& app, Program& program) {
         app.add_subcommand("validate",
                            "Say whether cluster.yaml is right, with every mistake at once; contacts no host"),
         command_group::cluster, {"dockdist validate", "dockdist validate -f train.yaml"});
-    command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command->callback([&program] {
         program.one_value = true;
         program.work = run_validate;

@@ -14,13 +14,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 namespace dockdist {
 namespace {
 
 struct DataOptions {
     std::vector<std::string> targets{}; // of the entries; empty: all
-    std::vector<std::string> hosts{};   // empty: all
+    std::vector<std::string> nodes{};   // empty: all hosts
     bool stop_jobs = false;
 };
 
@@ -50,22 +51,21 @@ Result<std::vector<DataSpec>> chosen_data(const ClusterSpec& spec, const DataOpt
 }
 
 Result<std::vector<std::size_t>> chosen_hosts(const ClusterSpec& spec, const DataOptions& options) {
-    std::vector<std::size_t> hosts;
-    for (std::size_t i = 0; i < spec.hosts.size() && options.hosts.empty(); ++i) {
-        hosts.push_back(i);
-    }
-    for (const auto& name : options.hosts) {
-        const auto* const found = find_host(spec, name);
-        if (found == nullptr) {
-            return Error{ErrorKind::usage, "", "there is no host `" + printable(name) + "`",
-                         "`dockdist data ls` shows the hosts"};
+    std::set<NodeName> named;
+    for (const auto& text : options.nodes) {
+        const auto nodes = find_named(spec, {.option = "--node", .text = text});
+        if (!nodes) {
+            return nodes.error();
         }
-        const auto index = static_cast<std::size_t>(found - spec.hosts.data());
-        if (std::ranges::find(hosts, index) == hosts.end()) {
-            hosts.push_back(index);
+        std::ranges::transform(*nodes, std::inserter(named, named.end()), &NamedNode::name);
+    }
+    std::set<std::size_t> hosts; // a node's data is its host's
+    for (const auto& node : expand_nodes(spec)) {
+        if (options.nodes.empty() || named.contains(node.name)) {
+            hosts.insert(node.host);
         }
     }
-    return hosts;
+    return std::vector<std::size_t>(hosts.begin(), hosts.end());
 }
 
 // Files of a running job do not go from under it unasked.
@@ -170,9 +170,13 @@ void add_data(CLI::App& app, Program& program) {
         if (work == DataWork::remove) {
             targets->required();
         }
-        command->add_option("--host", options->hosts, "Only this host; repeatable")
-            ->type_name("HOST")
+        command
+            ->add_option(
+                "--node", options->nodes,
+                "Only the hosts of this node, by name or rank, or of these: node-[0-3], @rack2; repeatable")
+            ->type_name("NODES")
             ->allow_extra_args(false);
+        add_former_name(*command, "--host", "--node", options->nodes, program);
         if (work != DataWork::look) {
             command->add_flag(
                 "--stop-jobs", options->stop_jobs,

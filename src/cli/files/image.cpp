@@ -135,7 +135,6 @@ void add_image(CLI::App& app, Program& program) {
     image->require_subcommand(1);
     auto* list = image->add_subcommand(
         "ls", "Show which image each host has, and where they differ; exit code 1 unless all have the same");
-    list->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     list->callback([&program] {
         program.one_value = true;
         program.work = run_image_ls;
@@ -155,7 +154,6 @@ void add_image(CLI::App& app, Program& program) {
     push->fallthrough();
     auto* build = image->add_subcommand(
         "build", "Build it on one host, as `image.build` in the file says, and copy it to the others");
-    build->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     build->callback([&program] {
         program.work = [](Context& context) { return run_image_push(context, {.build = true}); };
     });

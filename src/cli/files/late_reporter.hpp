@@ -1,4 +1,4 @@
-// Passes progress on once it has lasted for a second; what is done sooner is told by its result alone.
+// Passes progress on once it has lasted for half a second; what is done sooner is told by its result alone.
 #pragma once
 
 #include "report/event.hpp"
@@ -17,7 +17,7 @@ public:
             reporter_.on(event);
             return;
         }
-        if (std::chrono::steady_clock::now() - begin_ < std::chrono::seconds(1)) {
+        if (std::chrono::steady_clock::now() - begin_ < std::chrono::milliseconds(500)) {
             if (event.kind != Event::Kind::step_progress) {
                 held_.push_back(event);
             }

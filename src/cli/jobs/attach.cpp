@@ -15,7 +15,7 @@ namespace {
 
 struct AttachCommand {
     std::string job{};
-    std::optional<std::int64_t> tail{};
+    PastOutput past{};
     JobViewOptions view{};
     SyncAndCollectOptions carry{};
 };
@@ -43,6 +43,10 @@ private:
 };
 
 Task<int> run_attach(Context& context, AttachCommand options) {
+    wire::JobQuery query;
+    if (const auto set = set_past(options.past, query); !set) {
+        co_return context.fail(set.error());
+    }
     auto found = co_await find_job(context, options.job);
     if (!found.found) {
         co_return fail_before(context, found.errors);
@@ -56,8 +60,6 @@ Task<int> run_attach(Context& context, AttachCommand options) {
     context.reporter->on({.kind = Event::Kind::note,
                           .text = fmt::format("{}: attached (Ctrl-C leaves it, `dockdist stop {}` stops it)",
                                               job.str(), job.str())});
-    wire::JobQuery query;
-    query.tail = options.tail;
     const LeaveOnInterrupt leave(context, job);
     auto outcome = co_await until_interrupt(
         context, attach_job(found.cluster.engines, found.job, std::move(query), **view, *context.reporter));
@@ -83,9 +85,10 @@ void add_attach(CLI::App& app, Program& program) {
     auto* command =
         describe(app.add_subcommand(
                      "attach", "Follow a job as the client that started it would: output, exit code, lease"),
-                 command_group::jobs, {"dockdist attach", "dockdist attach night --tail 20"});
+                 command_group::jobs,
+                 {"dockdist attach", "dockdist attach night --tail 20", "dockdist attach night --since 10m"});
     command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");
-    add_tail_option(*command, options->tail);
+    add_past_options(*command, options->past);
     add_view_options(*command, options->view);
     add_no_collect(*command, options->carry);
     command->callback([options, &program] {

@@ -82,7 +82,7 @@ Task<FoundJob> find_job(Context& context, std::string name, std::string node, bo
     if (nodes.empty()) {
         co_return found;
     }
-    auto list = co_await list_jobs(found.cluster.engines, nodes);
+    auto list = co_await list_jobs(found.cluster.engines, nodes, context.reporter);
     std::ranges::move(list.errors, std::back_inserter(found.errors));
     auto job = choose_job(list.jobs, JobId(name));
     if (!job) {
@@ -90,6 +90,16 @@ Task<FoundJob> find_job(Context& context, std::string name, std::string node, bo
         co_return found;
     }
     found.job = std::move(*job);
+    // Another job with its name, that was started while neither's nodes knew of the other's.
+    for (const auto& other : list.jobs) {
+        if (other.job == found.job.job &&
+            other.parts.front().summary.token != found.job.parts.front().summary.token) {
+            std::erase_if(found.cluster.nodes, [&](const ReadyNode& ready) {
+                return std::ranges::any_of(
+                    other.parts, [&](const KnownPart& part) { return part.node.name == ready.name; });
+            });
+        }
+    }
     forget_lost(found.errors, left_out_of(found.job), found);
     warn_of_missing(context, take_of_others(found, found.errors));
     found.found = true;

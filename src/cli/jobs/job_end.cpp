@@ -1,9 +1,11 @@
 #include "cli/jobs/job_end.hpp"
 
 #include "core/exit_codes.hpp"
+#include "core/units.hpp"
 #include "job/job_report.hpp"
 #include "report/output.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -34,9 +36,22 @@ void tell_usage(const Context& context, const JobOutcome& outcome, const JobId& 
                           .text = job.str() + ": " + line + " (`dockdist jobs " + job.str() + "` has more)"});
 }
 
+// "night: done in 12 s, exit code 0".
+std::string last_line(const JobOutcome& outcome, const JobId& job, Ran ran) {
+    const int code = outcome.exit_code();
+    const auto [word, preposition] = outcome.interrupted || outcome.stop_reason == "stop"
+                                         ? std::pair("stopped", "after")
+                                     : outcome.first_failure || (code != 0 && outcome.stop_reason.empty())
+                                         ? std::pair("failed", "after")
+                                         : std::pair(outcome.stop_reason.empty() ? "done" : "ended",
+                                                     outcome.stop_reason.empty() ? "in" : "after");
+    return fmt::format("{}: {}{}, exit code {}", job.str(), word,
+                       ran ? fmt::format(" {} {}", preposition, format_duration(*ran)) : "", code);
+}
+
 } // namespace
 
-nlohmann::json end_json(const JobOutcome& outcome, const JobId& job) {
+nlohmann::json end_json(const JobOutcome& outcome, const JobId& job, Ran ran) {
     nlohmann::json json{{"type", "result"},
                         {"job", job.str()},
                         {"exit_code", outcome.exit_code()},
@@ -45,6 +60,9 @@ nlohmann::json end_json(const JobOutcome& outcome, const JobId& job) {
                         {"attempts", outcome.attempts},
                         {"stop_reason", outcome.stop_reason},
                         {"nodes", nlohmann::json::array()}};
+    if (ran) {
+        json["duration_ms"] = ran->count();
+    }
     if (!outcome.ready_at.empty()) {
         json["ready"] = outcome.ready_at;
     }
@@ -72,7 +90,7 @@ int fail_before(const Context& context, const Errors& errors) {
     return code == exit_codes::wrong_input ? code : exit_codes::own_failure;
 }
 
-int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job) {
+int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job, Ran ran) {
     if (outcome.detached) {
         const auto& name = job.str();
         context.reporter->on({.kind = Event::Kind::note,
@@ -81,12 +99,15 @@ int tell_end(const Context& context, const JobOutcome& outcome, const JobId& job
     }
     tell_usage(context, outcome, job);
     context.fail(end_errors(outcome, job));
-    if (!context.json() && !outcome.detached && !outcome.ended_well() && outcome.nodes.size() > 1) {
-        FdSink().write(STDERR_FILENO,
-                       Displayable::drawn(results_text(outcome.nodes, probe_output(STDERR_FILENO))));
-    }
     if (context.json()) { // the result is the last line
-        context.print_json(end_json(outcome, job));
+        context.print_json(end_json(outcome, job, ran));
+    } else if (!outcome.detached) {
+        const auto others = outcome.ended_well() ? std::vector<NodeOutcome>() : not_told_yet(outcome);
+        if (!others.empty() && outcome.nodes.size() > 1) {
+            FdSink().write(STDERR_FILENO,
+                           Displayable::drawn(results_text(others, probe_output(STDERR_FILENO))));
+        }
+        context.reporter->on({.kind = Event::Kind::note, .text = last_line(outcome, job, ran)});
     }
     return outcome.exit_code();
 }

@@ -23,12 +23,12 @@ Task<Status> write_job_page(Context& context, const Attached& cluster, KnownJob 
 Task<Status> write_page_of_ended(Context& context, const Attached& cluster, std::vector<ReadyNode> nodes,
                                  JobId job, std::string path) {
     const auto list = co_await list_jobs(cluster.engines, nodes);
-    auto known = choose_job(list.jobs, job);
-    if (!known) {
-        co_return known.error();
+    const auto* known = exact_job(list.jobs, job);
+    if (known == nullptr) {
+        co_return Error{ErrorKind::not_found, "", "there is no job `" + job.str() + "` any more", ""};
     }
     context.warn(list.errors);
-    co_return co_await write_job_page(context, cluster, std::move(*known), std::move(path));
+    co_return co_await write_job_page(context, cluster, *known, std::move(path));
 }
 
 } // namespace dockdist

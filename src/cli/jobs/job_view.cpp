@@ -1,7 +1,9 @@
 #include "cli/jobs/job_view.hpp"
 
 #include "cli/line/values.hpp"
-#include "wire/job_query.hpp"
+#include "core/text.hpp"
+#include "core/timestamp.hpp"
+#include "core/units.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -20,9 +22,34 @@ void add_view_options(CLI::App& command, JobViewOptions& options) {
         ->type_name("FOLDER");
 }
 
-void add_tail_option(CLI::App& command, std::optional<std::int64_t>& tail) {
-    number(command.add_option("--tail", tail, "Only the last N lines of each rank, and what follows"), 0,
-           wire::longest_tail);
+void add_past_options(CLI::App& command, PastOutput& options) {
+    moment(command.add_option("--since", options.since,
+                              "Only what was written since then: a duration back from now (10m) or a point "
+                              "in time (2026-02-28T17:30:00Z)"));
+    number(command.add_option("--tail", options.tail, "Only the last N lines of each rank, and what follows"),
+           0, wire::longest_tail);
+}
+
+Status set_past(const PastOutput& options, wire::JobQuery& query) {
+    query.tail = options.tail;
+    if (options.since.empty()) {
+        return ok;
+    }
+    if (const auto duration = parse_duration(options.since)) {
+        query.since_ms = duration->count();
+        return ok;
+    }
+    if (const auto moment = parse_timestamp(options.since)) {
+        // How long ago that was. Nodes count back from their own clocks, so that these need not agree with
+        // ours.
+        const auto ago = std::chrono::system_clock::now() - *moment;
+        query.since_ms =
+            std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(ago).count(), 0);
+        return ok;
+    }
+    return Error{ErrorKind::usage, "--since",
+                 "`" + printable(options.since) + "` is neither a duration nor a point in time",
+                 "write it like 10m, or like 2026-02-28T17:30:00Z or 2026-02-28T17:30:00+01:00"};
 }
 
 Result<std::unique_ptr<JobView>> JobView::create(const Context& context, const JobViewOptions& options,

@@ -6,6 +6,7 @@
 #include "cli/jobs/json_job_sink.hpp"
 #include "job/log_files.hpp"
 #include "job/nonblocking_sink.hpp"
+#include "wire/job_query.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -27,8 +28,14 @@ struct JobViewOptions {
 // --raw and --log-dir, the same for every command that shows a job's output.
 void add_view_options(CLI::App& command, JobViewOptions& options);
 
-// --tail, of those commands that show what was written before they came.
-void add_tail_option(CLI::App& command, std::optional<std::int64_t>& tail);
+// --since and --tail, of those commands that show what was written before they came.
+struct PastOutput {
+    std::string since{};
+    std::optional<std::int64_t> tail{};
+};
+void add_past_options(CLI::App& command, PastOutput& options);
+// Errors: usage.
+Status set_past(const PastOutput& options, wire::JobQuery& query);
 
 class JobView : public JobSink {
 public:

@@ -108,7 +108,7 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
     }
     auto cluster = co_await attach_to_cluster(context, {.looks = true, .words = Words::of_jobs});
     auto errors = std::move(cluster.errors);
-    auto list = co_await list_jobs(cluster.engines, cluster.nodes);
+    auto list = co_await list_jobs(cluster.engines, cluster.nodes, context.reporter);
     std::ranges::move(list.errors, std::back_inserter(errors));
     if (cluster.nodes.empty()) {
         co_return context.fail(errors);
@@ -118,6 +118,7 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
     }
     std::vector<JobReport> reports;
     auto json = nlohmann::json::array();
+    std::erase_if(list.jobs, is_of_setup);
     for (const auto& job : list.jobs) {
         reports.push_back(report_of(job));
         json.push_back(to_json(reports.back()));

@@ -2,14 +2,10 @@
 #include "cli/jobs/job_view.hpp"
 #include "cli/line/values.hpp"
 #include "cli/until_interrupt.hpp"
-#include "core/text.hpp"
-#include "core/timestamp.hpp"
-#include "core/units.hpp"
 #include "job/follow_job.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <filesystem>
 #include <optional>
 
 namespace dockdist {
@@ -18,52 +14,18 @@ namespace {
 struct LogsOptions {
     std::string job{};
     std::string node{};
-    std::string since{};
     std::optional<int> rank{};
-    std::optional<std::int64_t> tail{};
+    PastOutput past{};
     bool follow = false;
     JobViewOptions view{};
 };
 
-// How long ago that was. Nodes count back from their own clocks, so that these need not agree with ours.
-Result<std::int64_t> milliseconds_ago(const std::string& text) {
-    if (const auto duration = parse_duration(text)) {
-        return duration->count();
-    }
-    if (const auto moment = parse_timestamp(text)) {
-        const auto ago = std::chrono::system_clock::now() - *moment;
-        return std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(ago).count(), 0);
-    }
-    return Error{ErrorKind::usage, "--since",
-                 "`" + printable(text) + "` is neither a duration nor a point in time",
-                 "write it like 10m, or like 2026-02-28T17:30:00Z or 2026-02-28T17:30:00+01:00"};
-}
-
-// `logs -f train.yaml`, where -f is what it is in other commands.
-std::optional<Error> judge_file_as_job(const LogsOptions& options) {
-    std::error_code ignored;
-    const bool is_file = options.job.ends_with(".yaml") || options.job.ends_with(".yml");
-    if (!options.follow || !is_file || !std::filesystem::exists(options.job, ignored)) {
-        return std::nullopt;
-    }
-    return Error{ErrorKind::usage, "-f", "of `logs` it is --follow, and takes no file",
-                 "the file stands before the command: dockdist -f " + shell_quote(options.job) + " logs"};
-}
-
 Task<int> run_logs(Context& context, LogsOptions options) {
-    if (const auto error = judge_file_as_job(options)) {
-        co_return context.fail(*error);
-    }
     wire::JobQuery query;
     query.to_the_end = options.follow;
     query.rank = options.rank;
-    query.tail = options.tail;
-    if (!options.since.empty()) {
-        const auto ago = milliseconds_ago(options.since);
-        if (!ago) {
-            co_return context.fail(ago.error());
-        }
-        query.since_ms = *ago;
+    if (const auto set = set_past(options.past, query); !set) {
+        co_return context.fail(set.error());
     }
     auto found = co_await find_job(context, options.job, options.node);
     if (!found.found) {
@@ -100,10 +62,7 @@ void add_logs(CLI::App& app, Program& program) {
                      "Only this node's part: its name or rank; or of some: node-[0-3], @rack2")
         ->type_name("NODES");
     number(command->add_option("--rank", options->rank, "Only this rank of the job"), 0);
-    moment(command->add_option("--since", options->since,
-                               "Only what was written since then: a duration back from now (10m) or a point "
-                               "in time (2026-02-28T17:30:00Z)"));
-    add_tail_option(*command, options->tail);
+    add_past_options(*command, options->past);
     command->add_flag("-f,--follow", options->follow, "Go on until the job ends");
     add_view_options(*command, options->view);
     command->callback([options, &program] {

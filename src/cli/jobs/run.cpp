@@ -72,6 +72,22 @@ Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Atta
     return check_slots(prepared.launcher, prepared.request);
 }
 
+// A name may have been used before.
+Task<Status> take_name(PreparedRun& prepared, const std::string& name, const Attached& cluster,
+                       Reporter& reporter) {
+    if (name.empty()) {
+        co_return ok;
+    }
+    const auto list = co_await list_jobs(cluster.engines, cluster.nodes, &reporter);
+    const auto job = next_run(list.jobs, name);
+    if (!job) {
+        co_return job.error();
+    }
+    prepared.job.job = *job;
+    prepared.request.job = *job;
+    co_return ok;
+}
+
 struct Decided {
     OpenedJob opened{};
     std::vector<NodeLaunch> launches{};
@@ -80,7 +96,7 @@ struct Decided {
 };
 
 // What each node has to start, from what the nodes say.
-Task<Decided> decide(const Attached& cluster, PreparedRun& prepared) {
+Task<Decided> decide(const Attached& cluster, PreparedRun& prepared, Reporter& reporter) {
     Decided decided;
     prepared.job.ask_old_nodes = [&cluster] { return held_in_old_nodes(cluster.engines, cluster.observed); };
     prepared.job.old_holds = co_await prepared.job.ask_old_nodes();
@@ -88,7 +104,7 @@ Task<Decided> decide(const Attached& cluster, PreparedRun& prepared) {
     const PortsWanted ports{ports_of(prepared.launcher, prepared.request),
                             prepared.launcher.ports_everywhere || prepared.job.min_nodes > 0};
     decided.opened = co_await open_job(cluster.engines, prepared.nodes, prepared.job,
-                                       questions(prepared.launcher, prepared.request), ports);
+                                       questions(prepared.launcher, prepared.request), ports, &reporter);
     decided.errors = decided.opened.errors;
     if (decided.errors.empty()) {
         decided.errors = take_answers(prepared.launcher, prepared.request, decided.opened.facts);
@@ -265,6 +281,9 @@ Task<int> run(Context& context, RunOptions options) {
     if (const auto chosen = choose_nodes(*prepared, options, cluster, context); !chosen) {
         co_return fail_before(context, {chosen.error()});
     }
+    if (const auto named = co_await take_name(*prepared, options.name, cluster, *context.reporter); !named) {
+        co_return fail_before(context, {named.error()});
+    }
     if (const auto lacking = lacking_rdma(cluster.spec.network, prepared->nodes); !lacking.empty()) {
         co_return fail_before(context, lacking);
     }
@@ -279,7 +298,7 @@ Task<int> run(Context& context, RunOptions options) {
     if (!errors.empty()) {
         co_return fail_before(context, errors);
     }
-    auto decided = co_await decide(cluster, *prepared);
+    auto decided = co_await decide(cluster, *prepared, *context.reporter);
     if (!decided.errors.empty()) {
         co_return fail_before(context, decided.errors);
     }
@@ -310,12 +329,18 @@ Task<int> run(Context& context, RunOptions options) {
     }
     std::optional<KeyWatch> key;
     if (!context.json()) {
-        key.emplace(context.executor, 'd', [&context] { context.interrupts->let_go(); });
+        key.emplace(
+            context.executor, 'd',
+            [&context] {
+                context.reporter->on(
+                    {.kind = Event::Kind::note, .text = "Enter leaves the job to the cluster"});
+            },
+            [&context] { context.interrupts->let_go(); });
     }
     const bool has_key = key && key->watches() && !job.detach;
     context.reporter->on(
         {.kind = Event::Kind::note,
-         .text = describe(decided, *prepared) + (has_key ? " (d: leave it to the cluster)" : "")});
+         .text = describe(decided, *prepared) + (has_key ? " (d and Enter: leave it to the cluster)" : "")});
     ForwardingBeside forwarding(context,
                                 local.ports.empty()
                                     ? nullptr
@@ -326,7 +351,10 @@ Task<int> run(Context& context, RunOptions options) {
         const auto node = std::ranges::find(prepared->nodes, name, &ReadyNode::name);
         forwarding.lead_to(forward_goal(context, cluster.spec, cluster.engines, *node));
     };
+    const auto begin = std::chrono::steady_clock::now();
     auto outcome = co_await forwarding.during(run_in_view(context, **view, std::move(decided), job));
+    const auto ran =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
     outcome.collected = co_await collect_after(context, cluster, outcome, job.job, options.carry);
     if (!options.page.empty() && outcome.detached) {
         const auto later =
@@ -343,7 +371,7 @@ Task<int> run(Context& context, RunOptions options) {
     if (outcome.first_failure && !options.carry.no_sync) {
         explain_left_out(cluster.spec, job.workdir, *outcome.first_failure);
     }
-    co_return tell_end(context, outcome, job.job);
+    co_return tell_end(context, outcome, job.job, ran);
 }
 
 } // namespace

@@ -144,9 +144,19 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         ->excludes(detach);
     command.add_flag("--detach-on-hangup", options.detach_on_hangup,
                      "Leave the job to the cluster when this terminal is closed");
-    command.add_option("--name", options.name, "The job's name (default: a generated one)")
+    command
+        .add_option(
+            "--name", options.name,
+            "The job's name (default: a generated one). Once that job has ended it can be used again: "
+            "NAME is the latest, NAME.run1 the first, NAME.run2 the second")
         ->type_name("NAME")
         ->check([](const std::string& word) {
+            if (const auto run = named_run(JobId(word)); run.name != word) {
+                return fmt::format(
+                    "`{}` is run {} of the jobs named {}\nwrite --name {}, which gives each of them "
+                    "its number",
+                    printable(word), run.run, printable(run.name), printable(run.name));
+            }
             return wire::is_job_id(word)
                        ? std::string()
                        : fmt::format("`{}` is not a job's name\nwrite 1 to 64 letters, digits, '-', '_' or "

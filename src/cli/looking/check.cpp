@@ -22,7 +22,7 @@ namespace {
 
 struct CheckArguments {
     CheckOptions check{};
-    std::vector<std::string> hosts{}; // --host
+    std::vector<std::string> nodes{}; // --node
     std::string stage_timeout{};      // --stage-timeout
     std::string page{};               // --report
     bool all = false;
@@ -57,7 +57,7 @@ Task<int> run_check(Context& context, CheckArguments options) {
     if (!cluster.errors.empty()) {
         co_return context.fail(cluster.errors);
     }
-    auto selection = select_for_check(cluster.spec, options.hosts);
+    auto selection = select_for_check(cluster.spec, options.nodes);
     if (!selection) {
         co_return context.fail(selection.error());
     }
@@ -101,14 +101,14 @@ void add_check(CLI::App& app, Program& program) {
         app.add_subcommand(
             "check", "Say whether a job can run: engines, hosts, nodes, GPUs, and the network between them"),
         command_group::looking,
-        {"dockdist check", "dockdist check --host node-3", "dockdist check --deep --report check.html"});
-    command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
+        {"dockdist check", "dockdist check --node node-3", "dockdist check --deep --report check.html"});
     command
         ->add_option(
-            "--host", options->hosts,
-            "Only this host or node, or these (node-[0-3], @rack2), and the links between them; repeatable")
-        ->type_name("HOSTS")
-        ->take_all();
+            "--node", options->nodes,
+            "Only this node or host, or these (node-[0-3], @rack2), and the links between them; repeatable")
+        ->type_name("NODES")
+        ->allow_extra_args(false);
+    add_former_name(*command, "--host", "--node", options->nodes, program);
     auto* deep = command->add_flag("--deep", options->check.deep,
                                    "Also measure TCP between every two nodes, and NCCL between their GPUs. "
                                    "Takes minutes, and needs the GPUs and the network to itself");

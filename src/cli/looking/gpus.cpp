@@ -181,7 +181,8 @@ Task<int> run_gpus(Context& context, GpusOptions options) {
         }
         co_return 0; // Ctrl-C is how it ends
     }
-    const auto reports = co_await ask_gpus(cluster.engines, cluster.nodes, gpu_in_use_mib(cluster.spec));
+    const auto reports =
+        co_await ask_gpus(cluster.engines, cluster.nodes, gpu_in_use_mib(cluster.spec), context.reporter);
     for (const auto& report : reports) {
         if (!report) {
             errors.push_back(report.error());

@@ -237,7 +237,6 @@ void add_status(CLI::App& app, Program& program) {
             "status", "Show every node: state, address, ssh port, slots; exit code 1 unless all are ready"),
         command_group::looking,
         {"dockdist status", "dockdist status --node 'node-[0-3]'", "dockdist status -o json"});
-    command->add_option("FILE", program.options.file, "cluster.yaml, as with --file");
     command
         ->add_option("--node", options->nodes,
                      "Only this node, by name or rank, or these: node-[0-3], @rack2; repeatable")

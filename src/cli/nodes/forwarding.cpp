@@ -13,10 +13,10 @@ namespace {
 
 Task<Result<NodeDoor>> find_door(Context& context, const ClusterSpec& spec, const Engines& engines,
                                  NodeName name, std::size_t host) {
-    QuietReporter quiet(*context.reporter);
+    SilentReporter silent; // a job's output may be on the screen
     std::vector<bool> only(spec.hosts.size(), false);
     only[host] = true;
-    const auto seen = co_await observe(spec, engines, {}, quiet, std::move(only));
+    const auto seen = co_await observe(spec, engines, {}, silent, std::move(only));
     if (!seen.errors.empty()) {
         co_return seen.errors.front();
     }

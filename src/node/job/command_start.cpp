@@ -1,12 +1,15 @@
 #include "node/job/command_start.hpp"
 
 #include "core/exit_codes.hpp"
+#include "node/gpus/gpu_look.hpp"
 #include "node/job/failure_cause.hpp"
+#include "node/job/rank/rank_environment.hpp"
 #include "node/job/ready_watch.hpp"
 #include "node/session/batch_script.hpp"
 #include "node/session/session.hpp"
 #include "node/system/process.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -124,6 +127,20 @@ void PreparedJob::take_start(wire::JobStart from_now_on) {
     }
 }
 
+// A rank's share of the processors: that of one of the node's units, so that jobs beside it have theirs.
+int PreparedJob::threads_of_a_rank() const {
+    const auto place = static_cast<std::size_t>(start.part);
+    const int here = place < start.policy.parts.size() ? start.policy.parts[place].ranks : 0;
+    if (here == 0 || start.leaves_servers || environment.get("OMP_NUM_THREADS") ||
+        part.secrets.contains("OMP_NUM_THREADS") ||
+        std::ranges::find(part.unset, "OMP_NUM_THREADS") != part.unset.end()) {
+        return 0;
+    }
+    const auto known = load_known_gpus();
+    const int units = known ? std::max(known->slots, static_cast<int>(known->units.size())) : 0;
+    return std::max(own_cpus() / std::max(here, units), 1);
+}
+
 Status PreparedJob::enter_attempt(int attempt) {
     summary.ready.clear();
     summary.result = {.attempt = attempt,
@@ -132,6 +149,8 @@ Status PreparedJob::enter_attempt(int attempt) {
     part.env["DOCKDIST_RESTART_COUNT"] = std::to_string(attempt);
     part.env["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
     environment = job_environment(recorded_environment(), part, account);
+    part.threads = threads_of_a_rank();
+    set_threads(environment, part);
     return make_scratch(part, start.files, account);
 }
 

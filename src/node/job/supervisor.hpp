@@ -46,6 +46,9 @@ struct PreparedJob {
     // Its scratch, and what the command sees, in attempt `attempt`.
     Status enter_attempt(int attempt);
     Environment environment{};
+
+private:
+    int threads_of_a_rank() const; // 0: they are not ours to say
 };
 
 class SupervisedPart {

@@ -29,6 +29,7 @@ std::string part_text(const JobPart& part) {
                           {"workdir", wire::bytes_to_json(part.workdir)},
                           {"grace_ms", part.grace_ms},
                           {"units", part.units},
+                          {"threads", part.threads},
                           {"gpus", wire::bytes_to_json(part.gpus)},
                           {"rank_command", nlohmann::json::array()},
                           {"local_rank_at", part.local_rank_at},
@@ -125,6 +126,7 @@ Result<JobPart> load_part(const std::string& job) {
     reader.read_bytes("workdir", part.workdir);
     reader.read("grace_ms", part.grace_ms, 0, std::numeric_limits<std::int64_t>::max());
     reader.read("units", part.units);
+    reader.read("threads", part.threads);
     reader.read_bytes("gpus", part.gpus);
     reader.read_bytes("rank_command", part.rank_command);
     reader.read("local_rank_at", part.local_rank_at);

@@ -25,6 +25,7 @@ struct JobPart {
     std::string workdir{};
     std::int64_t grace_ms = wire::default_grace.count(); // between a signal that ends the job and KILL
     int units = 0;      // GPUs, MIG instances or slots of this node that are the job's own; 0: none
+    int threads = 0;    // OMP_NUM_THREADS of its ranks, where nobody else says it; 0: it is not ours to set
     std::string gpus{}; // CUDA_VISIBLE_DEVICES, over whatever else sets it; empty: it is not ours to set
     std::vector<std::string> rank_command{};
     std::vector<std::map<std::string, std::string>> rank_env{}; // by local rank, over env and gpus

@@ -44,6 +44,22 @@ class TestStartedByTheCommand(OnANode):
         stream.result()
         assert (stream.output(rank=4, stream=1), stream.output(rank=5, stream=2)) == (b"zero\n", b"one\n")
 
+    def test_threads_are_a_rank_s_share_of_the_processors_unless_somebody_says_how_many(self):
+        policy = {"parts": [{"node": "node-0", "ranks": 2}]}
+        share = str(max(len(os.sched_getaffinity(0)) // 2, 1)).encode()
+        told = ["echo $OMP_NUM_THREADS"] * 2
+        for said, words in ((share, {}), (b"5", {"secrets": {"OMP_NUM_THREADS": "5"}}), (b"6", {"env": {"OMP_NUM_THREADS": "6"}})):
+            stream = self.ranks(told, policy=policy, **words)
+            stream.result()
+            assert (stream.output(rank=0), stream.output(rank=1)) == (said + b"\n", said + b"\n")
+        stream = self.ranks(told[:1], policy={"parts": [{"node": "node-0"}]})
+        stream.result()
+        assert stream.output(rank=0) == b"\n"  # one command a node has all of it
+        self.node.record(OMP_NUM_THREADS="7")  # the image's
+        stream = self.ranks(told[:1], policy=policy)
+        stream.result()
+        assert stream.output(rank=0) == b"7\n"
+
     def test_a_rank_of_an_unprivileged_user_reaches_the_supervisor(self):
         program = self.node.root + "/dockdist-init"  # where that user can run it
         shutil.copy(PROGRAM, program)

@@ -1,6 +1,7 @@
 #include "fakes/fake_engine.hpp"
 #include "job/follow_job.hpp"
 #include "wire/frame.hpp"
+#include "wire/layout.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
@@ -160,6 +161,50 @@ TEST_CASE("a full screen keeps a node waiting, not the others") {
     Silent silent;
     run_task(cluster.io, attach_job(cluster.engines, cluster.job(), {}, sink, silent));
     CHECK(sink.text["node-0"] == "much\nmore\n");
+}
+
+TEST_CASE("a name can be used again; it means the latest run, and the others have their numbers") {
+    const auto job = [](const char* id, bool running) {
+        return KnownJob{.job = JobId(id),
+                        .parts = {{.node = {.name = NodeName("node-0")}, .summary = {.running = running}}}};
+    };
+    CHECK(next_run({}, "night")->str() == "night");
+    std::vector<KnownJob> jobs{job("night", false), job("nightly", true), job("night.2", true)};
+    CHECK(next_run(jobs, "night")->str() == "night.run2");
+    CHECK(choose_job(jobs, JobId("night"))->job.str() == "night");
+    jobs.insert(jobs.begin(), job("night.run10", false)); // clocks of nodes differ
+    CHECK(next_run(jobs, "night")->str() == "night.run11");
+    CHECK(choose_job(jobs, JobId("night"))->job.str() == "night.run10");
+    CHECK(choose_job(jobs, JobId("night.run1"))->job.str() == "night");
+    CHECK(choose_job(jobs, JobId("night.run2")).error().message == "there is no job `night.run2`");
+    CHECK(exact_job(jobs, JobId("night"))->job.str() == "night");
+    jobs.front().parts.front().summary.running = true;
+    CHECK(to_text(next_run(jobs, "night").error()) ==
+          "node-0: job night.run10 of that name runs\n  `dockdist attach night` follows it, `dockdist stop "
+          "night` "
+          "ends it; or take another --name");
+    jobs.push_back(job("setup-1.1", false));
+    jobs.back().parts.front().summary.argv = {layout::init, "setup", "run", "{}"};
+    CHECK(choose_job(jobs, JobId(""))->job.str() == "night.2"); // no job of anybody's
+    CHECK(choose_job(jobs, JobId("setup-1.1")).has_value());
+    const std::string longest(64, 'n');
+    CHECK(next_run({job(longest.c_str(), false)}, longest).error().where == "--name");
+    for (const auto* const id : {"v1.2", "night.run", "night.runs", "night.run0", "night.run-1", ".run2"}) {
+        CHECK_MESSAGE(named_run(JobId(id)).name == id, id);
+    }
+}
+
+TEST_CASE("two jobs of one name, on nodes that did not know of each other, are two") {
+    FakeCluster cluster;
+    const auto summary_of = [](const char* token, std::int64_t started_ms) {
+        return nlohmann::json(wire::JobSummary{.job = "b", .started_ms = started_ms, .token = token}).dump() +
+               "\n";
+    };
+    cluster.fakes[0]->on_exec("job list", summary_of("one", 20));
+    cluster.fakes[1]->on_exec("job list", summary_of("two", 30));
+    const auto list = run_task(cluster.io, list_jobs(cluster.engines, cluster.nodes));
+    REQUIRE(list.jobs.size() == 2);
+    CHECK(choose_job(list.jobs, JobId("b"))->parts.front().summary.token == "two");
 }
 
 TEST_CASE("the jobs of all nodes, the latest last; a node that does not answer is named") {

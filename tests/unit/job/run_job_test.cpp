@@ -29,8 +29,7 @@ TEST_CASE("the first failure stops the other nodes, and its code is the job's") 
     REQUIRE(outcome.first_failure.has_value());
     CHECK(outcome.first_failure->node == "node-1");
     CHECK(commands.size() == 2);
-    CHECK(job.events.texts ==
-          std::vector<std::string>{"node-1: the command exited with 7: the job is stopped everywhere"});
+    CHECK(job.events.texts.empty()); // the end of the job tells it
 }
 
 TEST_CASE("a rank's failure counts with the rank's own code, whatever the launcher makes of it") {

@@ -28,6 +28,8 @@ TEST_CASE("what is waited for is an event when it changes") {
     json.reporter.on({.kind = Kind::waiting, .text = "waiting for 1 GPU"});
     json.reporter.on({.kind = Kind::still_waiting, .text = "waiting for 1 GPU"});
     json.reporter.on({.kind = Kind::waited, .elapsed = 1200ms});
+    json.reporter.on({.kind = Kind::asked, .subject = "node-0"}); // terminals alone have that
+    json.reporter.on({.kind = Kind::answered, .subject = "node-0"});
     CHECK(json.sink.written[1] == "{\"type\":\"event\",\"kind\":\"waiting\",\"text\":\"waiting for 1 GPU\"}\n"
                                   "{\"type\":\"event\",\"kind\":\"waited\",\"elapsed_ms\":1200}\n");
 }

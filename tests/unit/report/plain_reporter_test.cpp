@@ -25,6 +25,9 @@ struct Plain {
 TEST_CASE("a pipe gets one line for each step that ended, without control bytes") {
     Plain plain;
     auto& reporter = plain.reporter;
+    reporter.on({.kind = Kind::asked, .subject = "node-0"});
+    plain.clock.advance(std::chrono::minutes(1));
+    reporter.on({.kind = Kind::answered, .subject = "node-0"});
     reporter.on({.kind = Kind::phase_started, .phase = "create"});
     reporter.on(
         {.kind = Kind::step_started, .phase = "create", .subject = "node-0", .text = "create container"});

@@ -109,6 +109,30 @@ TEST_CASE("a phase that has ended is one line, and failures keep theirs") {
     check_golden("report/tty_ended.txt", terminal.shown());
 }
 
+TEST_CASE("who has been asked for half a second and has not answered is named, and goes without a trace") {
+    Terminal terminal(80, 24);
+    for (const auto* const node : {"node-0", "node-1", "node-2", "node-2"}) {
+        terminal.on({.kind = Kind::asked, .subject = node});
+    }
+    terminal.on({.kind = Kind::answered, .subject = "node-1"}, 0ms);
+    terminal.reporter.tick();
+    CHECK(terminal.shown().empty());
+    terminal.clock.advance(300ms);
+    terminal.reporter.tick();
+    CHECK(terminal.shown() == "⠹ waiting for node-[0,2] (0.60 s)\n");
+    terminal.on({.kind = Kind::warning, .subject = "a", .text = "old engine"});
+    terminal.on({.kind = Kind::answered, .subject = "node-0"}, 1s);
+    terminal.on({.kind = Kind::answered, .subject = "node-2"});
+    terminal.on({.kind = Kind::answered, .subject = "node-2"});
+    CHECK(terminal.shown() == "warning: a: old engine\n");
+    terminal.on({.kind = Kind::asked, .subject = "node-3"});
+    terminal.clock.advance(1s);
+    terminal.reporter.tick();
+    terminal.reporter.error({.message = "interrupted"});
+    terminal.reporter.finish();
+    CHECK(terminal.shown() == "warning: a: old engine\nerror: interrupted\n");
+}
+
 TEST_CASE("notes, warnings and errors stand above what is live") {
     Terminal terminal(80, 24);
     terminal.create("node-0");

@@ -20,6 +20,16 @@ void number_rank(Environment& environment, const RankNumbers& numbers) {
     }
 }
 
+void set_threads(Environment& environment, const JobPart& part) {
+    constexpr const char* name = "OMP_NUM_THREADS";
+    constexpr const char* of_dockdist = "DOCKDIST_OMP_NUM_THREADS"; // what dockdist has said, wherever
+    const auto brought = environment.get(name);
+    if (part.threads > 0 && (!brought || brought == environment.get(of_dockdist))) {
+        environment.set(name, std::to_string(part.threads));
+        environment.set(of_dockdist, std::to_string(part.threads));
+    }
+}
+
 Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part,
                              const IsTold& is_told) {
     for (const auto* name :
@@ -42,6 +52,7 @@ Environment rank_environment(Environment own, const Environment& recorded, const
         }
     }
     apply_part(own, part, true);
+    set_threads(own, part);
     name_ranks(own);
     const int local_rank = number_in(own, "LOCAL_RANK");
     if (local_rank >= 0 && static_cast<std::size_t>(local_rank) < part.rank_env.size()) {

@@ -18,6 +18,11 @@ using IsTold = std::function<bool(std::string_view name, std::string_view value)
 Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part,
                              const IsTold& is_told);
 
+// OpenMP's threads, for ranks that share a node's processors: torchrun would say one, and MPI's ranks would
+// have all of them each. What another than dockdist has said stays, also where a launcher
+// carries what was said on another node.
+void set_threads(Environment& environment, const JobPart& part);
+
 // A rank that dockdist itself has counted: RANK and its kin and, where SLURM_JOB_ID is set, what Slurm calls
 // them.
 struct RankNumbers {

@@ -65,6 +65,23 @@ TEST_CASE("of RDMA's variables those of another node give way, what the launcher
     CHECK(rank.get("NCCL_NET") == "Socket");
 }
 
+TEST_CASE("OpenMP's threads are the node's own, unless somebody else has said how many") {
+    const auto threads = [](const std::string& block, const JobPart& part) {
+        return rank_environment(Environment::from_block(block), {}, part, is_told)
+            .get("OMP_NUM_THREADS")
+            .value_or("-");
+    };
+    const JobPart part{.job = "j", .threads = 8};
+    CHECK(threads("", part) == "8");
+    CHECK(threads("OMP_NUM_THREADS=16\0DOCKDIST_OMP_NUM_THREADS=16\0"s, part) == "8"); // the first node's
+    CHECK(threads("OMP_NUM_THREADS=4\0DOCKDIST_OMP_NUM_THREADS=16\0"s, part) ==
+          "4"); // the launcher's options
+    CHECK(threads("OMP_NUM_THREADS=16\0"s, part) == "16");
+    CHECK(threads("OMP_NUM_THREADS=16\0"s, {.job = "j"}) == "16");
+    CHECK(threads("", {.job = "j"}) == "-");
+    CHECK(threads("", {.job = "j", .env = {{"OMP_NUM_THREADS", "2"}}, .threads = 8}) == "2");
+}
+
 TEST_CASE("what is one rank's alone goes over the part and its GPUs") {
     const JobPart part{.job = "j",
                        .env = {{"A", "part"}},
