@@ -257,6 +257,7 @@ Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
     attached.nodes = std::move(ready.nodes);
     std::ranges::move(ready.errors, std::back_inserter(attached.errors));
     attached.observed = std::move(observation.cluster);
+    attached.reached = std::move(observation.reached);
     std::size_t not_asked = 0; // of which nobody has said that they are missing
     for (std::size_t i = 0; i < connected.only.size(); ++i) {
         not_asked += connected.only[i] ? 0U : static_cast<std::size_t>(attached.spec.hosts[i].nodes);

@@ -160,6 +160,7 @@ struct Attached {
     std::vector<ReadyNode> nodes{};
     Errors errors{};
     ObservedCluster observed{};
+    std::vector<bool> reached{}; // hosts, by index; empty: none was asked
 };
 struct AttachOptions {
     Secrets secrets = Secrets::leave;

@@ -33,6 +33,7 @@ struct Neighbour {
     ContainerState state = ContainerState::created;
     bool old = false;                // an earlier dockdist made it: it has no label of its GPUs
     std::vector<std::string> gpus{}; // that it has for itself: UUIDs, indices of its host, CDI names
+    std::string image_id{}, toolkit{}; // what it is made of; the toolkit's version
 };
 
 struct ObservedHost {
