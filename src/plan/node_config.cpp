@@ -185,7 +185,8 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
         config.shm_size = container.shm_size; // with ipc host the size of /dev/shm is the host's
     }
     for (const auto& [name, limit] : container.ulimits) {
-        config.ulimits.push_back({.name = name, .soft = limit.soft, .hard = limit.hard});
+        config.ulimits.push_back(
+            {.name = name, .soft = limit.soft, .hard = limit.hard, .if_allowed = limit.automatic});
     }
     config.devices = container.devices;
     config.device_requests = device_requests(input.node, input.cdi);
