@@ -91,6 +91,8 @@ def test_what_is_free_is_told_before_up(lab):
         asks.write(gpus="all")
         assert_in("t-asks has no nodes yet: `dockdist up` brings them", asks.run("jobs").stdout)
         assert json.loads(asks.run("jobs", "-o", "json").stdout) == {"jobs": []}
+        for command in ("jobs", "logs", "attach", "wait", "stop"):
+            assert_in("there is no job `x`: t-asks has no nodes yet", asks.run(command, "x", code=125).stderr)
         has.write(gpus="all").up()
         job, gpus_of = holding(has, "job-a", "--gpus", "1")
         for host, gpus, _ in shown(asks):

@@ -1,6 +1,8 @@
 #include "cli/context.hpp"
 #include "cli/files/sync_and_collect.hpp"
 #include "cli/host_answers.hpp"
+#include "cli/jobs/find_job.hpp"
+#include "cli/jobs/job_end.hpp"
 #include "cli/jobs/job_page.hpp"
 #include "cli/line/values.hpp"
 #include "cli/report_file.hpp"
@@ -125,7 +127,7 @@ Task<int> show_one(Context& context, const Attached& cluster, const JobList& lis
     auto job = choose_job(list.jobs, JobId(options.job));
     if (!job) {
         errors.push_back(job.error());
-        co_return context.fail(errors);
+        co_return fail_before(context, errors);
     }
     auto report = report_of(*job);
     if (report.first_failure) {
@@ -155,7 +157,10 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
     if (options.all_clusters) {
         co_return co_await show_all_clusters(context, cluster);
     }
-    if (options.job.empty() && has_no_nodes(cluster)) {
+    if (!options.job.empty() && has_no_nodes(cluster)) {
+        co_return fail_before(context, {no_job_before_up(cluster.spec, options.job)});
+    }
+    if (has_no_nodes(cluster)) {
         if (context.json()) {
             context.print_json({{"jobs", nlohmann::json::array()}});
         } else {

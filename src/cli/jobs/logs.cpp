@@ -1,4 +1,5 @@
 #include "cli/jobs/find_job.hpp"
+#include "cli/jobs/job_end.hpp"
 #include "cli/jobs/job_view.hpp"
 #include "cli/line/values.hpp"
 #include "cli/until_interrupt.hpp"
@@ -67,7 +68,7 @@ Task<int> run_logs(Context& context, LogsOptions options) {
     }
     auto found = co_await find_job(context, options.job, options.node);
     if (!found.found) {
-        co_return context.fail(found.errors);
+        co_return found.unknown ? fail_before(context, found.errors) : context.fail(found.errors);
     }
     options.view.whole = true;
     auto view = JobView::create(context, options.view, found.job.job);

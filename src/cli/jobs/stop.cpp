@@ -1,4 +1,5 @@
 #include "cli/jobs/find_job.hpp"
+#include "cli/jobs/job_end.hpp"
 #include "cli/line/values.hpp"
 #include "core/ending_signals.hpp"
 #include "core/host_list.hpp"
@@ -31,12 +32,13 @@ struct Stopped {
     nlohmann::json json{};
     std::string text{};
     Errors errors{};
+    bool unknown = false;
 };
 
 Task<Stopped> stop_one(Context& context, std::string job, const StopOptions& options) {
     const auto grace = parse_duration(options.grace).value_or(wire::default_grace);
     auto found = co_await find_job(context, std::move(job), "", false);
-    Stopped stopped{.errors = std::move(found.errors)};
+    Stopped stopped{.errors = std::move(found.errors), .unknown = found.unknown};
     if (!found.found) {
         co_return stopped;
     }
@@ -71,6 +73,7 @@ Task<Stopped> stop_one(Context& context, std::string job, const StopOptions& opt
 Task<int> run_stop(Context& context, StopOptions options) {
     auto jobs = nlohmann::json::array();
     Errors errors;
+    bool unknown = false;
     for (const auto& job : options.jobs) {
         auto stopped = co_await stop_one(context, job, options);
         if (!context.json()) {
@@ -79,6 +82,7 @@ Task<int> run_stop(Context& context, StopOptions options) {
         if (!stopped.json.is_null()) {
             jobs.push_back(std::move(stopped.json));
         }
+        unknown = unknown || stopped.unknown;
         std::ranges::move(stopped.errors, std::back_inserter(errors));
     }
     if (context.json() && options.jobs.size() > 1) {
@@ -86,7 +90,7 @@ Task<int> run_stop(Context& context, StopOptions options) {
     } else if (context.json() && !jobs.empty()) {
         context.print_json(jobs.front());
     }
-    co_return errors.empty() ? 0 : context.fail(errors);
+    co_return errors.empty() ? 0 : unknown ? fail_before(context, errors) : context.fail(errors);
 }
 
 } // namespace
