@@ -21,7 +21,7 @@
 namespace dockdist {
 namespace {
 
-nlohmann::json to_json(const JobReport& report) {
+nlohmann::json to_json(const JobReport& report, const KnownJob& job) {
     nlohmann::json json{{"job", report.job.str()},
                         {"state", to_string(report.state)},
                         {"nodes", nlohmann::json::array()},
@@ -69,7 +69,9 @@ nlohmann::json to_json(const JobReport& report) {
         json["findings"].push_back(finding_json(finding));
     }
     if (report.first_failure) {
-        json["first_failure"] = *report.first_failure;
+        auto failure = *report.first_failure;
+        number_rank(failure, failure.node, wire::command_ranks(latest_of(job).policy));
+        json["first_failure"] = failure;
     }
     return json;
 }
@@ -134,7 +136,7 @@ Task<int> show_one(Context& context, const Attached& cluster, const JobList& lis
         explain_left_out(cluster.spec, cluster.spec.container.workdir, *report.first_failure);
     }
     if (context.json()) {
-        context.print_json({{"jobs", nlohmann::json::array({to_json(report)})}});
+        context.print_json({{"jobs", nlohmann::json::array({to_json(report, *job)})}});
     } else {
         context.show(job_details_text(report, context.output(), context.table_rows(false)));
     }
@@ -181,7 +183,7 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
     auto json = nlohmann::json::array();
     for (const auto& job : list.jobs) {
         reports.push_back(report_of(job));
-        json.push_back(to_json(reports.back()));
+        json.push_back(to_json(reports.back(), job));
     }
     if (context.json()) {
         context.print_json({{"jobs", std::move(json)}});

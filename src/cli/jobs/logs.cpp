@@ -75,6 +75,7 @@ Task<int> run_logs(Context& context, LogsOptions options) {
     if (!view) {
         co_return context.fail(view.error());
     }
+    (*view)->number_commands(wire::command_ranks(latest_of(found.job).policy));
     auto outcome = co_await until_interrupt(
         context, follow_job(found.cluster.engines, found.job, std::move(query), **view));
     (*view)->finish();

@@ -44,7 +44,7 @@ Task<Stopped> stop_one(Context& context, std::string job, const StopOptions& opt
     }
     const auto before = report_of(found.job);
     // Also where the job is not known: it may have started processes there over ssh.
-    const auto results = co_await stop_job(found.cluster.engines, found.cluster.nodes, found.job.job, grace,
+    auto results = co_await stop_job(found.cluster.engines, found.cluster.nodes, found.job.job, grace,
                                            ending_signal(options.signal).value_or(0));
     auto json = nlohmann::json::array();
     std::vector<std::string> nodes;
@@ -57,6 +57,7 @@ Task<Stopped> stop_one(Context& context, std::string job, const StopOptions& opt
         const auto part = std::ranges::find(found.job.parts, node.name,
                                             [](const KnownPart& known) { return known.node.name; });
         if (part != found.job.parts.end()) {
+            number_ranks(*results[i], node.name.str(), wire::command_ranks(part->summary.policy));
             json.push_back(
                 {{"node", node.name.str()}, {"was_running", part->summary.running}, {"result", *results[i]}});
             if (part->summary.running) {
