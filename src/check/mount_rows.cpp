@@ -173,9 +173,10 @@ private:
         const auto odd = find_odd(values);
         if (odd.others.empty()) {
             const auto& source = facts(*with_.front()).source;
-            const bool one = is_of_a_server(source) && std::ranges::all_of(with_, [&](const CheckedNode* node) {
-                                 return facts(*node).source == source;
-                             });
+            const bool one =
+                is_of_a_server(source) && std::ranges::all_of(with_, [&](const CheckedNode* node) {
+                    return facts(*node).source == source;
+                });
             (one ? judged_.shared : judged_.alike) = name_;
         }
         for (const auto& [listing, who] : odd.others) {
@@ -232,9 +233,10 @@ std::vector<CheckRow> judge_mounts(const std::vector<CheckedNode>& nodes,
         std::ranges::move(judged.rows, std::back_inserter(rows));
     }
     if (!alike.empty()) {
-        rows.insert(rows.begin(), row_of(State::pass, "all nodes",
-                                         alike + ": the same names on each host; whether it is one storage is "
-                                                 "not known, as no node can write there"));
+        rows.insert(rows.begin(),
+                    row_of(State::pass, "all nodes",
+                           alike + ": the same names on each host; whether it is one storage is "
+                                   "not known, as no node can write there"));
     }
     if (!local.empty()) {
         rows.insert(rows.begin(),

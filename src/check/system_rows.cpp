@@ -163,11 +163,10 @@ CheckRow judge_limits(const CheckedNode& node, const ContainerSpec& container) {
                                             "docker.service, or podman.service)";
         row.text += automatic ? "; more memlock its engine does not give" : "";
         if (rdma || !automatic) {
-            add(rdma ? State::fail : State::warn,
-                fmt::format("{}: {}, then `dockdist up`",
-                            rdma ? "RDMA fails to register memory with that"
-                                 : "RDMA would fail to register memory",
-                            raise));
+            add(rdma ? State::fail : State::warn, fmt::format("{}: {}, then `dockdist up`",
+                                                              rdma ? "RDMA fails to register memory with that"
+                                                                   : "RDMA would fail to register memory",
+                                                              raise));
         }
     }
     if (limits.nofile >= 0 && limits.nofile < few_files) {

@@ -128,7 +128,14 @@ OutputTraits Context::output() const {
     return probe_output(STDOUT_FILENO);
 }
 
-void Context::print_json(const nlohmann::json& value) const {
+void Context::print_json(nlohmann::json value) const {
+    if (value.is_object()) {
+        value["schema"] = output_schema;
+    }
+    print_foreign_json(value);
+}
+
+void Context::print_foreign_json(const nlohmann::json& value) const {
     const auto line = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
     FdSink().write(STDOUT_FILENO, Displayable::json(line));
 }

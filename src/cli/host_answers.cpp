@@ -18,9 +18,9 @@ void mark_kept(HostGpus& host, const std::vector<Neighbour>& neighbours) {
     for (auto& unit : host.units) {
         const auto* const other = unit.hold ? nullptr : neighbour_with(neighbours, unit);
         if (other != nullptr) {
-            unit.hold = wire::GpuHold{
-                .unit = unit.unit,
-                .by = {.cluster = other->cluster, .node = other->node, .owner = other->owner}};
+            unit.hold =
+                wire::GpuHold{.unit = unit.unit,
+                              .by = {.cluster = other->cluster, .node = other->node, .owner = other->owner}};
         }
     }
 }
@@ -66,7 +66,8 @@ std::vector<std::string> host_names(const ClusterSpec& spec) {
 std::vector<std::size_t> hosts_without_nodes(const Attached& cluster) {
     std::vector<std::size_t> hosts;
     for (std::size_t i = 0; i < cluster.reached.size(); ++i) {
-        if (cluster.reached[i] && std::ranges::find(cluster.nodes, i, &ReadyNode::host) == cluster.nodes.end()) {
+        if (cluster.reached[i] &&
+            std::ranges::find(cluster.nodes, i, &ReadyNode::host) == cluster.nodes.end()) {
             hosts.push_back(i);
         }
     }

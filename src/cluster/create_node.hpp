@@ -13,8 +13,8 @@ namespace dockdist {
 // engine.
 Task<Result<ContainerId>> create_node_container(ContainerEngine& engine, const CreateNode& create);
 
-// The same in place of `made`, which did not start for `why`: with the limits that the engine gives by itself,
-// where it has refused one that was only asked for if allowed. Nothing: it is for something else.
+// The same in place of `made`, which did not start for `why`: with the limits that the engine gives by
+// itself, where it has refused one that was only asked for if allowed. Nothing: it is for something else.
 Task<std::optional<Result<ContainerId>>> create_with_own_limits(ContainerEngine& engine, CreateNode create,
                                                                 ContainerId made, Error why);
 

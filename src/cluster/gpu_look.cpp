@@ -83,10 +83,9 @@ Task<void> GpuLook::give_back() {
 }
 
 ContainerConfig GpuLook::config_for(std::size_t host) const {
-    auto config =
-        gpu_look_config(spec_.image, versions_.at(host),
-                        by_cdi_.contains(host) ? HelperGpus::by_cdi : HelperGpus::by_hook,
-                        gpu_in_use_mib(spec_));
+    auto config = gpu_look_config(spec_.image, versions_.at(host),
+                                  by_cdi_.contains(host) ? HelperGpus::by_cdi : HelperGpus::by_hook,
+                                  gpu_in_use_mib(spec_));
     config.labels = labels::common(spec_.name.str(), "look", setting_.attempt, setting_.origin);
     config.labels[labels::holder] = to_label(this_process());
     return config;

@@ -52,7 +52,7 @@ void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts
     if (facts.hold && !facts.hold->outside) {
         const auto& by = facts.hold->by;
         const bool kept = by.job.empty() && !by.node.empty();
-        cells.insert(cells.end(), {kept              ? "kept for " + by.node
+        cells.insert(cells.end(), {kept             ? "kept for " + by.node
                                    : by.job.empty() ? "somebody's"
                                                     : by.job,
                                    or_dash(by.owner), kept ? "-" : format_age(std::chrono::seconds(by.age_s)),

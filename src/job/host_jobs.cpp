@@ -42,10 +42,8 @@ std::vector<HostJob> jobs_on_host(const HostGpus& host) {
     }
     int place = 0;
     for (const auto& waiter : host.line) {
-        jobs.push_back({.who = waiter.who,
-                        .wanted = waiter.wanted,
-                        .priority = waiter.priority,
-                        .place = ++place});
+        jobs.push_back(
+            {.who = waiter.who, .wanted = waiter.wanted, .priority = waiter.priority, .place = ++place});
     }
     return jobs;
 }

@@ -171,8 +171,7 @@ void number_rank(wire::JobFailure& failure, const std::string& node,
     }
 }
 
-void number_ranks(wire::JobResult& result, const std::string& node,
-                  const std::map<std::string, int>& ranks) {
+void number_ranks(wire::JobResult& result, const std::string& node, const std::map<std::string, int>& ranks) {
     if (const auto own = ranks.find(node); own != ranks.end() && result.ranks == 0) {
         result.ranks = 1;
         result.rank_numbers = {own->second};

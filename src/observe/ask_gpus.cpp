@@ -97,16 +97,14 @@ void add_report(HostGpus& host, const wire::GpuReport& report) {
             host.line.push_back(waiter);
         }
     }
-    if (!report.problem.empty() &&
-        std::ranges::find(host.problems, report.problem) == host.problems.end()) {
+    if (!report.problem.empty() && std::ranges::find(host.problems, report.problem) == host.problems.end()) {
         host.problems.push_back(report.problem);
     }
 }
 
 void sort_units(HostGpus& host) {
-    std::ranges::sort(host.units, {}, [](const wire::GpuFacts& facts) {
-        return std::tie(facts.unit.index, facts.unit.id);
-    });
+    std::ranges::sort(host.units, {},
+                      [](const wire::GpuFacts& facts) { return std::tie(facts.unit.index, facts.unit.id); });
 }
 
 } // namespace

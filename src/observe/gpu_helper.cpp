@@ -104,15 +104,14 @@ public:
         if (!board && board.error().kind != ErrorKind::not_found) {
             co_return board.error();
         }
-        const auto gpus =
-            asked_.board_alone ? HelperGpus::none : gpus_asked_of(spec_, host, seen);
+        const auto gpus = asked_.board_alone ? HelperGpus::none : gpus_asked_of(spec_, host, seen);
         auto report = co_await told_with(*parts, gpus, board.has_value());
         if (!report && gpus != HelperGpus::none) {
             const auto why = report.error();
             report = co_await told_with(*parts, HelperGpus::none, board.has_value());
             if (report) {
-                report->problem = "its GPUs are not known: " + why.message +
-                                  (why.hint.empty() ? "" : "; " + why.hint);
+                report->problem =
+                    "its GPUs are not known: " + why.message + (why.hint.empty() ? "" : "; " + why.hint);
             }
         } else if (report && gpus == HelperGpus::none) {
             report->problem.clear(); // of nvidia-smi, which it was not given
@@ -149,8 +148,7 @@ private:
 };
 
 Task<Result<wire::GpuReport>> ask_host(const ClusterSpec& spec, ContainerEngine& engine,
-                                       const HostsAsked& asked, const ObservedHost& seen,
-                                       std::size_t host) {
+                                       const HostsAsked& asked, const ObservedHost& seen, std::size_t host) {
     HostHelper helper(spec, engine, asked);
     auto report = co_await helper.run(seen, host);
     if (!report) {
@@ -170,17 +168,17 @@ Task<Result<wire::GpuReport>> start_and_hear(ContainerEngine& engine, ContainerI
     std::string err;
     const auto said = co_await with_timeout(
         said_by(engine, helper, err), helper_limit,
-        Error{ErrorKind::timeout, "",
-              "the host's GPUs are not told within " + format_duration(helper_limit), try_smi});
+        Error{ErrorKind::timeout, "", "the host's GPUs are not told within " + format_duration(helper_limit),
+              try_smi});
     if (!said) {
         co_return said.error();
     }
     auto report = wire::parse_gpu_report(said->substr(0, said->find('\n')));
     if (!report) {
         co_return Error{ErrorKind::node, "",
-                        "the host's GPUs are not known: " +
-                            (err.empty() ? report.error().message
-                                         : printable(err.substr(0, shown_of_stderr))),
+                        "the host's GPUs are not known: " + (err.empty()
+                                                                 ? report.error().message
+                                                                 : printable(err.substr(0, shown_of_stderr))),
                         try_smi};
     }
     co_return report;

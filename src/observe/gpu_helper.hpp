@@ -22,12 +22,11 @@ struct HostsAsked {
 };
 // One answer for each of `hosts`: its GPUs, and all that its board knows (GpuReport of no node). Only with
 // what is on the host already, an image and a toolkit, its own or that of another cluster's nodes: nothing is
-// brought there, and what is made is removed. Where the engine gives no GPUs the board is told, with the cause
-// as its problem. Errors: not_found, where there is nothing to look with; those of the engine. `seen`: as
-// observe() fills it when it is given the toolkits' versions.
+// brought there, and what is made is removed. Where the engine gives no GPUs the board is told, with the
+// cause as its problem. Errors: not_found, where there is nothing to look with; those of the engine. `seen`:
+// as observe() fills it when it is given the toolkits' versions.
 Task<std::vector<Result<wire::GpuReport>>> ask_hosts(const ClusterSpec& spec, const Engines& engines,
                                                      const ObservedCluster& seen,
-                                                     const std::vector<std::size_t>& hosts,
-                                                     HostsAsked asked);
+                                                     const std::vector<std::size_t>& hosts, HostsAsked asked);
 
 } // namespace dockdist

@@ -90,7 +90,7 @@ def test_what_is_free_is_told_before_up(lab):
     with cluster(lab, "t-asks") as asks, cluster(lab, "t-has") as has:
         asks.write(gpus="all")
         assert_in("t-asks has no nodes yet: `dockdist up` brings them", asks.run("jobs").stdout)
-        assert json.loads(asks.run("jobs", "-o", "json").stdout) == {"jobs": []}
+        assert json.loads(asks.run("jobs", "-o", "json").stdout) == {"schema": 1, "jobs": []}
         for command in ("jobs", "logs", "attach", "wait", "stop"):
             assert_in("there is no job `x`: t-asks has no nodes yet", asks.run(command, "x", code=125).stderr)
         has.write(gpus="all").up()

@@ -12,7 +12,7 @@ namespace dockdist {
 struct FoundJob {
     Attached cluster{};
     KnownJob job{};
-    Errors errors{};    // of nodes that do not answer; the others are looked at
+    Errors errors{};      // of nodes that do not answer; the others are looked at
     bool found = false;   // else the errors say why
     bool unknown = false; // the nodes that answer, or the cluster that is not up, know no such job
 };

@@ -85,9 +85,8 @@ struct JobsOptions {
 nlohmann::json hosts_json(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names) {
     auto all = nlohmann::json::array();
     for (const auto& host : hosts) {
-        nlohmann::json json{{"host", names.at(host.host)},
-                            {"jobs", nlohmann::json::array()},
-                            {"problems", host.problems}};
+        nlohmann::json json{
+            {"host", names.at(host.host)}, {"jobs", nlohmann::json::array()}, {"problems", host.problems}};
         for (const auto& job : jobs_on_host(host)) {
             nlohmann::json entry(job.who);
             entry["state"] = job.units.empty() ? "waiting" : "running";

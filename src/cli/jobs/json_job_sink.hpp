@@ -1,7 +1,7 @@
 // A job's output for programs (-o json), a line of JSON on stdout for each line of the job:
 //   {"type":"output","node":"node-0","rank":3,"stream":"stdout","line":"epoch 1 loss 0.4"}
-// rank is -1 for the launcher itself, and that of a command that is a rank (wire::command_ranks). A line above 64 KiB comes in parts; bytes that are not UTF-8 are
-// replaced.
+// rank is -1 for the launcher itself, and that of a command that is a rank (wire::command_ranks). A line
+// above 64 KiB comes in parts; bytes that are not UTF-8 are replaced.
 #pragma once
 
 #include "job/run_job.hpp"

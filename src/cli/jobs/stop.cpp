@@ -45,7 +45,7 @@ Task<Stopped> stop_one(Context& context, std::string job, const StopOptions& opt
     const auto before = report_of(found.job);
     // Also where the job is not known: it may have started processes there over ssh.
     auto results = co_await stop_job(found.cluster.engines, found.cluster.nodes, found.job.job, grace,
-                                           ending_signal(options.signal).value_or(0));
+                                     ending_signal(options.signal).value_or(0));
     auto json = nlohmann::json::array();
     std::vector<std::string> nodes;
     for (std::size_t i = 0; i < results.size(); ++i) {

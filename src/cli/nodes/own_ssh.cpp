@@ -179,8 +179,7 @@ void renew_installed_entries(const Context& context, const ClusterSpec& spec,
     context.warn(made.errors);
 }
 
-LoginRemoval remove_of_login(const Context& context, const ClusterSpec& spec,
-                             LoginFiles::Entries entries) {
+LoginRemoval remove_of_login(const Context& context, const ClusterSpec& spec, LoginFiles::Entries entries) {
     auto removal = login_files(spec).remove(entries);
     for (const auto& file : removal.orphans) {
         context.reporter->on({.kind = Event::Kind::note,
@@ -196,11 +195,12 @@ void remove_login(const Context& context, const ClusterSpec& spec) {
     if (removal.own && removal.errors.empty()) {
         context.reporter->on(
             {.kind = Event::Kind::note,
-             .text = spec.name.str() +
-                     (removal.kept
-                          ? "'s ssh key and host keys were removed from this machine; its entries stay for the "
-                            "next `up` (`dockdist ssh-config --remove`)"
-                          : "'s ssh key, host keys and entries were removed from this machine")});
+             .text =
+                 spec.name.str() +
+                 (removal.kept
+                      ? "'s ssh key and host keys were removed from this machine; its entries stay for the "
+                        "next `up` (`dockdist ssh-config --remove`)"
+                      : "'s ssh key, host keys and entries were removed from this machine")});
     }
 }
 

@@ -54,9 +54,10 @@ void add_held(wire::GpuReport& report, const Board& board) {
 void add_line(wire::GpuReport& report, const Board& board, bool whole_host) {
     std::vector<const BoardEntry*> line;
     for (const auto& entry : board.entries) {
-        const bool here = whole_host || std::ranges::any_of(report.units, [&](const wire::GpuFacts& facts) {
-            return std::ranges::find(entry.candidates, facts.unit.id) != entry.candidates.end();
-        });
+        const bool here =
+            whole_host || std::ranges::any_of(report.units, [&](const wire::GpuFacts& facts) {
+                return std::ranges::find(entry.candidates, facts.unit.id) != entry.candidates.end();
+            });
         if (entry.units.empty() && here) {
             line.push_back(&entry);
         }

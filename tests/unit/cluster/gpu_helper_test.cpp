@@ -1,4 +1,5 @@
-// Hosts asked of their GPUs before there is a node: by what container, of what it is made, and what it leaves.
+// Hosts asked of their GPUs before there is a node: by what container, of what it is made, and what it
+// leaves.
 #include "fake_cluster.hpp"
 #include "observe/gpu_helper.hpp"
 #include "plan/labels.hpp"
@@ -93,10 +94,10 @@ TEST_CASE("a host without the image is looked at with that of another cluster's 
     auto& engine = *cluster.fakes[0];
     engine.images.clear();
     engine.add_image("speech:2", "sha256:5eec");
-    engine.add_container("dockdist-speech-node-0", {.image = ImageRef("speech:2"),
-                                                    .labels = {{labels::cluster, "speech"},
-                                                               {labels::role, "node"},
-                                                               {labels::version, "t0"}}});
+    engine.add_container(
+        "dockdist-speech-node-0",
+        {.image = ImageRef("speech:2"),
+         .labels = {{labels::cluster, "speech"}, {labels::role, "node"}, {labels::version, "t0"}}});
     REQUIRE(cluster.ask().at(0).has_value());
     CHECK(cluster.made[0].at(0).image.str() == "sha256:5eec");
     CHECK(cluster.made[0].at(0).mounts.at(0).source == "dockdist-toolkit-t0");

@@ -32,8 +32,12 @@ TEST_CASE("the jobs of all clusters, each with what it has on a host, and those 
     const auto kept = held("GPU-4", 4, "speech", ""); // for a node that runs nothing
     const HostGpus first{
         .host = 0,
-        .units = {held("GPU-0", 0, "llm", "job-a"), held("GPU-1", 1, "speech", "job-b"),
-                  held("GPU-2", 2, "llm", "job-a"), outside, kept, {.unit = {.id = "GPU-5", .index = 5}}},
+        .units = {held("GPU-0", 0, "llm", "job-a"),
+                  held("GPU-1", 1, "speech", "job-b"),
+                  held("GPU-2", 2, "llm", "job-a"),
+                  outside,
+                  kept,
+                  {.unit = {.id = "GPU-5", .index = 5}}},
         .line = {{.who = {.cluster = "llm", .node = "node-0", .job = "job-c", .owner = "bo@desk", .age_s = 5},
                   .wanted = 2}}};
     const HostGpus second{.host = 1,
@@ -48,8 +52,7 @@ TEST_CASE("the jobs of all clusters, each with what it has on a host, and those 
     CHECK(jobs[2].place == 1);
     check_golden("job/host_jobs.txt",
                  host_jobs_text({first, second}, {"box-0", "box-1"}, no_terminal, all_rows));
-    CHECK(host_jobs_text({}, {}, no_terminal, all_rows) ==
-          "no job of any cluster has GPUs or slots there\n");
+    CHECK(host_jobs_text({}, {}, no_terminal, all_rows) == "no job of any cluster has GPUs or slots there\n");
 }
 
 } // namespace host_jobs_test
