@@ -200,7 +200,7 @@ void add_gpus(CLI::App& app, Program& program) {
     auto options = std::make_shared<GpusOptions>();
     auto* command = describe(
         app.add_subcommand("gpus", "Show every host's GPUs: how busy, who has which since when, and who "
-                                   "waits for one; before `up` too"),
+                                   "waits for one"),
         command_group::looking, {"dockdist gpus", "dockdist gpus --watch"});
     command->add_flag("--watch", options->watch, "Show it again whenever something changes, until Ctrl-C");
     command->add_flag("--all", options->all, "A row for every GPU, also of many that are alike");
