@@ -48,7 +48,9 @@ Task<HostAnswers> ask_hosts_of(Context& context, const Attached& cluster, std::v
             mark_kept(answers.hosts.back(), seen.cluster.hosts[hosts[i]].neighbours);
         } else if (reports[i].error().kind == ErrorKind::not_found) {
             const auto& error = reports[i].error();
-            answers.hosts.push_back({.host = hosts[i], .problems = {error.message + "; " + error.hint}});
+            answers.hosts.push_back(
+                {.host = hosts[i],
+                 .problems = {error.message + (error.hint.empty() ? "" : "; " + error.hint)}});
         } else {
             answers.errors.push_back(reports[i].error());
         }

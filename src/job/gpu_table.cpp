@@ -19,10 +19,6 @@ constexpr std::size_t owner_width = 24;
 constexpr std::size_t model_width = 36;
 constexpr std::size_t name_width = 24; // of jobs and clusters
 
-std::string or_dash(const std::string& text) {
-    return text.empty() ? "-" : text;
-}
-
 // "71.2 of 79.6 GiB".
 std::string memory_text(const wire::GpuFacts& facts) {
     constexpr double mib_in_gib = 1024;

@@ -58,7 +58,6 @@ std::string host_jobs_text(const std::vector<HostGpus>& hosts, const std::vector
                  {.title = "GPUS", .align = Align::right},
                  {.title = "FOR", .align = Align::right, .fold = Fold::any, .give_up = 4},
                  {.narrow = Narrow::wrap, .give_up = 1}});
-    const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
     std::string problems;
     for (const auto& host : hosts) {
         for (const auto& [who, units, wanted, priority, place] : jobs_on_host(host)) {
