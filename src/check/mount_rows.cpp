@@ -83,8 +83,18 @@ std::string describe(const std::vector<Names>& groups) {
     return text;
 }
 
+// "server:/export /folder", "//server/share /": the same words from two hosts mean the same storage, as those
+// of a disk, or of a server that each host has for itself, do not.
+bool is_of_a_server(const std::string& source) {
+    constexpr std::string_view own[] = {"localhost", "127.", "[::1]", "::1"};
+    const auto share = source.starts_with("//");
+    const auto server = std::string_view(source).substr(share ? 2 : 0);
+    return (share || source.find(":/") != std::string::npos) &&
+           std::ranges::none_of(own, [&](std::string_view name) { return server.starts_with(name); });
+}
+
 struct Judged {
-    std::string shared{}, local{}; // the folder, when it is well
+    std::string shared{}, local{}, alike{}; // the folder, when it is well
     std::vector<CheckRow> rows{};
 };
 
@@ -162,7 +172,12 @@ private:
         });
         const auto odd = find_odd(values);
         if (odd.others.empty()) {
-            judged_.shared = name_ + " (not writable: by the names in it)";
+            const auto& source = facts(*with_.front()).source;
+            const bool one =
+                is_of_a_server(source) && std::ranges::all_of(with_, [&](const CheckedNode* node) {
+                    return facts(*node).source == source;
+                });
+            (one ? judged_.shared : judged_.alike) = name_;
         }
         for (const auto& [listing, who] : odd.others) {
             add(State::warn, list_names(who),
@@ -206,6 +221,7 @@ std::vector<CheckRow> judge_mounts(const std::vector<CheckedNode>& nodes,
     std::vector<CheckRow> rows;
     std::string shared;
     std::string local;
+    std::string alike;
     const auto add = [](std::string& list, const std::string& word) {
         list += (list.empty() || word.empty() ? "" : ", ") + word;
     };
@@ -213,7 +229,14 @@ std::vector<CheckRow> judge_mounts(const std::vector<CheckedNode>& nodes,
         auto judged = Judge(nodes, folder).run();
         add(shared, judged.shared);
         add(local, judged.local);
+        add(alike, judged.alike);
         std::ranges::move(judged.rows, std::back_inserter(rows));
+    }
+    if (!alike.empty()) {
+        rows.insert(rows.begin(),
+                    row_of(State::pass, "all nodes",
+                           alike + ": the same names on each host; whether it is one storage is "
+                                   "not known, as no node can write there"));
     }
     if (!local.empty()) {
         rows.insert(rows.begin(),

@@ -157,13 +157,17 @@ CheckRow judge_limits(const CheckedNode& node, const ContainerSpec& container) {
                               node.facts.system->rdma.end();
         const auto asked = container.ulimits.find("memlock");
         const bool asked_for_less = asked != container.ulimits.end() && asked->second.soft >= 0;
-        add(rdma ? State::fail : State::warn,
-            std::string(rdma ? "RDMA fails to register memory with that: "
-                             : "RDMA would fail to register memory: ") +
-                (asked_for_less ? "set `container.ulimits: {memlock: unlimited}`"
-                                : "let the host's engine have more (`LimitMEMLOCK=infinity` in "
-                                  "docker.service, or podman.service)") +
-                ", then `dockdist up`");
+        const bool automatic = asked == container.ulimits.end() || asked->second.automatic;
+        const auto raise = asked_for_less ? "set `container.ulimits: {memlock: unlimited}`"
+                                          : "let the host's engine have more (`LimitMEMLOCK=infinity` in "
+                                            "docker.service, or podman.service)";
+        row.text += automatic ? "; more memlock its engine does not give" : "";
+        if (rdma || !automatic) {
+            add(rdma ? State::fail : State::warn, fmt::format("{}: {}, then `dockdist up`",
+                                                              rdma ? "RDMA fails to register memory with that"
+                                                                   : "RDMA would fail to register memory",
+                                                              raise));
+        }
     }
     if (limits.nofile >= 0 && limits.nofile < few_files) {
         add(State::warn, "data loaders run out of files: set `container.ulimits: {nofile: 1048576}`");

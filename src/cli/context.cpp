@@ -130,7 +130,14 @@ OutputTraits Context::output() const {
     return probe_output(STDOUT_FILENO);
 }
 
-void Context::print_json(const nlohmann::json& value) const {
+void Context::print_json(nlohmann::json value) const {
+    if (value.is_object()) {
+        value["schema"] = output_schema;
+    }
+    print_foreign_json(value);
+}
+
+void Context::print_foreign_json(const nlohmann::json& value) const {
     const auto line = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
     FdSink().write(STDOUT_FILENO, Displayable::json(line));
 }
@@ -278,6 +285,7 @@ Task<Attached> attach_to_cluster(Context& context, AttachOptions options) {
     attached.nodes = std::move(ready.nodes);
     std::ranges::move(ready.errors, std::back_inserter(attached.errors));
     attached.observed = std::move(observation.cluster);
+    attached.reached = std::move(observation.reached);
     std::size_t not_asked = 0; // of which nobody has said that they are missing
     for (std::size_t i = 0; i < connected.only.size(); ++i) {
         not_asked += connected.only[i] ? 0U : static_cast<std::size_t>(attached.spec.hosts[i].nodes);

@@ -31,6 +31,9 @@ class App;
 
 namespace dockdist {
 
+// Of templates/output.schema.json. It rises when a field goes or means another thing.
+inline constexpr int output_schema = 1;
+
 struct GlobalOptions {
     std::string file{};  // -f; empty: DOCKDIST_FILE, or cluster.yaml here or above
     std::string hosts{}; // --hosts; empty: DOCKDIST_HOSTS, or those of the file
@@ -88,7 +91,9 @@ struct Context {
     // What has been laid out for output(), foreign text in it made safe: tables, with their colours.
     void show(std::string_view drawn) const;
     OutputTraits output() const; // of stdout, as it is now
-    void print_json(const nlohmann::json& json) const;
+    // An object gets the version of the schema that it follows.
+    void print_json(nlohmann::json json) const;
+    void print_foreign_json(const nlohmann::json& json) const; // of others' making
     // How many rows a table may have before alike ones become one; `all`: no limit.
     std::size_t table_rows(bool all) const;
     bool json() const { return options.output == OutputFormat::json; }
@@ -166,6 +171,7 @@ struct Attached {
     std::vector<ReadyNode> nodes{};
     Errors errors{};
     ObservedCluster observed{};
+    std::vector<bool> reached{}; // hosts, by index; empty: none was asked
 };
 struct AttachOptions {
     Secrets secrets = Secrets::leave;

@@ -1,6 +1,7 @@
 #include "cluster/create_node.hpp"
 
 #include "async/pause.hpp"
+#include "core/ascii.hpp"
 #include "plan/labels.hpp"
 #include "plan/node_config.hpp"
 
@@ -9,6 +10,16 @@ namespace {
 
 bool lacks(const Error& error, std::string_view device) {
     return error.kind != ErrorKind::conflict && error.message.find(device) != std::string::npos;
+}
+
+// Docker: "error setting rlimit type 8"; Podman: "setrlimit `RLIMIT_MEMLOCK`", "ulimit".
+bool refuses_limit(const Error& error) {
+    const auto message = to_lower(error.message);
+    return message.find("rlimit") != std::string::npos || message.find("ulimit") != std::string::npos;
+}
+
+bool drop_limits_if_allowed(ContainerConfig& config) {
+    return std::erase_if(config.ulimits, [](const Ulimit& limit) { return limit.if_allowed; }) > 0;
 }
 
 // Made by an earlier `up` from the same file, which came no further. While this one holds the lock, that one
@@ -73,6 +84,20 @@ Task<Result<ContainerId>> create_node_container(ContainerEngine& engine, const C
         co_return error;
     }
     co_return id;
+}
+
+Task<std::optional<Result<ContainerId>>> create_with_own_limits(ContainerEngine& engine, CreateNode create,
+                                                                ContainerId made, Error why) {
+    if (!refuses_limit(why) || !drop_limits_if_allowed(create.config)) {
+        co_return std::nullopt;
+    }
+    if (create.without_rdma) {
+        drop_limits_if_allowed(*create.without_rdma);
+    }
+    if (const auto removed = co_await engine.remove_container(std::move(made)); !removed) {
+        co_return Result<ContainerId>(removed.error());
+    }
+    co_return co_await create_node_container(engine, create);
 }
 
 } // namespace dockdist

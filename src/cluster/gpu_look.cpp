@@ -2,12 +2,12 @@
 
 #include "async/pause.hpp"
 #include "async/run_all.hpp"
-#include "async/with_timeout.hpp"
 #include "cluster/lock.hpp"
 #include "container/confine.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "observe/gpu_helper.hpp"
 #include "plan/architecture.hpp"
 #include "plan/engine_abilities.hpp"
 #include "plan/labels.hpp"
@@ -24,8 +24,6 @@ namespace dockdist {
 namespace {
 
 constexpr std::chrono::minutes look_lifetime{2}; // nobody chooses for that long: a client was killed
-constexpr std::chrono::seconds look_limit{30};   // nvidia-smi hangs where a GPU has fallen off its bus
-constexpr std::size_t longest_report = 4U << 20U;
 
 // Two that met do not meet again and again.
 std::chrono::milliseconds some_pause() {
@@ -33,26 +31,6 @@ std::chrono::milliseconds some_pause() {
     int number = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
     return std::chrono::milliseconds(50 + number % 400);
-}
-
-// Everything that the container writes to stdout until it ends; `err` takes the rest.
-Task<Result<std::string>> said_by(ContainerEngine& engine, ContainerId id, std::string& err) {
-    auto log = co_await engine.container_logs(id, {.follow = true});
-    if (!log) {
-        co_return log.error();
-    }
-    std::string out;
-    while (true) {
-        auto chunk = co_await (*log)->read();
-        if (!chunk) {
-            co_return chunk.error();
-        }
-        if (chunk->end) {
-            co_return out;
-        }
-        auto& text = chunk->stream == StdStream::err ? err : out;
-        text.append(chunk->bytes, 0, longest_report - std::min(longest_report, text.size()));
-    }
 }
 
 std::string chooser_of(const Labels& of) {
@@ -107,8 +85,9 @@ Task<void> GpuLook::give_back() {
 }
 
 ContainerConfig GpuLook::config_for(std::size_t host) const {
-    auto config =
-        gpu_look_config(spec_.image, versions_.at(host), by_cdi_.contains(host), gpu_in_use_mib(spec_));
+    auto config = gpu_look_config(spec_.image, versions_.at(host),
+                                  by_cdi_.contains(host) ? HelperGpus::by_cdi : HelperGpus::by_hook,
+                                  gpu_in_use_mib(spec_));
     fit(config, engine_infos_.at(host));
     config.labels = labels::common(spec_.name.str(), "look", setting_.attempt, setting_.origin);
     config.labels[labels::holder] = to_label(this_process());
@@ -197,24 +176,11 @@ Task<Status> GpuLook::look(ObservedHost& seen, std::size_t host, Reporter& repor
 }
 
 Task<Result<wire::GpuReport>> GpuLook::report_of(std::size_t host) {
-    auto& engine = *engines_[host];
-    if (const auto started = co_await engine.start_container(held_.at(host)); !started) {
-        co_return started.error();
-    }
-    std::string err;
-    const auto said = co_await with_timeout(
-        said_by(engine, held_.at(host), err), look_limit,
-        Error{ErrorKind::timeout, "", "the host's GPUs are not told within " + format_duration(look_limit),
-              "does nvidia-smi answer on that host? Else name the GPUs: `gpus: [0, 1]`"});
-    if (!said) {
-        co_return said.error();
-    }
-    auto report = wire::parse_gpu_report(said->substr(0, said->find('\n')));
-    if (!report) {
-        co_return Error{ErrorKind::node, "",
-                        "the host's GPUs are not known: " +
-                            (err.empty() ? report.error().message : printable(err.substr(0, 500))),
-                        "does nvidia-smi work on that host? Else name them: `gpus: [0, 1]`"};
+    auto report = co_await start_and_hear(*engines_[host], held_.at(host));
+    if (!report && (report.error().kind == ErrorKind::timeout || report.error().kind == ErrorKind::node)) {
+        auto error = report.error();
+        error.hint += (error.hint.empty() ? "" : " Else ") + std::string("name the GPUs: `gpus: [0, 1]`");
+        co_return error;
     }
     co_return report;
 }

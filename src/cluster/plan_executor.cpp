@@ -293,17 +293,22 @@ Task<Status> PlanExecutor::start_on(std::size_t host, const Plan& plan,
                 request = request_of(join, ready_timeout);
             }
         }
-        if (auto status = co_await start_node(operation, std::move(request)); !status) {
+        const auto create = std::ranges::find(plan.creates, operation.node,
+                                              [](const CreateNode& one) { return one.node.name; });
+        if (auto status = co_await start_node(operation, create == plan.creates.end() ? nullptr : &*create,
+                                              std::move(request));
+            !status) {
             co_return status;
         }
     }
     co_return ok;
 }
 
-Task<Status> PlanExecutor::start_node(const StartNode& start, std::optional<wire::JoinRequest> join) {
+Task<Status> PlanExecutor::start_node(const StartNode& start, const CreateNode* create,
+                                      std::optional<wire::JoinRequest> join) {
     auto& engine = *engines_[start.host];
     Step step(reporter_, "start", start.node.str(), "start container");
-    const auto id = container_of(start.node, start.id);
+    auto id = container_of(start.node, start.id);
     // One that replaces another joins when that one has ended: both may be to have the same port.
     const bool joins_first = start.id.empty() && !replaced_.replaces(start.node);
     auto started = co_await start_node_container(engine, id, joins_first, join);
@@ -313,6 +318,19 @@ Task<Status> PlanExecutor::start_node(const StartNode& start, std::optional<wire
             co_return uploaded;
         }
         started = co_await start_node_container(engine, id, joins_first, join);
+    }
+    if (!started && create != nullptr) {
+        if (auto again = co_await create_with_own_limits(engine, *create, id, started.error())) {
+            if (!*again) {
+                step.failed(again->error().message);
+                co_return again->error();
+            }
+            id = created_[start.node] = **again;
+            reporter_.on({.kind = Event::Kind::note,
+                          .subject = start.node.str(),
+                          .text = "its engine gives no unlimited memlock: it has what that gives"});
+            started = co_await start_node_container(engine, id, joins_first, join);
+        }
     }
     if (!started) {
         step.failed(started.error().message);

@@ -58,7 +58,9 @@ private:
     Task<Status> create_on(std::size_t host, const Plan& plan);
     Task<Status> start_on(std::size_t host, const Plan& plan, std::chrono::milliseconds ready_timeout);
     Task<Status> create_node(const CreateNode& create);
-    Task<Status> start_node(const StartNode& start, std::optional<wire::JoinRequest> join);
+    // `create`: what has made it in this plan; null: it stood before.
+    Task<Status> start_node(const StartNode& start, const CreateNode* create,
+                            std::optional<wire::JoinRequest> join);
 
     const ClusterSpec& spec_;
     const Engines& engines_;

@@ -74,6 +74,7 @@ struct Ulimit {
     std::string name{};
     std::int64_t soft = 0; // -1: unlimited
     std::int64_t hard = 0;
+    bool if_allowed = false; // of the plan: left out where the engine refuses it
     bool operator==(const Ulimit&) const = default;
 };
 

@@ -9,7 +9,7 @@ inline constexpr int gpus_taken = 75; // others have the GPUs, try again later (
 inline constexpr int timed_out =
     124; // as timeout(1): --timeout, and a job that was stopped because it stalled or was idle
 inline constexpr int own_failure = 125;  // as `docker run`: dockdist has failed, of commands that answer with
-                                         // another program's code
+                                         // another program's code; and of all, where there is no such job
 inline constexpr int cannot_start = 126; // the program is there, and does not start
 inline constexpr int not_found = 127;    // the program is not there
 

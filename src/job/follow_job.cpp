@@ -33,7 +33,9 @@ public:
         }
         co_await run_all(std::move(tasks));
         sink_.flush();
-        co_return outcome_of(std::move(nodes_), std::move(errors_));
+        auto outcome = outcome_of(std::move(nodes_), std::move(errors_));
+        outcome.command_ranks = wire::command_ranks(latest_of(job).policy);
+        co_return outcome;
     }
 
 private:

@@ -19,10 +19,6 @@ constexpr std::size_t owner_width = 24;
 constexpr std::size_t model_width = 36;
 constexpr std::size_t name_width = 24; // of jobs and clusters
 
-std::string or_dash(const std::string& text) {
-    return text.empty() ? "-" : text;
-}
-
 // "71.2 of 79.6 GiB".
 std::string memory_text(const wire::GpuFacts& facts) {
     constexpr double mib_in_gib = 1024;
@@ -51,8 +47,12 @@ void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts
                                    slot ? fmt::format("slot {}", unit.index) : std::to_string(unit.index)};
     if (facts.hold && !facts.hold->outside) {
         const auto& by = facts.hold->by;
-        cells.insert(cells.end(), {by.job.empty() ? "somebody's" : by.job, or_dash(by.owner),
-                                   format_age(std::chrono::seconds(by.age_s)), or_dash(by.cluster)});
+        const bool kept = by.job.empty() && !by.node.empty();
+        cells.insert(cells.end(), {kept             ? "kept for " + by.node
+                                   : by.job.empty() ? "somebody's"
+                                                    : by.job,
+                                   or_dash(by.owner), kept ? "-" : format_age(std::chrono::seconds(by.age_s)),
+                                   or_dash(by.cluster)});
     } else {
         cells.insert(cells.end(), {"-", "-", "-", "-"});
     }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace dockdist {
@@ -162,6 +163,10 @@ std::string grouped(const std::vector<std::pair<NodeName, std::string>>& said, b
 }
 
 } // namespace
+
+std::string or_dash(const std::string& text) {
+    return text.empty() ? "-" : text;
+}
 
 std::string ranges_text(std::vector<int> numbers) {
     std::ranges::sort(numbers);

@@ -13,6 +13,8 @@
 
 namespace dockdist {
 
+std::string or_dash(const std::string& text); // of a cell: "-" where it is empty
+
 // "0", "0-3,6".
 std::string ranges_text(std::vector<int> numbers);
 

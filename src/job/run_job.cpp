@@ -270,6 +270,7 @@ private:
         auto outcome = settings_.carries ? outcome_of(std::move(nodes_), std::move(errors_), state_, detached)
                                          : outcome_of(std::move(nodes_), std::move(errors_));
         outcome.attempts = state_.attempt() + 1;
+        outcome.command_ranks = wire::command_ranks(state_.settings());
         return outcome;
     }
 

@@ -216,6 +216,28 @@ JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors, const JobSt
     return outcome;
 }
 
+void number_rank(wire::JobFailure& failure, const std::string& node,
+                 const std::map<std::string, int>& ranks) {
+    const auto own = ranks.find(node);
+    if (own != ranks.end() && failure.rank < 0 && failure.finding.empty()) {
+        failure.rank = own->second;
+        failure.local_rank = 0;
+    }
+}
+
+void number_ranks(wire::JobResult& result, const std::string& node, const std::map<std::string, int>& ranks) {
+    if (const auto own = ranks.find(node); own != ranks.end() && result.ranks == 0) {
+        result.ranks = 1;
+        result.rank_numbers = {own->second};
+    }
+    for (auto& failure : result.failures) {
+        number_rank(failure, node, ranks);
+    }
+    if (result.first) {
+        number_rank(*result.first, result.first->node.empty() ? node : result.first->node, ranks);
+    }
+}
+
 std::optional<wire::JobFailure> final_failure(const JobStateMachine& decided) {
     if (decided.first_failure()) {
         return decided.first_failure();

@@ -8,6 +8,7 @@
 #include "job_state/job_state_machine.hpp"
 #include "wire/job.hpp"
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,7 +34,8 @@ struct JobOutcome {
     std::string stop_reason{}; // told to end by others, and nothing failed: "stop", "lease", "timeout"
     std::optional<wire::JobFailure> first_failure{};
     std::vector<NodeOutcome> nodes{};
-    Errors errors{}; // what dockdist itself could not do
+    Errors errors{};                            // what dockdist itself could not do
+    std::map<std::string, int> command_ranks{}; // wire::command_ranks(), as far as they are known
 
     // Of the process that tells it: 130 when interrupted, else the job's own, else 125 where dockdist itself
     // could not do something. Changes when errors are added.
@@ -57,6 +59,10 @@ JobOutcome outcome_of(std::vector<NodeOutcome> nodes, Errors errors, const JobSt
 // The job's first failure as whoever has decided for it tells the parts, which keep it: also that of a
 // launcher that ended well and has not started all ranks. For when no part runs any more.
 std::optional<wire::JobFailure> final_failure(const JobStateMachine& decided);
+
+// As programs are told of it: a command that is a rank bears its number. `ranks`: JobOutcome's.
+void number_ranks(wire::JobResult& result, const std::string& node, const std::map<std::string, int>& ranks);
+void number_rank(wire::JobFailure& failure, const std::string& node, const std::map<std::string, int>& ranks);
 
 // The nodes that the job has lost, and gone on without.
 std::set<std::string> left_out_of(const std::vector<NodeOutcome>& nodes);

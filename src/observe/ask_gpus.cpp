@@ -81,6 +81,45 @@ Task<Error> follow_gpus(ContainerEngine& engine, const ReadyNode& node, std::int
     co_return co_await follow_lines(engine, node, std::move(followed));
 }
 
+namespace {
+
+void add_report(HostGpus& host, const wire::GpuReport& report) {
+    for (const auto& unit : report.units) {
+        const auto same = std::ranges::find(host.units, unit.unit.id,
+                                            [](const wire::GpuFacts& facts) { return facts.unit.id; });
+        if (same == host.units.end()) {
+            host.units.push_back(unit);
+        } else if (!same->hold) {
+            same->hold = unit.hold;
+        }
+    }
+    for (const auto& waiter : report.line) {
+        const auto name = [](const wire::GpuWaiter& one) {
+            return std::tie(one.who.cluster, one.who.node, one.who.job);
+        };
+        if (std::ranges::find(host.line, name(waiter), name) == host.line.end()) {
+            host.line.push_back(waiter);
+        }
+    }
+    if (!report.problem.empty() && std::ranges::find(host.problems, report.problem) == host.problems.end()) {
+        host.problems.push_back(report.problem);
+    }
+}
+
+void sort_units(HostGpus& host) {
+    std::ranges::sort(host.units, {},
+                      [](const wire::GpuFacts& facts) { return std::tie(facts.unit.index, facts.unit.id); });
+}
+
+} // namespace
+
+HostGpus gpus_of_host(std::size_t host, const wire::GpuReport& report) {
+    HostGpus gpus{.host = host};
+    add_report(gpus, report);
+    sort_units(gpus);
+    return gpus;
+}
+
 std::vector<HostGpus> gpus_by_host(const std::vector<ReadyNode>& nodes,
                                    const std::vector<Result<wire::GpuReport>>& reports) {
     std::vector<HostGpus> hosts;
@@ -93,33 +132,9 @@ std::vector<HostGpus> gpus_by_host(const std::vector<ReadyNode>& nodes,
             hosts.push_back({.host = nodes[i].host});
             found = std::prev(hosts.end());
         }
-        for (const auto& unit : reports[i]->units) {
-            const auto same = std::ranges::find(found->units, unit.unit.id,
-                                                [](const wire::GpuFacts& facts) { return facts.unit.id; });
-            if (same == found->units.end()) {
-                found->units.push_back(unit);
-            } else if (!same->hold) {
-                same->hold = unit.hold;
-            }
-        }
-        for (const auto& waiter : reports[i]->line) {
-            const auto name = [](const wire::GpuWaiter& one) {
-                return std::tie(one.who.cluster, one.who.node, one.who.job);
-            };
-            if (std::ranges::find(found->line, name(waiter), name) == found->line.end()) {
-                found->line.push_back(waiter);
-            }
-        }
-        const auto& problem = reports[i]->problem;
-        if (!problem.empty() && std::ranges::find(found->problems, problem) == found->problems.end()) {
-            found->problems.push_back(problem);
-        }
+        add_report(*found, *reports[i]);
     }
-    for (auto& host : hosts) {
-        std::ranges::sort(host.units, {}, [](const wire::GpuFacts& facts) {
-            return std::tie(facts.unit.index, facts.unit.id);
-        });
-    }
+    std::ranges::for_each(hosts, sort_units);
     std::ranges::sort(hosts, {}, &HostGpus::host);
     return hosts;
 }

@@ -28,6 +28,8 @@ struct HostGpus {
     std::vector<wire::GpuWaiter> line{};
     std::vector<std::string> problems{}; // sentences
 };
+// As a host's report tells it that no node gave.
+HostGpus gpus_of_host(std::size_t host, const wire::GpuReport& report);
 // `reports`: of each node, those that have none are passed over. In the order of the hosts.
 std::vector<HostGpus> gpus_by_host(const std::vector<ReadyNode>& nodes,
                                    const std::vector<Result<wire::GpuReport>>& reports);

@@ -40,7 +40,9 @@ Neighbour to_neighbour(const ContainerSummary& container) {
             .owner = origin.substr(0, origin.find(':')),
             .state = container.state,
             .old = !container.labels.contains(labels::gpus),
-            .gpus = gpus_of_label(label_of(container.labels, labels::gpus))};
+            .gpus = gpus_of_label(label_of(container.labels, labels::gpus)),
+            .image_id = container.image_id,
+            .toolkit = label_of(container.labels, labels::version)};
 }
 
 class HostObserver {

@@ -274,7 +274,7 @@ Status LoginFiles::install(const std::string& text) const {
                     : Status(ok);
 }
 
-LoginRemoval LoginFiles::remove() const {
+LoginRemoval LoginFiles::remove(Entries entries) const {
     LoginRemoval removal;
     std::vector<fs::path> states{places_.state};
     const auto erase_login = [&](const fs::path& folder, const fs::path& entries) { // the key first
@@ -286,11 +286,12 @@ LoginRemoval LoginFiles::remove() const {
         const WriterLock lock(places_.state);
         const auto installed_folder = key_folder(entries_, read_or_empty(entries_));
         removal.own = erase_login(folder_, {});
-        removal.own = erase_login(installed_folder, entries_) || removal.own;
+        removal.kept = entries == Entries::keep && installed();
+        removal.own = erase_login(installed_folder, removal.kept ? fs::path() : entries_) || removal.own;
         bool any = removal.own;
         for (const auto& other : entry_files(entries_.parent_path())) {
             const auto text = read_or_empty(other);
-            if (auto file = gone_file(text, places_.machine); !file.empty()) {
+            if (auto file = gone_file(text, places_.machine); !file.empty() && other != entries_) {
                 any = erase_login(key_folder(other, text), other) || any;
                 removal.orphans.push_back(std::move(file));
             }

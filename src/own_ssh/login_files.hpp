@@ -31,7 +31,8 @@ LoginPlaces login_places(const std::function<std::optional<std::string>(const st
 
 // What was removed; what could not be is an error, and all else is gone.
 struct LoginRemoval {
-    bool own = false; // anything of the cluster's
+    bool own = false;  // anything of the cluster's
+    bool kept = false; // its installed entries, for the next `up`
     std::vector<std::string>
         orphans{}; // each cluster.yaml that is no more, and whose entries and key went too
     Errors errors{};
@@ -68,7 +69,9 @@ public:
     Status install(const std::string& entries) const;
     // All of the above, also where the installed entries name another place for the key; and what is left of
     // files of this machine that were moved or removed since.
-    LoginRemoval remove() const;
+    // Entries that are installed may stay: without a key and host keys, which the next `up` brings.
+    enum class Entries { remove, keep };
+    LoginRemoval remove(Entries entries = Entries::remove) const;
 
 private:
     Status make_folder() const;

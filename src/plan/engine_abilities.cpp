@@ -125,7 +125,9 @@ const MountSpec* contested_folder(const ClusterSpec& spec, const HostSpec& host)
 }
 
 bool wants_unlimited(const ContainerSpec& container) {
-    return std::ranges::any_of(container.ulimits, [](const auto& limit) { return limit.second.hard < 0; });
+    return std::ranges::any_of(container.ulimits, [](const auto& limit) {
+        return limit.second.hard < 0 && !limit.second.automatic;
+    });
 }
 
 EngineRemark no_gpus(const HostSpec& host, const EngineInfo& engine, const EngineAbilities& able) {

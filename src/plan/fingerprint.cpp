@@ -88,7 +88,8 @@ json written(const ContainerConfig& config) {
             written.back().push_back({selinux, propagation, no_copy});
         }
     }
-    for (const auto& [name, soft, hard] : ulimits) {
+    for (const auto& [name, soft, hard, if_allowed] : ulimits) {
+        (void)if_allowed; // of how it is asked for
         text["ulimits"].push_back({name, soft, hard});
     }
     for (const auto& [driver, count, device_ids] : requests) {

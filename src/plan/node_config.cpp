@@ -91,6 +91,11 @@ std::vector<DeviceRequest> device_requests(const NodeSpec& node, bool cdi) {
     return {request};
 }
 
+// Which root alone enters; what all nodes of a host share is below it.
+Mount shut_folder() {
+    return {.type = Mount::Type::tmpfs, .target = layout::shared, .tmpfs_options = "mode=0700,size=64k"};
+}
+
 std::vector<Mount> mounts(const NodeConfigInput& input) {
     std::vector<Mount> result;
     result.push_back({.type = Mount::Type::volume,
@@ -98,8 +103,7 @@ std::vector<Mount> mounts(const NodeConfigInput& input) {
                       .target = layout::toolkit,
                       .read_only = true, // shared by every node of the host; only the upload writes to it
                       .volume_labels = {{labels::version, input.toolkit_version}}});
-    result.push_back(
-        {.type = Mount::Type::tmpfs, .target = layout::shared, .tmpfs_options = "mode=0700,size=64k"});
+    result.push_back(shut_folder());
     result.push_back({.type = Mount::Type::volume,
                       .source = labels::gpu_volume,
                       .target = layout::gpus,
@@ -181,7 +185,8 @@ ContainerConfig node_config(const NodeConfigInput& input, bool rdma) {
         config.shm_size = container.shm_size; // with ipc host the size of /dev/shm is the host's
     }
     for (const auto& [name, limit] : container.ulimits) {
-        config.ulimits.push_back({.name = name, .soft = limit.soft, .hard = limit.hard});
+        config.ulimits.push_back(
+            {.name = name, .soft = limit.soft, .hard = limit.hard, .if_allowed = limit.automatic});
     }
     config.devices = container.devices;
     config.device_requests = device_requests(input.node, input.cdi);
@@ -243,7 +248,7 @@ ContainerConfig toolkit_upload_config(const ImageSpec& image, const std::string&
     return config;
 }
 
-ContainerConfig gpu_look_config(const ImageSpec& image, const std::string& toolkit_version, bool cdi,
+ContainerConfig gpu_look_config(const ImageSpec& image, const std::string& toolkit_version, HelperGpus gpus,
                                 std::int64_t in_use_mib) {
     ContainerConfig config;
     config.image = image.ref;
@@ -259,14 +264,33 @@ ContainerConfig gpu_look_config(const ImageSpec& image, const std::string& toolk
                       .target = layout::toolkit,
                       .read_only = true,
                       .volume_labels = {{labels::version, toolkit_version}}}};
-    config.device_requests = {{.driver = cdi ? "cdi" : "", .count = cdi ? 0 : -1}};
-    if (cdi) {
-        config.device_requests.front().device_ids = {std::string(nvidia_cdi_kind) + "all"};
+    switch (gpus) {
+    case HelperGpus::none:
+        break;
+    case HelperGpus::by_hook:
+        config.device_requests = {{.count = -1}};
+        break;
+    case HelperGpus::by_cdi:
+        config.device_requests = {{.driver = "cdi", .device_ids = {std::string(nvidia_cdi_kind) + "all"}}};
+        break;
+    case HelperGpus::amd:
+        config.devices = {amd_device, "/dev/dri"};
+        config.env.push_back(std::string(amd_asked_variable) + "=1");
+        break;
     }
     config.disable_healthcheck = true;
     config.log_driver = "json-file"; // what it says is read there
     confine(config);
     return config;
+}
+
+void show_board(ContainerConfig& config) {
+    config.mounts.push_back(shut_folder());
+    config.mounts.push_back({.type = Mount::Type::volume,
+                             .source = labels::gpu_volume,
+                             .target = layout::gpus,
+                             .read_only = true,
+                             .volume_labels = {{labels::role, "gpus"}}});
 }
 
 } // namespace dockdist

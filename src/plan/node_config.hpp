@@ -43,8 +43,11 @@ ContainerConfig toolkit_upload_config(const ImageSpec& image, const std::string&
 
 // A container of the name `gpu_look`, which tells the GPUs of a host (wire::GpuReport) and ends.
 // `in_use_mib`: GpuAsk's.
-ContainerConfig gpu_look_config(const ImageSpec& image, const std::string& toolkit_version, bool cdi,
+enum class HelperGpus { none, by_hook, by_cdi, amd };
+ContainerConfig gpu_look_config(const ImageSpec& image, const std::string& toolkit_version, HelperGpus gpus,
                                 std::int64_t in_use_mib);
+// It tells of the host's board as well, which is there.
+void show_board(ContainerConfig& config);
 inline constexpr const char* gpu_look = "dockdist_gpu_look"; // no node's container can have it: the '_'
 
 inline constexpr std::chrono::seconds node_stop_timeout{10};

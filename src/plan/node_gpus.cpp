@@ -55,12 +55,10 @@ private:
     void sort_out() {
         for (std::size_t i = 0; i < report_.units.size(); ++i) {
             const auto& gpu = report_.units[i];
-            const auto holder = std::ranges::find_if(host_.neighbours, [&](const Neighbour& other) {
-                return std::ranges::any_of(other.gpus, [&](const auto& name) { return names(name, gpu); });
-            });
+            const auto* const holder = neighbour_with(host_.neighbours, gpu);
             if (!gpu.problem.empty()) {
                 ill_.push_back(gpu.problem);
-            } else if (holder != host_.neighbours.end()) {
+            } else if (holder != nullptr) {
                 holders_[fmt::format("{}'s{}", holder->cluster,
                                      holder->owner.empty() ? "" : " (" + holder->owner + ")")]
                     .push_back(gpu.unit.index);
@@ -169,6 +167,13 @@ private:
 };
 
 } // namespace
+
+const Neighbour* neighbour_with(const std::vector<Neighbour>& neighbours, const wire::GpuFacts& gpu) {
+    const auto found = std::ranges::find_if(neighbours, [&](const Neighbour& other) {
+        return std::ranges::any_of(other.gpus, [&](const auto& name) { return names(name, gpu); });
+    });
+    return found == neighbours.end() ? nullptr : &*found;
+}
 
 Result<ChosenGpus> choose_node_gpus(const ObservedHost& host, std::size_t count,
                                     const std::vector<std::string>& had, std::set<std::string>& taken) {

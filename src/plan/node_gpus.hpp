@@ -23,6 +23,9 @@ struct ChosenGpus {
 Result<ChosenGpus> choose_node_gpus(const ObservedHost& host, std::size_t count,
                                     const std::vector<std::string>& had, std::set<std::string>& taken);
 
+// Of nodes of other clusters on a host, the one that has this GPU for itself; null: none.
+const Neighbour* neighbour_with(const std::vector<Neighbour>& neighbours, const wire::GpuFacts& gpu);
+
 // "GPU 2, 3: NVLink"
 std::string to_text(const ChosenGpus& gpus);
 

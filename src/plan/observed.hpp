@@ -31,8 +31,9 @@ struct Neighbour {
     std::string cluster{}, node{};
     std::string owner{}; // USER@MACHINE, of who made it
     ContainerState state = ContainerState::created;
-    bool old = false;                // an earlier dockdist made it: it has no label of its GPUs
-    std::vector<std::string> gpus{}; // that it has for itself: UUIDs, indices of its host, CDI names
+    bool old = false;                  // an earlier dockdist made it: it has no label of its GPUs
+    std::vector<std::string> gpus{};   // that it has for itself: UUIDs, indices of its host, CDI names
+    std::string image_id{}, toolkit{}; // what it is made of; the toolkit's version
 };
 
 struct ObservedHost {

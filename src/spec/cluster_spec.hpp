@@ -78,6 +78,7 @@ struct HostSpec {
 
 struct UlimitSpec {
     std::int64_t soft = 0, hard = 0; // bytes or counts, as the limit has it; -1: unlimited
+    bool automatic = false;          // these, or else what the engine gives by itself
     bool operator==(const UlimitSpec&) const = default;
 };
 
@@ -95,7 +96,7 @@ struct ContainerSpec {
     Bytes shm_size{64ULL << 30U};
     std::string ipc = "private";
     bool ipc_chosen = false; // the file does not say it, and two nodes share a machine: so it is host
-    std::map<std::string, UlimitSpec> ulimits{{"memlock", {-1, -1}}, {"stack", {64 << 20, 64 << 20}}};
+    std::map<std::string, UlimitSpec> ulimits{{"memlock", {-1, -1, true}}, {"stack", {64 << 20, 64 << 20}}};
     std::vector<MountSpec> mounts{};
     std::map<std::string, std::string> env{};
     std::vector<SecretSpec> secrets{};

@@ -24,8 +24,10 @@ std::string_view limit_of(const Value& value) {
     return rest.substr(0, rest.find('.'));
 }
 
-std::optional<std::int64_t> read_limit(Reader& reader, const Value& value) {
-    const auto text = reader.text(value, "a limit");
+constexpr std::string_view automatic = "auto"; // of memlock
+
+std::optional<std::int64_t> to_limit(Reader& reader, const Value& value,
+                                     const std::optional<std::string>& text) {
     if (!text) {
         return std::nullopt;
     }
@@ -48,6 +50,20 @@ std::optional<std::int64_t> read_limit(Reader& reader, const Value& value) {
                  : bytes        ? "write `unlimited`, a size like `64m`, or a number of bytes"
                                 : "write `unlimited` or a number");
     return std::nullopt;
+}
+
+std::optional<std::int64_t> read_limit(Reader& reader, const Value& value) {
+    return to_limit(reader, value, reader.text(value, "a limit"));
+}
+
+// One value for both.
+std::optional<UlimitSpec> read_both(Reader& reader, const Value& value) {
+    const auto text = reader.text(value, "a limit");
+    if (text == automatic && limit_of(value) == "memlock") {
+        return UlimitSpec{.soft = -1, .hard = -1, .automatic = true};
+    }
+    const auto limit = to_limit(reader, value, text);
+    return limit ? std::optional(UlimitSpec{.soft = *limit, .hard = *limit}) : std::nullopt;
 }
 
 void read_soft(Reader& reader, const Value& value, UlimitSpec& limit) {
@@ -83,8 +99,8 @@ void read_ulimits(Reader& reader, const Value& value, ContainerSpec& container) 
         if (std::ranges::find(known_ulimits, entry.key) == known_ulimits.end()) {
             reader.unknown(value, entry.place, entry.key, known_ulimits);
         } else if (at.node->kind != YamlNode::Kind::map) {
-            if (const auto limit = read_limit(reader, at)) {
-                container.ulimits[entry.key] = {*limit, *limit};
+            if (const auto limit = read_both(reader, at)) {
+                container.ulimits[entry.key] = *limit;
             }
         } else {
             UlimitSpec limit;

@@ -23,6 +23,9 @@ void to_json(json& out, const MountFacts& mount) {
     if (mount.folder && !mount.written) {
         out["why"] = mount.why;
         out["listing"] = mount.listing;
+        if (!mount.source.empty()) {
+            out["source"] = mount.source;
+        }
     }
 }
 
@@ -32,6 +35,7 @@ void read_fields(ObjectReader& reader, MountFacts& mount) {
     reader.read("written", mount.written);
     reader.read("why", mount.why);
     reader.read("listing", mount.listing);
+    reader.read("source", mount.source);
 }
 
 void to_json(json& out, const LookForTokens& question) {

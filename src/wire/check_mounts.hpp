@@ -22,6 +22,7 @@ struct MountFacts {
     bool written = false;
     std::string why{};     // not written: "Permission denied"
     std::string listing{}; // where not written: equal for equal names
+    std::string source{};  // the same: what is mounted there, "server:/export /folder"; empty: not known
 };
 void to_json(nlohmann::json& json, const MountFacts& mount);
 void read_fields(ObjectReader& reader, MountFacts& mount);

@@ -104,7 +104,7 @@ struct GpuFacts {
 // What `dockdist-init gpus [--in-use MIB]` prints, as root: one line of JSON. MIB: GpuAsk::in_use_mib;
 // without it no use from outside is told. With --watch a line at once, and again when anything has changed,
 // figures included, until stdin ends or has been silent for 30 s: a byte now and then keeps it alive. Also in
-// a container that is no node: then without a board, and of GPUs alone.
+// a container that is no node: then of all that the board tells, where there is one, whatever GPUs it sees.
 struct GpuReport {
     std::string driver{};
     std::vector<GpuFacts> units{}; // in their order

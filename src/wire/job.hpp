@@ -204,6 +204,9 @@ struct JobPolicy {
 std::size_t coordinator_part(const JobPolicy& policy);
 std::size_t first_part(const JobPolicy& policy); // that of node rank 0
 std::vector<std::string> lost_nodes(const JobPolicy& policy);
+// Where the launcher is `plain` each node's command is a rank itself, though its frames and failures bear -1:
+// which, by node. Empty for every other launcher.
+std::map<std::string, int> command_ranks(const JobPolicy& policy);
 
 struct JobStart {
     JobPolicy policy{};

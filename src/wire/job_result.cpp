@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace dockdist::wire {
@@ -139,6 +140,23 @@ std::size_t coordinator_part(const JobPolicy& policy) {
 
 std::size_t first_part(const JobPolicy& policy) {
     return policy.members.empty() ? 0 : static_cast<std::size_t>(policy.members.front());
+}
+
+std::map<std::string, int> command_ranks(const JobPolicy& policy) {
+    auto members = policy.members;
+    if (members.empty()) {
+        members.resize(policy.parts.size());
+        std::iota(members.begin(), members.end(), 0);
+    }
+    std::map<std::string, int> ranks;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        const auto& part = policy.parts[static_cast<std::size_t>(members[i])];
+        if (part.ranks > 0 || part.hosts_remote_ranks) { // a launcher starts them
+            return {};
+        }
+        ranks[part.node] = static_cast<int>(i);
+    }
+    return ranks;
 }
 
 std::vector<std::string> lost_nodes(const JobPolicy& policy) {

@@ -19,7 +19,8 @@ wire::NodeFacts filled_facts() {
     facts.nccl = Error{ErrorKind::timeout, "", "no end", "look"};
     facts.logins->push_back({.peer = "node-1", .ms = 3, .message = "refused"});
     facts.programs.insert_or_assign("python", wire::ProgramOutput{.code = 1, .output = "\xff"});
-    facts.mounts.insert_or_assign("/data", wire::MountFacts{.folder = true, .why = "x", .listing = "1 2"});
+    facts.mounts.insert_or_assign(
+        "/data", wire::MountFacts{.folder = true, .why = "x", .listing = "1 2", .source = "s:/e /"});
     return facts;
 }
 

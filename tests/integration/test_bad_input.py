@@ -140,6 +140,9 @@ def test_memlock_that_the_host_forbids(lab):
         c.write()
         replace(c, f"memlock: {lab.memlock}", "memlock: unlimited")
         fails(c, "node-0 (", "node-1 (", "memlock")
+        replace(c, "memlock: unlimited", "memlock: auto")
+        if lab.memlock != "unlimited":
+            assert_in("node-0: its engine gives no unlimited memlock", c.up().stderr)
 
 
 def test_two_clusters_of_one_name_from_two_files(lab):

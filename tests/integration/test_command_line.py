@@ -165,7 +165,7 @@ def test_init_local_takes_the_engine_that_docker_would_use_and_up_runs_on_it(lab
     with cluster(lab, "t-init-local") as c:
         engine = {"DOCKER_HOST": f"unix://{lab.sockets[0]}"}
         assert json.loads(c.run("init", "--local", "-o", "json", str(c.file), **engine).stdout) == {
-            "file": str(c.file), "training": str(c.folder / "train.py"), "engine": engine["DOCKER_HOST"], "engine_by": "DOCKER_HOST", "found": True}
+            "schema": 1, "file": str(c.file), "training": str(c.folder / "train.py"), "engine": engine["DOCKER_HOST"], "engine_by": "DOCKER_HOST", "found": True}
         text = c.file.read_text()
         assert_in(f"    docker: {engine['DOCKER_HOST']}\n", text)
         text = re.sub("^image: .*", "image: dockdist-lab/busybox", text, flags=re.MULTILINE)

@@ -85,6 +85,33 @@ def test_three_jobs_on_two_gpus_of_two_hosts(lab):
         assert all(entries(lab, number) == {} for number in (1, 2))
 
 
+def test_what_is_free_is_told_before_up(lab):
+    """Asked first of all: by a cluster that has nothing on the hosts yet, of one that has."""
+    with cluster(lab, "t-asks") as asks, cluster(lab, "t-has") as has:
+        asks.write(gpus="all")
+        assert_in("t-asks has no nodes yet: `dockdist up` brings them", asks.run("jobs").stdout)
+        assert json.loads(asks.run("jobs", "-o", "json").stdout) == {"schema": 1, "jobs": []}
+        for command in ("jobs", "logs", "attach", "wait", "stop"):
+            assert_in("there is no job `x`: t-asks has no nodes yet", asks.run(command, "x", code=125).stderr)
+        has.write(gpus="all").up()
+        job, gpus_of = holding(has, "job-a", "--gpus", "1")
+        for host, gpus, _ in shown(asks):
+            assert [gpu["id"] for gpu in gpus] == uuids(lab, 1 if host == "node-0" else 2), gpus
+            assert [gpu["held"] and (gpu["held"]["cluster"], gpu["held"]["job"]) for gpu in gpus] == [("t-has", "job-a"), None], gpus
+        waits = Running(has, "run", "--name", "job-b", "--", *HOLD)
+        waits.until_err("place 1 in line")
+        for c in (asks, has):
+            hosts = {host["host"]: host["jobs"] for host in json.loads(c.run("jobs", "--all-clusters", "-o", "json").stdout)["hosts"]}
+            for host, jobs in hosts.items():
+                assert [(one["cluster"], one["job"], one["state"], [unit["id"] for unit in one["units"]]) for one in jobs] == [
+                    ("t-has", "job-a", "running", gpus_of[host]), ("t-has", "job-b", "waiting", [])], jobs
+        assert_in("t-has", asks.run("jobs", "--all-clusters").stdout)
+        waits.interrupt()
+        waits.end(130)
+        stop(has, job, "job-a")
+        asks.assert_clean()  # no helper is left
+
+
 def test_what_the_user_has_chosen_by_hand_is_reserved_or_waited_for(lab):
     with cluster(lab, "t-chosen") as c:
         c.write(hosts=1, gpus="all").up()

@@ -151,13 +151,15 @@ def test_stop_ends_a_job_from_another_client(lab):
         assert c.processes("sleep 4531") == [] and len(c.processes("sleep 4532")) == 2
         ended(client, 143)
         assert_in("had ended already (stopped, exit code 143)", c.run("stop", "job").stdout)
-        unknown = c.run("stop", "nobody", code=1)
+        for words in (["logs"], ["attach"], ["wait"], ["jobs"]):
+            assert_in("there is no job `nobody`", c.run(*words, "nobody", code=125).stderr)
+        unknown = c.run("stop", "nobody", code=125)
         assert_in("there is no job `nobody`", unknown.stderr)
         assert_in("other, job", unknown.stderr)
         both = json.loads(c.run("stop", "other", "job", "-o", "json").stdout)["jobs"]
         assert [(one["job"], one["nodes"][0]["was_running"]) for one in both] == [("other", True), ("job", False)]
         assert json.loads(c.run("stop", "other", "-o", "json").stdout)["nodes"][0]["was_running"] is False
-        assert_in("there is no job `nobody`", c.run("stop", "nobody", "job", code=1).stderr)
+        assert_in("there is no job `nobody`", c.run("stop", "nobody", "job", code=125).stderr)
         ended(other, 143)
 
 

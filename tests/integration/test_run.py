@@ -173,6 +173,13 @@ def test_output_as_json_is_json_to_the_last_line(lab):
         assert output == sorted((f"node-{i}", *rest) for i in (0, 1)
                                 for rest in (("stdout", "out"), ("stderr", "err"), ("stdout", "unfinished")))
         assert lines[-1]["type"] == "result" and lines[-1]["exit_code"] == 0
+        # No launcher: the command of each node is the rank that its RANK says.
+        assert {(x["node"], x["rank"]) for x in lines if x["type"] == "output"} == {("node-0", 0), ("node-1", 1)}
+        results = {node["node"]: node["result"] for node in lines[-1]["nodes"]}
+        assert {node: (result["ranks"], result["rank_numbers"]) for node, result in results.items()} == {"node-0": (1, [0]), "node-1": (1, [1])}
+        failed = json.loads(c.run("run", "--name", "fails", "-o", "json", "--", "sh", "-c", "exit $((RANK * 7))", code=7).stdout.splitlines()[-1])
+        jobs = {job["job"]: job for job in json.loads(c.run("jobs", "-o", "json").stdout)["jobs"]}
+        assert [one["first_failure"]["rank"] for one in (failed, jobs["fails"])] == [1, 1]
 
 
 def test_a_job_runs_as_the_containers_user(lab):

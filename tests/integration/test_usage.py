@@ -66,7 +66,7 @@ def test_what_a_job_has_used_is_told_with_its_peaks_and_drawn(lab):
         again = c.folder / "again.html"
         c.run("jobs", "used", "--report", str(again))
         assert_in("GPU power", again.read_text())
-        assert_in("there is no job `nosuch`", c.run("jobs", "nosuch", code=1).stderr)
+        assert_in("there is no job `nosuch`", c.run("jobs", "nosuch", code=125).stderr)
 
 
 def test_a_job_whose_gpus_do_nothing_is_told_of_or_stopped(lab):

@@ -57,6 +57,7 @@ Task<int> run_attach(Context& context, AttachCommand options) {
     if (!view) {
         co_return fail_before(context, {view.error()});
     }
+    (*view)->number_commands(wire::command_ranks(latest_of(found.job).policy));
     context.reporter->on({.kind = Event::Kind::note,
                           .text = fmt::format("{}: attached (Ctrl-C leaves it, `dockdist stop {}` stops it)",
                                               job.str(), job.str())});

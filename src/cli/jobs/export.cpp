@@ -102,8 +102,8 @@ Task<int> print_export(Context& context, const RunOptions& options, std::set<std
     }
     context.warn(exported->warnings);
     if (context.json()) {
-        context.print_json(exported->json.empty() ? nlohmann::json{{"text", exported->text}}
-                                                  : nlohmann::json::parse(exported->json));
+        context.print_foreign_json(exported->json.empty() ? nlohmann::json{{"text", exported->text}}
+                                                          : nlohmann::json::parse(exported->json));
     } else {
         context.print(exported->text);
     }

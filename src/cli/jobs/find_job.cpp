@@ -1,7 +1,11 @@
 #include "cli/jobs/find_job.hpp"
 
+#include "cli/host_answers.hpp"
+#include "core/text.hpp"
 #include "job/select_nodes.hpp"
 #include "plan/plan.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -61,6 +65,13 @@ Errors take_of_others(const FoundJob& found, Errors& errors) {
 
 } // namespace
 
+Error no_job_before_up(const ClusterSpec& spec, const std::string& name) {
+    return {ErrorKind::not_found, "",
+            fmt::format("there is no job{}: {} has no nodes yet",
+                        name.empty() ? "" : " `" + printable(name) + "`", spec.name.str()),
+            "`dockdist up` brings them"};
+}
+
 Task<FoundJob> find_job(Context& context, std::string name, std::string node, bool looks) {
     const NodeWords words{.option = "--node", .text = std::move(node)};
     AttachOptions options{.looks = looks, .words = Words::of_jobs};
@@ -80,6 +91,10 @@ Task<FoundJob> find_job(Context& context, std::string name, std::string node, bo
         found.errors.clear();
     }
     if (nodes.empty()) {
+        if (has_no_nodes(found.cluster)) {
+            found.unknown = true;
+            found.errors = {no_job_before_up(found.cluster.spec, name)};
+        }
         co_return found;
     }
     auto list = co_await list_jobs(found.cluster.engines, nodes, context.reporter);
@@ -87,6 +102,7 @@ Task<FoundJob> find_job(Context& context, std::string name, std::string node, bo
     auto job = choose_job(list.jobs, JobId(name));
     if (!job) {
         found.errors.push_back(job.error());
+        found.unknown = true;
         co_return found;
     }
     found.job = std::move(*job);

@@ -70,13 +70,17 @@ nlohmann::json end_json(const JobOutcome& outcome, const JobId& job, Ran ran) {
         json["usage"] = usage_json(usage);
     }
     if (outcome.first_failure) {
-        json["first_failure"] = *outcome.first_failure;
+        auto failure = *outcome.first_failure;
+        number_rank(failure, failure.node, outcome.command_ranks);
+        json["first_failure"] = failure;
     }
     for (const auto& node : outcome.nodes) {
         json["nodes"].push_back(
             {{"node", node.node.str()}, {"left_out", node.left_out}, {"spare", node.spare}});
         if (node.result) {
-            json["nodes"].back()["result"] = *node.result;
+            auto result = *node.result;
+            number_ranks(result, node.node.str(), outcome.command_ranks);
+            json["nodes"].back()["result"] = result;
         }
     }
     return json;

@@ -90,6 +90,12 @@ void JobView::expect(const NodeName& node, int rank) {
     }
 }
 
+void JobView::number_commands(std::map<std::string, int> ranks) {
+    if (json_) {
+        json_->number_commands(std::move(ranks));
+    }
+}
+
 void JobView::tell_json(const nlohmann::json& line) {
     if (json_ && !finished_) {
         json_->tell(line);

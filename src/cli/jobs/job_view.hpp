@@ -10,6 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,8 @@ public:
     ~JobView() override;
     // Before the first output: prefixes are made as wide as the widest.
     void expect(const NodeName& node, int rank);
+    // With -o json: which rank the command of a node is, where there is no launcher.
+    void number_commands(std::map<std::string, int> ranks);
     // With -o json: a line of its own, between whole lines of the output. Waits for no reader. After
     // finish(): nothing.
     void tell_json(const nlohmann::json& line);

@@ -1,8 +1,12 @@
 #include "cli/context.hpp"
 #include "cli/files/sync_and_collect.hpp"
+#include "cli/host_answers.hpp"
+#include "cli/jobs/find_job.hpp"
+#include "cli/jobs/job_end.hpp"
 #include "cli/jobs/job_page.hpp"
 #include "cli/line/values.hpp"
 #include "cli/report_file.hpp"
+#include "job/host_jobs.hpp"
 #include "job/job_details.hpp"
 #include "job/job_list.hpp"
 #include "job/job_report.hpp"
@@ -17,7 +21,7 @@
 namespace dockdist {
 namespace {
 
-nlohmann::json to_json(const JobReport& report) {
+nlohmann::json to_json(const JobReport& report, const KnownJob& job) {
     nlohmann::json json{{"job", report.job.str()},
                         {"state", to_string(report.state)},
                         {"nodes", nlohmann::json::array()},
@@ -65,7 +69,9 @@ nlohmann::json to_json(const JobReport& report) {
         json["findings"].push_back(finding_json(finding));
     }
     if (report.first_failure) {
-        json["first_failure"] = *report.first_failure;
+        auto failure = *report.first_failure;
+        number_rank(failure, failure.node, wire::command_ranks(latest_of(job).policy));
+        json["first_failure"] = failure;
     }
     return json;
 }
@@ -73,21 +79,63 @@ nlohmann::json to_json(const JobReport& report) {
 struct JobsOptions {
     std::string job{};  // empty: all
     std::string page{}; // --report
+    bool all_clusters = false;
 };
+
+nlohmann::json hosts_json(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names) {
+    auto all = nlohmann::json::array();
+    for (const auto& host : hosts) {
+        nlohmann::json json{
+            {"host", names.at(host.host)}, {"jobs", nlohmann::json::array()}, {"problems", host.problems}};
+        for (const auto& job : jobs_on_host(host)) {
+            nlohmann::json entry(job.who);
+            entry["state"] = job.units.empty() ? "waiting" : "running";
+            entry["units"] = job.units;
+            entry["wanted"] = job.wanted;
+            entry["priority"] = job.priority;
+            json["jobs"].push_back(std::move(entry));
+        }
+        all.push_back(std::move(json));
+    }
+    return {{"hosts", std::move(all)}};
+}
+
+Task<int> show_all_clusters(Context& context, const Attached& cluster) {
+    std::vector<std::size_t> hosts;
+    for (std::size_t i = 0; i < cluster.reached.size(); ++i) {
+        if (cluster.reached[i]) {
+            hosts.push_back(i);
+        }
+    }
+    auto errors = cluster.errors;
+    forget_nodes(cluster, errors, Forget::all);
+    if (hosts.empty()) {
+        co_return context.fail(errors);
+    }
+    auto answers = co_await ask_hosts_of(context, cluster, std::move(hosts), true);
+    std::ranges::move(answers.errors, std::back_inserter(errors));
+    const auto names = host_names(cluster.spec);
+    if (context.json()) {
+        context.print_json(hosts_json(answers.hosts, names));
+    } else {
+        context.show(host_jobs_text(answers.hosts, names, context.output(), context.table_rows(false)));
+    }
+    co_return errors.empty() ? 0 : context.fail(errors);
+}
 
 Task<int> show_one(Context& context, const Attached& cluster, const JobList& list, Errors errors,
                    JobsOptions options) {
     auto job = choose_job(list.jobs, JobId(options.job));
     if (!job) {
         errors.push_back(job.error());
-        co_return context.fail(errors);
+        co_return fail_before(context, errors);
     }
     auto report = report_of(*job);
     if (report.first_failure) {
         explain_left_out(cluster.spec, cluster.spec.container.workdir, *report.first_failure);
     }
     if (context.json()) {
-        context.print_json({{"jobs", nlohmann::json::array({to_json(report)})}});
+        context.print_json({{"jobs", nlohmann::json::array({to_json(report, *job)})}});
     } else {
         context.show(job_details_text(report, context.output(), context.table_rows(false)));
     }
@@ -107,6 +155,20 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
         }
     }
     auto cluster = co_await attach_to_cluster(context, {.looks = true, .words = Words::of_jobs});
+    if (options.all_clusters) {
+        co_return co_await show_all_clusters(context, cluster);
+    }
+    if (!options.job.empty() && has_no_nodes(cluster)) {
+        co_return fail_before(context, {no_job_before_up(cluster.spec, options.job)});
+    }
+    if (has_no_nodes(cluster)) {
+        if (context.json()) {
+            context.print_json({{"jobs", nlohmann::json::array()}});
+        } else {
+            context.tell(cluster.spec.name.str() + " has no nodes yet: `dockdist up` brings them\n");
+        }
+        co_return 0;
+    }
     auto errors = std::move(cluster.errors);
     auto list = co_await list_jobs(cluster.engines, cluster.nodes, context.reporter);
     std::ranges::move(list.errors, std::back_inserter(errors));
@@ -121,7 +183,7 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
     std::erase_if(list.jobs, is_of_setup);
     for (const auto& job : list.jobs) {
         reports.push_back(report_of(job));
-        json.push_back(to_json(reports.back()));
+        json.push_back(to_json(reports.back(), job));
     }
     if (context.json()) {
         context.print_json({{"jobs", std::move(json)}});
@@ -139,13 +201,20 @@ void add_jobs(CLI::App& app, Program& program) {
         describe(app.add_subcommand("jobs", "Show the jobs that the nodes know of, the latest last: those "
                                             "that run, and of the others the last 50 of the last 7 days; or "
                                             "all that is known of one"),
-                 command_group::jobs, {"dockdist jobs", "dockdist jobs job-1a2b3c4d --report job.html"});
+                 command_group::jobs,
+                 {"dockdist jobs", "dockdist jobs job-1a2b3c4d --report job.html",
+                  "dockdist jobs --all-clusters   # whose jobs have these hosts' GPUs"});
     auto* job = command->add_option("JOB", options->job, "One job alone, with what it has used");
     command
         ->add_option("--report", options->page,
                      "Also write what it has used as one HTML page, with curves over the time")
         ->type_name("FILE.html")
         ->needs(job);
+    command
+        ->add_flag("--all-clusters", options->all_clusters,
+                   "The jobs of every cluster on these hosts that have GPUs or slots or wait for some, also "
+                   "before `up`")
+        ->excludes(job);
     command->callback([options, &program] {
         program.one_value = true;
         program.work = [options](Context& context) { return run_jobs(context, *options); };

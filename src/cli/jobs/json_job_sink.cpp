@@ -28,9 +28,10 @@ void JsonJobSink::output(const NodeName& node, int rank, StdStream stream, std::
 
 void JsonJobSink::print(const Source& source, std::string_view line) {
     const auto& [node, rank, stream] = source;
+    const auto command = rank < 0 ? command_ranks_.find(node.str()) : command_ranks_.end();
     add({{"type", "output"},
          {"node", node.str()},
-         {"rank", rank},
+         {"rank", command == command_ranks_.end() ? rank : command->second},
          {"stream", stream == StdStream::err ? "stderr" : "stdout"},
          {"line", line}});
 }

@@ -1,4 +1,5 @@
 #include "cli/jobs/find_job.hpp"
+#include "cli/jobs/job_end.hpp"
 #include "cli/jobs/job_view.hpp"
 #include "cli/line/values.hpp"
 #include "cli/until_interrupt.hpp"
@@ -29,13 +30,14 @@ Task<int> run_logs(Context& context, LogsOptions options) {
     }
     auto found = co_await find_job(context, options.job, options.node);
     if (!found.found) {
-        co_return context.fail(found.errors);
+        co_return found.unknown ? fail_before(context, found.errors) : context.fail(found.errors);
     }
     options.view.whole = true;
     auto view = JobView::create(context, options.view, found.job.job);
     if (!view) {
         co_return context.fail(view.error());
     }
+    (*view)->number_commands(wire::command_ranks(latest_of(found.job).policy));
     auto outcome = co_await until_interrupt(
         context, follow_job(found.cluster.engines, found.job, std::move(query), **view));
     (*view)->finish();

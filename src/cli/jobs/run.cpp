@@ -181,7 +181,20 @@ void print_units(const Context& context, const Decided& decided, const JobId& jo
     context.print_json({{"type", "gpus"}, {"job", job.str()}, {"nodes", std::move(nodes)}});
 }
 
+// wire::command_ranks(), before there is a policy.
+std::map<std::string, int> command_ranks(const std::vector<NodeLaunch>& launches) {
+    std::map<std::string, int> ranks;
+    for (const auto& launch : launches) {
+        if (launch.ranks > 0 || launch.hosts_remote_ranks) {
+            return {};
+        }
+        ranks[launch.node.str()] = launch.first_rank;
+    }
+    return ranks;
+}
+
 Task<JobOutcome> run_in_view(Context& context, JobView& view, Decided decided, const JobOptions& job) {
+    view.number_commands(command_ranks(decided.launches));
     for (const auto& launch : decided.launches) {
         for (int i = 0; i < launch.ranks; ++i) {
             view.expect(launch.node, launch.first_rank + i);
@@ -196,9 +209,10 @@ Task<JobOutcome> run_in_view(Context& context, JobView& view, Decided decided, c
     co_return outcome;
 }
 
+// A command that no launcher starts is a rank itself.
 nlohmann::json to_json(const NodeLaunch& launch) {
     return {{"node", launch.node.str()},
-            {"ranks", launch.ranks},
+            {"ranks", launch.hosts_remote_ranks ? launch.ranks : std::max(launch.ranks, 1)},
             {"first_rank", launch.first_rank},
             {"env", launch.start.env},
             {"files", launch.start.files},

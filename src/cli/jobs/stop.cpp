@@ -1,4 +1,5 @@
 #include "cli/jobs/find_job.hpp"
+#include "cli/jobs/job_end.hpp"
 #include "cli/line/values.hpp"
 #include "core/ending_signals.hpp"
 #include "core/host_list.hpp"
@@ -31,19 +32,20 @@ struct Stopped {
     nlohmann::json json{};
     std::string text{};
     Errors errors{};
+    bool unknown = false;
 };
 
 Task<Stopped> stop_one(Context& context, std::string job, const StopOptions& options) {
     const auto grace = parse_duration(options.grace).value_or(wire::default_grace);
     auto found = co_await find_job(context, std::move(job), "", false);
-    Stopped stopped{.errors = std::move(found.errors)};
+    Stopped stopped{.errors = std::move(found.errors), .unknown = found.unknown};
     if (!found.found) {
         co_return stopped;
     }
     const auto before = report_of(found.job);
     // Also where the job is not known: it may have started processes there over ssh.
-    const auto results = co_await stop_job(found.cluster.engines, found.cluster.nodes, found.job.job, grace,
-                                           ending_signal(options.signal).value_or(0));
+    auto results = co_await stop_job(found.cluster.engines, found.cluster.nodes, found.job.job, grace,
+                                     ending_signal(options.signal).value_or(0));
     auto json = nlohmann::json::array();
     std::vector<std::string> nodes;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -55,6 +57,7 @@ Task<Stopped> stop_one(Context& context, std::string job, const StopOptions& opt
         const auto part = std::ranges::find(found.job.parts, node.name,
                                             [](const KnownPart& known) { return known.node.name; });
         if (part != found.job.parts.end()) {
+            number_ranks(*results[i], node.name.str(), wire::command_ranks(part->summary.policy));
             json.push_back(
                 {{"node", node.name.str()}, {"was_running", part->summary.running}, {"result", *results[i]}});
             if (part->summary.running) {
@@ -71,6 +74,7 @@ Task<Stopped> stop_one(Context& context, std::string job, const StopOptions& opt
 Task<int> run_stop(Context& context, StopOptions options) {
     auto jobs = nlohmann::json::array();
     Errors errors;
+    bool unknown = false;
     for (const auto& job : options.jobs) {
         auto stopped = co_await stop_one(context, job, options);
         if (!context.json()) {
@@ -79,6 +83,7 @@ Task<int> run_stop(Context& context, StopOptions options) {
         if (!stopped.json.is_null()) {
             jobs.push_back(std::move(stopped.json));
         }
+        unknown = unknown || stopped.unknown;
         std::ranges::move(stopped.errors, std::back_inserter(errors));
     }
     if (context.json() && options.jobs.size() > 1) {
@@ -86,7 +91,7 @@ Task<int> run_stop(Context& context, StopOptions options) {
     } else if (context.json() && !jobs.empty()) {
         context.print_json(jobs.front());
     }
-    co_return errors.empty() ? 0 : context.fail(errors);
+    co_return errors.empty() ? 0 : unknown ? fail_before(context, errors) : context.fail(errors);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "async/pause.hpp"
 #include "async/run_all.hpp"
 #include "cli/context.hpp"
+#include "cli/host_answers.hpp"
 #include "cli/line/values.hpp"
 #include "core/text.hpp"
 #include "job/gpu_table.hpp"
@@ -62,13 +63,6 @@ nlohmann::json hosts_json(const std::vector<HostGpus>& hosts, const std::vector<
         all.push_back(std::move(json));
     }
     return {{"hosts", std::move(all)}};
-}
-
-std::vector<std::string> host_names(const ClusterSpec& spec) {
-    std::vector<std::string> names;
-    std::ranges::transform(spec.hosts, std::back_inserter(names),
-                           [](const auto& host) { return host.name.str(); });
-    return names;
 }
 
 void show(const Context& context, const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
@@ -166,7 +160,8 @@ struct GpusOptions {
 Task<int> run_gpus(Context& context, GpusOptions options) {
     auto cluster = co_await attach_to_cluster(context, {.looks = true});
     auto errors = std::move(cluster.errors);
-    if (cluster.nodes.empty()) {
+    const auto without_nodes = options.watch ? std::vector<std::size_t>() : hosts_without_nodes(cluster);
+    if (cluster.nodes.empty() && without_nodes.empty()) {
         co_return context.fail(errors);
     }
     if (options.watch) {
@@ -188,7 +183,15 @@ Task<int> run_gpus(Context& context, GpusOptions options) {
             errors.push_back(report.error());
         }
     }
-    show(context, gpus_by_host(cluster.nodes, reports), host_names(cluster.spec), options.all);
+    auto hosts = gpus_by_host(cluster.nodes, reports);
+    if (!without_nodes.empty()) {
+        forget_nodes(cluster, errors, Forget::missing);
+        auto answers = co_await ask_hosts_of(context, cluster, without_nodes, false);
+        std::ranges::move(answers.hosts, std::back_inserter(hosts));
+        std::ranges::move(answers.errors, std::back_inserter(errors));
+        std::ranges::sort(hosts, {}, &HostGpus::host);
+    }
+    show(context, hosts, host_names(cluster.spec), options.all);
     co_return errors.empty() ? 0 : context.fail(errors);
 }
 

@@ -133,8 +133,9 @@ private:
         }
         FdSink sink;
         while (true) {
-            const auto line =
-                top_json(model_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+            auto round = top_json(model_);
+            round["schema"] = output_schema;
+            const auto line = round.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
             sink.write(STDOUT_FILENO, Displayable::json(line));
             if (options_.once || sink.failed() != 0) { // else until its reader goes
                 co_return code();

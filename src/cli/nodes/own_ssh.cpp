@@ -179,8 +179,8 @@ void renew_installed_entries(const Context& context, const ClusterSpec& spec,
     context.warn(made.errors);
 }
 
-LoginRemoval remove_all_of_login(const Context& context, const ClusterSpec& spec) {
-    auto removal = login_files(spec).remove();
+LoginRemoval remove_of_login(const Context& context, const ClusterSpec& spec, LoginFiles::Entries entries) {
+    auto removal = login_files(spec).remove(entries);
     for (const auto& file : removal.orphans) {
         context.reporter->on({.kind = Event::Kind::note,
                               .text = "the ssh key, host keys and entries of " + printable(file) +
@@ -190,12 +190,17 @@ LoginRemoval remove_all_of_login(const Context& context, const ClusterSpec& spec
 }
 
 void remove_login(const Context& context, const ClusterSpec& spec) {
-    const auto removal = remove_all_of_login(context, spec);
+    const auto removal = remove_of_login(context, spec, LoginFiles::Entries::keep);
     context.warn(removal.errors);
     if (removal.own && removal.errors.empty()) {
         context.reporter->on(
             {.kind = Event::Kind::note,
-             .text = spec.name.str() + "'s ssh key, host keys and entries were removed from this machine"});
+             .text =
+                 spec.name.str() +
+                 (removal.kept
+                      ? "'s ssh key and host keys were removed from this machine; its entries stay for the "
+                        "next `up` (`dockdist ssh-config --remove`)"
+                      : "'s ssh key, host keys and entries were removed from this machine")});
     }
 }
 

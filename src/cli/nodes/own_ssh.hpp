@@ -32,9 +32,10 @@ std::vector<std::string> needed_variables(const ClusterSpec& spec);
 void renew_installed_entries(const Context& context, const ClusterSpec& spec,
                              const std::vector<ReadyNode>& nodes);
 
-// Removes all of it from this machine, and what is left of files that are no more, of which it says so.
-LoginRemoval remove_all_of_login(const Context& context, const ClusterSpec& spec);
-// After `down`: it is said where there was something, and what goes wrong is a warning.
+// Removes it from this machine, and what is left of files that are no more, of which it says so.
+LoginRemoval remove_of_login(const Context& context, const ClusterSpec& spec, LoginFiles::Entries entries);
+// After `down`, which leaves installed entries to the next `up`: it is said where there was something, and
+// what goes wrong is a warning.
 void remove_login(const Context& context, const ClusterSpec& spec);
 
 } // namespace dockdist

@@ -38,7 +38,7 @@ Task<int> remove_entries(Context& context) {
     if (!loaded.errors.empty()) {
         co_return context.fail(loaded.errors);
     }
-    const auto removal = remove_all_of_login(context, loaded.spec);
+    const auto removal = remove_of_login(context, loaded.spec, LoginFiles::Entries::remove);
     if (!removal.errors.empty()) {
         co_return context.fail(removal.errors);
     }
@@ -110,7 +110,7 @@ void add_ssh_config(CLI::App& app, Program& program) {
         ->add_flag(
             "--install", options->install,
             "Write the entries to a file in ~/.ssh/dockdist, which ~/.ssh/config includes from then on; `up` "
-            "keeps it as the cluster is, `down` removes it")
+            "keeps it as the cluster is, `down` leaves it to the next `up`")
         ->excludes(remove);
     command->add_option("--as", options->prefix, "Call the hosts NAME.NODE (default: the cluster's name)")
         ->type_name("NAME")

@@ -22,8 +22,8 @@ namespace {
 
 // Podman mounts a file of its own over what the image has where that names no root.
 Status replace_account_file(const std::string& path, const std::string& content, mode_t mode, Owner owner) {
-    return mount_root(path).empty() ? replace_file(path, content, mode, owner)
-                                    : write_in_place(path, content);
+    return mounted_at(path).root.empty() ? replace_file(path, content, mode, owner)
+                                         : write_in_place(path, content);
 }
 
 // Who somebody is sshd and jobs read there: an image in which others than root write them (for a runtime that

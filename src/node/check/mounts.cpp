@@ -91,7 +91,11 @@ wire::MountFacts leave_token(const std::string& folder) {
         return {.folder = true, .written = true};
     }
     const std::string why = std::strerror(number); // NOLINT(concurrency-mt-unsafe): one thread
-    return {.folder = true, .why = why, .listing = listing(path)};
+    const auto mounted = mounted_at(path);
+    return {.folder = true,
+            .why = why,
+            .listing = listing(path),
+            .source = mounted.source.empty() ? "" : mounted.source + " " + mounted.root};
 }
 
 Result<wire::LookForTokens::Answer> answer_look(const wire::LookForTokens& question) {

@@ -38,12 +38,26 @@ wire::GpuFacts facts_of(const UnitState& state, const Board& board, std::int64_t
     return facts;
 }
 
-void add_line(wire::GpuReport& report, const Board& board) {
+// What jobs hold of the host beside what is seen here.
+void add_held(wire::GpuReport& report, const Board& board) {
+    for (const auto& entry : board.entries) {
+        for (const auto& unit : entry.units) {
+            const auto same = [&](const wire::GpuFacts& facts) { return facts.unit.id == unit.id; };
+            if (std::ranges::none_of(report.units, same)) {
+                report.units.push_back(
+                    {.unit = unit, .hold = wire::GpuHold{.unit = unit, .by = party_of(entry, unix_ms())}});
+            }
+        }
+    }
+}
+
+void add_line(wire::GpuReport& report, const Board& board, bool whole_host) {
     std::vector<const BoardEntry*> line;
     for (const auto& entry : board.entries) {
-        const bool here = std::ranges::any_of(report.units, [&](const wire::GpuFacts& facts) {
-            return std::ranges::find(entry.candidates, facts.unit.id) != entry.candidates.end();
-        });
+        const bool here =
+            whole_host || std::ranges::any_of(report.units, [&](const wire::GpuFacts& facts) {
+                return std::ranges::find(entry.candidates, facts.unit.id) != entry.candidates.end();
+            });
         if (entry.units.empty() && here) {
             line.push_back(&entry);
         }
@@ -115,7 +129,10 @@ private:
             }
             report.units.push_back(facts_of(state, board, in_use_mib_, file_ ? &*file_ : nullptr));
         }
-        add_line(report, board);
+        if (!known_) { // no node, with units of its own: it looks for somebody who asks of the host
+            add_held(report, board);
+        }
+        add_line(report, board, !known_);
         if (told_.empty()) {
             report.topology = known_ ? known_->topology : look_at_topology();
         }

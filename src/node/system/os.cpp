@@ -1,6 +1,7 @@
 #include "node/system/os.hpp"
 
 #include "core/new_file.hpp"
+#include "core/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -235,25 +236,27 @@ bool is_folder(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-std::string mount_root(const std::string& path) {
-    const auto table = read_file_or_empty("/proc/self/mountinfo");
-    std::string root;
-    for (std::size_t begin = 0; begin < table.size();) {
-        const auto end = std::min(table.find('\n', begin), table.size());
-        // 36 35 98:0 /root-of-mount /mount/point options …
-        std::vector<std::string> fields;
-        std::size_t at = begin;
-        while (fields.size() < 5 && at < end) {
-            const auto space = std::min(table.find(' ', at), end);
-            fields.push_back(table.substr(at, space - at));
-            at = space + 1;
+MountedPart mounted_part(std::string_view mountinfo, std::string_view path) {
+    MountedPart part;
+    for (const auto& line : split(mountinfo, '\n')) {
+        // 36 35 98:0 /root-of-mount /mount/point options … - type source options
+        constexpr std::size_t root = 3;
+        constexpr std::size_t point = 4;
+        const auto fields = split(line, ' ');
+        if (fields.size() <= point || fields[point] != path) {
+            continue;
         }
-        if (fields.size() == 5 && fields[4] == path) {
-            root = fields[3]; // the last one mounted there is the one that is seen
+        part = {.root = fields[root]}; // the last one mounted there is the one that is seen
+        const auto dash = std::find(fields.begin() + point, fields.end(), "-");
+        if (fields.end() - dash > 2) {
+            part.source = *(dash + 2);
         }
-        begin = end + 1;
     }
-    return root;
+    return part;
+}
+
+MountedPart mounted_at(std::string_view path) {
+    return mounted_part(read_file_or_empty("/proc/self/mountinfo"), path);
 }
 
 std::string read_link(const std::string& path) {

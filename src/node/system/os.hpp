@@ -44,8 +44,13 @@ std::vector<std::string> list_folder(const std::string& path);
 std::vector<std::string> list_folder(Fd folder);
 bool is_executable(const std::string& path);
 bool is_folder(const std::string& path);
-// The part of its file system that is mounted at exactly `path` (mountinfo's "root"); empty: no mount point.
-std::string mount_root(const std::string& path);
+// What is mounted at exactly a path, in mountinfo's words, with its escapes. Empty: that is no mount point.
+struct MountedPart {
+    std::string root{};   // in its file system
+    std::string source{}; // "/dev/sda1", "server:/export"
+};
+MountedPart mounted_part(std::string_view mountinfo, std::string_view path);
+MountedPart mounted_at(std::string_view path);
 
 std::string read_link(const std::string& path);
 

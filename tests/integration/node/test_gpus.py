@@ -369,6 +369,18 @@ class TestReport(OnAHost):
         node.tell([], code=9)
         assert node.report()["problem"].startswith("nvidia-smi fails with code 9")
 
+    def test_a_container_that_is_no_node_tells_all_that_its_board_knows(self):
+        node, slots = self.node(gpus=1), self.node("o", gpus=0, slots=1)
+        for one, job in ((node, "has-gpu"), (slots, "has-slot")):
+            one.ask(job).until("prepared")
+        slots.waiter("waits")
+        os.unlink(node.root + "/run/dockdist/gpus.json")
+        report = node.report()
+        assert {one["unit"]["id"]: one["hold"]["by"]["job"] for one in report["units"]} == {uuid(0): "has-gpu", "slot:c/o/0": "has-slot"}
+        assert [one["who"]["job"] for one in report["line"]] == ["waits"]
+        node.tell([], code=9)  # it sees no GPU: who has it is known all the same
+        assert {one["unit"]["id"] for one in node.report()["units"]} == {uuid(0), "slot:c/o/0"}
+
     def test_a_watch_tells_each_change_until_its_client_is_gone(self):
         node = self.node(gpus=1)
         watch = node.popen("gpus", "--watch")

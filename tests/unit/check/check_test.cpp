@@ -182,6 +182,7 @@ TEST_CASE("four nodes, each with another fault") {
     cluster.facts[1]["network"]["mtu"] = 9000;
     cluster.facts[2]["system"]["disk"]["free"] = 1U << 30U;
     cluster.facts[2]["limits"]["memlock"] = 65536;
+    cluster.spec.container.ulimits["memlock"] = {-1, -1};
     cluster.facts[2]["programs"]["python"]["output"] = "python 3.11.9\ntorch 2.5.1\n";
     cluster.facts[1]["programs"]["openssh"]["output"] =
         "OpenSSH_9.2p1 Debian-2+deb12u3, OpenSSL 3.0.15 3 Sep 2024\n";

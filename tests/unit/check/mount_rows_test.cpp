@@ -77,7 +77,25 @@ TEST_CASE("where nobody can write, the names are compared") {
             "/data", wire::MountFacts{.folder = true, .why = "Read-only file system", .listing = "3 9"});
     }
     CHECK(judge_mounts(nodes, data).at(0).text ==
-          "/data (not writable: by the names in it): the same storage");
+          "/data: the same names on each host; whether it is one storage is not known, as no node can write "
+          "there");
+    const auto from = [&](std::size_t node, const char* source) {
+        nodes[node].facts.mounts.at("/data")->source = source;
+    };
+    for (const auto* source : {"server:/export /data", "//server/share /"}) {
+        from(0, source);
+        from(1, source);
+        from(2, source);
+        CHECK(judge_mounts(nodes, data).at(0).text == "/data: the same storage");
+    }
+    from(2, "server:/export /other");
+    CHECK(judge_mounts(nodes, data).at(0).text.find("not known") != std::string::npos);
+    for (const auto* source : {"/dev/sda1 /srv/data", "localhost:/export /", "//127.0.0.1/share /", ""}) {
+        from(0, source); // each host's own, whatever the words are
+        from(1, source);
+        from(2, source);
+        CHECK(judge_mounts(nodes, data).at(0).text.find("not known") != std::string::npos);
+    }
     nodes[1].facts.mounts.at("/data")->listing = "2 7";
     const auto rows = judge_mounts(nodes, data);
     REQUIRE(rows.size() == 1);

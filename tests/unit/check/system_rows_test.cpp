@@ -17,6 +17,11 @@ TEST_CASE("limits inside an ssh session") {
     CHECK(row.text == "in an ssh session: memlock unlimited, nofile 1048576, stack 64.0 MiB");
 
     node.facts.limits->memlock = 64 << 10;
+    row = judge_limits(node, container); // no RDMA here that misses it
+    CHECK(row.state == State::pass);
+    CHECK(row.text.ends_with("; more memlock its engine does not give"));
+    CHECK(row.hint.empty());
+    container.ulimits["memlock"] = {-1, -1};
     row = judge_limits(node, container);
     CHECK(row.state == State::warn);
     CHECK(row.hint.find("LimitMEMLOCK=infinity") != std::string::npos);

@@ -215,14 +215,14 @@ TEST_CASE("plan shows the choice, and what it looked with is gone") {
 }
 
 TEST_CASE("the look is as narrow as a container can be, and sees all GPUs") {
-    const auto config = gpu_look_config({.ref = ImageRef("train:1")}, "t1", false, 1024);
+    const auto config = gpu_look_config({.ref = ImageRef("train:1")}, "t1", HelperGpus::by_hook, 1024);
     CHECK(config.command == std::vector<std::string>{"gpus", "--in-use", "1024"});
     CHECK(config.device_requests == std::vector<DeviceRequest>{{.count = -1}});
     CHECK(config.network_mode == "none");
     CHECK(config.cap_drop == std::vector<std::string>{"ALL"});
     CHECK(config.read_only_root);
     CHECK(config.mounts.at(0).read_only);
-    CHECK(gpu_look_config({.ref = ImageRef("train:1")}, "t1", true, 0).device_requests ==
+    CHECK(gpu_look_config({.ref = ImageRef("train:1")}, "t1", HelperGpus::by_cdi, 0).device_requests ==
           std::vector<DeviceRequest>{{.driver = "cdi", .device_ids = {"nvidia.com/gpu=all"}}});
 }
 

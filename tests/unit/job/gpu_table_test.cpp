@@ -41,7 +41,7 @@ TEST_CASE("the table of GPUs, and of who waits for them") {
     instance_held.hold =
         by("vision", "\x1b[2Jjob", "somebody-with-a-long-name@a-machine-with-a-longer-one", 4 * 24 * 3600);
     auto nobody = facts(5, "GPU-f", 500, 3);
-    nobody.hold = by("llm", "", "", 59);
+    nobody.hold = wire::GpuHold{.by = {.cluster = "llm", .age_s = 59}};
     wire::GpuFacts slot{.unit = {.id = "slot:llm/node-2/0"}};
     auto slot_held = slot;
     slot_held.unit = {.id = "slot:llm/node-2/1", .index = 1};
@@ -69,6 +69,16 @@ TEST_CASE("the table of GPUs, and of who waits for them") {
             gpus_text(hosts, {"gpu-box-0", "gpu-box-1", "gpu-box-2"}, {.unicode = true, .columns = columns});
     }
     check_golden("job/gpu_table_widths.txt", narrow);
+}
+
+TEST_CASE("a GPU that a node of another cluster has for itself is kept for it, job or not") {
+    auto kept = facts(0, "GPU-a", 1, 0);
+    kept.hold = by("speech", "", "ada@desk", 0);
+    const auto text =
+        gpus_text({gpus_of_host(0, {.units = {kept}, .problem = "no more is known"})}, {"box"}, no_terminal);
+    CHECK(text.find("kept for node-0") != std::string::npos);
+    CHECK(text.find("ada@desk") != std::string::npos);
+    CHECK(text.find("box: no more is known") != std::string::npos);
 }
 
 TEST_CASE("hosts without GPUs where nobody has a slot") {

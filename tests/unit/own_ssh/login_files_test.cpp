@@ -132,6 +132,26 @@ TEST_CASE("entries are installed beside what is there, again and again, and go w
     CHECK_FALSE(second.remove().own);
 }
 
+TEST_CASE("installed entries may stay when the key goes, and are of use again once there is one") {
+    const Home home;
+    const auto files = home.files();
+    CHECK_FALSE(files.remove(LoginFiles::Entries::keep).kept); // there are none
+    REQUIRE(files.make_key().has_value());
+    REQUIRE(files.install(entries_of(files, "/a/cluster.yaml")).has_value());
+    const auto config = home.text(home.places.ssh / "config");
+    const auto removal = files.remove(LoginFiles::Entries::keep);
+    CHECK(removal.own);
+    CHECK(removal.kept);
+    CHECK(removal.errors.empty());
+    CHECK_FALSE(fs::exists(files.key()));
+    CHECK(files.installed());
+    CHECK(home.text(home.places.ssh / "config") == config);
+    CHECK(files.as_installed().make_key().has_value());
+    CHECK(fs::exists(files.key()));
+    CHECK(files.remove().own);
+    CHECK_FALSE(files.installed());
+}
+
 TEST_CASE("a key goes from where the installed entries have it, whatever XDG_STATE_HOME is by then") {
     const Home home;
     const auto files = home.files();

@@ -96,6 +96,7 @@ TEST_CASE("the fingerprint follows every field but the labels") {
     CHECK(differs([](ContainerConfig& c) { c.mounts[0].propagation = "rslave"; }));
     CHECK(differs([](ContainerConfig& c) { c.mounts[0].no_copy = true; }));
     CHECK(differs([](ContainerConfig& c) { c.ulimits[0].hard = 1; }));
+    CHECK_FALSE(differs([](ContainerConfig& c) { c.ulimits[0].if_allowed = true; }));
     CHECK(differs([](ContainerConfig& c) { c.device_requests.clear(); }));
     CHECK(differs([](ContainerConfig& c) { c.privileged = true; }));
     CHECK(differs([](ContainerConfig& c) { c.ipc_mode = "host"; }));

@@ -48,7 +48,7 @@ TEST_CASE("the defaults are right for GPU training and not privileged") {
     CHECK(config.cap_add == kept_capabilities);
     CHECK(config.devices.empty());
     CHECK(config.entrypoint == std::vector<std::string>{"/opt/dockdist/bin/dockdist-init"});
-    const Ulimit memlock{.name = "memlock", .soft = -1, .hard = -1};
+    const Ulimit memlock{.name = "memlock", .soft = -1, .hard = -1, .if_allowed = true};
     CHECK(std::ranges::find(config.ulimits, memlock) != config.ulimits.end());
 }
 

@@ -81,7 +81,10 @@ TEST_CASE("ipc is the host's where two nodes share a machine, and as the file sa
 
 TEST_CASE("limits that the file does not name keep their defaults") {
     const auto c = load_container("  {ulimits: {nofile: 1024}}\n").container;
-    CHECK(c.ulimits.at("memlock") == UlimitSpec{-1, -1});
+    CHECK(c.ulimits.at("memlock") == UlimitSpec{-1, -1, true});
+    CHECK(load_container("  {ulimits: {memlock: auto}}\n").container.ulimits == ContainerSpec().ulimits);
+    CHECK(load_container("  {ulimits: {memlock: unlimited}}\n").container.ulimits.at("memlock") ==
+          UlimitSpec{-1, -1});
 }
 
 TEST_CASE("mounts in short and long form") {

@@ -54,6 +54,8 @@ TEST_CASE("what is told of a mount depends on what is there") {
     CHECK(json(MountFacts{.folder = true, .written = true}) == json{{"folder", true}, {"written", true}});
     CHECK(json(MountFacts{.folder = true, .why = "Permission denied", .listing = "3 9"}) ==
           json{{"folder", true}, {"written", false}, {"why", "Permission denied"}, {"listing", "3 9"}});
+    CHECK(json(MountFacts{.folder = true, .listing = "3 9", .source = "server:/a /"})["source"] ==
+          "server:/a /");
     CHECK(parse_answer<ForgetTokens>(answer_line<ForgetTokens>(ForgetTokens::Answer{})).has_value());
 }
 

@@ -50,6 +50,21 @@ TEST_CASE("-o json has a line of JSON for each line of the job, whole, whatever 
     CHECK_FALSE(written.text.contains(2));
 }
 
+TEST_CASE("-o json names the rank that a command without a launcher is") {
+    Written written;
+    JsonJobSink sink(written);
+    sink.number_commands({{"node-0", 4}});
+    sink.output(node_0, -1, StdStream::out, "one\n");
+    sink.output(node_0, 3, StdStream::out, "of its own\n");
+    sink.output(node_1, -1, StdStream::out, "nobody's\n");
+    sink.flush();
+    const auto told = lines(written.text[1]);
+    REQUIRE(told.size() == 3);
+    CHECK(told[0]["rank"] == 4);
+    CHECK(told[1]["rank"] == 3);
+    CHECK(told[2]["rank"] == -1);
+}
+
 TEST_CASE("a line of another kind is whole, at once, and behind those that came before it") {
     Written written;
     JsonJobSink sink(written);

@@ -79,8 +79,14 @@ TEST_CASE("writing in place keeps the file and shortens it") {
 }
 
 TEST_CASE("a mount point is known from its table, other paths are none") {
-    CHECK(mount_root("/proc") == "/");
-    CHECK(mount_root("/no/such/mount").empty());
+    CHECK(mounted_at("/proc").root == "/");
+    CHECK(mounted_at("/no/such/mount").root.empty());
+    constexpr auto table = "36 35 8:1 /srv /data rw - ext4 /dev/sda1 rw\n"
+                           "37 36 0:50 /sets /data rw,relatime shared:2 master:1 - nfs4 server:/export rw\n"
+                           "38 36 0:51 /\n";
+    CHECK(mounted_part(table, "/data").source == "server:/export"); // which is over the other
+    CHECK(mounted_part(table, "/data").root == "/sets");
+    CHECK(mounted_part(table, "/").source.empty());
 }
 
 TEST_CASE("removing a tree leaves what a link in it points to") {
