@@ -17,16 +17,20 @@ namespace {
 
 json entry_object(const BoardEntry& entry) {
     auto who = entry.who;
-    who.age_s = 0;
-    return {{"id", entry.id},
-            {"who", who},
-            {"since_ms", entry.since_ms},
-            {"units", entry.units},
-            {"wanted", entry.wanted},
-            {"candidates", wire::bytes_array(entry.candidates)},
-            {"priority", entry.priority},
-            {"number", entry.number},
-            {"final", entry.is_final}};
+    who.age_s = who.left_s = 0;
+    json object{{"id", entry.id},
+                {"who", who},
+                {"since_ms", entry.since_ms},
+                {"units", entry.units},
+                {"wanted", entry.wanted},
+                {"candidates", wire::bytes_array(entry.candidates)},
+                {"priority", entry.priority},
+                {"number", entry.number},
+                {"final", entry.is_final}};
+    if (entry.until_ms > 0) { // older nodes know nothing of it, and leave it out
+        object["until_ms"] = entry.until_ms;
+    }
+    return object;
 }
 
 void read_entry(wire::ObjectReader& reader, BoardEntry& entry) {
@@ -35,8 +39,9 @@ void read_entry(wire::ObjectReader& reader, BoardEntry& entry) {
     reader.read("id", id, 1, static_cast<std::int64_t>(max_board_id));
     entry.id = static_cast<std::uint64_t>(id);
     wire::read_object(reader, "who", [&](wire::ObjectReader& who) { read_fields(who, entry.who); });
-    entry.who.age_s = 0;
+    entry.who.age_s = entry.who.left_s = 0;
     reader.read("since_ms", entry.since_ms);
+    reader.read("until_ms", entry.until_ms, 0, std::numeric_limits<std::int64_t>::max());
     wire::read_objects(reader, "units",
                        [&](wire::ObjectReader& unit) { read_fields(unit, entry.units.emplace_back()); });
     reader.read("wanted", entry.wanted, 0, std::numeric_limits<int>::max());
@@ -146,6 +151,7 @@ const BoardEntry* holder_of(const std::vector<BoardEntry>& entries, std::string_
 wire::GpuParty party_of(const BoardEntry& entry, std::int64_t now_ms) {
     auto party = entry.who;
     party.age_s = std::max<std::int64_t>((now_ms - entry.since_ms) / 1000, 0);
+    party.left_s = entry.until_ms > 0 ? std::max<std::int64_t>((entry.until_ms - now_ms) / 1000, 1) : 0;
     return party;
 }
 

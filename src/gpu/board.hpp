@@ -15,15 +15,16 @@ namespace dockdist {
 // A job's part on one node, as a holder or in line.
 struct BoardEntry {
     std::uint64_t id = 0; // the byte of the lock file that its processes keep locked; from 1
-    wire::GpuParty who{}; // age_s is not kept
+    wire::GpuParty who{}; // age_s and left_s are not kept
     // Unix time, of the host's clock: of a holder when it took, of a waiter when it came.
     std::int64_t since_ms = 0;
     std::vector<wire::GpuUnit> units{};    // held; empty: it waits
     int wanted = 0;                        // waiting: how many
     std::vector<std::string> candidates{}; // waiting: ids of which any would do
     int priority = 0;
-    std::int64_t number = 0; // waiting
-    bool is_final = false;   // of the number
+    std::int64_t number = 0;   // waiting
+    bool is_final = false;     // of the number
+    std::int64_t until_ms = 0; // Unix time: when the time of a holder's job is over; 0: never, or not known
     bool operator==(const BoardEntry&) const = default;
 };
 

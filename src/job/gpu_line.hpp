@@ -7,8 +7,13 @@
 //   numbering ──a number from each──▶ waiting ──▶ taking
 //                                        ▲   it fits  │ one refuses
 //                                        └────────────┘
+//
+// A job that may have any of several nodes has a part on each of them. It takes where it fits, as
+// gpu/place.hpp says; where that is nowhere it stands in line where it will fit first, with tickets there
+// alone, and takes wherever it fits in the meantime.
 #pragma once
 
+#include "gpu/place.hpp"
 #include "wire/job.hpp"
 
 #include <cstddef>
@@ -26,12 +31,14 @@ public:
     };
 
     // What each part's node has answered to the opening.
-    explicit GpuLine(std::vector<wire::GpuTurn> opened);
+    explicit GpuLine(std::vector<wire::GpuTurn> opened, Choice choice = {});
 
     void hear(std::size_t part, wire::GpuTurn turn);
     // Its stream broke, and another opening was answered with `turn`: its ticket is another one, and what it
     // had taken is taken no more.
     void reopened(std::size_t part, wire::GpuTurn turn);
+    // Its node is gone. False: the job cannot do without. Where it stood in line the line is begun anew.
+    bool lost(std::size_t part);
 
     // What the nodes have to be told now. Call it after each event, and at wake_at_ms().
     std::vector<Order> decide(std::int64_t now_ms);
@@ -46,6 +53,8 @@ public:
     bool is_heard(std::size_t part) const;
 
     std::int64_t number() const { return number_; } // in line, the same everywhere; 0: none yet
+    // The parts that have taken, or are being asked to; else those where the job stands in line, or would.
+    const std::vector<std::size_t>& targets() const { return targets_; }
     // As last said, by part.
     std::vector<wire::GpuTurn> turns() const;
 
@@ -56,17 +65,29 @@ private:
         std::int64_t order = 0; // the last one that it was given
         bool takes = false;     // there is something to take
         bool reopened = false;  // and has not been told since where it stands
+        bool gone = false;
+        bool in_line = false; // it has a ticket, or is to have one
         bool is_current() const { return turn.order == order; }
         bool fits() const;
     };
-    void tell(Part& part, wire::JobCommand::Type type, std::vector<Order>& orders);
-    std::vector<Order> tell_all(wire::JobCommand::Type type);
+    using Parts = std::vector<std::size_t>;
+    void tell(std::size_t part, wire::JobCommand::Type type, std::vector<Order>& orders);
+    std::vector<Order> tell_targets(wire::JobCommand::Type type);
+    std::vector<Order> look_again();
+    std::vector<Order> open();
     std::vector<Order> line_up();
     std::vector<Order> tell_reopened();
+    std::vector<Order> take(Parts parts);
+    std::vector<Order> give_back();
+    std::vector<Site> sites() const;
+    Parts in_line() const;
     template <class Is>
     bool all(Is is) const;
 
     std::vector<Part> parts_;
+    Choice choice_;
+    Parts targets_{};
+    bool looks_again_ = false; // what it has taken, and its tickets, are to be given back
     Phase phase_ = Phase::opened;
     std::int64_t orders_ = 0;
     std::int64_t number_ = 0;

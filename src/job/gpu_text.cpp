@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace dockdist {
@@ -72,6 +73,9 @@ std::string holder(const wire::GpuHold& hold, std::string_view cluster, Ages age
     }
     if (ages == Ages::with) {
         more.push_back(format_age(std::chrono::seconds(hold.by.age_s)));
+        if (hold.by.left_s > 0) {
+            more.push_back("at most " + format_age(std::chrono::seconds(hold.by.left_s)) + " more");
+        }
     }
     return party_name(hold.by, cluster) + in_brackets(more);
 }
@@ -113,16 +117,17 @@ std::string in_the_way(const wire::GpuTurn& turn, std::string_view cluster, Ages
 // The same nodes; what a job has on several of them is as old as the oldest says: asked a moment later, a
 // node says a second more of the same job.
 std::vector<NodeTurn> with_common_ages(std::vector<NodeTurn> nodes, std::string_view cluster) {
-    std::map<std::string, std::int64_t> oldest; // by holder
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> oldest; // by holder; and what it has left
     for (const auto& [node, turn] : nodes) {
         for (const auto& hold : turn.held) {
-            auto& age_s = oldest[holder(hold, cluster, Ages::without)];
+            auto& [age_s, left_s] = oldest[holder(hold, cluster, Ages::without)];
             age_s = std::max(age_s, hold.by.age_s);
+            left_s = std::max(left_s, hold.by.left_s);
         }
     }
     for (auto& [node, turn] : nodes) {
         for (auto& hold : turn.held) {
-            hold.by.age_s = oldest[holder(hold, cluster, Ages::without)];
+            std::tie(hold.by.age_s, hold.by.left_s) = oldest[holder(hold, cluster, Ages::without)];
         }
     }
     return nodes;
@@ -202,7 +207,7 @@ std::optional<Error> shared_instance(const NodeTurn& node, int ranks) {
         "with `--gpus 1` a node runs one rank on one instance"};
 }
 
-std::string wanted_text(const std::vector<NodeTurn>& nodes) {
+std::string wanted_text(const std::vector<NodeTurn>& nodes, std::size_t among) {
     int least = 0;
     int most = 0;
     std::vector<std::string> names;
@@ -217,7 +222,9 @@ std::string wanted_text(const std::vector<NodeTurn>& nodes) {
     }
     return fmt::format("{}{} {}{} on {}", least == most ? "" : fmt::format("{} to ", least), most,
                        slots ? "slot" : "GPU", most == 1 ? "" : "s",
-                       names.size() == 1 ? names.front() : fmt::format("{} nodes", names.size()));
+                       among > 0           ? fmt::format("any {} of {} nodes", names.size(), among)
+                       : names.size() == 1 ? names.front()
+                                           : fmt::format("{} nodes", names.size()));
 }
 
 std::string obstacles_text(const std::vector<NodeTurn>& nodes, std::string_view cluster, Ages ages) {
@@ -263,12 +270,12 @@ std::string gpus_of_each_text(const std::vector<NodeTurn>& nodes) {
 }
 
 Error gpus_taken_error(const std::vector<NodeTurn>& nodes, std::string_view cluster,
-                       const std::string& gave_up) {
+                       const std::string& gave_up, std::size_t among) {
     const bool waited = !gave_up.empty();
     return {
         ErrorKind::busy, "",
-        wanted_text(nodes) + (waited ? " did not become free " + gave_up : " cannot be had now") + ": " +
-            obstacles_text(nodes, cluster),
+        wanted_text(nodes, among) + (waited ? " did not become free " + gave_up : " cannot be had now") +
+            ": " + obstacles_text(nodes, cluster),
         fmt::format("{}ask for fewer with `--gpus N`, run on other nodes with `--exclude`, or beside what "
                     "runs there with `--share`; `dockdist gpus` shows who has which",
                     waited ? "" : "wait for them without `--no-wait`, ")};

@@ -32,8 +32,8 @@ std::string holder_text(const wire::GpuHold& hold, std::string_view cluster);
 // CUDA_VISIBLE_DEVICES names.
 std::optional<Error> shared_instance(const NodeTurn& node, int ranks);
 
-// "1 GPU on 2 nodes", "4 slots on node-0".
-std::string wanted_text(const std::vector<NodeTurn>& nodes);
+// "1 GPU on 2 nodes", "4 slots on node-0"; "1 GPU on any 2 of 4 nodes", where so many would do.
+std::string wanted_text(const std::vector<NodeTurn>& nodes, std::size_t among = 0);
 
 // "node-0 GPU 0 job-a (user-a, 12 min), GPU 1 job-b (user-b, 3 min); place 1 in line". Without ages it is the
 // same as long as the same is in the way.
@@ -50,6 +50,6 @@ std::string gpus_of_each_text(const std::vector<NodeTurn>& nodes);
 // The job ends without having begun, because others have its GPUs. `gave_up`: "after 2 h"; empty: it was not
 // to wait.
 Error gpus_taken_error(const std::vector<NodeTurn>& nodes, std::string_view cluster,
-                       const std::string& gave_up);
+                       const std::string& gave_up, std::size_t among = 0);
 
 } // namespace dockdist

@@ -356,7 +356,8 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
 
 Task<void> NodeJob::send(wire::JobCommand command) {
     using Type = wire::JobCommand::Type;
-    if (command.type != Type::ping && command.type != Type::line && command.type != Type::take) {
+    if (command.type != Type::ping && command.type != Type::line && command.type != Type::take &&
+        command.type != Type::look) {
         order_ = command;
     }
     const auto stream = stream_;

@@ -3,6 +3,7 @@
 
 #include "job/job_list.hpp"
 #include "job/node_job.hpp"
+#include "job/select_nodes.hpp"
 #include "job_state/job_end.hpp"
 #include "launch/launcher.hpp"
 #include "observe/observe.hpp"
@@ -80,6 +81,10 @@ struct OpenedJob {
     std::vector<std::unique_ptr<NodeJob>> parts{}; // in the order of the nodes
     std::vector<wire::LaunchFacts> facts{};        // of each part; with the ports
     Errors errors{};                               // where there are any, the job must not run
+    // Of open_any: until wait_for_gpus the parts are those that the job may get.
+    Choice choice{};
+    Errors left_out{}; // why nodes are none of them
+    bool looks = true; // else a node of an earlier dockdist cannot say how it stands, and nobody can choose
 };
 
 // Free ports, of the first node or of each.
@@ -92,6 +97,11 @@ struct PortsWanted {
 Task<OpenedJob> open_job(const Engines& engines, const std::vector<ReadyNode>& nodes,
                          const JobOptions& options, std::vector<wire::Question> questions, PortsWanted ports,
                          Reporter* reporter = nullptr);
+
+// The same on all that the job may get, where nothing is taken yet. A node that cannot have a part in it is
+// left out, as long as enough of them can.
+Task<OpenedJob> open_any(const Engines& engines, const NodeChoice& choice, JobOptions options,
+                         std::vector<wire::Question> questions, int ports, Reporter* reporter = nullptr);
 
 // Starts `launches` (one a part; parts behind them are spare), passes their output to `sink`, and carries the
 // job (job_state/job_state_machine.hpp): ends it everywhere at its first failure, or begins it anew; ends it

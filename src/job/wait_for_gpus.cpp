@@ -38,12 +38,28 @@ std::vector<wire::GpuTurn> turns_in(const OpenedJob& opened) {
     return turns;
 }
 
+// However what they are for ends.
+class CloseAll {
+public:
+    explicit CloseAll(const std::vector<std::unique_ptr<OrderQueue>>& queues) : queues_(queues) {}
+    ~CloseAll() {
+        for (const auto& queue : queues_) {
+            queue->close();
+        }
+    }
+    CloseAll(const CloseAll&) = delete;
+    CloseAll& operator=(const CloseAll&) = delete;
+
+private:
+    const std::vector<std::unique_ptr<OrderQueue>>& queues_;
+};
+
 class GpuWaiter {
 public:
     GpuWaiter(const boost::asio::any_io_executor& executor, OpenedJob& opened, const JobOptions& options,
               Reporter& reporter)
         : opened_(opened), options_(options), reporter_(reporter), changed_(executor), ordered_(executor),
-          line_(turns_in(opened)), heard_at_(opened.parts.size(), Clock::now()) {
+          line_(turns_in(opened), opened.choice), heard_at_(opened.parts.size(), Clock::now()) {
         for (std::size_t i = 0; i < opened.parts.size(); ++i) {
             orders_.push_back(std::make_unique<OrderQueue>(executor, options.lease));
         }
@@ -62,11 +78,19 @@ public:
                  .text = "waited",
                  .elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun_)});
         }
-        auto turns = line_.turns();
-        for (std::size_t i = 0; i < turns.size(); ++i) {
-            opened_.facts[i].gpus = std::move(turns[i]);
-        }
         co_return taken;
+    }
+
+    // Afterwards: what it has, of the parts that have it; the others are let go.
+    void settle() {
+        const auto turns = line_.turns();
+        OpenedJob chosen;
+        for (const auto part : line_.targets()) {
+            chosen.parts.push_back(std::move(opened_.parts[part]));
+            chosen.facts.push_back(std::move(opened_.facts[part]));
+            chosen.facts.back().gpus = turns[part];
+        }
+        opened_ = std::move(chosen);
     }
 
     // What jobs in old nodes have, no board tells: where that changes, a part is opened anew.
@@ -97,7 +121,7 @@ private:
     Task<Status> run_parts() {
         std::vector<Task<Status>> tasks;
         for (std::size_t i = 0; i < opened_.parts.size(); ++i) {
-            tasks.push_back(hear(i));
+            tasks.push_back(opened_.choice.seats.empty() ? hear(i) : hear_until_taken(i));
             tasks.push_back(orders_[i]->send_to(*opened_.parts[i]));
         }
         co_await run_all(std::move(tasks));
@@ -117,13 +141,38 @@ private:
                 return line_.is_heard(index);
             });
             if (!heard) {
-                failure_ = heard.error();
-                failure_->where = part.node().name.str();
-                changed_.set();
+                auto error = heard.error();
+                error.where = part.node().name.str();
+                lose(index, std::move(error));
                 co_return ok;
             }
         }
         co_return ok;
+    }
+
+    // One that is not among those that have taken has something to say for ever.
+    Task<Status> hear_until_taken(std::size_t index) {
+        (void)co_await with_watch(hear(index), wait_until_taken());
+        co_return ok;
+    }
+    Task<Error> wait_until_taken() {
+        while (!line_.taken()) {
+            co_await ordered_.wait_for_change();
+        }
+        co_return Error{};
+    }
+
+    void lose(std::size_t index, Error error) {
+        if (line_.lost(index)) {
+            reporter_.on({.kind = Event::Kind::warning,
+                          .subject = error.where,
+                          .text = error.message + ": the job goes to other nodes"});
+            orders_[index]->close();
+            decide();
+        } else {
+            failure_ = std::move(error);
+        }
+        changed_.set();
     }
 
     void take_in(std::size_t index, wire::GpuTurn turn, bool reopened) {
@@ -141,7 +190,10 @@ private:
     void decide() {
         const auto orders = line_.decide(milliseconds_of(Clock::now()));
         for (const auto& [part, command] : orders) {
-            opened_.parts[part]->set_place(line_.number());
+            if (command.type != wire::JobCommand::Type::take) {
+                const bool in_line = command.type == wire::JobCommand::Type::line;
+                opened_.parts[part]->set_place(in_line ? command.number : 0);
+            }
             orders_[part]->add(command);
         }
         if (line_.taken()) {
@@ -172,7 +224,7 @@ private:
             if (limit && now - begun_ >= *limit && (limit->count() > 0 || line_.has_to_wait())) {
                 co_return gpus_taken_error(
                     turns_now(), options_.cluster,
-                    limit->count() > 0 ? "within " + format_exact_duration(*options_.wait) : "");
+                    limit->count() > 0 ? "within " + format_exact_duration(*options_.wait) : "", among());
             }
             if (line_.has_to_wait()) {
                 tell();
@@ -193,20 +245,25 @@ private:
     std::vector<NodeTurn> turns_now() const {
         auto turns = line_.turns();
         std::vector<NodeTurn> nodes;
-        for (std::size_t i = 0; i < turns.size(); ++i) {
+        for (const auto i : line_.targets()) {
             const auto passed =
                 std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - heard_at_[i]).count();
             for (auto& hold : turns[i].held) {
                 hold.by.age_s = std::min(hold.by.age_s, oldest_s) + passed;
+                if (hold.by.left_s > 0) {
+                    hold.by.left_s = std::max<std::int64_t>(std::min(hold.by.left_s, oldest_s) - passed, 1);
+                }
             }
             nodes.push_back({.node = opened_.parts[i]->node().name, .turn = std::move(turns[i])});
         }
         return nodes;
     }
 
+    std::size_t among() const { return opened_.choice.seats.empty() ? 0 : opened_.parts.size(); }
+
     void tell() {
         const auto nodes = turns_now();
-        const auto lead = "waiting for " + wanted_text(nodes) + ": ";
+        const auto lead = "waiting for " + wanted_text(nodes, among()) + ": ";
         auto same = lead + obstacles_text(nodes, options_.cluster, Ages::without);
         const bool changed = same != waiting_for_;
         waiting_for_ = std::move(same);
@@ -216,7 +273,7 @@ private:
 
     void warn_of_left_out() {
         const auto turns = line_.turns();
-        for (std::size_t i = 0; i < turns.size(); ++i) {
+        for (const auto i : line_.targets()) {
             const auto& node = opened_.parts[i]->node().name.str();
             for (const auto& sentence : turns[i].left_out) {
                 if (left_out_.emplace(node, sentence).second) {
@@ -247,10 +304,53 @@ private:
 Task<Status> wait_for_gpus(OpenedJob& opened, const JobOptions& options, Reporter& reporter) {
     GpuWaiter waiter(co_await boost::asio::this_coro::executor, opened, options, reporter);
     const bool old = std::ranges::any_of(options.old_holds, [](const auto& holds) { return !holds.empty(); });
+    Status waited = ok;
     if (!old || !options.ask_old_nodes) {
-        co_return co_await waiter.wait();
+        waited = co_await waiter.wait();
+    } else {
+        waited = co_await with_watch(waiter.wait(), waiter.follow_old_nodes());
     }
-    co_return co_await with_watch(waiter.wait(), waiter.follow_old_nodes());
+    if (waited) {
+        waiter.settle();
+    }
+    co_return waited;
+}
+
+Task<Errors> while_open(OpenedJob& opened, std::chrono::milliseconds lease, Task<Errors> task) {
+    const auto executor = co_await boost::asio::this_coro::executor;
+    Errors errors;
+    std::vector<std::unique_ptr<OrderQueue>> pings;
+    for (std::size_t i = 0; i < opened.parts.size(); ++i) {
+        pings.push_back(std::make_unique<OrderQueue>(executor, lease));
+    }
+    const auto run = [&]() -> Task<Status> {
+        const CloseAll closing(pings);
+        errors = co_await std::move(task);
+        co_return ok;
+    };
+    std::vector<Task<Status>> tasks;
+    tasks.push_back(run());
+    for (std::size_t i = 0; i < opened.parts.size(); ++i) {
+        tasks.push_back(pings[i]->send_to(*opened.parts[i]));
+    }
+    co_await run_all(std::move(tasks));
+    co_return errors;
+}
+
+std::vector<ReadyNode> nodes_of(const OpenedJob& opened) {
+    std::vector<ReadyNode> nodes;
+    for (const auto part : GpuLine(turns_in(opened), opened.choice).targets()) {
+        nodes.push_back(opened.parts[part]->node());
+    }
+    return nodes;
+}
+
+std::vector<wire::LaunchFacts> facts_of(const OpenedJob& opened) {
+    std::vector<wire::LaunchFacts> facts;
+    for (const auto part : GpuLine(turns_in(opened), opened.choice).targets()) {
+        facts.push_back(opened.facts[part]);
+    }
+    return facts;
 }
 
 std::vector<NodeTurn> turns_of(const OpenedJob& opened) {

@@ -95,8 +95,11 @@ void read_list(ObjectReader& reader, const char* key, std::vector<Item>& items) 
 } // namespace
 
 void to_json(json& out, const GpuAsk& ask) {
-    out = json{{"share", ask.share},   {"count", ask.count},           {"priority", ask.priority},
-               {"number", ask.number}, {"in_use_mib", ask.in_use_mib}, {"taken", ask.taken}};
+    out = json{{"share", ask.share || ask.look}, {"count", ask.count},           {"priority", ask.priority},
+               {"number", ask.number},           {"in_use_mib", ask.in_use_mib}, {"taken", ask.taken}};
+    if (ask.look) {
+        out["look"] = true;
+    }
 }
 
 void to_json(json& out, const GpuUnit& unit) {
@@ -109,6 +112,9 @@ void to_json(json& out, const GpuParty& party) {
                {"job", party.job},
                {"owner", party.owner},
                {"age_s", party.age_s}};
+    if (party.left_s > 0) {
+        out["left_s"] = party.left_s;
+    }
 }
 
 void to_json(json& out, const GpuHold& hold) {
@@ -130,10 +136,17 @@ void to_json(json& out, const GpuTurn& turn) {
     for (const auto& waiter : turn.ahead) {
         out["ahead"].push_back(waiter_object(waiter));
     }
+    if (turn.looks) {
+        out["looks"] = true;
+        out["could"] = bytes_array(turn.could);
+        out["free"] = bytes_array(turn.free);
+    }
 }
 
 void read_fields(ObjectReader& reader, GpuAsk& ask) {
     reader.read("share", ask.share);
+    reader.read("look", ask.look);
+    ask.share = ask.share && !ask.look;
     reader.read("count", ask.count, all_units, std::numeric_limits<int>::max());
     reader.read("priority", ask.priority, -max_priority, max_priority);
     reader.read("number", ask.number, 0, std::numeric_limits<std::int64_t>::max());
@@ -154,6 +167,7 @@ void read_fields(ObjectReader& reader, GpuParty& party) {
     read_name(reader, "job", party.job);
     read_name(reader, "owner", party.owner);
     reader.read("age_s", party.age_s, 0, std::numeric_limits<std::int64_t>::max());
+    reader.read("left_s", party.left_s, 0, std::numeric_limits<std::int64_t>::max());
 }
 
 void read_fields(ObjectReader& reader, GpuTurn& turn) {
@@ -174,6 +188,9 @@ void read_fields(ObjectReader& reader, GpuTurn& turn) {
     read_list(reader, "held", turn.held);
     read_list(reader, "ahead", turn.ahead);
     reader.read_bytes("left_out", turn.left_out);
+    reader.read("looks", turn.looks);
+    reader.read_bytes("could", turn.could);
+    reader.read_bytes("free", turn.free);
 }
 
 std::string gpu_report_line(const GpuReport& report) {

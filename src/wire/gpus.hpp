@@ -32,8 +32,9 @@ struct GpuUnit {
 // Somebody who holds units, or waits for them. Times are of the host's own clock.
 struct GpuParty {
     std::string cluster{}, node{}, job{};
-    std::string owner{};    // USER@MACHINE
-    std::int64_t age_s = 0; // since when
+    std::string owner{};     // USER@MACHINE
+    std::int64_t age_s = 0;  // since when
+    std::int64_t left_s = 0; // until the time is over that its job has; 0: nobody has said
     bool operator==(const GpuParty&) const = default;
 };
 // GpuParty::job of what `dockdist ssh --gpus` and `exec --gpus` hold.
@@ -47,7 +48,10 @@ struct GpuHold {
 };
 // What the opening asks for.
 struct GpuAsk {
-    bool share = false;    // takes none, and sees all that its node has, whoever has them
+    bool share = false; // takes none, and sees all that its node has, whoever has them
+    // Takes nothing before it is told to, stands in no line, and says how it stands; only new nodes do so,
+    // and what they are told in this case says to older ones that it shares.
+    bool look = false;
     int count = all_units; // how many units; more than the node has: all of them are meant by all_units alone
     int priority = 0;      // the greater goes ahead in the line
     std::int64_t number = 0;     // above 0: the final number in line that it had before its stream broke
@@ -72,7 +76,7 @@ struct GpuTurn {
     enum class State {
         none,  // there are none to take: --share, CUDA_VISIBLE_DEVICES=""
         taken, // `units` are the job's until its end
-        fits,  // it is the job's turn here: `take` would take them
+        fits,  // it is the job's turn here, or nobody's: `take` would take them
         waits,
     };
     State state = State::none;
@@ -87,6 +91,10 @@ struct GpuTurn {
     std::vector<GpuHold> held{};         // what would do, and is somebody's
     std::vector<GpuWaiter> ahead{};      // in line, the first first; most_ahead at most
     std::vector<std::string> left_out{}; // sentences: "GPU 1 has 3 uncorrected memory errors"
+    // Of a part that was opened with GpuAsk::look:
+    bool looks = false;               // it was understood
+    std::vector<std::string> could{}; // ids of the units of which any would do
+    std::vector<std::string> free{};  // of these, such as nobody has or is to have before it
     bool operator==(const GpuTurn&) const = default;
 };
 

@@ -20,9 +20,10 @@ struct CommandName {
     JobCommand::Type type;
     std::string_view name;
 };
-constexpr std::array<CommandName, 10> command_names{{{JobCommand::Type::ping, "ping"},
+constexpr std::array<CommandName, 11> command_names{{{JobCommand::Type::ping, "ping"},
                                                      {JobCommand::Type::line, "line"},
                                                      {JobCommand::Type::take, "take"},
+                                                     {JobCommand::Type::look, "look"},
                                                      {JobCommand::Type::stop, "stop"},
                                                      {JobCommand::Type::halt, "halt"},
                                                      {JobCommand::Type::rest, "rest"},
@@ -325,7 +326,7 @@ std::string job_command_line(const JobCommand& command) {
     if (command.type == Type::line) {
         object["number"] = command.number;
     }
-    if (command.type == Type::line || command.type == Type::take) {
+    if (command.type == Type::line || command.type == Type::take || command.type == Type::look) {
         object["order"] = command.order;
     }
     if (command.first) {

@@ -36,6 +36,14 @@
 // JobStart may come when all nodes have taken. What was taken is the job's until its part is gone, whatever
 // ends it.
 //
+// Any free nodes. A job that may have any N of its nodes opens on all of them with GpuAsk::look: each says
+// how it stands there, again whenever that is another, and takes nothing. The client chooses (gpu/place.hpp):
+//   → {"type":"take","order":O}   to N that fit. A part without a ticket takes what nobody in line would have
+//   → {"type":"look","order":O}   where another one refuses: gives back what was taken and leaves the line
+//   → {"type":"line", …}          where no N fit, to the N that will first; and from then on as above. While
+//   it
+//                                 waits there, it takes any N that fit at once, with a ticket or without
+//
 // The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames
 // (wire/frame.hpp). Control frames carry one JSON object with "type":
 //   prepared     LaunchFacts
@@ -329,7 +337,7 @@ std::string job_event(const JobEvent& event);
 
 // A line from the client, or from the coordinator.
 struct JobCommand {
-    enum class Type { ping, line, take, stop, halt, rest, begin, report, over, detach };
+    enum class Type { ping, line, take, look, stop, halt, rest, begin, report, over, detach };
     Type type = Type::ping;
     std::int64_t grace_ms = 0;         // stop, halt
     int signal = 0;                    // stop; 0: as the opening says
@@ -338,7 +346,7 @@ struct JobCommand {
     std::optional<JobFailure> first{}; // stop, over: JobResult::first
     std::optional<JobStart> start{};   // begin: what runs from now on
     std::int64_t number = 0;           // line: the ticket's final one; 0: the node proposes it
-    std::int64_t order = 0;            // line, take: GpuTurn::order of what is said after it
+    std::int64_t order = 0;            // line, take, look: GpuTurn::order of what is said after it
 };
 Result<JobCommand> parse_job_command(std::string_view line);
 std::string job_command_line(const JobCommand& command);

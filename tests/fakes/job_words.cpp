@@ -34,6 +34,18 @@ wire::GpuTurn turn_in(wire::GpuTurn::State state) {
             .left_out = {"GPU 1 \xff"}};
 }
 
+wire::GpuTurn turn_of_one_that_looks() {
+    auto turn = turn_in(wire::GpuTurn::State::fits);
+    turn.looks = true;
+    turn.could = {"GPU-a", "GPU-b"};
+    turn.free = {"GPU-b"};
+    return turn;
+}
+
+wire::JobOpening opening_to_look() {
+    return {.job = "j", .gpus = {.look = true, .count = 2}};
+}
+
 wire::JobUsage some_usage() {
     wire::JobUsage usage{.gpus = 2, .duration_ms = 1000, .host = "h"};
     for (const auto& figure : wire::all_figures()) {
@@ -155,7 +167,7 @@ void add_events(std::vector<WireWord>& words) {
 
 void add_orders(std::vector<WireWord>& words) {
     using enum wire::JobCommand::Type;
-    for (const auto type : {ping, line, take, stop, halt, begin, report, over, detach, rest}) {
+    for (const auto type : {ping, line, take, stop, halt, begin, report, over, detach, rest, look}) {
         const bool bears_first = type == stop || type == over;
         words.push_back(
             {"parse_job_command",
@@ -226,6 +238,9 @@ std::vector<WireWord> job_words() {
         {"parse_ready_probe", wire::ReadyProbe{.port = 8000}.text()}};
     add_events(words);
     add_orders(words);
+    words.push_back({"parse_job_opening", json(opening_to_look()).dump()});
+    words.push_back({"parse_job_event", wire::job_event({.type = wire::JobEvent::Type::turn,
+                                                         .turn = turn_of_one_that_looks()})});
     const wire::GpuReport report{.driver = "550.1",
                                  .units = {{.unit = some_hold().unit,
                                             .memory_used_mib = 12.5,

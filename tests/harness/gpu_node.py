@@ -50,10 +50,10 @@ class GpuNode(Node):
                 file.write(text)
             os.rename(self.bin + "/new", self.bin + "/" + name)
 
-    def ask(self, job, count=1, priority=0, number=0, env=None, **opening):
+    def ask(self, job, count=1, priority=0, number=0, env=None, look=False, **opening):
         """The opening of a job that wants GPUs of its own."""
         stream = self.open(job=job, owner="me@here", env=env or {}, lease_ms=20000, **opening,
-                           gpus={"share": False, "count": count, "priority": priority, "number": number, "in_use_mib": 1024})
+                           gpus={"share": look, "look": look, "count": count, "priority": priority, "number": number, "in_use_mib": 1024})
         return stream
 
     def waiter(self, job, order=1, **words):
@@ -80,6 +80,11 @@ def until_state(stream, state, order=0):
         turn = stream.until("turn")
         if turn["state"] == state and turn["order"] >= order:
             return turn
+
+
+def look(stream, order):
+    stream.send(type="look", order=order)
+    return turn_after(stream, order)
 
 
 def get_in_line(stream, order=1, number=0):

@@ -154,6 +154,43 @@ def test_two_hundred_jobs_of_two_clusters_in_one_line(lab):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+# --- any free nodes ---
+
+def nodes_of(job):
+    return sorted({match[1] for match in job.until(r"^\[(node-\d)[:\]]", times=2)})
+
+
+def test_jobs_take_any_nodes_that_are_free_and_the_next_one_whichever_pair_is_free_first(lab):
+    with cluster(lab, "t-any") as c:
+        code = c.folder / "code"
+        code.mkdir()
+        (code / "hold.sh").write_text("echo held; exec sleep 4702\n")
+        c.write(hosts=4, more="groups: {front: 'node-[0-1]', back: 'node-[2-3]'}\nsync: ['code:/code']").up()
+        hold = ("--", "sh", "/code/hold.sh")
+        first, second = (Running(c, "run", "--name", name, "--nodes", "2", *LEASE, *hold) for name in ("first", "second"))
+        pairs = {name: nodes_of(job) for name, job in (("first", first), ("second", second))}
+        assert sorted(pairs.values()) == [["node-0", "node-1"], ["node-2", "node-3"]], "each in a group, at once"
+        front, back = sorted(pairs, key=pairs.get)
+        first.until_err(r"2 nodes: " + re.escape(pairs["first"][0]))
+
+        third = Running(c, "run", "--name", "third", "--nodes", "2", "-o", "json", *LEASE, *hold)
+        third.until_err(rf"waiting for 1 slot on any 2 of 4 nodes: node-0, node-1: slot 0 {front} \(.*; place 1 in line")
+        told = c.run("run", "--no-wait", "--nodes", "1@back", "--", "true", code=75).stderr
+        assert_in(f"1 slot on any 1 of 2 nodes cannot be had now: node-2 slot 0 {back} (", told)
+        assert_in(front, c.run("run", "--no-wait", "--nodes", "first:1", "--", "true", code=75).stderr)
+
+        c.run("stop", back)  # not where the third one stands in line
+        third.until("held", times=2)
+        taken = next(json.loads(line) for line in third.out.splitlines() if json.loads(line)["type"] == "gpus")
+        assert [node["node"] for node in taken["nodes"]] == ["node-2", "node-3"]
+        c.run("stop", front)
+        c.run("run", "--no-wait", "--nodes", "first:2", "--", "true")
+        c.run("run", "--detach", "--name", "left", "--no-wait", "--nodes", "1", "--spares", "1", *hold)
+        assert_in("left", c.run("run", "--no-wait", "--nodes", "first:1", "--", "true", code=75).stderr)
+        c.run("stop", "left")
+        c.run("stop", "third")
+
+
 # --- what dies lets go ---
 
 

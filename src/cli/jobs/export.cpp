@@ -2,7 +2,6 @@
 
 #include "cli/jobs/prepared_run.hpp"
 #include "cli/line/values.hpp"
-#include "core/number.hpp"
 #include "core/text.hpp"
 #include "job/select_nodes.hpp"
 
@@ -25,7 +24,7 @@ Result<Chosen> choose(const RunOptions& options, const ClusterSpec& spec, std::s
     for (const auto& node : expand_nodes(spec)) {
         all.push_back({.name = node.name, .host = node.host});
     }
-    const auto count = whole_number<std::size_t>(options.nodes);
+    const auto count = node_count(options.nodes);
     const bool more =
         count && *count + spares > all.size() && *count <= most_cluster_nodes && options.exclude.empty();
     auto nodes = select_nodes(spec, all, more ? "" : options.nodes, options.exclude, more ? 0 : spares);
@@ -73,7 +72,7 @@ Task<Loaded> load_for_export(const Context& context, const RunOptions& options) 
     }
     context.warn(loaded.warnings);
     Loaded alone{.spec = std::move(loaded.spec)};
-    if (!whole_number<std::size_t>(options.nodes)) {
+    if (!node_count(options.nodes)) {
         alone.errors.push_back(
             {ErrorKind::usage, "--nodes",
              "how many nodes is not known: the hosts are an allocation's, and this is none",

@@ -4,18 +4,15 @@
 #include "cli/jobs/job_view.hpp"
 #include "cli/jobs/prepared_run.hpp"
 #include "cli/jobs/rdma_required.hpp"
+#include "cli/jobs/run_nodes.hpp"
 #include "cli/key_watch.hpp"
 #include "cli/line/values.hpp"
 #include "cli/nodes/forwarding.hpp"
 #include "cli/report_file.hpp"
 #include "core/host_list.hpp"
 #include "core/text.hpp"
-#include "core/with_hint.hpp"
-#include "job/old_nodes.hpp"
 #include "job/run_job.hpp"
-#include "job/select_nodes.hpp"
 #include "job/wait_for_gpus.hpp"
-#include "launch/relaunch.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -26,51 +23,7 @@
 namespace dockdist {
 namespace {
 
-// As many nodes as were asked for may be ready without those that are missing; else they are errors.
-Errors judge_missing(const Context& context, const Attached& cluster, const RunOptions& options,
-                     std::size_t spares) {
-    if (!asks_for_count(options)) {
-        return with_hint(cluster.errors, options.nodes.empty() ? "or run without it: --keep-going"
-                                                               : "or leave it out of --nodes");
-    }
-    if (select_nodes(cluster.spec, cluster.nodes, options.nodes, options.exclude, spares)) {
-        warn_of_missing(context, cluster.errors);
-        return {};
-    }
-    return with_hint(cluster.errors,
-                     fmt::format("or run on what is ready: --nodes {}", cluster.nodes.size()));
-}
-
-// The rest, which is wrong or not by the nodes that are ready; none of them has been asked anything yet.
-Status choose_nodes(PreparedRun& prepared, const RunOptions& options, const Attached& cluster,
-                    const Context& context) {
-    auto nodes = select_nodes(cluster.spec, cluster.nodes, options.nodes, options.exclude, prepared.spares);
-    if (!nodes) {
-        return nodes.error();
-    }
-    if (auto set = set_restarts(options.restarts, static_cast<int>(nodes->size()),
-                                static_cast<int>(prepared.spares), prepared.job);
-        !set) {
-        return set;
-    }
-    for (const auto& node : *nodes) {
-        auto seen = launch_node(cluster.spec, node, prepared.job.env, prepared.request.ranks_per_node);
-        if (!seen) {
-            return seen.error();
-        }
-        prepared.request.nodes.push_back(std::move(*seen));
-    }
-    prepared.nodes = std::move(*nodes);
-    std::optional<Error> warning;
-    if (auto judged = judge_launch_line(prepared, prepared.nodes.size() - prepared.spares, warning);
-        !judged) {
-        return judged;
-    }
-    if (warning) {
-        context.reporter->on(warning_event(*warning));
-    }
-    return check_slots(prepared.launcher, prepared.request);
-}
+constexpr std::size_t names_in_a_note = 100; // columns
 
 // A name may have been used before.
 Task<Status> take_name(PreparedRun& prepared, const std::string& name, const Attached& cluster,
@@ -86,46 +39,6 @@ Task<Status> take_name(PreparedRun& prepared, const std::string& name, const Att
     prepared.job.job = *job;
     prepared.request.job = *job;
     co_return ok;
-}
-
-struct Decided {
-    OpenedJob opened{};
-    std::vector<NodeLaunch> launches{};
-    Errors warnings{};
-    Errors errors{};
-};
-
-// What each node has to start, from what the nodes say.
-Task<Decided> decide(const Attached& cluster, PreparedRun& prepared, Reporter& reporter) {
-    Decided decided;
-    prepared.job.ask_old_nodes = [&cluster] { return held_in_old_nodes(cluster.engines, cluster.observed); };
-    prepared.job.old_holds = co_await prepared.job.ask_old_nodes();
-    // Of a job that goes on without a lost node, any may become the first.
-    const PortsWanted ports{ports_of(prepared.launcher, prepared.request),
-                            prepared.launcher.ports_everywhere || prepared.job.min_nodes > 0};
-    decided.opened = co_await open_job(cluster.engines, prepared.nodes, prepared.job,
-                                       questions(prepared.launcher, prepared.request), ports, &reporter);
-    decided.errors = decided.opened.errors;
-    if (decided.errors.empty()) {
-        decided.errors = take_answers(prepared.launcher, prepared.request, decided.opened.facts);
-    }
-    if (decided.errors.empty()) {
-        auto& nodes = prepared.request.nodes;
-        if (prepared.job.min_nodes > 0) {
-            prepared.job.relaunch = relaunch_text(prepared.launcher, prepared.request);
-        }
-        nodes.resize(nodes.size() - prepared.spares);
-        if (prepared.launcher.warnings != nullptr) {
-            decided.warnings = prepared.launcher.warnings(prepared.request);
-        }
-        auto launches = prepared.launcher.launch(prepared.request);
-        if (launches) {
-            decided.launches = std::move(*launches);
-        } else {
-            decided.errors.push_back(launches.error());
-        }
-    }
-    co_return decided;
 }
 
 // "4 ranks on 2 nodes"; of a command that is no rank "1 process on each of 2 nodes, 2 GPUs each".
@@ -156,7 +69,12 @@ std::string describe(const Decided& decided, const PreparedRun& prepared) {
         spares.push_back(prepared.nodes[i].name.str());
     }
     const auto gpus = taken_text(turns_of(decided.opened));
-    return fmt::format("{}: {}{}{}", prepared.job.job.str(), describe_ranks(decided),
+    std::vector<std::string> names; // of slots nothing is said, but where they are
+    for (std::size_t i = 0; decided.chosen && gpus.empty() && i < launches.size(); ++i) {
+        names.push_back(prepared.nodes[i].name.str());
+    }
+    return fmt::format("{}: {}{}{}{}", prepared.job.job.str(), describe_ranks(decided),
+                       names.empty() ? "" : ": " + short_host_list(names, names_in_a_note),
                        spares.empty() ? "" : "; spare: " + list_names(spares),
                        gpus.empty() ? "" : "; " + gpus);
 }
@@ -292,14 +210,12 @@ Task<int> run(Context& context, RunOptions options) {
             co_return fail_before(context, {writable.error()});
         }
     }
-    if (const auto chosen = choose_nodes(*prepared, options, cluster, context); !chosen) {
-        co_return fail_before(context, {chosen.error()});
+    const auto choice = choose_nodes(*prepared, options, cluster, context);
+    if (!choice) {
+        co_return fail_before(context, {choice.error()});
     }
     if (const auto named = co_await take_name(*prepared, options.name, cluster, *context.reporter); !named) {
         co_return fail_before(context, {named.error()});
-    }
-    if (const auto lacking = lacking_rdma(cluster.spec.network, prepared->nodes); !lacking.empty()) {
-        co_return fail_before(context, lacking);
     }
     auto local =
         take_local_ports(context.executor, options.dry_run ? std::vector<ForwardPort>{} : forwarded.ports);
@@ -307,12 +223,10 @@ Task<int> run(Context& context, RunOptions options) {
         co_return fail_before(context, local.errors);
     }
     options.carry.no_sync |= options.dry_run;
-    const auto errors =
-        co_await sync_first(context, cluster.spec, cluster.engines, prepared->nodes, options.carry);
-    if (!errors.empty()) {
-        co_return fail_before(context, errors);
-    }
-    auto decided = co_await decide(cluster, *prepared, *context.reporter);
+    const SyncTo sync = [&](std::vector<ReadyNode> nodes) {
+        return sync_first(context, cluster.spec, cluster.engines, std::move(nodes), options.carry);
+    };
+    auto decided = co_await decide(context, cluster, *prepared, *choice, sync);
     if (!decided.errors.empty()) {
         co_return fail_before(context, decided.errors);
     }
@@ -333,6 +247,9 @@ Task<int> run(Context& context, RunOptions options) {
     }
     if (const auto waited = co_await wait_for_gpus(decided.opened, job, *context.reporter); !waited) {
         co_return fail_before(context, {waited.error()});
+    }
+    if (const auto moved = co_await decide_again(cluster, *prepared, decided, sync); !moved.empty()) {
+        co_return fail_before(context, moved);
     }
     warn_of_instances(context, decided);
     if (context.json()) {

@@ -3,9 +3,9 @@
 #include "cli/context.hpp"
 #include "cli/line/values.hpp"
 #include "core/ending_signals.hpp"
-#include "core/number.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
+#include "job/select_nodes.hpp"
 #include "launch/launcher.hpp"
 #include "wire/ready_probe.hpp"
 
@@ -27,8 +27,10 @@ std::string launcher_list() {
 
 void add_run_options(CLI::App& command, RunOptions& options) {
     command
-        .add_option("-n,--nodes", options.nodes,
-                    "How many nodes, or which: 2, or node-0,node-[3-7], @rack2, 4@rack2 (default: all)")
+        .add_option(
+            "-n,--nodes", options.nodes,
+            "How many nodes: 2, or 4@rack2 of a group, whichever are free, first:2 for the first; or which: "
+            "node-0,node-[3-7], @rack2 (default: all)")
         ->type_name("NODES");
     command.add_option("--exclude", options.exclude, "Leave these nodes out: node-1,node-[4-5], @rack1")
         ->type_name("NODES");
@@ -175,14 +177,10 @@ void add_run_options(CLI::App& command, RunOptions& options) {
     command.add_option("COMMAND", options.command, "The command and its arguments, after --")->required();
 }
 
-bool asks_for_count(const RunOptions& options) {
-    return whole_number<std::size_t>(options.nodes).has_value();
-}
-
 std::vector<NodeWords> named_by(const RunOptions& options) {
-    return options.nodes.empty() || asks_for_count(options)
+    return options.nodes.empty() || node_count(options.nodes)
                ? std::vector<NodeWords>()
-               : std::vector<NodeWords>{{"--nodes", options.nodes, Ranks::refused}};
+               : std::vector<NodeWords>{{"--nodes", without_counts(options.nodes), Ranks::refused}};
 }
 
 std::vector<NodeWords> excluded_by(const RunOptions& options) {

@@ -57,9 +57,8 @@ struct RunOptions {
 void add_run_options(CLI::App& command, RunOptions& options);
 
 // What of --nodes and --exclude names nodes.
-std::vector<NodeWords> named_by(const RunOptions& options);    // by --nodes, if that is no count
+std::vector<NodeWords> named_by(const RunOptions& options);    // by --nodes, if that is no count; all that do
 std::vector<NodeWords> excluded_by(const RunOptions& options); // by --exclude
-bool asks_for_count(const RunOptions& options);                // --nodes 4
 
 // All but --env, secrets and restarts, of options that add_run_options() has let pass. Errors (usage): what
 // they are not together, or with the file.

@@ -18,6 +18,7 @@ struct GpuRequest {
     // CUDA_VISIBLE_DEVICES, where the user sets it for the job: exactly these are meant then.
     std::optional<std::string> visible{};
     std::string variable = cuda_devices_variable; // that says it: AMD's have others
+    std::int64_t timeout_ms = 0;                  // of the job; 0: none
 };
 
 // Whether the request is for anything at all.

@@ -1,6 +1,7 @@
 #include "node/gpus/reservation.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace dockdist::node {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::int64_t pause_behind_ms = 250;
 
 wire::GpuTurn without_ages(wire::GpuTurn turn) {
     for (auto& hold : turn.held) {
-        hold.by.age_s = 0;
+        hold.by.age_s = hold.by.left_s = 0;
     }
     for (auto& waiter : turn.ahead) {
         waiter.who.age_s = 0;
@@ -37,7 +38,9 @@ Error busy_board() {
 
 Reservation::Reservation(Loop& loop, GpuRequest request, Result<KnownGpus> at_join, Listener listener)
     : loop_(loop), request_(std::move(request)), listener_(std::move(listener)),
-      facts_(loop, request_, std::move(at_join)) {}
+      facts_(loop, request_, std::move(at_join)) {
+    turn_.looks = request_.ask.look;
+}
 
 Reservation::~Reservation() {
     for (const auto timer : {mutex_, soon_, use_}) {
@@ -50,6 +53,7 @@ Reservation::~Reservation() {
 
 void Reservation::begin() {
     enqueue(request_.ask.number > 0 ? Order{.what = Order::What::line, .number = request_.ask.number}
+            : request_.ask.look     ? Order{.what = Order::What::leave}
                                     : Order{.what = Order::What::at_once});
 }
 
@@ -59,6 +63,10 @@ void Reservation::line(std::int64_t number, std::int64_t order) {
 
 void Reservation::take(std::int64_t order) {
     enqueue({.what = Order::What::take, .order = order});
+}
+
+void Reservation::look(std::int64_t order) {
+    enqueue({.what = Order::What::leave, .order = order});
 }
 
 void Reservation::insist() {
@@ -114,10 +122,13 @@ void Reservation::obey(const Order& order) {
         return after_facts(fresh, hold_some);
     case What::line:
         return after_facts(0, [this, number = order.number] { get_in_line(number); });
+    case What::leave:
+        return after_facts(fresh, [this] { leave_line(); });
     case What::take:
         // One that came twice, or before its ticket was final, is answered by how it stands.
-        return own_.is_final && own_.units.empty() ? after_facts(std::max(fresh, changed_at_ms_), hold_some)
-                                                   : done();
+        return own_.units.empty() && (own_.is_final || (own_.id == 0 && request_.ask.look))
+                   ? after_facts(std::max(fresh, changed_at_ms_), hold_some)
+                   : done();
     }
 }
 
@@ -141,38 +152,60 @@ void Reservation::get_in_line(std::int64_t number) {
     });
 }
 
+void Reservation::leave_line() {
+    watch();
+    if (own_.id == 0) {
+        judge(facts_.units().stand(file_.read(), own_or_ticket(), file_));
+        return done();
+    }
+    on_board([this](Board& board) -> Result<bool> {
+        let_go();
+        std::erase_if(board.entries, [&](const BoardEntry& entry) { return entry.id == own_.id; });
+        file_.unlock_entry();
+        own_ = {};
+        judge(facts_.units().stand(board, own_or_ticket(), file_));
+        return true;
+    });
+}
+
 // What the board says is read without the mutex: it is replaced as a whole.
 void Reservation::look() {
     if (insisting_) {
         return after_facts(changed_at_ms_,
                            [this] { on_board([this](Board& board) { return hold(board); }); });
     }
-    if (own_.id == 0 || !own_.units.empty()) {
+    if ((own_.id == 0 && !request_.ask.look) || !own_.units.empty()) {
         return done();
     }
     const auto board = file_.read();
-    if (std::ranges::find(board.entries, own_.id, &BoardEntry::id) == board.entries.end()) {
+    if (own_.id != 0 && std::ranges::find(board.entries, own_.id, &BoardEntry::id) == board.entries.end()) {
         return on_board([this](Board& lost) -> Result<bool> { // somebody has lost the board
             put_own(lost);
             judge(facts_.units().stand(lost, own_, file_));
             return true;
         });
     }
-    const auto standing = facts_.units().stand(board, own_, file_);
+    const auto standing = facts_.units().stand(board, own_or_ticket(), file_);
     if (!standing.fits_but_for_outside) {
         judge(standing);
         return done();
     }
     // Since the GPUs were last asked, somebody outside may have come or gone.
     after_facts(changed_at_ms_, [this] {
-        judge(facts_.units().stand(file_.read(), own_, file_));
+        judge(facts_.units().stand(file_.read(), own_or_ticket(), file_));
         done();
     });
 }
 
 void Reservation::judge(const Standing& standing) {
-    turn_.state = standing.fits && own_.is_final ? State::fits : State::waits;
+    const bool looks = request_.ask.look && own_.id == 0;
+    turn_.state = standing.fits && (own_.is_final || looks) ? State::fits : State::waits;
     turn_.number = own_.number;
+    if (request_.ask.look) {
+        turn_.could = own_or_ticket().candidates;
+        turn_.free.clear();
+        std::ranges::transform(standing.free, std::back_inserter(turn_.free), &wire::GpuUnit::id);
+    }
     turn_.units.clear();
     turn_.together.clear();
     turn_.place = standing.place;
@@ -211,6 +244,7 @@ Result<bool> Reservation::hold(Board& board) {
     }
     own_.units = taken_.units;
     own_.since_ms = unix_ms();
+    own_.until_ms = request_.timeout_ms > 0 ? own_.since_ms + request_.timeout_ms : 0;
     put_own(board);
     insisting_ = false;
     watch_.reset();

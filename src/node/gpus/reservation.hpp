@@ -25,11 +25,13 @@ public:
     Reservation(const Reservation&) = delete;
     Reservation& operator=(const Reservation&) = delete;
 
-    // Takes at once where nobody waits and enough are free; with a number, gets into line with that.
+    // Takes at once where nobody waits and enough are free; with a number, gets into line with that; to look
+    // only, says how it stands.
     void begin();
     // The client's orders; carried out one after another.
     void line(std::int64_t number, std::int64_t order);
     void take(std::int64_t order);
+    void look(std::int64_t order); // gives back what was taken, leaves the line, and says how it stands
     // Takes, without any more orders, as soon as enough are free that nobody in line would have.
     void insist();
 
@@ -38,9 +40,9 @@ public:
 
 private:
     struct Order {
-        enum class What { at_once, line, take, look } what = What::look;
+        enum class What { at_once, line, take, leave, look } what = What::look;
         std::int64_t number = 0; // line
-        std::int64_t order = 0;  // line, take
+        std::int64_t order = 0;  // line, take, leave
     };
     // What is to be done with the board while nobody else changes it; true: it is to be written.
     using Work = std::function<Result<bool>(Board&)>;
@@ -49,7 +51,9 @@ private:
     void next();
     void obey(const Order& order);
     void get_in_line(std::int64_t number);
+    void leave_line();
     void look();
+    BoardEntry own_or_ticket() const { return own_.id != 0 ? own_ : facts_.units().ticket(); }
     void judge(const Standing& standing);
     Result<bool> hold(Board& board);
     bool lock_some(const BoardEntry& own, const Board& board);

@@ -100,7 +100,8 @@ void JobPreparation::reserve(const Environment& recorded) {
         GpuRequest{.who = std::move(who),
                    .ask = opening_.gpus,
                    .visible = users_gpus_,
-                   .variable = choosing_variable(users)},
+                   .variable = choosing_variable(users),
+                   .timeout_ms = opening_.timeout_ms},
         std::move(known),
         Reservation::Listener{.on_turn = [this](const wire::GpuTurn& turn) { hear_turn(turn); },
                               .on_error = listener_.on_error});
@@ -130,15 +131,14 @@ void JobPreparation::tell_when_all_is_known() {
     listener_.on_facts(facts);
 }
 
-void JobPreparation::line(std::int64_t number, std::int64_t order) {
-    if (reservation_) {
-        reservation_->line(number, order);
-    }
-}
-
-void JobPreparation::take(std::int64_t order) {
-    if (reservation_) {
-        reservation_->take(order);
+void JobPreparation::obey(const wire::JobCommand& order) {
+    using Type = wire::JobCommand::Type;
+    if (reservation_ && order.type == Type::line) {
+        reservation_->line(order.number, order.order);
+    } else if (reservation_ && order.type == Type::take) {
+        reservation_->take(order.order);
+    } else if (reservation_ && order.type == Type::look) {
+        reservation_->look(order.order);
     }
 }
 

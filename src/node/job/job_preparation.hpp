@@ -27,9 +27,8 @@ public:
     JobPreparation& operator=(const JobPreparation&) = delete;
 
     Status begin();
-    // The client's orders for its GPUs; nothing where none were asked for.
-    void line(std::int64_t number, std::int64_t order);
-    void take(std::int64_t order);
+    // The client's orders for its GPUs (line, take, look); nothing where none were asked for.
+    void obey(const wire::JobCommand& order);
     // Whether its units are its own, or it needs none. Where not, insist() takes them as soon as they are
     // free.
     bool may_start() const;

@@ -125,9 +125,9 @@ bool Starter::obey(const wire::JobCommand& command) {
         return true;
     case wire::JobCommand::Type::line:
     case wire::JobCommand::Type::take:
+    case wire::JobCommand::Type::look:
         if (preparation_) {
-            command.type == wire::JobCommand::Type::line ? preparation_->line(command.number, command.order)
-                                                         : preparation_->take(command.order);
+            preparation_->obey(command);
         }
         return true;
     case wire::JobCommand::Type::halt:

@@ -69,6 +69,7 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
     case Type::ping:
     case Type::line: // before the start only
     case Type::take:
+    case Type::look:
         return;
     case Type::stop:
         if (cluster_) {

@@ -10,7 +10,7 @@ import time
 
 from harness import namespaces
 from harness.cleanup import WithCleanup
-from harness.gpu_node import OnAHost, add_amd_gpus, amd_uuid, get_in_line, gpu, take, turn_after, until_state, uuid
+from harness.gpu_node import OnAHost, add_amd_gpus, amd_uuid, get_in_line, gpu, look, take, turn_after, until_state, uuid
 from harness.node_process import DEADLINE, PROGRAM, Stream, kill, marked
 from harness.patience import DURATION, Watch
 
@@ -129,6 +129,65 @@ class TestTaking(OnAHost):
         assert again.until("prepared")["gpus"]["state"] == "waits"
         first.close()
         assert (again.result()["code"], again.output()) == (0, b"ran\n")
+
+
+class TestLooking(OnAHost):
+    """A job that may have any of several nodes looks at them before it chooses."""
+
+    def jobs(self):
+        return [entry["who"]["job"] for entry in self.entries()]
+
+    def test_it_takes_nothing_and_says_how_it_stands_whenever_that_is_another(self):
+        node = self.node(gpus=3)
+        node.ask("holder").until("prepared")
+        stream = node.ask("looks", count=2, look=True)
+        gpus = stream.until("prepared")["gpus"]
+        assert (gpus["state"], gpus["looks"], gpus["units"], gpus["number"]) == ("fits", True, [], 0)
+        assert (gpus["could"], gpus["free"]) == ([uuid(0), uuid(1), uuid(2)], [uuid(1), uuid(2)])
+        assert self.jobs() == ["holder"]
+        second = node.ask("second")
+        second.until("prepared")
+        assert until_state(stream, "waits")["free"] == [uuid(2)]
+        second.close()
+        assert until_state(stream, "fits")["free"] == [uuid(1), uuid(2)]
+
+    def test_it_takes_when_it_is_told_to_and_gives_back(self):
+        node = self.node(gpus=2)
+        stream = node.ask("looks", count=2, look=True)
+        stream.until("prepared")
+        assert [unit["id"] for unit in take(stream, 1)["units"]] == [uuid(0), uuid(1)]
+        assert node.ask("other", look=True).until("prepared")["gpus"]["state"] == "waits"
+        turn = look(stream, 2)
+        assert (turn["state"], turn["units"], self.entries()) == ("fits", [], [])
+        assert take(stream, 3)["state"] == "taken"
+        stream.send(argv=SHOW)
+        stream.until_output(b"GPUS=GPU-0000,GPU-0001\n")
+
+    def test_it_overtakes_nobody_in_line_and_stands_there_only_when_it_is_told_to(self):
+        node = self.node(gpus=2)
+        holder = node.ask("holder")
+        holder.until("prepared")
+        node.waiter("all", count=2)
+        stream = node.ask("looks", look=True)
+        gpus = stream.until("prepared")["gpus"]
+        assert (gpus["state"], gpus["free"], gpus["place"]) == ("waits", [], 2)
+        assert take(stream, 1)["state"] == "waits"
+        assert self.jobs() == ["holder", "all"]
+        number = get_in_line(stream, 2)["number"]
+        assert number > 0 and self.jobs() == ["holder", "all", "looks"]
+        assert look(stream, 4)["number"] == 0
+        assert self.jobs() == ["holder", "all"]
+
+    def test_how_long_the_job_in_the_way_may_take_at_most_is_told(self):
+        node = self.node(gpus=1)
+        node.ask("holder", timeout_ms=3600_000).until("prepared")
+        by = node.ask("looks", look=True).until("prepared")["gpus"]["held"][0]["by"]
+        assert (by["job"], 3000 < by["left_s"] <= 3600) == ("holder", True)
+        assert node.report()["units"][0]["hold"]["by"]["left_s"] <= by["left_s"]
+
+    def test_a_node_that_can_never_have_it_says_so(self):
+        error = self.node(gpus=1).ask("looks", count=2, look=True).until("error")
+        assert error["kind"] == "config" and "this node has 1" in error["message"]
 
 
 class TestWaiting(OnAHost):

@@ -57,6 +57,9 @@ TEST_CASE("a board that is written is read as it was, but for the ages") {
     waiting.is_final = false;
     auto held = holder(3, "holds", {"g0", "g1"});
     held.who.owner = "somebody@machine";
+    held.until_ms = 9000;
+    CHECK(party_of(held, 5000).left_s == 4);
+    CHECK(party_of(waiting, 5000).left_s == 0);
     const auto there = board({held, waiting});
     auto aged = there;
     aged.entries[0].who.age_s = 17;

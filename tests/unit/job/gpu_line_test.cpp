@@ -21,7 +21,10 @@ wire::GpuTurn says(State state, std::int64_t order, std::int64_t number) {
 std::string text_of(const std::vector<GpuLine::Order>& orders) {
     std::string text;
     for (const auto& [part, command] : orders) {
-        text += (text.empty() ? "" : ", ") + std::string(command.type == Type::line ? "line " : "take ") +
+        text += (text.empty() ? "" : ", ") +
+                std::string(command.type == Type::line   ? "line "
+                            : command.type == Type::take ? "take "
+                                                         : "look ") +
                 std::to_string(command.number) + "→" + std::to_string(part);
     }
     return text;
@@ -29,7 +32,8 @@ std::string text_of(const std::vector<GpuLine::Order>& orders) {
 
 // A line over nodes that obey at once, unless they are told otherwise.
 struct Nodes {
-    explicit Nodes(std::vector<wire::GpuTurn> opened) : line(std::move(opened)) {}
+    explicit Nodes(std::vector<wire::GpuTurn> opened, Choice choice = {})
+        : line(std::move(opened), std::move(choice)) {}
 
     std::string decide() {
         const auto orders = line.decide(now_ms);
@@ -199,6 +203,120 @@ TEST_CASE("a node that says that it fits and always refuses is asked ever more s
     nodes.answer(0, State::fits, 7);
     nodes.answer(1, State::fits, 7);
     CHECK(nodes.decide() == "take 7→0, take 7→1");
+}
+
+namespace {
+
+// Of three nodes any two.
+Nodes any_two(State first, State second, State third) {
+    return Nodes({says(first, 0, 0), says(second, 0, 0), says(third, 0, 0)},
+                 {.seats = {{.count = 2, .among = {0, 1, 2}}}});
+}
+
+// In line with the number 7 on the first two; on the third one there is somebody, too.
+Nodes any_two_in_line() {
+    auto nodes = any_two(State::waits, State::waits, State::waits);
+    CHECK(nodes.decide() == "line 0→0, line 0→1");
+    nodes.answer(0, State::waits, 3);
+    nodes.answer(1, State::waits, 7);
+    CHECK(nodes.decide() == "line 7→0, line 7→1");
+    nodes.answer(0, State::waits, 7);
+    nodes.answer(1, State::waits, 7);
+    CHECK(nodes.decide().empty());
+    CHECK(nodes.line.has_to_wait());
+    return nodes;
+}
+
+} // namespace
+
+TEST_CASE("any of several: it takes those that fit, and stands in no line") {
+    auto nodes = any_two(State::waits, State::fits, State::fits);
+    CHECK(nodes.line.targets() == std::vector<std::size_t>{1, 2});
+    CHECK(nodes.decide() == "take 0→1, take 0→2");
+    CHECK(nodes.line.is_heard(0));
+    nodes.answer(1, State::taken, 0);
+    nodes.answer(2, State::taken, 0);
+    CHECK(nodes.decide().empty());
+    CHECK(nodes.line.taken());
+    CHECK(nodes.line.number() == 0);
+}
+
+TEST_CASE("any of several: a refusal brings a new look, and other nodes") {
+    auto nodes = any_two(State::fits, State::fits, State::fits);
+    CHECK(nodes.decide() == "take 0→0, take 0→1");
+    nodes.answer(0, State::waits, 0); // somebody was quicker
+    CHECK(nodes.decide() == "look 0→0, look 0→1");
+    nodes.answer(0, State::waits, 0);
+    CHECK(nodes.decide().empty());
+    nodes.answer(1, State::fits, 0);
+    CHECK(nodes.decide() == "take 0→1, take 0→2");
+}
+
+TEST_CASE("any of several: two that refuse each other all of them get into line, whose order decides") {
+    auto nodes = any_two(State::fits, State::fits, State::waits);
+    for (int i = 0; i < 2; ++i) {
+        CHECK(nodes.decide() == "take 0→0, take 0→1");
+        nodes.answer(0, State::taken, 0);
+        nodes.answer(1, State::waits, 0);
+        CHECK(nodes.decide() == "look 0→0, look 0→1");
+        nodes.answer(0, State::fits, 0);
+        nodes.answer(1, State::fits, 0);
+    }
+    CHECK(nodes.decide() == "line 0→0, line 0→1");
+}
+
+TEST_CASE("any of several: while it waits for some it takes others that fit at once") {
+    auto nodes = any_two_in_line();
+    nodes.line.hear(2, says(State::fits, 0, 0));
+    CHECK(nodes.decide().empty()); // one is not enough
+    nodes.answer(1, State::fits, 7);
+    CHECK(nodes.decide() == "take 7→1, take 7→2"); // with its ticket and without one
+    SUBCASE("and has these") {
+        nodes.answer(2, State::taken, 0);
+        nodes.answer(1, State::taken, 7);
+        CHECK(nodes.decide().empty());
+        CHECK(nodes.line.taken());
+        CHECK(nodes.line.targets() == std::vector<std::size_t>{1, 2});
+    }
+    SUBCASE("and where one refuses stands in line where it stood") {
+        nodes.answer(1, State::taken, 7);
+        nodes.answer(2, State::waits, 0);
+        CHECK(nodes.decide() == "line 7→0, line 7→1, look 7→2");
+        CHECK(nodes.line.targets() == std::vector<std::size_t>{0, 1});
+        nodes.answer(0, State::waits, 7);
+        nodes.answer(1, State::fits, 7);
+        nodes.answer(2, State::waits, 0);
+        CHECK(nodes.decide().empty());
+        CHECK(nodes.line.has_to_wait());
+    }
+}
+
+TEST_CASE("any of several: what a node has said before its last order is no free node") {
+    auto nodes = any_two_in_line();
+    nodes.line.hear(2, says(State::fits, 0, 0));
+    nodes.line.hear(0, says(State::fits, 0, 0)); // before it was in line
+    CHECK(nodes.decide().empty());
+}
+
+TEST_CASE("any of several: a lost node is done without, where enough are left") {
+    auto nodes = any_two_in_line();
+    CHECK(nodes.line.lost(1)); // where it stands in line
+    CHECK_FALSE(nodes.line.is_heard(1));
+    CHECK(nodes.decide() == "look 0→0");
+    nodes.answer(0, State::waits, 0);
+    CHECK(nodes.decide() == "line 0→0, line 0→2");
+    CHECK_FALSE(nodes.line.lost(2));
+}
+
+TEST_CASE("any of several: a stream that breaks on a node where it only looks is looked at again") {
+    auto nodes = any_two_in_line();
+    nodes.line.reopened(2, says(State::waits, 0, 0));
+    CHECK(nodes.decide().empty());
+    nodes.line.reopened(0, says(State::waits, 0, 7));
+    CHECK(nodes.decide() == "line 7→0");
+    nodes.answer(0, State::fits, 7);
+    nodes.line.hear(2, says(State::fits, 0, 0));
+    CHECK(nodes.decide() == "take 7→0, take 7→2");
 }
 
 } // namespace gpu_line_test

@@ -100,7 +100,9 @@ TEST_CASE("select_nodes: ranges and groups, of which those that are ready will d
     auto nodes = nodes_of({"n0", "n1", "n2", "n3"});
     const auto spec = file_of(nodes);
     CHECK(names_of(select_nodes(nodes, "n[2-3],n0", "")) == "n2 n3 n0");
-    CHECK(names_of(select_nodes(nodes, "3@all", "n1")) == "n0 n2");
+    CHECK(names_of(select_nodes(nodes, "3@all", "n1")) == "n0 n2 n3");
+    CHECK(select_nodes(nodes, "3@all", "n[1-2]").error().message ==
+          "3 nodes of @all were asked for, and 2 can be had");
     CHECK(names_of(select_nodes(nodes, "@all", "n[0-1]")) == "n2 n3");
     nodes.erase(nodes.begin() + 1);
     CHECK(names_of(dockdist::select_nodes(spec, nodes, "@all", "")) == "n0 n2 n3");
@@ -109,6 +111,45 @@ TEST_CASE("select_nodes: ranges and groups, of which those that are ready will d
     CHECK(named.error().message == "the node `n1` is not ready");
     CHECK(named.error().kind == ErrorKind::node);
     CHECK(dockdist::select_nodes(spec, {}, "@all", "").error().message == "no node of `@all` is ready");
+}
+
+TEST_CASE("choose_nodes: what leaves a choice, and among which nodes") {
+    const auto nodes = nodes_of({"a", "b", "c", "d"});
+    auto spec = file_of(nodes);
+    spec.hosts[2].groups = {"all", "rack"};
+    spec.hosts[3].groups = {"all", "rack"};
+    const auto seats = [&](const std::string& selection, const std::string& excluded = "",
+                           std::size_t spares = 0) {
+        const auto choice = choose_nodes(spec, nodes, selection, excluded, spares);
+        std::string text;
+        for (const auto& [count, among] : choice->choice.seats) {
+            text += (text.empty() ? "" : ", ") + std::to_string(count) + " of";
+            for (const auto index : among) {
+                text += " " + choice->nodes[index].name.str();
+            }
+        }
+        return text + (choice->is_free() ? "" : " (no choice)");
+    };
+    CHECK(seats("") == "4 of a b c d (no choice)");
+    CHECK(seats("4") == "4 of a b c d (no choice)");
+    CHECK(seats("2") == "2 of a b c d");
+    CHECK(seats("2", "a") == "2 of b c d");
+    CHECK(seats("2", "", 1) == "3 of a b c d");
+    CHECK(seats("first:2") == "2 of a b (no choice)");
+    CHECK(seats("first:2", "", 1) == "3 of a b c (no choice)");
+    CHECK(seats("1@rack") == "1 of c d");
+    CHECK(seats("1@rack,1@all") == "1 of c d, 1 of a b");
+    CHECK(seats("1@all,d") == "1 of a b c, 1 of d"); // what is named is none of a choice
+    CHECK(seats("b,a") == "2 of b a (no choice)");
+    const auto choice = choose_nodes(spec, nodes, "2", "b");
+    CHECK(choice->choice.domains == std::vector<std::vector<std::size_t>>{{0}, {0, 1}, {0, 1}});
+    CHECK(choose_nodes(spec, nodes, "first:5", "").error().message ==
+          "5 nodes were asked for, the cluster has 4");
+    CHECK(choose_nodes(spec, nodes, "first:", "").has_error());
+    CHECK(without_counts("1@rack,a,@all") == "@rack,a,@all");
+    CHECK(says_how_many("2@rack,1@all"));
+    CHECK_FALSE(says_how_many("2@rack,a"));
+    CHECK_FALSE(says_how_many("@rack"));
 }
 
 TEST_CASE("a node has as many ranks as GPUs are named by a variable of the user's") {

@@ -44,6 +44,7 @@ public:
     bool client_gone() const { return exec_->client_gone(); }
 
     bool is_free;
+    bool is_old = false; // knows of no looks
     int proposal = 1;
     std::function<void(const wire::JobCommand&)> on_command{};
     std::vector<std::string> heard{}; // without pings
@@ -56,10 +57,13 @@ private:
         order_ = 0;
         const auto opening = wire::parse_job_opening((co_await exec.read_line()).value_or(""));
         openings.push_back(*opening);
-        const auto state = opening->gpus.share        ? State::none
-                           : opening->gpus.number > 0 ? (is_free ? State::fits : State::waits)
-                           : is_free                  ? State::taken
-                                                      : State::waits;
+        openings.back().gpus.look = openings.back().gpus.look && !is_old;
+        const auto state = opening->gpus.share            ? State::none
+                           : is_old && opening->gpus.look ? State::none
+                           : opening->gpus.look           ? (is_free ? State::fits : State::waits)
+                           : opening->gpus.number > 0     ? (is_free ? State::fits : State::waits)
+                           : is_free                      ? State::taken
+                                                          : State::waits;
         exec.out(control({.type = wire::JobEvent::Type::prepared,
                           .facts = {.ports = {29500}, .gpus = turn(state, opening->gpus.number)}}));
         while (const auto line = co_await exec.read_line()) {
@@ -73,7 +77,9 @@ private:
                 exec.out(wire::encode({.kind = wire::Frame::Kind::pong}));
                 continue;
             }
-            heard.push_back((command->type == Type::line ? "line " : "take ") +
+            heard.push_back((command->type == Type::line   ? "line "
+                             : command->type == Type::take ? "take "
+                                                           : "look ") +
                             std::to_string(command->number));
             order_ = command->order;
             if (on_command) {
@@ -88,7 +94,7 @@ private:
     }
 
     wire::GpuTurn turn(State state, std::int64_t number = 0) const {
-        wire::GpuTurn turn{.state = state, .number = number, .wanted = 1};
+        wire::GpuTurn turn{.state = state, .number = number, .wanted = 1, .looks = openings.back().gpus.look};
         if (state == State::taken) {
             turn.units = {gpu_0};
         } else if (state == State::waits) {
@@ -259,6 +265,98 @@ TEST_CASE("a wait that is cancelled leaves no stream behind") {
     job.io.poll();
     CHECK(job.gpus[0]->client_gone());
     CHECK(job.gpus[1]->client_gone());
+}
+
+namespace {
+
+// Any one of its nodes.
+struct Choosing : Waiting {
+    using Waiting::Waiting;
+    void open_to_choose() {
+        NodeChoice choice{.nodes = nodes, .choice = {.seats = {{.count = 1}}}};
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            choice.choice.seats.front().among.push_back(i);
+        }
+        choice.choice.domains.resize(nodes.size());
+        opened.emplace(run_task(io, open_any(engines, choice, options, {}, 1)));
+    }
+    Status wait_for_any() { return run_task(io, wait_for_gpus(*opened, options, told)); }
+    std::string names() const {
+        std::string text;
+        for (const auto& node : nodes_of(*opened)) {
+            text += node.name.str() + " ";
+        }
+        return text;
+    }
+};
+
+} // namespace
+
+TEST_CASE("of several nodes a job gets one that is free, and lets the others go") {
+    Choosing job({false, true, true});
+    job.open_to_choose();
+    CHECK(job.names() == "node-1 ");
+    CHECK(job.wait_for_any().has_value());
+    CHECK(job.names() == "node-1 ");
+    CHECK(lines(job.gpus[1]->heard) == "take 0\n");
+    CHECK(job.told.texts.empty());
+    job.io.poll();
+    CHECK(job.gpus[0]->client_gone());
+    CHECK(job.gpus[2]->client_gone());
+    const auto outcome = run_task(job.io, run_job(std::move(*job.opened), {job.launches[1]}, job.options,
+                                                  job.interrupts, job.sink, job.events));
+    CHECK(outcome.exit_code() == 0);
+    CHECK(job.sink.text == std::map<std::string, std::string>{{"node-1", "hello\n"}});
+}
+
+TEST_CASE("while it waits for one node it takes another that becomes free first") {
+    Choosing job({false, false});
+    job.open_to_choose();
+    CHECK(job.names() == "node-0 "); // where it would wait
+    job.told.after_each = [&](const Event&) {
+        boost::asio::post(job.io, [&] { job.gpus[1]->become_free(); });
+    };
+    CHECK(job.wait_for_any().has_value());
+    CHECK(job.names() == "node-1 ");
+    CHECK(lines(job.gpus[0]->heard) == "line 0\nline 1\n");
+    CHECK(lines(job.gpus[1]->heard) == "take 0\n");
+    CHECK(job.told.texts.front() == "waiting for 1 GPU on any 1 of 2 nodes: node-0 GPU 0 job-a (user-a@desk, "
+                                    "12 min); place 1 in line");
+}
+
+TEST_CASE("a node that cannot say how it stands is left out, or ends the job where none is left") {
+    Choosing job({true, true});
+    job.fakes[0]->containers.clear();
+    job.open_to_choose();
+    CHECK(job.opened->errors.empty());
+    CHECK(job.opened->left_out.size() == 1);
+    CHECK(job.names() == "node-1 ");
+    job.fakes[1]->containers.clear();
+    job.open_to_choose();
+    CHECK(job.opened->errors.size() == 2);
+}
+
+TEST_CASE("a node that is lost while a job looks at it is done without") {
+    Choosing job({false, false});
+    job.open_to_choose();
+    bool lost = false;
+    job.told.after_each = [&](const Event&) {
+        if (!std::exchange(lost, true)) {
+            job.fakes[0]->containers.clear();
+            boost::asio::post(job.io, [&] { job.gpus[0]->cut(); });
+        } else {
+            boost::asio::post(job.io, [&] { job.gpus[1]->become_free(); });
+        }
+    };
+    CHECK(job.wait_for_any().has_value());
+    CHECK(job.names() == "node-1 ");
+}
+
+TEST_CASE("a job that is to look and finds an older node, which shares, says so") {
+    Choosing job({true, true});
+    job.gpus[0]->is_old = true;
+    job.open_to_choose();
+    CHECK_FALSE(job.opened->looks);
 }
 
 TEST_CASE("the same obstacle is told once, and a GPU that is not given out is said") {

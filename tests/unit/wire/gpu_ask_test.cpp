@@ -30,6 +30,15 @@ TEST_CASE("what nodes of an earlier dockdist hold goes with the ask, and an ask 
     CHECK(ask_of(nlohmann::json::object()).taken.empty());
 }
 
+TEST_CASE("a look is one, and to an older node, which does not know of it, an ask that takes nothing") {
+    const GpuAsk ask{.look = true, .count = 2};
+    auto object = nlohmann::json(ask);
+    CHECK(ask_of(object) == ask);
+    object.erase("look");
+    CHECK(ask_of(object) == GpuAsk{.share = true, .count = 2});
+    CHECK_FALSE(nlohmann::json(GpuAsk{.count = 2}).contains("look"));
+}
+
 TEST_CASE("a unit that is held without a name is an error") {
     nlohmann::json object = GpuAsk{.taken = {{.unit = {.id = "GPU-1"}}}};
     object["taken"][0]["unit"].erase("id");

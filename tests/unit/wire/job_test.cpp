@@ -109,6 +109,11 @@ TEST_CASE("what nodes and client say of a job's GPUs survives the way") {
     const auto take = parse_job_command(job_command_line({.type = JobCommand::Type::take, .order = 7}));
     CHECK(take->type == JobCommand::Type::take);
     CHECK(take->order == 7);
+    const auto look = parse_job_command(job_command_line({.type = JobCommand::Type::look, .order = 8}));
+    CHECK(look->type == JobCommand::Type::look);
+    CHECK(look->order == 8);
+    const GpuTurn looks{.state = GpuTurn::State::fits, .looks = true, .could = {"a", "b"}, .free = {"b"}};
+    CHECK(parse_job_event(job_event({.type = JobEvent::Type::turn, .turn = looks}))->turn == looks);
     auto asking = opening();
     asking.owner = "u@m";
     asking.gpus = {.count = 2, .priority = -1, .number = 3, .in_use_mib = 1024};
