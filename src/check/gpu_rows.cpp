@@ -3,6 +3,7 @@
 #include "check/compare.hpp"
 #include "check/fabric_row.hpp"
 #include "check/gpu_health.hpp"
+#include "check/system_rows.hpp"
 #include "core/exit_codes.hpp"
 #include "core/text.hpp"
 #include "gpu/gpu.hpp"
@@ -47,10 +48,6 @@ std::string models(const std::vector<Gpu>& gpus) {
         text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", count, printable(name));
     }
     return text;
-}
-
-CheckRow host_row(const CheckedNode& node, const char* check) {
-    return {.layer = CheckLayer::host, .subject = node.name.str(), .check = check};
 }
 
 // Those of AMD's, by what dockdist-init reads from their driver's files.

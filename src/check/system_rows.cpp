@@ -26,10 +26,6 @@ constexpr std::uint64_t full_disk = 256 * mib; // not even the log of a job
 constexpr std::int64_t few_files = 4096;       // of data loaders and one socket a peer
 constexpr std::int64_t small_stack = 8 << 20;  // the usual default
 
-CheckRow host_row(const CheckedNode& node, const char* check) {
-    return {.layer = CheckLayer::host, .subject = node.name.str(), .check = check};
-}
-
 void set(CheckRow& row, State state, std::string text, std::string hint) {
     row.state = state;
     row.text = std::move(text);

@@ -15,6 +15,11 @@ namespace dockdist {
 // shm, limits (of a process that came over ssh). Not merged.
 std::vector<CheckRow> judge_system(const std::vector<CheckedNode>& nodes, const ContainerSpec& container);
 
+// Of a node's machine, without what was found.
+inline CheckRow host_row(const CheckedNode& node, const char* check) {
+    return {.layer = CheckLayer::host, .subject = node.name.str(), .check = check};
+}
+
 // Where a host's engine keeps images and containers.
 struct EngineRoot {
     HostName host{};

@@ -53,14 +53,14 @@ ClusterSpec file_at_hand(const std::string& named) {
                 : ClusterSpec{};
 }
 
-struct Asked {
+struct Completing {
     std::string line{};
     std::string breaks{};
 };
 
 // Whoever presses Tab has begun nothing yet: this runs nothing, contacts nobody, and reads cluster.yaml
 // alone. So it knows no jobs.
-Task<int> run_complete(Context& context, const CLI::App& program, Asked asked) {
+Task<int> run_complete(Context& context, const CLI::App& program, Completing asked) {
     const auto known = [&](const std::string& kind, const std::string& named) {
         std::vector<Candidate> found;
         if (kind == "LAUNCHER") {
@@ -99,7 +99,7 @@ void add_completion(CLI::App& app, Program& program) {
             co_return 0;
         };
     });
-    auto asked = std::make_shared<Asked>();
+    auto asked = std::make_shared<Completing>();
     auto* hidden = app.add_subcommand("__complete", "What may stand at the cursor")->group("");
     hidden->add_option("LINE", asked->line, "The line up to the cursor")->required();
     hidden->add_option("--breaks", asked->breaks, "Characters at which the shell begins a word anew");

@@ -6,7 +6,7 @@
 namespace dockdist {
 namespace {
 
-constexpr std::string_view first = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+constexpr std::string_view first_letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 std::string base64(std::string_view bytes, const char* last_two) {
     std::string text;
@@ -18,7 +18,7 @@ std::string base64(std::string_view bytes, const char* last_two) {
         }
         for (std::size_t k = 0; k < 4; ++k) {
             const auto digit = group >> (18 - 6 * k) & 63U;
-            text += i + k > bytes.size() ? '=' : digit < 62 ? first[digit] : last_two[digit - 62];
+            text += i + k > bytes.size() ? '=' : digit < 62 ? first_letters[digit] : last_two[digit - 62];
         }
     }
     return text;
@@ -64,7 +64,7 @@ std::optional<std::string> from_base64(std::string_view text) {
     std::uint32_t bits = 0;
     unsigned held = 0;
     for (const char c : text) {
-        const auto letter = first.find(c);
+        const auto letter = first_letters.find(c);
         const auto digit = c == '+' ? 62U : c == '/' ? 63U : static_cast<std::uint32_t>(letter);
         if (digit > 63) {
             return std::nullopt;

@@ -33,7 +33,7 @@ bool starts_with(std::string_view text, const Words&... words) {
 }
 
 // The last state of a line that overwrites itself, without escape sequences.
-std::string shown(std::string_view line) {
+std::string shown_line(std::string_view line) {
     while (line.ends_with('\r')) {
         line.remove_suffix(1);
     }
@@ -154,7 +154,7 @@ private:
 };
 
 void Reader::read(std::string_view whole) {
-    OutputLine line{.text = shown(whole)};
+    OutputLine line{.text = shown_line(whole)};
     if (line.text.empty()) {
         return;
     }

@@ -16,7 +16,7 @@ std::string hex_of(const std::string& digest) {
     return digest.substr(digest.find(':') + 1);
 }
 
-UstarEntry archive_entry(const std::string& name, std::uint64_t size) {
+UstarEntry ustar_entry(const std::string& name, std::uint64_t size) {
     return {.name = name, .mode = 0644, .size = static_cast<std::int64_t>(size)};
 }
 
@@ -33,7 +33,7 @@ ImageArchive::ImageArchive(const ImageSpool& spool, const std::string& name) {
                                                   {"RepoTags", nlohmann::json::array({name})},
                                                   {"Layers", std::move(layers)}}})
                               .dump();
-    const auto head = archive_entry("manifest.json", manifest.size());
+    const auto head = ustar_entry("manifest.json", manifest.size());
     add(ustar_header(head) + manifest + ustar_padding(head));
     add_file(config, image.config.path, image.config.size);
     std::set<std::string> there; // a layer may stand twice in an image
@@ -52,7 +52,7 @@ void ImageArchive::add(std::string bytes) {
 }
 
 void ImageArchive::add_file(const std::string& name, const std::string& path, std::uint64_t size) {
-    const auto entry = archive_entry(name, size);
+    const auto entry = ustar_entry(name, size);
     add(ustar_header(entry));
     parts_.push_back({.path = path, .size = size});
     size_ += size;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_layers = 1000; // what overlayfs can stack at most is half of that
 
-Error malformed(const std::string& message) {
+Error malformed_archive(const std::string& message) {
     return {ErrorKind::protocol, "", "what the engine gave as an image is none: " + message, ""};
 }
 
@@ -19,23 +19,23 @@ Error malformed(const std::string& message) {
 Result<SaveManifest> parse_save_manifest(std::string_view json) {
     const auto value = nlohmann::json::parse(json, nullptr, false);
     if (!value.is_array() || value.size() != 1 || !value[0].is_object()) {
-        return malformed("manifest.json does not name one image");
+        return malformed_archive("manifest.json does not name one image");
     }
     const auto config = value[0].find("Config");
     const auto layers = value[0].find("Layers");
     if (config == value[0].end() || !config->is_string() || layers == value[0].end() || !layers->is_array()) {
-        return malformed("manifest.json has no Config or no Layers");
+        return malformed_archive("manifest.json has no Config or no Layers");
     }
     SaveManifest manifest{.config = config->get<std::string>()};
     for (const auto& layer : *layers) {
         if (!layer.is_string()) {
-            return malformed("manifest.json names a layer that is not a string");
+            return malformed_archive("manifest.json names a layer that is not a string");
         }
         manifest.layers.push_back(layer.get<std::string>());
     }
     if (manifest.layers.size() > most_layers) {
-        return malformed(fmt::format("it names {} layers, and no engine takes more than {}",
-                                     manifest.layers.size(), most_layers));
+        return malformed_archive(fmt::format("it names {} layers, and no engine takes more than {}",
+                                             manifest.layers.size(), most_layers));
     }
     return manifest;
 }
@@ -43,7 +43,7 @@ Result<SaveManifest> parse_save_manifest(std::string_view json) {
 Status check_name(std::string_view name, const SavedBlob& blob) {
     constexpr std::string_view blobs = "blobs/sha256/";
     if (name.starts_with(blobs) && blob.digest != fmt::format("sha256:{}", name.substr(blobs.size()))) {
-        auto error = malformed(printable(name) + " in it is not what its name says");
+        auto error = malformed_archive(printable(name) + " in it is not what its name says");
         error.hint = "is that engine's disk well? pull or build the image there again";
         return error;
     }
@@ -56,19 +56,19 @@ Status check_layers(const SavedImage& image, std::string_view config) {
     for (const char* key : {"rootfs", "diff_ids"}) {
         const auto found = ids->is_object() ? ids->find(key) : ids->end();
         if (!ids->is_object() || found == ids->end()) {
-            return malformed("its configuration has no rootfs.diff_ids");
+            return malformed_archive("its configuration has no rootfs.diff_ids");
         }
         ids = &*found;
     }
     if (!ids->is_array() || ids->size() != image.layers.size()) {
-        return malformed("its configuration names another number of layers");
+        return malformed_archive("its configuration names another number of layers");
     }
     for (std::size_t i = 0; i < ids->size(); ++i) {
         // A compressed layer's own digest stands nowhere in the configuration: the engine checks that one.
         const auto& id = (*ids)[i];
         const auto& layer = image.layers[i];
         if (!id.is_string() || (!layer.gzip && !layer.zstd && id.get<std::string>() != layer.digest)) {
-            return malformed("a layer is not what its configuration says");
+            return malformed_archive("a layer is not what its configuration says");
         }
     }
     return ok;

@@ -26,7 +26,7 @@ struct SyncOptions {
     std::vector<std::string> nodes{};
 };
 
-std::vector<NodeWords> words_of(const SyncOptions& options) {
+std::vector<NodeWords> named_in(const SyncOptions& options) {
     std::vector<NodeWords> words;
     for (const auto& text : options.nodes) {
         words.push_back({.option = "--node", .text = text});
@@ -39,7 +39,7 @@ Result<std::vector<ReadyNode>> chosen(const SyncOptions& options, const Attached
         return cluster.nodes;
     }
     std::vector<ReadyNode> nodes;
-    for (const auto& words : words_of(options)) {
+    for (const auto& words : named_in(options)) {
         auto some = named_nodes(cluster.spec, cluster.nodes, words);
         if (!some) {
             return some.error();
@@ -156,7 +156,7 @@ Task<Errors> make_way_for_removals(Context& context, const SyncOptions& options,
 }
 
 Task<int> run_sync(Context& context, SyncOptions options) {
-    auto cluster = co_await attach_to_cluster(context, {.named = words_of(options)});
+    auto cluster = co_await attach_to_cluster(context, {.named = named_in(options)});
     if (cluster.spec.sync.empty() && cluster.errors.empty()) {
         co_return context.fail({ErrorKind::usage, cluster.spec.file.string(), "it has no `sync`",
                                 "write `sync: [\".:/workspace\"]`: what, and where to in the nodes"});

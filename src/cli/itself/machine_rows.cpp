@@ -28,7 +28,7 @@ namespace dockdist {
 namespace {
 
 namespace fs = std::filesystem;
-using State = OwnRow::State;
+using OwnState = OwnRow::State;
 
 // memfd_create(2), the newest call that this program cannot do without.
 constexpr std::array oldest_kernel{3, 17};
@@ -67,7 +67,7 @@ OwnRow system_row() {
                .text = fmt::format("{}{} {} {}, glibc {}", distribution(), names.sysname, names.release,
                                    names.machine, ::gnu_get_libc_version())};
     if (const auto kernel = version_of(names.release); kernel && *kernel < oldest_kernel) {
-        row.state = State::fail;
+        row.state = OwnState::fail;
         row.hint = fmt::format("Linux {}.{} or newer is needed", oldest_kernel[0], oldest_kernel[1]);
     }
     return row;
@@ -97,7 +97,7 @@ OwnRow home_row() {
                .text = printable(home) + (home_was_said() ? "" : ": the account's, as HOME is not set")};
     std::error_code ignored;
     if (!fs::is_directory(home, ignored)) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.text += ": no folder that can be seen";
         row.hint =
             "docker's contexts, registries' logins and `~` in cluster.yaml are looked for there: set HOME";
@@ -110,7 +110,7 @@ OwnRow state_row() {
     OwnRow row{.check = "state", .text = printable(state.string())};
     const auto folder = nearest_folder(state);
     if (const auto why = why_not_writable(folder); !why.empty()) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.text += fmt::format(": nothing can be written in {}: {}", printable(folder.string()), why);
         row.hint = "only `ssh-config` and `proxy` keep something there, a key: set XDG_STATE_HOME to a "
                    "folder that is yours, if you use them";
@@ -124,7 +124,7 @@ OwnRow temporary_row() {
     struct statvfs room{};
     const auto why = why_not_writable(place);
     if (!why.empty() || ::statvfs(place.c_str(), &room) != 0) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.text += ": nothing can be written there: " + (why.empty() ? std::strerror(errno) : why);
         row.hint = "images that are copied or built pass through it: set TMPDIR to a folder with room";
         return row;
@@ -133,7 +133,7 @@ OwnRow temporary_row() {
     row.text += fmt::format(", {} free{}", format_size({free}),
                             (room.f_flag & ST_NOEXEC) != 0 ? ", noexec (nothing is run there)" : "");
     if (free < little_room) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.hint = "images that are copied or built pass through it: set TMPDIR to a folder with more room";
     }
     return row;
@@ -149,7 +149,7 @@ OwnRow locale_row() {
     row.text = row.text.empty() ? "none is set" : row.text;
     auto* const there = ::newlocale(LC_CTYPE_MASK, "", nullptr);
     if (there == nullptr) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.text += ", which this machine has not";
         row.hint = "dockdist does without; programs that it starts, as ssh, may complain: `locale -a` lists "
                    "what there is, C.UTF-8 is everywhere";
@@ -173,7 +173,7 @@ OwnRow limits_row() {
     ::getrlimit(RLIMIT_NOFILE, &limit);
     OwnRow row{.check = "limits", .text = fmt::format("{} open files", limit.rlim_cur)};
     if (limit.rlim_cur < few_files) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.hint = "each host takes two or three: raise `ulimit -n` for clusters of many hosts";
     }
     return row;

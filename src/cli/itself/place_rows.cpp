@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using State = OwnRow::State;
+using OwnState = OwnRow::State;
 
 constexpr std::chrono::seconds ssh_limit{5};
 constexpr std::size_t most_named = 16;
@@ -33,7 +33,7 @@ constexpr std::array proxy_variables{"http_proxy", "https_proxy", "all_proxy", "
 constexpr std::array slurm_variables{"SLURM_JOB_ID",       "SLURM_JOB_NODELIST",  "SLURM_JOB_NUM_NODES",
                                      "SLURM_CLUSTER_NAME", "SLURM_JOB_PARTITION", "SLURM_STEP_ID",
                                      "SLURM_GPUS_ON_NODE", "SLURM_CONF"};
-constexpr std::array own_variables{"DOCKDIST_FILE", "DOCKDIST_HOSTS"};
+constexpr std::array dockdist_variables{"DOCKDIST_FILE", "DOCKDIST_HOSTS"};
 
 std::string without_user(std::string_view address) {
     const auto scheme = address.find("://");
@@ -74,13 +74,13 @@ OwnRow cluster_file_row(const Context& context) {
     if (!file) {
         row.text = "no cluster.yaml here or above, and DOCKDIST_FILE is not set";
     } else if (const auto read = read_chosen(*file); !read) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.text = fmt::format("{}: {}", read.error().where, read.error().message);
         row.hint = "--file and DOCKDIST_FILE name another one";
     } else {
         row.text = printable(fs::weakly_canonical(file->path, ignored).string());
     }
-    if (const auto set = set_variables(own_variables); !set.empty()) {
+    if (const auto set = set_variables(dockdist_variables); !set.empty()) {
         row.text += " (" + set + ")";
     }
     return row;
@@ -103,7 +103,7 @@ OwnRow docker_row(const fs::path& folder) {
     }
     const auto document = read_json(path);
     if (!document) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.text += " cannot be read, or is no JSON";
         row.hint = "registries' logins and the current context stand there: `docker login` writes it";
         return row;
@@ -136,7 +136,7 @@ OwnRow contexts_row(const fs::path& folder) {
                                    fmt::join(names, ", "))};
     const auto loaded = load_docker_context(current, client_environment);
     if (!loaded) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.text += ": " + loaded.error().message;
         row.hint = loaded.error().hint;
     } else {
@@ -151,7 +151,7 @@ OwnRow engine_row() {
     if (!engine.denied.empty()) {
         row.text = fmt::format("{} is not for this user", engine.denied);
         row.hint = "only for `init --local` and `image.from: local`: the group `docker` may use it";
-        row.state = State::warn;
+        row.state = OwnState::warn;
     } else if (!engine.found) {
         row.text = "none answers on this machine, which only `init --local` and `image.from: local` need";
     } else {
@@ -167,7 +167,7 @@ Task<OwnRow> ssh_row(boost::asio::any_io_executor executor) {
     OwnRow row{.check = "ssh"};
     const auto answer = co_await run_and_read(executor, {"ssh", "-V"}, ssh_limit);
     if (!answer) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.text = answer.error().kind == ErrorKind::not_found ? "there is no ssh"
                                                                : printable(answer.error().message);
         row.hint = "hosts at ssh:// are reached without what your ssh configuration says: install OpenSSH's "
@@ -185,7 +185,7 @@ Task<OwnRow> ssh_row(boost::asio::any_io_executor executor) {
     const int why = agent.empty() ? 0 : connect_to_socket(agent);
     row.text += agent.empty() ? "; no agent" : why == 0 ? "; an agent" : "; an agent that does not answer";
     if (why != 0) {
-        row.state = State::warn;
+        row.state = OwnState::warn;
         row.hint = fmt::format("SSH_AUTH_SOCK names {}: {}", printable(agent), std::strerror(why));
     }
     co_return row;

@@ -14,7 +14,7 @@
 namespace dockdist {
 namespace {
 
-std::vector<NodeUsage> usage_of(const JobOutcome& outcome) {
+std::vector<NodeUsage> usage_by_node(const JobOutcome& outcome) {
     std::vector<NodeUsage> usage;
     for (const auto& node : outcome.nodes) {
         if (node.result && node.result->usage.duration_ms > 0) {
@@ -27,7 +27,7 @@ std::vector<NodeUsage> usage_of(const JobOutcome& outcome) {
 // A job of some seconds leaves nothing worth a line.
 void tell_usage(const Context& context, const JobOutcome& outcome, const JobId& job) {
     constexpr std::int64_t worth_a_line_ms = 10'000;
-    const auto usage = sum_usage(usage_of(outcome));
+    const auto usage = sum_usage(usage_by_node(outcome));
     const auto line = usage_line(usage);
     if (outcome.detached || line.empty() || usage.duration_ms < worth_a_line_ms) {
         return;
@@ -66,7 +66,7 @@ nlohmann::json end_json(const JobOutcome& outcome, const JobId& job, Ran ran) {
     if (!outcome.ready_at.empty()) {
         json["ready"] = outcome.ready_at;
     }
-    if (const auto usage = sum_usage(usage_of(outcome)); usage.duration_ms > 0) {
+    if (const auto usage = sum_usage(usage_by_node(outcome)); usage.duration_ms > 0) {
         json["usage"] = usage_json(usage);
     }
     if (outcome.first_failure) {

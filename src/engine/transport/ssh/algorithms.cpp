@@ -14,12 +14,12 @@
 namespace dockdist {
 namespace {
 
-struct Kind {
+struct AlgorithmKind {
     std::string_view keyword;
     int method;
     std::vector<std::string> SshAlgorithms::* names;
 };
-constexpr std::array<Kind, 6> kinds{{
+constexpr std::array<AlgorithmKind, 6> kinds{{
     {"kexalgorithms", LIBSSH2_METHOD_KEX, &SshAlgorithms::key_exchange},
     {"ciphers", LIBSSH2_METHOD_CRYPT_CS, &SshAlgorithms::ciphers},
     {"ciphers", LIBSSH2_METHOD_CRYPT_SC, &SshAlgorithms::ciphers},

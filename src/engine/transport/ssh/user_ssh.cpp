@@ -306,7 +306,7 @@ Task<Result<std::shared_ptr<SshLink>>> start_user_ssh(boost::asio::any_io_execut
     }
     command = with_variables(ear.environment, std::move(command));
     limit = settings.connect_timeout.value_or(limit);
-    const auto login_limit =
+    const auto own_login_limit =
         limit + (asks ? milliseconds(asking_login_limit) : milliseconds(quiet_login_limit));
     for (SshPatience patience(limit);;) {
         const auto link = std::make_shared<UserSsh>(executor, settings, *name + ".c", *name + ".s");
@@ -315,7 +315,7 @@ Task<Result<std::shared_ptr<SshLink>>> start_user_ssh(boost::asio::any_io_execut
             fmt::format("your own ssh to {} does not come to an end (dockdist goes by it, since {})",
                         link->where(), why),
             "try `ssh` by hand"};
-        const auto complaints = co_await with_timeout(UserSsh::log_in(link, command), login_limit, late);
+        const auto complaints = co_await with_timeout(UserSsh::log_in(link, command), own_login_limit, late);
         if (!complaints) {
             co_return complaints.error();
         }
