@@ -1,5 +1,6 @@
 #include "core/output_lines.hpp"
 
+#include "core/trimmed.hpp"
 #include "core/utf8.hpp"
 
 #include <algorithm>
@@ -62,11 +63,6 @@ std::string shown_line(std::string_view line) {
 std::size_t box_sign(std::string_view text) {
     const auto sign = decode_utf8(text);
     return sign.code_point >= 0x2500 && sign.code_point <= 0x257F ? sign.size : 0;
-}
-
-std::string_view trimmed(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
 std::string_view without_box(std::string_view text) {

@@ -87,7 +87,7 @@ wire::ProbeEnd not_started(int number) {
     ::_exit(exit_codes::cannot_start);
 }
 
-class Carrier {
+class ProbeCarrier {
 public:
     int run();
 
@@ -120,7 +120,7 @@ bool rdma_is_off() {
     return rdma.use == "off";
 }
 
-int Carrier::run() {
+int ProbeCarrier::run() {
     (void)std::signal(SIGPIPE, SIG_IGN);
     tell(wire::rdma_line(rdma_is_off() ? std::vector<std::string>()
                                        : active_rdma_devices(paths().infiniband)));
@@ -131,14 +131,14 @@ int Carrier::run() {
     return code_;
 }
 
-void Carrier::tell(const std::string& line) {
+void ProbeCarrier::tell(const std::string& line) {
     if (!deaf_ && !write_all(STDOUT_FILENO, line)) {
         deaf_ = true;
         end_all();
     }
 }
 
-void Carrier::hear_client() {
+void ProbeCarrier::hear_client() {
     char bytes[65536];
     const auto count = ::read(STDIN_FILENO, bytes, sizeof bytes);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) {
@@ -160,7 +160,7 @@ void Carrier::hear_client() {
     }
 }
 
-void Carrier::deliver(const wire::ProbeMessage& message) {
+void ProbeCarrier::deliver(const wire::ProbeMessage& message) {
     auto& place = probes_[message.local_rank];
     if (!place) {
         place = std::make_unique<Probe>(loop_, message.local_rank);
@@ -172,7 +172,7 @@ void Carrier::deliver(const wire::ProbeMessage& message) {
     write_on(*place);
 }
 
-bool Carrier::start(Probe& probe) {
+bool ProbeCarrier::start(Probe& probe) {
     auto in = make_pipe();
     auto out = make_pipe();
     auto err = make_pipe();
@@ -209,7 +209,7 @@ bool Carrier::start(Probe& probe) {
     return true;
 }
 
-void Carrier::write_on(Probe& probe) {
+void ProbeCarrier::write_on(Probe& probe) {
     const auto count = ::write(probe.in.get(), probe.to_write.data(), probe.to_write.size());
     if (count > 0) {
         probe.to_write.erase(0, static_cast<std::size_t>(count));
@@ -220,7 +220,7 @@ void Carrier::write_on(Probe& probe) {
     }
 }
 
-void Carrier::hear(Probe& probe) {
+void ProbeCarrier::hear(Probe& probe) {
     const bool goes_on = take(probe.out, probe.heard);
     for (const auto& line : take_lines(probe.heard)) {
         auto told = nlohmann::json::parse(line, nullptr, false);
@@ -246,7 +246,7 @@ void Carrier::hear(Probe& probe) {
            .message = last == std::string::npos ? "" : printable(said.substr(begin + 1, last - begin))});
 }
 
-void Carrier::ended(Probe& probe, wire::ProbeEnd end) {
+void ProbeCarrier::ended(Probe& probe, wire::ProbeEnd end) {
     for (const auto* pipe : {&probe.in, &probe.out}) {
         if (pipe->open()) {
             loop_.forget(pipe->get());
@@ -260,7 +260,7 @@ void Carrier::ended(Probe& probe, wire::ProbeEnd end) {
     }
 }
 
-void Carrier::end_all() {
+void ProbeCarrier::end_all() {
     if (std::exchange(ending_, true)) {
         return;
     }
@@ -297,7 +297,7 @@ std::vector<std::string> active_rdma_devices(const std::string& folder) {
 }
 
 int run_probes() {
-    return Carrier().run();
+    return ProbeCarrier().run();
 }
 
 } // namespace dockdist::node

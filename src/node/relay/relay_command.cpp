@@ -51,11 +51,11 @@ int hold() {
     for (const int signal : {SIGTERM, SIGINT}) {
         std::signal(signal, [](int) { ::_exit(0); }); // the first process has no default actions
     }
-    for (int alone = 0; alone < most_alone;) {
+    for (int rounds_alone = 0; rounds_alone < most_alone;) {
         ::sleep(interval_s);
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {
         }
-        alone = alone_in_container() ? alone + 1 : 0;
+        rounds_alone = alone_in_container() ? rounds_alone + 1 : 0;
     }
     return 0;
 }
