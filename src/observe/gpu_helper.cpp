@@ -3,6 +3,7 @@
 #include "async/cleanup.hpp"
 #include "async/run_all.hpp"
 #include "async/with_timeout.hpp"
+#include "container/confine.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -105,10 +106,10 @@ public:
             co_return board.error();
         }
         const auto gpus = asked_.board_alone ? HelperGpus::none : gpus_asked_of(spec_, host, seen);
-        auto report = co_await told_with(*parts, gpus, board.has_value());
+        auto report = co_await told_with(*parts, gpus, board.has_value(), seen.engine);
         if (!report && gpus != HelperGpus::none) {
             const auto why = report.error();
-            report = co_await told_with(*parts, HelperGpus::none, board.has_value());
+            report = co_await told_with(*parts, HelperGpus::none, board.has_value(), seen.engine);
             if (report) {
                 report->problem =
                     "its GPUs are not known: " + why.message + (why.hint.empty() ? "" : "; " + why.hint);
@@ -120,8 +121,10 @@ public:
     }
 
 private:
-    Task<Result<wire::GpuReport>> told_with(const HelperParts& parts, HelperGpus gpus, bool board) {
+    Task<Result<wire::GpuReport>> told_with(const HelperParts& parts, HelperGpus gpus, bool board,
+                                            const EngineInfo& info) {
         auto config = gpu_look_config(parts.image, parts.toolkit, gpus, gpu_in_use_mib(spec_));
+        fit(config, info);
         if (board) {
             show_board(config);
         }

@@ -104,6 +104,17 @@ TEST_CASE("a host without the image is looked at with that of another cluster's 
     CHECK(engine.containers.size() == 1);
 }
 
+TEST_CASE("on an engine of Docker's snap it may gain privileges, as nothing starts there without") {
+    Asked cluster(2);
+    for (auto* engine : cluster.fakes) {
+        give_toolkit(*engine);
+    }
+    cluster.fakes[1]->engine_info.root_dir = "/var/snap/docker/common/var-lib-docker";
+    CHECK(cluster.ask().at(1).has_value());
+    CHECK(cluster.made.at(0).at(0).no_new_privileges);
+    CHECK_FALSE(cluster.made.at(1).at(0).no_new_privileges);
+}
+
 TEST_CASE("a host with nothing to look with says so, and nothing is brought there") {
     Asked cluster(2);
     give_toolkit(*cluster.fakes[1]);
