@@ -214,6 +214,15 @@ TEST_CASE("nodes of one host come in the order of their ranks, and a rank that i
     CHECK(seen.cluster.hosts[0].nodes[0].rank == 0);
 }
 
+TEST_CASE("a node has the rank that it joined with last, whatever it was when it was made") {
+    Hosts hosts(1);
+    hosts.add(0, "dockdist-vision-node-0", labels_of("node-0", 3)).log =
+        wire::ready_record_line(record_of("node-0", 1), "h1");
+    const auto seen = hosts.look();
+    REQUIRE(seen.cluster.hosts[0].nodes.at(0).record.has_value());
+    CHECK(seen.cluster.hosts[0].nodes[0].rank == 1);
+}
+
 TEST_CASE("only a running node whose last line is its record is ready") {
     struct State {
         const char* log;
