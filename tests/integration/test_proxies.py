@@ -14,11 +14,12 @@ def test_proxies_of_docker_reach_what_runs_in_nodes_and_their_password_nobody(la
             (tmp_path / "config.json").write_text(json.dumps({"proxies": {"default": proxies, "tcp://192.0.2.1": {"httpProxy": "http://other"}}}))
 
         docker = {"DOCKER_CONFIG": str(tmp_path)}
+        network = lab.addresses[0].rsplit(".", 1)[0] + ".0/24"
         proxy = f"http://ada:{PASSWORD}@proxy.example.org:3128"
         configure(httpProxy=proxy, httpsProxy="http://https.example.org", allProxy="socks5://all.example.org", noProxy=".example.org")
-        c.write(hosts=2, container="env: {https_proxy: 'http://file.example.org'}", more=f"setup: [\"env > /tmp/setup\"]\nnetwork: {{subnet: {lab.addresses[0]}/24}}")
+        c.write(hosts=2, container="env: {https_proxy: 'http://file.example.org'}", more=f"setup: [\"env > /tmp/setup\"]\nnetwork: {{subnet: {network}}}")
         c.up(**docker)
-        spared = ".example.org," + lab.addresses[0].rsplit(".", 1)[0] + ".0/24,localhost,127.0.0.1,::1,node-0," + lab.addresses[0] + ",node-1," + lab.addresses[1]
+        spared = f".example.org,{network},localhost,127.0.0.1,::1,node-0,{lab.addresses[0]},node-1,{lab.addresses[1]}"
 
         def proxies_in(text):
             return dict(line.split("=", 1) for line in text.split("\n") if "proxy" in line.split("=")[0].lower())

@@ -51,9 +51,7 @@ void spare_peers(Environment& environment, const std::function<std::vector<std::
 }
 
 void take_proxies(Environment& environment, const Environment& from) {
-    std::vector<std::string_view> names(proxy_variables.begin(), proxy_variables.end());
-    names.push_back(no_proxy_variable);
-    for (const auto name : names) {
+    for (const auto name : proxy_variables) {
         if (is_set(environment, name)) {
             continue;
         }
@@ -61,6 +59,11 @@ void take_proxies(Environment& environment, const Environment& from) {
             if (const auto value = from.get(written)) {
                 environment.set(written, *value);
             }
+        }
+    }
+    for (const auto& written : {std::string(no_proxy_variable), in_capitals(no_proxy_variable)}) {
+        if (const auto value = from.get(written)) { // the container has its peers' names there already
+            environment.set(written, with_names(*value, split(environment.get(written).value_or(""), ',')));
         }
     }
 }

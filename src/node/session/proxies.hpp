@@ -18,7 +18,7 @@ std::vector<std::string> known_peers(); // the same of the list that this node h
 // and of `peers`, who are asked for only then.
 void spare_peers(Environment& environment, const std::function<std::vector<std::string>()>& peers);
 
-// Those that `from` has and the environment has in neither case.
+// Those that `from` has and the environment has in neither case; of NO_PROXY, what both have.
 void take_proxies(Environment& environment, const Environment& from);
 
 } // namespace dockdist::node

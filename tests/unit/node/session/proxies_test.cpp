@@ -48,14 +48,15 @@ TEST_CASE("the names of thousands find room in a variable") {
 }
 
 TEST_CASE("proxies of the client are those that the container does not have, in either case") {
-    auto environment = environment_of({{"HTTP_PROXY", "http://own"}});
-    take_proxies(environment, environment_of({{"http_proxy", "http://p"},
+    auto environment = environment_of({{"HTTP_PROXY", "http://own"}, {"no_proxy", "gpu1"}});
+    take_proxies(environment, environment_of({{"no_proxy", ".y"},
+                                              {"http_proxy", "http://p"},
                                               {"HTTP_PROXY", "http://p"},
                                               {"https_proxy", "http://q"},
                                               {"HTTPS_PROXY", "http://q"},
                                               {"LD_PRELOAD", "/evil"}}));
-    CHECK(environment.entries() ==
-          std::vector<std::string>{"HTTP_PROXY=http://own", "https_proxy=http://q", "HTTPS_PROXY=http://q"});
+    CHECK(environment.entries() == std::vector<std::string>{"HTTP_PROXY=http://own", "no_proxy=.y,gpu1",
+                                                            "https_proxy=http://q", "HTTPS_PROXY=http://q"});
 }
 
 } // namespace node_proxies_test
