@@ -62,6 +62,12 @@ std::string in_brackets(const std::vector<std::string>& parts) {
     return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 
+// An age is rounded down; what is left at most is rounded up.
+std::string at_most(std::int64_t left_s) {
+    const std::int64_t more = left_s < 60 ? 0 : left_s < 3600 ? 59 : 3599;
+    return "at most " + format_age(std::chrono::seconds(left_s + more));
+}
+
 std::string holder(const wire::GpuHold& hold, std::string_view cluster, Ages ages) {
     if (hold.outside) {
         return "a process outside dockdist" +
@@ -74,7 +80,7 @@ std::string holder(const wire::GpuHold& hold, std::string_view cluster, Ages age
     if (ages == Ages::with) {
         more.push_back(format_age(std::chrono::seconds(hold.by.age_s)));
         if (hold.by.left_s > 0) {
-            more.push_back("at most " + format_age(std::chrono::seconds(hold.by.left_s)) + " more");
+            more.push_back(at_most(hold.by.left_s) + " more");
         }
     }
     return party_name(hold.by, cluster) + in_brackets(more);

@@ -72,7 +72,7 @@ TEST_CASE("what a job waits for, and what it got") {
     waiting("another job on each of many nodes", many);
 
     auto ends = a;
-    ends.left_s = 3600;
+    ends.left_s = 3601;
     waiting("one that has not long any more", {waits("node-0", 1, held(0, 0, ends))});
 
     auto mixed = held(0, 1, a);
