@@ -50,11 +50,11 @@ std::vector<HostJob> jobs_on_host(const HostGpus& host) {
 
 std::string host_jobs_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
                            const OutputTraits& output, std::size_t most_rows) {
-    constexpr std::size_t name_width = 24;
+    constexpr std::size_t widest_name = 24;
     Table table({{.title = "HOST", .fold = Fold::names, .narrow = Narrow::middle},
-                 {.title = "JOB", .narrow = Narrow::middle, .least = 10, .most = name_width},
-                 {.title = "USER", .narrow = Narrow::end, .give_up = 3, .most = name_width},
-                 {.title = "CLUSTER", .narrow = Narrow::end, .give_up = 2, .most = name_width},
+                 {.title = "JOB", .narrow = Narrow::middle, .least = 10, .most = widest_name},
+                 {.title = "USER", .narrow = Narrow::end, .give_up = 3, .most = widest_name},
+                 {.title = "CLUSTER", .narrow = Narrow::end, .give_up = 2, .most = widest_name},
                  {.title = "GPUS", .align = Align::right},
                  {.title = "FOR", .align = Align::right, .fold = Fold::any, .give_up = 4},
                  {.narrow = Narrow::wrap, .give_up = 1}});

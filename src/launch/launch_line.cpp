@@ -235,7 +235,7 @@ std::optional<Error> on_each_node(const std::vector<std::string>& command, std::
                  "for one job over all of them: `dockdist run --launcher " + std::string(line->launcher) +
                      (line->per_node ? " --gpus " + std::to_string(*line->per_node) : "") + " -- " +
                      printable(meant) +
-                     "`; for the line as it is, on the first node alone: --nodes 1, or on each: "
+                     "`; for the line as it is, on one node alone: --nodes 1, or on each: "
                      "--launcher plain"};
 }
 
