@@ -82,7 +82,7 @@ struct JobsOptions {
     bool all_clusters = false;
 };
 
-nlohmann::json hosts_json(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names) {
+nlohmann::json host_jobs_json(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names) {
     auto all = nlohmann::json::array();
     for (const auto& host : hosts) {
         nlohmann::json json{
@@ -116,7 +116,7 @@ Task<int> show_all_clusters(Context& context, const Attached& cluster) {
     std::ranges::move(answers.errors, std::back_inserter(errors));
     const auto names = host_names(cluster.spec);
     if (context.json()) {
-        context.print_json(hosts_json(answers.hosts, names));
+        context.print_json(host_jobs_json(answers.hosts, names));
     } else {
         context.show(host_jobs_text(answers.hosts, names, context.output(), context.table_rows(false)));
     }
