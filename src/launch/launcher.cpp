@@ -171,7 +171,7 @@ Status check_request(const Launcher& launcher, const LaunchRequest& request) {
         return Error{ErrorKind::usage, "",
                      "the launcher " + name + " would start `" + printable(line->program) + "` in every rank",
                      "leave it and its options out: `--launcher LAUNCHER -- train.py …`; or run your own "
-                     "launch line on the first node: `--launcher plain --nodes 1 -- " +
+                     "launch line on one node: `--launcher plain --nodes 1 -- " +
                          printable(line->program) + " …`"};
     }
     if (launcher.check != nullptr) {

@@ -143,9 +143,9 @@ void JobPreparation::obey(const wire::JobCommand& order) {
 }
 
 bool JobPreparation::may_start() const {
-    using State = wire::GpuTurn::State;
-    const auto state = reservation_ ? reservation_->turn().state : State::none;
-    return told_ && (state == State::none || state == State::taken);
+    using Turn = wire::GpuTurn::State;
+    const auto turn = reservation_ ? reservation_->turn().state : Turn::none;
+    return told_ && (turn == Turn::none || turn == Turn::taken);
 }
 
 void JobPreparation::insist() {
