@@ -2,8 +2,6 @@
 #include "node/session/session.hpp"
 #include "wire/job.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -54,7 +52,9 @@ std::vector<std::string> shell_argv(const std::string& shell, const std::string&
     if (command.empty()) {
         return {name}; // interactive, not a login shell: /etc/profile would reset PATH
     }
-    const auto line = output_kept ? fmt::format("exec 1>&{0} {0}>&-; {1}", kept_output, command) : command;
+    const auto line = output_kept ? "exec 1>&" + std::to_string(kept_output) + " " +
+                                        std::to_string(kept_output) + ">&-; " + command
+                                  : command;
     if (name == "bash") {
         // Under sshd bash runs ~/.bashrc even for -c; `docker exec` does not.
         return {name, "--norc", "-c", line};
