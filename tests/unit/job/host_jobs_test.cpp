@@ -53,6 +53,8 @@ TEST_CASE("the jobs of all clusters, each with what it has on a host, and those 
     check_golden("job/host_jobs.txt",
                  host_jobs_text({first, second}, {"box-0", "box-1"}, no_terminal, all_rows));
     CHECK(host_jobs_text({}, {}, no_terminal, all_rows) == "no job of any cluster has GPUs or slots there\n");
+    CHECK(host_jobs_text({{.host = 0, .problems = {"nobody knows"}}}, {"box-0"}, no_terminal, all_rows) ==
+          "box-0: nobody knows\n");
 }
 
 } // namespace host_jobs_test
