@@ -42,7 +42,7 @@ SCREENS = {
     "help": (["--help"], 0),
     "help-logs": (["help", "logs"], 0),
     "first-page": ([], 2),
-    "error": (["logs", "nosuch"], 1),
+    "error": (["logs", "nosuch"], 125),
     "mistyped": (["chekc"], 2),
 }
 

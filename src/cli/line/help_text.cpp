@@ -109,7 +109,9 @@ private:
 std::string names_of(const std::set<CLI::Option*>& options) {
     std::vector<std::string> names;
     for (const auto* option : options) {
-        names.push_back(shown_name(*option));
+        if (!option->get_positional()) { // of commands further down, where `option` is the program's own
+            names.push_back(shown_name(*option));
+        }
     }
     std::ranges::sort(names);
     return fmt::format("{}", fmt::join(names, ", "));
@@ -180,8 +182,8 @@ std::string option_words(const CLI::Option& option) {
     if (!option.get_needs().empty()) {
         text += fmt::format(" (with {})", names_of(option.get_needs()));
     }
-    if (!option.get_excludes().empty()) {
-        text += fmt::format(" (not with {})", names_of(option.get_excludes()));
+    if (const auto names = names_of(option.get_excludes()); !names.empty()) {
+        text += fmt::format(" (not with {})", names);
     }
     return text;
 }
