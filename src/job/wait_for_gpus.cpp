@@ -339,7 +339,8 @@ Task<Errors> while_open(OpenedJob& opened, std::chrono::milliseconds lease, Task
 
 std::vector<ReadyNode> nodes_of(const OpenedJob& opened) {
     std::vector<ReadyNode> nodes;
-    for (const auto part : GpuLine(turns_in(opened), opened.choice).targets()) {
+    const GpuLine line(turns_in(opened), opened.choice);
+    for (const auto part : line.targets()) {
         nodes.push_back(opened.parts[part]->node());
     }
     return nodes;
@@ -347,7 +348,8 @@ std::vector<ReadyNode> nodes_of(const OpenedJob& opened) {
 
 std::vector<wire::LaunchFacts> facts_of(const OpenedJob& opened) {
     std::vector<wire::LaunchFacts> facts;
-    for (const auto part : GpuLine(turns_in(opened), opened.choice).targets()) {
+    const GpuLine line(turns_in(opened), opened.choice);
+    for (const auto part : line.targets()) {
         facts.push_back(opened.facts[part]);
     }
     return facts;
