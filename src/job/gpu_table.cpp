@@ -112,8 +112,11 @@ std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std:
             problems += safe_cell(name + ": " + problem) + "\n";
         }
     }
-    std::string text = units.empty() ? "no GPUs, and nobody has a slot\n" : units.to_text(most_rows, output);
-    text += problems.empty() ? "" : "\n" + laid_out(problems, output);
+    std::string text = units.empty() ? "" : units.to_text(most_rows, output);
+    if (units.empty() && problems.empty()) { // else it is not known whether there are any
+        text = "no GPUs, and nobody has a slot\n";
+    }
+    text += problems.empty() ? "" : (text.empty() ? "" : "\n") + laid_out(problems, output);
     return line.empty() ? text : text + "\nwaiting:\n" + line.to_text(most_rows, output);
 }
 

@@ -70,9 +70,11 @@ std::string host_jobs_text(const std::vector<HostGpus>& hosts, const std::vector
             problems += safe_cell(names.at(host.host) + ": " + problem) + "\n";
         }
     }
-    const auto text =
-        table.empty() ? "no job of any cluster has GPUs or slots there\n" : table.to_text(most_rows, output);
-    return problems.empty() ? text : text + "\n" + laid_out(problems, output);
+    if (table.empty()) {
+        return problems.empty() ? "no job of any cluster has GPUs or slots there\n"
+                                : laid_out(problems, output);
+    }
+    return table.to_text(most_rows, output) + (problems.empty() ? "" : "\n" + laid_out(problems, output));
 }
 
 } // namespace dockdist

@@ -85,6 +85,8 @@ TEST_CASE("hosts without GPUs where nobody has a slot") {
     const auto hosts = gpus_by_host({node("node-0", 0)},
                                     {wire::GpuReport{.units = {{.unit = {.id = "slot:llm/node-0/0"}}}}});
     CHECK(gpus_text(hosts, {"node-0"}, no_terminal) == "no GPUs, and nobody has a slot\n");
+    CHECK(gpus_text({{.host = 0, .problems = {"nobody knows"}}}, {"node-0"}, no_terminal) ==
+          "node-0: nobody knows\n");
 }
 
 } // namespace gpu_table_test
