@@ -118,9 +118,9 @@ bool set_name(Reader& reader, const HostDraft& item, const Meaning& meaning, boo
         host.name = HostName(given);
     } else if (many && !meaning.name.empty()) {
         host.name = HostName(to_host_name(meaning.name));
-    } else { // name_hosts() has a better one
-        host.position_name = fmt::format("node-{}", position);
-        host.name = HostName(host.position_name);
+    } else {
+        host.name = HostName(fmt::format("node-{}", position));
+        host.position_name = good ? host.name.str() : ""; // then name_hosts() has a better one
     }
     return good;
 }

@@ -99,7 +99,7 @@ def test_names_come_from_the_file_at_hand_as_they_stand_there(tmp_path):
                     "{name: '${SECRET}', docker: 'ssh://h'}, 'ssh://h']\n")
     done = subprocess.run([DOCKDIST, "__complete", "--", f"dockdist -f {file} exec "], capture_output=True, text=True, check=True,
                           env={**os.environ, "SECRET": "hunter2"})
-    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["far", "node-1", "node-2", ":none"]
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["far", "node-1", "h", ":none"]
     assert "hunter2" not in done.stdout
 
 

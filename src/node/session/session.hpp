@@ -39,7 +39,7 @@ void apply_account(Environment& environment, const Account& account);
 Environment session_environment(Environment container, const Environment& from_sshd, const Account& account,
                                 const std::optional<JobPart>& part = std::nullopt);
 // The argv that runs `command` (empty: an interactive shell) in `shell`. What that prints before the command
-// (BASH_ENV, ~/.zshenv) would be in the way of who speaks a protocol with the command: rsync, orted, sftp. So
+// (by BASH_ENV) would be in the way of who speaks a protocol with the command: rsync, orted, sftp. So
 // the shell's own stdout can be stderr, and the command's be kept beside it until then.
 std::vector<std::string> shell_argv(const std::string& shell, const std::string& command, bool output_kept);
 bool can_keep_output(const std::string& shell);

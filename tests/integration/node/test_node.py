@@ -302,14 +302,14 @@ class TestTheFirstProcess(WithCleanup):
         assert b"Permission denied" in refused.stderr
 
     def noisy(self, path):
-        """A shell that prints something before it does what it is to do, as by BASH_ENV or ~/.zshenv."""
+        """A shell that prints something before it does what it is to do, as bash by BASH_ENV."""
         with open(path, "w", encoding="utf-8") as file:
-            file.write("#!/bin/sh\necho welcome\nexec /bin/sh \"$@\"\n")
+            file.write("#!/bin/sh\n$BASH_ENV\nexec /bin/sh \"$@\"\n")
         os.chmod(path, 0o755)
 
     def test_what_a_shell_prints_before_a_command_reaches_no_protocol(self):
         files = {"/etc/passwd": b"root:x:0:0:root:/root:/bin/zsh\n", "/bin/zsh": self.noisy}
-        nodes = [self.node(name, files=files) for name in ("node-0", "node-1")]
+        nodes = [self.node(name, files=files, environment={"BASH_ENV": "echo welcome"}) for name in ("node-0", "node-1")]
         join(nodes)
         done = nodes[0].ssh("node-1", "cat; echo \"$0\" >&2; exit 7", input=b"bytes\0of a protocol")
         assert (done.returncode, done.stdout) == (7, b"bytes\0of a protocol")
@@ -327,8 +327,7 @@ class TestTheFirstProcess(WithCleanup):
         done = nodes[0].run("/opt/dockdist/bin/dockdist-init", "with-environment", "--", "ssh", "node-1", "id -u")
         assert (done.stdout, done.stderr) == (b"1234\n", b"")
         del files["/etc/nologin"]
-        (tmp_path / "nologin").touch()
-        one = Join(self.node("node-0", files=files, mounts={"/etc/nologin": str(tmp_path)}), 0, user="alice")
+        one = Join(self.node("node-0", files=files, mounts={"/etc/nologin": str(tmp_path)}), 0, user="alice", mounts=["/etc/nologin"])
         told = one.line()
         one.end()
         assert told["message"] == ("/etc/nologin is mounted into the container: while it is there sshd lets in nobody but root, and so not alice")
