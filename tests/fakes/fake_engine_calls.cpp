@@ -126,7 +126,9 @@ Task<Result<ContainerId>> FakeEngine::create_container(std::string name, Contain
             fmt::format("Conflict. The container name \"/{}\" is already in use by container \"{}\"", name,
                         container(name).id.str()));
     }
-    if (!images.contains(config.image.str())) {
+    const bool by_id =
+        std::ranges::any_of(images, [&](const auto& image) { return image.second.id == config.image.str(); });
+    if (!by_id && !images.contains(config.image.str())) {
         co_return error(ErrorKind::not_found, "No such image: " + config.image.str());
     }
     for (const auto& mount : config.mounts) {

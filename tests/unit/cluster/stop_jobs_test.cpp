@@ -88,7 +88,7 @@ TEST_CASE("down --stop-jobs ends jobs in good order on each node of theirs, then
     CHECK(place("job stop") < place("remove_container"));
 }
 
-TEST_CASE("down of a cluster without running jobs costs one exec a node, and none where nothing runs") {
+TEST_CASE("down of a cluster without running jobs costs two execs a node, and none where nothing runs") {
     FakeCluster cluster(2);
     cluster.up();
     cluster.fakes[1]->end_container("dockdist-vision-node-1", 1);
@@ -98,7 +98,8 @@ TEST_CASE("down of a cluster without running jobs costs one exec a node, and non
     CHECK(take_down(cluster).removed == 2);
     CHECK(execs_of(cluster, "") ==
           std::vector<std::string>{
-              "create_exec dockdist-vision-node-0: /opt/dockdist/bin/dockdist-init job list"});
+              "create_exec dockdist-vision-node-0: /opt/dockdist/bin/dockdist-init job list",
+              "create_exec dockdist-vision-node-0: /opt/dockdist/bin/dockdist-init members"});
 }
 
 TEST_CASE("what a node says that cannot say whether jobs run") {
