@@ -80,25 +80,30 @@ json refusal(const Error& error) {
 }
 
 json Init::reserve(const std::string& address, int port) {
-    if (port == held_port_ && address == held_address_) {
-        if (sshd_.pid() > 0) {
-            return {{"ok", true}};
-        }
+    const Error taken{.kind = ErrorKind::conflict, .message = "the port is taken"};
+    const bool mine = port == held_port_ && address == held_address_;
+    if (mine && sshd_.pid() > 0) {
+        return {{"ok", true}};
+    }
+    auto lock = mine ? std::optional(std::move(lock_)) : lock_port(address, port);
+    if (!lock) { // another node's, though that may not listen yet
+        return refusal(taken);
+    }
+    if (mine) {
         held_.reset(); // somebody else may listen by now
     }
-    const bool mine = port == held_port_;
-    auto lock = mine ? std::nullopt : lock_port(port);
-    auto held = mine || lock ? hold_port_beside_remains(address, port) : hold_port(address, port);
+    auto held = hold_port_beside_remains(address, port);
+    const int why = errno;
+    if (held.open() || mine) {
+        lock_ = std::move(*lock);
+    }
     if (!held.open()) {
         return refusal(
-            errno == EADDRINUSE
-                ? Error{.kind = ErrorKind::conflict, .message = "the port is taken"}
-                : system_error("cannot listen on port " + std::to_string(port) + " of " + address, errno));
+            why == EADDRINUSE
+                ? taken
+                : system_error("cannot listen on port " + std::to_string(port) + " of " + address, why));
     }
     held_ = std::move(held);
-    if (!mine) {
-        lock_ = lock ? std::move(*lock) : Fd();
-    }
     held_address_ = address;
     held_port_ = port;
     return {{"ok", true}};

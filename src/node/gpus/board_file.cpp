@@ -22,12 +22,16 @@ std::string board_path() {
     return paths().gpus + "/board.json";
 }
 
-std::int64_t unit_byte(const std::string& id) {
+std::uint64_t hash_of(const std::string& text) {
     std::uint64_t hash = 0xcbf29ce484222325U; // FNV-1a
-    for (const char c : id) {
+    for (const char c : text) {
         hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
     }
-    return unit_bytes + static_cast<std::int64_t>(hash % unit_places);
+    return hash;
+}
+
+std::int64_t unit_byte(const std::string& id) {
+    return unit_bytes + static_cast<std::int64_t>(hash_of(id) % unit_places);
 }
 
 struct flock one_byte(short type, std::int64_t byte) {
@@ -183,12 +187,13 @@ bool BoardFile::unit_is_locked(const std::string& id) const {
     return is_locked(unit_byte(id));
 }
 
-std::optional<Fd> lock_port(int port) {
+std::optional<Fd> lock_port(const std::string& address, int port) {
     auto file = open_plain(paths().gpus + "/ports", O_RDWR | O_CREAT);
     if (!file) {
         return Fd();
     }
-    auto range = one_byte(F_WRLCK, port);
+    auto range = one_byte(F_WRLCK, static_cast<std::int64_t>((hash_of(address) % unit_places) << 16U |
+                                                             static_cast<std::uint64_t>(port)));
     return ::fcntl(file->get(), F_OFD_SETLK, &range) == 0 ? std::optional(std::move(*file)) : std::nullopt;
 }
 

@@ -65,8 +65,8 @@ private:
     std::uint64_t entry_ = 0;
 };
 
-// Of a port of this host's, for as long as it is open. Nothing where another node of the same engine has it;
-// not open where none can be had.
-std::optional<Fd> lock_port(int port);
+// Of a port of one of this host's addresses, for as long as it is open. Nothing where another node of the
+// same engine has it; not open where none can be had.
+std::optional<Fd> lock_port(const std::string& address, int port);
 
 } // namespace dockdist::node

@@ -1,5 +1,6 @@
 """Whole nodes with the real toolkit: first process, join, sshd, sessions. Root only; 77 (skipped) where it can't run."""
 
+import fcntl
 import os
 import re
 import signal
@@ -206,6 +207,11 @@ class TestTheFirstProcess(WithCleanup):
         refused = Join(other, 1, ssh_port=hello["ssh_port"])
         self.cleanup.callback(refused.end)
         assert refused.line()["message"] == f"port {hello['ssh_port']} of {ADDRESS} is in use, by another node or a program of this host"
+        with open(os.path.join(self.shared, "ports"), "r+") as ports:  # as a node that has chosen its port, and not bound it yet
+            fcntl.lockf(ports, fcntl.LOCK_EX | fcntl.LOCK_NB, 1 << 62, 2600)
+            early = Join(other, 1, ssh_port=2600)
+            self.cleanup.callback(early.end)
+            assert early.line()["message"] == f"port 2600 of {ADDRESS} is in use, by another node or a program of this host"
 
     def test_names_that_anybody_may_take_stop_nobody(self):
         self.host.squat("dockdist/ssh/%d" % port for port in range(2222, 4223))
