@@ -30,8 +30,10 @@ RepositoryAndTag split_ref(const std::string& ref) {
 
 Task<Status> RelayHost::make_container() {
     bool from_here = false;
-    auto made = co_await choose_program();
+    const auto info = co_await engine_.info();
+    auto made = info ? choose_program(*info) : Status(info.error());
     if (made) {
+        const auto turn = co_await setting_.programs->turn(*info);
         made = co_await make_image(from_here);
     }
     if (made) {
@@ -53,17 +55,13 @@ Task<Status> RelayHost::make_container() {
     co_return made;
 }
 
-Task<Status> RelayHost::choose_program() {
-    const auto info = co_await engine_.info();
-    if (!info) {
-        co_return info.error();
-    }
-    const auto program = setting_.programs->of(info->architecture);
+Status RelayHost::choose_program(const EngineInfo& info) {
+    const auto program = setting_.programs->of(info.architecture);
     if (!program) {
-        co_return program.error();
+        return program.error();
     }
     program_ = *program;
-    co_return ok;
+    return ok;
 }
 
 Task<Status> RelayHost::make_image(bool& from_here) {

@@ -66,7 +66,7 @@ public:
 
 private:
     Task<Status> find_container();
-    Task<Status> choose_program();
+    Status choose_program(const EngineInfo& info);
     Task<Status> make_image(bool& from_here);
     Task<Status> make_and_start();
 

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 
+#include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
 namespace dockdist {
@@ -28,6 +29,12 @@ Result<const RelayPrograms::One*> RelayPrograms::of(const std::string& machine) 
             HandedOn{.repository = repository, .tag = toolkit->version, .digest = one.program.digest}, warn_);
     }
     return add(architecture, std::move(one));
+}
+
+Task<Limiter::Permit> RelayPrograms::turn(const EngineInfo& engine) {
+    const auto executor = co_await boost::asio::this_coro::executor;
+    co_return co_await turns_.try_emplace(engine.name + ":" + engine.root_dir, executor, 1)
+        .first->second.acquire();
 }
 
 } // namespace dockdist

@@ -2,6 +2,7 @@
 // its engine is made for, whatever the cluster's image is.
 #pragma once
 
+#include "async/limiter.hpp"
 #include "core/toolkits.hpp"
 #include "relay/hand_on.hpp"
 #include "relay/relay_program.hpp"
@@ -28,6 +29,9 @@ public:
     // `machine`: EngineInfo::architecture. It stays where it is. Errors: config, when there is no toolkit for
     // that.
     Result<const One*> of(const std::string& machine);
+    // The permit to bring its image to this engine: two hosts of the file may be one engine, and of two that
+    // import at once one image loses its name, and stays.
+    Task<Limiter::Permit> turn(const EngineInfo& engine);
     // One that is made already.
     const One* add(const std::string& architecture, One one) {
         return &made_.insert_or_assign(architecture, std::move(one)).first->second;
@@ -37,7 +41,8 @@ private:
     Toolkits toolkits_;
     std::size_t hosts_;
     std::function<void(const Error&)> warn_;
-    std::map<std::string, One> made_{}; // by architecture
+    std::map<std::string, One> made_{};      // by architecture
+    std::map<std::string, Limiter> turns_{}; // by the machine's name and the engine's folder
 };
 
 } // namespace dockdist

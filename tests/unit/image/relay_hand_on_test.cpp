@@ -99,6 +99,19 @@ TEST_CASE("a relay's image leaves this machine twice, and relays hand it on") {
     CHECK(hosts.warnings.empty());
 }
 
+TEST_CASE("two hosts of a file that are one engine import the relay's image once") {
+    Hosts hosts(1);
+    auto& twin = *hosts.relays.emplace_back(std::make_unique<RelayHost>(
+        *hosts.engines[0], "twin",
+        RelaySetting{.container = "twin", .programs = &hosts.programs, .address = "10.0.0.1"}));
+    for (const auto& made : hosts.make_containers()) {
+        CHECK(made.has_value());
+    }
+    CHECK_FALSE(twin.container().empty());
+    CHECK(hosts.calls("import_image " + image) == 1);
+    CHECK(hosts.calls("start_container") == 2);
+}
+
 TEST_CASE("a host where the image or the container fails is told, and another one takes its place") {
     Hosts hosts(4);
     hosts.engines[0]->fail("import_image", {ErrorKind::engine, "", "no space left on device", ""});
