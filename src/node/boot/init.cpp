@@ -92,7 +92,9 @@ json Init::reserve(const std::string& address, int port) {
     if (mine) {
         held_.reset(); // somebody else may listen by now
     }
-    auto held = hold_port_beside_remains(address, port);
+    // Who has no lock, as where the nodes of the host share no folder, cannot know what is there beside
+    // remains.
+    auto held = mine || lock->open() ? hold_port_beside_remains(address, port) : hold_port(address, port);
     const int why = errno;
     if (held.open() || mine) {
         lock_ = std::move(*lock);
