@@ -87,15 +87,16 @@ TEST_CASE("a board that was lost begins anew behind those who are still there") 
 
 TEST_CASE("a port is one node's, and who spoils the locks keeps nobody from it") {
     const SharedBoard host;
-    auto held = lock_port(2222);
+    auto held = lock_port("10.0.0.1", 2222);
     REQUIRE((held && held->open()));
-    CHECK_FALSE(lock_port(2222).has_value());
-    CHECK(lock_port(2223)->open());
+    CHECK_FALSE(lock_port("10.0.0.1", 2222).has_value());
+    CHECK(lock_port("10.0.0.1", 2223)->open());
+    CHECK(lock_port("10.0.0.2", 2222)->open()); // another address of the host
     held.reset();
-    CHECK(lock_port(2222)->open());
+    CHECK(lock_port("10.0.0.1", 2222)->open());
     std::filesystem::remove(host.scratch / "ports");
     REQUIRE(::mkfifo((host.scratch / "ports").c_str(), 0600) == 0);
-    const auto none = lock_port(2222);
+    const auto none = lock_port("10.0.0.1", 2222);
     REQUIRE(none.has_value());
     CHECK_FALSE(none->open());
 }
