@@ -67,3 +67,13 @@ def test_pages_that_sources_and_messages_name_are_there():
                 if not there.exists() or (anchor and anchor not in anchors(there)):
                     wrong.append(f"{path.relative_to(ROOT)}: docs/{page}{'#' + anchor if anchor else ''}")
     assert wrong == [] and found >= 10
+
+KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]  # as keepachangelog.com has them
+
+
+def test_the_changelog_is_in_the_form_that_people_know():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for release in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        kinds = re.findall(r"^### (.+)$", release, re.MULTILINE)
+        assert kinds and kinds == [kind for kind in KINDS if kind in kinds], release.splitlines()[0]
+    assert [f"line {line}: {len(words)} words" for line, words in passages(ROOT / "CHANGELOG.md") if len(words) > LONGEST // 2] == []
