@@ -5,20 +5,10 @@ import re
 import pytest
 
 from harness.lab import ROOT
-from harness.pages import PAGES, without_blocks
+from harness.pages import PAGES, anchors, without_blocks
 
 ALL = [*PAGES, ROOT / "CHANGELOG.md"]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-
-
-def anchors(page):
-    """As the forge makes them of headings."""
-    found = set()
-    for heading in HEADING.findall(without_blocks(page)):
-        name = re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", heading).lower()).replace(" ", "-")
-        found.add(name if name not in found else f"{name}-1")
-    return found
 
 
 @pytest.mark.parametrize("page", ALL, ids=lambda page: str(page.relative_to(ROOT)))

@@ -1,7 +1,7 @@
 """README, docs/ and the other pages of the project: their blocks, and what is needed to run them.
 
-A block's first line says what it is: a language, and after it `needs=WORD` where it cannot be run by the tests of tests/docs
-(CONTRIBUTING.md says which words there are)."""
+A block's first line says what it is: a language, and after it `needs=WORD` where it cannot be run by the tests of tests/docs, and `in=FOLDER`
+where it is typed in a copy of a folder of the repository (CONTRIBUTING.md says which words there are)."""
 
 import dataclasses
 import os
@@ -14,7 +14,7 @@ PAGES += sorted((ROOT / "docs").glob("*.md"))
 
 LANGUAGES = {"sh", "bash", "console", "yaml", "json", "dockerfile", "ini", "python", "text"}
 # What the tests do not have, or do not take the time for. `lab`: run by integration/test_docs.py.
-NEEDS = {"lab", "time", "gpus", "nccl", "rdma", "slurm", "kubernetes", "prometheus", "models", "data", "hosts", "home"}
+NEEDS = {"lab", "time", "gpus", "nccl", "rdma", "slurm", "kubernetes", "prometheus", "models", "jupyter", "data", "hosts", "home"}
 OF = {"kubernetes", "prometheus", "others", "ci"}  # YAML that is no cluster.yaml
 
 
@@ -25,6 +25,7 @@ class Block:
     language: str
     needs: str
     of: str
+    folder: str
     text: str
 
     def __str__(self):
@@ -58,7 +59,8 @@ def blocks(page):
         indent, language, attributes, inside = found.groups()
         said = dict(word.split("=", 1) for word in attributes.split())
         inside = re.sub(f"^{indent}", "", inside, flags=re.MULTILINE)
-        yield Block(str(page.relative_to(ROOT)), text.count("\n", 0, found.start()) + 1, language, said.pop("needs", ""), said.pop("of", ""), inside)
+        yield Block(str(page.relative_to(ROOT)), text.count("\n", 0, found.start()) + 1, language, said.pop("needs", ""), said.pop("of", ""), said.pop("in", ""),
+                    inside)
         assert not said, f"{page}: {said}"
 
 
@@ -68,6 +70,38 @@ def all_blocks():
 
 def without_blocks(page):
     return FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def anchors(page):
+    """As the forge makes them of headings."""
+    found = set()
+    for heading in HEADING.findall(without_blocks(page)):
+        name = re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", heading).lower()).replace(" ", "-")
+        found.add(name if name not in found else f"{name}-1")
+    return found
+
+
+BEGINS = re.compile(r"\s*([-*]|\d+\.) |\||#|> ")
+
+
+def passages(page):
+    """(line, words) of each paragraph, item of a list, row of a table and heading."""
+    text = FENCE.sub(lambda block: "\n" * block[0].count("\n"), page.read_text(encoding="utf-8"))
+    found = []
+    apart = True
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.replace("|", " ").split()
+        if not words:
+            apart = True
+        elif apart or BEGINS.match(line):
+            found.append((number, words))
+            apart = False
+        else:
+            found[-1][1].extend(words)
+    return found
 
 
 # In place of a training, which integration/test_run.py does: what the pages are about is how one comes to it.

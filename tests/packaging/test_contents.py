@@ -87,7 +87,7 @@ def test_the_wheel_is_whole():
         assert {line.split(",")[0] for line in record} == set(wheel.namelist())
         assert wheel.getinfo(f"dockdist-{VERSION}.data/scripts/dockdist").external_attr >> 16 == 0o100755
         assert {name.partition("/share/dockdist/")[2] for name in wheel.namelist() if "/share/dockdist/" in name} == {
-            path.name for path in (ROOT / "templates").iterdir()}
+            path.relative_to(ROOT / "templates").as_posix() for path in (ROOT / "templates").rglob("*") if path.is_file()}
 
 
 def test_the_bill_names_what_is_linked_in_and_the_toolkit_s_packages():
