@@ -1,6 +1,7 @@
 #include "own_ssh/login_files.hpp"
 
 #include "core/account.hpp"
+#include "core/fnv1a.hpp"
 #include "core/text.hpp"
 #include "keys/ssh_key.hpp"
 #include "own_ssh/user_files.hpp"
@@ -38,14 +39,6 @@ std::string home_or_root() {
 std::string name_of_machine() {
     std::array<char, HOST_NAME_MAX + 1> name{};
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-std::uint64_t path_hash(const std::string& text) { // FNV-1a
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    for (const char c : text) {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    }
-    return hash;
 }
 
 std::vector<fs::path> entry_files(const fs::path& folder) {
@@ -146,7 +139,7 @@ LoginPlaces login_places(const std::function<std::optional<std::string>(const st
 
 LoginFiles::LoginFiles(LoginPlaces places, const std::string& cluster, const std::string& file)
     : places_(std::move(places)) {
-    const auto name = fmt::format("{}-{:016x}", cluster, path_hash(file));
+    const auto name = fmt::format("{}-{:016x}", cluster, fnv1a(file));
     folder_ = places_.state / name;
     entries_ = places_.ssh / "dockdist" / (name + ".conf");
 }

@@ -1,5 +1,6 @@
 #include "wire/join.hpp"
 
+#include "core/fnv1a.hpp"
 #include "core/subnet.hpp"
 #include "wire/job_usage.hpp"
 #include "wire/json_reader.hpp"
@@ -55,10 +56,7 @@ std::string members_hash(const Members& members) {
     for (auto& node : hashed["nodes"]) {
         node.erase("clock_ms");
     }
-    std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a
-    for (const char c : dump(hashed)) {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    }
+    const auto hash = fnv1a(dump(hashed));
     static constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
     for (unsigned shift = 64; shift > 0; shift -= 4) {

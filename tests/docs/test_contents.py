@@ -68,6 +68,7 @@ def test_pages_that_sources_and_messages_name_are_there():
                     wrong.append(f"{path.relative_to(ROOT)}: docs/{page}{'#' + anchor if anchor else ''}")
     assert wrong == [] and found >= 10
 
+
 KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]  # as keepachangelog.com has them
 
 

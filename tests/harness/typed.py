@@ -9,6 +9,7 @@ import re
 import subprocess
 
 from harness.lab import ROOT
+from harness.patience import DURATION
 
 NUMBER = r"\d+(?:\.\d+)?"
 VARIES = [(re.compile(pattern), word) for pattern, word in (
@@ -21,7 +22,7 @@ VARIES = [(re.compile(pattern), word) for pattern, word in (
     (r"\b\d+ (?=passed|warning)", "N "),
     (r"\b[\w.-]+@[\w-]+", "USER"),
     (rf"{NUMBER} (?:B|[KMGT]iB)(?:/s)?(?= |$|[,;)])", "SIZE"),
-    (rf"(?:{NUMBER} (?:µs|ms|s|min|h|d)\b ?)+", "TIME "),
+    (rf"(?:{DURATION}|{NUMBER} µs)\b", "TIME"),
     (r"(?i:(?<=port[ =]))\d+|(?<=:)\d{4,5}\b", "PORT"),
     (rf"{NUMBER} (?=%|W\b|MHz|°C|cores|GPU hours)|(?<=loss )\d+\.\d+", "FIGURE"),
 )]

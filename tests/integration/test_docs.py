@@ -46,6 +46,7 @@ TYPED = {}
 for each in all_blocks():
     if each.needs == "lab" and not each.folder and each.page not in NEWCOMER:
         TYPED.setdefault(pathlib.Path(each.page).stem, []).append(each)
+assert len(TYPED) >= 4
 
 
 @pytest.mark.parametrize("page", TYPED)

@@ -104,7 +104,7 @@ def test_a_release_is_signed_noted_and_tagged(copy):
     output = copy.folder / copy.release().strip()
     assert copy.git("tag", "--list").strip() == f"v{VERSION}"
     notes = (output / "notes.md").read_text()
-    assert notes.strip().startswith("- ") and "## " not in notes
+    assert "\n### Added\n" in notes and "\n- " in notes and not re.search(r"(?m)^##? ", notes)
     check = ["ssh-keygen", "-Y", "verify", "-f", copy.folder / "scripts/packaging/allowed_signers", "-I", "release@dockdist", "-n", "file", "-s",
              output / "SHA256SUMS.sig"]
     sums = (output / "SHA256SUMS").read_bytes()

@@ -85,8 +85,8 @@ json Init::reserve(const std::string& address, int port) {
     if (mine && sshd_.pid() > 0) {
         return {{"ok", true}};
     }
-    auto lock = mine ? std::optional(std::move(lock_)) : lock_port(address, port);
-    if (!lock) { // another node's, though that may not listen yet
+    auto lock = mine ? std::optional<Fd>() : lock_port(address, port);
+    if (!mine && !lock) { // another node's, though that may not listen yet
         return refusal(taken);
     }
     if (mine) {
@@ -95,15 +95,14 @@ json Init::reserve(const std::string& address, int port) {
     // Who has no lock, as where the nodes of the host share no folder, cannot know what is there beside
     // remains.
     auto held = mine || lock->open() ? hold_port_beside_remains(address, port) : hold_port(address, port);
-    const int why = errno;
-    if (held.open() || mine) {
-        lock_ = std::move(*lock);
-    }
     if (!held.open()) {
         return refusal(
-            why == EADDRINUSE
+            errno == EADDRINUSE
                 ? taken
-                : system_error("cannot listen on port " + std::to_string(port) + " of " + address, why));
+                : system_error("cannot listen on port " + std::to_string(port) + " of " + address, errno));
+    }
+    if (lock) {
+        lock_ = std::move(*lock);
     }
     held_ = std::move(held);
     held_address_ = address;

@@ -1,5 +1,6 @@
 #include "node/gpus/board_file.hpp"
 
+#include "core/fnv1a.hpp"
 #include "node/system/paths.hpp"
 
 #include <algorithm>
@@ -22,16 +23,8 @@ std::string board_path() {
     return paths().gpus + "/board.json";
 }
 
-std::uint64_t hash_of(const std::string& text) {
-    std::uint64_t hash = 0xcbf29ce484222325U; // FNV-1a
-    for (const char c : text) {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    }
-    return hash;
-}
-
 std::int64_t unit_byte(const std::string& id) {
-    return unit_bytes + static_cast<std::int64_t>(hash_of(id) % unit_places);
+    return unit_bytes + static_cast<std::int64_t>(fnv1a(id) % unit_places);
 }
 
 struct flock one_byte(short type, std::int64_t byte) {
@@ -192,7 +185,7 @@ std::optional<Fd> lock_port(const std::string& address, int port) {
     if (!file) {
         return Fd();
     }
-    auto range = one_byte(F_WRLCK, static_cast<std::int64_t>((hash_of(address) % unit_places) << 16U |
+    auto range = one_byte(F_WRLCK, static_cast<std::int64_t>((fnv1a(address) % unit_places) << 16U |
                                                              static_cast<std::uint64_t>(port)));
     return ::fcntl(file->get(), F_OFD_SETLK, &range) == 0 ? std::optional(std::move(*file)) : std::nullopt;
 }
