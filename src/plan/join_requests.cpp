@@ -3,6 +3,8 @@
 #include "core/ip_address.hpp"
 #include "core/subnet.hpp"
 #include "digest/sha256.hpp"
+#include "plan/driver_capabilities.hpp"
+#include "plan/fingerprint.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,6 +43,26 @@ std::string asked_of(const HostSpec& host) {
 // The address of the engine, where the file has it in numbers and nothing else says where the node is.
 std::string engine_address(const HostSpec& host, const std::string& asked) {
     return asked.empty() && host.context.empty() && is_ip_address(host.docker.host) ? host.address : "";
+}
+
+// The host's own variables over the cluster's.
+std::map<std::string, std::string> late_variables(const ClusterSpec& spec, const HostSpec& host) {
+    auto variables = host.env;
+    variables.insert(spec.container.env.begin(), spec.container.env.end());
+    std::erase_if(variables, [](const auto& variable) { return !comes_late(variable.first); });
+    return variables;
+}
+
+// Empty where the file says nothing of the kind.
+std::string settings_of(const wire::JoinRequest& request) {
+    if (request.env.empty() && request.workdir.empty()) {
+        return "";
+    }
+    std::string text = request.workdir + '\0';
+    for (const auto& [name, value] : request.env) {
+        text += name + '=' + value + '\0';
+    }
+    return sha256_hex(text).substr(0, wire::longest_settings);
 }
 
 std::string changed(std::string_view what, const std::string& now, const std::string& before) {
@@ -87,6 +109,9 @@ std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std:
         request.slots = node.slots.value_or(0);
         request.user = spec.container.user;
         request.rdma = to_word(spec.network.rdma);
+        request.env = late_variables(spec, host);
+        request.workdir = spec.container.workdir;
+        request.settings = settings_of(request);
         request.nodes = static_cast<int>(nodes.size());
         request.nodes_beside = nodes_beside;
         std::ranges::transform(spec.container.mounts, std::back_inserter(request.mounts), &MountSpec::target);
@@ -110,6 +135,24 @@ void tell_cause(const ClusterSpec& spec, const ObservedNode& there, JoinNode& jo
         join.cause = changed("its slots", std::to_string(request.slots), std::to_string(record.slots));
     } else if (request.rdma != record.rdma.use) {
         join.cause = changed("`network.rdma`", request.rdma, record.rdma.use);
+    } else if (request.settings != record.settings) {
+        join.cause = "`env` or `workdir` changed";
+    }
+}
+
+void forget_earlier_settings(const ObservedNode& there, const ImageDetails* image, JoinNode& join) {
+    auto& request = join.request;
+    for (const auto& name : created_variables(there.labels)) {
+        if (comes_late(name) && !request.env.contains(name)) {
+            if (auto value = image_value(image, name)) {
+                request.env[name] = std::move(*value);
+            } else {
+                request.unset.push_back(name);
+            }
+        }
+    }
+    if (request.workdir.empty() && image != nullptr) {
+        request.workdir = image->working_dir.empty() ? "/" : image->working_dir;
     }
 }
 

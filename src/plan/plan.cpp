@@ -355,8 +355,10 @@ private:
             auto& join = joins.emplace_back(JoinNode{node.host, node, ids_[node.name], std::move(requests[i]),
                                                      observed_.hosts[node.host].engine.name});
             if (!join.id.empty()) {
-                tell_cause(spec_, *std::ranges::find(seen(node.host).nodes, node.name, &ObservedNode::node),
-                           join);
+                const auto& host = seen(node.host);
+                const auto& there = *std::ranges::find(host.nodes, node.name, &ObservedNode::node);
+                tell_cause(spec_, there, join);
+                forget_earlier_settings(there, host.image ? &*host.image : nullptr, join);
             }
             anew = anew || !join.cause.empty();
         }

@@ -1,6 +1,7 @@
 #include "wire/join.hpp"
 
 #include "core/subnet.hpp"
+#include "wire/job_result.hpp"
 #include "wire/job_usage.hpp"
 #include "wire/json_reader.hpp"
 
@@ -30,6 +31,7 @@ void read_record(ObjectReader& reader, NodeRecord& record) {
     reader.read("user_key", record.user_key);
     reader.read("host_key", record.host_key);
     read_object(reader, "rdma", [&](ObjectReader& rdma) { read_fields(rdma, record.rdma); });
+    reader.read("settings", record.settings, longest_settings);
     reader.read("clock_ms", record.clock_ms);
 }
 
@@ -82,11 +84,18 @@ void to_json(json& out, const JoinRequest& request) {
                {"user", request.user},
                {"mounts", json::array()},
                {"rdma", request.rdma},
+               {"env", bytes_object(request.env)},
+               {"unset", json::array()},
+               {"workdir", bytes_to_json(request.workdir)},
+               {"settings", request.settings},
                {"nodes", request.nodes},
                {"nodes_beside", request.nodes_beside},
                {"ready_timeout_ms", request.ready_timeout_ms}};
     for (const auto& target : request.mounts) {
         out["mounts"].push_back(bytes_to_json(target));
+    }
+    for (const auto& name : request.unset) {
+        out["unset"].push_back(bytes_to_json(name));
     }
 }
 
@@ -101,6 +110,9 @@ void to_json(json& out, const NodeRecord& record) {
     }
     if (record.rdma != RdmaRecord{}) {
         out["rdma"] = record.rdma;
+    }
+    if (!record.settings.empty()) {
+        out["settings"] = record.settings;
     }
 }
 
@@ -131,6 +143,10 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
     reader.read("user", request.user);
     reader.read_bytes("mounts", request.mounts);
     reader.read("rdma", request.rdma);
+    reader.read_bytes("env", request.env);
+    reader.read_bytes("unset", request.unset);
+    reader.read_bytes("workdir", request.workdir);
+    reader.read("settings", request.settings, longest_settings);
     reader.read("nodes", request.nodes, 1, most_nodes);
     reader.read("nodes_beside", request.nodes_beside, 1, most_nodes);
     reader.read("ready_timeout_ms", request.ready_timeout_ms);
@@ -145,6 +161,12 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
         })) {
         reader.fail("\"subnets\" must be networks in CIDR form, " + std::to_string(most_subnets) +
                     " at most");
+    }
+    if (!are_variables(request.env)) {
+        reader.fail("\"env\" has a name or a value that no variable can have");
+    }
+    if (has_nul(request.workdir) || !(request.workdir.empty() || request.workdir.starts_with('/'))) {
+        reader.fail("\"workdir\" must be an absolute path");
     }
     if (reader.failed()) {
         return reader.error();

@@ -28,6 +28,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,7 @@
 namespace dockdist::wire {
 
 inline constexpr std::size_t longest_asked = 256;
+inline constexpr std::size_t longest_settings = 16;
 
 struct JoinRequest {
     std::string cluster{};
@@ -51,6 +53,11 @@ struct JoinRequest {
     std::string user{};                 // container.user: "", "name", "uid", "uid:gid"; empty: root
     std::vector<std::string> mounts{};  // targets of container.mounts: what is there is the host's
     std::string rdma = "auto";          // network.rdma: "auto", "required", "off"
+    // What jobs and sessions find, over what the container was created with; and what of that they do not.
+    std::map<std::string, std::string> env{};
+    std::vector<std::string> unset{};
+    std::string workdir{};  // empty: the folder in which the container was started
+    std::string settings{}; // for NodeRecord::settings
     int nodes = 1;                      // of the cluster
     int nodes_beside = 1;               // the most of them that share a host
     int ready_timeout_ms = 60000;       // how long to try to meet the peers, from the notice on
@@ -72,6 +79,7 @@ struct NodeRecord {
     std::string user_key{}; // "ssh-ed25519 AAAA…", without comment
     std::string host_key{};
     RdmaRecord rdma{};
+    std::string settings{};    // JoinRequest::settings, as it was told: longest_settings bytes at most
     std::int64_t clock_ms = 0; // Unix time in milliseconds, when the record was made
     bool operator==(const NodeRecord&) const = default;
 };

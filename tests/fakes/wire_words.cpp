@@ -57,6 +57,10 @@ std::vector<WireWord> join_words() {
                                                       .slots = 8,
                                                       .user = "u",
                                                       .mounts = {"/data"},
+                                                      .env = {{"A", "1"}},
+                                                      .unset = {"B"},
+                                                      .workdir = "/w",
+                                                      .settings = "0123456789abcdef",
                                                       .nodes = 2,
                                                       .nodes_beside = 1})
                                    .dump()},

@@ -155,6 +155,7 @@ Status end_record(const wire::JoinRequest& request, const Account& account, wire
     record.slots = request.slots > 0 ? request.slots : std::max(record.gpus, 1);
     known.slots = record.slots;
     record.rdma = find_rdma(request.rdma, request.nodes);
+    record.settings = request.settings;
     record.clock_ms = unix_ms();
     return save_known_gpus(known);
 }
@@ -252,6 +253,9 @@ public:
         const auto account = prepare_account(request->user, mounts);
         if (!account) {
             return account.error();
+        }
+        if (auto taken = take_settings(*request); !taken) {
+            return taken;
         }
         auto self = begin_record(*request, *account);
         if (!self) {
