@@ -69,24 +69,12 @@ json written(const ContainerConfig& config) {
     (void)container_labels; // they hold the fingerprint
     (void)stdin_once;       // of the way to join, not of the node
     json text{
-        {"image", image.str()},
-        {"hostname", hostname},
-        {"user", user},
-        {"working_dir", ""},
-        {"entrypoint", entrypoint},
-        {"command", command},
-        {"env", env_of(config)},
-        {"network", network_mode},
-        {"ipc", ipc_mode},
-        {"pid", pid_mode},
-        {"runtime", runtime},
-        {"shm", shm_size ? shm_size->count : 0},
-        {"devices", devices},
-        {"cap_add", cap_add},
-        {"pids", pids_limit.value_or(0)},
-        {"privileged", privileged},
-        {"restart", restart_policy},
-        {"log", {log_driver, log_options}},
+        {"image", image.str()},     {"hostname", hostname},      {"user", user},
+        {"working_dir", ""},        {"entrypoint", entrypoint},  {"command", command},
+        {"env", env_of(config)},    {"network", network_mode},   {"ipc", ipc_mode},
+        {"pid", pid_mode},          {"runtime", runtime},        {"shm", shm_size ? shm_size->count : 0},
+        {"devices", devices},       {"cap_add", cap_add},        {"pids", pids_limit.value_or(0)},
+        {"privileged", privileged}, {"restart", restart_policy}, {"log", {log_driver, log_options}},
     };
     for (const auto& mount : config_mounts) {
         const auto& [type, source, target, read_only, volume_labels, tmpfs_options, make_source, selinux,
@@ -153,7 +141,11 @@ json digests_of(const ContainerConfig& config) {
 } // namespace
 
 bool comes_late(std::string_view variable) {
-    return variable != "PATH" && !variable.starts_with("NVIDIA_") && !variable.starts_with("DOCKDIST_");
+    // The engine and its hooks; programs' way; and what a node's record of its RDMA ports hangs on (rdma/).
+    static constexpr std::array early{"NVIDIA_", "DOCKDIST_", "NCCL_IB_", "NCCL_NET",
+                                      "UCX_",    "NVSHMEM_",  "FI_"};
+    return variable != "PATH" &&
+           std::ranges::none_of(early, [&](std::string_view prefix) { return variable.starts_with(prefix); });
 }
 
 std::vector<std::string> created_variables(const Labels& labels) {

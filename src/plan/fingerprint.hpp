@@ -11,7 +11,7 @@
 namespace dockdist {
 
 // Whether a variable of the file is for jobs and sessions alone, which nodes hear of when they join: a change
-// of it makes no container. The others are what the engine and its hooks read, and PATH.
+// of it makes no container.
 bool comes_late(std::string_view variable);
 
 // A hash (16 hex digits) of everything in `config` but the labels, and what comes late: equal means that

@@ -45,21 +45,13 @@ std::string engine_address(const HostSpec& host, const std::string& asked) {
     return asked.empty() && host.context.empty() && is_ip_address(host.docker.host) ? host.address : "";
 }
 
-// The host's own variables over the cluster's.
-std::map<std::string, std::string> late_variables(const ClusterSpec& spec, const HostSpec& host) {
-    auto variables = host.env;
-    variables.insert(spec.container.env.begin(), spec.container.env.end());
-    std::erase_if(variables, [](const auto& variable) { return !comes_late(variable.first); });
-    return variables;
-}
-
 // Empty where the file says nothing of the kind.
-std::string settings_of(const wire::JoinRequest& request) {
-    if (request.env.empty() && request.workdir.empty()) {
+std::string digest_of(const wire::NodeSettings& settings) {
+    if (settings == wire::NodeSettings{}) {
         return "";
     }
-    std::string text = request.workdir + '\0';
-    for (const auto& [name, value] : request.env) {
+    std::string text = settings.workdir + '\0';
+    for (const auto& [name, value] : settings.env) {
         text += name + '=' + value + '\0';
     }
     return sha256_hex(text).substr(0, wire::longest_settings);
@@ -87,6 +79,13 @@ std::string why_elsewhere(const HostSpec& host, const std::string& asked, const 
 
 } // namespace
 
+wire::NodeSettings node_settings(const ClusterSpec& spec, const HostSpec& host) {
+    wire::NodeSettings settings{.env = host.env, .workdir = spec.container.workdir};
+    settings.env.insert(spec.container.env.begin(), spec.container.env.end()); // the host's own goes before
+    std::erase_if(settings.env, [](const auto& variable) { return !comes_late(variable.first); });
+    return settings;
+}
+
 std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std::vector<NodeSpec>& nodes) {
     std::map<std::size_t, int> nodes_of;
     int nodes_beside = 1;
@@ -109,9 +108,7 @@ std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std:
         request.slots = node.slots.value_or(0);
         request.user = spec.container.user;
         request.rdma = to_word(spec.network.rdma);
-        request.env = late_variables(spec, host);
-        request.workdir = spec.container.workdir;
-        request.settings = settings_of(request);
+        request.settings = digest_of(node_settings(spec, host));
         request.nodes = static_cast<int>(nodes.size());
         request.nodes_beside = nodes_beside;
         std::ranges::transform(spec.container.mounts, std::back_inserter(request.mounts), &MountSpec::target);
@@ -140,19 +137,19 @@ void tell_cause(const ClusterSpec& spec, const ObservedNode& there, JoinNode& jo
     }
 }
 
-void forget_earlier_settings(const ObservedNode& there, const ImageDetails* image, JoinNode& join) {
-    auto& request = join.request;
+void forget_earlier_settings(const ObservedNode& there, const ImageDetails* image,
+                             wire::NodeSettings& settings) {
     for (const auto& name : created_variables(there.labels)) {
-        if (comes_late(name) && !request.env.contains(name)) {
+        if (comes_late(name) && !settings.env.contains(name)) {
             if (auto value = image_value(image, name)) {
-                request.env[name] = std::move(*value);
+                settings.env[name] = std::move(*value);
             } else {
-                request.unset.push_back(name);
+                settings.unset.push_back(name);
             }
         }
     }
-    if (request.workdir.empty() && image != nullptr) {
-        request.workdir = image->working_dir.empty() ? "/" : image->working_dir;
+    if (settings.workdir.empty() && image != nullptr) {
+        settings.workdir = image->working_dir.empty() ? "/" : image->working_dir;
     }
 }
 

@@ -35,6 +35,19 @@ void read_record(ObjectReader& reader, NodeRecord& record) {
     reader.read("clock_ms", record.clock_ms);
 }
 
+void read_settings(ObjectReader& reader, NodeSettings& settings) {
+    reader.read_bytes("env", settings.env);
+    reader.read_bytes("unset", settings.unset);
+    reader.read_bytes("workdir", settings.workdir);
+    if (!are_variables(settings.env)) {
+        reader.fail("\"env\" has a name or a value that no variable can have");
+    }
+    const auto& folder = settings.workdir;
+    if (has_nul(folder) || !(folder.empty() || folder.starts_with('/'))) {
+        reader.fail("\"workdir\" must be an absolute path");
+    }
+}
+
 void require_version(const json& object, ObjectReader& reader) {
     int theirs = 0;
     reader.require("version");
@@ -84,18 +97,12 @@ void to_json(json& out, const JoinRequest& request) {
                {"user", request.user},
                {"mounts", json::array()},
                {"rdma", request.rdma},
-               {"env", bytes_object(request.env)},
-               {"unset", json::array()},
-               {"workdir", bytes_to_json(request.workdir)},
                {"settings", request.settings},
                {"nodes", request.nodes},
                {"nodes_beside", request.nodes_beside},
                {"ready_timeout_ms", request.ready_timeout_ms}};
     for (const auto& target : request.mounts) {
         out["mounts"].push_back(bytes_to_json(target));
-    }
-    for (const auto& name : request.unset) {
-        out["unset"].push_back(bytes_to_json(name));
     }
 }
 
@@ -143,9 +150,6 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
     reader.read("user", request.user);
     reader.read_bytes("mounts", request.mounts);
     reader.read("rdma", request.rdma);
-    reader.read_bytes("env", request.env);
-    reader.read_bytes("unset", request.unset);
-    reader.read_bytes("workdir", request.workdir);
     reader.read("settings", request.settings, longest_settings);
     reader.read("nodes", request.nodes, 1, most_nodes);
     reader.read("nodes_beside", request.nodes_beside, 1, most_nodes);
@@ -161,12 +165,6 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
         })) {
         reader.fail("\"subnets\" must be networks in CIDR form, " + std::to_string(most_subnets) +
                     " at most");
-    }
-    if (!are_variables(request.env)) {
-        reader.fail("\"env\" has a name or a value that no variable can have");
-    }
-    if (has_nul(request.workdir) || !(request.workdir.empty() || request.workdir.starts_with('/'))) {
-        reader.fail("\"workdir\" must be an absolute path");
     }
     if (reader.failed()) {
         return reader.error();
@@ -186,6 +184,8 @@ Result<MembersNotice> parse_members_notice(std::string_view line) {
     reader.read("first", notice.first, 1, most_nodes);
     reader.read("patience_ms", notice.patience_ms, 0, longest_patience_ms);
     read_object(reader, "giver", [&](ObjectReader& giver) { read_record(giver, notice.giver.emplace()); });
+    read_object(reader, "settings",
+                [&](ObjectReader& settings) { read_settings(settings, notice.settings); });
     if (reader.failed()) {
         return reader.error();
     }
@@ -268,6 +268,14 @@ std::string members_notice_line(const MembersNotice& notice) {
     json object{{"sha256", notice.sha256}, {"first", notice.first}, {"patience_ms", notice.patience_ms}};
     if (notice.giver) {
         object["giver"] = *notice.giver;
+    }
+    if (notice.settings != NodeSettings{}) {
+        object["settings"] = {{"env", bytes_object(notice.settings.env)},
+                              {"unset", json::array()},
+                              {"workdir", bytes_to_json(notice.settings.workdir)}};
+        for (const auto& name : notice.settings.unset) {
+            object["settings"]["unset"].push_back(bytes_to_json(name));
+        }
     }
     return typed_line("members", std::move(object));
 }

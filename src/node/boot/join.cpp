@@ -254,9 +254,6 @@ public:
         if (!account) {
             return account.error();
         }
-        if (auto taken = take_settings(*request); !taken) {
-            return taken;
-        }
         auto self = begin_record(*request, *account);
         if (!self) {
             return self.error();
@@ -293,6 +290,9 @@ private:
         const auto notice = wire::parse_members_notice(*line);
         if (!notice) {
             return notice.error();
+        }
+        if (auto taken = take_settings(notice->settings); !taken) {
+            return taken;
         }
         if (notice->giver) {
             if (auto let = let_giver_in(request.cluster, *notice->giver); !let) {

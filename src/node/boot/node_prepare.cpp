@@ -86,24 +86,24 @@ Status prepare_container() {
     return ok;
 }
 
-Status take_settings(const wire::JoinRequest& request) {
+Status take_settings(const wire::NodeSettings& settings) {
     const auto& place = paths();
     const auto created = read_file(place.created_environment);
     if (!created) {
         return created.error();
     }
     auto environment = Environment::from_block(*created);
-    for (const auto& name : request.unset) {
+    for (const auto& name : settings.unset) {
         environment.unset(name);
     }
-    for (const auto& [name, value] : request.env) {
+    for (const auto& [name, value] : settings.env) {
         environment.set(name, value);
     }
     if (auto written = replace_file(place.container_environment, environment.block(), 0600); !written) {
         return written;
     }
     const auto folder =
-        request.workdir.empty() ? read_file_or_empty(place.created_workdir) : request.workdir;
+        settings.workdir.empty() ? read_file_or_empty(place.created_workdir) : settings.workdir;
     // As an engine does when it creates a container; where it cannot be made, jobs say that it is missing.
     (void)make_folders(under_root(folder.c_str()), 0755);
     return replace_file(place.workdir, folder, 0644);

@@ -16,6 +16,6 @@ Status prepare_container();
 Status prepare_places(const UserMounts& mounts);
 
 // What the file says of variables and of the folder of jobs, over what the container was created with.
-Status take_settings(const wire::JoinRequest& request);
+Status take_settings(const wire::NodeSettings& settings);
 
 } // namespace dockdist::node

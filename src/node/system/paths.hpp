@@ -28,7 +28,7 @@ struct Paths {
     std::string toolkit = under_root(layout::toolkit);
     std::string image = under_root(""); // where a toolkit lies that came as an image
 
-    std::string private_folder = run + "/private";                             // 0700 root
+    std::string private_folder = run + "/private";                         // 0700 root
     std::string created_environment = private_folder + "/created-environ"; // the container's own
     // That with what the file says since, before the node's variables.
     std::string container_environment = private_folder + "/container-environ";

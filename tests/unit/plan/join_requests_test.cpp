@@ -199,10 +199,10 @@ TEST_CASE("variables and the folder of jobs are told in a join, and make no cont
     const auto& [first, second] = std::tie(plan.joins[0], plan.joins[1]);
     CHECK(first.cause == "`env` or `workdir` changed");
     using Variables = std::map<std::string, std::string>;
-    CHECK(first.request.env == Variables{{"BATCH", "8"}, {"HOME", "/of/image"}, {"LR", "0.2"}});
-    CHECK(second.request.env.at("LR") == "0.3");
-    CHECK(first.request.unset == std::vector<std::string>{"GONE"});
-    CHECK(first.request.workdir == "/new");
+    CHECK(first.settings.env == Variables{{"BATCH", "8"}, {"HOME", "/of/image"}, {"LR", "0.2"}});
+    CHECK(second.settings.env.at("LR") == "0.3");
+    CHECK(first.settings.unset == std::vector<std::string>{"GONE"});
+    CHECK(first.settings.workdir == "/new");
     CHECK(first.request.settings != second.request.settings);
 }
 
@@ -211,11 +211,11 @@ TEST_CASE("a folder that the file names no more is the image's again") {
                                  [](ClusterSpec& spec) { spec.container.workdir = "/old"; });
     CHECK(plan.creates.empty());
     REQUIRE(plan.joins.size() == 2);
-    CHECK(plan.joins[0].request.workdir == "/of/image");
+    CHECK(plan.joins[0].settings.workdir == "/of/image");
 }
 
 TEST_CASE("what engines and their hooks read of the variables makes a new container") {
-    for (const auto* name : {"NVIDIA_DRIVER_CAPABILITIES", "PATH", "DOCKDIST_AMD_GPUS"}) {
+    for (const auto* name : {"NVIDIA_DRIVER_CAPABILITIES", "PATH", "DOCKDIST_AMD_GPUS", "NCCL_IB_HCA"}) {
         CAPTURE(name);
         const auto plan = plan_after([&](ClusterSpec& spec) { spec.hosts[1].env[name] = "all"; });
         CHECK(plan.creates.size() == 1);

@@ -105,11 +105,11 @@ TEST_CASE("set aside, and the new one works: it goes") {
     CHECK(cluster.text() ==
           "node-1  remove container dockdist-vision-node-1.replaced  # an `up` that was cut off left it\n");
     cluster.change(); // once more: the one that works is kept this time
-    CHECK(
-        cluster.text() ==
-        "node-1  remove container dockdist-vision-node-1.replaced  # an `up` that was cut off left it\n"
-        "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # `env.NVIDIA_DEBUG` changed\n" +
-            joins);
+    CHECK(cluster.text() ==
+          "node-1  remove container dockdist-vision-node-1.replaced  # an `up` that was cut off left it\n"
+          "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # `env.NVIDIA_DEBUG` "
+          "changed\n" +
+              joins);
     CHECK(cluster.plan().plan.creates.at(0).replaces->id == ContainerId("id-node-1"));
 }
 
