@@ -132,6 +132,7 @@ private:
 
     Task<Status> send_and_wait(wire::MembersNotice notice, const std::string& list) {
         bool sent = !notice.giver;
+        notice.settings = std::move(target_.settings);
         auto written = co_await lines_->write(wire::members_notice_line(notice));
         if (written && sent) {
             written = co_await lines_->write_borrowed(list);

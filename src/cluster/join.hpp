@@ -22,6 +22,7 @@ struct JoinTarget {
     // To the first process of a container that has been asked already; empty: the node runs, and is asked by
     // an exec.
     std::unique_ptr<ExecStream> attached{};
+    wire::NodeSettings settings{};
     std::string machine{}; // the host's own name, as the engine tells it
     std::string where{};   // node and host, for messages
 };

@@ -360,6 +360,7 @@ Task<JoinResult> PlanExecutor::join(const Plan& plan, std::chrono::milliseconds 
                            .id = container_of(join.node.name, join.id),
                            .request = request_of(join, ready_timeout),
                            .attached = std::move(attached_[join.node.name]),
+                           .settings = join.settings,
                            .machine = join.machine,
                            .where = node_label(join.node.name, spec_.hosts[join.host])});
     }

@@ -1,6 +1,7 @@
 #include "plan/fingerprint.hpp"
 
 #include "digest/sha256.hpp"
+#include "plan/labels.hpp"
 #include "plan/node_config.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 // Where the file says it; what is not here it says under the same name, or not at all.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> keys_of_file{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> keys_of_file{
     {{"image", "image.ref"},
      {"platform", "image.platform"},
      {"hostname", "name"},
@@ -32,8 +33,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> keys_of_
      {"privileged", "container.privileged"},
      {"mounts", "container.mounts"},
      {"ulimits", "container.ulimits"},
-     {"working_dir", "container.workdir"},
      {"no_new_privileges", "container.no_new_privileges"}}};
+
+constexpr std::string_view env_key = "env.";
+constexpr std::string_view late_workdir = "container.workdir"; // of labels that an earlier dockdist wrote
 
 std::string key_of_file(std::string_view key) {
     for (const auto& [ours, theirs] : keys_of_file) {
@@ -42,6 +45,13 @@ std::string key_of_file(std::string_view key) {
         }
     }
     return std::string(key);
+}
+
+// Without what comes late.
+std::vector<std::string> env_of(const ContainerConfig& config) {
+    auto env = config.env;
+    std::erase_if(env, [](const std::string& line) { return comes_late(line.substr(0, line.find('='))); });
+    return env;
 }
 
 // Each of these structs is taken apart whole: with a field more, this does not compile until it is decided
@@ -53,28 +63,18 @@ json written(const ContainerConfig& config) {
                  requests, cap_add, cap_drop, no_new_privileges, no_label, read_only_root, pids_limit,
                  privileged, restart_policy, stop_timeout, stdin_once, disable_healthcheck, log_driver,
                  log_options] = config;
+    (void)working_dir;      // comes late
+    (void)env;              // the same, in part
     (void)no_label;         // of a relay's container alone
     (void)container_labels; // they hold the fingerprint
     (void)stdin_once;       // of the way to join, not of the node
     json text{
-        {"image", image.str()},
-        {"hostname", hostname},
-        {"user", user},
-        {"working_dir", working_dir},
-        {"entrypoint", entrypoint},
-        {"command", command},
-        {"env", env},
-        {"network", network_mode},
-        {"ipc", ipc_mode},
-        {"pid", pid_mode},
-        {"runtime", runtime},
-        {"shm", shm_size ? shm_size->count : 0},
-        {"devices", devices},
-        {"cap_add", cap_add},
-        {"pids", pids_limit.value_or(0)},
-        {"privileged", privileged},
-        {"restart", restart_policy},
-        {"log", {log_driver, log_options}},
+        {"image", image.str()},     {"hostname", hostname},      {"user", user},
+        {"working_dir", ""},        {"entrypoint", entrypoint},  {"command", command},
+        {"env", env_of(config)},    {"network", network_mode},   {"ipc", ipc_mode},
+        {"pid", pid_mode},          {"runtime", runtime},        {"shm", shm_size ? shm_size->count : 0},
+        {"devices", devices},       {"cap_add", cap_add},        {"pids", pids_limit.value_or(0)},
+        {"privileged", privileged}, {"restart", restart_policy}, {"log", {log_driver, log_options}},
     };
     for (const auto& mount : config_mounts) {
         const auto& [type, source, target, read_only, volume_labels, tmpfs_options, make_source, selinux,
@@ -130,7 +130,7 @@ json digests_of(const ContainerConfig& config) {
     }
     by_key.erase("env");
     for (const auto& line : config.env) {
-        by_key["env." + line.substr(0, line.find('='))].push_back(line);
+        by_key[std::string(env_key) + line.substr(0, line.find('='))].push_back(line);
     }
     for (const auto& [key, value] : by_key.items()) {
         digests[key] = hash_of(value, digits);
@@ -139,6 +139,27 @@ json digests_of(const ContainerConfig& config) {
 }
 
 } // namespace
+
+bool comes_late(std::string_view variable) {
+    // The engine and its hooks; programs' way; and what a node's record of its RDMA ports hangs on (rdma/).
+    static constexpr std::array early{"NVIDIA_", "DOCKDIST_", "NCCL_IB_", "NCCL_NET",
+                                      "UCX_",    "NVSHMEM_",  "FI_"};
+    return variable != "PATH" &&
+           std::ranges::none_of(early, [&](std::string_view prefix) { return variable.starts_with(prefix); });
+}
+
+std::vector<std::string> created_variables(const Labels& labels) {
+    std::vector<std::string> names;
+    const auto digests = json::parse(label_of(labels, labels::spec_keys), nullptr, false);
+    if (digests.is_object()) {
+        for (const auto& [key, digest] : digests.items()) {
+            if (key.starts_with(env_key)) {
+                names.push_back(key.substr(env_key.size()));
+            }
+        }
+    }
+    return names;
+}
 
 std::string fingerprint(const ContainerConfig& config) {
     constexpr std::size_t digits = 16;
@@ -157,13 +178,16 @@ std::string changed_keys_text(std::string_view digests, const ContainerConfig& c
     const auto now = digests_of(config);
     std::vector<std::string> keys;
     const auto note = [&](const std::string& key) { keys.push_back("`" + key + "`"); };
+    const auto counts = [](std::string_view key) {
+        return key.starts_with(env_key) ? !comes_late(key.substr(env_key.size())) : key != late_workdir;
+    };
     for (const auto& [key, digest] : now.items()) {
-        if (!before.contains(key) || before[key] != digest) {
+        if (counts(key) && (!before.contains(key) || before[key] != digest)) {
             note(key);
         }
     }
     for (const auto& [key, digest] : before.items()) {
-        if (!now.contains(key)) {
+        if (counts(key) && !now.contains(key)) {
             note(key);
         }
     }

@@ -3,6 +3,8 @@
 #include "core/ip_address.hpp"
 #include "core/subnet.hpp"
 #include "digest/sha256.hpp"
+#include "plan/driver_capabilities.hpp"
+#include "plan/fingerprint.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -43,6 +45,18 @@ std::string engine_address(const HostSpec& host, const std::string& asked) {
     return asked.empty() && host.context.empty() && is_ip_address(host.docker.host) ? host.address : "";
 }
 
+// Empty where the file says nothing of the kind.
+std::string digest_of(const wire::NodeSettings& settings) {
+    if (settings == wire::NodeSettings{}) {
+        return "";
+    }
+    std::string text = settings.workdir + '\0';
+    for (const auto& [name, value] : settings.env) {
+        text += name + '=' + value + '\0';
+    }
+    return sha256_hex(text).substr(0, wire::longest_settings);
+}
+
 std::string changed(std::string_view what, const std::string& now, const std::string& before) {
     return fmt::format("{} changed: {} instead of {}", what, now, before);
 }
@@ -64,6 +78,13 @@ std::string why_elsewhere(const HostSpec& host, const std::string& asked, const 
 }
 
 } // namespace
+
+wire::NodeSettings node_settings(const ClusterSpec& spec, const HostSpec& host) {
+    wire::NodeSettings settings{.env = host.env, .workdir = spec.container.workdir};
+    settings.env.insert(spec.container.env.begin(), spec.container.env.end()); // the host's own goes before
+    std::erase_if(settings.env, [](const auto& variable) { return !comes_late(variable.first); });
+    return settings;
+}
 
 std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std::vector<NodeSpec>& nodes) {
     std::map<std::size_t, int> nodes_of;
@@ -87,6 +108,7 @@ std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std:
         request.slots = node.slots.value_or(0);
         request.user = spec.container.user;
         request.rdma = to_word(spec.network.rdma);
+        request.settings = digest_of(node_settings(spec, host));
         request.nodes = static_cast<int>(nodes.size());
         request.nodes_beside = nodes_beside;
         std::ranges::transform(spec.container.mounts, std::back_inserter(request.mounts), &MountSpec::target);
@@ -112,6 +134,24 @@ void tell_cause(const ClusterSpec& spec, const ObservedNode& there, JoinNode& jo
         join.cause = changed("its slots", std::to_string(request.slots), std::to_string(record.slots));
     } else if (request.rdma != record.rdma.use) {
         join.cause = changed("`network.rdma`", request.rdma, record.rdma.use);
+    } else if (request.settings != record.settings) {
+        join.cause = "`env` or `workdir` changed";
+    }
+}
+
+void forget_earlier_settings(const ObservedNode& there, const ImageDetails* image,
+                             wire::NodeSettings& settings) {
+    for (const auto& name : created_variables(there.labels)) {
+        if (comes_late(name) && !settings.env.contains(name)) {
+            if (auto value = image_value(image, name)) {
+                settings.env[name] = std::move(*value);
+            } else {
+                settings.unset.push_back(name);
+            }
+        }
+    }
+    if (settings.workdir.empty() && image != nullptr) {
+        settings.workdir = image->working_dir.empty() ? "/" : image->working_dir;
     }
 }
 

@@ -15,4 +15,11 @@ std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std:
 // here.
 void tell_cause(const ClusterSpec& spec, const ObservedNode& there, JoinNode& join);
 
+// What the file says of jobs and sessions on a host's nodes, as far as it comes late (plan/fingerprint.hpp).
+wire::NodeSettings node_settings(const ClusterSpec& spec, const HostSpec& host);
+// And takes back what the container of `there` was created with and the file says no more: the image's own
+// comes again, where `image` (null: not known) has it.
+void forget_earlier_settings(const ObservedNode& there, const ImageDetails* image,
+                             wire::NodeSettings& settings);
+
 } // namespace dockdist

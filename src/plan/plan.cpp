@@ -351,9 +351,12 @@ private:
             const auto& node = nodes[i];
             auto& join = joins.emplace_back(JoinNode{node.host, node, ids_[node.name], std::move(requests[i]),
                                                      observed_.hosts[node.host].engine.name});
+            join.settings = node_settings(spec_, spec_.hosts[node.host]);
             if (!join.id.empty()) {
-                tell_cause(spec_, *std::ranges::find(seen(node.host).nodes, node.name, &ObservedNode::node),
-                           join);
+                const auto& host = seen(node.host);
+                const auto& there = *std::ranges::find(host.nodes, node.name, &ObservedNode::node);
+                tell_cause(spec_, there, join);
+                forget_earlier_settings(there, host.image ? &*host.image : nullptr, join.settings);
             }
             anew = anew || !join.cause.empty();
         }

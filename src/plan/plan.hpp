@@ -90,6 +90,7 @@ struct JoinNode {
     std::string machine{};  // the host's own name, as its engine tells it
     std::string cause{};    // where the file wants the node otherwise than it joined, …
     bool elsewhere = false; // … at another place
+    wire::NodeSettings settings{};
 };
 
 // The image goes there from `image.from`, with no registry.

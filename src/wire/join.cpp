@@ -2,6 +2,7 @@
 
 #include "core/fnv1a.hpp"
 #include "core/subnet.hpp"
+#include "wire/job_result.hpp"
 #include "wire/job_usage.hpp"
 #include "wire/json_reader.hpp"
 
@@ -31,7 +32,21 @@ void read_record(ObjectReader& reader, NodeRecord& record) {
     reader.read("user_key", record.user_key);
     reader.read("host_key", record.host_key);
     read_object(reader, "rdma", [&](ObjectReader& rdma) { read_fields(rdma, record.rdma); });
+    reader.read("settings", record.settings, longest_settings);
     reader.read("clock_ms", record.clock_ms);
+}
+
+void read_settings(ObjectReader& reader, NodeSettings& settings) {
+    reader.read_bytes("env", settings.env);
+    reader.read_bytes("unset", settings.unset);
+    reader.read_bytes("workdir", settings.workdir);
+    if (!are_variables(settings.env)) {
+        reader.fail("\"env\" has a name or a value that no variable can have");
+    }
+    const auto& folder = settings.workdir;
+    if (has_nul(folder) || !(folder.empty() || folder.starts_with('/'))) {
+        reader.fail("\"workdir\" must be an absolute path");
+    }
 }
 
 void require_version(const json& object, ObjectReader& reader) {
@@ -80,6 +95,7 @@ void to_json(json& out, const JoinRequest& request) {
                {"user", request.user},
                {"mounts", json::array()},
                {"rdma", request.rdma},
+               {"settings", request.settings},
                {"nodes", request.nodes},
                {"nodes_beside", request.nodes_beside},
                {"ready_timeout_ms", request.ready_timeout_ms}};
@@ -99,6 +115,9 @@ void to_json(json& out, const NodeRecord& record) {
     }
     if (record.rdma != RdmaRecord{}) {
         out["rdma"] = record.rdma;
+    }
+    if (!record.settings.empty()) {
+        out["settings"] = record.settings;
     }
 }
 
@@ -129,6 +148,7 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
     reader.read("user", request.user);
     reader.read_bytes("mounts", request.mounts);
     reader.read("rdma", request.rdma);
+    reader.read("settings", request.settings, longest_settings);
     reader.read("nodes", request.nodes, 1, most_nodes);
     reader.read("nodes_beside", request.nodes_beside, 1, most_nodes);
     reader.read("ready_timeout_ms", request.ready_timeout_ms);
@@ -162,6 +182,8 @@ Result<MembersNotice> parse_members_notice(std::string_view line) {
     reader.read("first", notice.first, 1, most_nodes);
     reader.read("patience_ms", notice.patience_ms, 0, longest_patience_ms);
     read_object(reader, "giver", [&](ObjectReader& giver) { read_record(giver, notice.giver.emplace()); });
+    read_object(reader, "settings",
+                [&](ObjectReader& settings) { read_settings(settings, notice.settings); });
     if (reader.failed()) {
         return reader.error();
     }
@@ -244,6 +266,14 @@ std::string members_notice_line(const MembersNotice& notice) {
     json object{{"sha256", notice.sha256}, {"first", notice.first}, {"patience_ms", notice.patience_ms}};
     if (notice.giver) {
         object["giver"] = *notice.giver;
+    }
+    if (notice.settings != NodeSettings{}) {
+        object["settings"] = {{"env", bytes_object(notice.settings.env)},
+                              {"unset", json::array()},
+                              {"workdir", bytes_to_json(notice.settings.workdir)}};
+        for (const auto& name : notice.settings.unset) {
+            object["settings"]["unset"].push_back(bytes_to_json(name));
+        }
     }
     return typed_line("members", std::move(object));
 }

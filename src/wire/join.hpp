@@ -28,6 +28,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,7 @@
 namespace dockdist::wire {
 
 inline constexpr std::size_t longest_asked = 256;
+inline constexpr std::size_t longest_settings = 16;
 
 struct JoinRequest {
     std::string cluster{};
@@ -51,6 +53,7 @@ struct JoinRequest {
     std::string user{};                 // container.user: "", "name", "uid", "uid:gid"; empty: root
     std::vector<std::string> mounts{};  // targets of container.mounts: what is there is the host's
     std::string rdma = "auto";          // network.rdma: "auto", "required", "off"
+    std::string settings{};             // of NodeSettings, for NodeRecord::settings
     int nodes = 1;                      // of the cluster
     int nodes_beside = 1;               // the most of them that share a host
     int ready_timeout_ms = 60000;       // how long to try to meet the peers, from the notice on
@@ -72,6 +75,7 @@ struct NodeRecord {
     std::string user_key{}; // "ssh-ed25519 AAAA…", without comment
     std::string host_key{};
     RdmaRecord rdma{};
+    std::string settings{};    // JoinRequest::settings, as it was told: longest_settings bytes at most
     std::int64_t clock_ms = 0; // Unix time in milliseconds, when the record was made
     bool operator==(const NodeRecord&) const = default;
 };
@@ -81,11 +85,21 @@ struct Members {
     std::vector<NodeRecord> nodes{}; // in rank order
 };
 
+// What jobs and sessions find. It comes with the notice, on stdin: a request may be words of a command line,
+// which everybody on the host can read.
+struct NodeSettings {
+    std::map<std::string, std::string> env{}; // over what the container was created with
+    std::vector<std::string> unset{};         // of that
+    std::string workdir{};                    // empty: the folder in which the container was started
+    bool operator==(const NodeSettings&) const = default;
+};
+
 struct MembersNotice {
     std::string sha256{};              // of the list, without its '\n'; hex
     int first = 1;                     // so many hosts get the list from the client, wire::Hands
     std::optional<NodeRecord> giver{}; // who hands it to this node; nothing: the client, with the next line
     int patience_ms = 5000;            // after so long the node asks the client for it
+    NodeSettings settings{};
 };
 
 // A peer whose sshd did not answer.

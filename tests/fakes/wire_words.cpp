@@ -57,6 +57,7 @@ std::vector<WireWord> join_words() {
                                                       .slots = 8,
                                                       .user = "u",
                                                       .mounts = {"/data"},
+                                                      .settings = "0123456789abcdef",
                                                       .nodes = 2,
                                                       .nodes_beside = 1})
                                    .dump()},
@@ -66,7 +67,11 @@ std::vector<WireWord> join_words() {
         {"parse_join_message", wire::ready_record_line(record, "0123456789abcdef")},
         {"parse_join_message", wire::error_line({ErrorKind::node, "", "m", "h"}, {{"n", "c"}})},
         {"parse_members", wire::members_list({.cluster = "c", .nodes = {record, record}})},
-        {"parse_members_notice", wire::members_notice_line({.sha256 = "ab", .first = 2, .giver = record})}};
+        {"parse_members_notice",
+         wire::members_notice_line({.sha256 = "ab",
+                                    .first = 2,
+                                    .giver = record,
+                                    .settings = {.env = {{"A", "1"}}, .unset = {"B"}, .workdir = "/w"}})}};
 }
 
 std::vector<WireWord> check_words() {

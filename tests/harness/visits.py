@@ -28,7 +28,7 @@ def visit(c, door, image, other):
     c.run("exec", "node-0-1", "--", "/no/such/program", code=None)
     c.run("logs")
     c.run("image", "ls")
-    write(two, more="\n  env: {MADE: anew}")
+    write(two, more="\n  env: {NVIDIA_MADE: anew}")
     c.run("up", "--no-check")
     c.run("down", "--purge")
     # The first two of three get the toolkit from here, the third from one of them.

@@ -38,7 +38,7 @@ def test_clusters_on_one_host_get_different_gpus_and_keep_them(lab):
         other.assert_clean()
         # Again, with another configuration, while others are free.
         b.run("down")
-        a.write(gpus="1", host_more=", env: {A: '1'}")
+        a.write(gpus="1", host_more=", env: {NVIDIA_A: '1'}")
         assert_in(": as before)", a.run("plan").stdout)
         a.up()
         assert [gpus(a, node) for node in ("node-0", "node-1")] == mine

@@ -109,7 +109,7 @@ def new_setting(c, image="dockdist-lab/busybox", more=""):
     """The file changes node 1, and that alone."""
     c.write(hosts=2, image=image, more=more)
     text = c.file.read_text().splitlines()
-    text[4] = text[4].replace("gpus: none", "gpus: none, env: {WHO: new}")
+    text[4] = text[4].replace("gpus: none", "gpus: none, env: {NVIDIA_WHO: new}")
     c.file.write_text("\n".join(text) + "\n")
 
 
@@ -133,7 +133,7 @@ def test_a_node_that_is_made_anew_takes_the_old_ones_place(lab):
         c.up()
         assert c.container("node-0")[1] == ids[0] and c.container("node-1")[1] != ids[1]
         assert len(c.all_containers()) == 2
-        assert c.run("exec", "node-1", "--", "sh", "-c", "echo $WHO").stdout == "new\n"
+        assert c.run("exec", "node-1", "--", "sh", "-c", "echo $NVIDIA_WHO").stdout == "new\n"
         assert c.run("exec", "node-0", "--", "ssh", "node-1", "hostname").stdout == "node-1\n"
 
 
@@ -171,6 +171,6 @@ def test_a_client_that_is_killed_while_a_node_is_made_anew_leaves_what_the_next_
         assert c.container("node-0")[1] == ids[0]
         c.up("--break-lock")
         assert len(c.all_containers()) == 2 and c.container("node-0")[1] == ids[0]
-        assert c.run("exec", "node-1", "--", "sh", "-c", "echo $WHO").stdout == "new\n"
+        assert c.run("exec", "node-1", "--", "sh", "-c", "echo $NVIDIA_WHO").stdout == "new\n"
         assert c.run("plan").stdout == "nothing to do\n"
         assert c.run("exec", "node-0", "--", "ssh", "node-1", "hostname").stdout == "node-1\n"

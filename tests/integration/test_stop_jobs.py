@@ -29,8 +29,8 @@ def test_what_would_end_a_job_names_it_and_does_nothing_unless_told(lab):
         refused(c, job, "what is removed may be its files", "sync", "--delete")
         c.run("sync")
         c.run("sync", "--delete", "--dry-run")
-        c.write(more=sync, host_more=", env: {A: '1'}")
-        refused(c, job, "node-0 would be made anew: `env.A` changed", "up")
+        c.write(more=sync, host_more=", env: {NVIDIA_A: '1'}")
+        refused(c, job, "node-0 would be made anew: `env.NVIDIA_A` changed", "up")
         assert_in(f"stop job {job} (only with --stop-jobs)", c.run("plan").stdout)
         assert [x["Id"] for x in c.all_containers()] == before
         c.run("sync", "--delete", "--stop-jobs")

@@ -60,15 +60,33 @@ def test_a_second_up_changes_nothing_and_writes_nothing(lab):
         assert [(x["Id"], x["Created"]) for x in c.all_containers()] == before
 
 
+def test_variables_and_the_folder_of_jobs_make_no_container(lab):
+    with cluster(lab, "t-late") as c:
+        c.write(container="env: {LR: '0.1', GONE: 'x'}\nworkdir: /tmp").up()
+        before = sorted(x["Id"] for x in c.all_containers())
+        job = c.detach(script="exec sleep 4719")
+        c.write(container="env: {LR: '0.2', NEW: 'y'}\nworkdir: /work")
+        assert_in("`env` or `workdir` changed", c.run("plan").stdout)
+        c.up()
+        assert sorted(x["Id"] for x in c.all_containers()) == before
+        seen = "echo $LR,$GONE,$NEW,$PWD"
+        assert set(c.run("run", "--share", "--", "sh", "-c", seen).stdout.splitlines()) == {f"[node-{i}] 0.2,,y,/work" for i in (0, 1)}
+        assert c.run("exec", "node-1", "--", "sh", "-c", seen).stdout == "0.2,,y,/work\n"
+        assert c.run("exec", "node-0", "--", "ssh", "node-1", seen).stdout == "0.2,,y,/work\n"
+        assert len(c.processes("sleep 4719")) == 2
+        c.run("stop", job)
+        assert c.run("plan").stdout == "nothing to do\n"
+
+
 def test_one_host_changed_and_that_node_alone_is_made_anew(lab):
     with cluster(lab, "t-change") as c:
         c.write().run("up")
         first, second = c.container("node-0")[1], c.container("node-1")[1]
-        c.file.write_text(c.file.read_text().replace("gpus: none}", "gpus: none, env: {NEW: '1'}}", 1))
+        c.file.write_text(c.file.read_text().replace("gpus: none}", "gpus: none, env: {NVIDIA_NEW: '1'}}", 1))
         c.run("exec", "node-0", "--", "sh", "-c", "mkdir /out; head -c 5000000 /dev/zero >/out/ckpt.pt; touch /tmp/x")
         lost = r"1 file on no mount goes with it, up to 4\.[78] MiB: /out/ckpt.pt"
         planned = c.run("plan").stdout
-        assert_in("# `env.NEW` changed; ", planned)
+        assert_in("# `env.NVIDIA_NEW` changed; ", planned)
         assert re.search(lost, planned) and planned.count("on no mount") == 1, planned
         [replaced] = [each for each in json.loads(c.run("plan", "-o", "json").stdout)["operations"] if each["operation"] == "replace_container"]
         assert replaced["lost"]["files"] == 1 and replaced["lost"]["some"] == ["/out/ckpt.pt"]

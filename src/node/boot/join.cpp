@@ -155,6 +155,7 @@ Status end_record(const wire::JoinRequest& request, const Account& account, wire
     record.slots = request.slots > 0 ? request.slots : std::max(record.gpus, 1);
     known.slots = record.slots;
     record.rdma = find_rdma(request.rdma, request.nodes);
+    record.settings = request.settings;
     record.clock_ms = unix_ms();
     return save_known_gpus(known);
 }
@@ -289,6 +290,9 @@ private:
         const auto notice = wire::parse_members_notice(*line);
         if (!notice) {
             return notice.error();
+        }
+        if (auto taken = take_settings(notice->settings); !taken) {
+            return taken;
         }
         if (notice->giver) {
             if (auto let = let_giver_in(request.cluster, *notice->giver); !let) {

@@ -73,15 +73,40 @@ Status prepare_container() {
     }
     const auto environment = container_environment().block();
     // Root alone reads it until join knows which user the jobs are run as.
-    for (const auto& path : {place.container_environment, place.environment}) {
+    for (const auto& path : {place.created_environment, place.container_environment, place.environment}) {
         if (auto written = replace_file(path, environment, 0600); !written) {
             return written;
         }
     }
-    if (auto written = replace_file(place.workdir, current_folder(), 0644); !written) {
-        return written;
+    for (const auto& [path, mode] : {std::pair(place.created_workdir, 0600), {place.workdir, 0644}}) {
+        if (auto written = replace_file(path, current_folder(), static_cast<mode_t>(mode)); !written) {
+            return written;
+        }
     }
     return ok;
+}
+
+Status take_settings(const wire::NodeSettings& settings) {
+    const auto& place = paths();
+    const auto created = read_file(place.created_environment);
+    if (!created) {
+        return created.error();
+    }
+    auto environment = Environment::from_block(*created);
+    for (const auto& name : settings.unset) {
+        environment.unset(name);
+    }
+    for (const auto& [name, value] : settings.env) {
+        environment.set(name, value);
+    }
+    if (auto written = replace_file(place.container_environment, environment.block(), 0600); !written) {
+        return written;
+    }
+    const auto folder =
+        settings.workdir.empty() ? read_file_or_empty(place.created_workdir) : settings.workdir;
+    // As an engine does when it creates a container; where it cannot be made, jobs say that it is missing.
+    (void)make_folders(under_root(folder.c_str()), 0755);
+    return replace_file(place.workdir, folder, 0644);
 }
 
 Status prepare_places(const UserMounts& mounts) {

@@ -3,6 +3,7 @@
 
 #include "core/result.hpp"
 #include "node/system/user_mounts.hpp"
+#include "wire/join.hpp"
 
 namespace dockdist::node {
 
@@ -13,5 +14,8 @@ Status prepare_container();
 // What join does before anything else, as only it knows whose the mounts are: the few places that programs
 // take for granted and small images lack.
 Status prepare_places(const UserMounts& mounts);
+
+// What the file says of variables and of the folder of jobs, over what the container was created with.
+Status take_settings(const wire::NodeSettings& settings);
 
 } // namespace dockdist::node

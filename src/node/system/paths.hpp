@@ -28,8 +28,11 @@ struct Paths {
     std::string toolkit = under_root(layout::toolkit);
     std::string image = under_root(""); // where a toolkit lies that came as an image
 
-    std::string private_folder = run + "/private";                             // 0700 root
-    std::string container_environment = private_folder + "/container-environ"; // before the node's variables
+    std::string private_folder = run + "/private";                         // 0700 root
+    std::string created_environment = private_folder + "/created-environ"; // the container's own
+    // That with what the file says since, before the node's variables.
+    std::string container_environment = private_folder + "/container-environ";
+    std::string created_workdir = private_folder + "/created-workdir"; // in which the container was started
     std::string init_socket = private_folder + "/init.sock";
     std::string host_key = private_folder + "/ssh_host_ed25519_key";
     std::string host_public_key = private_folder + "/host.pub";
@@ -43,7 +46,7 @@ struct Paths {
     std::string sshd_config = run + "/sshd_config";
     std::string wcoll = run + "/nodes";                   // pdsh's list: one name a line
     std::string hydra_hostfile = run + "/hostfile.hydra"; // MPICH's dialect: NAME:N
-    std::string workdir = run + "/workdir";               // the folder in which the container was started
+    std::string workdir = run + "/workdir";               // the folder in which jobs and sessions begin
     std::string known_gpus = run + "/gpus.json";          // as join found them
     std::string user_name = run + "/user-name";           // the account of jobs and sessions
     std::string members_door = run + "/members.door";     // where a join waits for the list of members

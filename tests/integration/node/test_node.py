@@ -12,7 +12,7 @@ import tempfile
 import pytest
 
 from harness.cleanup import WithCleanup
-from harness.namespaces import (ADDRESS, BUSYBOX, DEADLINE, NEEDED, ODD_VALUE, SHARED, Host, Join, Node, TwoNodes, join, only_child,
+from harness.namespaces import (ADDRESS, BUSYBOX, DEADLINE, NEEDED, ODD_VALUE, SHARED, Host, Join, Node, TwoNodes, join, members_list, only_child,
                                 wait_for)
 
 pytestmark = NEEDED
@@ -67,6 +67,26 @@ class TestAfterJoin(TwoNodes):
         again = join(self.nodes)
         for before, after in zip(self.records, again):
             assert {**before, "clock_ms": 0} == {**after, "clock_ms": 0}
+
+
+    def test_what_the_file_says_since_is_what_sessions_find(self):
+        def told(**settings):
+            joins = [Join(node, rank, settings="abcd") for rank, node in enumerate(self.nodes)]
+            records = [one.line() for one in joins]
+            assert [record["settings"] for record in records] == ["abcd", "abcd"]
+            text = members_list(records)
+            for one in joins:
+                one.notice(text, first=2, settings=settings)
+                one.tell(text)
+            assert [one.line()["type"] for one in joins] == ["ready", "ready"]
+            assert all(one.end() == 0 for one in joins)
+            return self.a.ssh("node-1", "echo $LATE,${ODD:-none},$PWD").stdout.decode().strip()
+
+        assert told(env={"LATE": "1"}, unset=["ODD"], workdir="/made/by/join") == "1,none,/made/by/join"
+        assert self.a.run("/opt/dockdist/bin/dockdist-init", "with-environment", "--", "sh", "-c", "echo $LATE").stdout == b"1\n"
+        again = told(env={"LATE": "2"})
+        assert again.startswith("2,a  ") or again.startswith("2,a "), again  # what the container was created with
+        assert told().startswith(",a "), "nothing of an earlier join stays"
 
 
 class TestSessions(TwoNodes):

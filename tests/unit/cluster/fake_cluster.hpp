@@ -83,6 +83,7 @@ public:
         record.rank = request->rank;
         record.address = request->address;
         record.ssh_port = 2222;
+        record.settings = request->settings;
         exec.out(wire::hello_line(record));
         const auto line = co_await exec.read_line();
         if (!line) {

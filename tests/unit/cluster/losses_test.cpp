@@ -19,7 +19,7 @@ public:
             fake->containers.begin()->second.diff = {.paths = {"/out", "/out/ckpt.pt"},
                                                      .written = Bytes{2048}};
         }
-        spec.hosts[0].env["A"] = "1";
+        spec.hosts[0].env["NVIDIA_A"] = "1";
         options.may_lose = [this](Errors losses) -> Task<bool> {
             told.push_back(std::move(losses));
             co_return agrees;
@@ -56,7 +56,7 @@ TEST_CASE("who agrees is asked once; where nothing is lost nobody is") {
     cluster.agrees = true;
     CHECK(cluster.up("a2").errors.empty());
     CHECK(cluster.told.size() == 1);
-    cluster.spec.hosts[0].env["A"] = "2"; // the new container has written nothing
+    cluster.spec.hosts[0].env["NVIDIA_A"] = "2"; // the new container has written nothing
     CHECK(cluster.up("a3").errors.empty());
     CHECK(cluster.up("a4").errors.empty()); // nothing is to be done
     CHECK(cluster.told.size() == 1);

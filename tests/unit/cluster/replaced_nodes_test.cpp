@@ -23,7 +23,7 @@ struct Changed : FakeCluster {
     Changed() : FakeCluster(2) {
         REQUIRE(up().errors.empty());
         old = fakes[1]->container(node_1).id;
-        spec.hosts[1].env["NCCL_DEBUG"] = "INFO";
+        spec.hosts[1].env["NVIDIA_DEBUG"] = "INFO";
         fakes[1]->calls.clear();
         fakes[0]->calls.clear();
         log.clear();

@@ -165,13 +165,13 @@ TEST_CASE("up that would make a node anew under a job names it, and changes noth
     FakeCluster cluster(2);
     cluster.up();
     run_a_job(cluster);
-    cluster.spec.hosts[1].env["A"] = "1";
+    cluster.spec.hosts[1].env["NVIDIA_A"] = "1";
     const auto refused = cluster.up("a2");
     REQUIRE(refused.errors.size() == 1);
     CHECK(to_text(refused.errors[0]) ==
           "train: ada@desk's, running for 12 min on node-0 (GPU 0, 1), node-1 (GPU 3): node-1 would be "
           "made "
-          "anew: `env.A` changed\n"
+          "anew: `env.NVIDIA_A` changed\n"
           "  wait until it is over (`dockdist wait train`), or add --stop-jobs");
     CHECK(refused.jobs_in_way);
     CHECK(execs_of(cluster, "job stop").empty());
@@ -191,7 +191,7 @@ TEST_CASE("up asks for jobs where running nodes go, and there alone") {
     cluster.fakes[1]->end_container("dockdist-vision-node-1", 1);
     CHECK(cluster.up("a3").errors.empty());
     CHECK(execs_of(cluster, "job list").empty()); // it is started again
-    cluster.spec.hosts[1].env["A"] = "1";
+    cluster.spec.hosts[1].env["NVIDIA_A"] = "1";
     CHECK(cluster.up("a4").errors.empty());
     CHECK(execs_of(cluster, "job list").size() == 2); // a job's other nodes are named
 }

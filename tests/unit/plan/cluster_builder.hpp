@@ -1,6 +1,7 @@
 // Small clusters for tests: a spec of n hosts, and what the engines would tell after `up`.
 #pragma once
 
+#include "plan/join_requests.hpp"
 #include "plan/labels.hpp"
 #include "plan/node_config.hpp"
 #include "plan/plan.hpp"
@@ -71,6 +72,7 @@ inline ObservedCluster after_up(const ClusterSpec& spec) {
         record.address = spec.hosts[node.host].address;
         record.ssh_port = 2222;
         record.slots = node.slots.value_or(1);
+        record.settings = join_requests(spec, {node}).front().settings;
         members.nodes.push_back(record);
     }
     const auto plan = make_plan(spec, observed, context()).plan;

@@ -53,7 +53,7 @@ TEST_CASE("the fingerprint of a configuration stays: with another, an update wou
 
 TEST_CASE("what has changed is named as the file names it") {
     auto spec = spec_of(1);
-    spec.container.env = {{"GONE", "1"}, {"LR", "0.1"}, {"STAYS", "x"}};
+    spec.container.env = {{"NVIDIA_GONE", "1"}, {"NVIDIA_LR", "0.1"}, {"NVIDIA_STAYS", "x"}, {"LR", "1"}};
     const auto before = key_digests(config_of(spec));
     CHECK(before.find("0.1") == std::string::npos); // no value stands in a label
     const auto after = [&](auto change) {
@@ -63,10 +63,13 @@ TEST_CASE("what has changed is named as the file names it") {
     };
     CHECK(after([](ClusterSpec& s) { s.container.shm_size = Bytes{1}; }) == "`container.shm_size` changed");
     CHECK(after([](ClusterSpec& s) {
-              s.container.env.erase("GONE");
-              s.container.env["LR"] = "0.2";
-              s.container.env["NEW"] = "1";
-          }) == "`env.GONE`, `env.LR`, `env.NEW` changed");
+              s.container.env.erase("NVIDIA_GONE");
+              s.container.env["NVIDIA_LR"] = "0.2";
+              s.container.env["NVIDIA_NEW"] = "1";
+              s.container.env["LR"] = "2"; // this and the folder need no new container
+              s.container.env["BATCH"] = "8";
+              s.container.workdir = "/elsewhere";
+          }) == "`env.NVIDIA_GONE`, `env.NVIDIA_LR`, `env.NVIDIA_NEW` changed");
     CHECK(after([](ClusterSpec& s) {
               s.container.shm_size = Bytes{1};
               s.container.pids_limit = 7;
@@ -89,7 +92,10 @@ TEST_CASE("the fingerprint follows every field but the labels") {
         change(changed);
         return fingerprint(changed) != fingerprint(base);
     };
-    CHECK(differs([](ContainerConfig& c) { c.env.emplace_back("X=1"); }));
+    CHECK(differs([](ContainerConfig& c) { c.env.emplace_back("NVIDIA_X=1"); }));
+    CHECK(differs([](ContainerConfig& c) { c.env.emplace_back("DOCKDIST_X=1"); }));
+    CHECK(differs([](ContainerConfig& c) { c.env = {"PATH=/x"}; }));
+    CHECK_FALSE(differs([](ContainerConfig& c) { c.env.emplace_back("X=1"); }));
     CHECK(differs([](ContainerConfig& c) { c.mounts.pop_back(); }));
     CHECK(differs([](ContainerConfig& c) { c.mounts[0].read_only = false; }));
     CHECK(differs([](ContainerConfig& c) { c.mounts[0].selinux = "z"; }));
@@ -110,7 +116,7 @@ TEST_CASE("the fingerprint follows every field but the labels") {
     CHECK(differs([](ContainerConfig& c) { c.image = ImageRef("other:1"); }));
     CHECK(differs([](ContainerConfig& c) { c.hostname = "x"; }));
     CHECK(differs([](ContainerConfig& c) { c.user = "1:1"; }));
-    CHECK(differs([](ContainerConfig& c) { c.working_dir = "/x"; }));
+    CHECK_FALSE(differs([](ContainerConfig& c) { c.working_dir = "/x"; }));
     CHECK(differs([](ContainerConfig& c) { c.entrypoint.clear(); }));
     CHECK(differs([](ContainerConfig& c) { c.command = {"x"}; }));
     CHECK(differs([](ContainerConfig& c) { c.network_mode = "bridge"; }));

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <tuple>
 
 namespace join_requests_test {
 
@@ -22,6 +23,10 @@ PlanResult planned_after(const Change& change, const Change& before = {}, bool w
         before(spec);
     }
     auto observed = after_up(spec);
+    for (auto& host : observed.hosts) {
+        host.image->env.emplace_back("HOME=/of/image");
+        host.image->working_dir = "/of/image";
+    }
     const auto requests = join_requests(spec, expand_nodes(spec));
     wire::Members members{.cluster = spec.name.str()};
     for (std::size_t i = 0; i < observed.hosts.size(); ++i) {
@@ -175,6 +180,46 @@ TEST_CASE("an address that is only the engine's is told as such") {
     CHECK(join_requests(spec, expand_nodes(spec))[0].derived);
     spec.hosts[0].given_address = spec.hosts[0].address;
     CHECK_FALSE(join_requests(spec, expand_nodes(spec))[0].derived);
+}
+
+TEST_CASE("variables and the folder of jobs are told in a join, and make no container") {
+    const auto plan = plan_after(
+        [](ClusterSpec& spec) {
+            spec.container.env = {{"LR", "0.2"}, {"BATCH", "8"}};
+            spec.hosts[1].env["LR"] = "0.3";
+            spec.container.workdir = "/new";
+        },
+        [](ClusterSpec& spec) {
+            spec.container.env = {{"LR", "0.1"}, {"GONE", "1"}, {"HOME", "/of/file"}};
+            spec.container.workdir = "/old";
+        });
+    CHECK(plan.creates.empty());
+    CHECK(plan.removals.empty());
+    REQUIRE(plan.joins.size() == 2);
+    const auto& [first, second] = std::tie(plan.joins[0], plan.joins[1]);
+    CHECK(first.cause == "`env` or `workdir` changed");
+    using Variables = std::map<std::string, std::string>;
+    CHECK(first.settings.env == Variables{{"BATCH", "8"}, {"HOME", "/of/image"}, {"LR", "0.2"}});
+    CHECK(second.settings.env.at("LR") == "0.3");
+    CHECK(first.settings.unset == std::vector<std::string>{"GONE"});
+    CHECK(first.settings.workdir == "/new");
+    CHECK(first.request.settings != second.request.settings);
+}
+
+TEST_CASE("a folder that the file names no more is the image's again") {
+    const auto plan = plan_after([](ClusterSpec& spec) { spec.container.workdir.clear(); },
+                                 [](ClusterSpec& spec) { spec.container.workdir = "/old"; });
+    CHECK(plan.creates.empty());
+    REQUIRE(plan.joins.size() == 2);
+    CHECK(plan.joins[0].settings.workdir == "/of/image");
+}
+
+TEST_CASE("what engines and their hooks read of the variables makes a new container") {
+    for (const auto* name : {"NVIDIA_DRIVER_CAPABILITIES", "PATH", "DOCKDIST_AMD_GPUS", "NCCL_IB_HCA"}) {
+        CAPTURE(name);
+        const auto plan = plan_after([&](ClusterSpec& spec) { spec.hosts[1].env[name] = "all"; });
+        CHECK(plan.creates.size() == 1);
+    }
 }
 
 } // namespace join_requests_test

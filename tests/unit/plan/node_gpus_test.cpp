@@ -187,7 +187,7 @@ TEST_CASE(
     observed.hosts[0].neighbours = {neighbour({uuid(0)})};
     observed = with_nodes(spec, observed); // GPU 2 and 3
     observed.hosts[0].neighbours.clear();
-    spec.hosts[0].env["A"] = "1";
+    spec.hosts[0].env["NVIDIA_A"] = "1";
     const auto plan = make_plan(spec, observed, context()).plan;
     CHECK(devices_of(plan.creates.at(0)) == std::vector<std::string>{"GPU-2", "GPU-3"});
     CHECK(plan.creates[0].gpus == "GPU 2, 3: as before");

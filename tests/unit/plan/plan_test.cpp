@@ -50,12 +50,13 @@ TEST_CASE("one host's configuration changed: that node alone is made anew, and a
     const auto spec = spec_of(2);
     const auto observed = after_up(spec);
     auto changed = spec;
-    changed.hosts[1].env["NCCL_DEBUG"] = "INFO";
-    CHECK(plan_text(changed, observed) ==
-          "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # `env.NCCL_DEBUG` changed\n"
-          "node-1  start node node-1\n"
-          "node-0  join node node-0 (rank 0 of 2)\n"
-          "node-1  join node node-1 (rank 1 of 2)\n");
+    changed.hosts[1].env["NVIDIA_DEBUG"] = "INFO";
+    CHECK(
+        plan_text(changed, observed) ==
+        "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # `env.NVIDIA_DEBUG` changed\n"
+        "node-1  start node node-1\n"
+        "node-0  join node node-0 (rank 0 of 2)\n"
+        "node-1  join node node-1 (rank 1 of 2)\n");
 }
 
 TEST_CASE("a stopped node is started again and joined") {

@@ -19,7 +19,7 @@ struct Cluster {
     ObservedCluster observed = after_up(spec);
 
     ObservedNode& node_1() { return observed.hosts[1].nodes.at(0); }
-    void change() { spec.hosts[1].env["NCCL_DEBUG"] = "INFO"; }
+    void change() { spec.hosts[1].env["NVIDIA_DEBUG"] = "INFO"; }
     // The node is there twice: an `up` was making it anew.
     void set_aside(bool new_one_works) {
         auto before = node_1();
@@ -60,8 +60,8 @@ TEST_CASE("a node that is made anew keeps its container until then") {
         cluster.node_1().state = ContainerState::dead;
         CHECK_FALSE(cluster.plan().plan.creates.at(0).replaces.has_value());
         CHECK(cluster.text().starts_with(
-            "node-1  remove container dockdist-vision-node-1  # `env.NCCL_DEBUG` changed\n"
-            "node-1  create container dockdist-vision-node-1 (train:1, all GPUs)  # `env.NCCL_DEBUG` "
+            "node-1  remove container dockdist-vision-node-1  # `env.NVIDIA_DEBUG` changed\n"
+            "node-1  create container dockdist-vision-node-1 (train:1, all GPUs)  # `env.NVIDIA_DEBUG` "
             "changed\n"));
     }
 }
@@ -94,7 +94,7 @@ TEST_CASE("set aside, with nothing in its place: it gets its name back, or is re
                             "dockdist-vision-node-1  # an `up` that was cut off left it\n");
     cluster.change();
     CHECK(cluster.text() == "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # "
-                            "`env.NCCL_DEBUG` changed\n" +
+                            "`env.NVIDIA_DEBUG` changed\n" +
                                 joins);
     CHECK(cluster.plan().plan.creates.at(0).replaces->name == aside_1);
 }
@@ -105,11 +105,11 @@ TEST_CASE("set aside, and the new one works: it goes") {
     CHECK(cluster.text() ==
           "node-1  remove container dockdist-vision-node-1.replaced  # an `up` that was cut off left it\n");
     cluster.change(); // once more: the one that works is kept this time
-    CHECK(
-        cluster.text() ==
-        "node-1  remove container dockdist-vision-node-1.replaced  # an `up` that was cut off left it\n"
-        "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # `env.NCCL_DEBUG` changed\n" +
-            joins);
+    CHECK(cluster.text() ==
+          "node-1  remove container dockdist-vision-node-1.replaced  # an `up` that was cut off left it\n"
+          "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # `env.NVIDIA_DEBUG` "
+          "changed\n" +
+              joins);
     CHECK(cluster.plan().plan.creates.at(0).replaces->id == ContainerId("id-node-1"));
 }
 
