@@ -77,14 +77,47 @@ std::string why_elsewhere(const HostSpec& host, const std::string& asked, const 
                : changed("its address", address, record.address);
 }
 
-} // namespace
+// Takes back what the container of `there` was created with and the file says no more: the image's own comes
+// again, where `image` (null: not known) has it.
+void forget_earlier_settings(const ObservedNode& there, const ImageDetails* image,
+                             wire::NodeSettings& settings) {
+    for (const auto& name : created_variables(there.labels)) {
+        if (comes_late(name) && !settings.env.contains(name)) {
+            if (auto value = image_value(image, name)) {
+                settings.env[name] = std::move(*value);
+            } else {
+                settings.unset.push_back(name);
+            }
+        }
+    }
+    if (settings.workdir.empty() && image != nullptr) {
+        settings.workdir = image->working_dir.empty() ? "/" : image->working_dir;
+    }
+}
 
+// Of a node that is where the file wants it.
+std::string why_anew(const wire::JoinRequest& request, const wire::NodeRecord& record) {
+    if (request.rank != record.rank) {
+        return changed("its rank", std::to_string(request.rank), std::to_string(record.rank));
+    }
+    if (request.slots != 0 && request.slots != record.slots) {
+        return changed("its slots", std::to_string(request.slots), std::to_string(record.slots));
+    }
+    if (request.rdma != record.rdma.use) {
+        return changed("`network.rdma`", request.rdma, record.rdma.use);
+    }
+    return request.settings == record.settings ? "" : "`env` or `workdir` changed";
+}
+
+// What the file says of jobs and sessions on a host's nodes, as far as it comes late (plan/fingerprint.hpp).
 wire::NodeSettings node_settings(const ClusterSpec& spec, const HostSpec& host) {
     wire::NodeSettings settings{.env = host.env, .workdir = spec.container.workdir};
     settings.env.insert(spec.container.env.begin(), spec.container.env.end()); // the host's own goes before
     std::erase_if(settings.env, [](const auto& variable) { return !comes_late(variable.first); });
     return settings;
 }
+
+} // namespace
 
 std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std::vector<NodeSpec>& nodes) {
     std::map<std::size_t, int> nodes_of;
@@ -117,42 +150,19 @@ std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std:
     return requests;
 }
 
-void tell_cause(const ClusterSpec& spec, const ObservedNode& there, JoinNode& join) {
+void settle(const ClusterSpec& spec, const ObservedHost& host, JoinNode& join) {
+    join.settings = node_settings(spec, spec.hosts[join.host]);
+    if (join.id.empty()) {
+        return;
+    }
+    const auto& there = *std::ranges::find(host.nodes, join.node.name, &ObservedNode::node);
+    forget_earlier_settings(there, host.image ? &*host.image : nullptr, join.settings);
     if (!there.record) {
         return;
     }
-    const auto& record = *there.record;
-    const auto& request = join.request;
-    join.cause = why_elsewhere(spec.hosts[join.host], request.asked, record);
+    join.cause = why_elsewhere(spec.hosts[join.host], join.request.asked, *there.record);
     join.elsewhere = !join.cause.empty();
-    if (join.elsewhere) {
-        return;
-    }
-    if (request.rank != record.rank) {
-        join.cause = changed("its rank", std::to_string(request.rank), std::to_string(record.rank));
-    } else if (request.slots != 0 && request.slots != record.slots) {
-        join.cause = changed("its slots", std::to_string(request.slots), std::to_string(record.slots));
-    } else if (request.rdma != record.rdma.use) {
-        join.cause = changed("`network.rdma`", request.rdma, record.rdma.use);
-    } else if (request.settings != record.settings) {
-        join.cause = "`env` or `workdir` changed";
-    }
-}
-
-void forget_earlier_settings(const ObservedNode& there, const ImageDetails* image,
-                             wire::NodeSettings& settings) {
-    for (const auto& name : created_variables(there.labels)) {
-        if (comes_late(name) && !settings.env.contains(name)) {
-            if (auto value = image_value(image, name)) {
-                settings.env[name] = std::move(*value);
-            } else {
-                settings.unset.push_back(name);
-            }
-        }
-    }
-    if (settings.workdir.empty() && image != nullptr) {
-        settings.workdir = image->working_dir.empty() ? "/" : image->working_dir;
-    }
+    join.cause = join.elsewhere ? join.cause : why_anew(join.request, *there.record);
 }
 
 } // namespace dockdist

@@ -351,13 +351,7 @@ private:
             const auto& node = nodes[i];
             auto& join = joins.emplace_back(JoinNode{node.host, node, ids_[node.name], std::move(requests[i]),
                                                      observed_.hosts[node.host].engine.name});
-            join.settings = node_settings(spec_, spec_.hosts[node.host]);
-            if (!join.id.empty()) {
-                const auto& host = seen(node.host);
-                const auto& there = *std::ranges::find(host.nodes, node.name, &ObservedNode::node);
-                tell_cause(spec_, there, join);
-                forget_earlier_settings(there, host.image ? &*host.image : nullptr, join.settings);
-            }
+            settle(spec_, seen(node.host), join);
             anew = anew || !join.cause.empty();
         }
         if (anew || members_differ(nodes)) {
