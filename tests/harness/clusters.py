@@ -22,10 +22,11 @@ class Cluster:
         self.file = self.folder / "cluster.yaml"
 
     def write(self, hosts=2, image="dockdist-lab/busybox", gpus="none", container="", more="", host_more="", machines=None):
-        """`machines`: which of the lab's each host is, from 0; with fewer machines than hosts the first ones have two nodes."""
+        """`machines`: which of the lab's with Docker each host is, from 0; with fewer machines than hosts the first ones have two nodes."""
         lines = [f"name: {self.name}", f"image: {image}", "hosts:"]
+        addresses = [*self.lab.addresses, *getattr(self.lab, "containerd_addresses", ())]
         for i, machine in enumerate(machines or [i % self.lab.count for i in range(hosts)]):
-            address = self.lab.addresses[machine]
+            address = addresses[machine]
             peers = getattr(self.lab, "node_addresses", {}).get(address)  # where the nodes of a host have another one than its engine
             lines.append(f"  - {{name: node-{i}, docker: 'tcp://{address}:2375', insecure: true, gpus: {gpus}{f', address: {peers}' if peers else ''}{host_more}}}")
         lines += ["container:", f"  ulimits: {{memlock: {self.lab.memlock}}}"]

@@ -377,7 +377,7 @@ def test_check_of_one_host_asks_no_other(lab):
         try:
             assert {row["subject"] for row in check(c, "--node", "node-1")["rows"]} == {"node-1"}
             terminal = Terminal(c.command("status"), c.environment())
-            terminal.read_until("waiting for node-1 (")
+            terminal.read_until("waiting for node-0 (")
         finally:
             lab.script("mend", "1")
         terminal.end()

@@ -32,7 +32,7 @@ def four_machines(lab, c):
     c.write(hosts=1)
     text = c.file.read_text()
     first = next(line for line in text.splitlines() if addresses[0] in line)
-    text = text.replace(first, "\n".join(first.replace(addresses[0], address) for address in addresses))
+    text = text.replace(first, "\n".join(first.replace(addresses[0], address).replace("node-0", f"node-{i}") for i, address in enumerate(addresses)))
     # Podman raises those by itself, further than the lab's hosts may.
     limits = f"memlock: {lab.memlock}, nofile: {lab.env['LAB_NOFILE']}, nproc: {lab.env['LAB_NPROC']}"
     c.file.write_text(text.replace(f"memlock: {lab.memlock}", limits))

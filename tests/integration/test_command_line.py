@@ -132,8 +132,8 @@ def test_a_job_that_is_none_is_told_with_the_latest_newest_first(lab):
         c.write().up()
         for name in ("first", "second", "third"):
             c.run("run", "--name", name, "--", "true")
-        assert_in("the latest are: third, second, first\n", c.run("logs", "nosuch", code=1).stderr)
-        assert_in("did you mean `second`?", c.run("logs", "secnd", code=1).stderr)
+        assert_in("the latest are: third, second, first\n", c.run("logs", "nosuch", code=125).stderr)
+        assert_in("did you mean `second`?", c.run("logs", "secnd", code=125).stderr)
 
 
 def test_the_unedited_file_of_init_says_so_before_anything_is_reached(tmp_path):

@@ -60,7 +60,7 @@ def test_a_line_that_goes_takes_nobody_else_s_node(lab):
         def write(*machines):
             c.write(machines=machines)
             c.file.write_text(re.sub(r"name: node-\d+, ", "", c.file.read_text()))
-            return ["node-" + lab.addresses[machine].replace(".", "-") for machine in machines]
+            return ["node-" + (lab.addresses + lab.containerd_addresses)[machine].replace(".", "-") for machine in machines]
 
         first, second, third = write(0, 1, 2)
         c.up()

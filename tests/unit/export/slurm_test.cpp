@@ -100,24 +100,24 @@ TEST_CASE("nodes with different GPUs are no one job of Slurm's") {
     const auto loaded = job_of(two_nodes, {});
     auto spec = loaded.spec;
     spec.hosts[1].gpus.count = 4;
-    const auto nodes = placed(spec, {NodeName("node-0"), NodeName("node-1")}, 2, std::nullopt);
+    const auto nodes = placed(spec, {NodeName("a"), NodeName("b")}, 2, std::nullopt);
     REQUIRE(nodes.has_error());
     CHECK(to_text(nodes.error()) ==
-          "node-1: it has 4 GPUs and node-0 has 8: one job of a scheduler asks for the same of each node\n"
+          "b: it has 4 GPUs and a has 8: one job of a scheduler asks for the same of each node\n"
           "  use --gpus 4, or choose nodes that are alike with --nodes");
-    CHECK(placed(spec, {NodeName("node-0"), NodeName("node-1")}, 2, 4).has_value());
+    CHECK(placed(spec, {NodeName("a"), NodeName("b")}, 2, 4).has_value());
 }
 
 TEST_CASE("GPUs that nobody has counted are asked for") {
     const auto spec = job_of("image: a\nhosts: [{docker: ssh://a, gpus: none}]\n", {}).spec;
     auto all = spec;
     all.hosts[0].gpus.kind = GpuSpec::Kind::all;
-    const auto nodes = placed(all, {NodeName("node-0")}, 1, std::nullopt);
+    const auto nodes = placed(all, {NodeName("a")}, 1, std::nullopt);
     REQUIRE(nodes.has_error());
     CHECK(nodes.error().hint == "add --gpus N, or write `gpus: N` for the host");
     all.hosts[0].slots = 4;
-    CHECK(placed(all, {NodeName("node-0")}, 1, std::nullopt)->gpus == 4);
-    CHECK(placed(all, {NodeName("node-0")}, 3, 2)->nodes.size() == 3);
+    CHECK(placed(all, {NodeName("a")}, 1, std::nullopt)->gpus == 4);
+    CHECK(placed(all, {NodeName("a")}, 3, 2)->nodes.size() == 3);
 }
 
 TEST_CASE("launchers that start their ranks over ssh are refused, with one node too") {
@@ -158,16 +158,16 @@ TEST_CASE("instances of MIG's are no GPUs of a scheduler's, and one list of devi
     CHECK(warns_of(exported(job), "`hosts.gpus`"));
     auto spec = job.spec;
     spec.hosts[0].gpus.devices = {"nvidia.com/gpu=all"};
-    CHECK(placed(spec, {NodeName("node-0")}, 1, std::nullopt).has_error());
-    CHECK(placed(spec, {NodeName("node-0")}, 1, 4)->gpus == 4);
-    CHECK_FALSE(placed(spec, {NodeName("node-0")}, 1, 4)->mig);
+    CHECK(placed(spec, {NodeName("a")}, 1, std::nullopt).has_error());
+    CHECK(placed(spec, {NodeName("a")}, 1, 4)->gpus == 4);
+    CHECK_FALSE(placed(spec, {NodeName("a")}, 1, 4)->mig);
     for (const auto* instance : {"MIG-5c3a", "1:0", "nvidia.com/mig=0:1", "nvidia.com/mig-1g.10gb=0"}) {
         spec.hosts[0].gpus.devices = {instance};
-        CHECK(placed(spec, {NodeName("node-0")}, 1, std::nullopt)->mig);
+        CHECK(placed(spec, {NodeName("a")}, 1, std::nullopt)->mig);
     }
     for (const auto* whole : {"GPU-5c3a", "3", "nvidia.com/gpu=0", "vendor:8000/gpu=1"}) {
         spec.hosts[0].gpus.devices = {whole};
-        CHECK_FALSE(placed(spec, {NodeName("node-0")}, 1, std::nullopt)->mig);
+        CHECK_FALSE(placed(spec, {NodeName("a")}, 1, std::nullopt)->mig);
     }
 }
 

@@ -343,12 +343,13 @@ bool simulate_all() {
 
 TEST_CASE(
     "any free nodes: never two jobs on a unit, none waits that fits, no earlier one is harmed, all end") {
+    const unsigned simulations = simulate_all() ? 200 : 40;
     int waited = 0;
     int moved = 0;
     int at_once = 0;
-    for (unsigned seed = 1; seed <= 200; ++seed) {
+    for (unsigned seed = 1; seed <= simulations; ++seed) {
         CAPTURE(seed);
-        Simulation simulation(seed, simulate_all() || seed == 1 ? 1000 : 10);
+        Simulation simulation(seed, simulate_all() ? 1000 : 20);
         simulation.run();
         waited += simulation.waited;
         moved += simulation.moved;
@@ -357,9 +358,9 @@ TEST_CASE(
     CAPTURE(waited);
     CAPTURE(moved);
     CAPTURE(at_once);
-    CHECK(waited > 500); // else it would prove nothing
-    CHECK(moved > 100);
-    CHECK(at_once > 1000);
+    CHECK(waited > 100); // else it would prove nothing
+    CHECK(moved > 20);
+    CHECK(at_once > 200);
 }
 
 } // namespace any_nodes_simulation_test
