@@ -1,7 +1,9 @@
 #include "core/ascii.hpp"
 #include "engine/engine_error.hpp"
+#include "engine/transport/connect_error.hpp"
 #include "fakes/show.hpp"
 
+#include <boost/asio/error.hpp>
 #include <doctest/doctest.h>
 
 namespace engine_hints_test {
@@ -39,6 +41,14 @@ TEST_CASE("what to do on a host is said in the words of its engine") {
     CHECK(engine_hint("Source image rejected: Running image docker://x is rejected by policy.", true)
               .find("/etc/containers/policy.json") != std::string::npos);
     CHECK(engine_hint("manifest unknown", true) == engine_hint("manifest unknown", false));
+}
+
+TEST_CASE("a name in .local that does not resolve is told as one of multicast DNS") {
+    const auto hint = [](const std::string& host) {
+        return connect_error({.host = host, .url = "tcp://" + host}, boost::asio::error::host_not_found).hint;
+    };
+    CHECK(hint("gpu1.local").find("multicast DNS") != std::string::npos);
+    CHECK(hint("gpu1.lan").find("multicast DNS") == std::string::npos);
 }
 
 TEST_CASE("what an authorization plugin refuses is told with the plugin, the call, and whom to ask") {
