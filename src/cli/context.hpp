@@ -226,6 +226,7 @@ void add_gpus(CLI::App& app, Program& program);
 void add_top(CLI::App& app, Program& program);
 void add_jobs(CLI::App& app, Program& program);
 void add_metrics(CLI::App& app, Program& program);
+void add_page(CLI::App& app, Program& program);
 void add_logs(CLI::App& app, Program& program);
 void add_attach(CLI::App& app, Program& program);
 void add_stop(CLI::App& app, Program& program);

@@ -40,7 +40,7 @@ std::string note_of(const wire::GpuFacts& facts) {
     return note;
 }
 
-void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts) {
+void add_unit(CellTable& table, const std::string& host, const wire::GpuFacts& facts) {
     const auto& unit = facts.unit;
     const bool slot = is_slot(unit);
     std::vector<std::string> cells{host,
@@ -60,13 +60,12 @@ void add_unit(Table& table, const std::string& host, const wire::GpuFacts& facts
     cells.push_back(memory_text(facts));
     cells.push_back(or_dash(unit.name));
     cells.push_back(note_of(facts));
-    table.add_row(std::move(cells));
+    table.rows.push_back(std::move(cells));
 }
 
 } // namespace
 
-std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
-                      const OutputTraits& output, std::size_t most_rows) {
+GpuTables gpu_tables(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names) {
     // Who has it comes first: that much a narrow terminal shows.
     const Column host_column{.title = "HOST", .fold = Fold::names, .narrow = Narrow::middle};
     const Column job{.title = "JOB", .narrow = Narrow::middle, .least = 10, .most = name_width};
@@ -76,48 +75,60 @@ std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std:
     const auto figure = [](const char* title, int give_up) {
         return Column{.title = title, .align = Align::right, .fold = Fold::any, .give_up = give_up};
     };
-    Table units({host_column,
-                 figure("GPU", 0),
-                 job,
-                 user,
-                 since,
-                 cluster,
-                 figure("UTIL", 6),
-                 figure("MEMORY", 7),
-                 {.title = "MODEL", .narrow = Narrow::end, .give_up = 1, .least = 12, .most = model_width},
-                 {.narrow = Narrow::wrap, .give_up = 2, .least = 20}});
-    Table line({host_column,
-                figure("PLACE", 0),
-                {.title = "WANTS", .align = Align::right},
-                cluster,
-                job,
-                user,
-                since,
-                {.title = "PRIORITY", .align = Align::right, .give_up = 1}});
-    std::string problems;
+    GpuTables tables;
+    tables.units.columns = {
+        host_column,
+        figure("GPU", 0),
+        job,
+        user,
+        since,
+        cluster,
+        figure("UTIL", 6),
+        figure("MEMORY", 7),
+        {.title = "MODEL", .narrow = Narrow::end, .give_up = 1, .least = 12, .most = model_width},
+        {.narrow = Narrow::wrap, .give_up = 2, .least = 20}};
+    tables.line.columns = {host_column,
+                           figure("PLACE", 0),
+                           {.title = "WANTS", .align = Align::right},
+                           cluster,
+                           job,
+                           user,
+                           since,
+                           {.title = "PRIORITY", .align = Align::right, .give_up = 1}};
     for (const auto& host : hosts) {
         const auto& name = names.at(host.host);
         for (const auto& facts : host.units) {
             if (!is_slot(facts.unit) || facts.hold) {
-                add_unit(units, name, facts);
+                add_unit(tables.units, name, facts);
             }
         }
         int place = 0;
         for (const auto& [who, wanted, priority] : host.line) {
-            line.add_row({name, std::to_string(++place), std::to_string(wanted), or_dash(who.cluster),
-                          or_dash(who.job), or_dash(who.owner), format_age(std::chrono::seconds(who.age_s)),
-                          std::to_string(priority)});
+            tables.line.rows.push_back({name, std::to_string(++place), std::to_string(wanted),
+                                        or_dash(who.cluster), or_dash(who.job), or_dash(who.owner),
+                                        format_age(std::chrono::seconds(who.age_s)),
+                                        std::to_string(priority)});
         }
         for (const auto& problem : host.problems) {
-            problems += safe_cell(name + ": " + problem) + "\n";
+            tables.problems.push_back(name + ": " + problem);
         }
     }
-    std::string text = units.empty() ? "" : units.to_text(most_rows, output);
+    return tables;
+}
+
+std::string gpus_text(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names,
+                      const OutputTraits& output, std::size_t most_rows) {
+    const auto [units, line, problems] = gpu_tables(hosts, names);
+    std::string text = units.empty() ? "" : table_text(units, most_rows, output);
     if (units.empty() && problems.empty()) { // else it is not known whether there are any
         text = "no GPUs, and nobody has a slot\n";
     }
-    text += problems.empty() ? "" : (text.empty() ? "" : "\n") + laid_out(problems, output);
-    return line.empty() ? text : text + "\nwaiting:\n" + line.to_text(most_rows, output);
+    std::string below;
+    for (const auto& problem : problems) {
+        below += safe_cell(problem) + "\n";
+    }
+    text += below.empty() ? "" : (text.empty() ? "" : "\n") + laid_out(below, output);
+    return line.empty() ? text : text + "\nwaiting:\n" + table_text(line, most_rows, output);
 }
 
 } // namespace dockdist

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "observe/ask_gpus.hpp"
+#include "report/cell_table.hpp"
 #include "report/output.hpp"
 
 #include <cstddef>
@@ -10,6 +11,13 @@
 #include <vector>
 
 namespace dockdist {
+
+struct GpuTables {
+    CellTable units{};                   // a row a GPU, and a row a slot that somebody has
+    CellTable line{};                    // of those who wait
+    std::vector<std::string> problems{}; // sentences
+};
+GpuTables gpu_tables(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names);
 
 // A row a GPU, with a MIG instance for one, then the line of those who wait. `names`: of all hosts, by index.
 // A node without GPUs has its slots told where somebody has one. Of more than `most_rows` those that are

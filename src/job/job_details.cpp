@@ -72,14 +72,6 @@ std::string node_cell(const UsageSum& usage, const NodeFigure& column) {
                                                 : figure_text(column.figure, sum->mean);
 }
 
-std::string to_text(const CellTable& cells, const OutputTraits& output, std::size_t most_rows) {
-    Table table(cells.columns);
-    for (const auto& row : cells.rows) {
-        table.add_row(row);
-    }
-    return table.to_text(most_rows, output);
-}
-
 } // namespace
 
 std::vector<std::pair<std::string, std::string>> job_facts(const JobReport& job) {
@@ -166,7 +158,7 @@ std::string job_details_text(const JobReport& job, const OutputTraits& output, s
         text += last.empty() ? "" : "\n" + laid_out(last + "\n", output);
     }
     if (const auto used = usage_table(sum_usage(job.usage)); !used.empty()) {
-        text += "\n" + to_text(used, output, used.rows.size());
+        text += "\n" + table_text(used, used.rows.size(), output);
     } else {
         text += laid_out(job.state == JobState::running
                              ? "\nnothing has been measured yet\n"
@@ -174,7 +166,7 @@ std::string job_details_text(const JobReport& job, const OutputTraits& output, s
                          output);
     }
     if (const auto nodes = node_usage_table(job.usage); !nodes.empty()) {
-        text += "\n" + to_text(nodes, output, most_rows);
+        text += "\n" + table_text(nodes, most_rows, output);
     }
     const auto* separator = "\n";
     for (const auto& finding : findings(job.usage, {})) {

@@ -143,20 +143,21 @@ std::string address_cell(const JobReport& job) {
 
 } // namespace
 
-std::string jobs_text(const std::vector<JobReport>& jobs, const OutputTraits& output) {
+CellTable jobs_table(const std::vector<JobReport>& jobs) {
     // What none of the jobs has is no column.
     const bool some_serve = std::ranges::any_of(jobs, &JobReport::serves);
     const bool some_failed =
         std::ranges::any_of(jobs, [](const JobReport& job) { return job.first_failure.has_value(); });
-    std::vector<Column> columns{
-        {.title = "JOB", .narrow = Narrow::middle, .least = 12},
-        {.title = "STATE", .paint = state_style},
-        {.title = "NODES", .narrow = Narrow::end, .give_up = 4, .least = 13},
-        {.title = "GPUS", .narrow = Narrow::end, .give_up = 2, .least = 4, .most = gpus_columns},
-        {.title = "OWNER", .narrow = Narrow::end, .give_up = 1, .least = 9, .most = owner_columns},
-        {.title = "SINCE", .give_up = 3},
-        {.title = "FOR", .align = Align::right, .give_up = 5},
-        {.title = "EXIT", .align = Align::right, .give_up = 9}};
+    CellTable table;
+    auto& columns = table.columns;
+    columns = {{.title = "JOB", .narrow = Narrow::middle, .least = 12},
+               {.title = "STATE", .paint = state_style},
+               {.title = "NODES", .narrow = Narrow::end, .give_up = 4, .least = 13},
+               {.title = "GPUS", .narrow = Narrow::end, .give_up = 2, .least = 4, .most = gpus_columns},
+               {.title = "OWNER", .narrow = Narrow::end, .give_up = 1, .least = 9, .most = owner_columns},
+               {.title = "SINCE", .give_up = 3},
+               {.title = "FOR", .align = Align::right, .give_up = 5},
+               {.title = "EXIT", .align = Align::right, .give_up = 9}};
     if (some_serve) {
         columns.push_back({.title = "ADDRESS", .give_up = 6});
     }
@@ -165,7 +166,6 @@ std::string jobs_text(const std::vector<JobReport>& jobs, const OutputTraits& ou
     }
     columns.push_back(
         {.title = "COMMAND", .narrow = Narrow::end, .give_up = 8, .least = 12, .most = command_columns});
-    Table table(std::move(columns));
     for (const auto& job : jobs) {
         std::vector<std::string> nodes;
         std::ranges::transform(job.nodes, std::back_inserter(nodes), &NodeName::str);
@@ -187,9 +187,13 @@ std::string jobs_text(const std::vector<JobReport>& jobs, const OutputTraits& ou
             cells.push_back(first ? located_text(*first) : "-");
         }
         cells.push_back(shell_join(job.command));
-        table.add_row(std::move(cells));
+        table.rows.push_back(std::move(cells));
     }
-    return table.to_text(no_limit, output);
+    return table;
+}
+
+std::string jobs_text(const std::vector<JobReport>& jobs, const OutputTraits& output) {
+    return table_text(jobs_table(jobs), no_limit, output);
 }
 
 } // namespace dockdist

@@ -3,6 +3,7 @@
 
 #include "job/job_list.hpp"
 #include "job_state/job_end.hpp"
+#include "report/cell_table.hpp"
 #include "report/output.hpp"
 #include "usage/job_usage.hpp"
 
@@ -38,6 +39,7 @@ struct JobReport {
 JobReport report_of(const KnownJob& job);
 
 // A table for people. Times in this machine's time zone.
+CellTable jobs_table(const std::vector<JobReport>& jobs);
 std::string jobs_text(const std::vector<JobReport>& jobs, const OutputTraits& output);
 
 } // namespace dockdist

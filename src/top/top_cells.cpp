@@ -1,5 +1,6 @@
 #include "top/top_cells.hpp"
 
+#include "core/units.hpp"
 #include "report/error_text.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 
 namespace dockdist {
@@ -39,6 +41,10 @@ TopCell absent_cell() {
 
 TopCell number_cell(const std::optional<double>& value) {
     return value ? TopCell{fmt::format("{:.0f}", *value), value} : absent_cell();
+}
+
+TopCell duration_cell(std::int64_t ms) {
+    return {format_duration(std::chrono::milliseconds(ms)), static_cast<double>(ms)};
 }
 
 TopCell share_cell(const std::optional<double>& share) {

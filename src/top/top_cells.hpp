@@ -12,6 +12,7 @@ namespace dockdist {
 
 TopCell absent_cell();
 TopCell number_cell(const std::optional<double>& value);
+TopCell duration_cell(std::int64_t ms);
 TopCell share_cell(const std::optional<double>& share); // "87 %" of 0.87
 // "812M", "1.2G": powers of 1024.
 TopCell size_cell(const std::optional<double>& bytes);

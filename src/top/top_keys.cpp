@@ -101,6 +101,9 @@ void command(TopState& state, char character, const std::vector<std::string>& co
     case '/':
         state.typing = true;
         break;
+    case '?':
+        state.keys = true;
+        break;
     default:
         break;
     }
@@ -147,6 +150,11 @@ std::vector<TopKey> TopKeyReader::read(std::string_view bytes) {
 
 void press(TopState& state, const TopKey& key, const std::vector<std::string>& columns, std::size_t page) {
     const auto step = std::max<std::size_t>(page, 1);
+    if (state.keys) {
+        state.keys = false;
+        state.over = key.kind == Kind::character && key.character == 'q';
+        return;
+    }
     switch (key.kind) {
     case Kind::up:
         state.first -= std::min<std::size_t>(state.first, 1);

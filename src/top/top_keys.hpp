@@ -54,6 +54,7 @@ struct TopState {
     bool typing = false;     // the filter
     std::size_t first = 0;   // row that is shown at the top
     std::size_t skipped = 0; // columns that are not shown, behind those that say whose row it is
+    bool keys = false;       // what can be typed is shown, in place of the rows
     bool over = false;
 
     std::string& sort_title() { return sort[static_cast<std::size_t>(view)]; }

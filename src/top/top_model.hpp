@@ -7,6 +7,7 @@
 #include "wire/sample.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -45,6 +46,14 @@ struct TopNode {
     std::map<std::pair<std::string, int>, History> ranks{}; // of its GPUs, else of its CPUs against one
 };
 
+// What the nodes know of a job beside its processes. Of one that waits for GPUs that is all there is.
+struct TopJob {
+    std::string name{};
+    std::string owner{};     // USER@MACHINE
+    std::int64_t for_ms = 0; // since it began, or waits
+    std::string waits{};     // "2 GPUs, place 1"; empty: it runs
+};
+
 class TopModel {
 public:
     // `job`: what is of another job is left out; empty: nothing.
@@ -52,10 +61,12 @@ public:
 
     void hear(std::size_t node, const wire::SampleFacts& facts, wire::Sample sample);
     void lose(std::size_t node, std::string why);
+    void know(std::vector<TopJob> jobs) { jobs_ = std::move(jobs); }
 
     const std::string& cluster() const { return cluster_; }
     const std::string& job() const { return job_; }
     const std::vector<TopNode>& nodes() const { return nodes_; }
+    const std::vector<TopJob>& jobs() const { return jobs_; }
     std::vector<Finding> findings() const { return watch_.findings(); }
     // Whether each node has told what there is to be told, rates too, or is not there.
     bool complete() const;
@@ -63,6 +74,7 @@ public:
 private:
     std::string cluster_, job_;
     std::vector<TopNode> nodes_{};
+    std::vector<TopJob> jobs_{};
     FindingWatch watch_{};
 };
 

@@ -100,31 +100,15 @@ std::string tabs(const TopState& state, const OutputTraits& output) {
 }
 
 std::string help_line(const TopState& state, const OutputTraits& output) {
+    const std::vector<std::string> shown{"q quit", "any other key: back"};
     const std::vector<std::string> typing{"type to filter", "Enter keep", "Esc drop"};
-    const std::vector<std::string> all{"q quit",   "Tab, n g j r f view", "s sort", "/ filter",
-                                       "i invert", "arrows scroll"};
-    return styled(that_fit(state.typing ? typing : all, "  ", output.columns), style::dim, output.colour);
-}
-
-// Sentences: who does not answer, then what was found.
-std::vector<std::string> notes(const TopModel& model) {
-    std::vector<std::string> reasons;
-    std::map<std::string, std::vector<std::string>> silent; // by reason
-    for (const auto& node : model.nodes()) {
-        if (!node.trouble.empty()) {
-            auto& nodes = silent[node.trouble];
-            if (nodes.empty()) {
-                reasons.push_back(node.trouble);
-            }
-            nodes.push_back(node.name);
-        }
-    }
-    std::vector<std::string> lines;
-    for (const auto& reason : reasons) {
-        lines.push_back(list_names(silent[reason]) + ": " + reason);
-    }
-    std::ranges::move(findings_text(model.findings()), std::back_inserter(lines));
-    return lines;
+    const std::vector<std::string> all{"q quit",   "? keys",   "Tab, n g j r f view", "s sort",
+                                       "/ filter", "i invert", "arrows scroll"};
+    return styled(that_fit(state.keys     ? shown
+                           : state.typing ? typing
+                                          : all,
+                           "  ", output.columns),
+                  style::dim, output.colour);
 }
 
 std::vector<std::string> note_lines(const std::vector<std::string>& findings, TerminalSize size,
@@ -171,7 +155,7 @@ TopTable found_table(const TopModel& model, TerminalSize size, const OutputTrait
     TopTable table{.columns = {{.paint = paint_note}}};
     auto plain = output;
     plain.colour = false;
-    for (auto& line : note_lines(notes(model), size, all, plain)) {
+    for (auto& line : note_lines(top_notes(model), size, all, plain)) {
         table.rows.push_back({{.text = std::move(line)}});
     }
     return table;
@@ -190,6 +174,29 @@ std::size_t skip_columns(TopTable& table, std::size_t wanted) {
         std::ranges::for_each(table.rows, cut);
     }
     return static_cast<std::size_t>(count);
+}
+
+constexpr std::array<std::array<const char*, 2>, 10> keys{{
+    {"q, Ctrl-C", "quit"},
+    {"n g j r f", "nodes, GPUs, jobs, ranks; all that stands out"},
+    {"Tab, Shift-Tab", "the next of these, the one before"},
+    {"s S", "sort by the next column, by the one before"},
+    {"i", "the other way round"},
+    {"/", "only rows with these words: Enter keeps that, Esc drops it"},
+    {"Up, Down", "a row"},
+    {"Space, PgDn, PgUp", "a page"},
+    {"Home, End", "the first rows, the last ones"},
+    {"Right, Left", "columns that have no room, and back"},
+}};
+
+std::vector<std::string> key_lines(std::size_t most, const OutputTraits& output) {
+    Table table({{.title = "KEY"}, {.title = "WHAT IT DOES", .narrow = Narrow::end, .least = 20}});
+    for (const auto& [key, does] : keys) {
+        table.add_row({key, does});
+    }
+    auto lines = split(table.to_text(keys.size() + 1, output), '\n');
+    lines.resize(std::min(lines.size() - 1, most));
+    return lines;
 }
 
 const char* nothing_to_show(const TopModel& model, const TopState& state) {
@@ -211,6 +218,26 @@ const char* nothing_to_show(const TopModel& model, const TopState& state) {
 }
 
 } // namespace
+
+std::vector<std::string> top_notes(const TopModel& model) {
+    std::vector<std::string> reasons;
+    std::map<std::string, std::vector<std::string>> silent; // by reason
+    for (const auto& node : model.nodes()) {
+        if (!node.trouble.empty()) {
+            auto& nodes = silent[node.trouble];
+            if (nodes.empty()) {
+                reasons.push_back(node.trouble);
+            }
+            nodes.push_back(node.name);
+        }
+    }
+    std::vector<std::string> lines;
+    for (const auto& reason : reasons) {
+        lines.push_back(list_names(silent[reason]) + ": " + reason);
+    }
+    std::ranges::move(findings_text(model.findings()), std::back_inserter(lines));
+    return lines;
+}
 
 TopScreen top_screen(const TopModel& model, const TopState& state, TerminalSize size,
                      const OutputTraits& output) {
@@ -239,7 +266,7 @@ TopScreen top_screen(const TopModel& model, const TopState& state, TerminalSize 
     const auto room = height > around ? height - around : 1;
     const auto most_lines = std::min(most_finding_lines, room > least_rows ? room - least_rows : 0);
     const auto findings =
-        all_found ? std::vector<std::string>{} : note_lines(notes(model), size, most_lines, traits);
+        all_found ? std::vector<std::string>{} : note_lines(top_notes(model), size, most_lines, traits);
     screen.page = std::max<std::size_t>(room - std::min(room, findings.size()), 1);
     const auto last_first = table.rows.size() - std::min(table.rows.size(), screen.page);
     screen.first = std::min(state.first, last_first);
@@ -257,7 +284,9 @@ TopScreen top_screen(const TopModel& model, const TopState& state, TerminalSize 
                               std::min(screen.first + screen.page, table.rows.size()), table.rows.size());
     }
     lines.push_back(clipped(second, traits.columns, output.unicode));
-    if (table.rows.empty()) {
+    if (state.keys) {
+        std::ranges::move(key_lines(screen.page + 1, traits), std::back_inserter(lines));
+    } else if (table.rows.empty()) {
         lines.emplace_back(nothing_to_show(model, state));
     } else {
         std::ranges::move(rendered(table, screen.first, screen.page, traits), std::back_inserter(lines));
@@ -285,7 +314,7 @@ std::string top_text(const TopModel& model, TopView view, const OutputTraits& ou
             text += line + "\n";
         }
     }
-    const auto findings = notes(model);
+    const auto findings = top_notes(model);
     if (!findings.empty() && !text.empty()) {
         text += "\n";
     }

@@ -21,6 +21,9 @@ struct TopScreen {
 TopScreen top_screen(const TopModel& model, const TopState& state, TerminalSize size,
                      const OutputTraits& output);
 
+// Sentences: who does not answer, then what stands out.
+std::vector<std::string> top_notes(const TopModel& model);
+
 // Out of a terminal: the whole table of the view, and the findings below it.
 std::string top_text(const TopModel& model, TopView view, const OutputTraits& output);
 

@@ -269,13 +269,26 @@ std::map<std::string, JobSum> sums_of_jobs(const TopModel& model, std::size_t gr
 }
 
 TopTable TableMaker::jobs() const {
+    constexpr std::size_t history_at = 5;
+    constexpr std::size_t known_columns = 3; // OWNER, FOR, WAITS FOR
     TopTable table{.columns = {name_column("JOB", 8), name_column("NODES", 14, 12), figure_column("RANKS", 8),
                                figure_column("GPUS", 14), load_column("BUSY"), history_column()}};
     add_gpu_columns(table.columns, {.clocks = 6, .figures = 9});
     table.columns.push_back(figure_column("CPUS", 15));
     table.columns.push_back(figure_column("MEMORY", 5));
     add_traffic_columns(table.columns, {.rdma = 1, .network = 3});
-    for (const auto& [name, job] : sums_of_jobs(model_, graph_)) {
+    table.columns.push_back({.title = "OWNER", .narrow = Narrow::end, .give_up = 10, .least = 8});
+    table.columns.push_back(figure_column("FOR", 13));
+    table.columns.push_back({.title = "WAITS FOR", .give_up = 16});
+    const auto add_known_of = [&](Row& row, const std::string& name) {
+        const auto known = std::ranges::find(model_.jobs(), name, &TopJob::name);
+        const bool is = known != model_.jobs().end();
+        row.push_back({is && !known->owner.empty() ? known->owner : "-"});
+        row.push_back(is ? duration_cell(known->for_ms) : absent_cell());
+        row.push_back({is ? known->waits : ""});
+    };
+    const auto running = sums_of_jobs(model_, graph_);
+    for (const auto& [name, job] : running) {
         Row row{{name},
                 {list_names(job.nodes)},
                 number_cell(job.ranks),
@@ -286,7 +299,17 @@ TopTable TableMaker::jobs() const {
         row.push_back(cpus_cell(job.cpus));
         row.push_back(size_cell(std::optional(job.memory)));
         add_traffic_cells(row, job.traffic);
+        add_known_of(row, name);
         table.rows.push_back(std::move(row));
+    }
+    for (const auto& job : model_.jobs()) {
+        if (!job.waits.empty() && !running.contains(job.name) && model_.job().empty()) {
+            Row row(table.columns.size() - known_columns, absent_cell());
+            row.front() = {job.name};
+            row[history_at].text.clear();
+            add_known_of(row, job.name);
+            table.rows.push_back(std::move(row));
+        }
     }
     return table;
 }

@@ -7,7 +7,7 @@ from harness.lab import ROOT
 
 SCHEMA = json.loads((ROOT / "templates/output.schema.json").read_text(encoding="utf-8"))
 # Commands whose output stands there under another name; lines by their type.
-SAME = {"attach": "run", "wait": "run", "image build": "image push", "data rm": "data push"}
+SAME = {"attach": "run", "wait": "run", "page": "metrics", "image build": "image push", "data rm": "data push"}
 LINES = {"event": "event", "error": "error", "output": "run: output", "gpus": "run: gpus", "forward": "run: forward", "listening": "metrics",
          "submitted": "slurm submit"}
 KNOWN = {*SCHEMA["properties"], "logs", "forward"}  # these two print lines alone

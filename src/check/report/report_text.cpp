@@ -19,14 +19,6 @@ constexpr std::size_t widest_where = 32;
 constexpr std::size_t most_findings = 60; // two screens, before those of one check become one
 constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
 
-std::string table_text(const CellTable& cells, std::size_t most_rows, const OutputTraits& output) {
-    Table table(cells.columns);
-    for (const auto& row : cells.rows) {
-        table.add_row(row);
-    }
-    return table.to_text(most_rows, output);
-}
-
 std::string matrix_text(const Matrix& matrix, const OutputTraits& output) {
     if (matrix.empty()) {
         return "";

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/context.hpp"
-#include "cli/jobs/job_screen.hpp"
+#include "job/job_screen.hpp"
 #include "cli/jobs/json_job_sink.hpp"
 #include "job/log_files.hpp"
 #include "job/nonblocking_sink.hpp"

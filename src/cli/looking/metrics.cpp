@@ -7,7 +7,8 @@
 #include "cli/output_file.hpp"
 #include "core/exit_codes.hpp"
 #include "core/units.hpp"
-#include "prometheus/metrics_server.hpp"
+#include "prometheus/exposition.hpp"
+#include "serve/http_server.hpp"
 
 #include <CLI/CLI.hpp>
 #include <boost/system/system_error.hpp>
@@ -69,7 +70,7 @@ private:
 class MetricsCommand {
 public:
     MetricsCommand(Context& context, const Connected& cluster, const MetricsOptions& options,
-                   std::optional<MetricsServer> server)
+                   std::optional<HttpServer> server)
         : context_(context), cluster_(cluster), options_(options),
           interval_(options.once ? interval_of_once : parse_duration(options.interval).value_or(15s)),
           server_(std::move(server)), file_(text_file(options)), samples_(context, cluster, interval_) {}
@@ -105,8 +106,17 @@ private:
     std::string text(ExpositionFormat format) const {
         return exposition(samples_.nodes(), cluster_.spec.name, DOCKDIST_VERSION, format);
     }
+    Task<HttpReply> answer(HttpQuestion question) const {
+        if (question.path == "/metrics") {
+            const auto format = accepted_format(question.accept);
+            co_return HttpReply{.body = text(format), .type = std::string(content_type(format))};
+        }
+        const bool root = question.path == "/";
+        co_return HttpReply{.status = root ? 200U : 404U,
+                            .body = root ? "dockdist: the figures are at /metrics\n" : "there is /metrics\n"};
+    }
     void tell_address() const {
-        const auto url = server_->url();
+        const auto url = server_->url() + "/metrics";
         if (context_.json()) {
             context_.print_json({{"type", "listening"}, {"url", url}});
         } else {
@@ -127,7 +137,7 @@ private:
         co_return ok;
     }
     Task<Status> serve() {
-        co_await server_->serve([this](ExpositionFormat format) { return text(format); });
+        co_await server_->serve([this](HttpQuestion question) { return answer(std::move(question)); });
         co_return ok;
     }
     Task<Status> write_files() {
@@ -148,7 +158,7 @@ private:
     const Connected& cluster_;
     const MetricsOptions& options_;
     std::chrono::milliseconds interval_;
-    std::optional<MetricsServer> server_;
+    std::optional<HttpServer> server_;
     TextFile file_;
     SampledNodes samples_;
 };
@@ -159,14 +169,15 @@ Task<int> run_metrics(Context& context, MetricsOptions options) {
             co_return context.fail(possible.error());
         }
     }
-    std::optional<MetricsServer> server;
+    std::optional<HttpServer> server;
     if (!options.once && (!options.listen.empty() || options.text_file.empty())) {
         const auto address =
             parse_listen_address(options.listen.empty() ? default_listen : options.listen, options.anywhere);
         if (!address) {
             co_return context.fail(address.error());
         }
-        auto listening = MetricsServer::listen(context.executor, *address);
+        auto listening = HttpServer::listen(
+            context.executor, *address, "is another `dockdist metrics` running? --listen takes another port");
         if (!listening) {
             co_return context.fail(listening.error());
         }

@@ -42,6 +42,16 @@ bool NodeFeeds::has_all(std::size_t host) const {
     return true;
 }
 
+std::vector<ReadyNode> NodeFeeds::found() const {
+    std::vector<ReadyNode> nodes;
+    for (const auto& door : doors_) {
+        if (door) {
+            nodes.push_back(*door);
+        }
+    }
+    return nodes;
+}
+
 Task<Errors> NodeFeeds::first_found() {
     while (std::ranges::none_of(doors_, [](const auto& door) { return door.has_value(); })) {
         Errors errors;

@@ -27,6 +27,7 @@ public:
               int interval_ms, Hears hears);
 
     const std::vector<std::string>& names() const { return names_; } // in the file's order
+    std::vector<ReadyNode> found() const;                            // that are there now, as far as is known
     // Until it is cancelled.
     Task<Error> run();
     // Beside run(), until a node is there; or errors, of every node: none is.

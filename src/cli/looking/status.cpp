@@ -117,7 +117,7 @@ std::string to_table(const std::vector<Row>& rows, std::size_t most_rows, const 
                  {.title = "STATE", .paint = state_style},
                  {.title = "ADDRESS", .fold = Fold::any, .give_up = 6},
                  {.title = "INTERFACE", .give_up = 2},
-                 {.title = "SSH", .align = Align::right, .fold = Fold::any, .give_up = 4},
+                 {.title = "SSH PORT", .align = Align::right, .fold = Fold::any, .give_up = 4},
                  {.title = "SLOTS", .align = Align::right, .give_up = 5},
                  {.title = "GPUS", .align = Align::right, .give_up = 7},
                  {.title = "HOST", .fold = Fold::any, .narrow = Narrow::middle, .give_up = 3, .least = 16},

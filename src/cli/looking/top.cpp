@@ -1,9 +1,11 @@
 #include "async/async_event.hpp"
 #include "async/pause.hpp"
+#include "async/run_all.hpp"
 #include "async/with_watch.hpp"
 #include "cli/context.hpp"
 #include "cli/key_watch.hpp"
 #include "cli/line/values.hpp"
+#include "cli/looking/cluster_jobs.hpp"
 #include "cli/looking/full_screen.hpp"
 #include "cli/looking/node_feeds.hpp"
 #include "core/units.hpp"
@@ -32,6 +34,8 @@ using namespace std::chrono_literals;
 constexpr std::array view_words{"node", "gpu", "job", "rank"}; // in the order of TopView
 constexpr auto first_words = 10s; // beside the intervals, for each node's first words
 constexpr auto least_between_frames = 100ms;
+constexpr auto between_looks_at_jobs = 500ms;
+constexpr auto jobs_are_old_after = 5s; // every node is asked, which costs a process there
 
 struct TopOptions {
     std::vector<std::string> nodes{};
@@ -67,14 +71,17 @@ public:
                           model_.lose(node, sentence_of(why));
                           changed_.set();
                       }}),
-          model_(cluster.spec.name.str(), feeds_.names(), options.job), changed_(context.executor) {}
+          model_(cluster.spec.name.str(), feeds_.names(), options.job), jobs_(context, cluster, feeds_),
+          changed_(context.executor) {
+        state_.view = view_of(options.by);
+    }
 
     Task<int> run() {
         const bool on_screen =
             !context_.json() && !options_.once && ::isatty(STDIN_FILENO) == 1 && context_.output().tty;
         const bool lasts = on_screen || (context_.json() && !options_.once);
         try {
-            const auto shown = co_await with_watch(show(on_screen), feeds_.run());
+            const auto shown = co_await with_watch(show(on_screen), follow(on_screen));
             co_return shown ? *shown : context_.fail(shown.error());
         } catch (const boost::system::system_error&) {
             if (context_.interrupts->count() == 0 || !lasts) {
@@ -85,6 +92,31 @@ public:
     }
 
 private:
+    Task<Error> follow(bool on_screen) {
+        std::vector<Task<Status>> tasks;
+        tasks.push_back(follow_nodes());
+        if (on_screen) {
+            tasks.push_back(follow_jobs());
+        }
+        co_return (co_await run_all(std::move(tasks))).front().error();
+    }
+    Task<Status> follow_nodes() { co_return co_await feeds_.run(); }
+
+    Task<void> look_at_jobs() {
+        co_await jobs_.refresh(jobs_are_old_after);
+        model_.know(jobs_.for_top());
+        changed_.set();
+    }
+    // While they are shown.
+    Task<Status> follow_jobs() {
+        while (true) {
+            if (state_.view == TopView::jobs) {
+                co_await look_at_jobs();
+            }
+            co_await pause_for(between_looks_at_jobs);
+        }
+    }
+
     Task<void> wait_until_complete() {
         co_await wait_until([this] { return model_.complete(); }, 2 * interval_ + first_words);
     }
@@ -128,6 +160,9 @@ private:
     Task<Result<int>> print_rounds() {
         co_await wait_until_complete();
         if (!context_.json()) {
+            if (state_.view == TopView::jobs) {
+                co_await look_at_jobs();
+            }
             context_.show(top_text(model_, view_of(options_.by), context_.output()));
             co_return code();
         }
@@ -152,7 +187,6 @@ private:
 
     Task<Result<int>> show_screen(FullScreen& screen) {
         TopKeyReader reader;
-        state_.view = view_of(options_.by);
         const KeyWatch keys(context_.executor, [&](std::string_view bytes) {
             for (const auto& key : reader.read(bytes)) {
                 press(state_, key, last_.sort_columns, last_.page);
@@ -180,6 +214,7 @@ private:
     std::chrono::milliseconds interval_;
     NodeFeeds feeds_;
     TopModel model_;
+    ClusterJobs jobs_;
     AsyncEvent changed_;
     TopState state_{};
     TopScreen last_{};

@@ -166,6 +166,14 @@ std::string facts_table(const JobReport& job) {
     return "<table class=\"facts\"><tbody>\n" + rows + "</tbody></table>\n";
 }
 
+std::string quoted(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) {
+        text += line.empty() ? "" : html(line) + "\n";
+    }
+    return text.empty() ? "" : "<pre>" + text + "</pre>\n";
+}
+
 std::string stands_out(const JobReport& job, const std::vector<NodeHistory>& histories) {
     std::string text;
     if (job.first_failure) {
@@ -174,13 +182,7 @@ std::string stands_out(const JobReport& job, const std::vector<NodeHistory>& his
         if (!first.advice.empty()) {
             text += fmt::format("<p class=\"hint\">→ {}</p>\n", html(first.advice));
         }
-        if (!first.tail.empty()) {
-            std::string lines;
-            for (const auto& line : split(first.tail, '\n')) {
-                lines += line.empty() ? "" : html(line) + "\n";
-            }
-            text += "<pre>" + lines + "</pre>\n";
-        }
+        text += quoted(split(first.tail, '\n'));
     }
     std::string items;
     for (const auto& finding : findings(job.usage, histories)) {
@@ -213,9 +215,12 @@ std::string job_page(const JobReport& job, const std::vector<NodeHistory>& histo
                         .verdict = verdict_text(job, usage),
                         .state = state,
                         .under = fmt::format("cluster {} · written {} · dockdist {}", facts.cluster,
-                                             facts.time, facts.version)};
+                                             facts.time, facts.version),
+                        .way_back = facts.way_back,
+                        .refresh_s = job.state == JobState::running ? facts.refresh_s : 0};
     return whole_page(head, page_section("What stands out", stands_out(job, histories)) +
                                 page_section("The job", facts_table(job)) +
+                                page_section("Its last lines", quoted(facts.output)) +
                                 page_section("What it used", page_table(usage_table(usage)) +
                                                                  page_table(node_usage_table(job.usage))) +
                                 over_the_time(histories));

@@ -11,8 +11,11 @@ namespace dockdist {
 
 struct JobPageFacts {
     std::string cluster{};
-    std::string time{};    // when it was written, as people write it
-    std::string version{}; // of dockdist
+    std::string time{};                // when it was written, as people write it
+    std::string version{};             // of dockdist
+    std::vector<std::string> output{}; // its last lines; none: no word of them
+    std::string way_back{};            // of a page that is served, as PageHead has them
+    int refresh_s = 0;
 };
 
 std::string job_page(const JobReport& job, const std::vector<NodeHistory>& histories,

@@ -30,6 +30,7 @@ td.state { font-weight: 600; white-space: nowrap; width: 3.5rem; }
 td.name { white-space: nowrap; width: 8rem; }
 td.found { overflow-wrap: anywhere; }
 .hint { color: var(--soft); }
+a { color: var(--one); }
 table.map { border-collapse: separate; border-spacing: 2px; }
 table.map th, table.map td { border: 0; padding: .3rem .4rem; text-align: right; white-space: nowrap; font-size: .8rem; }
 table.map td { min-width: 3rem; border-radius: 3px; }

@@ -2,7 +2,7 @@
 #include "check/report/report_page.hpp"
 #include "check/report/report_text.hpp"
 #include "cli/cluster/check_summary.hpp"
-#include "cli/jobs/job_screen.hpp"
+#include "job/job_screen.hpp"
 #include "cli/jobs/json_job_sink.hpp"
 #include "core/utf8.hpp"
 #include "fakes/check_report.hpp"

@@ -81,6 +81,14 @@ TEST_CASE("a filter is typed, kept or dropped, and letters are no commands meanw
     CHECK(after("/" + std::string(500, 'a')).filter.size() == 64);
 }
 
+TEST_CASE("the keys are shown until the next one, which does nothing else but to quit") {
+    CHECK(after("?").keys);
+    CHECK_FALSE(after("??").keys);
+    CHECK(after("?g").view == TopView::nodes);
+    CHECK(after("?q").over);
+    CHECK(after("/?").filter == "?");
+}
+
 TEST_CASE("scrolling stops at the top, and knows the page") {
     CHECK(after("\x1b[B\x1b[B\x1b[A").first == 1);
     CHECK(after("\x1b[A").first == 0);

@@ -48,6 +48,27 @@ TEST_CASE("the screens of all views at three widths") {
     check_screens("found", {.view = TopView::found});
 }
 
+TEST_CASE("the keys, in place of the rows") {
+    check_screens("keys", {.keys = true});
+}
+
+TEST_CASE("the jobs with their owners, and those that wait") {
+    auto model = scene_model();
+    model.know({{.name = "llama-7b", .owner = "ada@desk", .for_ms = 4'000'000},
+                {.name = "night of audio",
+                 .owner = "bob@there",
+                 .for_ms = 61'000,
+                 .waits = "2 on node-0, place 1"}});
+    check_golden("top/jobs-known-160.txt",
+                 joined(top_screen(model, {.view = TopView::jobs}, {.columns = 160, .rows = 50}, plain)));
+    check_golden("top/jobs-known-80.txt",
+                 joined(top_screen(model, {.view = TopView::jobs}, {.columns = 80, .rows = 24}, plain)));
+    auto of_one = scene_model("llama-7b");
+    of_one.know(model.jobs());
+    CHECK(joined(top_screen(of_one, {.view = TopView::jobs}, {.columns = 160, .rows = 50}, plain))
+              .find("night of audio") == std::string::npos);
+}
+
 TEST_CASE("colours stand for load, heat and trouble") {
     check_screens("colour", {.view = TopView::gpus}, {.tty = true, .colour = true, .unicode = true});
 }

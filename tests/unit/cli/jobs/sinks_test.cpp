@@ -1,5 +1,5 @@
 // A job's output as commands print it.
-#include "cli/jobs/job_screen.hpp"
+#include "job/job_screen.hpp"
 #include "cli/jobs/json_job_sink.hpp"
 
 #include <doctest/doctest.h>

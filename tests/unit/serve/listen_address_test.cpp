@@ -1,4 +1,4 @@
-#include "prometheus/metrics_server.hpp"
+#include "serve/http_server.hpp"
 
 #include <doctest/doctest.h>
 

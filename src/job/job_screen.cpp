@@ -1,4 +1,4 @@
-#include "cli/jobs/job_screen.hpp"
+#include "job/job_screen.hpp"
 
 namespace dockdist {
 

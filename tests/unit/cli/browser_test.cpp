@@ -1,4 +1,4 @@
-#include "cli/nodes/browser.hpp"
+#include "cli/browser.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "prometheus/metrics_server.hpp"
+#include "serve/http_server.hpp"
 
 #include "async/listen_at.hpp"
 #include "async/pause.hpp"
@@ -24,7 +24,7 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-constexpr int connections_at_a_time = 256; // whoever scrapes keeps one
+constexpr int connections_at_a_time = 256; // whoever looks keeps one
 constexpr std::size_t answers_at_a_time = 8;
 constexpr auto first_request = 5s;    // from the connection to the end of the first request
 constexpr auto longest_request = 30s; // from the answer before to the end of the next request
@@ -70,31 +70,37 @@ bool is_meant(const Request& request, bool from_loopback) {
     return !from_loopback || host.empty() || is_loopback(host);
 }
 
-Answer answer_to(const Request& request, bool from_loopback, const MetricsServer::Page& page) {
-    Answer answer{http::status::ok, request.version()};
-    answer.keep_alive(request.keep_alive());
-    answer.set(http::field::content_type, "text/plain; charset=utf-8");
-    const std::string_view target(request.target().data(), request.target().size());
-    const auto path = target.substr(0, target.find('?'));
+// What is wrong with the request itself; empty status: nothing.
+HttpReply refusal(const Request& request, bool from_loopback) {
     if (!is_meant(request, from_loopback)) {
-        answer.result(http::status::misdirected_request);
-        answer.body() = "ask for localhost\n";
-    } else if (request.method() != http::verb::get && request.method() != http::verb::head) {
-        answer.result(http::status::method_not_allowed);
-        answer.set(http::field::allow, "GET, HEAD");
-        answer.body() = "only GET\n";
-    } else if (path == "/metrics") {
-        const auto accept = request[http::field::accept];
-        const auto format = accepted_format({accept.data(), accept.size()});
-        const auto type = content_type(format);
-        answer.set(http::field::content_type, {type.data(), type.size()});
-        answer.body() = page(format);
-    } else if (path == "/") {
-        answer.body() = "dockdist: the figures are at /metrics\n";
-    } else {
-        answer.result(http::status::not_found);
-        answer.body() = "there is /metrics\n";
+        return {.status = static_cast<unsigned>(http::status::misdirected_request),
+                .body = "ask for localhost\n"};
     }
+    if (request.method() != http::verb::get && request.method() != http::verb::head) {
+        return {.status = static_cast<unsigned>(http::status::method_not_allowed), .body = "only GET\n"};
+    }
+    return {.status = 0};
+}
+
+HttpQuestion question_of(const Request& request) {
+    const std::string_view target(request.target().data(), request.target().size());
+    const auto accept = request[http::field::accept];
+    return {.path = std::string(target.substr(0, target.find('?'))),
+            .accept = std::string(accept.data(), accept.size())};
+}
+
+Answer answer_of(const Request& request, HttpReply reply) {
+    Answer answer{http::status(reply.status), request.version()};
+    answer.keep_alive(request.keep_alive());
+    answer.set(http::field::content_type, reply.type);
+    answer.set(http::field::cache_control, "no-store");
+    answer.set("Referrer-Policy", "no-referrer"); // an address may be a secret
+    answer.set("X-Content-Type-Options", "nosniff");
+    answer.set("X-Frame-Options", "DENY");
+    if (answer.result() == http::status::method_not_allowed) {
+        answer.set(http::field::allow, "GET, HEAD");
+    }
+    answer.body() = std::move(reply.body);
     answer.prepare_payload();
     if (request.method() == http::verb::head) {
         const auto size = answer.body().size();
@@ -134,39 +140,36 @@ Result<ListenAddress> parse_listen_address(const std::string& text, bool anywher
     return ListenAddress{.host = host, .port = *port};
 }
 
-Result<MetricsServer> MetricsServer::listen(const asio::any_io_executor& executor,
-                                            const ListenAddress& address) {
+Result<HttpServer> HttpServer::listen(const asio::any_io_executor& executor, const ListenAddress& address,
+                                      const std::string& hint) {
     tcp::acceptor acceptor(executor);
     const tcp::endpoint endpoint(asio::ip::make_address(address.host), address.port);
     if (const auto error = listen_at(acceptor, endpoint)) {
         return Error{ErrorKind::conflict, fmt::format("{}:{}", address.host, address.port),
                      "cannot listen there: " + error.message(),
-                     error == asio::error::address_in_use
-                         ? "is another `dockdist metrics` running? --listen takes another port"
-                         : ""};
+                     error == asio::error::address_in_use ? hint : ""};
     }
-    return MetricsServer(std::move(acceptor));
+    return HttpServer(std::move(acceptor));
 }
 
-std::string MetricsServer::url() const {
+std::string HttpServer::url() const {
     const auto endpoint = acceptor_.local_endpoint();
     const auto host = endpoint.address().to_string();
-    return fmt::format("http://{}:{}/metrics", endpoint.address().is_v6() ? "[" + host + "]" : host,
-                       endpoint.port());
+    return fmt::format("http://{}:{}", endpoint.address().is_v6() ? "[" + host + "]" : host, endpoint.port());
 }
 
-MetricsServer::MetricsServer(tcp::acceptor acceptor)
-    : acceptor_(std::move(acceptor)), answers_(acceptor_.get_executor(), answers_at_a_time) {}
+HttpServer::HttpServer(tcp::acceptor acceptor)
+    : acceptor_(std::move(acceptor)), turns_(acceptor_.get_executor(), answers_at_a_time) {}
 
-Task<void> MetricsServer::serve(Page page) {
+Task<void> HttpServer::serve(Answers answers) {
     std::vector<Task<Status>> workers;
     for (int i = 0; i < connections_at_a_time; ++i) {
-        workers.push_back(work(page));
+        workers.push_back(work(answers));
     }
     co_await run_all(std::move(workers));
 }
 
-Task<Status> MetricsServer::work(Page page) {
+Task<Status> HttpServer::work(const Answers& answers) {
     while (true) {
         tcp::socket socket(acceptor_.get_executor());
         const auto [error] = co_await acceptor_.async_accept(socket, quiet);
@@ -175,11 +178,11 @@ Task<Status> MetricsServer::work(Page page) {
             co_await pause_for(after_no_accept);
             continue;
         }
-        (void)co_await talk(socket, page); // it ends when the client does
+        (void)co_await talk(socket, answers); // it ends when the client does
     }
 }
 
-Task<Status> MetricsServer::talk(tcp::socket& socket, const Page& page) {
+Task<Status> HttpServer::talk(tcp::socket& socket, const Answers& answers) {
     const bool loopback = acceptor_.local_endpoint().address().is_loopback();
     boost::beast::flat_buffer buffer;
     auto patience = first_request;
@@ -189,8 +192,12 @@ Task<Status> MetricsServer::talk(tcp::socket& socket, const Page& page) {
             co_return request.error();
         }
         patience = longest_request;
-        const auto turn = co_await answers_.acquire(); // each holds the whole page
-        auto answer = answer_to(*request, loopback, page);
+        const auto turn = co_await turns_.acquire(); // each holds a whole page
+        auto reply = refusal(*request, loopback);
+        if (reply.status == 0) {
+            reply = co_await answers(question_of(*request));
+        }
+        auto answer = answer_of(*request, std::move(reply));
         const auto written = co_await with_timeout(write_answer(socket, answer), longest_answer, gone());
         if (!written || !answer.keep_alive()) {
             co_return written;
