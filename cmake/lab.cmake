@@ -12,8 +12,13 @@ include(${CMAKE_CURRENT_LIST_DIR}/pytest.cmake)
 set(DOCKDIST_LABS test test-2 CACHE STRING "Names of the two labs that tests run on")
 set(DOCKDIST_SLURM_LAB test-slurm CACHE STRING "Name of the lab with a Slurm")
 
-# A test that fails is run once more, alone, when all others of its lab are over (cmake/pytest.cmake).
-set(lab_environment DOCKDIST=${PROJECT_BINARY_DIR}/dockdist DOCKDIST_PROBE_STUBS=${PROJECT_BINARY_DIR}/tests/probe)
+# A test that fails is run once more, alone, when all others of its lab are over: lab/second-try-LAB says what became of it, and ctest
+# calls its first try skipped (tests/gate/tries.py).
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(lab_environment DOCKDIST=${PROJECT_BINARY_DIR}/dockdist DOCKDIST_PROBE_STUBS=${PROJECT_BINARY_DIR}/tests/probe
+    DOCKDIST_TRIES=${PROJECT_BINARY_DIR}/flaky)
+set(lab_tries ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/gate/tries.py)
+set(lab_seconds 380) # for a test; ctest, which would give no second try, waits longer
 
 # dockdist_lab(NAME OPTION…): a lab as scripts/lab up makes it with these options, up while its tests run.
 function(dockdist_lab name)
@@ -22,7 +27,9 @@ function(dockdist_lab name)
     set_tests_properties(lab/up-${name} PROPERTIES FIXTURES_SETUP lab-${name} TIMEOUT 1800 ${properties})
     add_test(NAME lab/down-${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/lab down)
     set_tests_properties(lab/down-${name} PROPERTIES FIXTURES_CLEANUP lab-${name} TIMEOUT 300 ${properties})
-    dockdist_second_tries(${name} lab FIXTURES_REQUIRED lab-${name})
+    add_test(NAME lab/second-try-${name} COMMAND ${lab_tries} second ${name})
+    set_tests_properties(lab/second-try-${name} PROPERTIES FIXTURES_CLEANUP tries-${name} FIXTURES_REQUIRED lab-${name} TIMEOUT 1300 RUN_SERIAL TRUE ${properties})
+    set_property(TEST lab/second-try-${name} APPEND PROPERTY ENVIRONMENT PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 ${lab_environment})
 endfunction()
 
 function(dockdist_lab_test name id)
@@ -58,8 +65,9 @@ function(dockdist_test_on lab name id)
             message(FATAL_ERROR "more than ten tests want the machine for themselves: ${exclusive}")
         endif()
     endif()
-    dockdist_pytest("lab/${name}" ${id} TRIES ${lab} 380 PROPERTIES LABELS lab ${beside} ENVIRONMENT DOCKDIST_LAB=${lab} ${lab_environment})
-    set_property(TEST "lab/${name}" APPEND PROPERTY FIXTURES_REQUIRED lab-${lab})
+    dockdist_pytest("lab/${name}" ${id} BEFORE ${lab_tries} first "lab/${name}" ${lab_seconds}
+        PROPERTIES LABELS lab TIMEOUT 400 ${beside} ENVIRONMENT DOCKDIST_LAB=${lab} ${lab_environment})
+    set_property(TEST "lab/${name}" PROPERTY FIXTURES_REQUIRED lab-${lab} tries-${lab})
     if("packages" IN_LIST ARGN)
         set_property(TEST "lab/${name}" APPEND PROPERTY FIXTURES_REQUIRED packages)
     endif()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """closing.py BUILD CTEST…: runs ctest, and puts before its closing lines what who reads only the end wants to know: of each test that
-failed its last lines, and which tests failed at first and passed then (tries.py)."""
+failed its last lines, and which tests of the lab failed at first and passed then (tries.py)."""
 
 import pathlib
 import re
@@ -42,10 +42,10 @@ def failures(closing):
 
 
 def report(build, closing, ctest):
-    """Whether a test that has a second try has failed."""
+    """Whether a test of the lab has failed."""
     tried = tries.notes(ctest)
     texts = {}
-    names = [name for name in failures(closing) if "/second-try-" not in name]
+    names = [name for name in failures(closing) if not name.startswith("lab/second-try-")]
     log = build / "Testing/Temporary/LastTest.log"
     if names and log.exists():
         with log.open(errors="replace") as file:

@@ -1,5 +1,5 @@
-"""A project of a few tests on a lab that is none, run as scripts/test runs ours: what fails there is run once more, alone, at the
-end; and who reads the end alone learns what failed, and how."""
+"""A project of a few tests on a lab that is none, run as scripts/test runs ours: what of the lab fails is run once more, alone, at
+the end; and who reads the end alone learns what failed, and how."""
 
 import os
 import pathlib
@@ -21,7 +21,6 @@ foreach(name {names})
     dockdist_lab_test(${{name}} test_tried.py::${{name}})
 endforeach()
 add_test(NAME other/bad COMMAND sh -c "echo of another kind; exit {bad}")
-{more}
 """
 TESTS = """
 import os, pathlib, time
@@ -39,7 +38,7 @@ def fails(name, times):
 
 
 class Project:
-    def __init__(self, folder, bad=0, more="", **times):
+    def __init__(self, folder, bad=0, **times):
         """`times`: how often each test fails before it passes."""
         self.folder = folder
         self.build = folder / "build"
@@ -51,7 +50,7 @@ class Project:
             (folder / "tests" / name).symlink_to(ROOT / "tests" / name)
         (folder / "tests/test_tried.py").write_text(
             TESTS + "".join(f"\n\ndef test_{name}():\n    fails('{name}', {number})\n" for name, number in times.items()))
-        (folder / "CMakeLists.txt").write_text(PROJECT.format(root=ROOT, names=" ".join(f"test_{name}" for name in times), bad=bad, more=more))
+        (folder / "CMakeLists.txt").write_text(PROJECT.format(root=ROOT, names=" ".join(f"test_{name}" for name in times), bad=bad))
         configured = subprocess.run(["cmake", "-S", folder, "-B", self.build], check=False, capture_output=True, text=True)
         assert configured.returncode == 0, configured.stderr
 
@@ -88,18 +87,7 @@ def test_what_passes_the_second_time_is_named_and_the_run_is_green(tmp_path):
     assert "flaky" not in again  # what another run has left does not count
 
 
-def test_one_without_a_lab_has_a_second_try_in_the_environment_that_it_had(tmp_path):
-    project = Project(tmp_path, good=0, flaky=1, more="""
-dockdist_second_tries(machine other)
-dockdist_pytest(other/flaky test_tried.py::test_flaky TRIES machine 60 ENVIRONMENT DOCKDIST_OWN=theirs)""")
-    with (tmp_path / "tests/test_tried.py").open("a") as file:
-        file.write("    assert os.environ['DOCKDIST_OWN'] == 'theirs' and 'DOCKDIST_LAB' not in os.environ\n")
-    before, closing = project.run("-R", "other/flaky", code=0)
-    assert before.rstrip().splitlines()[-1] == f"flaky: other/flaky (both logs in {project.build}/flaky/)"
-    assert closing.startswith("100% tests passed, 0 tests failed out of 2") and project.order.split() == ["flaky", "flaky"]
-
-
-def test_what_fails_twice_is_red_with_its_last_lines_and_what_has_no_second_try_is_red_at_once(tmp_path):
+def test_what_fails_twice_is_red_with_its_last_lines_and_what_is_not_of_the_lab_has_no_second_try(tmp_path):
     project = Project(tmp_path, bad=3, twice=2, good=0)
     before, closing = project.run(code=8)
     assert project.order.split().count("twice") == 2
@@ -115,7 +103,7 @@ def test_what_fails_twice_is_red_with_its_last_lines_and_what_has_no_second_try_
 def test_more_than_three_are_no_chance(tmp_path):
     project = Project(tmp_path, a=1, b=1, c=1, d=1, good=0)
     before, closing = project.run(code=8)
-    assert "4 failed:" in before and "4 tests have failed: too many for a second try" in before
+    assert "4 failed:" in before and "4 tests of the lab have failed: too many for a second try" in before
     for name in "abcd":
         assert project.order.split().count(name) == 1
         assert f"===== failed: lab/test_{name}\n" in before

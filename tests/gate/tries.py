@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A test of real processes that fails is run once more, alone, when all others of its group are over (cmake/pytest.cmake).
+"""A lab test that fails is run once more, alone, when all others of its lab are over (cmake/lab.cmake).
 
-tries.py first GROUP NAME SECONDS COMMAND…   runs a test. What fails, or takes longer, is kept for a second try, and ctest calls the
-                                             test skipped: what became of it, the group's second try says
-tries.py second GROUP                        runs those again; fails where one fails again, or more than three of all groups have
-                                             failed: that many are no chance, and none is run again
+tries.py first NAME SECONDS COMMAND…   runs a test. What fails, or takes longer, is kept for a second try, and ctest calls the test
+                                       skipped: what became of it, lab/second-try-LAB says
+tries.py second LAB                    runs those again; fails where one fails again, or more than three have failed: that many are no
+                                       chance, and none is run again
 
 Both logs of a test lie in DOCKDIST_TRIES/NAME. What earlier runs of ctest have left there does not count."""
 
@@ -29,10 +29,10 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, where ctest kills this program
 
 
-def run(command, log, seconds, environment=None):
+def run(command, log, seconds):
     """The exit code; 124 where its time was over. What it prints goes to stdout and into the log."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-                               preexec_fn=die_with_parent, env=environment)
+                               preexec_fn=die_with_parent)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: os.killpg(process.pid, number))
     with log.open("wb") as file:
@@ -68,7 +68,7 @@ def note(name, **changes):
 
 
 def notes(ctest):
-    """What this run of ctest, by its process id, has noted of tests that failed: {name, group, seconds, command, environment, state}."""
+    """What this run of ctest, by its process id, has noted of tests that failed: {name, lab, seconds, command, state}."""
     every = [json.loads(file.read_text()) for file in sorted(FOLDER.glob("*/test.json"))]
     return [each for each in every if each["ctest"] == ctest]
 
@@ -77,7 +77,7 @@ def last_lines(text):
     return "\n".join(text.splitlines()[-SHOWN:])
 
 
-def first(group, name, seconds, *command):
+def first(name, seconds, *command):
     folder = folder_of(name)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -85,27 +85,27 @@ def first(group, name, seconds, *command):
     if code in (0, SKIPPED):
         shutil.rmtree(folder)
         return code
-    ours = {key: value for key, value in os.environ.items() if key.startswith("DOCKDIST_")}
-    note(name, group=group, seconds=seconds, command=command, environment=ours, ctest=os.getppid(), state="failed once")
-    print(f"\nfailed ({code}); second-try-{group} runs it again, alone")
+    lab = os.environ["DOCKDIST_LAB"]
+    note(name, lab=lab, seconds=seconds, command=command, ctest=os.getppid(), state="failed once")
+    print(f"\nfailed ({code}); lab/second-try-{lab} runs it again, alone")
     return SKIPPED
 
 
-def second(group):
+def second(lab):
     ctest = os.getppid()
-    mine = [each for each in notes(ctest) if each["group"] == group]
+    mine = [each for each in notes(ctest) if each["lab"] == lab]
     too_many = len(notes(ctest)) > MOST
     for each in mine:
         folder = folder_of(each["name"])
-        if too_many or run(each["command"], folder / "second.log", float(each["seconds"]), os.environ | each["environment"]) not in (0, SKIPPED):
+        if too_many or run(each["command"], folder / "second.log", float(each["seconds"])) not in (0, SKIPPED):
             note(each["name"], state="failed")
         else:
             note(each["name"], state="flaky")
-    states = {each["name"]: each["state"] for each in notes(ctest) if each["group"] == group}
+    states = {each["name"]: each["state"] for each in notes(ctest) if each["lab"] == lab}
     for name, state in states.items():
         print(f"{name}: {'failed once and passed then' if state == 'flaky' else 'failed' if too_many else 'failed twice'}, in {folder_of(name)}")
     if too_many:
-        print(f"{len(notes(ctest))} tests have failed: too many for a second try")
+        print(f"{len(notes(ctest))} tests of the lab have failed: too many for a second try")
     return 1 if too_many and mine or "failed" in states.values() else 0
 
 
