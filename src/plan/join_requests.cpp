@@ -150,19 +150,19 @@ std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std:
     return requests;
 }
 
-void settle(const ClusterSpec& spec, const ObservedHost& host, JoinNode& join) {
+const ObservedNode* settle(const ClusterSpec& spec, const ObservedHost& host, JoinNode& join) {
     join.settings = node_settings(spec, spec.hosts[join.host]);
     if (join.id.empty()) {
-        return;
+        return nullptr;
     }
     const auto& there = *std::ranges::find(host.nodes, join.node.name, &ObservedNode::node);
     forget_earlier_settings(there, host.image ? &*host.image : nullptr, join.settings);
-    if (!there.record) {
-        return;
+    if (there.record) {
+        join.cause = why_elsewhere(spec.hosts[join.host], join.request.asked, *there.record);
+        join.elsewhere = !join.cause.empty();
+        join.cause = join.elsewhere ? join.cause : why_anew(join.request, *there.record);
     }
-    join.cause = why_elsewhere(spec.hosts[join.host], join.request.asked, *there.record);
-    join.elsewhere = !join.cause.empty();
-    join.cause = join.elsewhere ? join.cause : why_anew(join.request, *there.record);
+    return &there;
 }
 
 } // namespace dockdist

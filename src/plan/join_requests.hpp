@@ -13,6 +13,6 @@ std::vector<wire::JoinRequest> join_requests(const ClusterSpec& spec, const std:
 // What `join`, a node on `host`, is told of variables and of the folder of jobs; and where the node has
 // joined already, why it would join otherwise now. What the file said of its place is held to what it says
 // now: that a name or a subnet leads elsewhere than it did, nobody can tell here.
-void settle(const ClusterSpec& spec, const ObservedHost& host, JoinNode& join);
+const ObservedNode* settle(const ClusterSpec& spec, const ObservedHost& host, JoinNode& join);
 
 } // namespace dockdist

@@ -52,6 +52,7 @@ public:
             return std::move(result_);
         }
         plan_joins(nodes);
+        result_.plan = result_.errors.empty() ? std::move(result_.plan) : Plan{};
         return std::move(result_);
     }
 
@@ -351,8 +352,9 @@ private:
             const auto& node = nodes[i];
             auto& join = joins.emplace_back(JoinNode{node.host, node, ids_[node.name], std::move(requests[i]),
                                                      observed_.hosts[node.host].engine.name});
-            settle(spec_, seen(node.host), join);
-            anew = anew || !join.cause.empty();
+            if (const auto* there = settle(spec_, seen(node.host), join); there && !join.cause.empty()) {
+                anew = may_change(node.host, *there) || anew;
+            }
         }
         if (anew || members_differ(nodes)) {
             result_.plan.joins = std::move(joins);
