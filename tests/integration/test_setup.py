@@ -38,7 +38,7 @@ def test_nodes_are_made_ready_once_and_again_where_something_changed(lab):
             assert "setup" not in again.stderr, again.stderr
             assert_in("all 3 commands of `setup` were done before", c.run("setup").stdout)
             assert json.loads(c.run("jobs", "-o", "json").stdout)["jobs"] == []
-            assert_in("no job has run on these nodes", c.run("logs", code=1).stderr)
+            assert_in("no job has run on these nodes", c.run("logs", code=125).stderr)
 
             (c.folder / "code/names.txt").write_text("bob\n")
             changed = json.loads(c.run("setup", "-o", "json").stdout.splitlines()[-1])

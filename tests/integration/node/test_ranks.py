@@ -55,7 +55,7 @@ class TestStartedByTheCommand(OnANode):
         stream = self.ranks(told[:1], policy={"parts": [{"node": "node-0"}]})
         stream.result()
         assert stream.output(rank=0) == b"\n"  # one command a node has all of it
-        self.node.record(OMP_NUM_THREADS="7")  # the image's
+        self.node.record(**self.node.environment, OMP_NUM_THREADS="7")  # the image's
         stream = self.ranks(told[:1], policy=policy)
         stream.result()
         assert stream.output(rank=0) == b"7\n"

@@ -171,8 +171,8 @@ TEST_CASE("what is wrong with the Dockerfile or its files is told as such") {
                                     R"({"error":"the --mount option requires BuildKit. Refer to …"})"});
     CHECK(buildkit.kind == ErrorKind::config);
     CHECK(buildkit.hint.find("BuildKit is turned off") != std::string::npos);
-    const auto agent =
-        error_of({stream("Step 2/2 : RUN --mount=type=ssh x\n"), R"({"error":"no ssh handler for socket"})"});
+    const auto agent = error_of(
+        {stream("Step 2/2 : RUN --mount=type=ssh x\\n"), R"({"error":"no ssh handler for socket"})"});
     CHECK(agent.hint.starts_with("dockdist gives no ssh agent to a build (RUN --mount=type=ssh)"));
     const auto parse = error_of_answer(
         http_answer(400, R"({"message":"dockerfile parse error line 3: FROM requires one argument"})"));

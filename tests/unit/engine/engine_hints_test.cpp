@@ -45,7 +45,9 @@ TEST_CASE("what to do on a host is said in the words of its engine") {
 
 TEST_CASE("a name in .local that does not resolve is told as one of multicast DNS") {
     const auto hint = [](const std::string& host) {
-        return connect_error({.host = host, .url = "tcp://" + host}, boost::asio::error::host_not_found).hint;
+        return connect_error({.scheme = EngineAddress::Scheme::tcp, .host = host, .url = "tcp://" + host},
+                             boost::asio::error::host_not_found)
+            .hint;
     };
     CHECK(hint("gpu1.local").find("multicast DNS") != std::string::npos);
     CHECK(hint("gpu1.lan").find("multicast DNS") == std::string::npos);
