@@ -20,7 +20,10 @@ class Terminal:
         while text not in self.seen:
             readable, _, _ = select.select([self.fd], [], [], max(deadline - time.monotonic(), 0))
             assert readable, f"{text!r} does not come: {self.seen}"
-            self.seen += os.read(self.fd, 65536).decode()
+            try:
+                self.seen += os.read(self.fd, 65536).decode()
+            except OSError as error:  # it has ended
+                raise AssertionError(f"{text!r} does not come: {self.seen}") from error
 
     def type(self, text):
         os.write(self.fd, text.encode())

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/context.hpp"
-#include "job/job_screen.hpp"
 #include "cli/jobs/json_job_sink.hpp"
+#include "job/job_screen.hpp"
 #include "job/log_files.hpp"
 #include "job/nonblocking_sink.hpp"
 #include "wire/job_query.hpp"

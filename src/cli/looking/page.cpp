@@ -33,7 +33,7 @@ using namespace std::chrono_literals;
 constexpr auto sample_interval = 2s;
 constexpr auto refresh_every = 5s;      // of a page that somebody has open
 constexpr auto old_after = 3s;          // what all who look at about the same time share
-constexpr auto at_first_within = 10s;       // of the nodes, before the first page
+constexpr auto at_first_within = 10s;   // of the nodes, before the first page
 constexpr std::int64_t last_lines = 40; // of each rank
 constexpr std::size_t most_lines = 1000;
 constexpr std::size_t key_digits = 32;

@@ -1,6 +1,6 @@
 // forward: ports of this machine that lead to a node's, until Ctrl-C.
-#include "cli/line/values.hpp"
 #include "cli/browser.hpp"
+#include "cli/line/values.hpp"
 #include "cli/nodes/forwarding.hpp"
 
 #include <CLI/CLI.hpp>

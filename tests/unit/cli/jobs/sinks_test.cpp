@@ -1,6 +1,6 @@
 // A job's output as commands print it.
-#include "job/job_screen.hpp"
 #include "cli/jobs/json_job_sink.hpp"
+#include "job/job_screen.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
