@@ -119,7 +119,7 @@ TEST_CASE("who has been asked for half a second and has not answered is named, a
     CHECK(terminal.shown().empty());
     terminal.clock.advance(300ms);
     terminal.reporter.tick();
-    CHECK(terminal.shown() == "⠹ waiting for node-[0,2] (0.60 s)\n");
+    CHECK(terminal.shown() == "⠧ waiting for node-[0,2] (0.60 s)\n");
     terminal.on({.kind = Kind::warning, .subject = "a", .text = "old engine"});
     terminal.on({.kind = Kind::answered, .subject = "node-0"}, 1s);
     terminal.on({.kind = Kind::answered, .subject = "node-2"});
