@@ -206,11 +206,9 @@ Task<int> run_page(Context& context, PageOptions options) {
 
 void add_page(CLI::App& app, Program& program) {
     auto options = std::make_shared<PageOptions>();
-    auto* command = describe(
-        app.add_subcommand("page",
-                           "Show nodes, GPUs, who waits, and jobs with their curves and last lines in a web "
-                           "browser, until Ctrl-C; nothing can be changed there"),
-        command_group::looking, {"dockdist page --open", "dockdist page --listen 127.0.0.1:8080"});
+    auto* command =
+        describe(app.add_subcommand("page", "Show the cluster and its jobs in a web browser, until Ctrl-C"),
+                 command_group::looking, {"dockdist page --open", "dockdist page --listen 127.0.0.1:8080"});
     command
         ->add_option("--listen", options->listen,
                      "Where this machine serves it (port 0: any that is free); the address that is told has "
