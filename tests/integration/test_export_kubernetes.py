@@ -141,7 +141,8 @@ def test_an_exported_pod_ends_with_its_first_failure_and_with_the_kubelet_s_sign
     with cluster(lab, "t-export-end") as c:
         c.write(host_more=", slots: 2")
         with pods(lab, c, "--nodes", "1", "--launcher", "plain", "--per-rank", "--", "sh", "-c",
-                  'trap "echo ended; exit 0" TERM; [ $RANK = 0 ] || exit 7; sleep 1000 & wait') as [pod]:
+                  'trap "echo ended; exit 0" TERM; [ $RANK = 0 ] || { until [ -e /tmp/armed ]; do sleep 0.1; done; exit 7; }; '
+                  'touch /tmp/armed; sleep 1000 & wait') as [pod]:
             code, log = pod.end()
             assert code == 7 and log == "ended\n"
         for launcher in (["plain"], ["plain", "--per-rank"]):
