@@ -119,6 +119,12 @@ Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& no
 }
 
 constexpr std::size_t most_shown_jobs = 5;
+std::vector<ReadyNode> nodes_of(const KnownJob& job) {
+    std::vector<ReadyNode> nodes;
+    std::ranges::transform(job.parts, std::back_inserter(nodes), &KnownPart::node);
+    return nodes;
+}
+
 constexpr std::string_view run_mark = ".run";
 
 bool is_of_setup(const KnownJob& job) {

@@ -21,6 +21,8 @@ struct KnownJob {
     std::vector<KnownPart> parts{}; // where it ran, in rank order
 };
 
+std::vector<ReadyNode> nodes_of(const KnownJob& job); // where it ran, in rank order
+
 struct JobList {
     std::vector<KnownJob> jobs{}; // the latest last
     Errors errors{};              // of the nodes that did not answer; not_found: no dockdist-init, or no node

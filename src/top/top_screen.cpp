@@ -136,15 +136,7 @@ std::vector<std::string> note_lines(const std::vector<std::string>& findings, Te
 
 std::vector<std::string> rendered(const TopTable& table, std::size_t first, std::size_t count,
                                   const OutputTraits& output) {
-    Table text(table.columns);
-    for (auto i = first; i < std::min(first + count, table.rows.size()); ++i) {
-        std::vector<std::string> cells;
-        for (const auto& cell : table.rows[i]) {
-            cells.push_back(cell.text);
-        }
-        text.add_row(std::move(cells));
-    }
-    auto lines = split(text.to_text(table.rows.size() + 1, output), '\n');
+    auto lines = split(table_text(cells_of(table, first, count), table.rows.size() + 1, output), '\n');
     lines.pop_back();
     return lines;
 }

@@ -331,6 +331,14 @@ void drop_empty_columns(TopTable& table) {
 
 } // namespace
 
+CellTable cells_of(const TopTable& table, std::size_t first, std::size_t count) {
+    CellTable cells{.columns = table.columns};
+    for (auto i = first; i < table.rows.size() && i - first < count; ++i) {
+        std::ranges::transform(table.rows[i], std::back_inserter(cells.rows.emplace_back()), &TopCell::text);
+    }
+    return cells;
+}
+
 TopTable top_table(const TopModel& model, TopView view, std::size_t graph, bool unicode) {
     if (view == TopView::found) {
         return {};

@@ -1,11 +1,12 @@
 // The rows of `dockdist top`: by node, by GPU, by job, by rank; or what is to be said, all of it. Pure.
 #pragma once
 
-#include "report/table.hpp"
+#include "report/cell_table.hpp"
 #include "top/top_model.hpp"
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,10 @@ struct TopTable {
 // `graph`: how many columns a history takes; 0: there is none. TopView::found has no rows here: its lines are
 // the screen's.
 TopTable top_table(const TopModel& model, TopView view, std::size_t graph, bool unicode);
+
+// The words alone of so many rows.
+CellTable cells_of(const TopTable& table, std::size_t first = 0,
+                   std::size_t count = std::numeric_limits<std::size_t>::max());
 
 // A column each; absent ones are blank.
 std::string history_graph(const HistoryPoints& points, bool unicode);

@@ -9,11 +9,7 @@
 namespace dockdist {
 
 Task<Status> write_job_page(Context& context, const Attached& cluster, KnownJob job, std::string path) {
-    std::vector<ReadyNode> nodes;
-    for (const auto& part : job.parts) {
-        nodes.push_back(part.node);
-    }
-    const auto histories = co_await fetch_histories(cluster.engines, nodes, job.job);
+    const auto histories = co_await fetch_histories(cluster.engines, nodes_of(job), job.job);
     context.warn(histories.errors);
     co_return report_file(path).write(
         job_page(report_of(job), histories.nodes,
