@@ -22,4 +22,15 @@ Task<std::optional<T>> until_interrupt(const Context& context, Task<T> task) {
     co_return std::nullopt;
 }
 
+// Of one that goes on until somebody leaves it.
+inline Task<void> until_interrupt(const Context& context, Task<void> task) {
+    try {
+        co_await std::move(task);
+    } catch (const boost::system::system_error&) {
+        if (context.interrupts->count() == 0) {
+            throw;
+        }
+    }
+}
+
 } // namespace dockdist

@@ -14,6 +14,7 @@
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
 
+#include <optional>
 #include <vector>
 
 namespace dockdist {
@@ -70,16 +71,17 @@ bool is_meant(const Request& request, bool from_loopback) {
     return !from_loopback || host.empty() || is_loopback(host);
 }
 
-// What is wrong with the request itself; empty status: nothing.
-HttpReply refusal(const Request& request, bool from_loopback) {
+// Of a request that is wrong in itself.
+std::optional<HttpReply> refusal(const Request& request, bool from_loopback) {
     if (!is_meant(request, from_loopback)) {
-        return {.status = static_cast<unsigned>(http::status::misdirected_request),
-                .body = "ask for localhost\n"};
+        return HttpReply{.status = static_cast<unsigned>(http::status::misdirected_request),
+                         .body = "ask for localhost\n"};
     }
     if (request.method() != http::verb::get && request.method() != http::verb::head) {
-        return {.status = static_cast<unsigned>(http::status::method_not_allowed), .body = "only GET\n"};
+        return HttpReply{.status = static_cast<unsigned>(http::status::method_not_allowed),
+                         .body = "only GET\n"};
     }
-    return {.status = 0};
+    return std::nullopt;
 }
 
 HttpQuestion question_of(const Request& request) {
@@ -140,12 +142,16 @@ Result<ListenAddress> parse_listen_address(const std::string& text, bool anywher
     return ListenAddress{.host = host, .port = *port};
 }
 
-Result<HttpServer> HttpServer::listen(const asio::any_io_executor& executor, const ListenAddress& address,
-                                      const std::string& hint) {
+Result<HttpServer> HttpServer::listen(const asio::any_io_executor& executor, const std::string& address,
+                                      bool anywhere, const std::string& hint) {
+    const auto at = parse_listen_address(address, anywhere);
+    if (!at) {
+        return at.error();
+    }
     tcp::acceptor acceptor(executor);
-    const tcp::endpoint endpoint(asio::ip::make_address(address.host), address.port);
+    const tcp::endpoint endpoint(asio::ip::make_address(at->host), at->port);
     if (const auto error = listen_at(acceptor, endpoint)) {
-        return Error{ErrorKind::conflict, fmt::format("{}:{}", address.host, address.port),
+        return Error{ErrorKind::conflict, fmt::format("{}:{}", at->host, at->port),
                      "cannot listen there: " + error.message(),
                      error == asio::error::address_in_use ? hint : ""};
     }
@@ -194,10 +200,10 @@ Task<Status> HttpServer::talk(tcp::socket& socket, const Answers& answers) {
         patience = longest_request;
         const auto turn = co_await turns_.acquire(); // each holds a whole page
         auto reply = refusal(*request, loopback);
-        if (reply.status == 0) {
+        if (!reply) {
             reply = co_await answers(question_of(*request));
         }
-        auto answer = answer_of(*request, std::move(reply));
+        auto answer = answer_of(*request, std::move(*reply));
         const auto written = co_await with_timeout(write_answer(socket, answer), longest_answer, gone());
         if (!written || !answer.keep_alive()) {
             co_return written;

@@ -37,9 +37,10 @@ public:
     // Called for each request, for several at a time.
     using Answers = std::function<Task<HttpReply>(HttpQuestion question)>;
 
-    // Errors: the address cannot be had (conflict); `hint` where somebody has it.
-    static Result<HttpServer> listen(const boost::asio::any_io_executor& executor,
-                                     const ListenAddress& address, const std::string& hint);
+    // `address`, `anywhere`: as parse_listen_address() takes them. Errors: its; the address cannot be had
+    // (conflict), with `hint` where somebody has it.
+    static Result<HttpServer> listen(const boost::asio::any_io_executor& executor, const std::string& address,
+                                     bool anywhere, const std::string& hint);
 
     std::string url() const; // "http://127.0.0.1:9464"
     // Until it is cancelled. 256 connections at a time, each closed when it is silent; the others wait. A

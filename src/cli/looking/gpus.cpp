@@ -4,13 +4,13 @@
 #include "cli/context.hpp"
 #include "cli/host_answers.hpp"
 #include "cli/line/values.hpp"
+#include "cli/until_interrupt.hpp"
 #include "core/text.hpp"
 #include "job/gpu_table.hpp"
 #include "report/display_text.hpp"
 #include "report/live_region.hpp"
 
 #include <CLI/CLI.hpp>
-#include <boost/system/system_error.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -167,13 +167,7 @@ Task<int> run_gpus(Context& context, GpusOptions options) {
     if (options.watch) {
         context.fail(errors); // told once, of the nodes that are not there
         GpuWatch gpus(context, cluster, options.all);
-        try {
-            co_await gpus.run();
-        } catch (const boost::system::system_error&) {
-            if (context.interrupts->count() == 0) {
-                throw;
-            }
-        }
+        co_await until_interrupt(context, gpus.run());
         co_return 0; // Ctrl-C is how it ends
     }
     const auto reports =

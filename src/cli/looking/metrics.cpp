@@ -5,13 +5,13 @@
 #include "cli/line/values.hpp"
 #include "cli/looking/sampled_nodes.hpp"
 #include "cli/output_file.hpp"
+#include "cli/until_interrupt.hpp"
 #include "core/exit_codes.hpp"
 #include "core/units.hpp"
 #include "prometheus/exposition.hpp"
 #include "serve/http_server.hpp"
 
 #include <CLI/CLI.hpp>
-#include <boost/system/system_error.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -171,13 +171,9 @@ Task<int> run_metrics(Context& context, MetricsOptions options) {
     }
     std::optional<HttpServer> server;
     if (!options.once && (!options.listen.empty() || options.text_file.empty())) {
-        const auto address =
-            parse_listen_address(options.listen.empty() ? default_listen : options.listen, options.anywhere);
-        if (!address) {
-            co_return context.fail(address.error());
-        }
         auto listening = HttpServer::listen(
-            context.executor, *address, "is another `dockdist metrics` running? --listen takes another port");
+            context.executor, options.listen.empty() ? default_listen : options.listen, options.anywhere,
+            "is another `dockdist metrics` running? --listen takes another port");
         if (!listening) {
             co_return context.fail(listening.error());
         }
@@ -191,13 +187,7 @@ Task<int> run_metrics(Context& context, MetricsOptions options) {
     if (options.once) {
         co_return co_await command.once();
     }
-    try {
-        co_await command.go_on();
-    } catch (const boost::system::system_error&) {
-        if (context.interrupts->count() == 0) {
-            throw;
-        }
-    }
+    co_await until_interrupt(context, command.go_on());
     co_return 0; // Ctrl-C is how it ends
 }
 

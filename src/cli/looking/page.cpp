@@ -7,6 +7,7 @@
 #include "cli/looking/cluster_jobs.hpp"
 #include "cli/looking/node_feeds.hpp"
 #include "cli/report_file.hpp"
+#include "cli/until_interrupt.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "job/follow_job.hpp"
@@ -18,7 +19,6 @@
 #include "top/top_screen.hpp"
 
 #include <CLI/CLI.hpp>
-#include <boost/system/system_error.hpp>
 #include <nlohmann/json.hpp>
 
 #include <chrono>
@@ -133,16 +133,9 @@ private:
                          .time = report_time(),
                          .version = DOCKDIST_VERSION,
                          .refresh_s = static_cast<int>(refresh_every.count()),
+                         .nodes = cells_of(top_table(model_, TopView::nodes, 0, true)),
                          .notes = top_notes(model_),
                          .gpus = gpu_tables(jobs_.hosts(), host_names(cluster_.spec))};
-        const auto nodes = top_table(model_, TopView::nodes, 0, true);
-        page.nodes.columns = nodes.columns;
-        for (const auto& row : nodes.rows) {
-            auto& cells = page.nodes.rows.emplace_back();
-            for (const auto& cell : row) {
-                cells.push_back(cell.text);
-            }
-        }
         for (const auto& job : jobs_.jobs()) {
             page.jobs.push_back(report_of(job));
         }
@@ -150,11 +143,7 @@ private:
     }
 
     Task<std::string> page_of(KnownJob job) const {
-        std::vector<ReadyNode> nodes;
-        for (const auto& part : job.parts) {
-            nodes.push_back(part.node);
-        }
-        const auto histories = co_await fetch_histories(cluster_.engines, nodes, job.job);
+        const auto histories = co_await fetch_histories(cluster_.engines, nodes_of(job), job.job);
         TextSink text;
         JobScreen lines({.out = no_terminal, .err = no_terminal, .merged = true}, text);
         (void)co_await follow_job(cluster_.engines, job, {.to_the_end = false, .tail = last_lines}, lines);
@@ -179,11 +168,8 @@ private:
 };
 
 Task<int> run_page(Context& context, PageOptions options) {
-    const auto address = parse_listen_address(options.listen, options.anywhere);
-    if (!address) {
-        co_return context.fail(address.error());
-    }
-    auto server = HttpServer::listen(context.executor, *address, "--listen takes another port, 0 any");
+    auto server = HttpServer::listen(context.executor, options.listen, options.anywhere,
+                                     "--listen takes another port, 0 any");
     if (!server) {
         co_return context.fail(server.error());
     }
@@ -192,13 +178,7 @@ Task<int> run_page(Context& context, PageOptions options) {
         co_return context.fail(cluster.errors);
     }
     PageCommand command(context, cluster, options, std::move(*server));
-    try {
-        co_await command.go_on();
-    } catch (const boost::system::system_error&) {
-        if (context.interrupts->count() == 0) {
-            throw;
-        }
-    }
+    co_await until_interrupt(context, command.go_on());
     co_return 0; // Ctrl-C is how it ends
 }
 

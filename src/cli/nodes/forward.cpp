@@ -2,6 +2,7 @@
 #include "cli/browser.hpp"
 #include "cli/line/values.hpp"
 #include "cli/nodes/forwarding.hpp"
+#include "cli/until_interrupt.hpp"
 
 #include <CLI/CLI.hpp>
 #include <boost/system/system_error.hpp>
@@ -33,21 +34,17 @@ Task<int> run_forward(Context& context, ForwardOptions options) {
     }
     const auto forwarder =
         make_forwarder(context, cluster.spec, cluster.engines, *node, std::move(local.ports));
-    try {
-        auto ended = co_await forwarder->run([&] {
-            tell_forwarded(context, *forwarder, [&](const auto& line) { context.print_json(line); });
-            if (options.open) {
-                open_browser(context, forwarder->ports().front().url());
-            }
-        });
-        ended.where = ended.where.empty() ? node->name.str() : ended.where;
-        co_return context.fail(ended);
-    } catch (const boost::system::system_error&) {
-        if (context.interrupts->count() == 0) {
-            throw;
+    auto ended = co_await until_interrupt(context, forwarder->run([&] {
+        tell_forwarded(context, *forwarder, [&](const auto& line) { context.print_json(line); });
+        if (options.open) {
+            open_browser(context, forwarder->ports().front().url());
         }
+    }));
+    if (!ended) {
+        co_return 0; // Ctrl-C is how it ends
     }
-    co_return 0; // Ctrl-C is how it ends
+    ended->where = ended->where.empty() ? node->name.str() : ended->where;
+    co_return context.fail(*ended);
 }
 
 } // namespace
