@@ -13,20 +13,21 @@ namespace dockdist {
 ClusterJobs::ClusterJobs(const Context& context, const Connected& cluster, const NodeFeeds& feeds)
     : cluster_(cluster), feeds_(feeds), answered_(context.executor) {}
 
-Task<void> ClusterJobs::refresh(std::chrono::milliseconds age) {
+Task<bool> ClusterJobs::refresh(std::chrono::milliseconds age) {
     if (asking_) {
         co_await answered_.wait_for_change();
-        co_return;
+        co_return true;
     }
     const auto now = std::chrono::steady_clock::now();
     if (asked_ && now - *asked_ <= age) {
-        co_return;
+        co_return false;
     }
     asking_ = true;
     co_await ask();
     asked_ = std::chrono::steady_clock::now();
     asking_ = false;
     answered_.notify();
+    co_return true;
 }
 
 std::vector<TopJob> ClusterJobs::for_top() const {

@@ -19,8 +19,9 @@ public:
     // The cluster and the feeds outlive it.
     ClusterJobs(const Context& context, const Connected& cluster, const NodeFeeds& feeds);
 
-    // Until nothing is older than so much. Who comes while another asks waits for that answer.
-    Task<void> refresh(std::chrono::milliseconds age);
+    // Until nothing is older than so much. Who comes while another asks waits for that answer. Whether there
+    // was an answer to wait for.
+    Task<bool> refresh(std::chrono::milliseconds age);
 
     const std::vector<KnownJob>& jobs() const { return jobs_; } // without those of `setup`
     const std::vector<HostGpus>& hosts() const { return hosts_; }

@@ -103,9 +103,10 @@ private:
     Task<Status> follow_nodes() { co_return co_await feeds_.run(); }
 
     Task<void> look_at_jobs() {
-        co_await jobs_.refresh(jobs_are_old_after);
-        model_.know(jobs_.for_top());
-        changed_.set();
+        if (co_await jobs_.refresh(jobs_are_old_after)) {
+            model_.know(jobs_.for_top());
+            changed_.set();
+        }
     }
     // While they are shown.
     Task<Status> follow_jobs() {
@@ -163,7 +164,7 @@ private:
             if (state_.view == TopView::jobs) {
                 co_await look_at_jobs();
             }
-            context_.show(top_text(model_, view_of(options_.by), context_.output()));
+            context_.show(top_text(model_, state_.view, context_.output()));
             co_return code();
         }
         FdSink sink;
