@@ -47,12 +47,12 @@ public:
         }
         plan_hosts();
         check_jobs(observed_, context_.stop_jobs, result_);
+        if (result_.errors.empty()) {
+            plan_joins(nodes);
+        }
         if (!result_.errors.empty()) {
             result_.plan = {};
-            return std::move(result_);
         }
-        plan_joins(nodes);
-        result_.plan = result_.errors.empty() ? std::move(result_.plan) : Plan{};
         return std::move(result_);
     }
 

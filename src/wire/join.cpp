@@ -269,11 +269,8 @@ std::string members_notice_line(const MembersNotice& notice) {
     }
     if (notice.settings != NodeSettings{}) {
         object["settings"] = {{"env", bytes_object(notice.settings.env)},
-                              {"unset", json::array()},
+                              {"unset", bytes_array(notice.settings.unset)},
                               {"workdir", bytes_to_json(notice.settings.workdir)}};
-        for (const auto& name : notice.settings.unset) {
-            object["settings"]["unset"].push_back(bytes_to_json(name));
-        }
     }
     return typed_line("members", std::move(object));
 }
