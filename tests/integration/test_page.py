@@ -1,5 +1,6 @@
 """`dockdist page`, as a real browser sees it."""
 
+import json
 import re
 import urllib.error
 import urllib.parse
@@ -8,6 +9,7 @@ import urllib.request
 from harness import assert_in, cluster
 from harness.browser import SIDEWAYS, browser
 from harness.gpus import gpu_lines
+from harness.output_schema import mistakes
 from harness.running import Running
 from harness.waiting import eventually
 
@@ -68,5 +70,11 @@ def test_the_page_shows_nodes_gpus_who_waits_and_jobs_with_their_curves_and_last
         assert not [line for line in c.processes("sleep 4727")]
         page.interrupt()
         page.end(0)
+        told = Running(c, "-o", "json", "page", "--listen", "127.0.0.1:0")
+        line = json.loads(told.until(r"^\{.*\}$")[0][0])
+        assert mistakes("metrics", line) == [] and code_of(line["url"]) == 200, line
+        told.interrupt()
+        told.end(0)
+        assert_in("can be reached from other machines", c.run("page", "--listen", "0.0.0.0:0", code=2).stderr)
         table = c.run("top", "--by", "job", "--once").stdout
         assert re.search("no job runs", table), table
