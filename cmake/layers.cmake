@@ -1,5 +1,5 @@
-# One static library for each folder of src/, named dockdist_<folder>, of every source in it. Which folder may include
-# which is checked by tests/quality/check_layers.py against the table in src/README.md.
+# One static library for each room of src/client and src/shared, named dockdist_<room>, of every source in it, and one for
+# src/node and src/probe. Which may include which is checked by tests/quality/check_layers.py against the tables in src/README.md.
 #
 #   dockdist_layer(NAME [EXCEPT file.cpp…] [SOURCES generated.cpp…] [USES libraries…])
 function(dockdist_layer name)
@@ -9,9 +9,6 @@ function(dockdist_layer name)
     target_include_directories(dockdist_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(dockdist_${name} PUBLIC ${ARG_USES} PRIVATE dockdist_options)
     set_property(GLOBAL APPEND PROPERTY DOCKDIST_LAYERS dockdist_${name})
-    if(DOCKDIST_SANITIZE) # what the fuzzers (tests/fuzz) see of an input: the branches and comparisons that it comes to
-        target_compile_options(dockdist_${name} PRIVATE -fsanitize=fuzzer-no-link)
-    endif()
 endfunction()
 
 # Every .cpp file of this folder and those below it.

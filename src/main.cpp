@@ -1,16 +1,16 @@
 // Builds the objects, runs the one io_context, returns the exit code.
-#include "async/recurring.hpp"
-#include "cli/context.hpp"
-#include "cli/line/arguments.hpp"
-#include "cli/line/help_text.hpp"
-#include "cli/line/line_error.hpp"
-#include "cli/line/values.hpp"
-#include "cli/own_home.hpp"
-#include "core/descriptors.hpp"
-#include "core/exit_codes.hpp"
-#include "engine/docker_engine.hpp"
-#include "report/held_sink.hpp"
-#include "report/output.hpp"
+#include "client/async/recurring.hpp"
+#include "client/cli/context.hpp"
+#include "client/cli/line/arguments.hpp"
+#include "client/cli/line/help_text.hpp"
+#include "client/cli/line/line_error.hpp"
+#include "client/cli/line/values.hpp"
+#include "client/cli/own_home.hpp"
+#include "client/engine/docker_engine.hpp"
+#include "client/report/held_sink.hpp"
+#include "client/report/output.hpp"
+#include "shared/core/descriptors.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>

@@ -42,11 +42,11 @@ def constants(file):
 
 
 def labels():
-    return [(value, said) for _, value, said in constants("src/plan/labels.hpp") if value.startswith("dockdist.")]
+    return [(value, said) for _, value, said in constants("src/client/plan/labels.hpp") if value.startswith("dockdist.")]
 
 
 def exit_codes():
-    return [("0", "done"), *[(value, said) for _, value, said in constants("src/core/exit_codes.hpp")]]
+    return [("0", "done"), *[(value, said) for _, value, said in constants("src/shared/core/exit_codes.hpp")]]
 
 
 # What a schema says in words of machines.

@@ -28,7 +28,7 @@ def of_program(build, target, version, commit, program, epoch):
     for package in supply.packages_used(build, target):
         packages.append(of_debian(*package))
         relations.append({"spdxElementId": "SPDXRef-dockdist", "relationshipType": "STATIC_LINK", "relatedSpdxElement": packages[-1]["SPDXID"]})
-    for file in sorted((build / "src/toolkit").glob("toolkit.*.spdx.json")):
+    for file in sorted((build / "src/client/toolkit").glob("toolkit.*.spdx.json")):
         toolkit = json.loads(file.read_text())
         prefix = f"SPDXRef-{file.name.removesuffix('.spdx.json')}-"
         text = json.dumps([toolkit["packages"], toolkit["relationships"]]).replace("SPDXRef-", prefix).replace(f"{prefix}DOCUMENT", "SPDXRef-dockdist")

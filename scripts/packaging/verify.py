@@ -16,7 +16,7 @@ import zipfile
 import sbom
 import supply
 
-COMMIT = re.compile(rb"dockdist of commit ([0-9a-f]{40})?\0")  # src/cli/itself/build_rows.cpp
+COMMIT = re.compile(rb"dockdist of commit ([0-9a-f]{40})?\0")  # src/client/cli/itself/build_rows.cpp
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # rpm's word, and Debian's
 
 

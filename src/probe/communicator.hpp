@@ -2,11 +2,11 @@
 // the deadline and on NCCL's own errors, so that a peer that died is noticed.
 #pragma once
 
-#include "core/result.hpp"
-#include "metrics/operation.hpp"
 #include "probe/control.hpp"
 #include "probe/gpu.hpp"
 #include "probe/nccl_api.hpp"
+#include "shared/core/result.hpp"
+#include "shared/metrics/operation.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "probe/control.hpp"
 
 #include "probe/order.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 // once, and past the deadline when the main thread, which looks at the deadline too, is stuck in a call.
 #pragma once
 
-#include "core/result.hpp"
 #include "probe/output.hpp"
+#include "shared/core/result.hpp"
 
 #include <chrono>
 #include <deque>

@@ -1,8 +1,8 @@
 // One GPU, by the CUDA driver API. Everything is done by the thread that opened it.
 #pragma once
 
-#include "core/result.hpp"
 #include "probe/cuda_api.hpp"
+#include "shared/core/result.hpp"
 
 #include <cstdint>
 #include <string>

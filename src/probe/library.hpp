@@ -1,7 +1,7 @@
 // A shared library that is opened at run time, and the functions in it.
 #pragma once
 
-#include "core/result.hpp"
+#include "shared/core/result.hpp"
 
 #include <string>
 #include <string_view>

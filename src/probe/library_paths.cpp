@@ -1,6 +1,6 @@
 #include "probe/library_paths.hpp"
 
-#include "core/text.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <cstdlib>

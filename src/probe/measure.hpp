@@ -2,10 +2,10 @@
 // timed iterations and after them.
 #pragma once
 
-#include "core/result.hpp"
 #include "probe/communicator.hpp"
 #include "probe/order.hpp"
 #include "probe/pattern.hpp"
+#include "shared/core/result.hpp"
 
 namespace dockdist::probe {
 

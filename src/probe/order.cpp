@@ -1,7 +1,7 @@
 #include "probe/order.hpp"
 
 #include "probe/size_plan.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -27,9 +27,9 @@
 // passed; 6 the control is gone.
 #pragma once
 
-#include "core/result.hpp"
-#include "metrics/operation.hpp"
 #include "probe/nccl_api.hpp"
+#include "shared/core/result.hpp"
+#include "shared/metrics/operation.hpp"
 
 #include <cstdint>
 #include <optional>

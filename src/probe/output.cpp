@@ -1,6 +1,6 @@
 #include "probe/output.hpp"
 
-#include "wire/json_reader.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <cerrno>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // The probe's stdout: JSON lines, each in one write, and nothing after the result. Two threads use it.
 #pragma once
 
-#include "core/result.hpp"
+#include "shared/core/result.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,6 +1,6 @@
 // Uploads a tar into a container, as `up` does with the toolkit: for scripts/bench, which measures it.
 // upload URL CONTAINER TAR
-#include "engine/docker_engine.hpp"
+#include "client/engine/docker_engine.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>

@@ -55,9 +55,9 @@ def test_every_key_of_the_file_is_in_the_reference_with_its_type_and_its_words(r
 
 
 def test_every_label_and_exit_code_of_the_source_is_in_the_reference_with_its_words(reference):
-    used = set(re.findall(r'"(dockdist\.[a-z-]+)"', (ROOT / "src/plan/labels.hpp").read_text()))
+    used = set(re.findall(r'"(dockdist\.[a-z-]+)"', (ROOT / "src/client/plan/labels.hpp").read_text()))
     assert used and used == {name for name, _ in sources.labels()}
-    numbers = set(re.findall(r"inline constexpr int \w+ =\s*(\d+);", (ROOT / "src/core/exit_codes.hpp").read_text()))
+    numbers = set(re.findall(r"inline constexpr int \w+ =\s*(\d+);", (ROOT / "src/shared/core/exit_codes.hpp").read_text()))
     assert numbers and numbers < {code for code, _ in sources.exit_codes()}
     for page, rows in (("labels", sources.labels()), ("exit-codes", sources.exit_codes())):
         for name, said in rows:

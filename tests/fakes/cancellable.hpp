@@ -1,8 +1,8 @@
 // A coroutine that a test starts and may cancel.
 #pragma once
 
-#include "async/children.hpp"
-#include "async/task.hpp"
+#include "client/async/children.hpp"
+#include "client/async/task.hpp"
 #include "patience.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>

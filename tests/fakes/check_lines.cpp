@@ -1,9 +1,9 @@
 #include "fakes/check_lines.hpp"
 
-#include "wire/check.hpp"
-#include "wire/check_facts.hpp"
-#include "wire/check_links.hpp"
-#include "wire/check_mounts.hpp"
+#include "shared/wire/check.hpp"
+#include "shared/wire/check_facts.hpp"
+#include "shared/wire/check_links.hpp"
+#include "shared/wire/check_mounts.hpp"
 
 namespace dockdist {
 namespace {

@@ -1,5 +1,5 @@
-// Lines of a check's protocol (wire/check.hpp), sound and with most of their fields filled, for tests that
-// damage them.
+// Lines of a check's protocol (shared/wire/check.hpp), sound and with most of their fields filled, for tests
+// that damage them.
 #pragma once
 
 #include <string>

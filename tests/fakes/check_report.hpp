@@ -1,7 +1,7 @@
 // Reports of a check as tests need them.
 #pragma once
 
-#include "check/report/report.hpp"
+#include "client/check/report/report.hpp"
 
 #include <cmath>
 #include <string>

@@ -13,8 +13,8 @@
 // of that text.
 #pragma once
 
-#include "async/async_event.hpp"
-#include "container/container_engine.hpp"
+#include "client/async/async_event.hpp"
+#include "client/container/container_engine.hpp"
 #include "fakes/run_task.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

@@ -1,8 +1,8 @@
 // FakeEngine's calls: each is logged, may be held, failed or lose its answer, and then does what an engine
 // does.
-#include "core/text.hpp"
 #include "fakes/fake_engine_inside.hpp"
 #include "fakes/fake_exec.hpp"
+#include "shared/core/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "fakes/fake_exec.hpp"
 
-#include "core/exit_codes.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 

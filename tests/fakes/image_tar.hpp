@@ -1,8 +1,8 @@
 // Tars as engines give them of their images, for tests.
 #pragma once
 
-#include "core/ustar.hpp"
-#include "digest/sha256.hpp"
+#include "shared/core/ustar.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <string>
 

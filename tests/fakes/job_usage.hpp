@@ -2,7 +2,7 @@
 // node rests, the last node is slower.
 #pragma once
 
-#include "job/job_report.hpp"
+#include "client/job/job_report.hpp"
 
 #include <cmath>
 #include <string>

@@ -1,8 +1,8 @@
 #include "fakes/wire_words.hpp"
-#include "wire/job.hpp"
-#include "wire/job_query.hpp"
-#include "wire/ready_probe.hpp"
-#include "wire/succession.hpp"
+#include "shared/wire/job.hpp"
+#include "shared/wire/job_query.hpp"
+#include "shared/wire/ready_probe.hpp"
+#include "shared/wire/succession.hpp"
 
 #include <nlohmann/json.hpp>
 

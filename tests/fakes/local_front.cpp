@@ -1,6 +1,6 @@
 #include "fakes/local_front.hpp"
 
-#include "async/task.hpp"
+#include "client/async/task.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>

@@ -1,7 +1,7 @@
 // A unix socket before a StubServer.
 #pragma once
 
-#include "core/engine_address.hpp"
+#include "shared/core/engine_address.hpp"
 
 #include <boost/asio/io_context.hpp>
 

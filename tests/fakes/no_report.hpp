@@ -1,7 +1,7 @@
 // A reporter for tests that look at results alone.
 #pragma once
 
-#include "report/event.hpp"
+#include "client/report/event.hpp"
 
 namespace dockdist {
 

@@ -1,7 +1,7 @@
 // All that a stream of an engine brings.
 #pragma once
 
-#include "container/container_engine.hpp"
+#include "client/container/container_engine.hpp"
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #include "fakes/wire_words.hpp"
-#include "wire/relay.hpp"
+#include "shared/wire/relay.hpp"
 
 namespace dockdist {
 

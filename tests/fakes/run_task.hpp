@@ -1,7 +1,7 @@
 // Runs a coroutine in a test.
 #pragma once
 
-#include "async/task.hpp"
+#include "client/async/task.hpp"
 #include "patience.hpp"
 
 #include <boost/asio/co_spawn.hpp>

@@ -2,7 +2,7 @@
 // compared.
 #pragma once
 
-#include "core/result.hpp"
+#include "shared/core/result.hpp"
 
 #include <doctest/doctest.h>
 

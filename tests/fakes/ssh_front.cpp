@@ -1,8 +1,8 @@
 #include "fakes/ssh_front.hpp"
 
-#include "async/task.hpp"
-#include "core/text.hpp"
+#include "client/async/task.hpp"
 #include "fakes/local_front.hpp"
+#include "shared/core/text.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>

@@ -3,9 +3,9 @@
 // users' socket "docker.sock" leads to the StubServer.
 #pragma once
 
-#include "core/engine_address.hpp"
-#include "engine/transport/ssh/settings.hpp"
+#include "client/engine/transport/ssh/settings.hpp"
 #include "fakes/tls_front.hpp"
+#include "shared/core/engine_address.hpp"
 
 #include <boost/asio/io_context.hpp>
 

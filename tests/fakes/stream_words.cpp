@@ -1,9 +1,9 @@
 #include "fakes/wire_words.hpp"
-#include "wire/exec_session.hpp"
-#include "wire/frame.hpp"
-#include "wire/sample.hpp"
-#include "wire/tree.hpp"
-#include "wire/tunnel.hpp"
+#include "shared/wire/exec_session.hpp"
+#include "shared/wire/frame.hpp"
+#include "shared/wire/sample.hpp"
+#include "shared/wire/tree.hpp"
+#include "shared/wire/tunnel.hpp"
 
 namespace dockdist {
 namespace {

@@ -3,9 +3,9 @@
 // clocks.
 #pragma once
 
-#include "async/task.hpp"
-#include "core/engine_address.hpp"
-#include "core/result.hpp"
+#include "client/async/task.hpp"
+#include "shared/core/engine_address.hpp"
+#include "shared/core/result.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,6 +1,6 @@
 #include "fakes/tls_front.hpp"
 
-#include "async/task.hpp"
+#include "client/async/task.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>

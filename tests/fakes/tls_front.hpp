@@ -1,7 +1,7 @@
 // TLS for tests: certificates made on the spot, and a front that speaks TLS before a StubServer.
 #pragma once
 
-#include "core/engine_address.hpp"
+#include "shared/core/engine_address.hpp"
 
 #include <boost/asio/io_context.hpp>
 

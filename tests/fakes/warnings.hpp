@@ -1,7 +1,7 @@
 // A reporter for tests of what a person is warned of: "SUBJECT: TEXT", one after the other.
 #pragma once
 
-#include "report/event.hpp"
+#include "client/report/event.hpp"
 
 #include <string>
 #include <vector>

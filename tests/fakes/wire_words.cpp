@@ -1,13 +1,13 @@
 #include "fakes/wire_words.hpp"
 
 #include "fakes/check_lines.hpp"
-#include "wire/check.hpp"
-#include "wire/check_facts.hpp"
-#include "wire/check_links.hpp"
-#include "wire/check_mounts.hpp"
-#include "wire/join.hpp"
-#include "wire/probe.hpp"
-#include "wire/setup.hpp"
+#include "shared/wire/check.hpp"
+#include "shared/wire/check_facts.hpp"
+#include "shared/wire/check_links.hpp"
+#include "shared/wire/check_mounts.hpp"
+#include "shared/wire/join.hpp"
+#include "shared/wire/probe.hpp"
+#include "shared/wire/setup.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -8,7 +8,7 @@
 namespace dockdist {
 
 struct WireWord {
-    std::string reader{}; // in src/wire, that takes it: "parse_job_event", "FrameDecoder"
+    std::string reader{}; // in src/shared/wire, that takes it: "parse_job_event", "FrameDecoder"
     std::string bytes{};
 };
 

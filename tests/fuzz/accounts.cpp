@@ -1,11 +1,11 @@
 // /etc/passwd, /etc/group, /etc/shadow and /etc/hosts of an image or a host, and what a join makes of them.
 #include "node/system/accounts.hpp"
 
-#include "core/text.hpp"
 #include "fuzz/fuzz.hpp"
 #include "node/boot/node_files.hpp"
 #include "node/system/network.hpp"
 #include "node/system/resolver.hpp"
+#include "shared/core/text.hpp"
 
 #include <array>
 

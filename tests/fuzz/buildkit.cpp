@@ -1,14 +1,14 @@
 // What BuildKit says of a build, and what it asks over the build's session: secrets, logins, files.
-#include "core/encode.hpp"
-#include "core/text.hpp"
-#include "engine/buildkit/build_session.hpp"
-#include "engine/buildkit/build_steps.hpp"
-#include "engine/buildkit/folder_sender.hpp"
-#include "engine/buildkit/grpc_server.hpp"
-#include "engine/endpoints/serve_build.hpp"
-#include "engine/json_decode.hpp"
+#include "client/engine/buildkit/build_session.hpp"
+#include "client/engine/buildkit/build_steps.hpp"
+#include "client/engine/buildkit/folder_sender.hpp"
+#include "client/engine/buildkit/grpc_server.hpp"
+#include "client/engine/endpoints/serve_build.hpp"
+#include "client/engine/json_decode.hpp"
 #include "fakes/grpc_client.hpp"
 #include "fuzz/fuzz.hpp"
+#include "shared/core/encode.hpp"
+#include "shared/core/text.hpp"
 
 #include <boost/asio/io_context.hpp>
 

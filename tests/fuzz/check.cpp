@@ -1,14 +1,14 @@
 // What programs of an image and drivers say of themselves: nvidia-smi, NCCL's log, versions, the kernel's
 // log, /proc; and what a check makes of it.
-#include "check/gpu_rows.hpp"
-#include "check/software.hpp"
+#include "client/check/gpu_rows.hpp"
+#include "client/check/software.hpp"
 #include "fuzz/fuzz.hpp"
-#include "launch/launcher.hpp"
 #include "node/check/kernel.hpp"
 #include "node/system/nccl_library.hpp"
 #include "node/system/process_stat.hpp"
 #include "probe/nccl_log.hpp"
 #include "probe/order.hpp"
+#include "shared/launch/launcher.hpp"
 
 #include <array>
 #include <limits>

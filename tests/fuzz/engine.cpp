@@ -1,13 +1,13 @@
 // What an engine may answer: heads, bodies of every kind, upgraded streams, frames. Each input is a call and
 // the answers to its requests, one after the other; then the engine closes.
-#include "engine/endpoints/build.hpp"
-#include "engine/endpoints/containers.hpp"
-#include "engine/endpoints/exec.hpp"
-#include "engine/endpoints/images.hpp"
-#include "engine/endpoints/logs.hpp"
-#include "engine/endpoints/system.hpp"
-#include "engine/http/response_parser.hpp"
-#include "engine/stdio_frames.hpp"
+#include "client/engine/endpoints/build.hpp"
+#include "client/engine/endpoints/containers.hpp"
+#include "client/engine/endpoints/exec.hpp"
+#include "client/engine/endpoints/images.hpp"
+#include "client/engine/endpoints/logs.hpp"
+#include "client/engine/endpoints/system.hpp"
+#include "client/engine/http/response_parser.hpp"
+#include "client/engine/stdio_frames.hpp"
 #include "fakes/run_task.hpp"
 #include "fuzz/fuzz.hpp"
 

@@ -1,8 +1,8 @@
 // A node that sends a tree to the client: nothing appears outside the place that was named, no link is
 // written through.
-#include "sync/fetch.hpp"
+#include "client/sync/fetch.hpp"
 
-#include "container/container_engine.hpp"
+#include "client/container/container_engine.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
 #include "fakes/run_task.hpp"

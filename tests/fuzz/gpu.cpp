@@ -1,14 +1,14 @@
 // What nvidia-smi tells of a machine's GPUs: their states, their MIG instances, how they are linked; and
 // which of them are taken together. The board of a host, which any of its nodes may have written; what a node
 // reports of it; and what a user names.
-#include "gpu/gpu.hpp"
+#include "shared/gpu/gpu.hpp"
 
 #include "fuzz/fuzz.hpp"
-#include "gpu/board.hpp"
-#include "gpu/fabric.hpp"
-#include "gpu/kfd.hpp"
-#include "gpu/topology.hpp"
-#include "gpu/units.hpp"
+#include "shared/gpu/board.hpp"
+#include "shared/gpu/fabric.hpp"
+#include "shared/gpu/kfd.hpp"
+#include "shared/gpu/topology.hpp"
+#include "shared/gpu/units.hpp"
 
 #include <array>
 #include <cmath>

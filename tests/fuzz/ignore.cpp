@@ -1,10 +1,10 @@
 // .dockerignore and .gitignore: patterns of a stranger's repository, and names of its files.
+#include "client/image/docker_ignore.hpp"
+#include "client/sync/git_files.hpp"
+#include "client/sync/git_index.hpp"
+#include "client/sync/ignore_rules.hpp"
+#include "client/sync/wildmatch.hpp"
 #include "fuzz/fuzz.hpp"
-#include "image/docker_ignore.hpp"
-#include "sync/git_files.hpp"
-#include "sync/git_index.hpp"
-#include "sync/ignore_rules.hpp"
-#include "sync/wildmatch.hpp"
 
 namespace {
 

@@ -1,13 +1,13 @@
 // What an engine gives as an image, and what docker's configuration says of registries: a tar from elsewhere
 // writes nothing but its own files into the folder for them, and no more than it holds.
-#include "core/encode.hpp"
+#include "client/image/docker_config.hpp"
+#include "client/image/registry_name.hpp"
+#include "client/image/saved_image.hpp"
+#include "client/image/tar_reader.hpp"
+#include "client/relay/relay_program.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/support/scene.hpp"
-#include "image/docker_config.hpp"
-#include "image/registry_name.hpp"
-#include "image/saved_image.hpp"
-#include "image/tar_reader.hpp"
-#include "relay/relay_program.hpp"
+#include "shared/core/encode.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -1,12 +1,12 @@
 // Lists of hosts that are not dockdist's own: plain ones, inventories of Ansible, group files of clush,
 // allocations of Slurm; and the cluster that is made of them. Whatever stands there, a mistake has a message,
 // what comes out is bounded, and each host is one.
-#include "spec/inventory.hpp"
+#include "client/spec/inventory.hpp"
 
-#include "core/host_list.hpp"
-#include "core/text.hpp"
+#include "client/spec/load_spec.hpp"
 #include "fuzz/fuzz.hpp"
-#include "spec/load_spec.hpp"
+#include "shared/core/host_list.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <set>

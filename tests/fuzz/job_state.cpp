@@ -1,8 +1,8 @@
 // Nodes that say anything of their parts of a job, in any order: whoever decides for the job keeps to its
 // policy.
 #include "fuzz/fuzz.hpp"
-#include "job_state/job_end.hpp"
-#include "job_state/job_state_machine.hpp"
+#include "shared/job_state/job_end.hpp"
+#include "shared/job_state/job_state_machine.hpp"
 
 #include <array>
 
@@ -71,7 +71,8 @@ void fuzz::one_input(std::string_view input) {
     Choices choices(input);
     const auto policy = policy_from(choices);
     JobStateMachine job(policy, [](const wire::JobPolicy& now) -> Result<std::vector<wire::JobStart>> {
-        return std::vector<wire::JobStart>(now.parts.size(), {.policy = now}); // as launch/relaunch.hpp does
+        return std::vector<wire::JobStart>(now.parts.size(),
+                                           {.policy = now}); // as shared/launch/relaunch.hpp does
     });
     std::int64_t now = 0;
     int begun = 0;

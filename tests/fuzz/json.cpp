@@ -1,7 +1,7 @@
 // The JSON that an engine answers with, and docker's own files: each document by itself.
-#include "engine/docker_context.hpp"
-#include "engine/engine_session.hpp"
-#include "engine/json_decode.hpp"
+#include "client/engine/docker_context.hpp"
+#include "client/engine/engine_session.hpp"
+#include "client/engine/json_decode.hpp"
 #include "fuzz/fuzz.hpp"
 
 #include <array>

@@ -2,10 +2,10 @@
 // the launchers' command lines. Members that pass the check bring no line, word or option of their own.
 #include "node/boot/node_files.hpp"
 
-#include "core/text.hpp"
 #include "fuzz/fuzz.hpp"
-#include "launch/launcher.hpp"
 #include "node/session/session.hpp"
+#include "shared/core/text.hpp"
+#include "shared/launch/launcher.hpp"
 
 #include <array>
 

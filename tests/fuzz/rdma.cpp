@@ -1,6 +1,6 @@
 // What nodes tell of their RDMA ports, and what becomes of it: on every node, variables of all jobs.
 #include "fuzz/fuzz.hpp"
-#include "rdma/variables.hpp"
+#include "shared/rdma/variables.hpp"
 
 #include <algorithm>
 

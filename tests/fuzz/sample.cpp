@@ -1,12 +1,12 @@
 // How busy a node is: what nvidia-smi tells the sampler over and over, what /proc tells it, and what comes of
 // it to the client.
-#include "wire/sample.hpp"
+#include "shared/wire/sample.hpp"
 
 #include "fuzz/fuzz.hpp"
-#include "gpu/gpu_figures.hpp"
-#include "load/findings.hpp"
 #include "node/sampler/host_counters.hpp"
 #include "node/sampler/rank_watch.hpp"
+#include "shared/gpu/gpu_figures.hpp"
+#include "shared/load/findings.hpp"
 
 #include <algorithm>
 #include <array>

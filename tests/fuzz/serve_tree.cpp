@@ -3,7 +3,7 @@
 #include "fuzz/fuzz.hpp"
 #include "fuzz/support/scene.hpp"
 #include "node/sync/sync_command.hpp"
-#include "wire/tree.hpp"
+#include "shared/wire/tree.hpp"
 
 #include <array>
 #include <cstdlib>

@@ -1,11 +1,11 @@
 // cluster.yaml: whatever stands in it, every mistake is told with its place, and what is accepted is sound
 // and can be used.
-#include "core/text.hpp"
+#include "client/plan/node_config.hpp"
+#include "client/spec/interpolate.hpp"
+#include "client/spec/load_spec.hpp"
+#include "client/spec/yaml_tree.hpp"
 #include "fuzz/fuzz.hpp"
-#include "plan/node_config.hpp"
-#include "spec/interpolate.hpp"
-#include "spec/load_spec.hpp"
-#include "spec/yaml_tree.hpp"
+#include "shared/core/text.hpp"
 
 #include <set>
 

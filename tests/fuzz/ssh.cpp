@@ -1,14 +1,14 @@
 // Files and answers of the ssh family: known_hosts, keys, the agent, `ssh -G`, and what a host says of its
 // socket.
-#include "core/encode.hpp"
-#include "engine/transport/ssh/agent.hpp"
-#include "engine/transport/ssh/key_file.hpp"
-#include "engine/transport/ssh/known_hosts.hpp"
-#include "engine/transport/ssh/packet.hpp"
-#include "engine/transport/ssh/remote_socket.hpp"
-#include "engine/transport/ssh/settings.hpp"
-#include "engine/transport/ssh/signature.hpp"
+#include "client/engine/transport/ssh/agent.hpp"
+#include "client/engine/transport/ssh/key_file.hpp"
+#include "client/engine/transport/ssh/known_hosts.hpp"
+#include "client/engine/transport/ssh/packet.hpp"
+#include "client/engine/transport/ssh/remote_socket.hpp"
+#include "client/engine/transport/ssh/settings.hpp"
+#include "client/engine/transport/ssh/signature.hpp"
 #include "fuzz/fuzz.hpp"
+#include "shared/core/encode.hpp"
 
 #include <array>
 

@@ -1,8 +1,8 @@
 // Both ends of a tunnel, each against whatever the other side says: the frames, and who may say what when.
-#include "wire/tunnel.hpp"
+#include "shared/wire/tunnel.hpp"
 
 #include "fuzz/fuzz.hpp"
-#include "tunnel/tunnel_channels.hpp"
+#include "shared/tunnel/tunnel_channels.hpp"
 
 #include <array>
 #include <map>

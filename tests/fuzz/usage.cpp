@@ -1,11 +1,11 @@
 // What nodes tell of what a job has used. What is read can be written again, and then says the same; whatever
 // it holds, its screen and its page come out, bounded, with no control character and no piece of HTML of its
 // own.
+#include "client/job/job_details.hpp"
+#include "client/job/page/job_page.hpp"
 #include "fuzz/fuzz.hpp"
-#include "job/job_details.hpp"
-#include "job/page/job_page.hpp"
-#include "usage/recorder.hpp"
-#include "wire/job.hpp"
+#include "shared/usage/recorder.hpp"
+#include "shared/wire/job.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -10,17 +10,17 @@
 //                                {"gpus":…,"listing":…, …, "rows":[the check's]}
 //   gpu-answers visible VALUE UUID…   how many of these GPUs CUDA_VISIBLE_DEVICES=VALUE shows, as dockdist
 //   reads it
-#include "check/checked_node.hpp"
-#include "check/gpu_rows.hpp"
-#include "check/probe_stages.hpp"
-#include "core/text.hpp"
-#include "gpu/fabric.hpp"
-#include "gpu/gpu.hpp"
-#include "gpu/gpu_figures.hpp"
-#include "gpu/smi.hpp"
-#include "gpu/topology.hpp"
-#include "gpu/units.hpp"
-#include "plan/node_config.hpp"
+#include "client/check/checked_node.hpp"
+#include "client/check/gpu_rows.hpp"
+#include "client/check/probe_stages.hpp"
+#include "client/plan/node_config.hpp"
+#include "shared/core/text.hpp"
+#include "shared/gpu/fabric.hpp"
+#include "shared/gpu/gpu.hpp"
+#include "shared/gpu/gpu_figures.hpp"
+#include "shared/gpu/smi.hpp"
+#include "shared/gpu/topology.hpp"
+#include "shared/gpu/units.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -14,7 +14,7 @@ from harness.settings import restore_settings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCKDIST = pathlib.Path(os.environ.get("DOCKDIST", ROOT / "build" / "dockdist"))
-TOOLKIT_TAR = DOCKDIST.parent / "src/toolkit" / f"toolkit.{'arm64' if platform.machine() == 'aarch64' else 'amd64'}.tar"  # this machine's
+TOOLKIT_TAR = DOCKDIST.parent / "src/client/toolkit" / f"toolkit.{'arm64' if platform.machine() == 'aarch64' else 'amd64'}.tar"  # this machine's
 LAB_NAME = os.environ.get("DOCKDIST_LAB", "lab")
 
 

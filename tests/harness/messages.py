@@ -1,6 +1,6 @@
 """The messages in what an engine sends: one codec for each framing, which finds them in bytes, opens one as a value of dicts,
 lists, numbers and strings, and makes bytes of a value again, whatever has become of it. Texts that need not be UTF-8 are
-latin-1 there. The framings are described in src/wire and in the Engine API."""
+latin-1 there. The framings are described in src/shared/wire and in the Engine API."""
 
 import json
 import re
@@ -84,7 +84,7 @@ class Lines(Whole):
 
 
 class JobFrames(Whole):
-    """src/wire/frame.hpp"""
+    """src/shared/wire/frame.hpp"""
 
     layout = "<BBHiIIQ"
 
@@ -111,7 +111,7 @@ class JobFrames(Whole):
 
 
 class TunnelFrames(Whole):
-    """src/wire/tunnel.hpp"""
+    """src/shared/wire/tunnel.hpp"""
 
     layout = "<BII"
 
@@ -134,7 +134,7 @@ class TunnelFrames(Whole):
 
 
 class SyncMessages(Whole):
-    """src/wire/tree.hpp"""
+    """src/shared/wire/tree.hpp"""
 
     layout = "<BBIQqH"
 

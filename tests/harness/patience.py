@@ -20,7 +20,7 @@ import subprocess
 import threading
 import time
 
-# As core/units.hpp writes them: 0.42 s, 12 s, 3 min 20 s, 1 h 2 min; and in whole numbers of one or two units.
+# As shared/core/units.hpp writes them: 0.42 s, 12 s, 3 min 20 s, 1 h 2 min; and in whole numbers of one or two units.
 DURATION = r"(?:[\d.]+ ms|[\d.]+ s|\d+ min(?: \d+ s)?|\d+ h(?: \d+ min)?|\d+ d(?: \d+ h)?)"
 GPU_HOURS = r"[\d.]+ GPU hours"
 WORK = 0.0055  # seconds of a processor that work() takes on the machine that the tests' times were taken from

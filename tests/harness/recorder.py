@@ -78,7 +78,7 @@ def merged(recorders):
 
 def keys_that_are_read():
     """Those that dockdist looks for in answers, from the files that do."""
-    return {key for file in ("json_decode", "json_diff") for key in re.findall(r'"([A-Za-z]+)"', (ROOT / f"src/engine/{file}.cpp").read_text())}
+    return {key for file in ("json_decode", "json_diff") for key in re.findall(r'"([A-Za-z]+)"', (ROOT / f"src/client/engine/{file}.cpp").read_text())}
 
 
 def types(shape):

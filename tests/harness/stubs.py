@@ -80,7 +80,7 @@ class Stubs:
 
     def share_toolkit(self):
         """The first host has the toolkit: the others have it, too."""
-        version = (DOCKDIST.parent / "src/toolkit/toolkit.version").read_text()
+        version = (DOCKDIST.parent / "src/client/toolkit/toolkit.version").read_text()
         self._ask("POST", "share?name=dockdist-toolkit-" + version)
 
     def processes(self):

@@ -11,7 +11,7 @@ from harness import DOCKDIST, assert_in, cluster
 from harness.proxy import proxies, write_through
 from harness.terminal import Terminal
 
-WIRE = int(re.search(r"int version = (\d+)", (DOCKDIST.parent.parent / "src/wire/version.hpp").read_text())[1])
+WIRE = int(re.search(r"int version = (\d+)", (DOCKDIST.parent.parent / "src/shared/wire/version.hpp").read_text())[1])
 RELEASE = re.search(r"project\(dockdist VERSION (\S+)", (DOCKDIST.parent.parent / "CMakeLists.txt").read_text())[1]
 OTHER_RELEASE = RELEASE[:-1] + ("8" if RELEASE[-1] == "9" else "9")
 

@@ -1,10 +1,10 @@
 // Prints the page of a made-up report, job or cluster, for the browser: page_tool
 // deep|single|wide|job|job-wide|cluster.
-#include "check/report/report_page.hpp"
+#include "client/check/report/report_page.hpp"
+#include "client/job/page/cluster_page.hpp"
+#include "client/job/page/job_page.hpp"
 #include "fakes/check_report.hpp"
 #include "fakes/job_usage.hpp"
-#include "job/page/cluster_page.hpp"
-#include "job/page/job_page.hpp"
 
 #include <cstdio>
 #include <string_view>

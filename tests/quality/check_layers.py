@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when a file of src/ includes what the table in src/README.md does not let its folder include."""
+"""Fails when a file of src/ includes what the tables in src/README.md do not let its folder include."""
 
 import argparse
 import pathlib
@@ -11,20 +11,33 @@ SOURCES = {".cpp", ".hpp", ".h", ".c", ".cu"}
 
 
 def read_table(readme):
-    """{"plan": {"spec", "core"}, "node/job": {"node/system"}, "cli": {"all"}, …}, from the rows "| `folder/` | … | a, b |"."""
-    table = {}
+    """{"client/plan": {"client/spec", "shared/core"}, "main.cpp": {"all"}, …}, from the rows "| `folder/` | … | of its wing | of shared/ |" below
+    "## `client/`" and the other wings' headings; those of files and of whole wings stand above the first."""
+    table, wing = {}, ""
     for line in readme.read_text().splitlines():
+        heading = re.match(r"## (?:`(\w+)/`)?", line)
+        if heading:
+            wing = heading[1] or ""
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         name = re.fullmatch(r"`([\w.]+(?:/\w+)*)/?`", cells[0])
-        if name and len(cells) == 3:
-            table[name[1]] = set() if cells[2] == "–" else {word.strip() for word in cells[2].split(",")}
+        if name and len(cells) >= 3:
+            own, shared = words(cells[2]), words(cells[3]) if len(cells) > 3 else set()
+            table[within(wing, name[1])] = {word if word == "all" else within(wing, word) for word in own} | {f"shared/{word}" for word in shared}
     return table
+
+
+def words(cell):
+    return set() if cell == "–" else {word.strip() for word in cell.split(",")}
+
+
+def within(wing, name):
+    return f"{wing}/{name}" if wing and name != wing else name
 
 
 def problems(src):
     table = read_table(src / "README.md")
     if not table:
-        return [f"{src / 'README.md'}: no table of layers found"]
+        return [f"{src / 'README.md'}: no table of rooms found"]
     found = []
     for folder, allowed in table.items():
         for word in sorted(allowed - {"all"}):

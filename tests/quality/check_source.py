@@ -77,43 +77,43 @@ def unchecked_host_keys(root):
                     yield f"{path}:{number}: host keys are always checked: {line.strip()}"
 
 
-# Whatever can write to a terminal past report/displayable.hpp. What remains are descriptors of another kind.
+# Whatever can write to a terminal past client/report/displayable.hpp. What remains are descriptors of another kind.
 WRITES = re.compile(
     r"std::(cout|cerr|clog|wcout|wcerr|print|println|puts|putchar)\b|\b(f|v|vf|d|w)?printf\s*\(|\bfmt::print\w*\s*\("
     r"|\bf?puts\s*\(|\bf?putc(har)?\s*\(|\bfwrite\s*\(|\bperror\s*\(|(?<![\w.>:])writev?\s*\(\s*[^,()\s]+\s*,[^,]*,"
     r"|(?<![\w>])::p?writev?\s*\(|\bwrite_whole\s*\(|\bsendfile\s*\(|\bsplice\s*\(|/dev/(tty|stdout|stderr)|/proc/self/fd"
 )
 WRITERS = {
-    "report/output.cpp": "the door",
-    "job/nonblocking_sink.cpp": "the door for jobs, which may not wait; it takes what is Displayable, too",
-    "engine/transport/ssh/questions.cpp": "the answer to a question of ssh's, which reads it",
-    "engine/transport/ssh/terminal_question.cpp": "its own question, printable(), and a line's erasure",
-    "engine/transport/ssh/terminal_question.hpp": "says so",
-    "cli/key_watch.cpp": "reads keys",
-    "cli/ask_yes.cpp": "reads an answer",
-    "cli/cluster/init.cpp": "a new file",
-    "cli/nodes/proxy.cpp": "the bytes of an ssh connection, to the ssh that has started it",
-    "core/new_file.hpp": "files",
-    "core/new_file.cpp": "files",
-    "cli/output_file.cpp": "a file that the user has named",
-    "engine/transport/srun/step_scripts.hpp": "what runs on a node of an allocation, not here",
-    "tree/tree_writer.cpp": "a file",
-    "job/log_files.cpp": "a file",
-    "image/tar_reader.cpp": "a file",
-    "async/child_process.cpp": "a child's pipes",
+    "client/report/output.cpp": "the door",
+    "client/job/nonblocking_sink.cpp": "the door for jobs, which may not wait; it takes what is Displayable, too",
+    "client/engine/transport/ssh/questions.cpp": "the answer to a question of ssh's, which reads it",
+    "client/engine/transport/ssh/terminal_question.cpp": "its own question, printable(), and a line's erasure",
+    "client/engine/transport/ssh/terminal_question.hpp": "says so",
+    "client/cli/key_watch.cpp": "reads keys",
+    "client/cli/ask_yes.cpp": "reads an answer",
+    "client/cli/cluster/init.cpp": "a new file",
+    "client/cli/nodes/proxy.cpp": "the bytes of an ssh connection, to the ssh that has started it",
+    "shared/core/new_file.hpp": "files",
+    "shared/core/new_file.cpp": "files",
+    "client/cli/output_file.cpp": "a file that the user has named",
+    "client/engine/transport/srun/step_scripts.hpp": "what runs on a node of an allocation, not here",
+    "shared/tree/tree_writer.cpp": "a file",
+    "client/job/log_files.cpp": "a file",
+    "client/image/tar_reader.cpp": "a file",
+    "client/async/child_process.cpp": "a child's pipes",
 }
 RAW = re.compile(r"\bDisplayable::raw\s*\(")
 RAW_WRITERS = {
-    "report/job_output.cpp": "the ranks' bytes, with --raw",
-    "cli/looking/full_screen.cpp": "the sequences of a whole screen, around lines that were made safe",
-    "cli/nodes/terminal.cpp": "`exec` and `ssh`: the bytes of the command that the user runs there",
+    "client/report/job_output.cpp": "the ranks' bytes, with --raw",
+    "client/cli/looking/full_screen.cpp": "the sequences of a whole screen, around lines that were made safe",
+    "client/cli/nodes/terminal.cpp": "`exec` and `ssh`: the bytes of the command that the user runs there",
 }
 
 
 # What is written beside its place and renamed is so in one way, which does not follow what others have planted there.
 RENAMES = re.compile(r"(?<![\w>])::renameat2?\s*\(|(?<![\w>])(::|std::|fs::|filesystem::)rename\s*\(|\bofstream\b")
 RENAMERS = {
-    "core/new_file.cpp": "the one way",
+    "shared/core/new_file.cpp": "the one way",
     "node/system/os.cpp": "a deep tree that is removed piece by piece",
     "node/relay/tree_files.cpp": "what a transfer has begun is gone on with by a later one, under a name that it knows",
 }
@@ -124,7 +124,7 @@ def other_ways_to_replace_a_file(root):
         if path.suffix in {".cpp", ".hpp"} and path.relative_to(root / "src").as_posix() not in RENAMERS:
             for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
                 if RENAMES.search(line):
-                    yield f"{path}:{number}: files are replaced as core/new_file.hpp does it: {line.strip()}"
+                    yield f"{path}:{number}: files are replaced as shared/core/new_file.hpp does it: {line.strip()}"
 
 
 def round_the_door(root):
@@ -144,12 +144,12 @@ SMI_WORDS = re.compile(r'\{\s*(?:std::string\()?"nvidia-smi"')
 
 
 def questions_beside_the_list(root):
-    # scripts/gpu-day asks a real nvidia-smi what stands in gpu/smi.cpp: a question that stands elsewhere is asked of stand-ins alone.
+    # scripts/gpu-day asks a real nvidia-smi what stands in shared/gpu/smi.cpp: a question that stands elsewhere is asked of stand-ins alone.
     for path in sorted((root / "src").rglob("*.?pp")):
         text = path.read_text(errors="replace")
-        if path.relative_to(root / "src").as_posix() != "gpu/smi.cpp":
+        if path.relative_to(root / "src").as_posix() != "shared/gpu/smi.cpp":
             for found in SMI_WORDS.finditer(text):
-                yield f"{path}:{text.count(chr(10), 0, found.start()) + 1}: what nvidia-smi is asked stands in gpu/smi.cpp"
+                yield f"{path}:{text.count(chr(10), 0, found.start()) + 1}: what nvidia-smi is asked stands in shared/gpu/smi.cpp"
 
 
 # What root runs in a node: nothing that container.user can change (docs/root-in-a-node.md). What guards it stands before the one exec.
@@ -167,22 +167,22 @@ PAGE = "docs/root-in-a-node.md"
 # The client has engines start programs as a node's root, too.
 AS_ROOT = re.compile(r'"0:0"')
 AS_ROOTS = {
-    "plan/node_config.cpp": "dockdist-init, by its path",
-    "cluster/join.cpp": "dockdist-init join",
-    "cluster/toolkit_bringer.cpp": "dockdist-init, in containers of the toolkit's",
-    "job/node_job.cpp": "dockdist-init job",
-    "job/job_histories.cpp": "dockdist-init job",
-    "job/job_list.cpp": "dockdist-init job",
-    "job/follow_job.cpp": "dockdist-init job",
-    "check/node_session.cpp": "dockdist-init check",
-    "check/probe_group.cpp": "dockdist-init, which becomes container.user",
-    "forward/node_tunnel.cpp": "dockdist-init tunnel",
-    "observe/follow_lines.cpp": "dockdist-init sample and gpus",
-    "observe/ask_gpus.cpp": "dockdist-init gpus",
-    "observe/ask_members.cpp": "dockdist-init members",
-    "sync/node_stream.hpp": "dockdist-init sync",
-    "cli/nodes/exec.cpp": "dockdist-init, which becomes whom the user says",
-    "cli/nodes/proxy.cpp": "dockdist-init login",
+    "client/plan/node_config.cpp": "dockdist-init, by its path",
+    "client/cluster/join.cpp": "dockdist-init join",
+    "client/cluster/toolkit_bringer.cpp": "dockdist-init, in containers of the toolkit's",
+    "client/job/node_job.cpp": "dockdist-init job",
+    "client/job/job_histories.cpp": "dockdist-init job",
+    "client/job/job_list.cpp": "dockdist-init job",
+    "client/job/follow_job.cpp": "dockdist-init job",
+    "client/check/node_session.cpp": "dockdist-init check",
+    "client/check/probe_group.cpp": "dockdist-init, which becomes container.user",
+    "client/forward/node_tunnel.cpp": "dockdist-init tunnel",
+    "client/observe/follow_lines.cpp": "dockdist-init sample and gpus",
+    "client/observe/ask_gpus.cpp": "dockdist-init gpus",
+    "client/observe/ask_members.cpp": "dockdist-init members",
+    "client/sync/node_stream.hpp": "dockdist-init sync",
+    "client/cli/nodes/exec.cpp": "dockdist-init, which becomes whom the user says",
+    "client/cli/nodes/proxy.cpp": "dockdist-init login",
 }
 
 

@@ -94,6 +94,25 @@ class TestLayers(Tree):
         self.write("src/README.md", TABLE + "| `top/` | x | hihg |\n")
         self.assert_one(self.problems(), "top may include hihg")
 
+    def test_a_wing_includes_of_itself_and_of_shared_alone(self):
+        self.write(
+            "src/README.md",
+            "| `main.cpp` | x | all | – |\n\n## `client/`\n\n| `job/` | x | – | wire |\n\n## `node/`\n\n| `node/` | x | job | – |\n| `job/` | x | – | wire |\n\n"
+            "## `shared/`\n\n| `wire/` | x | – |\n",
+        )
+        for room in ("client/job", "node/job", "shared/wire"):
+            self.write(f"src/{room}/one.hpp", "// One.\n")
+        shutil.rmtree(self.root / "src/low")
+        self.write("src/main.cpp", '#include "client/job/one.hpp"\n#include "node/job/one.hpp"\n')
+        self.write("src/node/main.cpp", '#include "node/job/one.hpp"\n')
+        self.write("src/node/job/a.cpp", '#include "node/job/one.hpp"\n#include "shared/wire/one.hpp"\n')
+        assert self.problems() == []
+        self.write("src/node/job/a.cpp", '#include "client/job/one.hpp"\n')
+        self.assert_one(self.problems(), "node/job must not include", "client/job/one.hpp")
+        self.write("src/node/job/a.cpp", "\n")
+        self.write("src/shared/wire/a.cpp", '#include "node/job/one.hpp"\n')
+        self.assert_one(self.problems(), "shared/wire must not include")
+
     def test_a_readme_without_a_table_is_reported(self):
         self.write("src/README.md", "nothing")
         self.assert_one(self.problems(), "no table")
@@ -146,21 +165,21 @@ class TestSource(Tree):
     @pytest.mark.parametrize("text", ["::rename(a, b);", "std::rename(a, b);", "::renameat(f, a, f, b);", "fs::rename(a, b);", "std::ofstream out(a);"])
     def test_another_way_to_replace_a_file(self, text):
         self.write("src/node/a.cpp", f"{text}\n")
-        self.write("src/core/new_file.cpp", f"{text}\n")
+        self.write("src/shared/core/new_file.cpp", f"{text}\n")
         self.write("src/low/b.cpp", "engine.rename_container(a, b);\n")
         self.assert_one(self.problems(), "node/a.cpp:1", text)
 
     def test_the_door_to_the_terminal_and_those_beside_it(self):
         self.write("src/low/a.cpp", 'sink.write(1, Displayable::text(name));\nstd::snprintf(a, b, "%d", c);\n')
-        self.write("src/report/output.cpp", "::write(fd, bytes.data(), bytes.size());\n")
-        self.write("src/cli/nodes/terminal.cpp", "sink.write(1, Displayable::raw(bytes));\n")
+        self.write("src/client/report/output.cpp", "::write(fd, bytes.data(), bytes.size());\n")
+        self.write("src/client/cli/nodes/terminal.cpp", "sink.write(1, Displayable::raw(bytes));\n")
         self.write("src/node/a.cpp", "std::cout << name;\n")
         assert self.problems() == []
 
     def test_a_question_to_nvidia_smi_beside_the_list(self):
-        self.write("src/gpu/smi.cpp", 'argv = {"nvidia-smi", "-L"};\n')
+        self.write("src/shared/gpu/smi.cpp", 'argv = {"nvidia-smi", "-L"};\n')
         self.write("src/low/a.cpp", 'find_program("nvidia-smi");\nask({\n    "nvidia-smi", "-q"});\n')
-        self.assert_one(self.problems(), "low/a.cpp:2", "gpu/smi.cpp")
+        self.assert_one(self.problems(), "low/a.cpp:2", "shared/gpu/smi.cpp")
 
     @pytest.mark.parametrize("text", ["::execve(path, argv, environment);", 'execlp("nvidia-smi", "nvidia-smi", nullptr);', "std::system(line);",
                                       'FILE* out = popen("getent hosts", "r");', "::posix_spawnp(&pid, name, 0, 0, argv, environ);",

@@ -60,6 +60,6 @@ def test_objects_check_their_stack_their_buffers_and_their_containers(layer):
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="a mark of x86-64 objects")
 def test_objects_bear_the_mark_of_control_flow_protection():
-    notes = readelf("--notes", BUILD / "src/core/libdockdist_core.a")
+    notes = readelf("--notes", BUILD / "src/shared/core/libdockdist_core.a")
     assert "IBT, SHSTK" in notes
     assert notes.count("File: ") == notes.count("IBT, SHSTK")

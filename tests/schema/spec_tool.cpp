@@ -1,7 +1,7 @@
 // What test_schema.py asks of the parser: `keys` prints the sections and their keys, `check FILE…` the errors
 // of files.
-#include "spec/load_spec.hpp"
-#include "spec/spec_keys.hpp"
+#include "client/spec/load_spec.hpp"
+#include "client/spec/spec_keys.hpp"
 
 #include <nlohmann/json.hpp>
 

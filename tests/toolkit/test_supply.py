@@ -14,12 +14,12 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 BUILD = pathlib.Path(os.environ["DOCKDIST_BUILD"])
-LOCK = ROOT / "src/toolkit/packages.lock"
+LOCK = ROOT / "src/client/toolkit/packages.lock"
 
 sys.path.insert(0, str(ROOT / "scripts/packaging"))
 import supply  # noqa: E402
 
-spec = importlib.util.spec_from_file_location("sbom", ROOT / "src/toolkit/sbom.py")
+spec = importlib.util.spec_from_file_location("sbom", ROOT / "src/client/toolkit/sbom.py")
 sbom = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sbom)
 
@@ -103,8 +103,8 @@ def test_every_library_of_the_toolkit_is_from_the_lock():
 
 @pytest.mark.parametrize("architecture", ["amd64", "arm64"])
 def test_the_bill_of_materials_names_every_package(architecture):
-    document = json.loads((BUILD / f"src/toolkit/toolkit.{architecture}.spdx.json").read_text())
-    tar = (BUILD / f"src/toolkit/toolkit.{architecture}.tar").read_bytes()
+    document = json.loads((BUILD / f"src/client/toolkit/toolkit.{architecture}.spdx.json").read_text())
+    tar = (BUILD / f"src/client/toolkit/toolkit.{architecture}.tar").read_bytes()
     toolkit, *parts = document["packages"]
     assert toolkit["checksums"] == [{"algorithm": "SHA256", "checksumValue": hashlib.sha256(tar).hexdigest()}]
     assert {(one["name"], one["versionInfo"], one["checksums"][0]["checksumValue"]) for one in parts} == \

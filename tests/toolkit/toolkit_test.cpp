@@ -1,6 +1,6 @@
-#include "digest/sha256.hpp"
-#include "toolkit/toolkit.hpp"
-#include "toolkit/toolkit_program.hpp"
+#include "client/toolkit/toolkit.hpp"
+#include "client/toolkit/toolkit_program.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
-// The giver's side of a list of members that goes from node to node (wire/handed_on.hpp).
+// The giver's side of a list of members that goes from node to node (shared/wire/handed_on.hpp).
 #pragma once
 
-#include "wire/join.hpp"
+#include "shared/wire/join.hpp"
 
 #include <cstdint>
 #include <vector>

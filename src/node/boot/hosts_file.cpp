@@ -1,8 +1,8 @@
 // /etc/hosts of the node. With host networking the engine copies the host's file, `127.0.1.1 hostname`
 // included, and what resolves its own name to loopback (gloo, c10d) then waits for peers that never come.
-#include "core/loopback.hpp"
-#include "core/text.hpp"
 #include "node/boot/node_files.hpp"
+#include "shared/core/loopback.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,6 @@
 // engine says so.
 #include "node/boot/init.hpp"
 
-#include "core/text.hpp"
 #include "node/boot/first_join.hpp"
 #include "node/boot/init_channel.hpp"
 #include "node/boot/node_prepare.hpp"
@@ -14,8 +13,9 @@
 #include "node/system/port_reservation.hpp"
 #include "node/system/process.hpp"
 #include "node/system/unix_socket.hpp"
-#include "wire/join.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/join.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <array>

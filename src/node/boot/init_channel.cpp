@@ -2,7 +2,7 @@
 
 #include "node/system/paths.hpp"
 #include "node/system/unix_socket.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <cerrno>
 #include <poll.h>

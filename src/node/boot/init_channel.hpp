@@ -13,8 +13,8 @@
 // node can have alone (node/gpus/board_file.hpp), and counts only where nobody can see whether it is.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/result.hpp"
 
 #include <nlohmann/json.hpp>
 

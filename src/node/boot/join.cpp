@@ -1,7 +1,5 @@
 #include "node/boot/join.hpp"
 
-#include "core/ip_address.hpp"
-#include "core/text.hpp"
 #include "node/boot/hand_on.hpp"
 #include "node/boot/init_channel.hpp"
 #include "node/boot/join_stream.hpp"
@@ -20,10 +18,12 @@
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/rdma_ports.hpp"
-#include "rdma/variables.hpp"
-#include "wire/handed_on.hpp"
-#include "wire/join.hpp"
-#include "wire/partners.hpp"
+#include "shared/core/ip_address.hpp"
+#include "shared/core/text.hpp"
+#include "shared/rdma/variables.hpp"
+#include "shared/wire/handed_on.hpp"
+#include "shared/wire/join.hpp"
+#include "shared/wire/partners.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 #include "node/boot/join_stream.hpp"
 
 #include "node/system/os.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <cerrno>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // The client's side of a join as the node sees it: lines in, lines out.
 #pragma once
 
-#include "core/result.hpp"
+#include "shared/core/result.hpp"
 
 #include <cstddef>
 #include <optional>

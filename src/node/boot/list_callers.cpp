@@ -1,8 +1,8 @@
 #include "node/boot/list_callers.hpp"
 
-#include "digest/sha256.hpp"
 #include "node/system/unix_socket.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/digest/sha256.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,12 @@
 #include "node/boot/members_arrival.hpp"
 
-#include "core/ip_address.hpp"
-#include "digest/sha256.hpp"
 #include "node/boot/list_callers.hpp"
 #include "node/system/fifo_door.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/unix_socket.hpp"
+#include "shared/core/ip_address.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <csignal>
 #include <fcntl.h>

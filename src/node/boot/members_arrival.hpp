@@ -1,11 +1,11 @@
 // How the list of members comes to a node: with the client's next line, or from another node.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/boot/join_stream.hpp"
 #include "node/boot/list_callers.hpp"
 #include "node/system/os.hpp"
-#include "wire/join.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/join.hpp"
 
 #include <memory>
 #include <string>

@@ -1,13 +1,13 @@
 #include "node/boot/node_files.hpp"
 
-#include "core/ip_address.hpp"
-#include "core/subnet.hpp"
-#include "core/text.hpp"
-#include "keys/ssh_key.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/paths.hpp"
-#include "rdma/variables.hpp"
-#include "wire/job.hpp"
+#include "shared/core/ip_address.hpp"
+#include "shared/core/subnet.hpp"
+#include "shared/core/text.hpp"
+#include "shared/keys/ssh_key.hpp"
+#include "shared/rdma/variables.hpp"
+#include "shared/wire/job.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

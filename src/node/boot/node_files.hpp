@@ -1,9 +1,9 @@
 // The texts that a joined node keeps under /run/dockdist. Pure.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/accounts.hpp"
-#include "wire/join.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/join.hpp"
 
 #include <map>
 #include <optional>

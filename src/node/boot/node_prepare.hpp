@@ -1,9 +1,9 @@
 // The container as PID 1 finds it, made fit for sshd and jobs.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/user_mounts.hpp"
-#include "wire/join.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/join.hpp"
 
 namespace dockdist::node {
 

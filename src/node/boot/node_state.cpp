@@ -1,7 +1,5 @@
 #include "node/boot/node_state.hpp"
 
-#include "core/text.hpp"
-#include "keys/ssh_key.hpp"
 #include "node/boot/node_files.hpp"
 #include "node/session/proxies.hpp"
 #include "node/system/account_folders.hpp"
@@ -9,7 +7,9 @@
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/roots_way.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/core/text.hpp"
+#include "shared/keys/ssh_key.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <cerrno>
 #include <set>

@@ -1,10 +1,10 @@
 // What join leaves on the node: accounts, keys, and the files under /run/dockdist.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/accounts.hpp"
 #include "node/system/user_mounts.hpp"
-#include "wire/join.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/join.hpp"
 
 #include <string>
 

@@ -1,10 +1,10 @@
 #include "node/boot/sshd_service.hpp"
 
-#include "core/text.hpp"
 #include "node/system/clean_environment.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/program.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <cerrno>

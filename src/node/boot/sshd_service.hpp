@@ -1,11 +1,11 @@
 // Starts sshd, keeps its last words, and starts it again when it ends.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/last_words.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
+#include "shared/core/result.hpp"
 
 #include <functional>
 #include <string>

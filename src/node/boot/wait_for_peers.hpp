@@ -1,8 +1,8 @@
 // Waits for peers: each one's sshd must answer with its banner before the node is ready.
 #pragma once
 
-#include "core/result.hpp"
-#include "wire/join.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/join.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,5 @@
 #include "node/boot/wrappers.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/text.hpp"
 #include "node/session/host_name.hpp"
 #include "node/session/pdsh_targets.hpp"
 #include "node/session/pkill.hpp"
@@ -11,7 +9,9 @@
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/program.hpp"
-#include "wire/job.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/job.hpp"
 
 #include <climits>
 

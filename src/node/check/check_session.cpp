@@ -1,15 +1,15 @@
 #include "node/check/check_session.hpp"
 
-#include "core/text.hpp"
 #include "node/check/facts.hpp"
 #include "node/check/links.hpp"
 #include "node/check/mounts.hpp"
 #include "node/check/peers.hpp"
 #include "node/system/os.hpp"
-#include "wire/check.hpp"
-#include "wire/check_facts.hpp"
-#include "wire/check_links.hpp"
-#include "wire/check_mounts.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/check.hpp"
+#include "shared/wire/check_facts.hpp"
+#include "shared/wire/check_links.hpp"
+#include "shared/wire/check_mounts.hpp"
 
 #include <csignal>
 #include <optional>
@@ -34,7 +34,7 @@ Result<wire::Hello::Answer> answer_hello(const wire::Hello&) {
     return wire::Hello::Answer{.pid = ::getpid()};
 }
 
-// One a question. An answer must come within the client's limit (check/node_session.hpp).
+// One a question. An answer must come within the client's limit (client/check/node_session.hpp).
 constexpr Handler handlers[] = {
     handler<wire::Hello, answer_hello>,           handler<wire::FactsQuestion, answer_facts>,
     handler<wire::LogInsQuestion, answer_logins>, handler<wire::LookForTokens, answer_look>,

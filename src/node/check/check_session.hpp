@@ -1,4 +1,4 @@
-// The node's half of a check's conversation (wire/check.hpp): `dockdist-init check`.
+// The node's half of a check's conversation (shared/wire/check.hpp): `dockdist-init check`.
 #pragma once
 
 namespace dockdist::node {

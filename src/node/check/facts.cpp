@@ -1,6 +1,5 @@
 #include "node/check/facts.hpp"
 
-#include "core/exit_codes.hpp"
 #include "node/check/interface.hpp"
 #include "node/check/kernel.hpp"
 #include "node/check/limits.hpp"
@@ -12,7 +11,8 @@
 #include "node/system/nccl_library.hpp"
 #include "node/system/process.hpp"
 #include "node/system/side_by_side.hpp"
-#include "wire/partial.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/wire/partial.hpp"
 
 #include <algorithm>
 #include <functional>

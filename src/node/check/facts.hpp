@@ -1,8 +1,8 @@
 // The question `facts`: each part of the answer is found in a process of its own, all at the same time.
 #pragma once
 
-#include "core/result.hpp"
-#include "wire/check_facts.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/check_facts.hpp"
 
 namespace dockdist::node {
 

@@ -1,12 +1,12 @@
 #include "node/check/interface.hpp"
 
-#include "core/ip_address.hpp"
 #include "node/system/network.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/routes.hpp"
-#include "wire/join.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/core/ip_address.hpp"
+#include "shared/wire/join.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <cstring>

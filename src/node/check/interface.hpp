@@ -1,8 +1,8 @@
 // The interface that the node's record names, as it is now.
 #pragma once
 
-#include "core/result.hpp"
-#include "wire/check_facts.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/check_facts.hpp"
 
 namespace dockdist::node {
 

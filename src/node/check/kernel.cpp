@@ -1,10 +1,10 @@
 #include "node/check/kernel.hpp"
 
-#include "core/text.hpp"
 #include "node/job/job_store.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/rdma_ports.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <cctype>

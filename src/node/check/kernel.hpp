@@ -1,7 +1,7 @@
 // What the node's kernel and file systems tell.
 #pragma once
 
-#include "wire/check_facts.hpp"
+#include "shared/wire/check_facts.hpp"
 
 #include <string_view>
 #include <vector>

@@ -2,8 +2,8 @@
 
 #include "node/check/peers.hpp"
 #include "node/system/os.hpp"
-#include "wire/layout.hpp"
-#include "wire/partial.hpp"
+#include "shared/wire/layout.hpp"
+#include "shared/wire/partial.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // The resource limits of a job's process that came over ssh: sshd's sessions have their own.
 #pragma once
 
-#include "core/result.hpp"
-#include "wire/check_facts.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/check_facts.hpp"
 
 namespace dockdist::node {
 

@@ -4,8 +4,8 @@
 // 'd' throws it away. Who brings no token within five seconds is closed without an answer.
 #pragma once
 
-#include "core/result.hpp"
-#include "wire/check_links.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/check_links.hpp"
 
 #include <string>
 

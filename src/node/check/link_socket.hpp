@@ -2,9 +2,9 @@
 // closed door.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/os.hpp"
-#include "wire/check_links.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/check_links.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,11 +1,11 @@
 #include "node/check/links.hpp"
 
-#include "core/text.hpp"
 #include "node/check/link_listener.hpp"
 #include "node/check/link_socket.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/side_by_side.hpp"
-#include "wire/partial.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/partial.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -31,7 +31,7 @@ constexpr std::int64_t large_limit_ms = 3000;
 constexpr int round_trips = 12;
 constexpr std::size_t large = 128U << 10U; // more than any MTU, and than what a path takes without an answer
 constexpr std::int64_t gather_speed_ms = 400;
-constexpr int meet_limit_ms = 65000; // the client waits for a minute (check/links.cpp)
+constexpr int meet_limit_ms = 65000; // the client waits for a minute (client/check/links.cpp)
 constexpr int send_limit_ms = 10000; // beyond the time that is measured
 
 std::string words_of(int number) {

@@ -1,8 +1,8 @@
-// A check's questions about the paths between nodes (wire/check_links.hpp).
+// A check's questions about the paths between nodes (shared/wire/check_links.hpp).
 #pragma once
 
-#include "core/result.hpp"
-#include "wire/check_links.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/check_links.hpp"
 
 namespace dockdist::node {
 

@@ -1,13 +1,13 @@
 #include "node/check/mounts.hpp"
 
-#include "core/text.hpp"
 #include "node/check/peers.hpp"
 #include "node/session/session.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/side_by_side.hpp"
-#include "wire/partial.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/partial.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,10 +1,11 @@
-// Whether a folder is the same storage on several nodes (wire/check_mounts.hpp). A token is an empty file
+// Whether a folder is the same storage on several nodes (shared/wire/check_mounts.hpp). A token is an empty
+// file
 // `.dockdist-check-<token>-<node>`; the session's end removes it. All of this as container.user: what a file
 // server lets root do says nothing.
 #pragma once
 
-#include "core/result.hpp"
-#include "wire/check_mounts.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/check_mounts.hpp"
 
 #include <string>
 #include <vector>

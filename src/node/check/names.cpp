@@ -1,11 +1,11 @@
 #include "node/check/names.hpp"
 
-#include "core/text.hpp"
 #include "node/check/peers.hpp"
 #include "node/system/network.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/resolver.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <map>

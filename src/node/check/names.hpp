@@ -3,7 +3,7 @@
 #pragma once
 
 #include "node/system/environment.hpp"
-#include "wire/check_facts.hpp"
+#include "shared/wire/check_facts.hpp"
 
 #include <string>
 #include <vector>

@@ -1,13 +1,13 @@
 #include "node/check/peers.hpp"
 
-#include "core/text.hpp"
 #include "node/system/on_record.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/quick_ssh.hpp"
 #include "node/system/side_by_side.hpp"
-#include "wire/layout.hpp"
-#include "wire/partial.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/layout.hpp"
+#include "shared/wire/partial.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "node/system/helper.hpp"
-#include "wire/check_facts.hpp"
+#include "shared/wire/check_facts.hpp"
 
 #include <string>
 #include <vector>

@@ -1,16 +1,16 @@
 #include "node/check/probe_runner.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/text.hpp"
 #include "node/system/last_words.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/program.hpp"
-#include "wire/json_reader.hpp"
-#include "wire/probe.hpp"
-#include "wire/rdma.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/json_reader.hpp"
+#include "shared/wire/probe.hpp"
+#include "shared/wire/rdma.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // `dockdist-init probe`: starts one dockdist-probe a GPU, as whoever it runs as and with its own environment,
-// and carries their lines (wire/probe.hpp).
+// and carries their lines (shared/wire/probe.hpp).
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 #include "node/gpus/board_file.hpp"
 
-#include "core/fnv1a.hpp"
 #include "node/system/paths.hpp"
+#include "shared/core/fnv1a.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
-// The board of a host (gpu/board.hpp) as files in a folder that all its nodes share, and the locks that make
-// it true.
+// The board of a host (shared/gpu/board.hpp) as files in a folder that all its nodes share, and the locks
+// that make it true.
 //
 //   lock        one file, never replaced. Bytes of it are locked by open file description (F_OFD_SETLK): such
 //               a lock goes with the last copy of its descriptor, so with its processes, however they end.
@@ -13,9 +13,9 @@
 // bounds; what he can do is to keep units for himself.
 #pragma once
 
-#include "core/result.hpp"
-#include "gpu/board.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/result.hpp"
+#include "shared/gpu/board.hpp"
 
 #include <cstdint>
 #include <optional>

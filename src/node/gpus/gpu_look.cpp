@@ -1,11 +1,11 @@
 #include "node/gpus/gpu_look.hpp"
 
-#include "core/text.hpp"
-#include "gpu/smi.hpp"
 #include "node/system/amd_gpus.hpp"
 #include "node/system/gpus.hpp"
 #include "node/system/paths.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/core/text.hpp"
+#include "shared/gpu/smi.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,9 +1,9 @@
 // What nvidia-smi, or AMD's driver, says of a node's GPUs now, and what the node keeps of them from its join.
 #pragma once
 
-#include "core/result.hpp"
-#include "gpu/units.hpp"
 #include "node/system/helper_run.hpp"
+#include "shared/core/result.hpp"
+#include "shared/gpu/units.hpp"
 
 #include <functional>
 #include <memory>

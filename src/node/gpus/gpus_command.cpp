@@ -1,11 +1,11 @@
 #include "node/gpus/gpus_command.hpp"
 
-#include "core/number.hpp"
 #include "node/gpus/board_watch.hpp"
 #include "node/gpus/gpu_look.hpp"
 #include "node/gpus/node_units.hpp"
 #include "node/system/client_watch.hpp"
 #include "node/system/loop.hpp"
+#include "shared/core/number.hpp"
 
 #include <algorithm>
 #include <memory>

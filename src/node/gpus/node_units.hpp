@@ -1,9 +1,9 @@
 // What a job's wish for GPUs means on this node, and how it stands with it on a board. Asks nobody.
 #pragma once
 
-#include "gpu/board.hpp"
-#include "gpu/units.hpp"
 #include "node/gpus/board_file.hpp"
+#include "shared/gpu/board.hpp"
+#include "shared/gpu/units.hpp"
 
 #include <optional>
 #include <set>

@@ -1,4 +1,4 @@
-// A part's way to its units: wire/job.hpp, "GPUs", the node's side.
+// A part's way to its units: shared/wire/job.hpp, "GPUs", the node's side.
 #pragma once
 
 #include "node/gpus/board_watch.hpp"

@@ -1,11 +1,11 @@
 #include "node/gpus/session_units.hpp"
 
-#include "core/number.hpp"
-#include "core/text.hpp"
-#include "core/units.hpp"
 #include "node/gpus/reservation.hpp"
 #include "node/system/gpus.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/text.hpp"
+#include "shared/core/units.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <unistd.h>
 

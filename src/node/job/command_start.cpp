@@ -1,6 +1,5 @@
 #include "node/job/command_start.hpp"
 
-#include "core/exit_codes.hpp"
 #include "node/gpus/gpu_look.hpp"
 #include "node/job/failure_cause.hpp"
 #include "node/job/rank/rank_environment.hpp"
@@ -8,6 +7,7 @@
 #include "node/session/batch_script.hpp"
 #include "node/session/session.hpp"
 #include "node/system/process.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <algorithm>
 #include <cerrno>

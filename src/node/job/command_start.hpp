@@ -1,9 +1,9 @@
 // The step from a prepared job to a running command.
 #pragma once
 
-#include "job_state/job_text.hpp"
 #include "node/job/supervisor.hpp"
 #include "node/system/program.hpp"
+#include "shared/job_state/job_text.hpp"
 
 namespace dockdist::node {
 

@@ -1,9 +1,9 @@
 #include "node/job/failure_cause.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/text.hpp"
 #include "node/system/port_holder.hpp"
 #include "node/system/program.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,9 +1,9 @@
 // What a node can tell of a failure beside its code, from what it sees there at that moment.
 #pragma once
 
-#include "job_state/job_text.hpp"
 #include "node/job/supervisor.hpp"
-#include "wire/job.hpp"
+#include "shared/job_state/job_text.hpp"
+#include "shared/wire/job.hpp"
 
 #include <optional>
 #include <string>

@@ -7,10 +7,10 @@
 #include "node/system/os.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/unix_socket.hpp"
-#include "wire/frame.hpp"
-#include "wire/job.hpp"
-#include "wire/job_query.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/wire/frame.hpp"
+#include "shared/wire/job.hpp"
+#include "shared/wire/job_query.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <array>
 #include <cerrno>

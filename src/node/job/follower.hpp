@@ -1,7 +1,7 @@
 // A client's view of a running or ended job: its output as frames.
 #pragma once
 
-#include "wire/job_query.hpp"
+#include "shared/wire/job_query.hpp"
 
 #include <string>
 

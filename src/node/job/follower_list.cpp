@@ -1,7 +1,7 @@
 #include "node/job/follower_list.hpp"
 
 #include "node/job/supervisor.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,7 +4,7 @@
 
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
-#include "wire/job.hpp"
+#include "shared/wire/job.hpp"
 
 #include <functional>
 #include <map>

@@ -1,6 +1,5 @@
 #include "node/job/job_command.hpp"
 
-#include "core/number.hpp"
 #include "node/job/detached/coordinator_link.hpp"
 #include "node/job/follower.hpp"
 #include "node/job/job_frames.hpp"
@@ -10,10 +9,11 @@
 #include "node/system/job_guard.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/unix_socket.hpp"
-#include "usage/recorder.hpp"
-#include "wire/job.hpp"
-#include "wire/job_query.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/core/number.hpp"
+#include "shared/usage/recorder.hpp"
+#include "shared/wire/job.hpp"
+#include "shared/wire/job_query.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -6,7 +6,7 @@
 
 namespace dockdist::node {
 
-// `dockdist-init job start|follow|stop|list` (wire/job.hpp). Returns the exit status.
+// `dockdist-init job start|follow|stop|list` (shared/wire/job.hpp). Returns the exit status.
 int run_job(const std::vector<std::string>& arguments);
 
 } // namespace dockdist::node

@@ -1,11 +1,11 @@
 #include "node/job/job_frames.hpp"
 
-#include "core/exit_codes.hpp"
 #include "node/job/job_store.hpp"
 #include "node/session/job_part.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process_killer.hpp"
-#include "wire/frame.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <csignal>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // Frames that are not output: errors, events, and the end of a job.
 #pragma once
 
-#include "core/result.hpp"
-#include "wire/job.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/job.hpp"
 
 #include <string>
 

@@ -1,12 +1,12 @@
 #include "node/job/job_preparation.hpp"
 
-#include "gpu/kfd.hpp"
-#include "gpu/units.hpp"
 #include "node/session/session.hpp"
 #include "node/system/gpus.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "rdma/variables.hpp"
+#include "shared/gpu/kfd.hpp"
+#include "shared/gpu/units.hpp"
+#include "shared/rdma/variables.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "node/job/questions.hpp"
 #include "node/job/supervisor.hpp"
 #include "node/system/port_reservation.hpp"
-#include "wire/job.hpp"
+#include "shared/wire/job.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,9 +1,9 @@
 #include "node/job/job_recorder.hpp"
 
-#include "gpu/units.hpp"
 #include "node/job/job_store.hpp"
 #include "node/system/network.hpp"
 #include "node/system/os.hpp"
+#include "shared/gpu/units.hpp"
 
 #include <algorithm>
 #include <string>

@@ -2,14 +2,14 @@
 // say of it, and watched for GPUs that do nothing.
 #pragma once
 
-#include "load/findings.hpp"
 #include "node/sampler/sampler.hpp"
 #include "node/system/loop.hpp"
-#include "usage/finding_record.hpp"
-#include "usage/idle_watch.hpp"
-#include "usage/readings.hpp"
-#include "usage/recorder.hpp"
-#include "wire/job.hpp"
+#include "shared/load/findings.hpp"
+#include "shared/usage/finding_record.hpp"
+#include "shared/usage/idle_watch.hpp"
+#include "shared/usage/readings.hpp"
+#include "shared/usage/recorder.hpp"
+#include "shared/wire/job.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -7,7 +7,7 @@
 #include "node/job/supervisor_start.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/secret.hpp"
-#include "wire/frame.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <cerrno>
 #include <memory>

@@ -1,4 +1,4 @@
-// `dockdist-init job start`: from the opening of a job to its running supervisor (wire/job.hpp).
+// `dockdist-init job start`: from the opening of a job to its running supervisor (shared/wire/job.hpp).
 #pragma once
 
 namespace dockdist::node {

@@ -1,15 +1,15 @@
 // A job's folder: what is known of it on disk, readable after the supervisor, the client and the stream are
 // gone.
 //
-//   <jobs>/<id>/log.<position>  output frames (wire/frame.hpp), see output_log.hpp
+//   <jobs>/<id>/log.<position>  output frames (shared/wire/frame.hpp), see output_log.hpp
 //   <jobs>/<id>/history.json    wire::JobHistory, written now and then, through a rename: what it has used
 //   <jobs>/<id>/summary.json    wire::JobSummary, written at the start and again, through a rename, when the
 //                               job has ended
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/os.hpp"
-#include "wire/job.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/job.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 #include "node/job/questions.hpp"
 
-#include "core/exit_codes.hpp"
 #include "node/system/process.hpp"
 #include "node/system/program.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <algorithm>
 #include <array>

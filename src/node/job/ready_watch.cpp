@@ -1,8 +1,8 @@
 #include "node/job/ready_watch.hpp"
 
-#include "core/ip_address.hpp"
 #include "node/system/paths.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/core/ip_address.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <arpa/inet.h>
 #include <array>

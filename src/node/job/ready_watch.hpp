@@ -3,8 +3,8 @@
 
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
-#include "wire/job.hpp"
-#include "wire/ready_probe.hpp"
+#include "shared/wire/job.hpp"
+#include "shared/wire/ready_probe.hpp"
 
 #include <cstdint>
 #include <functional>

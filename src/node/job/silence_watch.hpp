@@ -7,7 +7,7 @@
 #include "node/system/environment.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
-#include "wire/job.hpp"
+#include "shared/wire/job.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,10 +1,10 @@
 #include "node/job/stack_dump.hpp"
 
-#include "core/text.hpp"
-#include "core/units.hpp"
 #include "node/system/helper.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
+#include "shared/core/text.hpp"
+#include "shared/core/units.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 #include "node/job/supervisor.hpp"
 
-#include "core/exit_codes.hpp"
 #include "node/job/command_start.hpp"
 #include "node/job/failure_cause.hpp"
 #include "node/job/job_store.hpp"
 #include "node/job/part_supervisor.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <algorithm>
 #include <array>

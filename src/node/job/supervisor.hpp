@@ -1,6 +1,6 @@
 // The one process beside a job on its node: it starts the command, where there is one, keeps its output and
 // its ranks' true exit codes, holds the lease and the ports, and ends everything that bears the job's mark.
-// What becomes of the job as a whole its coordinator decides (wire/job.hpp).
+// What becomes of the job as a whole its coordinator decides (shared/wire/job.hpp).
 #pragma once
 
 #include "node/gpus/held_units.hpp"
@@ -11,7 +11,7 @@
 #include "node/system/loop.hpp"
 #include "node/system/port_reservation.hpp"
 #include "node/system/process.hpp"
-#include "wire/job.hpp"
+#include "shared/wire/job.hpp"
 
 #include <csignal>
 #include <cstddef>

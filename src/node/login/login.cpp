@@ -1,12 +1,12 @@
 #include "node/login/login.hpp"
 
-#include "core/exit_codes.hpp"
-#include "keys/ssh_key.hpp"
 #include "node/session/session.hpp"
 #include "node/system/clean_environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/program.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/keys/ssh_key.hpp"
 
 #include <unistd.h>
 

@@ -2,8 +2,8 @@
 // they are read from or are to stand.
 #pragma once
 
-#include "core/fd.hpp"
-#include "core/result.hpp"
+#include "shared/core/fd.hpp"
+#include "shared/core/result.hpp"
 
 #include <cstdint>
 #include <string>

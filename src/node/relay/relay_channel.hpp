@@ -3,7 +3,7 @@
 
 #include "node/relay/relay_door.hpp"
 #include "node/relay/relay_stream.hpp"
-#include "wire/relay.hpp"
+#include "shared/wire/relay.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -3,7 +3,7 @@
 
 #include "node/relay/relay_input.hpp"
 #include "node/relay/relay_store.hpp"
-#include "wire/relay.hpp"
+#include "shared/wire/relay.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,11 +1,11 @@
 #include "node/relay/relay_command.hpp"
 
-#include "core/descriptors.hpp"
 #include "node/relay/relay.hpp"
 #include "node/relay/tar_giver.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
+#include "shared/core/descriptors.hpp"
 
 #include <cerrno>
 #include <csignal>

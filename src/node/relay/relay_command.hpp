@@ -9,7 +9,8 @@
 
 namespace dockdist::node {
 
-//   relay              speaks wire/relay.hpp on stdin and stdout until stdin ends. An image needs a folder
+//   relay              speaks shared/wire/relay.hpp on stdin and stdout until stdin ends. An image needs a
+//   folder
 //                      that it may make, /blobs; a tree has /data.
 //   relay hold         the first process of the relay's container: ends when nothing else has run there for a
 //                      minute, so that a client that was killed leaves no process behind.

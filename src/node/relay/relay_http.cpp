@@ -1,9 +1,9 @@
 #include "node/relay/relay_http.hpp"
 
-#include "core/encode.hpp"
-#include "core/number.hpp"
 #include "node/system/secret.hpp"
-#include "wire/relay.hpp"
+#include "shared/core/encode.hpp"
+#include "shared/core/number.hpp"
+#include "shared/wire/relay.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>

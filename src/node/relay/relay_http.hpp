@@ -2,8 +2,8 @@
 // requests' heads. Boost.Beast reads them.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/relay/relay_door.hpp"
+#include "shared/core/result.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "node/relay/relay_socket.hpp"
 
-#include "core/ip_address.hpp"
 #include "node/system/network.hpp"
+#include "shared/core/ip_address.hpp"
 
 #include <cerrno>
 #include <linux/tcp.h>

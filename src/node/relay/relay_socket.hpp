@@ -1,9 +1,9 @@
 // The sockets of a relay: nothing waits for ever on a peer that moves no byte.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/os.hpp"
-#include "wire/relay.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/relay.hpp"
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 #include "node/relay/relay_store.hpp"
 
-#include "digest/sha256.hpp"
 #include "node/system/os.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,9 +4,9 @@
 // be blobs of it are kept, whole or begun. Safe to use from many threads.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/relay/blob_files.hpp"
-#include "wire/relay.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/relay.hpp"
 
 #include <atomic>
 #include <chrono>

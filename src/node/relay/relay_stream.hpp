@@ -11,7 +11,7 @@
 // without a last message. Who reads a message knows that the one with the key wrote it, for this connection.
 #pragma once
 
-#include "core/result.hpp"
+#include "shared/core/result.hpp"
 
 #include <array>
 #include <cstddef>

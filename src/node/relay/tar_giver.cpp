@@ -1,6 +1,5 @@
 #include "node/relay/tar_giver.hpp"
 
-#include "core/text.hpp"
 #include "node/relay/relay.hpp"
 #include "node/relay/relay_http.hpp"
 #include "node/relay/relay_socket.hpp"
@@ -10,6 +9,7 @@
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/secret.hpp"
+#include "shared/core/text.hpp"
 
 #include <atomic>
 #include <csignal>

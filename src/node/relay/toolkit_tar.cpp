@@ -1,8 +1,8 @@
 #include "node/relay/toolkit_tar.hpp"
 
-#include "core/new_file.hpp"
 #include "node/system/os.hpp"
-#include "wire/relay_image.hpp"
+#include "shared/core/new_file.hpp"
+#include "shared/wire/relay_image.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,8 +2,8 @@
 // digest of, made again out of the files that are here.
 #pragma once
 
-#include "core/result.hpp"
-#include "core/ustar.hpp"
+#include "shared/core/result.hpp"
+#include "shared/core/ustar.hpp"
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ namespace dockdist::node {
 // has, or none is there).
 Result<std::vector<UstarEntry>> toolkit_entries(const std::string& folder);
 
-// A relay's image (wire/relay_image.hpp), whose root is `folder`.
+// A relay's image (shared/wire/relay_image.hpp), whose root is `folder`.
 Result<std::vector<UstarEntry>> relay_image_entries(const std::string& folder);
 
 std::int64_t tar_size(const std::vector<UstarEntry>& entries);

@@ -1,10 +1,10 @@
 #include "node/relay/tree_files.hpp"
 
-#include "core/encode.hpp"
-#include "core/text.hpp"
-#include "tree/read_tree.hpp"
-#include "tree/tree_writer.hpp"
-#include "wire/tree.hpp"
+#include "shared/core/encode.hpp"
+#include "shared/core/text.hpp"
+#include "shared/tree/read_tree.hpp"
+#include "shared/tree/tree_writer.hpp"
+#include "shared/wire/tree.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "node/relay/blob_files.hpp"
-#include "tree/folder.hpp"
-#include "wire/relay.hpp"
+#include "shared/tree/folder.hpp"
+#include "shared/wire/relay.hpp"
 
 #include <functional>
 #include <map>

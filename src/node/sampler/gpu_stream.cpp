@@ -1,9 +1,9 @@
 #include "node/sampler/gpu_stream.hpp"
 
-#include "core/text.hpp"
-#include "gpu/gpu.hpp"
 #include "node/system/process_killer.hpp"
-#include "wire/job.hpp"
+#include "shared/core/text.hpp"
+#include "shared/gpu/gpu.hpp"
+#include "shared/wire/job.hpp"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 // time.
 #pragma once
 
-#include "gpu/gpu_figures.hpp"
 #include "node/system/amd_gpus.hpp"
 #include "node/system/helper_run.hpp"
+#include "shared/gpu/gpu_figures.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,9 +1,9 @@
 #include "node/sampler/host_counters.hpp"
 
-#include "core/number.hpp"
-#include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <array>

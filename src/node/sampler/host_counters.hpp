@@ -2,7 +2,7 @@
 // are (proc(5); Documentation/admin-guide/iostats.rst and ABI/stable/sysfs-class-infiniband of the kernel).
 #pragma once
 
-#include "wire/sample.hpp"
+#include "shared/wire/sample.hpp"
 
 #include <map>
 #include <optional>

@@ -1,12 +1,12 @@
 #include "node/sampler/rank_watch.hpp"
 
-#include "core/number.hpp"
-#include "gpu/units.hpp"
 #include "node/session/rank_names.hpp"
 #include "node/system/gpus.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process_environ.hpp"
-#include "wire/job.hpp"
+#include "shared/core/number.hpp"
+#include "shared/gpu/units.hpp"
+#include "shared/wire/job.hpp"
 
 #include <algorithm>
 #include <set>

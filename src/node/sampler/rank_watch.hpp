@@ -2,7 +2,7 @@
 #pragma once
 
 #include "node/system/process_stat.hpp"
-#include "wire/sample.hpp"
+#include "shared/wire/sample.hpp"
 
 #include <map>
 #include <optional>

@@ -1,9 +1,9 @@
 #include "node/sampler/sample_command.hpp"
 
-#include "core/number.hpp"
 #include "node/sampler/sampler.hpp"
 #include "node/system/client_watch.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/number.hpp"
 
 #include <unistd.h>
 

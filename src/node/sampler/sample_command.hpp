@@ -6,7 +6,7 @@
 
 namespace dockdist::node {
 
-// `dockdist-init sample [--interval MS]` (wire/sample.hpp). Returns the exit status.
+// `dockdist-init sample [--interval MS]` (shared/wire/sample.hpp). Returns the exit status.
 int run_sample(const std::vector<std::string>& arguments);
 
 } // namespace dockdist::node

@@ -4,7 +4,7 @@
 #include "node/sampler/gpu_stream.hpp"
 #include "node/sampler/rank_watch.hpp"
 #include "node/system/loop.hpp"
-#include "wire/sample.hpp"
+#include "shared/wire/sample.hpp"
 
 #include <cstdint>
 #include <functional>

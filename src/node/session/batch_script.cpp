@@ -1,8 +1,8 @@
 #include "node/session/batch_script.hpp"
 
-#include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Scripts for Slurm's sbatch: their #SBATCH lines, and command lines that run one.
 #pragma once
 
-#include "core/result.hpp"
+#include "shared/core/result.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "node/session/exec_session.hpp"
 
-#include "core/exit_codes.hpp"
 #include "node/session/session.hpp"
 #include "node/system/process.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <algorithm>
 #include <array>

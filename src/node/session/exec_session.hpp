@@ -1,5 +1,5 @@
-// The process beside a command that a client has started by `exec` or `ssh`: wire/exec_session.hpp, the
-// node's side.
+// The process beside a command that a client has started by `exec` or `ssh`: shared/wire/exec_session.hpp,
+// the node's side.
 #pragma once
 
 #include "node/system/accounts.hpp"
@@ -7,7 +7,7 @@
 #include "node/system/os.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/pseudo_terminal.hpp"
-#include "wire/exec_session.hpp"
+#include "shared/wire/exec_session.hpp"
 
 #include <cstddef>
 #include <cstdint>

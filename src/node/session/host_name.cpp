@@ -2,7 +2,7 @@
 
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <unistd.h>
 

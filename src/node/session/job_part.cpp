@@ -1,14 +1,14 @@
 #include "node/session/job_part.hpp"
 
-#include "core/text.hpp"
-#include "gpu/kfd.hpp"
 #include "node/session/proxies.hpp"
 #include "node/session/session.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "wire/job.hpp"
-#include "wire/json_reader.hpp"
-#include "wire/tree.hpp"
+#include "shared/core/text.hpp"
+#include "shared/gpu/kfd.hpp"
+#include "shared/wire/job.hpp"
+#include "shared/wire/json_reader.hpp"
+#include "shared/wire/tree.hpp"
 
 #include <limits>
 #include <sys/stat.h>

@@ -2,10 +2,10 @@
 // secrets, so it stands in the job's scratch, on the tmpfs, for the job's user alone, and goes with the job.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/accounts.hpp"
 #include "node/system/environment.hpp"
-#include "wire/job.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/job.hpp"
 
 #include <cstddef>
 #include <cstdint>

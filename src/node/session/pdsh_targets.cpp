@@ -1,9 +1,9 @@
 #include "node/session/pdsh_targets.hpp"
 
-#include "core/host_list.hpp"
-#include "core/text.hpp"
 #include "node/session/ssh_target.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/host_list.hpp"
+#include "shared/core/text.hpp"
 
 #include <string_view>
 

@@ -1,8 +1,8 @@
 #include "node/session/pkill.hpp"
 
-#include "core/number.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process_killer.hpp"
+#include "shared/core/number.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 #include "node/session/proxies.hpp"
 
-#include "core/proxies.hpp"
-#include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "shared/core/proxies.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,9 @@
-// Variables by which programs are told of proxies (core/proxies.hpp). None leads from one node to another.
+// Variables by which programs are told of proxies (shared/core/proxies.hpp). None leads from one node to
+// another.
 #pragma once
 
 #include "node/system/environment.hpp"
-#include "wire/join.hpp"
+#include "shared/wire/join.hpp"
 
 #include <functional>
 #include <string>

@@ -1,11 +1,11 @@
 #include "node/session/scontrol.hpp"
 
-#include "core/host_list.hpp"
-#include "core/text.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "wire/join.hpp"
+#include "shared/core/host_list.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/join.hpp"
 
 #include <algorithm>
 #include <cctype>

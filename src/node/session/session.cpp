@@ -1,7 +1,5 @@
 #include "node/session/session.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/text.hpp"
 #include "node/session/proxies.hpp"
 #include "node/session/take_members.hpp"
 #include "node/system/clean_environment.hpp"
@@ -10,7 +8,9 @@
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/program.hpp"
-#include "wire/job.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/job.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,6 +1,6 @@
-#include "core/text.hpp"
 #include "node/session/session.hpp"
-#include "wire/job.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/job.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,13 +1,13 @@
 #include "node/session/setup_command.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/text.hpp"
-#include "digest/sha256.hpp"
 #include "node/session/session.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/program.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/text.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <algorithm>
 #include <array>

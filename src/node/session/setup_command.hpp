@@ -1,7 +1,7 @@
-// `dockdist-init setup`: wire/setup.hpp, the node's side.
+// `dockdist-init setup`: shared/wire/setup.hpp, the node's side.
 #pragma once
 
-#include "wire/setup.hpp"
+#include "shared/wire/setup.hpp"
 
 #include <string>
 #include <vector>

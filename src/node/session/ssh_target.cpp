@@ -1,14 +1,14 @@
 #include "node/session/ssh_target.hpp"
 
-#include "core/ip_address.hpp"
-#include "core/loopback.hpp"
-#include "core/number.hpp"
-#include "core/text.hpp"
 #include "node/system/network.hpp"
 #include "node/system/on_record.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/resolver.hpp"
+#include "shared/core/ip_address.hpp"
+#include "shared/core/loopback.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <iterator>

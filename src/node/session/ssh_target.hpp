@@ -2,7 +2,7 @@
 // somewhere else.
 #pragma once
 
-#include "wire/join.hpp"
+#include "shared/wire/join.hpp"
 
 #include <cstddef>
 #include <functional>

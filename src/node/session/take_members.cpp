@@ -1,9 +1,9 @@
 #include "node/session/take_members.hpp"
 
-#include "core/exit_codes.hpp"
 #include "node/system/fifo_door.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,7 +1,5 @@
 #include "node/session/with_environment.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/text.hpp"
 #include "node/gpus/session_units.hpp"
 #include "node/session/batch_script.hpp"
 #include "node/session/exec_session.hpp"
@@ -11,6 +9,8 @@
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
 #include "node/system/program.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/text.hpp"
 
 #include <csignal>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "node/sync/send_tree.hpp"
 
-#include "core/text.hpp"
-#include "tree/read_tree.hpp"
+#include "shared/core/text.hpp"
+#include "shared/tree/read_tree.hpp"
 
 #include <cerrno>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 #include "node/sync/sync_command.hpp"
 
-#include "core/text.hpp"
 #include "node/session/session.hpp"
 #include "node/sync/send_tree.hpp"
 #include "node/sync/sync_folder.hpp"
 #include "node/sync/sync_output.hpp"
 #include "node/system/account_folders.hpp"
-#include "tree/read_tree.hpp"
-#include "tree/tree_writer.hpp"
+#include "shared/core/text.hpp"
+#include "shared/tree/read_tree.hpp"
+#include "shared/tree/tree_writer.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,4 +1,5 @@
-// `dockdist-init sync JSON`: the node's side of sync, cp and collect, on stdin and stdout; see wire/tree.hpp.
+// `dockdist-init sync JSON`: the node's side of sync, cp and collect, on stdin and stdout; see
+// shared/wire/tree.hpp.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 #include "node/sync/sync_folder.hpp"
 
-#include "core/text.hpp"
 #include "node/system/account_folders.hpp"
+#include "shared/core/text.hpp"
 
 #include <cerrno>
 #include <dirent.h>

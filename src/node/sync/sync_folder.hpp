@@ -1,9 +1,9 @@
 // The folder that a sync writes into: found or made so that container.user owns what will stand in it.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/accounts.hpp"
-#include "tree/folder.hpp"
+#include "shared/core/result.hpp"
+#include "shared/tree/folder.hpp"
 
 #include <string>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "node/system/os.hpp"
-#include "wire/tree.hpp"
+#include "shared/wire/tree.hpp"
 
 #include <string>
 

@@ -2,9 +2,9 @@
 // root's hand.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/accounts.hpp"
 #include "node/system/roots_way.hpp"
+#include "shared/core/result.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "node/system/accounts.hpp"
 
-#include "core/number.hpp"
-#include "core/text.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <array>

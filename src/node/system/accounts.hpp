@@ -2,7 +2,7 @@
 // lets peers in as that user. Pure: texts in, texts out.
 #pragma once
 
-#include "core/result.hpp"
+#include "shared/core/result.hpp"
 
 #include <functional>
 #include <string>

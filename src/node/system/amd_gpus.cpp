@@ -1,10 +1,10 @@
 #include "node/system/amd_gpus.hpp"
 
-#include "core/number.hpp"
-#include "gpu/kfd.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "shared/core/number.hpp"
+#include "shared/gpu/kfd.hpp"
 
 #include <algorithm>
 #include <map>

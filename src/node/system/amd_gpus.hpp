@@ -1,7 +1,7 @@
 // AMD's GPUs that this container sees, from the files of their driver: images need no tool for it.
 //
-//   /sys/class/kfd/kfd/topology/nodes/N/properties       which there are (gpu/kfd.hpp), in ROCm's order; the
-//   kernel
+//   /sys/class/kfd/kfd/topology/nodes/N/properties       which there are (shared/gpu/kfd.hpp), in ROCm's
+//   order; the kernel
 //                                                        shows those alone whose device the container may
 //                                                        open
 //   /sys/class/drm/renderDM/device/                      Documentation/gpu/amdgpu: product_name,
@@ -11,9 +11,9 @@
 //                                                        temp1_input (1/1000 °C), freq1_input (Hz)
 #pragma once
 
-#include "gpu/gpu.hpp"
 #include "node/system/user_mounts.hpp"
-#include "wire/sample.hpp"
+#include "shared/gpu/gpu.hpp"
+#include "shared/wire/sample.hpp"
 
 #include <string>
 #include <vector>

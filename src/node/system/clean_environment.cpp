@@ -1,8 +1,8 @@
 #include "node/system/clean_environment.hpp"
 
-#include "core/text.hpp"
 #include "node/system/roots_way.hpp"
-#include "wire/layout.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/layout.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 #include "node/system/endpoint.hpp"
 
-#include "core/host_list.hpp"
-#include "core/ip_address.hpp"
-#include "core/subnet.hpp"
-#include "core/text.hpp"
+#include "shared/core/host_list.hpp"
+#include "shared/core/ip_address.hpp"
+#include "shared/core/subnet.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,7 @@
 // Which of its host's addresses is the node's. Pure.
 #pragma once
 
-#include "core/result.hpp"
+#include "shared/core/result.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "node/system/environment.hpp"
 
-#include "core/text.hpp"
-#include "wire/layout.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/layout.hpp"
 
 #include <algorithm>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "node/system/fifo_door.hpp"
 
-#include "core/random.hpp"
+#include "shared/core/random.hpp"
 
 #include <algorithm>
 #include <array>

@@ -9,9 +9,9 @@
 // holds both ends: what is in a FIFO is lost when nobody has it open.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/result.hpp"
 
 #include <functional>
 #include <string>

@@ -1,13 +1,13 @@
 #include "node/system/gpus.hpp"
 
-#include "gpu/gpu.hpp"
-#include "gpu/kfd.hpp"
-#include "gpu/smi.hpp"
-#include "gpu/units.hpp"
 #include "node/system/amd_gpus.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/helper.hpp"
 #include "node/system/os.hpp"
+#include "shared/gpu/gpu.hpp"
+#include "shared/gpu/kfd.hpp"
+#include "shared/gpu/smi.hpp"
+#include "shared/gpu/units.hpp"
 
 #include <algorithm>
 

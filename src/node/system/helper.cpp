@@ -5,7 +5,7 @@
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
-#include "wire/layout.hpp"
+#include "shared/wire/layout.hpp"
 
 #include <algorithm>
 #include <cerrno>

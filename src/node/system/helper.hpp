@@ -1,10 +1,10 @@
 // Programs that run beside this one and are heard, and as whom each runs.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/accounts.hpp"
 #include "node/system/clean_environment.hpp"
 #include "node/system/program.hpp"
+#include "shared/core/result.hpp"
 
 #include <optional>
 #include <string>

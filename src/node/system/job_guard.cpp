@@ -3,7 +3,7 @@
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/unix_socket.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,9 +1,9 @@
 #include "node/system/nccl_library.hpp"
 
-#include "core/number.hpp"
-#include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/text.hpp"
 
 #include <climits>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "node/system/environment.hpp"
-#include "wire/check_facts.hpp"
+#include "shared/wire/check_facts.hpp"
 
 #include <optional>
 #include <string>

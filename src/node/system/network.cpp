@@ -1,10 +1,10 @@
 #include "node/system/network.hpp"
 
-#include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/port_holder.hpp"
-#include "wire/job_usage.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/job_usage.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

@@ -1,8 +1,8 @@
 // The node's address, interface and ssh port, in the host's network namespace.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/endpoint.hpp"
+#include "shared/core/result.hpp"
 
 #include <functional>
 #include <set>

@@ -1,7 +1,7 @@
 #include "node/system/oom.hpp"
 
-#include "core/text.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/text.hpp"
 
 #include <charconv>
 

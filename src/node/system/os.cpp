@@ -1,7 +1,7 @@
 #include "node/system/os.hpp"
 
-#include "core/new_file.hpp"
-#include "core/text.hpp"
+#include "shared/core/new_file.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,8 +2,8 @@
 // path.
 #pragma once
 
-#include "core/fd.hpp"
-#include "core/result.hpp"
+#include "shared/core/fd.hpp"
+#include "shared/core/result.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ Result<Fd> open_regular(const std::string& path, int flags = 0); // over O_RDONL
 Result<std::string> read_file(const std::string& path, std::size_t limit = 64U << 20U);
 std::string read_file_or_empty(const std::string& path);
 Status write_all(int fd, std::string_view bytes);
-// core/new_file.hpp.
+// shared/core/new_file.hpp.
 Status replace_file(const std::string& path, std::string_view content, mode_t mode, Owner owner = {});
 // For files that are mounts and cannot be renamed over.
 Status write_in_place(const std::string& path, std::string_view content);

@@ -2,7 +2,7 @@
 // DOCKDIST_TEST_ROOT before each (see CMakeLists.txt: only paths.cpp differs between the two).
 #pragma once
 
-#include "wire/layout.hpp"
+#include "shared/wire/layout.hpp"
 
 #include <string>
 

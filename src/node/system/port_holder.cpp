@@ -1,11 +1,11 @@
 #include "node/system/port_holder.hpp"
 
-#include "core/listening_sockets.hpp"
 #include "node/system/as_owner.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process_environ.hpp"
 #include "node/system/process_stat.hpp"
-#include "wire/job.hpp"
+#include "shared/core/listening_sockets.hpp"
+#include "shared/wire/job.hpp"
 
 #include <set>
 

@@ -1,7 +1,7 @@
 #include "node/system/port_reservation.hpp"
 
-#include "core/listening_sockets.hpp"
 #include "node/system/network.hpp"
+#include "shared/core/listening_sockets.hpp"
 
 #include <cerrno>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // TCP ports that are held between all containers of the host: the network namespace is theirs together.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/result.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "node/system/process.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/text.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <cerrno>

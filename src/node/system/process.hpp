@@ -1,9 +1,9 @@
 // This process and its children: as whom it runs, its signals and limits, how a child has ended.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/accounts.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/result.hpp"
 
 #include <csignal>
 #include <cstdint>

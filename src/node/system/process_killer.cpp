@@ -4,7 +4,7 @@
 #include "node/system/process.hpp"
 #include "node/system/process_environ.hpp"
 #include "node/system/process_stat.hpp"
-#include "wire/job.hpp"
+#include "shared/wire/job.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 #include "node/system/process_stat.hpp"
 
-#include "core/number.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/number.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
 #include "node/system/program.hpp"
 
-#include "core/text.hpp"
 #include "node/system/clean_environment.hpp"
 #include "node/system/on_record.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/roots_way.hpp"
+#include "shared/core/text.hpp"
 
 #include <cerrno>
 #include <cstring>

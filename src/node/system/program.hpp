@@ -2,8 +2,8 @@
 // guards root stands here (docs/root-in-a-node.md, tests/quality/check_source.py).
 #pragma once
 
-#include "core/exit_codes.hpp"
 #include "node/system/environment.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 // A terminal of a node's own, for a command that a person sits in front of.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/result.hpp"
 
 #include <string>
 

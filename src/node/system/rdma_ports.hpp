@@ -2,7 +2,7 @@
 // kernel), which a container sees whatever devices it has.
 #pragma once
 
-#include "wire/rdma.hpp"
+#include "shared/wire/rdma.hpp"
 
 #include <map>
 #include <string>

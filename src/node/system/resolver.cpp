@@ -1,6 +1,6 @@
 #include "node/system/resolver.hpp"
 
-#include "core/text.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <utility>

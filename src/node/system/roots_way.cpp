@@ -1,8 +1,8 @@
 #include "node/system/roots_way.hpp"
 
-#include "core/number.hpp"
-#include "core/text.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/text.hpp"
 
 #include <climits>
 

@@ -2,7 +2,7 @@
 // end is not somebody else's.
 #pragma once
 
-#include "core/fd.hpp"
+#include "shared/core/fd.hpp"
 
 #include <string>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 #include "node/system/routes.hpp"
 
-#include "core/ip_address.hpp"
+#include "shared/core/ip_address.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 #include "node/system/side_by_side.hpp"
 
-#include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
-#include "wire/partial.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/partial.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // Sockets with a path, between processes of one node, and with a name between all nodes of one host.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/result.hpp"
 
 #include <string>
 

@@ -1,10 +1,10 @@
 #include "node/system/user_mounts.hpp"
 
-#include "core/fd.hpp"
-#include "core/number.hpp"
-#include "core/text.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "shared/core/fd.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 #include "node/tunnel/connector.hpp"
 
-#include "core/ip_address.hpp"
 #include "node/system/network.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/resolver.hpp"
 #include "node/system/unix_socket.hpp"
+#include "shared/core/ip_address.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -2,10 +2,10 @@
 // answers; or to a unix socket of its own.
 #pragma once
 
-#include "core/fd.hpp"
 #include "node/system/helper_run.hpp"
 #include "node/system/loop.hpp"
-#include "wire/tunnel.hpp"
+#include "shared/core/fd.hpp"
+#include "shared/wire/tunnel.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
 #include "node/tunnel/tunnel_session.hpp"
 
-#include "core/exit_codes.hpp"
 #include "node/session/session.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <algorithm>
 #include <cerrno>

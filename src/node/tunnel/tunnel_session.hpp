@@ -1,10 +1,10 @@
-// The node's end of a tunnel (wire/tunnel.hpp): `dockdist-init tunnel ASK`.
+// The node's end of a tunnel (shared/wire/tunnel.hpp): `dockdist-init tunnel ASK`.
 #pragma once
 
 #include "node/system/loop.hpp"
 #include "node/tunnel/connector.hpp"
-#include "tunnel/tunnel_channels.hpp"
-#include "wire/unread_bytes.hpp"
+#include "shared/tunnel/tunnel_channels.hpp"
+#include "shared/wire/unread_bytes.hpp"
 
 #include <cstdint>
 #include <map>

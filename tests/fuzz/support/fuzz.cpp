@@ -1,6 +1,6 @@
 #include "fuzz/fuzz.hpp"
 
-#include "core/text.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -1,7 +1,7 @@
 // Containers, from their list to their end.
-#include "core/random.hpp"
 #include "scale/stub_engines/container_process.hpp"
 #include "scale/stub_engines/exchange.hpp"
+#include "shared/core/random.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

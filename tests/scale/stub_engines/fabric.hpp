@@ -5,7 +5,7 @@
 //   host 7: engine at 127.101.0.8, which the client reaches; nodes at 10.101.0.8, which nodes reach
 #pragma once
 
-#include "core/fd.hpp"
+#include "shared/core/fd.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // What `ip` does to links, addresses and routes, for thousands of them without a process each: rtnetlink(7).
 #pragma once
 
-#include "core/fd.hpp"
+#include "shared/core/fd.hpp"
 
 #include <array>
 #include <cstdint>

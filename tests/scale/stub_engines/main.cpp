@@ -1,7 +1,7 @@
 // One process that answers as many engines as are asked for, each at an address of its own, whose containers
 // run what the client puts into them: dockdist-init itself, its sshd, its jobs. See docs/scale.md.
-#include "core/descriptors.hpp"
 #include "scale/stub_engines/server.hpp"
+#include "shared/core/descriptors.hpp"
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>

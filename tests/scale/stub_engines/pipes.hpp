@@ -1,7 +1,7 @@
 // What a process writes.
 #pragma once
 
-#include "async/task.hpp"
+#include "client/async/task.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 

@@ -1,7 +1,7 @@
 // The programs that this one has started: each is waited for, and whoever wants to know hears how it ended.
 #pragma once
 
-#include "async/async_event.hpp"
+#include "client/async/async_event.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>

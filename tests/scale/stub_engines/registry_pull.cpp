@@ -1,10 +1,10 @@
 // What an engine does when it pulls: asks the registry for the manifest, its config and its layers, three at
 // a time, and verifies every digest. Layers are counted and thrown away.
-#include "async/run_all.hpp"
-#include "core/encode.hpp"
-#include "digest/sha256.hpp"
+#include "client/async/run_all.hpp"
 #include "scale/stub_engines/engine_get.hpp"
 #include "scale/stub_engines/exchange.hpp"
+#include "shared/core/encode.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <algorithm>
 #include <cstdlib>

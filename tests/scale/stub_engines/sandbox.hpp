@@ -3,7 +3,7 @@
 // groups, no limits, and root keeps all its capabilities: what is shown here says nothing about those.
 #pragma once
 
-#include "core/fd.hpp"
+#include "shared/core/fd.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #include "scale/stub_engines/stored_tars.hpp"
 
-#include "digest/sha256.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -2,7 +2,7 @@
 // comes, byte for byte, and kept once, unpacked once. Sent bytes are sent bytes all the same, and counted.
 #pragma once
 
-#include "async/task.hpp"
+#include "client/async/task.hpp"
 #include "scale/stub_engines/processes.hpp"
 
 #include <memory>

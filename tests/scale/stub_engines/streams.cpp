@@ -1,8 +1,8 @@
 // What flows: commands in containers, attached clients, logs.
-#include "core/random.hpp"
 #include "scale/stub_engines/container_process.hpp"
 #include "scale/stub_engines/exchange.hpp"
 #include "scale/stub_engines/pipes.hpp"
+#include "shared/core/random.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -1,6 +1,6 @@
 // The engine itself, and its volumes.
-#include "core/random.hpp"
 #include "scale/stub_engines/exchange.hpp"
+#include "shared/core/random.hpp"
 
 #include <algorithm>
 #include <filesystem>

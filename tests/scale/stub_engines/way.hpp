@@ -2,8 +2,8 @@
 // sockets, pipes, HTTP.
 #pragma once
 
-#include "async/async_event.hpp"
-#include "async/task.hpp"
+#include "client/async/async_event.hpp"
+#include "client/async/task.hpp"
 
 #include <chrono>
 #include <cstdint>

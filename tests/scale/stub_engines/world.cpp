@@ -1,6 +1,6 @@
 #include "scale/stub_engines/world.hpp"
 
-#include "core/random.hpp"
+#include "shared/core/random.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "async/async_event.hpp"
+#include "client/async/async_event.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/run_task.hpp"
 

@@ -1,5 +1,5 @@
-#include "async/async_event.hpp"
-#include "async/cleanup.hpp"
+#include "client/async/async_event.hpp"
+#include "client/async/cleanup.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/run_task.hpp"
 

@@ -1,4 +1,4 @@
-#include "async/limiter.hpp"
+#include "client/async/limiter.hpp"
 #include "fakes/cancellable.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "async/listen_at.hpp"
+#include "client/async/listen_at.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/read.hpp>

@@ -1,4 +1,4 @@
-#include "async/recurring.hpp"
+#include "client/async/recurring.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>

@@ -1,7 +1,7 @@
-#include "async/async_event.hpp"
-#include "async/cleanup.hpp"
-#include "async/run_all.hpp"
-#include "async/run_until_first.hpp"
+#include "client/async/async_event.hpp"
+#include "client/async/cleanup.hpp"
+#include "client/async/run_all.hpp"
+#include "client/async/run_until_first.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/run_task.hpp"
 

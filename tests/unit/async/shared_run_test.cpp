@@ -1,4 +1,4 @@
-#include "async/shared_run.hpp"
+#include "client/async/shared_run.hpp"
 #include "fakes/cancellable.hpp"
 
 #include <doctest/doctest.h>

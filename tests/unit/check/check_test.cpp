@@ -1,10 +1,10 @@
-#include "async/async_event.hpp"
-#include "check/check.hpp"
+#include "client/async/async_event.hpp"
+#include "client/check/check.hpp"
+#include "client/plan/labels.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
 #include "fakes/run_task.hpp"
 #include "golden.hpp"
-#include "plan/labels.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>

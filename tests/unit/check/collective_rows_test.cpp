@@ -1,5 +1,5 @@
-#include "check/collective_rows.hpp"
-#include "check/probe_stages.hpp"
+#include "client/check/collective_rows.hpp"
+#include "client/check/probe_stages.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "check/collective.hpp"
-#include "check/probe_group.hpp"
+#include "client/check/collective.hpp"
+#include "client/check/probe_group.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
 #include "fakes/run_task.hpp"

@@ -1,4 +1,4 @@
-#include "check/compare.hpp"
+#include "client/check/compare.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "check/engine_row.hpp"
+#include "client/check/engine_row.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/run_task.hpp"
 

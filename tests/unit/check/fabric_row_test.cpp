@@ -1,5 +1,5 @@
-#include "check/fabric_row.hpp"
-#include "check/gpu_rows.hpp"
+#include "client/check/fabric_row.hpp"
+#include "client/check/gpu_rows.hpp"
 #include "facts_builder.hpp"
 
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
 // Facts of nodes on which all is well, for tests that change one thing.
 #pragma once
 
-#include "check/checked_node.hpp"
-#include "check/report/report.hpp"
+#include "client/check/checked_node.hpp"
+#include "client/check/report/report.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "check/gpu_rows.hpp"
+#include "client/check/gpu_rows.hpp"
 #include "facts_builder.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "check/holder_rows.hpp"
+#include "client/check/holder_rows.hpp"
 #include "facts_builder.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "check/link_rows.hpp"
+#include "client/check/link_rows.hpp"
 
 #include <doctest/doctest.h>
 

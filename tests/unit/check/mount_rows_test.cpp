@@ -1,4 +1,4 @@
-#include "check/mount_rows.hpp"
+#include "client/check/mount_rows.hpp"
 #include "facts_builder.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-#include "check/network_rows.hpp"
-#include "check/peers.hpp"
+#include "client/check/network_rows.hpp"
+#include "client/check/peers.hpp"
 #include "facts_builder.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "check/partners.hpp"
+#include "client/check/partners.hpp"
 
 #include <doctest/doctest.h>
 

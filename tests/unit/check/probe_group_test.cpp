@@ -1,4 +1,4 @@
-#include "check/probe_group.hpp"
+#include "client/check/probe_group.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/run_task.hpp"
 

@@ -1,4 +1,4 @@
-#include "check/rdma_rows.hpp"
+#include "client/check/rdma_rows.hpp"
 #include "facts_builder.hpp"
 #include "unit/rdma/rdma_builder.hpp"
 

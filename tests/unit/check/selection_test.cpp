@@ -1,4 +1,4 @@
-#include "check/selection.hpp"
+#include "client/check/selection.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "check/software.hpp"
+#include "client/check/software.hpp"
 #include "facts_builder.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "check/system_rows.hpp"
+#include "client/check/system_rows.hpp"
 #include "facts_builder.hpp"
 
 #include <doctest/doctest.h>

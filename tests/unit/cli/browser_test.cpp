@@ -1,4 +1,4 @@
-#include "cli/browser.hpp"
+#include "client/cli/browser.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/host_lists.hpp"
+#include "client/cli/host_lists.hpp"
 #include "fakes/run_task.hpp"
 #include "unit/node/scratch.hpp"
 

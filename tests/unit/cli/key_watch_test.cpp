@@ -1,4 +1,4 @@
-#include "cli/key_watch.hpp"
+#include "client/cli/key_watch.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "cli/output_file.hpp"
-#include "core/fd.hpp"
+#include "client/cli/output_file.hpp"
+#include "shared/core/fd.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <cerrno>

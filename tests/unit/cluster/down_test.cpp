@@ -1,4 +1,4 @@
-#include "cluster/down.hpp"
+#include "client/cluster/down.hpp"
 #include "fake_cluster.hpp"
 
 #include <doctest/doctest.h>

@@ -1,14 +1,14 @@
 // A cluster of fake engines whose nodes play their part of the key exchange.
 #pragma once
 
-#include "cluster/up.hpp"
-#include "container/image_address.hpp"
-#include "digest/sha256.hpp"
+#include "client/cluster/up.hpp"
+#include "client/container/image_address.hpp"
+#include "client/observe/observe.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
-#include "observe/observe.hpp"
-#include "wire/join.hpp"
-#include "wire/relay.hpp"
+#include "shared/digest/sha256.hpp"
+#include "shared/wire/join.hpp"
+#include "shared/wire/relay.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>

@@ -1,9 +1,9 @@
 // Hosts asked of their GPUs before there is a node: by what container, of what it is made, and what it
 // leaves.
+#include "client/observe/gpu_helper.hpp"
+#include "client/plan/labels.hpp"
+#include "client/plan/node_config.hpp"
 #include "fake_cluster.hpp"
-#include "observe/gpu_helper.hpp"
-#include "plan/labels.hpp"
-#include "plan/node_config.hpp"
 
 #include <doctest/doctest.h>
 

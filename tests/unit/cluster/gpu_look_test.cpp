@@ -1,10 +1,10 @@
 // `gpus: N` at `up`: the container that looks, and what it is a lock for.
-#include "cluster/gpu_look.hpp"
-#include "cluster/lock.hpp"
-#include "cluster/plan_changes.hpp"
+#include "client/cluster/gpu_look.hpp"
+#include "client/cluster/lock.hpp"
+#include "client/cluster/plan_changes.hpp"
+#include "client/plan/labels.hpp"
+#include "client/plan/node_config.hpp"
 #include "fake_cluster.hpp"
-#include "plan/labels.hpp"
-#include "plan/node_config.hpp"
 
 #include <doctest/doctest.h>
 

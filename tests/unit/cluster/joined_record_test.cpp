@@ -1,4 +1,4 @@
-#include "cluster/joined_record.hpp"
+#include "client/cluster/joined_record.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cluster/lock.hpp"
+#include "client/cluster/lock.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
-#include "cluster/down.hpp"
+#include "client/cluster/down.hpp"
+#include "client/plan/labels.hpp"
+#include "client/plan/plan.hpp"
 #include "fake_cluster.hpp"
-#include "plan/labels.hpp"
-#include "plan/plan.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // Nobody's work ends unasked: `up` and `down` where jobs run.
-#include "cluster/down.hpp"
+#include "client/cluster/down.hpp"
 #include "fake_cluster.hpp"
-#include "wire/frame.hpp"
-#include "wire/job.hpp"
+#include "shared/wire/frame.hpp"
+#include "shared/wire/job.hpp"
 
 #include <doctest/doctest.h>
 

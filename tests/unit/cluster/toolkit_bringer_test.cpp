@@ -1,4 +1,4 @@
-#include "cluster/toolkit_bringer.hpp"
+#include "client/cluster/toolkit_bringer.hpp"
 #include "fake_cluster.hpp"
 #include "fakes/warnings.hpp"
 

@@ -1,4 +1,4 @@
-#include "cluster/unreached.hpp"
+#include "client/cluster/unreached.hpp"
 
 #include <doctest/doctest.h>
 

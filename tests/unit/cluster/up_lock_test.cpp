@@ -1,7 +1,7 @@
-#include "cluster/down.hpp"
-#include "cluster/lock.hpp"
+#include "client/cluster/down.hpp"
+#include "client/cluster/lock.hpp"
+#include "client/plan/labels.hpp"
 #include "fake_cluster.hpp"
-#include "plan/labels.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Hosts that fail, where `min_nodes` or --keep-going lets `up` go on without them.
-#include "cluster/left_out.hpp"
+#include "client/cluster/left_out.hpp"
+#include "client/plan/plan.hpp"
 #include "fake_cluster.hpp"
-#include "plan/plan.hpp"
 
 #include <doctest/doctest.h>
 

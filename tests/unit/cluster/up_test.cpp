@@ -1,6 +1,6 @@
-#include "cluster/down.hpp"
+#include "client/cluster/down.hpp"
+#include "client/plan/labels.hpp"
 #include "fake_cluster.hpp"
-#include "plan/labels.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>

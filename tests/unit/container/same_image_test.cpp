@@ -1,4 +1,4 @@
-#include "container/same_image.hpp"
+#include "client/container/same_image.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
 // A runtime that dies before the command begins: it is asked for again, and nothing is lost or doubled.
-#include "container/exec_command.hpp"
-#include "container/started_exec.hpp"
-#include "core/exit_codes.hpp"
+#include "client/container/exec_command.hpp"
+#include "client/container/started_exec.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/read_to_end.hpp"
 #include "fakes/show.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <doctest/doctest.h>
 

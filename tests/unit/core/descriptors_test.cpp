@@ -1,4 +1,4 @@
-#include "core/descriptors.hpp"
+#include "shared/core/descriptors.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "core/ascii.hpp"
-#include "core/encode.hpp"
+#include "shared/core/ascii.hpp"
+#include "shared/core/encode.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/ending_signals.hpp"
+#include "shared/core/ending_signals.hpp"
 
 #include <doctest/doctest.h>
 

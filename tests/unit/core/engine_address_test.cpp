@@ -1,5 +1,5 @@
-#include "core/engine_address.hpp"
 #include "fakes/show.hpp"
+#include "shared/core/engine_address.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

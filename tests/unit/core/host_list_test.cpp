@@ -1,4 +1,4 @@
-#include "core/host_list.hpp"
+#include "shared/core/host_list.hpp"
 
 #include <doctest/doctest.h>
 

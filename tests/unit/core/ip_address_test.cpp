@@ -1,4 +1,4 @@
-#include "core/ip_address.hpp"
+#include "shared/core/ip_address.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/listening_sockets.hpp"
+#include "shared/core/listening_sockets.hpp"
 
 #include <doctest/doctest.h>
 

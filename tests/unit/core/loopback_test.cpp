@@ -1,4 +1,4 @@
-#include "core/loopback.hpp"
+#include "shared/core/loopback.hpp"
 
 #include <doctest/doctest.h>
 

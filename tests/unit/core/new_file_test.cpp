@@ -1,4 +1,4 @@
-#include "core/new_file.hpp"
+#include "shared/core/new_file.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "core/path.hpp"
+#include "shared/core/path.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/program_path.hpp"
+#include "shared/core/program_path.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

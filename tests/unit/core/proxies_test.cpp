@@ -1,4 +1,4 @@
-#include "core/proxies.hpp"
+#include "shared/core/proxies.hpp"
 
 #include <doctest/doctest.h>
 

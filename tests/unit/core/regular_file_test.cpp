@@ -1,4 +1,4 @@
-#include "core/regular_file.hpp"
+#include "shared/core/regular_file.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "core/subnet.hpp"
+#include "shared/core/subnet.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "core/telling_lines.hpp"
 #include "golden.hpp"
+#include "shared/core/telling_lines.hpp"
 
 #include <doctest/doctest.h>
 

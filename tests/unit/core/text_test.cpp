@@ -1,5 +1,5 @@
-#include "core/random.hpp"
-#include "core/text.hpp"
+#include "shared/core/random.hpp"
+#include "shared/core/text.hpp"
 
 #include <doctest/doctest.h>
 

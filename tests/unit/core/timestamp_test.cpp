@@ -1,4 +1,4 @@
-#include "core/timestamp.hpp"
+#include "shared/core/timestamp.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/toolkits.hpp"
+#include "shared/core/toolkits.hpp"
 
 #include <doctest/doctest.h>
 

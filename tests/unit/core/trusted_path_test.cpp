@@ -1,4 +1,4 @@
-#include "core/trusted_path.hpp"
+#include "shared/core/trusted_path.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "core/units.hpp"
+#include "shared/core/units.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/ustar.hpp"
+#include "shared/core/ustar.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "data/data_text.hpp"
+#include "client/data/data_text.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "data/file_sender.hpp"
+#include "client/data/file_sender.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
 #include "fakes/run_task.hpp"

@@ -1,5 +1,5 @@
-#include "core/encode.hpp"
-#include "digest/sha256.hpp"
+#include "shared/core/encode.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <doctest/doctest.h>
 

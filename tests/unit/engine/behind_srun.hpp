@@ -2,8 +2,8 @@
 // that one understands. tests/integration/slurm has the real one.
 #pragma once
 
+#include "client/engine/docker_engine.hpp"
 #include "echo_engine.hpp"
-#include "engine/docker_engine.hpp"
 #include "fakes/local_front.hpp"
 #include "fakes/run_task.hpp"
 #include "fakes/show.hpp"

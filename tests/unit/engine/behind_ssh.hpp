@@ -1,8 +1,8 @@
 // An engine behind a real sshd.
 #pragma once
 
+#include "client/engine/docker_engine.hpp"
 #include "echo_engine.hpp"
-#include "engine/docker_engine.hpp"
 #include "fakes/run_task.hpp"
 #include "fakes/show.hpp"
 #include "fakes/ssh_front.hpp"

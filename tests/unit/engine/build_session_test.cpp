@@ -1,6 +1,6 @@
 // What an engine asks during a build, and what it is answered.
-#include "engine/buildkit/build_session.hpp"
-#include "engine/buildkit/grpc_server.hpp"
+#include "client/engine/buildkit/build_session.hpp"
+#include "client/engine/buildkit/grpc_server.hpp"
 #include "fakes/grpc_client.hpp"
 
 #include <doctest/doctest.h>

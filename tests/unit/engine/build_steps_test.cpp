@@ -1,7 +1,7 @@
 // What BuildKit says of a build, as Engine 20.10 and 26.1 have said it, and what is made of that.
-#include "core/encode.hpp"
-#include "engine/buildkit/build_steps.hpp"
-#include "engine/json_decode.hpp"
+#include "client/engine/buildkit/build_steps.hpp"
+#include "client/engine/json_decode.hpp"
+#include "shared/core/encode.hpp"
 
 #include <doctest/doctest.h>
 

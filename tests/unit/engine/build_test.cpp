@@ -1,5 +1,5 @@
 // Building an image: what is sent, and what is made of the messages that come.
-#include "async/async_event.hpp"
+#include "client/async/async_event.hpp"
 #include "over_stub.hpp"
 
 #include <doctest/doctest.h>

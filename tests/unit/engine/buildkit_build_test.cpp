@@ -1,8 +1,8 @@
 // Building with BuildKit: the session, the build beside it, and what is made of its messages.
-#include "async/async_event.hpp"
-#include "core/encode.hpp"
+#include "client/async/async_event.hpp"
 #include "fakes/grpc_client.hpp"
 #include "over_stub.hpp"
+#include "shared/core/encode.hpp"
 
 #include <doctest/doctest.h>
 

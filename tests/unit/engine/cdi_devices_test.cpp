@@ -1,5 +1,5 @@
-#include "engine/engine_error.hpp"
-#include "engine/json_decode.hpp"
+#include "client/engine/engine_error.hpp"
+#include "client/engine/json_decode.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // The one connection of an engine: reuse, pipelining, loss, deadlines, cancellation.
-#include "async/async_event.hpp"
-#include "async/run_all.hpp"
+#include "client/async/async_event.hpp"
+#include "client/async/run_all.hpp"
 #include "over_stub.hpp"
 
 #include <boost/asio/post.hpp>

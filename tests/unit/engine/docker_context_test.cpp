@@ -1,5 +1,5 @@
 // Contexts of the docker command line, read from its own files.
-#include "engine/docker_context.hpp"
+#include "client/engine/docker_context.hpp"
 #include "fakes/tls_front.hpp"
 
 #include <doctest/doctest.h>

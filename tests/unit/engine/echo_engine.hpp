@@ -1,7 +1,7 @@
 // An engine whose execs give back what they are told, and how a test talks to one.
 #pragma once
 
-#include "container/container_engine.hpp"
+#include "client/container/container_engine.hpp"
 #include "fakes/stub_server.hpp"
 
 #include <string>

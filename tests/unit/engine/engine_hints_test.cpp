@@ -1,7 +1,7 @@
-#include "core/ascii.hpp"
-#include "engine/engine_error.hpp"
-#include "engine/transport/connect_error.hpp"
+#include "client/engine/engine_error.hpp"
+#include "client/engine/transport/connect_error.hpp"
 #include "fakes/show.hpp"
+#include "shared/core/ascii.hpp"
 
 #include <boost/asio/error.hpp>
 #include <doctest/doctest.h>

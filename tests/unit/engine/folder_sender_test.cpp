@@ -1,5 +1,5 @@
 // What an engine is told of a folder, and sent of it.
-#include "engine/buildkit/folder_sender.hpp"
+#include "client/engine/buildkit/folder_sender.hpp"
 
 #include <doctest/doctest.h>
 

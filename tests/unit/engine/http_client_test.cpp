@@ -1,5 +1,5 @@
 // The client over a stream that never waits, as an ssh channel does not for what has come already.
-#include "engine/http/http_client.hpp"
+#include "client/engine/http/http_client.hpp"
 #include "fakes/run_task.hpp"
 
 #include <doctest/doctest.h>

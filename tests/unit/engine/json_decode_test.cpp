@@ -1,6 +1,6 @@
 // Real answers of Engine 20.10 and 26.1, in recorded/, and answers that no engine should give.
-#include "engine/engine_error.hpp"
-#include "engine/json_decode.hpp"
+#include "client/engine/engine_error.hpp"
+#include "client/engine/json_decode.hpp"
 #include "fakes/show.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "engine/json_encode.hpp"
+#include "client/engine/json_encode.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

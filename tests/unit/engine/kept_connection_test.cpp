@@ -1,5 +1,5 @@
 // Streams on the connection that an engine has anyway.
-#include "async/run_all.hpp"
+#include "client/async/run_all.hpp"
 #include "over_stub.hpp"
 
 #include <doctest/doctest.h>

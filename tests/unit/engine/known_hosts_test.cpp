@@ -1,7 +1,7 @@
 // Which keys a host may show.
-#include "core/encode.hpp"
-#include "engine/transport/ssh/known_hosts.hpp"
-#include "engine/transport/ssh/packet.hpp"
+#include "client/engine/transport/ssh/known_hosts.hpp"
+#include "client/engine/transport/ssh/packet.hpp"
+#include "shared/core/encode.hpp"
 
 #include <doctest/doctest.h>
 

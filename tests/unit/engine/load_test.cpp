@@ -1,5 +1,5 @@
 // Images on their way into an engine: loaded out of a tar that is read meanwhile; pulls that fall silent.
-#include "async/async_event.hpp"
+#include "client/async/async_event.hpp"
 #include "over_stub.hpp"
 
 #include <doctest/doctest.h>

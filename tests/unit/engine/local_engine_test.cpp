@@ -1,5 +1,5 @@
 // Which engine of this machine `init --local` takes.
-#include "engine/local_engine.hpp"
+#include "client/engine/local_engine.hpp"
 #include "fakes/tls_front.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // Which API version an engine is spoken to in, from 20.10 to 29, and how Podman is known.
-#include "engine/engine_session.hpp"
+#include "client/engine/engine_session.hpp"
 #include "over_stub.hpp"
 
 #include <doctest/doctest.h>

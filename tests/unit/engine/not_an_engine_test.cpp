@@ -1,5 +1,5 @@
 // Addresses where no Docker engine answers, or none that may be used.
-#include "engine/engine_session.hpp"
+#include "client/engine/engine_session.hpp"
 #include "fakes/tls_front.hpp"
 #include "over_stub.hpp"
 

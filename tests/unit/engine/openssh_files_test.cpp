@@ -1,9 +1,9 @@
 // known_hosts, read here and by OpenSSH, on odd input: what is known here is known to `ssh`, and what has no
 // markers the other way round too. The other side is a real sshd, as the ProxyCommand of ssh.
-#include "core/encode.hpp"
-#include "core/text.hpp"
-#include "engine/transport/ssh/known_hosts.hpp"
+#include "client/engine/transport/ssh/known_hosts.hpp"
 #include "fakes/ssh_front.hpp"
+#include "shared/core/encode.hpp"
+#include "shared/core/text.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // A DockerEngine that speaks to a stub server.
 #pragma once
 
-#include "engine/docker_engine.hpp"
+#include "client/engine/docker_engine.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/run_task.hpp"
 #include "fakes/show.hpp"

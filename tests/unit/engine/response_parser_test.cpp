@@ -1,4 +1,4 @@
-#include "engine/http/response_parser.hpp"
+#include "client/engine/http/response_parser.hpp"
 #include "fakes/show.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // Engines of an allocation's nodes, through steps.
-#include "async/run_all.hpp"
 #include "behind_srun.hpp"
+#include "client/async/run_all.hpp"
 
 #include <csignal>
 #include <sys/stat.h>

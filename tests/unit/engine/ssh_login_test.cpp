@@ -1,7 +1,7 @@
 // How an ssh connection begins: the host's key, the user's keys, the way there, and what may be wrong with
 // each.
 #include "behind_ssh.hpp"
-#include "engine/transport/ssh/algorithms.hpp"
+#include "client/engine/transport/ssh/algorithms.hpp"
 #include "fakes/cancellable.hpp"
 
 #include <filesystem>

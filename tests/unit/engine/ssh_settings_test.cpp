@@ -1,9 +1,9 @@
 // What `ssh -G` says, read.
-#include "core/ascii.hpp"
-#include "core/text.hpp"
-#include "engine/transport/ssh/keywords.hpp"
-#include "engine/transport/ssh/settings.hpp"
+#include "client/engine/transport/ssh/keywords.hpp"
+#include "client/engine/transport/ssh/settings.hpp"
 #include "fakes/ssh_front.hpp"
+#include "shared/core/ascii.hpp"
+#include "shared/core/text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // An sshd at its limits: no forwarding of sockets, few sessions, few logins at a time.
-#include "async/run_all.hpp"
 #include "behind_ssh.hpp"
+#include "client/async/run_all.hpp"
 
 #include <filesystem>
 #include <fstream>

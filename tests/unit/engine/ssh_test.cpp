@@ -1,6 +1,6 @@
 // One ssh connection, many channels.
-#include "async/run_all.hpp"
 #include "behind_ssh.hpp"
+#include "client/async/run_all.hpp"
 #include "fakes/cancellable.hpp"
 
 #include <algorithm>

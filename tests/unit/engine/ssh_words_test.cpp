@@ -1,8 +1,8 @@
 // Messages and files of the ssh family: agent, keys, and what a host says of its socket.
-#include "engine/transport/ssh/agent.hpp"
-#include "engine/transport/ssh/key_file.hpp"
-#include "engine/transport/ssh/packet.hpp"
-#include "engine/transport/ssh/remote_socket.hpp"
+#include "client/engine/transport/ssh/agent.hpp"
+#include "client/engine/transport/ssh/key_file.hpp"
+#include "client/engine/transport/ssh/packet.hpp"
+#include "client/engine/transport/ssh/remote_socket.hpp"
 #include "fakes/ssh_front.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "engine/stdio_frames.hpp"
+#include "client/engine/stdio_frames.hpp"
 #include "fakes/show.hpp"
 #include "fakes/stub_server.hpp"
 

@@ -1,5 +1,5 @@
 // What comes as a stream: execs, followed logs, pulls, events.
-#include "container/image_address.hpp"
+#include "client/container/image_address.hpp"
 #include "fakes/read_to_end.hpp"
 #include "over_stub.hpp"
 

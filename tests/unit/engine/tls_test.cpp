@@ -1,6 +1,6 @@
 // An engine behind TLS: both sides prove who they are.
+#include "client/engine/docker_engine.hpp"
 #include "echo_engine.hpp"
-#include "engine/docker_engine.hpp"
 #include "fakes/run_task.hpp"
 #include "fakes/show.hpp"
 #include "fakes/tls_front.hpp"

@@ -1,6 +1,6 @@
 // What libssh2 cannot do goes by the user's own ssh: real ones, before a real sshd.
-#include "async/run_all.hpp"
 #include "behind_ssh.hpp"
+#include "client/async/run_all.hpp"
 #include "fakes/cancellable.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>

@@ -1,6 +1,6 @@
 // What the user's own ssh is told and says, and where its sockets lie.
-#include "engine/transport/ssh/private_folder.hpp"
-#include "engine/transport/ssh/user_ssh_words.hpp"
+#include "client/engine/transport/ssh/private_folder.hpp"
+#include "client/engine/transport/ssh/user_ssh_words.hpp"
 #include "fakes/tls_front.hpp"
 
 #include <doctest/doctest.h>

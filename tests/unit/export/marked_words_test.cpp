@@ -1,4 +1,4 @@
-#include "export/marked_words.hpp"
+#include "client/export/marked_words.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "export/slurm.hpp"
+#include "client/export/slurm.hpp"
 #include "golden.hpp"
 #include "unit/export/support.hpp"
 

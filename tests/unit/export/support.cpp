@@ -1,6 +1,6 @@
 #include "unit/export/support.hpp"
 
-#include "spec/load_spec.hpp"
+#include "client/spec/load_spec.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // What the tests of export/ share: jobs made of a cluster.yaml and of what `run` would be given.
 #pragma once
 
-#include "export/export_job.hpp"
+#include "client/export/export_job.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "forward/forward_port.hpp"
+#include "client/forward/forward_port.hpp"
 
 #include <doctest/doctest.h>
 

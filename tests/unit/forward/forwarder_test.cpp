@@ -1,9 +1,9 @@
 // Ports, real sockets on this machine's loopback, and a node that is played.
-#include "async/children.hpp"
-#include "async/pause.hpp"
+#include "client/async/children.hpp"
+#include "client/async/pause.hpp"
+#include "client/forward/forwarder.hpp"
 #include "fakes/fake_engine.hpp"
-#include "forward/forwarder.hpp"
-#include "wire/layout.hpp"
+#include "shared/wire/layout.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

@@ -1,6 +1,6 @@
 // A tunnel's silence, against a node that is played.
+#include "client/forward/node_tunnel.hpp"
 #include "fakes/fake_engine.hpp"
-#include "forward/node_tunnel.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "gpu/board.hpp"
+#include "shared/gpu/board.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gpu/fabric.hpp"
+#include "shared/gpu/fabric.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gpu/gpu_figures.hpp"
+#include "shared/gpu/gpu_figures.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gpu/gpu.hpp"
+#include "shared/gpu/gpu.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gpu/kfd.hpp"
+#include "shared/gpu/kfd.hpp"
 
 #include <doctest/doctest.h>
 

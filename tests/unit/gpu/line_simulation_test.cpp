@@ -1,5 +1,5 @@
 // Many jobs on a few hosts, with messages that arrive in any order: whatever that order is, the line holds.
-#include "gpu/board.hpp"
+#include "shared/gpu/board.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gpu/place.hpp"
+#include "shared/gpu/place.hpp"
 
 #include <doctest/doctest.h>
 

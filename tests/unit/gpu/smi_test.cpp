@@ -1,4 +1,4 @@
-#include "gpu/smi.hpp"
+#include "shared/gpu/smi.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gpu/topology.hpp"
+#include "shared/gpu/topology.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

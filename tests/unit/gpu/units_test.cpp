@@ -1,4 +1,4 @@
-#include "gpu/units.hpp"
+#include "shared/gpu/units.hpp"
 
 #include <doctest/doctest.h>
 

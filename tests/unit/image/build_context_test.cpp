@@ -1,6 +1,6 @@
+#include "client/image/build_context.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/run_task.hpp"
-#include "image/build_context.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <archive.h>

@@ -1,5 +1,5 @@
 // The folder that BuildKit asks for: what of it there is, and what is read of it.
-#include "image/build_folder.hpp"
+#include "client/image/build_folder.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
+#include "client/image/build_image.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/run_task.hpp"
-#include "image/build_image.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-#include "core/encode.hpp"
-#include "image/docker_config.hpp"
+#include "client/image/docker_config.hpp"
+#include "shared/core/encode.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

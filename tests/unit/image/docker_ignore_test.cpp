@@ -1,5 +1,5 @@
+#include "client/image/docker_ignore.hpp"
 #include "fakes/show.hpp"
-#include "image/docker_ignore.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // What engines, registries' helpers and people wrote may be anything: it ends in an error or a value.
+#include "client/image/docker_config.hpp"
+#include "client/image/docker_ignore.hpp"
+#include "client/image/saved_image.hpp"
 #include "fakes/damage.hpp"
-#include "image/docker_config.hpp"
-#include "image/docker_ignore.hpp"
-#include "image/saved_image.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
-#include "digest/sha256.hpp"
+#include "client/image/image_archive.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/image_tar.hpp"
 #include "fakes/run_task.hpp"
-#include "image/image_archive.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>

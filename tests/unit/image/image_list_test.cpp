@@ -1,6 +1,6 @@
+#include "client/image/image_list.hpp"
 #include "fakes/fake_engine.hpp"
 #include "golden.hpp"
-#include "image/image_list.hpp"
 #include "unit/plan/cluster_builder.hpp"
 
 #include <boost/asio/io_context.hpp>

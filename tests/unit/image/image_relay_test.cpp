@@ -1,11 +1,11 @@
-#include "async/run_all.hpp"
-#include "digest/sha256.hpp"
+#include "client/async/run_all.hpp"
+#include "client/image/image_relay.hpp"
+#include "client/image/temporary_files.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/image_tar.hpp"
 #include "fakes/run_task.hpp"
-#include "image/image_relay.hpp"
-#include "image/temporary_files.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>

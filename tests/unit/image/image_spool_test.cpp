@@ -1,10 +1,10 @@
-#include "digest/sha256.hpp"
+#include "client/image/image_spool.hpp"
+#include "client/image/send_image.hpp"
+#include "client/image/tar_reader.hpp"
+#include "client/relay/relay_program.hpp"
 #include "fakes/damage.hpp"
 #include "fakes/fake_engine.hpp"
-#include "image/image_spool.hpp"
-#include "image/send_image.hpp"
-#include "image/tar_reader.hpp"
-#include "relay/relay_program.hpp"
+#include "shared/digest/sha256.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>

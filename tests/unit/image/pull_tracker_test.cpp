@@ -1,5 +1,5 @@
-#include "engine/json_decode.hpp"
-#include "image/pull_tracker.hpp"
+#include "client/engine/json_decode.hpp"
+#include "client/image/pull_tracker.hpp"
 
 #include <doctest/doctest.h>
 

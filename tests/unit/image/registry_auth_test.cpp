@@ -1,7 +1,7 @@
-#include "core/encode.hpp"
+#include "client/image/docker_config.hpp"
+#include "client/image/registry_auth.hpp"
 #include "fakes/run_task.hpp"
-#include "image/docker_config.hpp"
-#include "image/registry_auth.hpp"
+#include "shared/core/encode.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "image/registry_name.hpp"
+#include "client/image/registry_name.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
-#include "async/run_all.hpp"
-#include "container/image_address.hpp"
+#include "client/async/run_all.hpp"
+#include "client/container/image_address.hpp"
+#include "client/relay/relay_host.hpp"
 #include "fakes/fake_engine.hpp"
-#include "relay/relay_host.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "image/saved_image.hpp"
+#include "client/image/saved_image.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
+#include "client/image/send_image.hpp"
 #include "fakes/cancellable.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/image_tar.hpp"
 #include "fakes/warnings.hpp"
-#include "image/send_image.hpp"
 #include "unit/plan/cluster_builder.hpp"
 
 #include <boost/asio/io_context.hpp>

@@ -1,4 +1,4 @@
-#include "image/temporary_files.hpp"
+#include "client/image/temporary_files.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Many jobs that may have any of several nodes, over hosts of several sizes, with messages in any order: by
-// the client's own choice (job/gpu_line.hpp) and the boards' (gpu/board.hpp).
-#include "gpu/board.hpp"
-#include "job/gpu_line.hpp"
+// the client's own choice (client/job/gpu_line.hpp) and the boards' (shared/gpu/board.hpp).
+#include "client/job/gpu_line.hpp"
+#include "shared/gpu/board.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,10 @@
 // A job over fake nodes, whose side of the talk is a script each.
 #pragma once
 
-#include "async/interrupts.hpp"
+#include "client/async/interrupts.hpp"
+#include "client/job/run_job.hpp"
 #include "fakes/fake_engine.hpp"
-#include "job/run_job.hpp"
-#include "wire/frame.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,7 +1,7 @@
+#include "client/job/follow_job.hpp"
 #include "fakes/fake_engine.hpp"
-#include "job/follow_job.hpp"
-#include "wire/frame.hpp"
-#include "wire/layout.hpp"
+#include "shared/wire/frame.hpp"
+#include "shared/wire/layout.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "job/gpu_line.hpp"
+#include "client/job/gpu_line.hpp"
 
 #include <doctest/doctest.h>
 

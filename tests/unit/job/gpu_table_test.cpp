@@ -1,5 +1,5 @@
+#include "client/job/gpu_table.hpp"
 #include "golden.hpp"
-#include "job/gpu_table.hpp"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
+#include "client/job/gpu_text.hpp"
 #include "golden.hpp"
-#include "job/gpu_text.hpp"
 
 #include <string>
 #include <vector>

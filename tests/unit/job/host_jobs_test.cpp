@@ -1,5 +1,5 @@
+#include "client/job/host_jobs.hpp"
 #include "golden.hpp"
-#include "job/host_jobs.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
+#include "client/job/job_details.hpp"
+#include "client/job/page/job_page.hpp"
 #include "fakes/job_usage.hpp"
 #include "golden.hpp"
-#include "job/job_details.hpp"
-#include "job/page/job_page.hpp"
 
 #include <cstdlib>
 #include <ctime>

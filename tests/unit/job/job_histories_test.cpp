@@ -1,7 +1,7 @@
+#include "client/job/job_histories.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/run_task.hpp"
-#include "job/job_histories.hpp"
-#include "wire/job_usage.hpp"
+#include "shared/wire/job_usage.hpp"
 
 #include <doctest/doctest.h>
 

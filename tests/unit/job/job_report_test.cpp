@@ -1,5 +1,5 @@
+#include "client/job/job_report.hpp"
 #include "golden.hpp"
-#include "job/job_report.hpp"
 
 #include <cstdlib>
 #include <ctime>

@@ -1,4 +1,4 @@
-#include "job/log_files.hpp"
+#include "client/job/log_files.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <fstream>

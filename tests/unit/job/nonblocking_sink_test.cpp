@@ -1,5 +1,5 @@
+#include "client/job/nonblocking_sink.hpp"
 #include "fakes/run_task.hpp"
-#include "job/nonblocking_sink.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

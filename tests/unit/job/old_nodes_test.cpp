@@ -1,6 +1,6 @@
 // Nodes of an earlier dockdist on the same host: what runs in them is seen, not overrun.
+#include "client/job/old_nodes.hpp"
 #include "fake_job.hpp"
-#include "job/old_nodes.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "job/select_nodes.hpp"
+#include "client/job/select_nodes.hpp"
 
 #include <doctest/doctest.h>
 

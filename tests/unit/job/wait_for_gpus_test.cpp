@@ -1,5 +1,5 @@
+#include "client/job/wait_for_gpus.hpp"
 #include "fakes/cancellable.hpp"
-#include "job/wait_for_gpus.hpp"
 #include "unit/job/fake_job.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "job_state/job_end.hpp"
+#include "shared/job_state/job_end.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "job_state/job_state_machine.hpp"
+#include "shared/job_state/job_state_machine.hpp"
 #include "unit/job_state/told.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-#include "job_state/job_end.hpp"
-#include "job_state/job_text.hpp"
+#include "shared/job_state/job_end.hpp"
+#include "shared/job_state/job_text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "job_state/job_state_machine.hpp"
+#include "shared/job_state/job_state_machine.hpp"
 #include "unit/job_state/told.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using Type = wire::JobCommand::Type;
 
-// What launch/relaunch.hpp does, in small: those of the members run "rank N".
+// What shared/launch/relaunch.hpp does, in small: those of the members run "rank N".
 Result<std::vector<wire::JobStart>> relaunch_all(const wire::JobPolicy& before) {
     auto job = before;
     std::vector<wire::JobStart> starts(job.parts.size());

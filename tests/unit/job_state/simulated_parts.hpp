@@ -2,7 +2,7 @@
 // cuts what they say to each other.
 #pragma once
 
-#include "job_state/succession.hpp"
+#include "shared/job_state/succession.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "job_state/job_text.hpp"
+#include "shared/job_state/job_text.hpp"
 #include "unit/job_state/told.hpp"
 
 #include <doctest/doctest.h>

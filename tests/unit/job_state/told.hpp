@@ -1,7 +1,7 @@
 // What people have been told of a running job.
 #pragma once
 
-#include "job_state/job_state_machine.hpp"
+#include "shared/job_state/job_state_machine.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
-#include "core/encode.hpp"
-#include "core/text.hpp"
-#include "keys/ssh_key.hpp"
+#include "shared/core/encode.hpp"
+#include "shared/core/text.hpp"
+#include "shared/keys/ssh_key.hpp"
 
 #include <doctest/doctest.h>
 

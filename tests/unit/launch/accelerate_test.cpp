@@ -1,5 +1,5 @@
-#include "core/text.hpp"
-#include "launch/accelerate_settings.hpp"
+#include "shared/core/text.hpp"
+#include "shared/launch/accelerate_settings.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "core/text.hpp"
-#include "launch/launch_line.hpp"
+#include "shared/core/text.hpp"
+#include "shared/launch/launch_line.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
-#include "core/text.hpp"
 #include "golden.hpp"
-#include "launch/launcher.hpp"
+#include "shared/core/text.hpp"
+#include "shared/launch/launcher.hpp"
 
 #include <doctest/doctest.h>
 

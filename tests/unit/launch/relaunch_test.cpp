@@ -1,4 +1,4 @@
-#include "launch/relaunch.hpp"
+#include "shared/launch/relaunch.hpp"
 
 #include <doctest/doctest.h>
 

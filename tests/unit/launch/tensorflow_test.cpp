@@ -1,4 +1,4 @@
-#include "launch/launcher.hpp"
+#include "shared/launch/launcher.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "load/findings.hpp"
+#include "shared/load/findings.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "load/rates.hpp"
+#include "shared/load/rates.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "metrics/known_good.hpp"
+#include "shared/metrics/known_good.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "metrics/operation.hpp"
+#include "shared/metrics/operation.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "metrics/pair_rounds.hpp"
+#include "shared/metrics/pair_rounds.hpp"
 
 #include <doctest/doctest.h>
 

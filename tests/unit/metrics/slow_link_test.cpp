@@ -1,4 +1,4 @@
-#include "metrics/slow_link.hpp"
+#include "shared/metrics/slow_link.hpp"
 
 #include <doctest/doctest.h>
 

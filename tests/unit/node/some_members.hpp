@@ -1,7 +1,7 @@
 // A cluster of three nodes: two share a host, the third's port is 22.
 #pragma once
 
-#include "wire/join.hpp"
+#include "shared/wire/join.hpp"
 
 inline dockdist::wire::Members some_members() {
     using dockdist::wire::NodeRecord;

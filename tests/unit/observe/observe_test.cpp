@@ -1,6 +1,6 @@
+#include "client/observe/observe.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
-#include "observe/observe.hpp"
 #include "unit/plan/cluster_builder.hpp"
 
 #include <boost/asio/io_context.hpp>

@@ -1,5 +1,5 @@
-#include "keys/ssh_key.hpp"
-#include "own_ssh/login_files.hpp"
+#include "client/own_ssh/login_files.hpp"
+#include "shared/keys/ssh_key.hpp"
 
 #include <doctest/doctest.h>
 

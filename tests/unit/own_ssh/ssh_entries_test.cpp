@@ -1,5 +1,5 @@
+#include "client/own_ssh/ssh_entries.hpp"
 #include "golden.hpp"
-#include "own_ssh/ssh_entries.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/architecture.hpp"
+#include "client/plan/architecture.hpp"
 #include "unit/plan/cluster_builder.hpp"
 
 #include <doctest/doctest.h>

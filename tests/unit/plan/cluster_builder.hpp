@@ -1,10 +1,10 @@
 // Small clusters for tests: a spec of n hosts, and what the engines would tell after `up`.
 #pragma once
 
-#include "plan/join_requests.hpp"
-#include "plan/labels.hpp"
-#include "plan/node_config.hpp"
-#include "plan/plan.hpp"
+#include "client/plan/join_requests.hpp"
+#include "client/plan/labels.hpp"
+#include "client/plan/node_config.hpp"
+#include "client/plan/plan.hpp"
 
 namespace dockdist::testing {
 

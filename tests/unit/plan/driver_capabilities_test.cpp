@@ -1,6 +1,6 @@
+#include "client/plan/driver_capabilities.hpp"
+#include "client/plan/fingerprint.hpp"
 #include "cluster_builder.hpp"
-#include "plan/driver_capabilities.hpp"
-#include "plan/fingerprint.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
+#include "client/plan/engine_abilities.hpp"
 #include "cluster_builder.hpp"
-#include "plan/engine_abilities.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
+#include "client/plan/fingerprint.hpp"
+#include "client/plan/node_config.hpp"
 #include "cluster_builder.hpp"
-#include "plan/fingerprint.hpp"
-#include "plan/node_config.hpp"
 
 #include <doctest/doctest.h>
 

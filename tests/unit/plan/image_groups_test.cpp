@@ -1,5 +1,5 @@
+#include "client/plan/image_groups.hpp"
 #include "cluster_builder.hpp"
-#include "plan/image_groups.hpp"
 
 #include <doctest/doctest.h>
 

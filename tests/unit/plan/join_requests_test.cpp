@@ -1,5 +1,5 @@
+#include "client/plan/join_requests.hpp"
 #include "cluster_builder.hpp"
-#include "plan/join_requests.hpp"
 
 #include <doctest/doctest.h>
 

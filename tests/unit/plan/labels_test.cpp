@@ -1,4 +1,4 @@
-#include "plan/labels.hpp"
+#include "client/plan/labels.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/lost_files.hpp"
+#include "client/plan/lost_files.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
-#include "plan/labels.hpp"
-#include "plan/made_by.hpp"
-#include "wire/version.hpp"
+#include "client/plan/labels.hpp"
+#include "client/plan/made_by.hpp"
+#include "shared/wire/version.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // `gpus: N`: which GPUs a node gets, and what is said where there are none.
+#include "client/plan/node_gpus.hpp"
 #include "cluster_builder.hpp"
-#include "plan/node_gpus.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "plan/labels.hpp"
-#include "plan/origin.hpp"
+#include "client/plan/labels.hpp"
+#include "client/plan/origin.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include "cluster_builder.hpp"
-#include "wire/version.hpp"
+#include "shared/wire/version.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
+#include "client/plan/replacement.hpp"
 #include "cluster_builder.hpp"
-#include "plan/replacement.hpp"
 
 #include <doctest/doctest.h>
 

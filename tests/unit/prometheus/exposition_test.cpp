@@ -1,5 +1,5 @@
+#include "client/prometheus/exposition.hpp"
 #include "golden.hpp"
-#include "prometheus/exposition.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // Nodes with RDMA ports, as they tell of themselves.
 #pragma once
 
-#include "rdma/variables.hpp"
+#include "shared/rdma/variables.hpp"
 
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "relay/relay_peers.hpp"
+#include "client/relay/relay_peers.hpp"
 
 #include <doctest/doctest.h>
 

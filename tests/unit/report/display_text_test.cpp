@@ -1,4 +1,4 @@
-#include "report/display_text.hpp"
+#include "client/report/display_text.hpp"
 
 #include <doctest/doctest.h>
 

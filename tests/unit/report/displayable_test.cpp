@@ -1,5 +1,5 @@
-#include "report/displayable.hpp"
-#include "report/output.hpp"
+#include "client/report/displayable.hpp"
+#include "client/report/output.hpp"
 
 #include <doctest/doctest.h>
 

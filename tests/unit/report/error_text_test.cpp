@@ -1,4 +1,4 @@
-#include "report/error_text.hpp"
+#include "client/report/error_text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
-#include "report/error_text.hpp"
-#include "report/fold_errors.hpp"
-#include "report/json_reporter.hpp"
-#include "report/plain_reporter.hpp"
+#include "client/report/error_text.hpp"
+#include "client/report/fold_errors.hpp"
+#include "client/report/json_reporter.hpp"
+#include "client/report/plain_reporter.hpp"
 #include "support.hpp"
 
 namespace fold_errors_test {

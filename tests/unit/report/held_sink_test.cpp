@@ -1,4 +1,4 @@
-#include "report/held_sink.hpp"
+#include "client/report/held_sink.hpp"
 
 #include <doctest/doctest.h>
 

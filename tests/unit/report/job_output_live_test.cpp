@@ -1,6 +1,6 @@
 // Progress bars of ranks on a terminal: a real pty, and what stands on its screen.
+#include "client/report/job_output.hpp"
 #include "pty.hpp"
-#include "report/job_output.hpp"
 #include "screen.hpp"
 #include "support.hpp"
 

@@ -1,4 +1,4 @@
-#include "report/job_output.hpp"
+#include "client/report/job_output.hpp"
 #include "support.hpp"
 
 namespace job_output_test {

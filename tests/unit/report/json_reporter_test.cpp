@@ -1,4 +1,4 @@
-#include "report/json_reporter.hpp"
+#include "client/report/json_reporter.hpp"
 #include "support.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "report/line_splitter.hpp"
+#include "client/report/line_splitter.hpp"
 
 #include <doctest/doctest.h>
 

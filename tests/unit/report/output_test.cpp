@@ -1,5 +1,5 @@
+#include "client/report/output.hpp"
 #include "pty.hpp"
-#include "report/output.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,5 +1,5 @@
-#include "core/text.hpp"
-#include "report/plain_reporter.hpp"
+#include "client/report/plain_reporter.hpp"
+#include "shared/core/text.hpp"
 #include "support.hpp"
 
 namespace plain_reporter_test {

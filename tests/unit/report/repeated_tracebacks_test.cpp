@@ -1,4 +1,4 @@
-#include "report/job_output.hpp"
+#include "client/report/job_output.hpp"
 #include "unit/report/support.hpp"
 
 #include <doctest/doctest.h>

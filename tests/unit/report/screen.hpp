@@ -2,8 +2,8 @@
 // and wraps anew when its width changes, as common terminals do.
 #pragma once
 
-#include "core/utf8.hpp"
-#include "report/display_text.hpp"
+#include "client/report/display_text.hpp"
+#include "shared/core/utf8.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // What the tests of report/ share: sinks that keep, a clock that stands still, golden files.
 #pragma once
 
+#include "client/report/output.hpp"
 #include "golden.hpp"
-#include "report/output.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
-#include "core/text.hpp"
-#include "report/display_text.hpp"
-#include "report/table.hpp"
+#include "client/report/display_text.hpp"
+#include "client/report/table.hpp"
+#include "shared/core/text.hpp"
 #include "support.hpp"
 
 namespace table_test {

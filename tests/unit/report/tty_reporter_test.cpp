@@ -1,5 +1,5 @@
+#include "client/report/tty_reporter.hpp"
 #include "pty.hpp"
-#include "report/tty_reporter.hpp"
 #include "screen.hpp"
 #include "support.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/utf8.hpp"
+#include "shared/core/utf8.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "serve/http_server.hpp"
+#include "client/serve/http_server.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // Each tests/golden/spec/bad/NAME.yaml says in NAME.txt what a person is told. DOCKDIST_UPDATE_GOLDEN=1
 // writes the .txt files anew.
-#include "core/text.hpp"
+#include "shared/core/text.hpp"
 #include "unit/spec/support.hpp"
 
 #include <doctest/doctest.h>

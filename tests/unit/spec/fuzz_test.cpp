@@ -1,6 +1,6 @@
 // Mutated files must load or be refused, never crash: run it in a sanitizer build too. Seeded, so that a
 // failure repeats.
-#include "core/text.hpp"
+#include "shared/core/text.hpp"
 #include "unit/spec/support.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "spec/host_mounts.hpp"
+#include "client/spec/host_mounts.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "spec/interpolate.hpp"
+#include "client/spec/interpolate.hpp"
 #include "unit/spec/support.hpp"
 
 #include <doctest/doctest.h>

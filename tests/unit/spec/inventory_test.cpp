@@ -1,5 +1,5 @@
-#include "core/host_list.hpp"
-#include "spec/inventory.hpp"
+#include "client/spec/inventory.hpp"
+#include "shared/core/host_list.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "spec/launcher_names.hpp"
+#include "shared/launch/launcher_names.hpp"
 #include "unit/spec/support.hpp"
 
 #include <doctest/doctest.h>

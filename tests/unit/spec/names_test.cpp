@@ -1,6 +1,6 @@
-#include "core/text.hpp"
-#include "spec/load_spec.hpp"
-#include "spec/names.hpp"
+#include "client/spec/load_spec.hpp"
+#include "client/spec/names.hpp"
+#include "shared/core/text.hpp"
 #include "unit/spec/support.hpp"
 
 #include <doctest/doctest.h>

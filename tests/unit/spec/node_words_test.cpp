@@ -1,5 +1,5 @@
-#include "core/host_list.hpp"
-#include "spec/node_words.hpp"
+#include "client/spec/node_words.hpp"
+#include "shared/core/host_list.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "spec/load_spec.hpp"
+#include "client/spec/load_spec.hpp"
 #include "unit/spec/support.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-#include "spec/load_spec.hpp"
-#include "spec/yaml_tree.hpp"
+#include "client/spec/load_spec.hpp"
+#include "client/spec/yaml_tree.hpp"
 #include "unit/spec/support.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "spec/load_spec.hpp"
+#include "client/spec/load_spec.hpp"
 
 #include <filesystem>
 #include <map>

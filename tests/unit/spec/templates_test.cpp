@@ -1,5 +1,5 @@
-#include "spec/spec_keys.hpp"
-#include "spec/starter.hpp"
+#include "client/spec/spec_keys.hpp"
+#include "client/spec/starter.hpp"
 #include "unit/spec/support.hpp"
 
 #include <doctest/doctest.h>

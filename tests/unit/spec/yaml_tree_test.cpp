@@ -1,4 +1,4 @@
-#include "spec/yaml_tree.hpp"
+#include "client/spec/yaml_tree.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "sync/comparison.hpp"
+#include "client/sync/comparison.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // A node that does not keep to the protocol, or wants to write elsewhere.
+#include "client/sync/fetch.hpp"
+#include "client/sync/received_names.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
 #include "fakes/run_task.hpp"
-#include "sync/fetch.hpp"
-#include "sync/received_names.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

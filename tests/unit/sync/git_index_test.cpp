@@ -1,5 +1,5 @@
-#include "sync/git_files.hpp"
-#include "sync/git_index.hpp"
+#include "client/sync/git_files.hpp"
+#include "client/sync/git_index.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

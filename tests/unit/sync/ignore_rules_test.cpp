@@ -1,5 +1,5 @@
-#include "sync/ignore_rules.hpp"
-#include "sync/wildmatch.hpp"
+#include "client/sync/ignore_rules.hpp"
+#include "client/sync/wildmatch.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

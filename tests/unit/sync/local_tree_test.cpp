@@ -1,4 +1,4 @@
-#include "sync/local_tree.hpp"
+#include "client/sync/local_tree.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

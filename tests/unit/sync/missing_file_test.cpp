@@ -1,4 +1,4 @@
-#include "sync/missing_file.hpp"
+#include "client/sync/missing_file.hpp"
 
 #include <doctest/doctest.h>
 

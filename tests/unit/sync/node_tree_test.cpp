@@ -1,7 +1,7 @@
 // A host that tells of its files what is not so.
+#include "client/sync/node_tree.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/run_task.hpp"
-#include "sync/node_tree.hpp"
 
 #include <doctest/doctest.h>
 

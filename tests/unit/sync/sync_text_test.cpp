@@ -1,4 +1,4 @@
-#include "sync/sync_text.hpp"
+#include "client/sync/sync_text.hpp"
 
 #include <doctest/doctest.h>
 

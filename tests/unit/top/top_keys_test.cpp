@@ -1,4 +1,4 @@
-#include "top/top_keys.hpp"
+#include "client/top/top_keys.hpp"
 
 #include <doctest/doctest.h>
 

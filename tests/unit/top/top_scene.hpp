@@ -1,7 +1,7 @@
 // A cluster as `dockdist top` may see it: two nodes of four GPUs on which a job runs, and one that is away.
 #pragma once
 
-#include "top/top_model.hpp"
+#include "client/top/top_model.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
+#include "client/report/display_text.hpp"
+#include "client/top/top_json.hpp"
+#include "client/top/top_screen.hpp"
 #include "golden.hpp"
-#include "report/display_text.hpp"
-#include "top/top_json.hpp"
-#include "top/top_screen.hpp"
 #include "top_scene.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-#include "tree/read_tree.hpp"
-#include "tree/tree_writer.hpp"
+#include "shared/tree/read_tree.hpp"
+#include "shared/tree/tree_writer.hpp"
 #include "unit/node/scratch.hpp"
 
 #include <doctest/doctest.h>

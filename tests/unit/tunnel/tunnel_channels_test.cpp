@@ -1,5 +1,5 @@
-#include "tunnel/tunnel_channels.hpp"
-#include "wire/little_endian.hpp"
+#include "shared/tunnel/tunnel_channels.hpp"
+#include "shared/wire/little_endian.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "usage/finding_record.hpp"
+#include "shared/usage/finding_record.hpp"
 
 #include <doctest/doctest.h>
 

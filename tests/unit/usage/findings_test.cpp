@@ -1,5 +1,5 @@
-#include "usage/curves.hpp"
-#include "usage/findings.hpp"
+#include "shared/usage/curves.hpp"
+#include "shared/usage/findings.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "usage/idle_watch.hpp"
+#include "shared/usage/idle_watch.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "usage/job_usage.hpp"
+#include "shared/usage/job_usage.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

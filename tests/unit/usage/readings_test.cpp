@@ -1,4 +1,4 @@
-#include "usage/readings.hpp"
+#include "shared/usage/readings.hpp"
 
 #include <doctest/doctest.h>
 

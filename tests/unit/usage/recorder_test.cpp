@@ -1,4 +1,4 @@
-#include "usage/recorder.hpp"
+#include "shared/usage/recorder.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "wire/check.hpp"
-#include "wire/check_facts.hpp"
+#include "shared/wire/check.hpp"
+#include "shared/wire/check_facts.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

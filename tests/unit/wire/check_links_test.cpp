@@ -1,5 +1,5 @@
-#include "wire/check.hpp"
-#include "wire/check_links.hpp"
+#include "shared/wire/check.hpp"
+#include "shared/wire/check_links.hpp"
 
 #include <doctest/doctest.h>
 

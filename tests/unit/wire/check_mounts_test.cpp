@@ -1,5 +1,5 @@
-#include "wire/check.hpp"
-#include "wire/check_mounts.hpp"
+#include "shared/wire/check.hpp"
+#include "shared/wire/check_mounts.hpp"
 
 #include <doctest/doctest.h>
 

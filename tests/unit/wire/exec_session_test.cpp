@@ -1,4 +1,4 @@
-#include "wire/exec_session.hpp"
+#include "shared/wire/exec_session.hpp"
 
 #include <doctest/doctest.h>
 

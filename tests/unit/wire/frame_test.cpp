@@ -1,4 +1,4 @@
-#include "wire/frame.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "wire/gpus.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/wire/gpus.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "wire/handed_on.hpp"
+#include "shared/wire/handed_on.hpp"
 
 #include <doctest/doctest.h>
 

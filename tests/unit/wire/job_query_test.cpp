@@ -1,4 +1,4 @@
-#include "wire/job_query.hpp"
+#include "shared/wire/job_query.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "wire/job.hpp"
+#include "shared/wire/job.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-#include "wire/job.hpp"
-#include "wire/job_usage.hpp"
+#include "shared/wire/job.hpp"
+#include "shared/wire/job_usage.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

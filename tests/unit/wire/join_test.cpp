@@ -1,4 +1,4 @@
-#include "wire/join.hpp"
+#include "shared/wire/join.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

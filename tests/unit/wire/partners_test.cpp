@@ -1,4 +1,4 @@
-#include "wire/partners.hpp"
+#include "shared/wire/partners.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "wire/probe.hpp"
+#include "shared/wire/probe.hpp"
 
 #include <doctest/doctest.h>
 

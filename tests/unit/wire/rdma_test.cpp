@@ -1,5 +1,5 @@
-#include "wire/join.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/wire/join.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "wire/ready_probe.hpp"
+#include "shared/wire/ready_probe.hpp"
 
 #include <doctest/doctest.h>
 

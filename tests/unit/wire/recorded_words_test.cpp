@@ -1,9 +1,9 @@
 // Words of releases, as they were written then (tests/golden/wire): the present code reads all of them, and
 // still says what an older reader looks for. DOCKDIST_UPDATE_GOLDEN=1 writes `next` anew, the present words.
-#include "core/text.hpp"
 #include "fakes/wire_words.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/version.hpp"
 #include "unit/wire/word_readers.hpp"
-#include "wire/version.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path golden = fs::path(DOCKDIST_SOURCE_DIR) / "tests/golden/wire";
-const fs::path sources = fs::path(DOCKDIST_SOURCE_DIR) / "src/wire";
+const fs::path sources = fs::path(DOCKDIST_SOURCE_DIR) / "src/shared/wire";
 
 std::string content(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -235,7 +235,7 @@ TEST_CASE("fields that a reader does not know are passed over") {
     CHECK(tried > 80);
 }
 
-TEST_CASE("every reader and every kind of word in src/wire has its recording") {
+TEST_CASE("every reader and every kind of word in src/shared/wire has its recording") {
     KindsSeen seen{"JoinMessage::Type::other"}; // what a later version says
     for (const auto& [reader, bytes] : wire_words()) {
         for (const auto& word : words_in(reader, bytes)) {

@@ -1,4 +1,4 @@
-#include "wire/relay.hpp"
+#include "shared/wire/relay.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "wire/sample.hpp"
+#include "shared/wire/sample.hpp"
 
 #include <doctest/doctest.h>
 

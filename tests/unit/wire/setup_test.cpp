@@ -1,4 +1,4 @@
-#include "wire/setup.hpp"
+#include "shared/wire/setup.hpp"
 
 #include <doctest/doctest.h>
 

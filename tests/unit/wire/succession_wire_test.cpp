@@ -1,4 +1,4 @@
-#include "wire/succession.hpp"
+#include "shared/wire/succession.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "wire/tree.hpp"
+#include "shared/wire/tree.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "wire/tunnel.hpp"
+#include "shared/wire/tunnel.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
-// The readers of src/wire by their names, and which kinds of words they have come across.
+// The readers of src/shared/wire by their names, and which kinds of words they have come across.
 #pragma once
 
-#include "core/result.hpp"
+#include "shared/core/result.hpp"
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 #include "node/job/detached/carrier.hpp"
 
-#include "job_state/job_text.hpp"
+#include "shared/job_state/job_text.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,12 +1,12 @@
 // How a part of a detached job takes its share in carrying it: as its coordinator, as a member of it, or on
-// the way from the one to the other, by the rules of job_state/succession.hpp.
+// the way from the one to the other, by the rules of shared/job_state/succession.hpp.
 #pragma once
 
-#include "job_state/succession.hpp"
 #include "node/job/detached/coordinator.hpp"
 #include "node/job/detached/member_links.hpp"
 #include "node/system/loop.hpp"
-#include "wire/job.hpp"
+#include "shared/job_state/succession.hpp"
+#include "shared/wire/job.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,9 +1,9 @@
 #include "node/job/detached/coordinator.hpp"
 
-#include "core/exit_codes.hpp"
-#include "job_state/job_end.hpp"
-#include "job_state/job_text.hpp"
-#include "launch/relaunch.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/job_state/job_end.hpp"
+#include "shared/job_state/job_text.hpp"
+#include "shared/launch/relaunch.hpp"
 
 #include <utility>
 

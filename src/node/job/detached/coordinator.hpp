@@ -3,10 +3,10 @@
 // carrier.hpp's.
 #pragma once
 
-#include "job_state/job_state_machine.hpp"
 #include "node/job/detached/member_links.hpp"
 #include "node/system/loop.hpp"
-#include "wire/job.hpp"
+#include "shared/job_state/job_state_machine.hpp"
+#include "shared/wire/job.hpp"
 
 #include <cstdint>
 #include <functional>

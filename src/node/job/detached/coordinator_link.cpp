@@ -1,7 +1,5 @@
 #include "node/job/detached/coordinator_link.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/number.hpp"
 #include "node/job/job_store.hpp"
 #include "node/session/job_part.hpp"
 #include "node/system/clean_environment.hpp"
@@ -10,7 +8,9 @@
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
 #include "node/system/program.hpp"
-#include "wire/succession.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/number.hpp"
+#include "shared/wire/succession.hpp"
 
 #include <algorithm>
 #include <array>

@@ -21,7 +21,7 @@ public:
         std::string job{};
         std::string node{};    // the coordinator's
         int part = 0;          // the member's
-        std::int64_t term = 0; // wire/succession.hpp
+        std::int64_t term = 0; // shared/wire/succession.hpp
     };
     // `on_dialled` gets this side of each new connection; whoever has it calls ended() when it breaks.
     CoordinatorLink(Loop& loop, Account account, std::function<void(Pipe)> on_dialled);

@@ -1,7 +1,7 @@
 #include "node/job/detached/detached_part.hpp"
 
-#include "job_state/job_text.hpp"
 #include "node/session/job_part.hpp"
+#include "shared/job_state/job_text.hpp"
 
 namespace dockdist::node {
 namespace {

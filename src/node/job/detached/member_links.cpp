@@ -1,6 +1,6 @@
 #include "node/job/detached/member_links.hpp"
 
-#include "wire/json_reader.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <cerrno>

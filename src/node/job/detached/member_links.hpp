@@ -5,7 +5,7 @@
 #include "node/system/fifo_door.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
-#include "wire/succession.hpp"
+#include "shared/wire/succession.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -22,8 +22,8 @@ constexpr std::int64_t link_login_ms = 5000;
 
 class MemberLinks {
 public:
-    // `door`: where `dockdist-init job link` knocks, with FIFOs in `scratch`; see wire/succession.hpp for
-    // what it says first. Few are let in that have not said it yet: of more, the oldest goes.
+    // `door`: where `dockdist-init job link` knocks, with FIFOs in `scratch`; see shared/wire/succession.hpp
+    // for what it says first. Few are let in that have not said it yet: of more, the oldest goes.
     MemberLinks(Loop& loop, Fd door, const std::string& scratch, std::size_t parts);
     ~MemberLinks();
     MemberLinks(const MemberLinks&) = delete;

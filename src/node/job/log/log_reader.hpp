@@ -1,9 +1,9 @@
 // Reads a job's log while its supervisor writes it and deletes its oldest segments.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/os.hpp"
-#include "wire/frame.hpp"
+#include "shared/core/result.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <cstdint>
 #include <string>

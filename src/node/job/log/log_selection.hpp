@@ -2,7 +2,7 @@
 #pragma once
 
 #include "node/job/log/log_reader.hpp"
-#include "wire/job_query.hpp"
+#include "shared/wire/job_query.hpp"
 
 #include <cstdint>
 #include <map>

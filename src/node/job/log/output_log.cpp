@@ -1,7 +1,7 @@
 #include "node/job/log/output_log.hpp"
 
-#include "core/telling_lines.hpp"
-#include "wire/frame.hpp"
+#include "shared/core/telling_lines.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <algorithm>
 #include <array>

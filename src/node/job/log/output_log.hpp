@@ -2,8 +2,8 @@
 // reader: what cannot be written is counted, dropped, and said later.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/result.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -31,7 +31,7 @@ public:
     void append(std::uint8_t stream, std::int32_t rank, std::string_view bytes);
     // The last lines that this rank wrote, stdout and stderr as they came, at most `limit` bytes, and 64 KiB.
     std::string tail(std::int32_t rank, std::size_t limit = std::size_t{64} << 10U) const;
-    // Of these what tells why it failed, where they are more than 4 KiB (core/telling_lines.hpp).
+    // Of these what tells why it failed, where they are more than 4 KiB (shared/core/telling_lines.hpp).
     std::string telling_tail(std::int32_t rank) const;
     std::uint64_t size() const { return size_; } // with what was deleted
 

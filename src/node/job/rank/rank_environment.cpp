@@ -1,8 +1,8 @@
 #include "node/job/rank/rank_environment.hpp"
 
-#include "core/number.hpp"
 #include "node/session/rank_names.hpp"
-#include "rdma/variables.hpp"
+#include "shared/core/number.hpp"
+#include "shared/rdma/variables.hpp"
 
 namespace dockdist::node {
 

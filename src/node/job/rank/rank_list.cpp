@@ -1,9 +1,9 @@
 #include "node/job/rank/rank_list.hpp"
 
-#include "core/exit_codes.hpp"
-#include "job_state/job_text.hpp"
 #include "node/session/session.hpp"
-#include "wire/frame.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/job_state/job_text.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -6,7 +6,7 @@
 #include "node/system/fifo_door.hpp"
 #include "node/system/loop.hpp"
 #include "node/system/os.hpp"
-#include "wire/job.hpp"
+#include "shared/wire/job.hpp"
 
 #include <cstddef>
 #include <cstdint>

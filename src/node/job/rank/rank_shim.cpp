@@ -1,7 +1,5 @@
 #include "node/job/rank/rank_shim.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/text.hpp"
 #include "node/job/job_store.hpp"
 #include "node/job/rank/rank_environment.hpp"
 #include "node/job/rank/rank_words.hpp"
@@ -14,10 +12,12 @@
 #include "node/system/process_killer.hpp"
 #include "node/system/process_stat.hpp"
 #include "node/system/program.hpp"
-#include "rdma/variables.hpp"
-#include "wire/frame.hpp"
-#include "wire/job.hpp"
-#include "wire/join.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/text.hpp"
+#include "shared/rdma/variables.hpp"
+#include "shared/wire/frame.hpp"
+#include "shared/wire/job.hpp"
+#include "shared/wire/join.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,13 +1,13 @@
 #include "node/job/rank/rank_spawner.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/number.hpp"
 #include "node/job/rank/rank_environment.hpp"
 #include "node/job/rank/rank_shim.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/number.hpp"
 
 #include <array>
 #include <cerrno>

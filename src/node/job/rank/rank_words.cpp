@@ -1,8 +1,8 @@
 #include "node/job/rank/rank_words.hpp"
 
-#include "core/number.hpp"
-#include "core/text.hpp"
-#include "wire/frame.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <cerrno>
 #include <unistd.h>

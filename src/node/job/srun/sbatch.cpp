@@ -1,10 +1,5 @@
 #include "node/job/srun/sbatch.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/host_list.hpp"
-#include "core/number.hpp"
-#include "core/text.hpp"
-#include "launch/slurm.hpp"
 #include "node/job/srun/srun_cluster.hpp"
 #include "node/session/batch_script.hpp"
 #include "node/session/scontrol.hpp"
@@ -13,6 +8,11 @@
 #include "node/system/process.hpp"
 #include "node/system/process_stat.hpp"
 #include "node/system/program.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/host_list.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/text.hpp"
+#include "shared/launch/slurm.hpp"
 
 #include <climits>
 

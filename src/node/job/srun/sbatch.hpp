@@ -1,9 +1,9 @@
 // Batch scripts of Slurm's, run here and now: no queue, and what they write stays where it is written.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/job/srun/srun_layout.hpp"
 #include "node/job/srun/srun_options.hpp"
+#include "shared/core/result.hpp"
 
 #include <map>
 #include <string>

@@ -1,6 +1,5 @@
 #include "node/job/srun/srun.hpp"
 
-#include "core/exit_codes.hpp"
 #include "node/job/srun/sbatch.hpp"
 #include "node/job/srun/srun_cluster.hpp"
 #include "node/job/srun/srun_layout.hpp"
@@ -8,6 +7,7 @@
 #include "node/job/srun/srun_output.hpp"
 #include "node/job/srun/srun_step.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/exit_codes.hpp"
 
 #include <climits>
 

@@ -1,13 +1,13 @@
 #include "node/job/srun/srun_cluster.hpp"
 
-#include "core/host_list.hpp"
-#include "core/text.hpp"
 #include "node/session/scontrol.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
-#include "wire/job.hpp"
-#include "wire/join.hpp"
+#include "shared/core/host_list.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/job.hpp"
+#include "shared/wire/join.hpp"
 
 #include <algorithm>
 

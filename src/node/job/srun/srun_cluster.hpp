@@ -1,9 +1,9 @@
 // The nodes that srun and sbatch have to give out.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/job/srun/srun_layout.hpp"
 #include "node/session/job_part.hpp"
+#include "shared/core/result.hpp"
 
 #include <map>
 #include <optional>

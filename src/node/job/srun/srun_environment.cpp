@@ -1,8 +1,8 @@
 #include "node/job/srun/srun_environment.hpp"
 
-#include "gpu/kfd.hpp"
-#include "gpu/units.hpp"
-#include "wire/job.hpp"
+#include "shared/gpu/kfd.hpp"
+#include "shared/gpu/units.hpp"
+#include "shared/wire/job.hpp"
 
 #include <algorithm>
 #include <array>

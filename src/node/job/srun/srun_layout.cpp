@@ -1,8 +1,8 @@
 #include "node/job/srun/srun_layout.hpp"
 
-#include "core/host_list.hpp"
-#include "core/text.hpp"
-#include "wire/frame.hpp"
+#include "shared/core/host_list.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Which of the nodes run how many of srun's tasks. Pure.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/job/srun/srun_options.hpp"
+#include "shared/core/result.hpp"
 
 #include <string>
 #include <vector>

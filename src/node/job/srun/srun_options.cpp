@@ -1,8 +1,8 @@
 #include "node/job/srun/srun_options.hpp"
 
-#include "core/text.hpp"
 #include "node/job/srun/srun_words.hpp"
 #include "node/system/program.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <cctype>

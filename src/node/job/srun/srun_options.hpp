@@ -1,9 +1,9 @@
 // The command lines of srun and sbatch, as Slurm 22.05 reads them.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/session/batch_script.hpp"
 #include "node/system/environment.hpp"
+#include "shared/core/result.hpp"
 
 #include <map>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "node/job/srun/srun_output.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/number.hpp"
-#include "core/text.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <cerrno>

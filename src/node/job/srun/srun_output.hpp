@@ -1,9 +1,9 @@
 // Where srun puts what its tasks write: its own stdout and stderr, or files.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/job/srun/srun_options.hpp"
 #include "node/system/os.hpp"
+#include "shared/core/result.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,13 +1,13 @@
 #include "node/job/srun/srun_step.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/number.hpp"
-#include "core/random.hpp"
-#include "core/text.hpp"
-#include "launch/launcher.hpp"
 #include "node/session/session.hpp"
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/number.hpp"
+#include "shared/core/random.hpp"
+#include "shared/core/text.hpp"
+#include "shared/launch/launcher.hpp"
 
 #include <algorithm>
 #include <array>

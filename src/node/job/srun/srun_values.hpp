@@ -1,8 +1,8 @@
 // The values of srun's options. Errors are in Slurm's words where it has some.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/job/srun/srun_options.hpp"
+#include "shared/core/result.hpp"
 
 #include <string_view>
 

@@ -1,7 +1,7 @@
 #include "node/job/srun/srun_words.hpp"
 
-#include "core/text.hpp"
 #include "node/job/srun/srun_values.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <array>

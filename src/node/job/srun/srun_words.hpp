@@ -1,8 +1,8 @@
 // The options of srun and sbatch, one line each.
 #pragma once
 
-#include "core/result.hpp"
 #include "node/job/srun/srun_options.hpp"
+#include "shared/core/result.hpp"
 
 #include <getopt.h>
 #include <span>

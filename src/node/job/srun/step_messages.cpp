@@ -1,9 +1,9 @@
 #include "node/job/srun/step_messages.hpp"
 
-#include "core/text.hpp"
-#include "wire/frame.hpp"
-#include "wire/job.hpp"
-#include "wire/json_reader.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/frame.hpp"
+#include "shared/wire/job.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <array>

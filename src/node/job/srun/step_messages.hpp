@@ -15,7 +15,7 @@
 // The part ends everything when its stdin ends: whatever ends srun, or the way to it, ends the step.
 #pragma once
 
-#include "core/result.hpp"
+#include "shared/core/result.hpp"
 
 #include <csignal>
 #include <cstdint>

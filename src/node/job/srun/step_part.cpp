@@ -1,6 +1,5 @@
 #include "node/job/srun/step_part.hpp"
 
-#include "core/text.hpp"
 #include "node/job/rank/rank_environment.hpp"
 #include "node/job/srun/srun_environment.hpp"
 #include "node/job/srun/step_messages.hpp"
@@ -11,9 +10,10 @@
 #include "node/system/port_reservation.hpp"
 #include "node/system/process.hpp"
 #include "node/system/process_killer.hpp"
-#include "wire/frame.hpp"
-#include "wire/job.hpp"
-#include "wire/join.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/frame.hpp"
+#include "shared/wire/job.hpp"
+#include "shared/wire/join.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
 #include "node/job/srun/step_peer.hpp"
 
-#include "core/text.hpp"
 #include "node/system/clean_environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/process.hpp"
 #include "node/system/program.hpp"
+#include "shared/core/text.hpp"
 
 #include <algorithm>
 #include <cerrno>

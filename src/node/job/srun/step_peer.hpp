@@ -3,7 +3,7 @@
 
 #include "node/job/srun/step_messages.hpp"
 #include "node/system/loop.hpp"
-#include "wire/frame.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <functional>
 #include <string>

@@ -1,9 +1,9 @@
 #include "node/job/srun/step_task.hpp"
 
-#include "core/exit_codes.hpp"
-#include "core/text.hpp"
 #include "node/system/process.hpp"
 #include "node/system/program.hpp"
+#include "shared/core/exit_codes.hpp"
+#include "shared/core/text.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -1,6 +1,6 @@
-#include "check/report/page_parts.hpp"
-#include "check/report/report_page.hpp"
-#include "check/report/report_text.hpp"
+#include "client/check/report/page_parts.hpp"
+#include "client/check/report/report_page.hpp"
+#include "client/check/report/report_text.hpp"
 #include "fakes/check_report.hpp"
 #include "golden.hpp"
 

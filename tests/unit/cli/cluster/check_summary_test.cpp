@@ -1,4 +1,4 @@
-#include "cli/cluster/check_summary.hpp"
+#include "client/cli/cluster/check_summary.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

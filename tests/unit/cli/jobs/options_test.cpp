@@ -1,7 +1,7 @@
 // What commands make of their options.
-#include "cli/jobs/own_variables.hpp"
-#include "cli/jobs/restart_options.hpp"
-#include "cli/jobs/run_options.hpp"
+#include "client/cli/jobs/own_variables.hpp"
+#include "client/cli/jobs/restart_options.hpp"
+#include "client/cli/jobs/run_options.hpp"
 
 #include <doctest/doctest.h>
 

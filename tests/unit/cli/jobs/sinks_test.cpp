@@ -1,6 +1,6 @@
 // A job's output as commands print it.
-#include "cli/jobs/json_job_sink.hpp"
-#include "job/job_screen.hpp"
+#include "client/cli/jobs/json_job_sink.hpp"
+#include "client/job/job_screen.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "cli/line/completion.hpp"
+#include "client/cli/line/completion.hpp"
 #include "unit/cli/line/program.hpp"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
-#include "cli/line/help_text.hpp"
-#include "core/text.hpp"
+#include "client/cli/line/help_text.hpp"
+#include "client/report/display_text.hpp"
 #include "golden.hpp"
-#include "report/display_text.hpp"
+#include "shared/core/text.hpp"
 #include "unit/cli/line/program.hpp"
 
 #include <doctest/doctest.h>

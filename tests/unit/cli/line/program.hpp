@@ -1,9 +1,9 @@
 // A program in miniature, as main.cpp makes the real one.
 #pragma once
 
-#include "cli/line/help_text.hpp"
-#include "cli/line/line_error.hpp"
-#include "cli/line/values.hpp"
+#include "client/cli/line/help_text.hpp"
+#include "client/cli/line/line_error.hpp"
+#include "client/cli/line/values.hpp"
 
 #include <CLI/CLI.hpp>
 

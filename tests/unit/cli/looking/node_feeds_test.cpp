@@ -1,4 +1,4 @@
-#include "cli/looking/node_feeds.hpp"
+#include "client/cli/looking/node_feeds.hpp"
 #include "fakes/cancellable.hpp"
 #include "unit/cli/looking/sampled_hosts.hpp"
 

@@ -1,11 +1,11 @@
 // Hosts with a node each, which tells samples for as long as it is asked.
 #pragma once
 
-#include "cli/context.hpp"
+#include "client/cli/context.hpp"
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
+#include "shared/wire/sample.hpp"
 #include "unit/plan/cluster_builder.hpp"
-#include "wire/sample.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,4 +1,4 @@
-#include "cli/looking/sampled_nodes.hpp"
+#include "client/cli/looking/sampled_nodes.hpp"
 #include "fakes/cancellable.hpp"
 #include "unit/cli/looking/sampled_hosts.hpp"
 

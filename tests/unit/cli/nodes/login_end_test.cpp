@@ -1,5 +1,5 @@
-#include "cli/nodes/login_end.hpp"
-#include "wire/layout.hpp"
+#include "client/cli/nodes/login_end.hpp"
+#include "shared/wire/layout.hpp"
 
 #include <doctest/doctest.h>
 

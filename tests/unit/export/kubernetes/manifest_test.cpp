@@ -1,4 +1,4 @@
-#include "export/kubernetes/manifest.hpp"
+#include "client/export/kubernetes/manifest.hpp"
 #include "golden.hpp"
 #include "unit/export/support.hpp"
 

@@ -1,6 +1,6 @@
-#include "export/kubernetes/names.hpp"
-#include "export/kubernetes/options.hpp"
-#include "export/kubernetes/references.hpp"
+#include "client/export/kubernetes/names.hpp"
+#include "client/export/kubernetes/options.hpp"
+#include "client/export/kubernetes/references.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "export/kubernetes/yaml_text.hpp"
+#include "client/export/kubernetes/yaml_text.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-#include "keys/ssh_key.hpp"
 #include "node/login/login.hpp"
+#include "shared/keys/ssh_key.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 #include "node/relay/relay_store.hpp"
 #include "node/relay/tree_fetcher.hpp"
 #include "node/relay/tree_files.hpp"
-#include "tree/read_tree.hpp"
+#include "shared/tree/read_tree.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
-#include "gpu/kfd.hpp"
-#include "gpu/units.hpp"
 #include "node/system/gpus.hpp"
+#include "shared/gpu/kfd.hpp"
+#include "shared/gpu/units.hpp"
 
 #include <doctest/doctest.h>
 

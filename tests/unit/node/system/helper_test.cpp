@@ -1,7 +1,7 @@
 // As whom helpers run, and what they have.
 #include "node/system/helper.hpp"
+#include "shared/wire/layout.hpp"
 #include "unit/node/scratch.hpp"
-#include "wire/layout.hpp"
 
 #include <doctest/doctest.h>
 

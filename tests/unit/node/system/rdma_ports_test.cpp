@@ -1,5 +1,5 @@
-#include "core/text.hpp"
 #include "node/system/rdma_ports.hpp"
+#include "shared/core/text.hpp"
 #include "unit/node/system/sysfs_tree.hpp"
 
 #include <doctest/doctest.h>

@@ -1,9 +1,9 @@
 #include "node/job/log/log_reader.hpp"
 #include "node/job/log/output_log.hpp"
 #include "node/system/os.hpp"
+#include "shared/wire/frame.hpp"
+#include "shared/wire/job.hpp"
 #include "unit/node/scratch.hpp"
-#include "wire/frame.hpp"
-#include "wire/job.hpp"
 
 #include <csignal>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 #include "node/job/log/output_pipes.hpp"
+#include "shared/wire/job.hpp"
 #include "unit/node/scratch.hpp"
 #include "unit/node/turned_loop.hpp"
-#include "wire/job.hpp"
 
 namespace output_pipes_test {
 

@@ -1,5 +1,5 @@
 #include "node/job/srun/step_messages.hpp"
-#include "wire/frame.hpp"
+#include "shared/wire/frame.hpp"
 
 #include <doctest/doctest.h>
 

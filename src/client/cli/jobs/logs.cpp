@@ -1,0 +1,75 @@
+#include "client/cli/jobs/find_job.hpp"
+#include "client/cli/jobs/job_end.hpp"
+#include "client/cli/jobs/job_view.hpp"
+#include "client/cli/line/values.hpp"
+#include "client/cli/until_interrupt.hpp"
+#include "client/job/follow_job.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+
+namespace dockdist {
+namespace {
+
+struct LogsOptions {
+    std::string job{};
+    std::string node{};
+    std::optional<int> rank{};
+    PastOutput past{};
+    bool follow = false;
+    JobViewOptions view{};
+};
+
+Task<int> run_logs(Context& context, LogsOptions options) {
+    wire::JobQuery query;
+    query.to_the_end = options.follow;
+    query.rank = options.rank;
+    if (const auto set = set_past(options.past, query); !set) {
+        co_return context.fail(set.error());
+    }
+    auto found = co_await find_job(context, options.job, options.node);
+    if (!found.found) {
+        co_return found.unknown ? fail_before(context, found.errors) : context.fail(found.errors);
+    }
+    options.view.whole = true;
+    auto view = JobView::create(context, options.view, found.job.job);
+    if (!view) {
+        co_return context.fail(view.error());
+    }
+    (*view)->number_commands(wire::command_ranks(latest_of(found.job).policy));
+    auto outcome = co_await until_interrupt(
+        context, follow_job(found.cluster.engines, found.job, std::move(query), **view));
+    (*view)->finish();
+    if (!outcome) {
+        co_return 0; // Ctrl-C is how one leaves it
+    }
+    auto errors = std::move(found.errors);
+    forget_lost(errors, left_out_of(outcome->nodes), found);
+    std::ranges::move(outcome->errors, std::back_inserter(errors));
+    co_return errors.empty() ? 0 : context.fail(errors);
+}
+
+} // namespace
+
+void add_logs(CLI::App& app, Program& program) {
+    auto options = std::make_shared<LogsOptions>();
+    auto* command =
+        describe(app.add_subcommand("logs", "Show a job's output again, or part of it"), command_group::jobs,
+                 {"dockdist logs                 # of the latest job", "dockdist logs -f night",
+                  "dockdist logs night --rank 3 --since 10m"});
+    command->add_option("JOB", options->job, "Its name, as `run` and `jobs` show it (default: the latest)");
+    command
+        ->add_option("--node", options->node,
+                     "Only this node's part: its name or rank; or of some: node-[0-3], @rack2")
+        ->type_name("NODES");
+    number(command->add_option("--rank", options->rank, "Only this rank of the job"), 0);
+    add_past_options(*command, options->past);
+    command->add_flag("-f,--follow", options->follow, "Go on until the job ends");
+    add_view_options(*command, options->view);
+    command->callback([options, &program] {
+        program.work = [options](Context& context) { return run_logs(context, *options); };
+    });
+}
+
+} // namespace dockdist

@@ -1,0 +1,36 @@
+// down: removes what bears the cluster's labels, and nothing else. Safe to run twice, and beside an `up` that
+// died.
+#pragma once
+
+#include "client/observe/observe.hpp"
+#include "client/plan/orphans.hpp"
+
+namespace dockdist {
+
+struct DownOptions {
+    bool purge = false;      // dockdist's volumes too, where no other cluster uses them
+    bool break_lock = false; // although somebody is changing the cluster
+    bool stop_jobs = false;  // ends the jobs that run on it, too
+    bool some_hosts = false; // `hosts` are not all of the cluster's: nothing is said of others
+    std::string origin{};    // labels::origin; nodes that another one made are not removed; empty: all are
+    std::vector<std::string> toolkits{}; // versions whose volumes are dockdist's
+};
+
+struct DownResult {
+    int removed = 0; // containers
+    Errors errors{};
+    std::vector<Orphan> orphans{}; // on hosts that nobody asked
+};
+
+// Nothing is removed where jobs run on the cluster, or where a running node does not say whether they do: an
+// error for each. Nodes that do not run are not asked, nor are those of a host that does not answer, which
+// are not removed either.
+Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options,
+                      Reporter& reporter);
+
+// Removes the containers of one `up` on every host that answers: what a failed one takes back. `only`: on
+// these hosts; empty: on all.
+Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const std::string& attempt,
+                       Reporter& reporter, std::vector<bool> only = {});
+
+} // namespace dockdist

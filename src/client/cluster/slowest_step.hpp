@@ -1,0 +1,36 @@
+// Passes events on, and remembers which of the steps that ended took longest.
+#pragma once
+
+#include "client/report/event.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace dockdist {
+
+class SlowestStep : public Reporter {
+public:
+    explicit SlowestStep(Reporter& next) : next_(next) {}
+
+    void on(const Event& event) override {
+        const bool ended = event.kind == Event::Kind::step_finished || event.kind == Event::Kind::step_failed;
+        if (ended && event.elapsed >= elapsed_) {
+            subject_ = event.subject;
+            elapsed_ = event.elapsed;
+        }
+        next_.on(event);
+    }
+    void error(const Error& error) override { next_.error(error); }
+    void tick() override { next_.tick(); }
+    void finish() override { next_.finish(); }
+
+    const std::string& subject() const { return subject_; } // empty: none has ended
+    std::chrono::milliseconds elapsed() const { return elapsed_; }
+
+private:
+    Reporter& next_;
+    std::string subject_{};
+    std::chrono::milliseconds elapsed_{0};
+};
+
+} // namespace dockdist

@@ -1,0 +1,179 @@
+// What becomes of a running job. Its parts report, one coordinator listens and tells them what to do: the
+// client, or the coordinator on one of the job's nodes (shared/wire/job.hpp). Both decide by this class, so a
+// job goes the same way whoever carries it. Pure: time comes in, orders come out.
+//
+//   running ──all leaders ended──▶ over          every part ends what is left, and goes
+//      │ a failure
+//      ├──restarts left──▶ halting ──all ended──▶ pausing ──backoff──▶ running, the next attempt
+//      └──none left, lost part, interrupt──▶ stopping   every part ends its processes, and goes
+//
+// Where the settings have `relaunch`, a lost part is a failure like others, as long as enough nodes are left:
+// the first spare takes its place, or the next attempt begins without it.
+//
+// A job of which all parts are silent has stalled: they report what their ranks are doing, and where
+// settings.stop_stalled says so that is a failure once they have. One whose GPUs do nothing, in all parts, is
+// idle: that is told, and where settings.stop_idle says so it is a failure.
+#pragma once
+
+#include "shared/wire/job.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dockdist {
+
+// A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
+bool explains(const wire::JobFailure& rank, const wire::JobFailure& launcher);
+
+class JobStateMachine {
+public:
+    struct Order {
+        std::size_t part = 0;
+        wire::JobCommand command{};
+    };
+    // What people are told while the job runs: by the client on its terminal, by the coordinator of a
+    // detached job in the job's log.
+    struct Notice {
+        enum class Kind {
+            stalled,
+            idle,
+            failed,
+            ending,
+            lost,
+            ready
+        }; // ending: of a failure, told again at the end
+        Kind kind = Kind::failed;
+        std::string node{}; // that it is about; empty: no single one
+        std::string text{};
+    };
+    // shared/launch/relaunch.hpp: pure, and not to be included here. A start for each part.
+    using Relaunch = std::function<Result<std::vector<wire::JobStart>>(const wire::JobPolicy&)>;
+
+    explicit JobStateMachine(wire::JobPolicy settings, Relaunch relaunch = {});
+
+    // In place of a coordinator that is lost: the attempt that it carried is broken. `own`: the part with the
+    // new one; `attempt`: the latest that any part is in.
+    void take_over(std::size_t own, std::size_t former, int attempt, const std::string& why);
+
+    // What happened. `part` counts as settings.parts. What a former attempt's events say is passed over; a
+    // later attempt is one that another coordinator has begun.
+    void hear(std::size_t part,
+              const wire::JobEvent& event); // which of the next ones it is; `exited` is its
+                                            // coordinator's to tell, who knows of more than that
+    void started(std::size_t part, int attempt);
+    void rank_failed(std::size_t part, int attempt, const wire::JobFailure& failure);
+    void ended(std::size_t part, int attempt, const wire::JobResult& result); // and waits for an order
+    void exited(std::size_t part, const wire::JobResult& result);             // and is gone
+    void silent(std::size_t part, int attempt);
+    void speaks(std::size_t part, int attempt);
+    // `gpus`: how many of the job are there; of the parts that have some all must be idle.
+    void idle(std::size_t part, int attempt, int gpus);
+    void busy(std::size_t part, int attempt);
+    void reported(std::size_t part, int attempt);
+    void ranks_gone(std::size_t part, int attempt);
+    void is_ready(std::size_t part, int attempt, const std::string& address);
+    // Gone without a word; `why` in words. False where the job goes on, or it had only its farewell left to
+    // say. `failure`: what the parts are told of it, where nobody else tells.
+    bool lost(std::size_t part, const std::string& why,
+              std::optional<wire::JobFailure> failure = std::nullopt);
+    void interrupted(); // a second time: at once
+
+    // What the parts have to be told now. Call it after each event, and at wake_at_ms().
+    std::vector<Order> decide(std::int64_t now_ms);
+    std::optional<std::int64_t> wake_at_ms() const;
+
+    int attempt() const { return attempt_; }
+    bool all_started() const;
+    bool all_gone() const;
+    // Where this attempt's service has answered. Empty: it has not, or nobody asked for it.
+    const std::string& ready_at() const { return ready_at_; }
+    // No part but this one is there any more.
+    bool alone(std::size_t part) const;
+    bool was_interrupted() const { return interrupts_ > 0; }
+    // The failure that ended the last attempt.
+    const std::optional<wire::JobFailure>& first_failure() const { return failure_; }
+    // Since they were last taken. Of a decision with the decide() that ordered it.
+    std::vector<Notice> take_notices();
+    // With the parts as they are now: lost ones, the members.
+    const wire::JobPolicy& settings() const { return settings_; }
+    bool is_spare(std::size_t part) const; // and not lost
+    // What a launcher that ended with 0 has not begun. Counted when every part but the coordinator's is gone
+    // and that one has ended; 0 before, and when the job failed otherwise.
+    int missing_ranks() const;
+    int wanted_ranks() const;
+    // Likewise: the first rank that has run in more than one part. A launcher that was told of one node only
+    // ends well on each.
+    std::optional<wire::JobFailure> doubled_rank() const;
+
+private:
+    enum class Phase { running, halting, pausing, over, stopping };
+    struct Part {
+        bool started = false;
+        bool ended = false; // its command in this attempt
+        bool gone = false;
+        bool silent = false;
+        bool reported = false;
+        bool ranks_gone = false; // and it waits with what has started them
+        bool idle = false;
+        int gpus = 0; // known once it is idle
+        int ranks = 0;
+        std::vector<int> rank_numbers{};
+    };
+    bool speaks_of_now(int attempt);
+    void enter_attempt(int attempt);
+    void fail(std::size_t part, wire::JobFailure failure);
+    void take_result(std::size_t part, const wire::JobResult& result);
+    bool leaders_ended() const;
+    bool runs(std::size_t part) const;         // something that may be silent
+    bool all_running(bool Part::* said) const; // have said that
+    std::optional<std::int64_t> stalled_from_ms() const;
+    std::vector<Order> watch_silence(std::int64_t now_ms);
+    std::optional<std::int64_t> idle_since_ms() const; // when that is so long that it is said
+    void watch_idleness(std::int64_t now_ms);
+    int gpus() const; // of the parts that run
+    std::vector<Order> tell_all(const wire::JobCommand& command);
+    std::vector<Order> stop_all();
+    std::vector<Order> halt_all();
+    std::vector<Order> begin_all();
+    std::vector<Order> end_rest();
+    bool has_ended_well() const; // every part but the coordinator's is gone, and that one has ended
+    std::size_t coordinator() const { return own_.value_or(wire::coordinator_part(settings_)); }
+    bool may_restart() const;
+    bool goes_on_without(std::size_t part, const std::string& why);
+    void note(Notice::Kind kind, std::string node, std::string text);
+    void note_failure(Notice::Kind kind, const std::string& text); // of failure_
+    std::optional<std::size_t> first_spare() const;
+    std::int64_t backoff_ms() const;
+
+    wire::JobPolicy settings_;
+    Relaunch relaunch_;
+    std::vector<Part> parts_;
+    Phase phase_ = Phase::running;
+    int attempt_ = 0;
+    int interrupts_ = 0;
+    int stops_told_ = 0; // 0, 1: with grace, 2: at once
+    bool part_missing_ = false;
+    std::int64_t begin_at_ms_ = 0;
+    std::optional<wire::JobFailure> failure_{};
+    std::string ready_at_{};
+    std::vector<Notice> notices_{};
+    bool stop_is_told_ = false;                      // why the job is stopped
+    bool something_spoke_ = false;                   // since the last decision
+    std::int64_t spoke_at_ms_ = 0;                   // 0: never
+    std::optional<std::size_t> first_silent_{};      // the part
+    std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
+    bool rest_told_ = false;                         // in this attempt
+    bool something_ended_ = false;  // since the last decision: its GPUs may have worked until then
+    bool something_idled_ = false;  // since the last decision
+    std::int64_t idle_from_ms_ = 0; // not before
+    bool idle_is_told_ = false;
+    bool members_changed_ = false;     // since the running attempt was begun
+    std::optional<std::size_t> own_{}; // the part that has taken over
+    bool parts_may_differ_ = false;    // in their attempts: no order of this one has come yet
+};
+
+} // namespace dockdist
