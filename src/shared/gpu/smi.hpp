@@ -10,12 +10,12 @@ namespace dockdist {
 
 // With who reads the answer.
 enum class SmiQuestion {
-    gpus, // parse_gpus and lost_gpus (shared/gpu/gpu.hpp): one call for all of it. Drivers from R450 on
-          // (2020, the first with MIG) know these fields
-    listing,       // parse_mig and count_listed_gpus
-    topology,      // parse_topology (shared/gpu/topology.hpp)
-    table,         // parse_cuda_version
-    log,           // parse_fabric (shared/gpu/fabric.hpp): of the first GPU
+    gpus,     // parse_gpus and lost_gpus (shared/gpu/gpu.hpp): one call for all of it. Drivers from R450 on
+              // (2020, the first with MIG) know these fields
+    listing,  // parse_mig and count_listed_gpus
+    topology, // parse_topology (shared/gpu/topology.hpp)
+    table,    // parse_cuda_version
+    log,      // parse_fabric (shared/gpu/fabric.hpp): of the first GPU
     remapped_rows, // client/check/gpu_health.cpp
     processes,     // the same
     figures,     // parse_gpu_figures; gpu_figures_command (shared/gpu/gpu_figures.hpp) makes it go on and on
